@@ -135,7 +135,7 @@ def after_assignments(words: list[Text], environment: dict[str, Text]) -> list[T
 
 
 def mpi_program(words: list[Text]) -> list[Text]:
-    """The program of mpirun, whose `-x NAME` and `--mca A B` take words of their own."""
+    """The program of mpirun, whose `-x NAME` and `--mca A B` have words of their own."""
     index = 0
     while index < len(words) and words[index].string.startswith("-"):
         text = words[index].string

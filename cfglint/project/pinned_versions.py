@@ -198,7 +198,7 @@ def sources(folder: str, disk: Disk) -> list[str]:
 
 
 def is_option(name: str) -> bool:
-    """Whether a file is one of a `requirements` folder that is installed only for what it is named for."""
+    """Whether a file of a `requirements` folder is installed only for an option."""
     folder, _, last = name.partition("/")
     return bool(last) and folder == "requirements" and not last.removesuffix(".txt").startswith(MAIN_REQUIREMENTS)
 

@@ -147,7 +147,7 @@ def may_have_own_defaults(config: Config) -> bool:
 
 
 def may_not_reach(stage: str | None, rule: Rule, config: Config) -> bool:
-    """Whether the program of a launch line may build another trainer than the framework's, so that a later check may not be made."""
+    """Whether the program of a launch line may build another trainer than the framework's, so that a later check may not run."""
     program = config.facts.program
     if program is None or not program.own_trainer or stage not in ("init", "first-step"):
         return False
@@ -155,14 +155,14 @@ def may_not_reach(stage: str | None, rule: Rule, config: Config) -> bool:
 
 
 def is_independent(rule: Rule, config: Config) -> bool:
-    """Whether what a rule says cannot hang on other arguments of the launch, some of which are not known."""
+    """Whether a finding of the rule cannot depend on other arguments of the launch, some of which are unknown."""
     if config.kind == "deepspeed":
         return not rule.code.startswith(("BAT", "RUN"))
     return rule.code.startswith(("KEY", "TYP", "LCH")) or rule.code == "RUN001"
 
 
 def rests_on_unknown(finding: Finding, config: Config) -> bool:
-    """Whether a value that a finding names is one of which nothing is known, or one that the program sets itself."""
+    """Whether a value that a finding names is unknown, or is set by the program itself."""
     from cfglint.frameworks.unknown import Unknown
 
     program = config.facts.program
@@ -172,27 +172,27 @@ def rests_on_unknown(finding: Finding, config: Config) -> bool:
 
 
 def is_uncertain(setting: Setting, finding: Finding, config: Config) -> bool:
-    """Whether a finding is about a string of a trainer's file, and that file may have a parser that casts it to a number."""
+    """Whether a finding is about a string of a trainer's file, whose parser may cast it to a number."""
     if setting is finding.setting or not isinstance(setting.value, str):
         return False
     return not (config.facts.kind_given or config.sole_consumer)
 
 
 def related_text(setting: Setting) -> str:
-    """``eval_steps` is 200 here``; of a long mapping only that it is set."""
+    """The note on a related setting, such as `eval_steps is 200 here`; for a long mapping only that it is set."""
     if isinstance(setting.value, dict) and setting.spelled.endswith("..."):
         return f"`{setting.name}` is set here"
     return f"`{setting.name}` is {setting.spelled if setting.written else spelled(setting.value)} here"
 
 
 def internal(where: str, error: Exception, document: Document) -> Diagnostic:
-    """A bug in cfglint as a diagnostic: it says nothing about the config, and the exit status is 2."""
+    """A bug in cfglint as a diagnostic: it is no statement about the config, and the exit status is 2."""
     message = f"internal error in {where}: {type(error).__name__}: {clipped(str(error))}"
     return Diagnostic(INTERNAL, "internal-error", WARNING, span(document, 0, 0), "", message, help=REPORT_BUG)
 
 
 def place_of(setting: Setting, config: Config, on_key: bool) -> Place:
-    """Where to point: the value, the key, or the first line when nothing is written."""
+    """The place to point at: the value, the key, or the first line if nothing is written."""
     document = setting.document or config.documents[0]
     node: Node | None = setting.node
     if setting.key_node is not None and (on_key or not setting.written):

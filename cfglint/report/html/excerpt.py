@@ -179,7 +179,7 @@ def hunks(file: str, lines: Sequence[str], removed: set[int], added: dict[int, l
 
 
 def neighbourhood(text: str, edits: list[FileEdit]) -> tuple[int, int]:
-    """The range of lines around some edits outside of which nothing changes."""
+    """The (start, end) offsets of the lines around some edits, outside of which nothing changes."""
     start = first = min(each.start for each in edits)
     last = max(each.end for each in edits)
     for _ in range(1 + CONTEXT):
@@ -189,7 +189,7 @@ def neighbourhood(text: str, edits: list[FileEdit]) -> tuple[int, int]:
 
 
 def breaks_before(text: str, end: int) -> int:
-    """The offset before the line breaks in front of an offset."""
+    """The number of line breaks before an offset."""
     return text.count("\n", 0, end) + text.count("\r", 0, end) - text.count("\r\n", 0, end)
 
 

@@ -34,7 +34,7 @@ class Grid:
 
     @property
     def room(self) -> int:
-        """The boxes that fit."""
+        """The number of boxes that fit."""
         return self.across * self.down
 
     def corner(self, place: int) -> tuple[int, int]:
@@ -80,7 +80,8 @@ def draw(replicas: int | None, columns: int, rows: int) -> Markup:
 
 
 def fitting(columns: int, rows: int, count: int) -> Grid | None:
-    """The grid with the largest cells in which everything fits; None if the cells could no longer be distinguished."""
+    """The grid with the largest cells in which all boxes fit, else the one with the largest cells in which several fit; None if none
+    fits several."""
     grids = [Grid(columns, rows, cell, gap) for cell, gap in CELLS]
     for grid in grids[:4]:
         if grid.room >= count:

@@ -1,9 +1,8 @@
-"""The statements of a script, followed without running anything: which commands it would start, with which words.
+"""Follows the statements of a script without running anything: which commands it would start, with which words.
 
-Branches whose condition is not known are both followed, and what they start is marked `conditional`. Loops over known words
-are unrolled. What only the caller of the script could set (parameters, environment) counts as absent in tests, as in a plain
-call, and as unknown in words.
-"""
+If a condition is unknown, both branches are followed, and the commands in them are marked `conditional`. Loops over known words
+are unrolled. Parameters and environment variables that only the caller could set count as absent in tests, as if the script were
+called without arguments, and as unknown in words."""
 
 from __future__ import annotations
 
@@ -48,10 +47,10 @@ class Call:
     """A command that the script would start.
 
     `environment` holds the exported variables. `folder` is the working folder. `lost` are words after a broken line
-    continuation, which do not reach the command: (words, offset). `broken`: its syntax is not clear, or bash refuses the script
-    before it. `needs_caller`: a plain call of the script ends before it, for want of parameters, variables or files. `called_from` is
-    the command of the followed script that calls the one with this command: (path, line).
-    """
+    continuation, which do not reach the command: (words, offset). `broken`: its syntax is unclear, or bash refuses the script
+    before it. `needs_caller`: a call without arguments ends before it, because parameters, variables or files are missing.
+    `called_from` is
+    the command of the followed script that calls the one with this command: (path, line)."""
 
     __slots__ = (
         *("broken", "called_from", "conditional", "end", "environment", "folder", "line", "lost", "needs_caller", "path", "start", "words"),
@@ -76,7 +75,7 @@ class Call:
 
 
 class Runner:
-    """A command that runs a text as a script: `eval TEXT`, `bash -c TEXT`."""
+    """A command that runs a string as a script: `eval STRING`, `bash -c STRING`."""
 
     __slots__ = ("end", "script", "start")
 
@@ -86,7 +85,7 @@ class Runner:
         self.end: int = node.end_byte
 
     def line(self, place: Place | None) -> int:
-        """The line of a command of the text: its own where it is written in the runner's arguments, else that of the runner."""
+        """The line of a command in the string: its own if it is written in the runner's arguments, else that of the runner."""
         if place is not None and place[0] == self.script.path and self.script.verbatim:
             inside = place[1] - self.script.offset
             if self.start <= inside < self.end:
@@ -95,15 +94,15 @@ class Runner:
 
 
 class Stop(Exception):
-    """The script ends, or what is being followed does."""
+    """Raised where the script, or the followed part of it, ends."""
 
 
 class Return(Exception):
-    """A function or sourced file ends."""
+    """Raised where a function or sourced file ends."""
 
 
 class Leave(Exception):
-    """`break` or `continue` of a loop."""
+    """Raised for `break` or `continue` of a loop."""
 
     def __init__(self, continues: bool) -> None:
         super().__init__()
@@ -111,14 +110,13 @@ class Leave(Exception):
 
 
 class Exhausted(Exception):
-    """The script takes too many steps."""
+    """Raised if the script takes too many steps."""
 
 
 class Interpreter:
     """Follows a script from a working folder.
 
-    `read` gives the text of a file of the project, or None; `exists` whether a path is there, None where that is not known.
-    """
+    `read` returns the content of a file of the project, or None; `exists` whether a path exists, None if that is unknown."""
 
     def __init__(
         self, folder: str | None, script_name: str, read: Callable[[str], str | None], exists: Callable[[str], bool | None]
@@ -172,7 +170,7 @@ class Interpreter:
     # ---- statements
 
     def block(self, node: Any) -> bool | None:
-        """The statements in a node, one after the other."""
+        """Follow the statements in a node, one after the other."""
         status: bool | None = True
         for child in node.children:
             if child.is_named and child.type not in ("comment", "heredoc_body"):
@@ -180,7 +178,7 @@ class Interpreter:
         return status
 
     def statement(self, node: Any) -> bool | None:
-        """One statement: True or False where its status is known, None where it is not."""
+        """Follow one statement: True or False if its status is known, None if not."""
         self._steps += 1
         if self._steps > MOST_STEPS or len(self.calls) > MOST_CALLS:
             raise Exhausted
@@ -196,7 +194,7 @@ class Interpreter:
             self._depth -= 1
 
     def loop(self, handler: Callable[[Interpreter, Any], bool | None], node: Any) -> bool | None:
-        """A loop; what an undecided `break` or `continue` makes conditional ends with it."""
+        """Follow a loop; the conditionality caused by an undecided `break` or `continue` ends with it."""
         before = self._conditional
         try:
             return handler(self, node)
@@ -204,11 +202,11 @@ class Interpreter:
             self._conditional = before
 
     def in_subshell(self, node: Any) -> bool | None:
-        """Statements that change nothing outside."""
+        """Follow statements in a subshell, which change nothing outside."""
         return self.apart(lambda: self.block(node))
 
     def apart(self, action: Callable[[], bool | None]) -> bool | None:
-        """Do something in a state of its own."""
+        """Run an action in a copy of the state."""
         before = self.state
         self.state = before.copy()
         try:
@@ -219,7 +217,7 @@ class Interpreter:
             self.state = before
 
     def pipeline(self, node: Any) -> bool | None:
-        """Commands joined by pipes; each has what the one before prints, as far as that is asked for."""
+        """Follow commands joined by pipes; each receives the output of the one before, as far as it is needed."""
         stages = [child for child in node.children if child.is_named and child.type != "comment"]
         status: bool | None = None
         stdin = self._stdin
@@ -239,7 +237,7 @@ class Interpreter:
         return status
 
     def listed(self, node: Any) -> bool | None:
-        """`a && b`, `a || b`."""
+        """Follow `a && b`, `a || b`."""
         left, right = node.children[0], node.children[-1]
         operator = node.children[1].type if len(node.children) > 2 else ";"
         status = self.statement(left)
@@ -256,7 +254,7 @@ class Interpreter:
         return self.decided(right) if status == (operator == "&&") else status
 
     def decided(self, node: Any) -> bool | None:
-        """A statement behind a test; where it ends a script whose caller gives nothing, what follows needs that caller."""
+        """Follow a statement after a test; if it ends a script called without arguments, the rest needs a caller."""
         try:
             return self.statement(node)
         except Stop:
@@ -266,7 +264,8 @@ class Interpreter:
             return None
 
     def perhaps(self, action: Callable[[], bool | None]) -> bool | None:
-        """Do what may happen or not; what differs afterwards is unknown. A branch that ends the script is left out."""
+        """Run an action that may or may not happen; values that differ afterwards are unknown. A branch that ends the script is left
+        out."""
         before = self.state
         self.state = before.copy()
         self._conditional += 1
@@ -283,14 +282,14 @@ class Interpreter:
         return None
 
     def join(self, other: State) -> None:
-        """Go on with what is the same in two states."""
+        """Merge two states into what they have in common."""
         self.state.merge(other, UNDECIDED)
 
     def settle_folder(self) -> None:
-        """Called where the files of the working folder decide what follows."""
+        """Called where the files of the working folder decide the rest."""
 
     def explore(self, *nodes: Any) -> None:
-        """Look into statements that a plain call does not reach, without an effect on what follows."""
+        """Follow statements that a call without arguments does not reach, without an effect on the rest."""
         before = self.state
         self.state = before.copy()
         self._conditional += 1
@@ -304,23 +303,23 @@ class Interpreter:
             self.state = before
 
     def negated(self, node: Any) -> bool | None:
-        """`! a`."""
+        """Follow `! a`."""
         status = self.statement(node.children[-1])
         return None if status is None else not status
 
     def compound(self, node: Any) -> bool | None:
-        """`{ ...; }` and `(( ... ))`."""
+        """Follow `{ ...; }` and `(( ... ))`."""
         return self.test(node) if is_arithmetic(node) else self.block(node)
 
     def test(self, node: Any) -> bool | None:
-        """A test; what it assumed is kept for the statement that asks."""
+        """Evaluate a test; its assumptions are recorded for the statement around it."""
         expander = self.expander()
         expander.assuming = True
         condition = Condition(expander, self.exist)
         return condition.holds(node)
 
     def exist(self, path: str) -> bool | None:
-        """Whether a path is there, seen from the working folder."""
+        """Whether a path exists, relative to the working folder."""
         located = self.located(path)
         return None if located is None else self.exists(located)
 
@@ -329,7 +328,7 @@ class Interpreter:
         return located
 
     def located(self, path: str) -> str | None:
-        """A path from the working folder; None where that is not known."""
+        """A path relative to the working folder; None if that is unknown."""
         if path.startswith(("/", "%", "~")):
             return path
         return None if self.state.folder is None else filters.normal(f"{self.state.folder}/{path}")
@@ -342,13 +341,13 @@ class Interpreter:
         return status
 
     def choice(self, node: Any) -> bool | None:
-        """`if`, with its `elif` and `else`."""
+        """Follow `if`, with its `elif` and `else`."""
         branches = clauses(node)
         self.branches(branches)
         return None
 
     def branches(self, clauses_left: list[tuple[list[Any], list[Any]]]) -> None:
-        """The first clause whose condition holds; the others are looked into as well, marked conditional."""
+        """Follow the first clause whose condition is true; the others are followed as well, marked conditional."""
         if not clauses_left:
             return
         condition, body = clauses_left[0]
@@ -364,7 +363,7 @@ class Interpreter:
             self.kept_rest(clauses_left[1:], body)
 
     def kept(self, body: list[Any], rest: list[tuple[list[Any], list[Any]]]) -> None:
-        """A branch that is taken; where it ends a script whose caller gives nothing, another one is taken instead."""
+        """Follow a branch that is taken; if it ends a script called without arguments, another one is taken instead."""
         before = self.state.copy()
         try:
             self.statements(body)
@@ -376,7 +375,7 @@ class Interpreter:
             self.branches(rest)
 
     def kept_rest(self, rest: list[tuple[list[Any], list[Any]]], body: list[Any]) -> None:
-        """The clauses after one whose condition does not hold."""
+        """Follow the clauses after one whose condition is false."""
         before = self.state.copy()
         try:
             self.branches(rest)
@@ -388,11 +387,11 @@ class Interpreter:
             self.statements(body)
 
     def from_outside(self) -> bool:
-        """Whether the caller's parameters could have led elsewhere."""
+        """Whether other parameters of the caller could have led elsewhere."""
         return self.state.positional is None and not self._calls_deep
 
     def fork(self, body: list[Any], rest: list[tuple[list[Any], list[Any]]]) -> None:
-        """Both ways of a condition that is not known."""
+        """Follow both branches of an unknown condition."""
         before = self.state
         ends: list[State] = []
         left = False
@@ -418,14 +417,14 @@ class Interpreter:
             self.join(other)
 
     def statements(self, nodes: list[Any]) -> bool | None:
-        """Several statements."""
+        """Follow several statements."""
         status: bool | None = True
         for node in nodes:
             status = self.statement(node)
         return status
 
     def cases(self, node: Any) -> bool | None:
-        """`case`: the first item whose pattern matches."""
+        """Follow `case`: the first item whose pattern matches."""
         from cfglint.source.shell.expansion import glob
 
         expander = self.expander()
@@ -461,14 +460,14 @@ class Interpreter:
             return None
 
     def pattern_fits(self, node: Any, value: str, glob: Callable[[str], str]) -> bool:
-        """Whether a string fits a pattern."""
+        """Whether a string matches a pattern."""
         pattern = self.expander().string(node.start_byte, node.end_byte).value
         if pattern is None or len(pattern) > 200 or pattern.count("*") > 3:
             return False
         return re.fullmatch(glob(pattern), value[:10_000], re.DOTALL) is not None
 
     def words_loop(self, node: Any) -> bool | None:
-        """`for name in words`."""
+        """Follow `for name in words`."""
         name = self.source(part_of(node, "variable"))
         body = part_of(node, "body")
         listed = any(child.type == "in" for child in node.children)
@@ -488,12 +487,12 @@ class Interpreter:
         return True
 
     def round(self, name: str, value: Text, body: Any) -> bool | None:
-        """One round of a loop."""
+        """Follow one iteration of a loop."""
         self.state.assign(name, value)
         return self.block(body)
 
     def counting_loop(self, node: Any) -> bool | None:
-        """`for ((i = 0; i < 3; i++))`."""
+        """Follow `for ((i = 0; i < 3; i++))`."""
         body = part_of(node, "body")
         text = self.script.text
         start, end = text.find("((", node.start_byte) + 2, text.find("))", node.start_byte)
@@ -518,7 +517,7 @@ class Interpreter:
         return None
 
     def while_loop(self, node: Any) -> bool | None:
-        """`while` and `until`; a loop over the caller's parameters does nothing in a plain call."""
+        """Follow `while` and `until`; a loop over the caller's parameters has no iteration in a call without arguments."""
         body = part_of(node, "body")
         fields = [(node.field_name_for_child(index), child) for index, child in enumerate(node.children)]
         conditions = [child for field, child in fields if field == "condition" and child.is_named]
@@ -544,7 +543,7 @@ class Interpreter:
         return None
 
     def define(self, node: Any) -> bool | None:
-        """A function."""
+        """Define a function."""
         name, body = part_of(node, "name"), part_of(node, "body")
         if name is not None and body is not None:
             self.state.functions[self.source(name)] = (self.script, body)
@@ -553,7 +552,7 @@ class Interpreter:
     # ---- commands
 
     def source(self, node: Any) -> str:
-        """The text of a node."""
+        """The source of a node."""
         return self.script.text[node.start_byte : node.end_byte] if node is not None else ""
 
     def expander(self) -> Expander:
@@ -587,25 +586,25 @@ class Interpreter:
         return None
 
     def contents(self, path: str) -> Text:
-        """`$(< file)`."""
+        """The output of `$(< file)`."""
         located = self.located(path)
         text = self.read(located) if located is not None else None
         return literal(text) if text is not None and len(text) < 10_000 else unknown(f"the contents of {path}")
 
     def assignments(self, node: Any) -> bool | None:
-        """`A=1 B=2` on a line of its own."""
+        """Follow `A=1 B=2` on a line of its own."""
         for child in node.children:
             if child.type == "variable_assignment":
                 self.assignment(child)
         return True
 
     def assignment(self, node: Any) -> bool | None:
-        """`name=value`, `name+=value`, `name=(...)`, `name[index]=value`."""
+        """Follow `name=value`, `name+=value`, `name=(...)`, `name[index]=value`."""
         self.assign(node)
         return True
 
     def assign(self, node: Any) -> str:
-        """Assign, and give the name."""
+        """Assign, and return the name."""
         target, value = part_of(node, "name"), part_of(node, "value")
         name = self.source(target)
         adds = self.source(node.children[1]) == "+=" if len(node.children) > 1 else False
@@ -629,7 +628,7 @@ class Interpreter:
         return name
 
     def assign_array(self, name: str, node: Any, adds: bool) -> None:
-        """`name=(a b c)`; an associative one where its members have keys."""
+        """Assign `name=(a b c)`; an associative array if its members have keys."""
         current = self.state.variables.get(name)
         members = [child for child in node.children if child.is_named and child.type != "comment"]
         if members and all(self.source(child).startswith("[") and "]=" in self.source(child) for child in members):
@@ -649,7 +648,7 @@ class Interpreter:
         self.state.assign(name, values)
 
     def assign_element(self, target: str, value: Any, adds: bool) -> None:
-        """`name[key]=value`, `name[key]+=value`."""
+        """Assign `name[key]=value`, `name[key]+=value`."""
         name, _, key = target.removesuffix("]").partition("[")
         text = self.expander().string(value.start_byte, value.end_byte) if value is not None else EMPTY
         current = self.state.variables.get(name)
@@ -665,7 +664,7 @@ class Interpreter:
             self.state.assign(name, unknown(f"{name}[{key}]"))
 
     def declaration(self, node: Any) -> bool | None:
-        """`export`, `local`, `declare`, `typeset`, `readonly`."""
+        """Follow `export`, `local`, `declare`, `typeset`, `readonly`."""
         what = self.source(node.children[0])
         exports = what == "export"
         local = what in ("local", "declare", "typeset")
@@ -694,19 +693,19 @@ class Interpreter:
         return True
 
     def keep_local(self, name: str) -> None:
-        """Remember what a name means outside of the function."""
+        """Save the value of a name outside of the function."""
         if self._locals:
             self._locals[-1].append((name, self.state.variables.get(name)))
 
     def unset(self, node: Any) -> bool | None:
-        """`unset name`."""
+        """Follow `unset name`."""
         for child in node.children[1:]:
             if not self.source(child).startswith("-"):
                 self.state.remove(self.source(child))
         return True
 
     def redirected(self, node: Any) -> bool | None:
-        """A statement with redirections; a here-document or here-string is its input."""
+        """Follow a statement with redirections; a here-document or here-string is its input."""
         body = part_of(node, "body")
         extra: list[Any] = []
         before, self._placeholder = self._stdin, False
@@ -735,7 +734,7 @@ class Interpreter:
             self._stdin, self._placeholder = before, False
 
     def lacks_target(self, node: Any) -> bool:
-        """Whether a redirection ends with its line, as in `PATH=<your path>`: bash stops reading the script there."""
+        """Whether a redirection has no target on its line, as in `PATH=<your path>`: bash stops reading the script there."""
         if node.type != "file_redirect":
             return False
         words = [each for each in node.children if each.type in WORDS]
@@ -743,7 +742,7 @@ class Interpreter:
         return "\n" in self.script.text[node.start_byte : first].replace("\\\n", "") or not words
 
     def redirect(self, node: Any, words: list[Any]) -> None:
-        """Note a file that a redirection makes."""
+        """Record a file that a redirection creates."""
         if ">" in self.source(node)[:3] and words:
             self.written.add(self.expander().string(words[0].start_byte, words[0].end_byte).string)
 
@@ -758,7 +757,7 @@ class Interpreter:
         return self.expander().string(body.start_byte, body.end_byte, True)
 
     def command(self, node: Any, extra: list[Any] | None = None) -> bool | None:
-        """A simple command: its assignments, then its words."""
+        """Follow a simple command: its assignments, then its words."""
         if self._captured is None and self.only_prints(node):
             return True
         spans: list[tuple[int, int]] = []
@@ -786,7 +785,7 @@ class Interpreter:
             self._stdin, self._placeholder = before, False
 
     def begins(self, node: Any) -> int:
-        """Where a command begins. Several assignments on the line before are not its own, though the grammar takes them for it."""
+        """The beginning of a command. The grammar wrongly includes several assignments on the line before."""
         last = None
         for child in node.children:
             if child.type == "variable_assignment":
@@ -807,13 +806,13 @@ class Interpreter:
         return [word for start, end in whole for word in expander.fields(start, end)]
 
     def only_prints(self, node: Any) -> bool:
-        """Whether a command is an `echo` whose words change nothing."""
+        """Whether a command is an `echo` whose words have no side effect."""
         text = self.script.text
         prints = text.startswith(("echo ", 'echo"'), node.start_byte) and "echo" not in self.state.functions
         return prints and CHANGES(text, node.start_byte, node.end_byte) is None
 
     def prefixes(self, node: Any) -> dict[str, Text]:
-        """The assignments in front of a command: they hold for that command alone, and each one for those behind it."""
+        """The assignments before a command: they are in effect for that command alone, and each one for those after it."""
         begins = self.begins(node)
         environment: dict[str, Text] = {}
         before: dict[str, Any] = {}
@@ -833,7 +832,7 @@ class Interpreter:
         return environment
 
     def start(self, words: list[Text], environment: dict[str, Text], node: Any) -> bool | None:
-        """Run a builtin or function, or note a command."""
+        """Run a builtin or function, or record a command."""
         name = words[0].value
         if name in self.state.functions and name is not None:
             return self.within(environment, lambda: self.function(name, words[1:]))
@@ -851,11 +850,11 @@ class Interpreter:
         return None
 
     def printed(self, words: list[Text]) -> Text:
-        """What a command prints."""
+        """The output of a command."""
         return filters.output(words, self._stdin, self.state.folder)
 
     def within(self, environment: dict[str, Text], action: Callable[[], bool | None]) -> bool | None:
-        """Do something with exported variables that hold for it alone: `BATCH=4 launch`, where `launch` is a function."""
+        """Run an action with exported variables that are in effect for it alone: `BATCH=4 launch`, where `launch` is a function."""
         if not environment:
             return action()
         before, unset = {name: self.state.variables.get(name) for name in environment}, self.state.unset & environment.keys()
@@ -870,11 +869,11 @@ class Interpreter:
             self.state.restore(before, unset)
 
     def start_exec(self, words: list[Text], environment: dict[str, Text], node: Any) -> bool | None:
-        """`exec command`; without a command it only redirects."""
+        """Follow `exec command`; without a command it only redirects."""
         return self.start(words, environment, node) if words else True
 
     def note(self, words: list[Text], environment: dict[str, Text], node: Any) -> None:
-        """Keep a command that would be started; one that begins with a dash is the rest of the command before."""
+        """Record a command that would be started; one that begins with a dash is the rest of the command before."""
         start, end = self.begins(node), node.end_byte
         place = self.script.place(start, start + 1)
         offset = place[1] if place else 0
@@ -890,14 +889,14 @@ class Interpreter:
         self.calls.append(call)
 
     def second_word(self, node: Any) -> int:
-        """Where the second word of a command begins: bash counts a command for the line of that one (LINENO)."""
+        """The offset of the second word of a command: bash assigns a command to the line of that word (LINENO)."""
         start = self.begins(node)
         named = [child for child in node.children if child.is_named and child.type != "comment" and child.start_byte >= start]
         plain = len(named) < 2 or named[0].type == "variable_assignment"
         return int(start if plain else named[1].start_byte)
 
     def continues(self, offset: int) -> bool:
-        """Whether a command at an offset is what was meant to belong to the one noted last."""
+        """Whether a command at an offset was intended to belong to the last recorded one."""
         if not self.calls or self.calls[-1].path != self.script.path or self._runner:
             return False
         last = self.calls[-1]
@@ -909,14 +908,14 @@ class Interpreter:
         return last.end <= offset and len(between) < 5_000 and nothing
 
     def evaluated(self, words: list[Text], node: Any) -> bool | None:
-        """`eval`: the words are a script of their own."""
+        """Follow `eval`: the words are a script of their own."""
         text = joined(words)
         if not any(part.text for part in text.parts):
             return None
         return self.inner(Script(self.script.path, "", parts=text), node)
 
     def inner(self, script: Script, node: Any) -> bool | None:
-        """A script that this one puts together."""
+        """Follow a script that this one composes."""
         before, self._runner = self._runner, self._runner or Runner(self.script, node)
         self._calls_deep += 1
         try:
@@ -950,7 +949,7 @@ class Interpreter:
     # ---- builtins
 
     def change_folder(self, words: list[Text]) -> bool | None:
-        """`cd`, `pushd`."""
+        """Follow `cd` and `pushd`."""
         targets = [word for word in words if word.string not in ("-", "--", "-P", "-L")]
         if not targets:
             self.state.folder = None if words else "~"
@@ -961,7 +960,7 @@ class Interpreter:
         return True
 
     def sourced(self, words: list[Text]) -> bool | None:
-        """`source file`: its statements run here."""
+        """Follow `source file`: its statements run here."""
         path = words[0].value if words else None
         located = self.located(path) if path is not None else None
         text = self.read(located) if located is not None else None
@@ -985,12 +984,12 @@ class Interpreter:
         return None
 
     def ask_for(self, path: str) -> None:
-        """A script of the project that cannot be read may be there, seen from another folder."""
+        """Handle a missing script of the project, which may exist relative to another folder."""
         if self.exist(path) is not False:
             self.settle_folder()
 
     def called(self, path: Text, arguments: list[Text], environment: dict[str, Text], node: Any) -> bool:
-        """Follow a script that is run as a command of its own, with its exported variables; False where it cannot be followed."""
+        """Follow a script that is run as a command of its own, with its exported variables; return False if that is impossible."""
         name = path.value
         located = self.located(name) if name is not None else None
         text = self.read(located) if located is not None else None
@@ -1015,7 +1014,7 @@ class Interpreter:
         return True
 
     def in_process(self, script: Script, located: str, arguments: list[Text], environment: dict[str, Text]) -> bool | None:
-        """Run a script in a process of its own: nothing but the exported variables, the folder and its arguments are there."""
+        """Run a script in a separate process, which gets only the exported variables, the folder and its arguments."""
         state = State(self.state.folder, located)
         state.variables, state.exported = dict(environment), set(environment)
         state.positional, state.needs_caller = arguments, self.state.needs_caller
@@ -1024,38 +1023,38 @@ class Interpreter:
         return None
 
     def leave(self, words: list[Text]) -> bool | None:
-        """`exit`."""
+        """Follow `exit`."""
         raise Stop
 
     def give_back(self, words: list[Text]) -> bool | None:
-        """`return`."""
+        """Follow `return`."""
         raise Return
 
     def go_on(self, words: list[Text]) -> bool | None:
-        """`continue`."""
+        """Follow `continue`."""
         raise Leave(True)
 
     def leave_loop(self, words: list[Text]) -> bool | None:
-        """`break`."""
+        """Follow `break`."""
         raise Leave(False)
 
     def nothing(self, words: list[Text]) -> bool | None:
-        """A builtin without an effect here that succeeds."""
+        """Follow a builtin that succeeds without an effect here."""
         return True
 
     def false(self, words: list[Text]) -> bool | None:
-        """`false`."""
+        """Follow `false`."""
         return False
 
     def shift(self, words: list[Text]) -> bool | None:
-        """`shift`."""
+        """Follow `shift`."""
         count = words[0].value if words else "1"
         if self.state.positional is not None and count and count.isdigit():
             self.state.positional = self.state.positional[int(count[:4]) :]
         return True
 
     def options(self, words: list[Text]) -> bool | None:
-        """`set`; after `--` it gives the parameters, `-u` refuses variables that are not set."""
+        """Follow `set`; after `--` it sets the parameters, `-u` refuses unset variables."""
         for index, word in enumerate(words):
             text = word.value or ""
             if text == "--":
@@ -1067,7 +1066,7 @@ class Interpreter:
         return True
 
     def read_input(self, words: list[Text]) -> bool | None:
-        """`read`: what is read is not known, but for a here-string or a here-document."""
+        """Follow `read`: its input is unknown, except for a here-string or a here-document."""
         text = self._stdin
         names = [word.value for word in words if word.value and is_name(word.value)]
         given = [word.string for word in words if word.string.startswith("-")]
@@ -1085,13 +1084,13 @@ class Interpreter:
         return True
 
     def read_something(self, names: list[str]) -> bool | None:
-        """Input that is not known."""
+        """Mark the variables that receive an unknown input."""
         for name in names:
             self.state.assign(name, unknown("read from input"))
         return None
 
     def read_lines(self, words: list[Text]) -> bool | None:
-        """`mapfile`, `readarray`: the lines of a here-string or a here-document."""
+        """Follow `mapfile`, `readarray`: the lines of a here-string or a here-document."""
         names = [word.value for word in words if word.value and is_name(word.value)]
         text = self._stdin
         strips = any(word.value == "-t" for word in words)
@@ -1102,17 +1101,17 @@ class Interpreter:
         return True
 
     def parse_options(self, words: list[Text]) -> bool | None:
-        """`getopts`: a plain call has no options."""
+        """Follow `getopts`: a call without arguments has no options."""
         return False if self.state.positional is None else self.read_input(words)
 
     def echo(self, words: list[Text]) -> bool | None:
-        """`echo` and `printf`, which matter where their output is asked for."""
+        """Follow `echo` and `printf`, which matter if their output is used."""
         if self._captured is not None:
             self._captured.append(filters.echo(words))
         return True
 
     def formatted(self, words: list[Text]) -> bool | None:
-        """`printf`; with `-v` it sets a variable."""
+        """Follow `printf`; with `-v` it sets a variable."""
         if words and words[0].value == "-v" and len(words) > 2:
             self.state.assign(words[1].string, filters.output([literal("printf"), *words[2:]], None, None))
         elif self._captured is not None:
@@ -1120,14 +1119,14 @@ class Interpreter:
         return True
 
     def working_folder(self, words: list[Text]) -> bool | None:
-        """`pwd`."""
+        """Follow `pwd`."""
         if self._captured is not None:
             folder = self.state.folder
             self._captured.append(literal(folder + "\n") if folder is not None else unknown("the working folder"))
         return True
 
     def arithmetic(self, words: list[Text]) -> bool | None:
-        """`let`."""
+        """Follow `let`."""
         for word in words:
             expander = self.expander()
             try:
@@ -1137,12 +1136,12 @@ class Interpreter:
         return True
 
     def bracket(self, words: list[Text]) -> bool | None:
-        """`test` as a plain command."""
+        """Follow `test` as a plain command."""
         return None
 
 
 def open_quote(root: Any, text: str) -> int | None:
-    """Where the line begins that opens a quote which is never closed; None without one. Bash does not run that command."""
+    """The beginning of the line that opens a quote which is never closed; None without one. Bash does not run that command."""
     last = root.children[-1] if root.children and root.has_error else None
     if last is None or last.type != "ERROR":
         return None
@@ -1154,7 +1153,7 @@ def open_quote(root: Any, text: str) -> int | None:
 
 
 def split_lines(text: Text) -> list[Text]:
-    """The lines of a known string, the empty ones included."""
+    """The lines of a known string, empty ones included."""
     found: list[Text] = []
     start = 0
     for line in text.string.split("\n"):
@@ -1164,13 +1163,13 @@ def split_lines(text: Text) -> list[Text]:
 
 
 def inside(path: str) -> str:
-    """A folder without `.` and `..`; one above the project's top stays as it is."""
+    """A folder without `.` and `..`; one above the project's top stays unchanged."""
     normal = filters.normal(path)
     return normal if not path.startswith("%") or normal.startswith(path.partition("/")[0]) else path
 
 
 def from_caller(word: Text) -> bool:
-    """Whether a word reads a variable or parameter that only the caller could set."""
+    """Whether a word contains a variable or parameter that only the caller could set."""
     return any(reason.startswith((UNSET, POSITIONAL)) for reason in word.reasons)
 
 
