@@ -7,15 +7,20 @@ __all__ = [
     "ArgumentError",
     "CfglintError",
     "CheckResult",
+    "Contradiction",
     "DiffResult",
     "EditRefused",
     "Explanation",
+    "FileProblem",
     "FixResult",
     "MissingFactError",
     "MissingFileError",
     "NewFiles",
     "PlanResult",
+    "Skipped",
     "UnknownKindError",
+    "Unreachable",
+    "ValueChange",
     "check",
     "diff",
     "explain",
@@ -30,15 +35,20 @@ if TYPE_CHECKING:
         ArgumentError,
         CfglintError,
         CheckResult,
+        Contradiction,
         DiffResult,
         EditRefused,
         Explanation,
+        FileProblem,
         FixResult,
         MissingFactError,
         MissingFileError,
         NewFiles,
         PlanResult,
+        Skipped,
         UnknownKindError,
+        Unreachable,
+        ValueChange,
         check,
         diff,
         explain,
@@ -51,7 +61,8 @@ if TYPE_CHECKING:
 def __getattr__(name: str) -> object:
     """Import a public name from `cfglint.api` when it is first used: the command needs none of them.
 
-    None where a module of the package has that name: its import would replace the function."""
+    None where a module of the package has that name: its import would replace the function.
+    """
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from cfglint import api

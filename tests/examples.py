@@ -6,7 +6,7 @@ import json
 import os
 import re
 
-from cfglint.frameworks.base import LaunchFacts
+from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.memory import named_model
 from cfglint.project.policy_schema import PolicySchemas
 from cfglint.run.discovery import Discovery, FileSource
@@ -37,14 +37,14 @@ def run_of(rule, texts, folder, changes=()):
     facts = LaunchFacts(
         gpus=example.get("gpus"),
         num_examples=example.get("num_examples"),
-        target=example.get("target"),
+        target=example.get("target") or {},
         complete=example.get("complete", True),
         kind_given=example.get("kind_given", True),
         strict_keys=example.get("strict_keys", False),
         model=named_model(example["model"]) if "model" in example else None,
         gpu_memory=example.get("gpu_memory"),
         trainer=example.get("trainer"),
-        expected_numbers=example.get("expected_numbers"),
+        expected_numbers=example.get("expected_numbers") or {},
         policies=PolicySchemas({"": example["policies"]}) if "policies" in example else None,
     )
     return Discovery(facts, kind, source=FileSource(files)).one(list(files)[: example.get("named", len(files))])

@@ -35,7 +35,8 @@ def rebuilt(kind: str, path: Path, release: str | None = None) -> str:
     if version is None:
         raise SourceError(f"{path}: the source does not name its release, say --release")
     definitions = source.definitions(tree) if hasattr(source, "definitions") else None
-    return schema_merge.build(kind, version, source.facts(tree), lambda file, key: tree.file(file).mentions(key), definitions)
+    histories = getattr(source, "HISTORIES", ())
+    return schema_merge.build(kind, version, source.facts(tree), lambda file, key: tree.file(file).mentions(key), definitions, histories)
 
 
 def main() -> int:

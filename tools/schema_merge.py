@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from schema_source import SourceError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 Raw = dict[str, Any]
 
@@ -42,8 +45,12 @@ ORDER = (
 LAST = ("$defs", "properties", "patternProperties", "additionalProperties", "required")
 
 
-def build(kind: str, version: str, facts: dict[str, Raw], mentioned: Any, definitions: dict[str, Raw] | None = None) -> str:
+def build(
+    kind: str, version: str, facts: dict[str, Raw], mentioned: Any, definitions: dict[str, Raw] | None = None, histories: Iterable[str] = ()
+) -> str:
     """The schema's text. `mentioned(file, key)` tells whether a source file has a key as a text.
+
+    `histories` are further keywords than `default` that may not change without a history.
 
     SourceError when notes and facts do not fit: a key without description or type, a note on a key that
     the source no longer has, a key read elsewhere that is not there any more.
@@ -55,7 +62,8 @@ def build(kind: str, version: str, facts: dict[str, Raw], mentioned: Any, defini
         problems += _apply(properties, path.split("."), note, mentioned)
     problems += _incomplete(properties, "")
     before = _committed(kind)
-    problems += _unexplained_defaults(before, properties, version)
+    for keyword in ("default", *histories):
+        problems += _unexplained(keyword, before, properties, version)
     problems += _undated(before, properties, version) if before else []
     if problems:
         raise SourceError("\n".join(problems))
@@ -86,17 +94,18 @@ def _committed(kind: str) -> dict[str, Raw]:
     return found
 
 
-def _unexplained_defaults(before: dict[str, Raw], after: dict[str, Raw], version: str, above: str = "") -> list[str]:
-    """Defaults that are not those of the committed schema, and that no history explains."""
+def _unexplained(keyword: str, before: dict[str, Raw], after: dict[str, Raw], version: str, above: str = "") -> list[str]:
+    """Keys whose default (or another keyword) is not that of the committed schema, and that no history explains."""
     problems: list[str] = []
+    name = keyword.removeprefix("x-")
     for key in before.keys() & after.keys():
         old, new = before[key], after[key]
-        if "default" in old and "default" in new and json.dumps(old["default"]) != json.dumps(new["default"]):
-            entries = [json.dumps(entry["default"]) for entry in new.get("x-default-history", ())]
-            if entries[-2:] != [json.dumps(old["default"]), json.dumps(new["default"])]:
-                was, now = written(old["default"]), written(new["default"])
-                problems.append(f"{above}{key}: the default was {was} and is {now}: new since {version}? Say x-default-history")
-        problems += _unexplained_defaults(old.get("properties", {}), new.get("properties", {}), version, f"{above}{key}.")
+        if keyword in old and keyword in new and json.dumps(old[keyword]) != json.dumps(new[keyword]):
+            entries = [json.dumps(entry[name]) for entry in new.get(f"x-{name}-history", ())]
+            if entries[-2:] != [json.dumps(old[keyword]), json.dumps(new[keyword])]:
+                was, now = written(old[keyword]), written(new[keyword])
+                problems.append(f"{above}{key}: the {keyword} was {was} and is {now}: new since {version}? Say x-{name}-history")
+        problems += _unexplained(keyword, old.get("properties", {}), new.get("properties", {}), version, f"{above}{key}.")
     return sorted(problems)
 
 

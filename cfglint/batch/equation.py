@@ -3,7 +3,8 @@
 `micro` is the number of samples that one model replica processes at a time, `accumulation` the number of micro batches between two
 optimizer steps, `data_parallel` the number of replicas, `global` the number of samples per optimizer step.
 Each framework defines what divides the GPUs into replicas: usually tensor, pipeline and context parallelism;
-never Megatron's sequence parallelism, expert parallelism, ZeRO or FSDP sharding."""
+never Megatron's sequence parallelism, expert parallelism, ZeRO or FSDP sharding.
+"""
 
 from __future__ import annotations
 

@@ -2,7 +2,8 @@
 
 Source: the config.json of each checkpoint; `parameters` is the count that is published with its weights, and a test compares the
 computed
-count with it. Sizes in the order of COLUMNS."""
+count with it. Sizes in the order of COLUMNS.
+"""
 
 from __future__ import annotations
 
@@ -191,7 +192,8 @@ ENDINGS = (*VARIANTS, "-sft", "-int4", "-awq", "-1m", "-32k", "-16k", "-si")
 
 def known_name(text: str) -> str | None:
     """The name in the table for a model name in common spelling: `meta-llama/Llama-3.1-8B-Instruct` is llama-3-8b; None for another
-    model."""
+    model.
+    """
     for name in spellings(text, VARIANTS):
         if SAME.get(name, name) in MODELS:
             return SAME.get(name, name)

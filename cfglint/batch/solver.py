@@ -9,7 +9,8 @@ finds them without a search. They are compared by this order of preference:
 3. the current micro batch (memory and kernel shapes do not change; one key changes);
 4. a power of two, only when asked for;
 5. the largest micro batch, never above the limit. The default limit is the current micro batch: memory use does
-not grow unless the user allows it."""
+not grow unless the user allows it.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +40,8 @@ class SplitRule:
     """A requirement of a trainer on micro batch and accumulation in addition to their product.
 
     `accepts(micro batch, accumulation, processes)` tells whether it accepts a pair. Among any `period` consecutive numbers of
-    samples per replica at least one has an accepted pair, if any number has. `reason` describes the requirement."""
+    samples per replica at least one has an accepted pair, if any number has. `reason` describes the requirement.
+    """
 
     __slots__ = ("accepts", "period", "reason")
 
@@ -57,7 +59,8 @@ class Problem:
     model chunks per stage of an interleaved pipeline, `micro_batch_group` the micro batches that one chunk processes
     in a row (default: the number of stages). `pipeline_micro_batch` is set if a pipeline splits the local
     batch itself (torchtitan), so that accumulation repeats the schedule instead of filling it.
-    Raises ValueError for contradictory or invalid numbers."""
+    Raises ValueError for contradictory or invalid numbers.
+    """
 
     __slots__ = (
         "accumulation",
@@ -180,7 +183,8 @@ class Solution:
     the same with the current micro batch. `gpus_below` and `gpus_above` are the nearest GPU counts that reach the
     target itself, searched up to twice the GPUs, `node_gpus_*` those that fill complete nodes or an even part
     of one; if the layout does not fit, the nearest counts that it fits on. Each is None if there is none.
-    `changed` names the numbers that differ from the current ones, `reasons` explains the choice, or why there is none."""
+    `changed` names the numbers that differ from the current ones, `reasons` explains the choice, or why there is none.
+    """
 
     __slots__ = (
         "above",

@@ -39,7 +39,8 @@ def program() -> NoReturn:
     """Run the command as a process of its own, and end the process.
 
     A check leaves few reference cycles behind, so garbage collection is delayed; and at the end memory
-    that the system frees anyway is not released piece by piece. Together they save a sixth of the time for one file."""
+    that the system frees anyway is not released piece by piece. Together they save a sixth of the time for one file.
+    """
     from cfglint.source import libyaml
 
     libyaml.OWNED = True
@@ -60,7 +61,7 @@ def program() -> NoReturn:
 
 def ended(error: Exception) -> int:
     """Report an unexpected exception, which is a bug in cfglint, in one line with its place; return the exit status."""
-    from cfglint.cli.console import fail
+    from cfglint.cli.console import bug_report, fail
 
     if isinstance(error, BrokenPipeError):  # the process that reads our output has ended, as with `| head`
         return NOT_DONE
@@ -68,12 +69,7 @@ def ended(error: Exception) -> int:
         return fail(f"standard output: {error.strerror}")
     if isinstance(error, MemoryError):
         return fail("there is not enough memory for these files")
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    place = f"{trace.tb_frame.f_globals.get('__name__')}:{trace.tb_lineno}" if trace is not None else "nowhere"
-    text = f"{type(error).__name__}: {error!s:.300} ({place})"
-    return fail(f"internal error: {text}. This is a bug in cfglint; please report it with the files.")
+    return fail(bug_report(error))
 
 
 def main(arguments: list[str]) -> int:
@@ -105,7 +101,7 @@ def main(arguments: list[str]) -> int:
 def unknown_command(name: str) -> int:
     """Report an unknown command with the nearest one; return the exit status."""
     from cfglint.cli.console import fail
-    from cfglint.cli.option_values import closest
+    from cfglint.frameworks.known_names import closest
 
     near = closest(name, COMMANDS)
     return fail(f"unknown command {name!a}; {f'did you mean `cfglint {near}`?' if near else 'commands: ' + ', '.join(COMMANDS)}")

@@ -1,7 +1,8 @@
 """Options and positional arguments of a command line.
 
 argparse alone takes as long as starting Python (it imports `re`, `gettext` and `shutil`), and `check` runs before
-every commit. The methods are those of argparse, as far as they exist here."""
+every commit. The methods are those of argparse, as far as they exist here.
+"""
 
 from __future__ import annotations
 
@@ -197,7 +198,7 @@ class Parser:
     def _meant(self, name: str) -> str:
         near = [other for other in self.options if other.startswith(name) or name.startswith(other)]
         if not near:
-            from cfglint.cli.option_values import closest
+            from cfglint.frameworks.known_names import closest
 
             near = [*filter(None, [closest(name, self.options)])]
         return f"; did you mean {near[0]}?" if near else "; --help lists them"

@@ -22,7 +22,7 @@ from cfglint.cli.options import (
 )
 from cfglint.cli.output import check_outputs, rows, write
 from cfglint.cli.run_all import outcomes
-from cfglint.findings.diagnostic import rank
+from cfglint.findings.diagnostic import BASELINE, COMMENT, CONFIGURATION, rank
 from cfglint.findings.wording import counted
 from cfglint.report import FORMATS, render
 from cfglint.report.escapes import shown
@@ -168,30 +168,44 @@ def accept(accepted: Baseline, outcomes: list[Outcome], write_new: bool) -> None
 def summary(outcomes: list[Outcome], stats: ScanStats) -> str:
     """The last line: numbers of checked files, findings and skipped files."""
     counts = {"error": 0, "warning": 0, "info": 0}
-    suppressed = 0
     fixable = {True: 0, False: 0}  # by whether the fix is safe
     for outcome in outcomes:
         for each in outcome.diagnostics:
-            if each.suppressed:
-                suppressed += 1
-            else:
+            if not each.suppressed:
                 counts[each.severity] += 1
                 if each.fix is not None:
                     fixable[each.fix.safe] += 1
     if not stats.checked and not stats.unrecognized_named:
         return "; ".join(["no training configs found", *left_out(stats)])
-    parts = [f"{counted(stats.checked, 'file')} in {counted(len(outcomes), 'run')} checked"]
+    parts = [files_checked(stats.checked, len(outcomes))]
     found = [counted(number, severity) if severity != "info" else f"{number} info" for severity, number in counts.items() if number]
     if stats.checked or not stats.unrecognized_named:
         parts.append(", ".join(found) or "no findings")
     if any(fixable.values()):
         parts.append(fixes_available(fixable[True], fixable[False]))
-    if suppressed:
-        parts.append(f"{suppressed} suppressed")
+    parts += suppressed(outcomes)
     if stats.targets:
         parts.append("for " + first_few(f"{version} ({first_few(sources)})" for version, sources in stats.targets.items()))
     parts += left_out(stats)
     return "; ".join(parts)
+
+
+def files_checked(files: int, runs: int) -> str:
+    """How many files were checked, and how many training runs they make up where that is another number."""
+    return f"{counted(files, 'file')} checked" + (f" ({counted(runs, 'training run')})" if runs != files else "")
+
+
+def suppressed(outcomes: list[Outcome]) -> list[str]:
+    """How many findings are suppressed, and by what; nothing where none is."""
+    by = {COMMENT: "by comments", BASELINE: "by the baseline", CONFIGURATION: "by --select, --ignore or settings"}
+    numbers = dict.fromkeys(by, 0)
+    for outcome in outcomes:
+        for each in outcome.diagnostics:
+            if each.suppressed:
+                numbers[each.suppressed] += 1
+    total = sum(numbers.values())
+    reasons = [(f"{number} " if number < total else "") + by[kind] for kind, number in numbers.items() if number]
+    return [f"{total} suppressed {', '.join(reasons)} (--format sarif lists them)"] if total else []
 
 
 def fixes_available(safe: int, unsafe: int) -> str:

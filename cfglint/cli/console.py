@@ -6,6 +6,10 @@ import sys
 
 from cfglint.report.escapes import shown
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 
 def warn(text: str) -> None:
     """Print one line on standard error; a closed standard error is no failure."""
@@ -15,7 +19,23 @@ def warn(text: str) -> None:
         return
 
 
+def warn_of(texts: Iterable[str]) -> None:
+    """Several messages, a line each."""
+    for text in texts:
+        warn(text)
+
+
 def fail(text: str) -> int:
     """Report why the job could not be done; return the exit status for that."""
     warn(text)
     return 2
+
+
+def bug_report(error: Exception) -> str:
+    """A bug of ours in one line, with the place where it was raised."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    place = f"{trace.tb_frame.f_globals.get('__name__')}:{trace.tb_lineno}" if trace is not None else "nowhere"
+    text = f"{type(error).__name__}: {error!s:.300} ({place})"
+    return f"internal error: {text}. This is a bug in cfglint; please report it with the files."

@@ -64,13 +64,14 @@ def run(arguments: Namespace) -> int:
 def finish(arguments: Namespace, project: Configuration, comparisons: list[Comparison]) -> int:
     """Silence, print, and the exit status: 1 for a new finding at or above --fail-on, 2 for a bug of ours."""
     selection = Selection(project, arguments.select, arguments.ignore, arguments.fail_on)
-    for sides in ([each.before for each in comparisons], [each.after for each in comparisons]):
-        suppress([side for side in sides if side is not None], selection)
+    for one_side in ([each.before for each in comparisons], [each.after for each in comparisons]):
+        suppress([side for side in one_side if side is not None], selection)
     for each in comparisons:
         each.add_notes()
     written = write(arguments, lambda form, colour, width: render_changes(form, comparisons, colour, width))
     tell_unknown(selection)
-    bugs = [found for each in comparisons if each.after for found in each.after.diagnostics if found.code == INTERNAL]
+    sides = [side for each in comparisons for side in (each.before, each.after) if side is not None]
+    bugs = [found for side in sides for found in side.diagnostics if found.code == INTERNAL]
     return 2 if bugs or not written else selection.status(only_new(comparisons))
 
 

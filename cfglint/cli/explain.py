@@ -6,7 +6,7 @@ import io
 import os
 import sys
 
-from cfglint.cli.console import fail
+from cfglint.cli.console import fail, warn_of
 from cfglint.cli.options import UsageError, add_run_options, load_configuration, one_run
 from cfglint.cli.output import columns, to_file
 from cfglint.explanation import log_analysis, log_parser
@@ -84,7 +84,10 @@ def explain_run(arguments: Namespace, project: Configuration, width: int | None)
         if isinstance(error, MissingSectionError):
             raise
         raise UsageError(f"{error}; nor is it a log with a training banner") from error
-    return render_account(arguments.format, RunSummary(found), width), 2 if found.beyond_limits or found.has_bugs else 0
+    text = render_account(arguments.format, RunSummary(found), width)
+    bugs = found.bug_reports
+    warn_of(bugs)
+    return text, 2 if found.beyond_limits or bugs else 0
 
 
 def explain_log(path: str, arguments: Namespace, project: Configuration) -> list[Explanation]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from cfglint.cli.console import fail, warn
+from cfglint.cli.console import bug_report, fail, warn
 from cfglint.cli.options import (
     UsageError,
     add_code_options,
@@ -20,9 +20,10 @@ from cfglint.cli.options import (
 from cfglint.cli.output import in_build_log
 from cfglint.cli.progress import counted_on_terminal
 from cfglint.findings.wording import counted
+from cfglint.report import fixes
 from cfglint.report.escapes import MARKS, shown, unobeyed
 from cfglint.rewrite.apply_fixes import Skipped, apply_fixes
-from cfglint.rewrite.retarget import MissingFactError, Retarget, recorded, retarget, tuned
+from cfglint.rewrite.retarget import MissingFactError, Retarget, recorded, retarget
 from cfglint.rewrite.write_texts import edited
 from cfglint.run.discovery import ScanStats, UnknownKindError
 from cfglint.source import writing
@@ -33,9 +34,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Collection
-    from typing import Any
 
     from cfglint.cli.argument_parser import Namespace, Parser
+    from cfglint.findings.entries import FixRunEntry
     from cfglint.project.selection import Selection
     from cfglint.rewrite.value_change import ValueChange
     from cfglint.run.checked import CheckedRun
@@ -92,17 +93,13 @@ class Work:
 def run(arguments: Namespace) -> int:
     """Fix, write, report; the exit status tells whether everything requested is done."""
     stats = ScanStats()
-    asked = bool(arguments.gpus or arguments.global_batch)
     target_gpus, arguments.gpus = arguments.gpus, None
     works: list[Work] = []
     try:
         project = load_configuration(arguments)
         selection = selection_of(arguments, project)
         for _, each in counted_on_terminal(runs_of(arguments, project, stats), "runs checked"):
-            work = Work(each)
-            works.append(work)
-            if not asked or not _hit_target(work, arguments, target_gpus):
-                _apply_fixes(work, arguments.unsafe_fixes, selection)
+            works.append(_worked_on(Work(each), arguments, target_gpus, selection))
     except (UsageError, UnknownKindError) as error:
         return fail(str(error))
     if STANDARD_INPUT in arguments.paths and arguments.format == "text" and not arguments.diff and not arguments.check:
@@ -117,6 +114,22 @@ def run(arguments: Namespace) -> int:
         (sys.stderr if arguments.diff else sys.stdout).write("".join(_counted_lines(often)))
         warn(_summary(works, stats, arguments))
     return _status(works, stats, arguments)
+
+
+def _worked_on(work: Work, arguments: Namespace, gpus: int | None, selection: Selection) -> Work:
+    """The work on a run, done; a bug of ours is its problem and keeps no other run from being fixed."""
+    asked = bool(gpus or arguments.global_batch)
+    try:
+        if not asked or not _hit_target(work, arguments, gpus):
+            _apply_fixes(work, arguments.unsafe_fixes, selection)
+        if work.run.bug_reports:
+            work.problem = "\n".join(work.run.bug_reports)
+    except MemoryError:
+        raise
+    except Exception as error:
+        work.problem = f"{work.run.documents[0].path}: {bug_report(error)}"
+        work.texts, work.changed, work.titles = {}, [], []
+    return work
 
 
 def _name_skipped_once(works: list[Work]) -> None:
@@ -232,36 +245,20 @@ def _as_json(works: list[Work]) -> str:
     return dumps({"runs": [_entry(work) for work in works]})
 
 
-def _entry(work: Work) -> dict[str, Any]:
-    entry: dict[str, Any] = {
+def _entry(work: Work) -> FixRunEntry:
+    entry: FixRunEntry = {
         "files": [document.path for document in work.run.documents],
         "kinds": work.run.kinds,
         "gpus": work.retarget.gpus if work.retarget else work.run.facts.gpus,
-        "changed": [{"file": each.file, "key": each.key, "before": each.before, "after": each.after} for each in work.changed],
+        "changed": [fixes.change_entry(each) for each in work.changed],
         "skipped": [{"code": each.code, "file": each.file, "reason": each.reason} for each in work.skipped],
         "removed_comments": [{"file": file, "comment": comment} for file, comment in work.comments],
-        "plan": None,
-        "alternatives": None,
-        "needs": None,
+        "plan": fixes.plan_entry(work.retarget) if work.retarget else None,
+        "alternatives": fixes.alternatives_entry(work.retarget) if work.retarget else None,
+        "needs": ([fixes.need_entry(each) for each in work.retarget.needs] or None) if work.retarget else None,
     }
     if work.problem:
         entry["problem"] = work.problem
-    if work.retarget:
-        solution = work.retarget.solution
-        chosen = solution.chosen
-        entry["plan"] = {
-            "feasible": solution.feasible,
-            "micro_batch": chosen.micro_batch if chosen else None,
-            "accumulation": chosen.accumulation if chosen else None,
-            "data_parallel": solution.data_parallel,
-            "global_batch": chosen.global_batch if chosen else solution.problem.global_batch,
-        }
-        entry["alternatives"] = {
-            "below": solution.below.global_batch if solution.below else None,
-            "above": solution.above.global_batch if solution.above else None,
-            "gpus": solution.gpu_counts,
-        }
-        entry["needs"] = [{"key": each.key, "value": each.value} for each in work.retarget.needs] or None
     return entry
 
 
@@ -284,18 +281,18 @@ def _as_text(work: Work, arguments: Namespace, often: Collection[Reason] = ()) -
         warn(work.problem)
         if not work.changed and not work.skipped:
             return ""
-    explained = "".join(_explained(work.retarget)) if work.retarget and not work.needs else ""
+    explained = "".join(fixes.target_lines(work.retarget)) if work.retarget and not work.needs else ""
     for each in work.skipped:
         if (each.code, each.reason) in often:
             continue
         explained += shown(f"{each.file}: {each.code} not fixed: {each.reason}") + "\n"
     if arguments.diff and not work.infeasible:
         sys.stderr.write(explained)
-        return "".join(map(_printed, _diff(work)))
+        return "".join(map(_printed, fixes.diff_lines(work.run.documents, work.texts)))
     if work.titles:
         lines = [f"{shown(f'{file}: {title}')}\n" for file, title in work.titles]
     else:
-        lines = [shown(f"{each.file}: {each.key.removeprefix('/')} {_change(each)}") + "\n" for each in work.changed]
+        lines = [fixes.change_line(each) for each in work.changed]
     return "".join(lines) + explained
 
 
@@ -303,74 +300,12 @@ def _printed(line: str) -> str:
     """A line of a diff: escaped on a terminal, unchanged in a file or a pipe.
 
     In a CI log, which is a pipe, too, a line that the runner would execute as a command is escaped;
-    such a patch cannot be applied."""
+    such a patch cannot be applied.
+    """
     text = shown(line[:-1])
     if sys.stdout.isatty() or (in_build_log() and (unobeyed(line) != line or any(mark in line for mark in MARKS))):
         return f"{text}\n"
     return line
-
-
-def _change(changed: ValueChange) -> str:
-    after = _spelled(changed.after)
-    return f"added: {after}" if changed.before is None else f"{_spelled(changed.before)} -> {after}"
-
-
-def _spelled(value: object) -> str:
-    import json
-
-    return json.dumps(value, default=str)
-
-
-def _diff(work: Work) -> list[str]:
-    from difflib import unified_diff
-
-    lines: list[str] = []
-    for document in work.run.documents:
-        if document.path in work.texts:
-            before, after = _lines(document.text), _lines(work.texts[document.path])
-            name = shown(document.path)
-            lines += unified_diff(before, after, f"a/{name}", f"b/{name}")
-    return [line if line.endswith("\n") else line + "\n\\ No newline at end of file\n" for line in lines]
-
-
-def _lines(text: str) -> list[str]:
-    """The lines as `patch` counts them: ended by a line feed only."""
-    lines = [line + "\n" for line in text.split("\n")]
-    lines[-1] = lines[-1][:-1]
-    return lines if lines[-1] else lines[:-1]
-
-
-def _explained(found: Retarget) -> list[str]:
-    solution = found.solution
-    wanted = solution.problem.global_batch
-    if solution.chosen is None:
-        lines = [
-            f"a global batch of {wanted} cannot be reached on {counted(found.gpus, 'GPU')}: {reason}\n" for reason in solution.reasons[:1]
-        ]
-        offers = [str(each.global_batch) for each in (solution.below, solution.above) if each]
-        if offers:
-            lines.append(f"  nearest that can: {' and '.join(offers)}\n")
-        if solution.gpu_counts:
-            lines.append(f"  GPU counts that reach {wanted}: {', '.join(map(str, solution.gpu_counts))}\n")
-        return lines
-    before = found.before.global_batch.value if found.before and found.before.problem is None else None
-    after = solution.chosen.global_batch
-    terms = f"{solution.chosen.micro_batch} x {solution.chosen.accumulation} x {solution.chosen.data_parallel}"
-    change = f"{after}" if before in (None, after) else f"{before} -> {after}"
-    lines = [f"global batch {change} = {terms} (micro batch x accumulation x data parallel)\n"]
-    if found.unbounded:
-        lines.append(
-            f"  micro batch {solution.chosen.micro_batch} follows from these numbers; whether it fits into memory was not checked\n"
-        )
-    if found.memory_bound is not None:
-        lines.append(f"  micro batch at most {found.memory_bound}: more does not surely fit into {found.run.facts.gpu_memory:g} GiB\n")
-    settings = tuned(found.run) if before not in (None, after) else []
-    if settings:
-        lines.append(f"  tuned for global batch {before} and not changed:\n")
-        lines += [f"    {each.name} {each.value} ({each.place})\n" for each in settings]
-    for held in found.held:
-        lines.append(f'  {held.name} stays "auto" ({held.place}): filled by the trainer\n')
-    return lines
 
 
 def _summary(works: list[Work], stats: ScanStats, arguments: Namespace) -> str:

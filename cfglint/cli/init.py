@@ -101,7 +101,8 @@ def write_hooks() -> str:
 
 def hooks() -> str:
     """The hooks, which refer to the repository that pip installed cfglint from; without such a repository, hooks that run the
-    installed command."""
+    installed command.
+    """
     repository, revision = home()
     if not repository:
         return INSTALLED + "".join(LOCAL.format(id=name, command=command, files=files) for name, command, files in EACH_HOOK)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import sys
 
-from cfglint.cli.console import fail, warn
+from cfglint.cli.console import fail, warn, warn_of
 from cfglint.cli.options import UsageError, above_zero, gpu_memory, load_configuration, model_of, positive, targets
 from cfglint.findings.diagnostic import ERROR, WARNING
-from cfglint.frameworks.base import LaunchFacts
+from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.generators import FRAMEWORK, RUN, generate, kinds, set_frameworks, takes, trainers
 from cfglint.generators.generated import inside, schema_line, schema_name
 from cfglint.generators.job_spec import FLAGS, OPTIMIZERS, PRECISIONS, SCHEDULERS, Contradiction, JobSpec, Unreachable, flag
@@ -18,12 +18,12 @@ from cfglint.source import files, writing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
     from typing import Any
 
     from cfglint.cli.argument_parser import Namespace, Parser
     from cfglint.cli.prompts import Asked
-    from cfglint.frameworks.memory import Model
+    from cfglint.frameworks.memory_inputs import Model
     from cfglint.generators.generated import Generated, GeneratedFile
     from cfglint.run.checked import CheckedRun
 
@@ -160,7 +160,7 @@ def converted(arguments: Namespace, given: dict[str, Any]) -> dict[str, Any]:
         return given
     from cfglint.generators.convert import Existing
 
-    facts = LaunchFacts(gpus=given.get("gpus"), num_examples=given.get("num_examples"), target=given.get("target"), complete=True)
+    facts = LaunchFacts(gpus=given.get("gpus"), num_examples=given.get("num_examples"), target=given.get("target") or {}, complete=True)
     discovery = Discovery(facts)
     source = discovery.one(sources(arguments))
     unread = [document.path for document in source.documents if missing(document) or document.problems]
@@ -172,7 +172,7 @@ def converted(arguments: Namespace, given: dict[str, Any]) -> dict[str, Any]:
         replaced.append("gpus_per_node")
     found.drop([*replaced, *given])
     beyond = found.drop(JobSpec(**found.facts).beyond(takes(arguments.kind, arguments.framework)))
-    report(f"no counterpart, left out: {each}" for each in [*beyond, *found.left])
+    warn_of(f"no counterpart, left out: {each}" for each in [*beyond, *found.left])
     return {**found.facts, **given}
 
 
@@ -185,7 +185,7 @@ def aimed(job: JobSpec, arguments: Namespace) -> JobSpec:
     packages = [package for kind in dict.fromkeys(kinds) for package in framework(kind).packages()]
     known = LaunchFacts(target={**load_configuration(arguments).target, **(job.target or {})})
     found = Repositories({}).complete(known, os.path.join(os.getcwd(), "new"), packages)
-    report(f"for {package} {found.target[package]} ({said_by})" for package, said_by in found.target_from.items())
+    warn_of(f"for {package} {found.target[package]} ({said_by})" for package, said_by in found.target_from.items())
     return job.replace(target=found.target) if found.target else job
 
 
@@ -202,7 +202,7 @@ def bounded(job: JobSpec, arguments: Namespace, model: Model | None) -> JobSpec:
 
     made = generate(arguments.kind, job.replace(max_micro_batch=1), arguments.framework)
     texts = {file.name: file.text for file in made.files}
-    facts = LaunchFacts(job.gpus, target=job.target, complete=True, kind_given=True, trainer=job.trainer)
+    facts = LaunchFacts(job.gpus, target=job.target or {}, complete=True, kind_given=True, trainer=job.trainer)
     facts = facts.replace(model=model, gpu_memory=arguments.gpu_memory, seq_length=job.seq_length)
     config = Discovery(facts, made.files[0].kind, source=FileSource(texts)).one(list(texts)).configs[0]
     missing = missing_for(config)
@@ -211,16 +211,17 @@ def bounded(job: JobSpec, arguments: Namespace, model: Model | None) -> JobSpec:
     bound = micro_batch_bound(config)
     if bound is None:
         raise UsageError(f"not even a micro batch of 1 surely fits into {arguments.gpu_memory:g} GiB; --max-micro-batch 1 insists")
-    report([f"a micro batch of at most {bound} surely fits into {arguments.gpu_memory:g} GiB"])
+    warn_of([f"a micro batch of at most {bound} surely fits into {arguments.gpu_memory:g} GiB"])
     return job.replace(max_micro_batch=bound)
 
 
 def proof(made: Generated, job: JobSpec, folder: str) -> list[str]:
     """The findings of cfglint in the generated files: none, or warnings that follow from the facts.
 
-    Raises UsageError if the framework would refuse them, which would be a bug in cfglint."""
+    Raises UsageError if the framework would refuse them, which would be a bug in cfglint.
+    """
     texts = {inside(folder, file.name): file.text for file in made.files}
-    facts = LaunchFacts(job.gpus, job.num_examples, job.target, complete=True, kind_given=True, strict_keys=True, trainer=job.trainer)
+    facts = LaunchFacts(job.gpus, job.num_examples, job.target or {}, complete=True, kind_given=True, strict_keys=True, trainer=job.trainer)
     checked: CheckedRun = Discovery(facts, made.files[0].kind, source=FileSource(texts)).one(list(texts))
     found = [each for each in checked.diagnostics if each.severity in (ERROR, WARNING)]
     error = [each for each in found if each.severity == ERROR]
@@ -261,8 +262,8 @@ def deliver(made: Generated, arguments: Namespace) -> None:
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror or error}") from error
     writing.write_all(writes)
-    report(each.note for each in writes if each.note)
-    report(f"wrote {path}" for path in paths)
+    warn_of(each.note for each in writes if each.note)
+    warn_of(f"wrote {path}" for path in paths)
 
 
 def placed(path: str, text: str) -> writing.Write:
@@ -290,11 +291,11 @@ def print_notes(made: Generated, doubts: list[str], output: str) -> None:
     """Print the reasons for values in files without comments, the notes and the findings."""
     for file in made.files:
         if file.is_json:
-            report(f"{file.name}: {name} {as_json(value)}: {why}" for name, value, why in file.reasons)
-    report(note.replace(inside(folder_of(output), made.files[0].name), output) if names_file(output) else note for note in made.notes)
-    report(doubts)
+            warn_of(f"{file.name}: {name} {as_json(value)}: {why}" for name, value, why in file.reasons)
+    warn_of(note.replace(inside(folder_of(output), made.files[0].name), output) if names_file(output) else note for note in made.notes)
+    warn_of(doubts)
     if output != STANDARD_OUTPUT:
-        report(schema_hints(made, folder_of(output)))
+        warn_of(schema_hints(made, folder_of(output)))
 
 
 def schema_hints(made: Generated, folder: str) -> Iterator[str]:
@@ -310,9 +311,3 @@ def as_json(value: Any) -> str:
     import json
 
     return "{...}" if isinstance(value, dict) else json.dumps(value)
-
-
-def report(lines: Iterable[str]) -> None:
-    """Print messages for the user on standard error, next to the result."""
-    for line in lines:
-        warn(line)

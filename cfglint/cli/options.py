@@ -9,7 +9,8 @@ from cfglint.cli.console import warn
 from cfglint.findings.diagnostic import UNUSED_IGNORE
 from cfglint.findings.wording import counted
 from cfglint.frameworks import kinds, trainers
-from cfglint.frameworks.base import LaunchFacts, is_version
+from cfglint.frameworks.launch_facts import LaunchFacts
+from cfglint.frameworks.versions import is_version
 from cfglint.project import settings_file
 from cfglint.project.settings_file import LARGEST, Configuration, ConfigurationError, DeclaredRun
 from cfglint.run.discovery import BY_HAND, HERE, Discovery, FileSource, LaunchChoiceError, ScanStats, UnknownKindError, line_of
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from cfglint.cli.argument_parser import Namespace, Parser
     from cfglint.findings.diagnostic import Outcome
-    from cfglint.frameworks.memory import Model
+    from cfglint.frameworks.memory_inputs import Model
     from cfglint.frameworks.overrides import Override
     from cfglint.project.baseline import Baseline
     from cfglint.project.pinned_versions import Found
@@ -174,7 +175,7 @@ def targets(arguments: Namespace) -> dict[str, str]:
         name, _, version = map(str.strip, text.partition("=="))
         if not name or not is_version(version):
             raise UsageError(f"--target {text}: expected NAME==VERSION, such as transformers==4.57.1")
-        from cfglint.cli.option_values import unknown_package
+        from cfglint.frameworks.known_names import unknown_package
 
         wrong = unknown_package(name)
         if wrong:
@@ -212,7 +213,7 @@ def overrides(pairs: list[str], line: str | None) -> tuple[Override, ...]:
 def spelt_right(found: tuple[Override, ...]) -> tuple[Override, ...]:
     """Return the overrides; raises UsageError if a key is unknown and resembles a known one."""
     if found:
-        from cfglint.cli.option_values import misspelt_key
+        from cfglint.frameworks.known_names import misspelt_key
 
         for override in found:
             near = misspelt_key(override)
@@ -278,7 +279,8 @@ def facts_of_declared(run: DeclaredRun, arguments: Namespace, project: Configura
         facts.num_examples, facts.examples_source = run.num_examples, f"the declared run in {project.path}"
     given = targets(arguments)
     facts.target = {**project.target, **run.target, **given}
-    facts.target_from.update({package: f"the declared run in {project.path}" for package in run.target if package not in given})
+    declared = {package: f"the declared run in {project.path}" for package in run.target if package not in given}
+    facts.target_from = {**facts.target_from, **declared}
     facts.kind_given = bool(arguments.kind or run.kind)
     facts.strict_keys = arguments.strict_keys or run.strict_keys
     facts.trainer = arguments.trainer or run.trainer
@@ -343,7 +345,8 @@ def declared_runs(
 ) -> list[CheckedRun]:
     """The run that the configuration declares, or the runs of its launch line; none if its kind is unknown.
 
-    `folders` caches the versions found, by folder."""
+    `folders` caches the versions found, by folder.
+    """
     discovery = Discovery(facts_of_declared(declared, arguments, project), arguments.kind or declared.kind)
     discovery.stats, discovery.folders = stats, folders
     try:
@@ -441,7 +444,7 @@ def selection_of(arguments: Namespace, project: Configuration) -> Selection:
 
 def unknown_rule(given: str) -> str:
     """The message for an unknown code or name of a rule, with the most similar one."""
-    from cfglint.cli.option_values import closest
+    from cfglint.frameworks.known_names import closest
     from cfglint.rules.catalogue import every_rule
 
     rules = every_rule()

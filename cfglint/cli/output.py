@@ -42,7 +42,8 @@ def reports(arguments: Namespace) -> list[tuple[str, str | None]]:
 def write(arguments: Namespace, render: Callable[[str, bool, int | None], str]) -> bool:
     """Print or write every requested format; return False if a file could not be written.
 
-    `render` returns the report in a format, with or without colours, for a terminal width in columns (None: no limit)."""
+    `render` returns the report in a format, with or without colours, for a terminal width in columns (None: no limit).
+    """
     done = True
     for form, output in reports(arguments):
         if output is None:
@@ -67,7 +68,8 @@ def to_file(text: str, output: str) -> bool:
 def in_colour(asked: str | None = None) -> bool:
     """Whether standard output gets colours.
 
-    In order of precedence: --color, NO_COLOR (https://no-color.org), FORCE_COLOR (https://force-color.org), a terminal."""
+    In order of precedence: --color, NO_COLOR (https://no-color.org), FORCE_COLOR (https://force-color.org), a terminal.
+    """
     if asked in ("always", "never"):
         return asked == "always"
     if os.environ.get("NO_COLOR"):

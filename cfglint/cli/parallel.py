@@ -32,7 +32,8 @@ def map_blocks(work: Work[Task, Result], tasks: list[Task], jobs: int | None = N
 
     `jobs` is the number of processes, including this one; by default as many as save time, estimated from the first tasks. Those run
     in this process, so that the others inherit its imports and caches. Results are pickled. The blocks of a process
-    that ends early are done in this one. `tell` is called with the number of finished tasks and of all tasks."""
+    that ends early are done in this one. `tell` is called with the number of finished tasks and of all tasks.
+    """
     if jobs == 1 or not tasks or not hasattr(os, "fork"):
         return alone(work, cut(tasks, BLOCK), 0, tell)
     results = [work(tasks[:1])]
@@ -79,7 +80,8 @@ def cores() -> int:
 def together(work: Work[Task, Result], blocks: list[list[Task]], processes: int, done: int = 0, tell: Tell = quiet) -> list[Result]:
     """Process the blocks in several processes, in turn; `done` tasks were finished before.
 
-    The other processes are assumed to be as fast as this one."""
+    The other processes are assumed to be as fast as this one.
+    """
     processes = min(processes, len(blocks))
     total = done + sum(map(len, blocks))
     workers = [Worker(work, blocks[number::processes]) for number in range(1, processes)]

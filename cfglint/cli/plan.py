@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from cfglint.cli.console import fail
+from cfglint.cli.console import fail, warn_of
 from cfglint.cli.options import UsageError, above_zero, add_run_options, load_configuration, one_run, positive
 from cfglint.cli.output import columns
 from cfglint.report import plans
@@ -71,6 +71,9 @@ def run(arguments: Namespace) -> int:
     try:
         project = load_configuration(arguments)
         each = one_run(arguments, project, complete=True)
+        _ = each.batch
+        if each.bug_reports:
+            return fail("\n".join(each.bug_reports))
         found = plan(each, gpu_counts or [None], arguments.global_batch, arguments.max_micro_batch, pace)
     except MissingFactError as error:
         return fail(error.for_command_line)
@@ -82,6 +85,10 @@ def run(arguments: Namespace) -> int:
         written = _draw(plan_table, arguments.plot)
         if written:
             return fail(written)
+    bugs = list(dict.fromkeys(text for planned in found for text in planned.bugs))
+    warn_of(bugs)
+    if bugs:
+        return 2
     return 0 if any(each.solution.feasible for each in found) else 1
 
 

@@ -232,7 +232,7 @@ def show_plan(dialogue: Dialogue, kind: str, framework: str, facts: Answers, pri
 
 def planned(made: Generated, gpus: int, num_examples: int | None) -> str:
     """The table of `cfglint plan` on half, all and twice the GPUs."""
-    from cfglint.frameworks.base import LaunchFacts
+    from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.report import plans
     from cfglint.rewrite.plan import Pace, plan, table
     from cfglint.run.discovery import Discovery, FileSource

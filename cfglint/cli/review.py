@@ -30,7 +30,7 @@ from cfglint.source.files import FileProblem
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.cli.argument_parser import Namespace, Parser
-    from cfglint.frameworks.base import LaunchFacts
+    from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.project.settings_file import Configuration, DeclaredRun
 
 GITHUB = "GITHUB_BASE_REF"  # the branch that a pull request goes to

@@ -29,7 +29,8 @@ class PartialOutcomes:
     """A part of the outcomes, by position, and what was found on the way.
 
     `perhaps` are outcomes of files that other files may name, by position and path, each with its own statistics: they count
-    only if no file names them. `taken` are the files that were named."""
+    only if no file names them. `taken` are the files that were named.
+    """
 
     __slots__ = ("found", "stats", "taken", "tentative")
 

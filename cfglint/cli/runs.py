@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import sys
 
-from cfglint.cli.console import fail, warn
+from cfglint.cli.console import fail, warn, warn_of
 from cfglint.cli.options import UsageError, add_run_options, left_out, load_configuration
 from cfglint.cli.run_all import outcomes
+from cfglint.findings.diagnostic import INTERNAL
 from cfglint.findings.wording import counted
 from cfglint.frameworks import framework
 from cfglint.launch.line import MACHINE
@@ -57,7 +58,9 @@ def run(arguments: Namespace) -> int:
     launches = sum(each.launch is not None for each in found)
     parts = [f"{counted(len(found), 'run')}, {counted(launches, 'launch line')}" if found else "no runs found", *left_out(stats)]
     warn("; ".join(parts))
-    return 2 if stats.unreadable else 0
+    bugs = [f"{each.place.file}: {each.message}; {each.help}" for run in found for each in run.diagnostics if each.code == INTERNAL]
+    warn_of(bugs)
+    return 2 if stats.unreadable or bugs else 0
 
 
 def as_json(found: list[Outcome]) -> str:

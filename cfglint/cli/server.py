@@ -9,7 +9,7 @@ from cfglint.project.settings_file import Configuration, ConfigurationError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.cli.argument_parser import Namespace, Parser
-    from cfglint.frameworks.base import LaunchFacts
+    from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.project.settings_file import DeclaredRun
 
 

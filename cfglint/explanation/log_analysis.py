@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from cfglint.batch import steps
 from cfglint.explanation.log_parser import HUGGINGFACE, NEOX
-from cfglint.frameworks.base import parse_version
+from cfglint.frameworks.versions import parse_version
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,7 +29,8 @@ class Explanation:
 
     `consistent_with` are ranges of transformers releases; empty if no release's arithmetic gives the printed
     steps, or if the banner is from another trainer. `note` explains in one sentence how the steps are computed or why they
-    cannot be reproduced; `details` are (what, number, how) for display."""
+    cannot be reproduced; `details` are (what, number, how) for display.
+    """
 
     __slots__ = ("banner", "batches", "consistent_with", "data_parallel", "details", "differences", "note", "steps_per_epoch")
 

@@ -65,7 +65,8 @@ class TrainingBanner:
     """The numbers that one training run printed: `line` is the line number of the banner, `framework` the trainer.
 
     `numbers` holds the printed numbers, by the names of `LINES` and `ARGUMENTS`. `max_steps_given` and `release`
-    (of transformers) come from the lines before it."""
+    (of transformers) come from the lines before it.
+    """
 
     __slots__ = ("framework", "line", "max_steps_given", "numbers", "release", "style")
 

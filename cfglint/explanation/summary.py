@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from cfglint.findings.diagnostic import Diagnostic, Outcome
     from cfglint.findings.entries import SettingEntry, SummaryEntry
-    from cfglint.frameworks.base import Batch
     from cfglint.frameworks.memory import RunMemory
+    from cfglint.frameworks.resolved_batch import Batch
     from cfglint.run.checked import CheckedRun
 
 LAYOUT = (

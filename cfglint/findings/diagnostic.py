@@ -18,6 +18,11 @@ STAGES: tuple[Stage, ...] = ("load", "config", "init", "first-step")
 INTERNAL = "INT000"
 UNUSED_IGNORE = "SUP001"
 
+# What suppresses a finding.
+COMMENT = "comment"
+BASELINE = "baseline"
+CONFIGURATION = "configuration"
+
 
 LONGEST = 1000  # characters of a text that quotes values
 
@@ -35,7 +40,8 @@ def rank(severity: Severity) -> int:
 class Place:
     """A span in a file: `line`/`column` count from 1 in characters, `start`/`end` are offsets.
 
-    `source` is the first line of the span, for reports that show it."""
+    `source` is the first line of the span, for reports that show it.
+    """
 
     __slots__ = ("column", "end", "end_column", "end_line", "file", "line", "source", "start")
 
@@ -71,14 +77,17 @@ class FileEdit:
 class Fix:
     """A fix of a finding: edits of the files, and the changes of values that they make.
 
-    Safe: the batch, schedule, precision and data of the run stay the same, or the run could not have started."""
+    Safe: the batch, schedule, precision and data of the run stay the same, or the run could not have started.
+    `by_release`: it is not safe only because the release of the framework is not specified.
+    """
 
-    __slots__ = ("changes", "edits", "safe", "title")
+    __slots__ = ("by_release", "changes", "edits", "safe", "title")
 
     def __init__(self, title: str, edits: list[FileEdit], safe: bool, changes: list[tuple[str, Change]]) -> None:
         self.title = title
         self.edits = edits
         self.safe = safe
+        self.by_release = False
         self.changes = changes
 
     def __repr__(self) -> str:
@@ -135,7 +144,7 @@ class Diagnostic:
         self.fix = fix
         self.note = note
         self.help = help
-        self.suppressed: str | None = None  # what suppresses it: a comment, a configuration, a baseline
+        self.suppressed: str | None = None  # COMMENT, BASELINE or CONFIGURATION
 
     @property
     def file(self) -> str:
@@ -161,7 +170,8 @@ class Context:
 
     `texts` are the decoded files by their paths; `settings` and `assumed` are those of `cfglint.explanation.summary.table`;
     `marks` are the steps at which a run evaluates and saves, by the name of the setting that counts them;
-    `complete`: the files are the whole run. `memory` is that of `explain`, with the moments and their terms in GiB."""
+    `complete`: the files are the whole run. `memory` is that of `explain`, with the moments and their terms in GiB.
+    """
 
     __slots__ = ("assumed", "complete", "marks", "memory", "settings", "texts")
 
@@ -186,7 +196,8 @@ class Outcome:
     """The result of a run as plain values: the entry of `runs` in the JSON output. `context` is set only on request.
 
     `consumer` is the kind whose framework executes the run: that of the first file, except for a launch line. `machine`: the number of
-    GPUs is that of the machine, because the launch does not specify it."""
+    GPUs is that of the machine, because the launch does not specify it.
+    """
 
     __slots__ = (
         "consumer",

@@ -6,7 +6,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Literal, TypedDict
 
-    from cfglint.findings.vocabulary import Origin, Stage, Verdict
+    from cfglint.findings.vocabulary import Origin, Severity, Stage, Verdict
 
     class UnknownArgument(TypedDict):
         """A field of a launch that is unknown, and why."""
@@ -149,3 +149,146 @@ if TYPE_CHECKING:
         pace: str
         plans: list[PlanEntry]
         advice: list[AdviceEntry]
+
+    class ValueChangeEntry(TypedDict):
+        """A changed value; null before means added, null after removed."""
+
+        file: str
+        key: str
+        before: Any
+        after: Any
+
+    class NeedEntry(TypedDict):
+        """A value that has to be set outside the files of a run."""
+
+        key: str
+        value: int
+
+    class SkippedEntry(TypedDict):
+        """An offered fix that was not applied, with the reason."""
+
+        code: str
+        file: str
+        reason: str
+
+    class RemovedComment(TypedDict):
+        """A comment that was removed with its key."""
+
+        file: str
+        comment: str
+
+    class FixPlan(TypedDict):
+        """The batch sizes that reach a target; null where none does."""
+
+        feasible: bool
+        micro_batch: int | None
+        accumulation: int | None
+        data_parallel: int | None
+        global_batch: int
+
+    class FixRunBase(TypedDict):
+        """An entry of `runs` of `fix`."""
+
+        files: list[str]
+        kinds: list[str]
+        gpus: int | None
+        changed: list[ValueChangeEntry]
+        skipped: list[SkippedEntry]
+        removed_comments: list[RemovedComment]
+        plan: FixPlan | None
+        alternatives: Alternatives | None
+        needs: list[NeedEntry] | None
+
+    class FixRunEntry(FixRunBase, total=False):
+        """An entry of `runs` of `fix`; `problem` is there where it could not be done."""
+
+        problem: str
+
+    class PlaceEntry(TypedDict):
+        """A range of a file; lines and columns count from 1, in characters."""
+
+        file: str
+        line: int
+        column: int
+        end_line: int
+        end_column: int
+
+    class RelatedEntry(TypedDict):
+        """Another place involved in a finding."""
+
+        file: str
+        line: int
+        column: int
+        message: str
+
+    class EditEntry(TypedDict):
+        """A replacement of the characters from `start` to `end` of the decoded text."""
+
+        file: str
+        start: int
+        end: int
+        text: str
+
+    class FixEntry(TypedDict):
+        """An offered fix."""
+
+        title: str
+        safe: bool
+        edits: list[EditEntry]
+
+    class FindingEntry(PlaceEntry):
+        """An entry of `diagnostics`."""
+
+        code: str
+        name: str
+        severity: Severity
+        key: str
+        message: str
+        fails_at: Stage | None
+        exception: str | None
+        note: str | None
+        help: str | None
+        related: list[RelatedEntry]
+        fix: FixEntry | None
+
+    class ConsequenceEntry(TypedDict):
+        """What a change means for the run; `known` is false where the files cannot tell."""
+
+        what: str
+        before: Any
+        after: Any
+        factor: float | None
+        known: bool
+        text: str
+
+    class StateEntry(TypedDict):
+        """A setting on one side of a change; `written` is false for a default."""
+
+        value: Any
+        written: bool
+        place: str | None
+
+    class SettingChangeEntry(TypedDict):
+        """A changed setting; `effect` is false for names, ports and paths."""
+
+        kind: str
+        key: str
+        before: StateEntry
+        after: StateEntry
+        effect: bool
+        notes: list[str]
+
+    class ChangeEntry(TypedDict):
+        """A run before and after a change."""
+
+        files: list[str]
+        renamed_from: list[str]
+        run: str | None
+        before: RunEntry | None
+        after: RunEntry | None
+        consequences: list[ConsequenceEntry]
+        settings: list[SettingChangeEntry]
+        new: list[FindingEntry]
+        gone: list[FindingEntry]
+        still: list[str]
+        no_effect: bool

@@ -1,6 +1,7 @@
 """Functions that build the fixes of rules from settings.
 
-Fast to import, because a rule imports it before it knows whether there is anything to fix."""
+Fast to import, because a rule imports it before it knows whether there is anything to fix.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +42,8 @@ def rename(setting: Setting, key: str, title: str, safe: bool) -> Fix | None:
 def move(config: Files, setting: Setting, path: tuple[str | int, ...], title: str, safe: bool) -> Fix | None:
     """Move a key and its value, as written, to another path; None if that path is taken, or its section is not a mapping.
 
-    Missing sections of the path are added."""
+    Missing sections of the path are added.
+    """
     from cfglint.source.document import MAPPING
 
     document = config.document_of(path[0])
@@ -143,7 +145,8 @@ def is_duplicate(setting: Setting) -> bool:
 def several(parts: list[Part], title: str, safe: bool) -> Fix | None:
     """One fix that makes all the changes, in order; None if one is missing or cannot be made.
 
-    The edits of a file are computed together, because each change applies to the result of the one before."""
+    The edits of a file are computed together, because each change applies to the result of the one before.
+    """
     from cfglint.source import edit
 
     by_path: dict[str, tuple[Document, list[Change]]] = {}

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
         """The facts of an example's launch: kind, launch facts, `name` of its only file, how many of its files are `named` on the
         command line.
 
-        `at` is the JSON pointer of the finding, `policies` a policy schema."""
+        `at` is the JSON pointer of the finding, `policies` a policy schema.
+        """
 
         kind: Kind
         name: str
@@ -52,7 +53,8 @@ class Finding:
     `related` are the other settings involved, `note` a consequence that is not an exception, `help` the remedy.
     `exception`, `fails_at` and `severity` default to those of the rule. `consumer_only`: only the parser of the declared
     kind fails on it, so without a declared kind such an error becomes a warning. `on_key` points at the key, not the value.
-    `of_launcher`: the launcher of a run fails on it, regardless of how the program parses its arguments."""
+    `of_launcher`: the launcher of a run fails on it, regardless of how the program parses its arguments.
+    """
 
     __slots__ = (
         *("consumer_only", "exception", "fails_at", "fix", "help", "message", "note", "of_launcher", "on_key", "related", "setting"),
@@ -93,7 +95,8 @@ class Example:
     """A file, or a run of several files, in which a rule must find something.
 
     `at` is the JSON pointer of a finding, `exception` the beginning of its exception, `message` a part of its message.
-    `facts` override those of the rule's `example`."""
+    `facts` override those of the rule's `example`.
+    """
 
     __slots__ = ("at", "exception", "facts", "message", "text")
 
@@ -112,7 +115,8 @@ class Rule:
 
     `when_partial` is what happens to an error if the files may be only a part of the run. `scope` is what the check
     is called with: each config, or the complete run. `by_version`: the finding is valid for some releases only, so its
-    fix is safe only if the release is specified. `old_names` are accepted wherever names are."""
+    fix is safe only if the release is specified. `old_names` are accepted wherever names are.
+    """
 
     __slots__ = (
         "bad",
@@ -211,7 +215,8 @@ def rule(
 
     `bad` and `good` are the content of a file (or name -> content for a run of several files) in which the rule must and must not
     find something; `bad` may be a tuple of several, each a content or an `Example`, so that every `Finding` of the rule has
-    an example. The manual shows the first one, and `fixed` is the result of `fix` for it. `example` holds their launch facts."""
+    an example. The manual shows the first one, and `fixed` is the result of `fix` for it. `example` holds their launch facts.
+    """
 
     def register(check: Check) -> Check:
         RULES.append(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 
-from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH, parse_version
+from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH
+from cfglint.frameworks.versions import parse_version
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

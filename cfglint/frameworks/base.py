@@ -3,42 +3,29 @@
 from __future__ import annotations
 
 from cfglint.findings.setting import DEFAULT, OVERRIDE, WRITTEN, Setting
-from cfglint.source.limits import LONGEST_NUMBER
-from cfglint.source.numbers import DIGITS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
-    from typing import Any, Generic, Protocol, TypeVar
+    from collections.abc import Collection
+    from typing import Any, Generic, TypeVar
 
     from cfglint.batch.solver import SplitRule
     from cfglint.findings.rule import Finding, Rule
-    from cfglint.findings.vocabulary import BatchReason, Kind, Stage
-    from cfglint.frameworks.memory import Inputs, Model
+    from cfglint.findings.vocabulary import Kind, Stage
+    from cfglint.frameworks.launch_facts import LaunchFacts
+    from cfglint.frameworks.memory_inputs import Inputs, Model
     from cfglint.frameworks.overrides import Override
-    from cfglint.frameworks.program import ProgramFacts
+    from cfglint.frameworks.resolved_batch import Batch
     from cfglint.frameworks.schema_additions import Additions
     from cfglint.frameworks.summary import Summary
+    from cfglint.frameworks.versions import Version
     from cfglint.source.document import Document, Node, Path, Problem
     from cfglint.source.loaders import Loader
 
-    Version = tuple[int, ...]
     Own = TypeVar("Own", bound="Config")
 
     class Described(Generic[Own]):
         """A framework with the class of its configs as type parameter."""
-
-    class Violation(Protocol):
-        """A value that a policy schema does not allow."""
-
-        path: Path
-        message: str
-
-    class Policies(Protocol):
-        """The policy schemas of a project."""
-
-        def violations(self, kind: str, values: dict[Any, Any]) -> Iterable[Violation]:
-            """The values of a config of this kind that the schemas do not allow."""
 
 else:
 
@@ -49,230 +36,11 @@ else:
             return cls
 
 
-LONGEST_VERSION = 80
-VERSION_SIGNS = "._+!-*"
-VERSION_PARTS = 3
-
 FORK_KEYS = 3  # unknown keys from which on an undeclared file is taken for a fork's
 
 NO_MATCH = 0
 MAYBE = 1
 CERTAIN = 2
-
-
-class LaunchFacts:
-    """The facts about a launch that are not in its files.
-
-    `gpus` is the number of GPUs of the launch, one process each; None if unknown. `complete`: the files are the whole
-    run. `kind_given`: the user specified the kind of the files. `target` maps a package to its version as a string,
-    `target_from` to the file of the repository that it was found in, `outside` to the requested version
-    if it lies outside the modelled releases (`target` then has the nearest of these). `expected_numbers` are numbers of
-    `Run.resolved` that the project requires; `policies` are its own schemas. `model` is the model's shape,
-    `gpu_memory` the memory of a card in GiB, `seq_length` the tokens per row if the files do not give it. `trainer` is
-    the TRL trainer that the script builds, None if it is not specified. `tables` is the modelled release whose tables
-    are used if the target lies between two of them. `launcher_flags` are the flags of `accelerate launch`, by the keys of
-    its config file."""
-
-    __slots__ = (
-        "arguments",
-        "command",
-        "complete",
-        "environment",
-        "examples_source",
-        "expected_numbers",
-        "folder",
-        "from_gpus",
-        "gpu_memory",
-        "gpus",
-        "gpus_source",
-        "guessed",
-        "kind_given",
-        "launcher_flags",
-        "model",
-        "nodes",
-        "num_examples",
-        "outside",
-        "overrides",
-        "policies",
-        "program",
-        "seq_length",
-        "strict_keys",
-        "tables",
-        "target",
-        "target_from",
-        "trainer",
-        "undecided",
-    )
-
-    def __init__(
-        self,
-        gpus: int | None = None,
-        num_examples: int | None = None,
-        target: dict[str, str] | None = None,
-        complete: bool = False,
-        kind_given: bool = False,
-        strict_keys: bool = False,
-        overrides: tuple[Override, ...] = (),
-        from_gpus: int | None = None,
-        gpus_source: str = "--gpus",
-        folder: str = "",
-        expected_numbers: dict[str, int] | None = None,
-        policies: Policies | None = None,
-        target_from: dict[str, str] | None = None,
-        nodes: int | None = None,
-        environment: tuple[tuple[str, str], ...] = (),
-        guessed: bool = False,
-        undecided: tuple[str, ...] = (),
-        outside: dict[str, str] | None = None,
-        model: Model | None = None,
-        gpu_memory: float | None = None,
-        seq_length: int | None = None,
-        trainer: str | None = None,
-        tables: str | None = None,
-        launcher_flags: tuple[Override, ...] = (),
-        program: ProgramFacts | None = None,
-        arguments: str = "",
-        command: Document | None = None,
-        examples_source: str = "--num-examples",
-    ) -> None:
-        self.gpus = gpus
-        self.num_examples = num_examples
-        self.examples_source = examples_source
-        self.target = target or {}
-        self.complete = complete
-        self.kind_given = kind_given
-        self.strict_keys = strict_keys
-        self.overrides = overrides
-        self.from_gpus = from_gpus
-        self.gpus_source = gpus_source
-        self.folder = folder
-        self.expected_numbers = expected_numbers or {}
-        self.policies = policies
-        self.target_from = target_from or {}
-        self.nodes = nodes  # machines of the launch, where its line leaves them open
-        self.environment = environment  # shell variables of a launch script
-        self.undecided = undecided  # arguments of a launch line that are given and not known, and that matter
-        self.guessed = guessed  # whether the parser of a launch line's arguments is only likely
-        self.outside = outside or {}
-        self.model = model
-        self.gpu_memory = gpu_memory
-        self.seq_length = seq_length
-        self.trainer = trainer
-        self.tables = tables
-        self.launcher_flags = launcher_flags
-        self.command = command  # of the launch line that starts the run, for its consumer; None without one
-        self.arguments = arguments  # those of a launch line that are given by hand, as one string
-        self.program = program  # what is known of the program of a launch line; None where it was not read
-
-    def version(self, package: str, newest: str) -> Version:
-        """The target release of a package as three or more numbers; the newest known release if none is specified."""
-        version = parse_version(self.target.get(package, newest))
-        return version + (0,) * (3 - len(version))  # 5.0 is 5.0.0
-
-    def replace(self, **changes: Any) -> LaunchFacts:
-        """The same facts with some changed."""
-        return LaunchFacts(**{**{name: getattr(self, name) for name in self.__slots__}, **changes})
-
-
-_versions: dict[str, Version] = {}
-
-
-def is_version(text: str) -> bool:
-    """Whether a string may be the version of a release."""
-    if not text or text[0] not in DIGITS or len(text) > LONGEST_VERSION or not text.isascii():
-        return False
-    return all(char.isalnum() or char in VERSION_SIGNS for char in text)
-
-
-def parse_version(text: str) -> Version:
-    """Parse `4.42.4` or `2026-05` into at least three numbers, which compare as versions do: 5.0 is 5.0.0; suffixes are cut."""
-    if text not in _versions:
-        numbers = leading_numbers(text)
-        _versions[text] = (*numbers, *(0,) * (VERSION_PARTS - len(numbers))) if numbers else ()
-    return _versions[text]
-
-
-def leading_numbers(text: str) -> list[int]:
-    """The numbers of a version's parts, up to the first part that does not begin with one."""
-    numbers: list[int] = []
-    for part in text.replace("-", ".").split("."):
-        digits = next((part[:end] for end, char in enumerate(part) if char not in DIGITS), part)
-        if not digits or len(digits) > LONGEST_NUMBER:
-            break
-        numbers.append(int(digits))
-    return numbers
-
-
-class Layout:
-    """GPUs and the parallel sizes that divide them; a size is 1 if a framework has no such axis."""
-
-    __slots__ = ("context_parallel", "gpus", "pipeline_parallel", "sequence_parallel", "tensor_parallel")
-
-    def __init__(
-        self,
-        gpus: int | None,
-        tensor_parallel: int = 1,
-        pipeline_parallel: int = 1,
-        context_parallel: int = 1,
-        sequence_parallel: int = 1,
-    ) -> None:
-        self.gpus = gpus
-        self.tensor_parallel = tensor_parallel
-        self.pipeline_parallel = pipeline_parallel
-        self.context_parallel = context_parallel
-        self.sequence_parallel = sequence_parallel
-
-
-class BatchProblem:
-    """The reason why a framework would refuse the batch: `reason` is `mismatch`, `missing`, `type`, `not-positive`, or `layout`."""
-
-    __slots__ = ("exception", "fails_at", "message", "reason", "setting")
-
-    def __init__(self, reason: BatchReason, setting: Setting, message: str, exception: str, fails_at: Stage = "config") -> None:
-        self.reason = reason
-        self.setting = setting
-        self.message = message
-        self.exception = exception
-        self.fails_at = fails_at
-
-
-class Batch:
-    """The batch as its framework computes it; an unknown number is None.
-
-    `global_batch` is the size that the framework prints and compares with the file; `consumed_batch` is the number of samples
-    that one optimizer step really takes. `data_parallel` is the framework's own divisor, and `gpus_per_replica`
-    is what the framework divides the GPUs by to compute it."""
-
-    __slots__ = (
-        "accumulation",
-        "consumed_batch",
-        "data_parallel",
-        "global_batch",
-        "gpus_per_replica",
-        "layout",
-        "micro_batch",
-        "problem",
-    )
-
-    def __init__(
-        self,
-        layout: Layout,
-        micro_batch: Setting,
-        accumulation: Setting,
-        data_parallel: Setting,
-        global_batch: Setting,
-        consumed_batch: int | None = None,
-        problem: BatchProblem | None = None,
-        gpus_per_replica: int = 1,
-    ) -> None:
-        self.layout = layout
-        self.micro_batch = micro_batch
-        self.accumulation = accumulation
-        self.data_parallel = data_parallel
-        self.global_batch = global_batch
-        self.consumed_batch = consumed_batch
-        self.problem = problem
-        self.gpus_per_replica = gpus_per_replica
 
 
 class Config:
@@ -282,7 +50,8 @@ class Config:
     its code works on. `owner` maps a top-level key to the document that contains it, if that is not the
     first. `load_problems` are reasons why the framework could not load a file: (document, problem).
     `mismatched_keys` are the keys whose values the trainer rejects before it passes them on, so that the framework
-    never uses them."""
+    never uses them.
+    """
 
     framework: Framework[Any]
     mismatched_keys: Collection[str] = ()
@@ -418,7 +187,8 @@ class Config:
     def setting(self, *path: str | int, value: Any = None, because: str = "") -> Setting:
         """The value at a path with its place; `value` is the default of a missing key.
 
-        The place of a missing key is its nearest parent, or the start of the file."""
+        The place of a missing key is its nearest parent, or the start of the file.
+        """
         document = self.document_of(path[0]) if path else self.documents[0]
         if path in self.override_places:
             script, value_node = self.override_places[path]
@@ -528,7 +298,8 @@ class Framework(Described["Own"]):
 
     def between(self, facts: LaunchFacts) -> tuple[str, str] | None:
         """The two modelled releases around the target, of which only the common behaviour is reported; None if the target has its own
-        tables."""
+        tables.
+        """
         return None
 
     def syntax(self, path: str) -> str:

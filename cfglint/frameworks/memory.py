@@ -1,6 +1,7 @@
 """The memory of a run on each GPU: the model's shape, the memory settings that its framework derives from the files, and the estimate.
 
-This module is imported only if a model or a card is known."""
+This module is imported only if a model or a card is known.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +11,7 @@ from cfglint.batch.memory import GIB, estimate, largest_micro_batch, verdict
 from cfglint.batch.memory.estimate import possible
 from cfglint.batch.memory.settings import BF16, FP16, FP32
 from cfglint.batch.memory.shape import UnknownShape, of_config
+from cfglint.frameworks.memory_inputs import Model
 from cfglint.source.record import record
 from cfglint.source.root import is_inside
 
@@ -17,10 +19,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from cfglint.batch.memory import Estimate, Settings, Shape
+    from cfglint.batch.memory import Estimate
     from cfglint.batch.memory.estimate import Fit
     from cfglint.findings.entries import MemoryDrawing, MemoryEntry
     from cfglint.frameworks.base import Config
+    from cfglint.frameworks.memory_inputs import Inputs
 
 CONFIG_FILE = "config.json"
 DTYPES = {"float32": FP32, "bfloat16": BF16, "float16": FP16, "fp32": FP32, "bf16": BF16, "fp16": FP16, "half": FP16, "float": FP32}
@@ -34,30 +37,6 @@ GPUS_FLAG = "--gpus"
 
 class UnknownModel(Exception):
     """A model whose shape is unknown; the message gives the reason."""
-
-
-@record
-class Model:
-    """The shape of a model, the dtype of its checkpoint if it is known, and their source."""
-
-    shape: Shape
-    checkpoint: str | None
-    source: str
-
-
-@record
-class Inputs:
-    """The inputs of an estimate: the settings, possible alternatives, and what was assumed.
-
-    `missing` names what has to be known first, each with its flag; without it no estimate is made. `micro_known` is false where
-    the micro batch of the settings is a placeholder.
-    """
-
-    settings: Settings
-    alternatives: tuple[Settings, ...] = ()
-    assumed: tuple[str, ...] = ()
-    missing: tuple[str, ...] = ()
-    micro_known: bool = True
 
 
 @record
@@ -128,7 +107,8 @@ def gib(size: float) -> float:
 
 def named_model(text: str) -> Model:
     """The model that a flag or a declared run names: a config.json, its folder, or a published model. Raises UnknownModel for anything
-    else."""
+    else.
+    """
     path = os.path.join(text, CONFIG_FILE) if os.path.isdir(text) else text
     if os.path.isfile(path):
         return read_model(path)

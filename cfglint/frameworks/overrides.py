@@ -60,7 +60,8 @@ def by_omegaconf(override: Override) -> Any:
     """The value of an override as OmegaConf parses it: numbers, booleans, null, lists and mappings in flow style.
 
     The unchanged string if it is not YAML, is nested too deeply, or has aliases, which OmegaConf expands. Launch scripts have
-    hundreds of plain words and numbers, whose values are known without OmegaConf."""
+    hundreds of plain words and numbers, whose values are known without OmegaConf.
+    """
     text = " ".join(override.texts)
     if text in BOOLEANS:
         return BOOLEANS[text]
@@ -102,7 +103,8 @@ def loaded_by_omegaconf(text: str) -> Any:
 def interpolated(values: dict[Any, Any]) -> dict[Any, Any]:
     """The values with `${key}` replaced by the value it refers to; unchanged if that cannot be resolved here, or never ends.
 
-    References to the environment (`${oc.env:...}`) and other resolvers are not resolved: they depend on the launch."""
+    References to the environment (`${oc.env:...}`) and other resolvers are not resolved: they depend on the launch.
+    """
     from omegaconf import OmegaConf
     from omegaconf.errors import OmegaConfBaseException
 

@@ -30,7 +30,8 @@ class Field:
 
     `kind` is its type as `huggingface.fields` names it, empty if it is unknown. `default` is `MISSING` for a required
     argument, and `Unknown` if the program computes it. `takes` is the number of words that follow the option: `1`, `?`,
-    `+`, `*`, `0`, or empty if it is unknown."""
+    `+`, `*`, `0`, or empty if it is unknown.
+    """
 
     kind: str
     default: Any
@@ -57,7 +58,8 @@ class ProgramFacts:
     `own_trainer` whether a subclass replaces methods that checks rely on. `changed` are fields that the code sets after parsing.
     `exact`: the defaults of `arguments` are known, as is every class between it and the parser.
     `config_files` are DeepSpeed files that the code names if the line names none. `built` are the calls that build a trainer's
-    arguments in code, `scopes` the code that it may run (both of `launch.programs`)."""
+    arguments in code, `scopes` the code that it may run (both of `launch.programs`).
+    """
 
     path: str
     parser: str = ""
@@ -83,7 +85,8 @@ class ProgramFacts:
 
     def accepts(self, name: str) -> bool:
         """Whether a name is an argument that the program defines, the negation `no_x` of a boolean one, or may be an abbreviation of
-        one."""
+        one.
+        """
         if name in self.fields or name in self.defaults or any(field.startswith(name) for field in self.fields):
             return True
         positive = self.fields.get(name.removeprefix("no_"))

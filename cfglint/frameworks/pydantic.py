@@ -8,13 +8,19 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from typing import Any
 
     Loader = Callable[[Any], Any]
 
 TRUE_WORDS = ("1", "on", "t", "true", "y", "yes")
 FALSE_WORDS = ("0", "off", "f", "false", "n", "no")
+LIMITS = {
+    "minimum": "greater than or equal to",
+    "exclusiveMinimum": "greater than",
+    "maximum": "less than or equal to",
+    "exclusiveMaximum": "less than",
+}
 INT64 = 9_223_372_036_854_775_808
 COMPOSED: dict[Loader, tuple[Callable[..., Loader], tuple[Any, ...]]] = {}  # the loaders that are made of others: by what, of which
 
@@ -98,6 +104,21 @@ def number(value: Any) -> float:
         except ValueError:
             raise Refused("Input should be a valid number, unable to parse string as a number") from None
     raise Refused("Input should be a valid number")
+
+
+def broken_limit(value: float, limits: Iterable[tuple[str, Any]]) -> str:
+    """The first limit that a number does not keep, in pydantic's words: `greater than 0`; empty if it keeps all."""
+    broken = {name: limit for name, limit in limits if name in LIMITS and not keeps(name, value, limit)}
+    return next((f"{words} {broken[name]}" for name, words in LIMITS.items() if name in broken), "")
+
+
+def keeps(name: str, value: float, limit: float) -> bool:
+    """Whether a number is within a bound."""
+    if name == "minimum":
+        return value >= limit
+    if name == "maximum":
+        return value <= limit
+    return value > limit if name == "exclusiveMinimum" else value < limit
 
 
 def text(value: Any) -> str:

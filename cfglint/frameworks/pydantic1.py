@@ -2,7 +2,8 @@
 
 DeepSpeed's sections are models of pydantic 1 up to 0.14.5, through `pydantic.v1` if pydantic 2 is installed. `earlier`
 returns the loader that replaces one of pydantic 2: fractions are truncated to integers, numbers are accepted as
-strings, but an enumeration is looked up by its value alone."""
+strings, but an enumeration is looked up by its value alone.
+"""
 
 from __future__ import annotations
 
@@ -100,7 +101,8 @@ EARLIER: dict[Loader, Loader] = {
 def earlier(loader: Loader) -> Loader:
     """The loader of pydantic 1 for the type that `loader` parses with pydantic 2; other loaders are kept.
 
-    Null is refused with a message of its own if the type is not optional."""
+    Null is refused with a message of its own if the type is not optional.
+    """
     parts = pydantic.COMPOSED.get(loader)
     if parts is not None:
         combine, arguments = parts

@@ -2,13 +2,14 @@
 
 `check` gives the answers that a JSON Schema validator gives for the keywords that cfglint's schemas use, a few
 hundred times faster; the tests compare the two. cfglint's own keywords (`x-...`) are described in
-`schemas/README.md`."""
+`schemas/README.md`.
+"""
 
 from __future__ import annotations
 
 import os
 
-from cfglint.frameworks.base import parse_version
+from cfglint.frameworks.versions import parse_version
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -96,7 +97,8 @@ class Property:
     """The facts about one key in a schema. `path` is the key's path, without indices of lists.
 
     `checked_at` is the stage at which the framework refuses every value that this schema refuses; None
-    if it accepts some of them: then a violation is probably a mistake, but no refusal."""
+    if it accepts some of them: then a violation is probably a mistake, but no refusal.
+    """
 
     __slots__ = ("checked_at", "path", "raw", "schema")
 
@@ -229,7 +231,8 @@ class Violation:
     """A value that its schema does not allow.
 
     `keyword` is the one that fails (`type`, `enum`, `minimum`, `additionalProperties`, ...). `checked_at`
-    is the stage at which the framework refuses it, None if the framework may accept it."""
+    is the stage at which the framework refuses it, None if the framework may accept it.
+    """
 
     __slots__ = ("checked_at", "keyword", "message", "path")
 
@@ -316,7 +319,8 @@ class Schema:
         """Suggestions for an unknown key of a section, the most likely first.
 
         First similar names in the section itself, then the same name in other sections, then similar names there.
-        The same typo is often in many files of a repository, so answers are cached."""
+        The same typo is often in many files of a repository, so answers are cached.
+        """
         section = tuple(step for step in path if isinstance(step, str))
         found = self._nearest.get((section, key))
         if found is None:
@@ -571,7 +575,8 @@ class Spelling:
     """A key split into parts for comparison.
 
     `letters` has a bit for each letter; some letters use the same bit. `reach` is the number of bits that may differ with the number
-    of typos that a name of this length allows."""
+    of typos that a name of this length allows.
+    """
 
     __slots__ = ("key", "letters", "plain", "reach", "words")
 
@@ -590,7 +595,8 @@ def distance(written: str, intended: str) -> int | None:
 
     A typo is a wrong, missing, extra or swapped letter; case and dashes together count as one, and so does
     a different order of words. A truncated or extended key, a missing or extra word, and abbreviated words count
-    as two."""
+    as two.
+    """
     return typos(Spelling(written), Spelling(intended))
 
 

@@ -16,7 +16,8 @@ class Additions:
     """Further values of a kind: `values` by key, `by_type` by a type that the schema names.
 
     `placeholders`: the loader fills `${...}` before the values are parsed. `more_keys`: keys beyond the schema depend on
-    something outside the file, so that only `check` can judge an unknown key."""
+    something outside the file, so that only `check` can judge an unknown key.
+    """
 
     def __init__(
         self,

@@ -1,7 +1,8 @@
 """The schema of a kind for other tools: JSON Schema draft-07, without cfglint's own keywords, valid in ajv's strict mode.
 
 Editors and https://www.schemastore.org use draft-07. The `x-` keywords are left out, but the facts in them that a
-person wants to know are in the description: since when a key exists, that it was removed, or that it is deprecated."""
+person wants to know are in the description: since when a key exists, that it was removed, or that it is deprecated.
+"""
 
 from __future__ import annotations
 

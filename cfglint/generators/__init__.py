@@ -1,6 +1,7 @@
 """Generates new configs, which their framework accepts, from a job specification.
 
-`generate` is pure: it returns names, contents and reasons, and reads and writes no files."""
+`generate` is pure: it returns names, contents and reasons, and reads and writes no files.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +9,13 @@ from cfglint import frameworks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from cfglint.findings.vocabulary import Kind
     from cfglint.generators.generated import Generated
     from cfglint.generators.generator import Generator
     from cfglint.generators.job_spec import JobSpec
 
 RUN = "run"
-FRAMEWORK = "huggingface"  # whose set it is where none is named
+FRAMEWORK: Kind = "huggingface"  # whose set it is where none is named
 
 
 def kinds() -> list[str]:
@@ -47,6 +49,7 @@ def generate(kind: str, job: JobSpec, framework: str = FRAMEWORK, folder: str = 
     started.
 
     Raises `cfglint.generators.job_spec.Contradiction` if the facts are incompatible, insufficient or not supported
-    by this kind of file, and `Unreachable` if these GPUs cannot reach the global batch size."""
+    by this kind of file, and `Unreachable` if these GPUs cannot reach the global batch size.
+    """
     made = generator_of(kind, framework)
     return made.matching_set(job, folder) if kind == RUN else made.generate(job, folder)

@@ -1,6 +1,7 @@
 """Extracts the facts of a job from an existing run, so that it can be generated for another framework.
 
-A default of the old framework counts as specified, because the new framework may have another default."""
+A default of the old framework counts as specified, because the new framework may have another default.
+"""
 
 from __future__ import annotations
 

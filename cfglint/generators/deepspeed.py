@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import ceil
 
+from cfglint.frameworks.deepspeed.models import model_of
 from cfglint.generators import choices
 from cfglint.generators.choices import Choice, Chosen
 from cfglint.generators.generated import Generated, GeneratedFile, Keys, inside
@@ -24,7 +25,6 @@ OPTIMIZERS = {"adamw": "AdamW", "lion": "Lion", "sgd": "SGD"}
 ON_CPU = ("adamw", "lion")  # DeepSpeed's CPU optimizers (ops/adam/cpu_adam.py, ops/lion/cpu_lion.py)
 SCHEDULES = {"linear": "WarmupDecayLR", "cosine": "WarmupCosineLR", "constant": "WarmupLR"}
 BETAS = {"adamw": [0.9, 0.999], "lion": [0.9, 0.99]}  # defaults
-PINNED_SINCE = (0, 19, 5)
 LEAST_WARMUP = 2  # lr_schedules.py:744, 878
 SHARDS = {0: "nothing is split", 1: "splits optimizer states", 2: "splits optimizer states and gradients", 3: "splits the weights too"}
 SMALLEST = Choice(1, "smallest memory use, as no limit was given")
@@ -74,7 +74,8 @@ def of_the_script(job: JobSpec, total: int | None, chosen: Chosen) -> list[str]:
 def of_a_trainer(job: JobSpec, why_stage: str = "") -> GeneratedFile:
     """The DeepSpeed part of a Trainer run; `auto` for each value that the Trainer sets.
 
-    `why_stage` is the reason for the stage if it is not specified."""
+    `why_stage` is the reason for the stage if it is not specified.
+    """
     keys = Keys()
     keys.add("train_batch_size", AUTO, "filled in by the trainer, from its own file")
     keys.add("train_micro_batch_size_per_gpu", AUTO)
@@ -104,8 +105,8 @@ def zero(keys: Keys, job: JobSpec, why_stage: str = "") -> None:
     moved = {None: (), "optimizer": ("offload_optimizer",), "all": ("offload_optimizer", "offload_param")}[job.offload]
     for section in moved:
         keys.add(f"zero_optimization.{section}.device", "cpu")
-        if job.version("deepspeed") < PINNED_SINCE:
-            keys.add(f"zero_optimization.{section}.pin_memory", True, "copies do not block; the default from 0.19.5 on")
+        if not model_of(f"zero_optimization.{section}").fields["pin_memory"].default_at(job.version("deepspeed")):
+            keys.add(f"zero_optimization.{section}.pin_memory", True, "copies do not block; the default of newer releases")
 
 
 def optimizer(keys: Keys, job: JobSpec) -> None:

@@ -51,7 +51,8 @@ class Keys:
 class GeneratedFile:
     """One file; `head` are the comment lines above its keys, if its syntax has comments.
 
-    `has_schema`: the schema of its kind is next to it, so that its first line may name it for editors."""
+    `has_schema`: the schema of its kind is next to it, so that its first line may name it for editors.
+    """
 
     def __init__(self, name: str, kind: str, keys: Keys, head: tuple[str, ...] = ()) -> None:
         self.name = name
@@ -84,7 +85,8 @@ class GeneratedFile:
 class Generated:
     """The files of a job, the consumer first; `split` is their batch, None if they have none.
 
-    `notes` are the facts that no file can contain: how to start the run, what the script has to do."""
+    `notes` are the facts that no file can contain: how to start the run, what the script has to do.
+    """
 
     def __init__(self, files: list[GeneratedFile], split: Split | None = None, notes: tuple[str, ...] = ()) -> None:
         self.files = files

@@ -19,7 +19,8 @@ class Generator:
     """Generates files of one kind from a job, and extracts the facts of a job from such files.
 
     `takes` are the facts that it supports, `optimizers` the names that `JobSpec.optimizer` may have, `trainers` the values
-    of `JobSpec.trainer`; `makes_sets`: there is a `matching_set` too."""
+    of `JobSpec.trainer`; `makes_sets`: there is a `matching_set` too.
+    """
 
     takes: frozenset[str]
     optimizers: Iterable[str] = OPTIMIZERS

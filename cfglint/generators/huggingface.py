@@ -51,7 +51,7 @@ def matching_set(job: JobSpec, folder: str = "") -> Generated:
 
 
 def notes(job: JobSpec, chosen: Chosen, command: str) -> tuple[str, ...]:
-    """The facts that these files do not support."""
+    """The facts that the files cannot contain."""
     lines = [chosen.equation, f"start it with: {command}"]
     if job.num_examples and not job.steps and not job.tokens:
         lines.insert(1, f"{predicted(job, chosen, job.epochs or EPOCHS)} steps with {job.num_examples:,} examples")

@@ -6,14 +6,19 @@ from cfglint.source.errors import CfglintError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Literal, TypeAlias
 
-    from cfglint.frameworks.base import Version
+    from cfglint.frameworks.versions import Version
 
-PRECISIONS = ("bf16", "fp16", "fp32")
-OPTIMIZERS = ("adamw", "adamw-8bit", "adafactor", "lion", "sgd")
-SCHEDULERS = ("linear", "cosine", "constant")
-OFFLOADS = ("optimizer", "all")
+    Precision: TypeAlias = Literal["bf16", "fp16", "fp32"]
+    Optimizer: TypeAlias = Literal["adamw", "adamw-8bit", "adafactor", "lion", "sgd"]
+    Scheduler: TypeAlias = Literal["linear", "cosine", "constant"]
+    Offload: TypeAlias = Literal["optimizer", "all"]
+
+PRECISIONS: tuple[Precision, ...] = ("bf16", "fp16", "fp32")
+OPTIMIZERS: tuple[Optimizer, ...] = ("adamw", "adamw-8bit", "adafactor", "lion", "sgd")
+SCHEDULERS: tuple[Scheduler, ...] = ("linear", "cosine", "constant")
+OFFLOADS: tuple[Offload, ...] = ("optimizer", "all")
 LENGTHS = ("epochs", "steps", "tokens")
 SIZES = ("layers", "hidden", "heads")
 PARALLEL = ("tensor_parallel", "pipeline_parallel")
@@ -50,7 +55,8 @@ class JobSpec:
     `global_batch` counts samples per optimizer step. `warmup` is a fraction of the run below 1, and steps from 1
     on. `offload` moves the `optimizer` to the CPU, or `all`: the weights too. `model` names a published GPT-NeoX
     shape; `layers`, `hidden`, `heads`, `kv_heads` give one in numbers. `target` maps packages to versions. The facts from
-    `weight_decay` on are never asked for in the dialogue; an existing config may have them."""
+    `weight_decay` on are never asked for in the dialogue; an existing config may have them.
+    """
 
     NAMES = (
         *FLAGS,
@@ -65,8 +71,8 @@ class JobSpec:
     micro_batch: int | None
     max_micro_batch: int | None
     zero: int | None
-    offload: str | None
-    precision: str | None
+    offload: Offload | None
+    precision: Precision | None
     tensor_parallel: int | None
     pipeline_parallel: int | None
     seq_length: int | None
@@ -76,8 +82,8 @@ class JobSpec:
     steps: int | None
     tokens: int | None
     num_examples: int | None
-    optimizer: str | None
-    scheduler: str | None
+    optimizer: Optimizer | None
+    scheduler: Scheduler | None
     lora: bool | None
     trainer: str | None
     model: str | None
@@ -122,7 +128,7 @@ class JobSpec:
     def version(self, package: str) -> Version:
         """The target release of a package, else the newest known."""
         from cfglint.frameworks import framework
-        from cfglint.frameworks.base import parse_version
+        from cfglint.frameworks.versions import parse_version
 
         kind = {"transformers": "huggingface", "gpt-neox": "neox"}.get(package, package)
         return parse_version((self.target or {}).get(package, framework(kind).newest))

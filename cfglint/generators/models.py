@@ -3,7 +3,8 @@
 Source: the files under configs/ of EleutherAI/gpt-neox at ea7aefd (May 2026). The sizes named `gpt3` are those
 of Brown et al. 2020 (arXiv 2005.14165, table 2.1), `pythia` of Biderman et al. 2023 (arXiv 2304.01373, table 1),
 `neox` of Black et al. 2022 (arXiv 2204.06745, section 2), `llama2` of Touvron et al. 2023 (arXiv 2307.09288), with the rate and
-micro batch of llama/train_config.yml."""
+micro batch of llama/train_config.yml.
+"""
 
 from __future__ import annotations
 

@@ -246,7 +246,8 @@ def warmup(job: JobSpec, total: int | None) -> tuple[float, str]:
 def fraction(part: int, total: int) -> float:
     """The fraction that gives the part when multiplied by the total, or the smallest one above it if no float is exact.
 
-    GPT-NeoX compares steps with the product, so that with a smaller fraction a step would be missing."""
+    GPT-NeoX compares steps with the product, so that with a smaller fraction a step would be missing.
+    """
     near = part / total
     candidates = (near, nextafter(near, 0), nextafter(near, 1))
     return min((each for each in candidates if each * total >= part), key=lambda each: each * total)

@@ -6,7 +6,7 @@ from math import gcd
 
 from cfglint.batch import steps
 from cfglint.batch.solver import Split
-from cfglint.frameworks.base import LaunchFacts
+from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.trl import FRAMEWORK
 from cfglint.frameworks.trl.batch import SMALLEST_FOR_KL
 from cfglint.generators import choices, deepspeed, huggingface
@@ -38,7 +38,7 @@ LENGTH = 1024
 
 def trainer(job: JobSpec, folder: str = "") -> Generated:
     """The file of a trainer, with the DeepSpeed file that it names if ZeRO was requested."""
-    target = FRAMEWORK.completed(LaunchFacts(target=job.target)).target
+    target = FRAMEWORK.completed(LaunchFacts(target=job.target or {})).target
     job = job.replace(target=target) if target else job
     job.refuse_beyond(TAKES, KIND)
     name = job.trainer or TRAINERS[0]

@@ -1,7 +1,8 @@
 """`accelerate launch`: flags override the config file, which overrides defaults, key by key; the type of the launch comes from one of
 them alone.
 
-Source: accelerate 1.15.0 commands/launch.py (_validate_launch_command, launch_command), utils/launch.py (prepare_multi_gpu_env)."""
+Source: accelerate 1.15.0 commands/launch.py (_validate_launch_command, launch_command), utils/launch.py (prepare_multi_gpu_env).
+"""
 
 from __future__ import annotations
 

@@ -25,7 +25,8 @@ class Argument:
 def read_arguments(words: Iterable[Text], *, assignments: bool = False) -> tuple[list[Argument], list[Text]]:
     """Parse words into (options with the words after each, words before the first option).
 
-    `assignments`: words such as `seed=1` are options too, as in OmegaConf's command line after a LLaMA-Factory file."""
+    `assignments`: words such as `seed=1` are options too, as in OmegaConf's command line after a LLaMA-Factory file.
+    """
     found: list[Argument] = []
     before: list[Text] = []
     for word in words:

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from cfglint.findings.vocabulary import Severity
     from cfglint.launch.arguments import Argument
     from cfglint.launch.options import Options
-    from cfglint.source.shell.interpreter import Call
+    from cfglint.source.shell.call import Call
     from cfglint.source.shell.text import Text
 
 MACHINE = "the number of GPUs of the machine"
@@ -18,7 +18,8 @@ MACHINE = "the number of GPUs of the machine"
 class NamedFile:
     """A file that a line names: its spelling, its role, and its path if the project contains it.
 
-    `known`: the folder that the name is relative to is known, and so is the name."""
+    `known`: the folder that the name is relative to is known, and so is the name.
+    """
 
     __slots__ = ("kind", "known", "path", "role", "word")
 
@@ -33,7 +34,8 @@ class NamedFile:
 class Problem:
     """A problem of the launch line itself: a code of the rules of this kind, and the words to point at.
 
-    `of_launcher`: the launcher refuses it before the program gets its arguments."""
+    `of_launcher`: the launcher refuses it before the program gets its arguments.
+    """
 
     __slots__ = ("code", "exception", "key", "message", "of_launcher", "remedy", "severity", "word")
 
@@ -64,7 +66,8 @@ class LaunchLine:
 
     An unknown size is None, and `unknown` has the reasons: (field, reason). `threads`: one process drives several GPUs
     (`nn.DataParallel`). `inner` is the launcher that the named one starts in turn. `values` are the settings of an accelerate
-    launch, from its file and its flags, None elsewhere. `machine`: the GPUs are those of the machine."""
+    launch, from its file and its flags, None elsewhere. `machine`: the GPUs are those of the machine.
+    """
 
     __slots__ = (
         "arguments",

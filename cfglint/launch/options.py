@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 class Option:
     """An option on a line: the word that names it, and its value; None for a flag.
 
-    `in_file`: the option comes from a file that the word names."""
+    `in_file`: the option comes from a file that the word names.
+    """
 
     __slots__ = ("in_file", "name", "value", "word")
 
@@ -27,7 +28,8 @@ class Options:
     """The options before a program.
 
     `rest` are the words from the program on. `open` are the reasons why there may be further options: an unknown
-    word. `missing` is an option without its value, which argparse refuses."""
+    word. `missing` is an option without its value, which argparse refuses.
+    """
 
     __slots__ = ("given", "missing", "open", "rest")
 
@@ -54,7 +56,8 @@ class Options:
 def read_options(words: list[Text], flags: Collection[str], short: dict[str, str] | None = None, stops: bool = True) -> Options:
     """Parse the options up to the program; `flags` have no value, every other option has one. `short` maps short names to long ones.
 
-    Without `stops` words that are not options are kept in `rest`, and options after them are parsed as well."""
+    Without `stops` words that are not options are kept in `rest`, and options after them are parsed as well.
+    """
     found = Options()
     index = 0
     while index < len(words):

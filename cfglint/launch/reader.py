@@ -14,7 +14,8 @@ from cfglint.launch.training import trains
 from cfglint.launch.wrappers import SCRIPTS, base, called_script, script_of, unwrapped
 from cfglint.source import files
 from cfglint.source.shell.filters import TOOLS, normal
-from cfglint.source.shell.interpreter import Call, Interpreter
+from cfglint.source.shell.interpreter import Interpreter
+from cfglint.source.shell.nested_scripts import call_script, run_inner
 from cfglint.source.shell.script import Script
 from cfglint.source.shell.tables import listed
 from cfglint.source.shell.text import EMPTY, Part, Text, literal
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
+    from cfglint.source.shell.call import Call
     from cfglint.source.shell.state import State
 
 ROOT = "%root%"  # the project's top in paths that a script computes
@@ -84,7 +86,8 @@ class Unsettled(Exception):
 class Follower(Interpreter):
     """An interpreter that follows `bash -c` and called scripts, also after srun and similar commands.
 
-    `folders` are the possible start folders while the actual one is undecided: a step that depends on it raises Unsettled."""
+    `folders` are the possible start folders while the actual one is undecided: a step that depends on it raises Unsettled.
+    """
 
     project: Project
     folders: Sequence[str] = ()
@@ -129,7 +132,7 @@ class Follower(Interpreter):
     def printed(self, words: list[Text]) -> Text:
         """The output of a command; if the input of a tool depends on an undecided folder, that must be decided first."""
         name = (words[0].value or "").rpartition("/")[2]
-        given = [*words[1:], self._stdin or EMPTY]
+        given = [*words[1:], self.stdin or EMPTY]
         if self.folders and (name in TOOLS or name == "dirname") and all(each.known for each in given):
             relative = name in RESOLVING and any(not each.string.startswith(("/", "%", "~", "-")) for each in given[:-1])
             if relative or any(HERE in each.string for each in given):
@@ -144,8 +147,8 @@ class Follower(Interpreter):
         start = len(self.calls)
         if text is not None:
             exported = {**self.state.environment(), **environment, **given}
-            self.apart(lambda: self.in_environment(exported, text, node))
-        elif script is None or not self.called(*script, {**self.state.environment(), **environment, **given}, node):
+            self.apart(self.in_environment, exported, text, node)
+        elif script is None or not call_script(self, *script, {**self.state.environment(), **environment, **given}, node):
             super().note(words, environment, node)
             return
         for call in self.calls[start:]:
@@ -155,7 +158,7 @@ class Follower(Interpreter):
         """Run a string as a script with the exported variables."""
         self.state.variables = dict(environment)
         self.state.exported = set(environment)
-        return self.inner(Script(self.script.path, "", parts=text), node)
+        return run_inner(self, Script(self.script.path, "", parts=text), node)
 
 
 class Reader:

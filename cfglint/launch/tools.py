@@ -211,7 +211,8 @@ def deepy(line: LaunchLine, words: list[Text], machine: Machine) -> None:
 def deepy_files(words: list[Text]) -> list[Text]:
     """The config files after the program of a deepy.py line.
 
-    Source: GPT-NeoX ea7aefd8 megatron/neox_arguments/arguments.py (consume_deepy_args)."""
+    Source: GPT-NeoX ea7aefd8 megatron/neox_arguments/arguments.py (consume_deepy_args).
+    """
     folder: Text | None = None
     names: list[Text] = []
     index = 1

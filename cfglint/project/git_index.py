@@ -64,7 +64,8 @@ class KnownContents:
     """The content ids of tracked files, for files that have not been touched since git read them.
 
     As git does, a file counts as untouched if its size, inode and both times are those in the index, and are older than
-    the index itself. No id is known if object names are not SHA-1."""
+    the index itself. No id is known if object names are not SHA-1.
+    """
 
     def __init__(self, top: str) -> None:
         self._known: dict[str, tuple[tuple[int, ...], str]] = {}

@@ -4,14 +4,15 @@ The folder nearest to the config decides; an exact version of a parent folder co
 Within a folder an exact version (a lock file, a `==`) takes precedence over the newest known release that a range allows, in
 the order uv.lock, poetry.lock, requirements files, pyproject.toml, setup.cfg, setup.py, environment files of conda.
 Extras and groups for tests, documentation or development do not decide. A file of a `requirements` folder that is
-named for an option (`requirements/vllm.txt`) decides only if no other file of the folder names the package."""
+named for an option (`requirements/vllm.txt`) decides only if no other file of the folder names the package.
+"""
 
 from __future__ import annotations
 
 import os
 
 from cfglint.frameworks._releases import RELEASES as NEWEST
-from cfglint.frameworks.base import VERSION_PARTS, is_version, leading_numbers, parse_version
+from cfglint.frameworks.versions import VERSION_PARTS, is_version, leading_numbers, parse_version
 from cfglint.source import files
 from cfglint.source.limits import MAX_SIZE
 
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Any
 
-    from cfglint.frameworks.base import LaunchFacts, Version
+    from cfglint.frameworks.launch_facts import LaunchFacts
+    from cfglint.frameworks.versions import Version
 
 # The last patch of each minor release, as PyPI has them; with the newest modelled one, a range is answered with the newest that it allows.
 RELEASES = {
@@ -111,7 +113,8 @@ class Repositories:
 
     def look(self, folders: list[str], package: str) -> Found | None:
         """The exact version in the nearest folder; if that has a range, an exact version of a parent folder within the range takes
-        precedence."""
+        precedence.
+        """
         nearest: Found | None = None
         for folder in folders:
             answers = self.in_folder(folder).get(package, [])
@@ -167,7 +170,8 @@ def limit(path: str) -> int:
 def repository(path: str) -> list[str]:
     """The folders from that of a file up to the top of its repository.
 
-    Without a repository: up to the working directory if the file is below it, else only its own folder."""
+    Without a repository: up to the working directory if the file is below it, else only its own folder.
+    """
     folder = os.path.dirname(os.path.abspath(path))
     here = os.getcwd()
     folders = [folder]

@@ -42,7 +42,8 @@ class PolicySchemas:
     """The schemas of a project by kind; the one under `""` applies to every kind.
 
     Raises PolicySchemaError for a schema that is invalid in its own dialect or has an unresolvable reference.
-    Nothing is fetched: references stay inside the file, or name a published meta-schema."""
+    Nothing is fetched: references stay inside the file, or name a published meta-schema.
+    """
 
     def __init__(self, schemas: dict[str, Any], paths: dict[str, str] | None = None) -> None:
         self.validators = {kind: validator(schema, (paths or {}).get(kind, "policy schema")) for kind, schema in schemas.items()}

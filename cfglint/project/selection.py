@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from cfglint.findings.diagnostic import INTERNAL, WARNING, rank
+from cfglint.findings.diagnostic import CONFIGURATION, INTERNAL, WARNING, rank
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Selection:
         """Mark the findings that are suppressed here."""
         for each in diagnostics:
             if not each.suppressed and each.code != INTERNAL and self._suppressed(each):
-                each.suppressed = "configuration"
+                each.suppressed = CONFIGURATION
 
     def _suppressed(self, diagnostic: Diagnostic) -> bool:
         if self.select is not None and not matches(diagnostic.code, self.select):

@@ -6,7 +6,7 @@ import os
 
 from cfglint.findings.diagnostic import SEVERITIES
 from cfglint.frameworks import kinds, trainers
-from cfglint.frameworks.base import is_version
+from cfglint.frameworks.versions import is_version
 from cfglint.source.errors import CfglintError
 from cfglint.source.files import FileProblem, read_bytes
 from cfglint.source.limits import MAX_SIZE

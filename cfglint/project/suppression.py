@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from cfglint.findings.diagnostic import INTERNAL, UNUSED_IGNORE
+from cfglint.findings.diagnostic import COMMENT, INTERNAL, UNUSED_IGNORE
 from cfglint.findings.ignore import Ignore
 from cfglint.findings.rule import names_of
 from cfglint.source.document import SEQUENCE, child
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from cfglint.rules.engine import Run
     from cfglint.source.document import Document
 
-COMMENT = "comment"
 IGNORE = re.compile(r"\bcfglint:\s*ignore\s*\[([^\[\]]*)\]")
 ADDRESSED = re.compile(r"[#/*]+\s*cfglint:")  # a comment for cfglint
 CODE = re.compile(r"[^\s,]+")
@@ -54,9 +53,9 @@ def lines_of(ignores: list[Ignore]) -> dict[int, dict[str, list[Ignore]]]:
 
 
 def hitting(diagnostic: Diagnostic, document: Document, by_line: dict[int, dict[str, list[Ignore]]]) -> set[tuple[str, int, str]]:
-    """(file, line, code) of the ignores that suppress a finding: on the line of its place or of its key, whose value may begin below."""
+    """(file, line, code) of the ignores that suppress a finding: on the line of its place or of its key, on the first one for no key."""
     code = diagnostic.code
-    lines = {diagnostic.place.line, key_line(document, diagnostic.key)}
+    lines = {diagnostic.place.line, key_line(document, diagnostic.key) or 1}
     names = [*(code[:end] for end in range(1, len(code) + 1)), *names_of(code)]
     return {(document.path, line, name) for line in lines if line in by_line for name in names if name in by_line[line]}
 

@@ -6,9 +6,8 @@ import os
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from cfglint.findings.diagnostic import Diagnostic, Outcome
+    from cfglint.findings.entries import ChangeEntry, ConsequenceEntry, SettingChangeEntry, StateEntry
     from cfglint.report.text import Segments
     from cfglint.review.compare import Comparison
     from cfglint.review.consequences import Consequence
@@ -134,7 +133,7 @@ def as_json(comparisons: list[Comparison]) -> str:
     return dumps({"changes": [entry(each) for each in comparisons]})
 
 
-def entry(comparison: Comparison) -> dict[str, Any]:
+def entry(comparison: Comparison) -> ChangeEntry:
     """A comparison as plain values."""
     from cfglint.report.json import entry as finding
 
@@ -153,12 +152,19 @@ def entry(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def consequence_entry(consequence: Consequence) -> dict[str, Any]:
+def consequence_entry(consequence: Consequence) -> ConsequenceEntry:
     """The entry of a consequence."""
-    return {name: getattr(consequence, name) for name in ("what", "before", "after", "factor", "known", "text")}
+    return {
+        "what": consequence.what,
+        "before": consequence.before,
+        "after": consequence.after,
+        "factor": consequence.factor,
+        "known": consequence.known,
+        "text": consequence.text,
+    }
 
 
-def setting_entry(change: SettingChange) -> dict[str, Any]:
+def setting_entry(change: SettingChange) -> SettingChangeEntry:
     """The entry of a changed setting; a missing value is null."""
     return {
         "kind": change.kind,
@@ -170,6 +176,6 @@ def setting_entry(change: SettingChange) -> dict[str, Any]:
     }
 
 
-def state_entry(state: State) -> dict[str, Any]:
+def state_entry(state: State) -> StateEntry:
     """The entry of a value with its place; `written` is false for a default."""
     return {"value": state.known, "written": state.written, "place": state.place}

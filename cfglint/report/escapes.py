@@ -10,7 +10,8 @@ def shown(text: str) -> str:
     """Escape a string from a file for a terminal or a CI log.
 
     Control characters, lone surrogates and invisible letters become escapes, and so does the mark of a command that a CI
-    runner would execute: `##[group]` anywhere in a line, `::error::` at its start."""
+    runner would execute: `##[group]` anywhere in a line, `::error::` at its start.
+    """
     if "##" in text:
         for mark in MARKS:
             text = text.replace(mark, f"#\\x23{mark[2:]}")

@@ -21,7 +21,8 @@ COMMANDS = {ERROR: "error", WARNING: "warning", INFO: "notice"}
 
 def render(outcomes: list[Outcome]) -> str:
     """One command per finding, for the standard output of a workflow step; errors first, because GitHub shows ten of each severity per
-    step."""
+    step.
+    """
     found = [(each, outcome) for outcome in outcomes for each in outcome.diagnostics if not each.suppressed]
     found.sort(key=lambda pair: -rank(pair[0].severity))
     return "".join(command(*pair) for pair in found)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.findings.diagnostic import Diagnostic, Fix, Outcome, Place
+    from cfglint.findings.entries import FindingEntry, FixEntry, PlaceEntry
 
 
 def render(outcomes: list[Outcome]) -> str:
@@ -47,7 +48,7 @@ def strict(value: Any) -> Any:
     return value if not isinstance(value, float) or isfinite(value) else str(value)
 
 
-def entry(diagnostic: Diagnostic) -> dict[str, Any]:
+def entry(diagnostic: Diagnostic) -> FindingEntry:
     """The entry of a finding."""
     return {
         **position(diagnostic.place),
@@ -67,7 +68,7 @@ def entry(diagnostic: Diagnostic) -> dict[str, Any]:
     }
 
 
-def position(place: Place) -> dict[str, Any]:
+def position(place: Place) -> PlaceEntry:
     """File, line and column, from 1, in characters."""
     return {
         "file": place.file,
@@ -78,7 +79,7 @@ def position(place: Place) -> dict[str, Any]:
     }
 
 
-def fix_entry(fix: Fix) -> dict[str, Any]:
+def fix_entry(fix: Fix) -> FixEntry:
     """Title, safety and edits of a fix; `start` and `end` are offsets in the decoded content."""
     return {
         "title": fix.title,

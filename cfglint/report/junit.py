@@ -1,6 +1,7 @@
 """JUnit XML, which most CI servers show: one suite per run, one failed test per finding.
 
-Info is a passed test with a note, and a suppressed finding a skipped test."""
+Info is a passed test with a note, and a suppressed finding a skipped test.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """A comment for a pull request: a table of the runs, and the findings of each folded below it.
 
 No string from a file becomes markup: names are put into code spans and folded titles as HTML text, findings in
-fenced blocks whose fence is longer than any in them."""
+fenced blocks whose fence is longer than any in them.
+"""
 
 from __future__ import annotations
 

@@ -109,7 +109,8 @@ def remark(plan: PlanEntry) -> str:
 def notes(plan_table: PlanTable, quoted: Callable[[str], str]) -> list[str]:
     """The notes: other splits, the basis of the hours, the settings tuned for another batch and the published scaling rules for them.
 
-    `quoted` escapes a place, which contains the name of a file."""
+    `quoted` escapes a place, which contains the name of a file.
+    """
     lines = other_splits(plan_table["plans"])
     if plan_table["pace"]:
         lines += ["", f"Hours: {plan_table['pace']}."]

@@ -1,6 +1,7 @@
 """Plans as a plot: the GPU counts and micro batches that work, and the length of each run. Needs matplotlib.
 
-Everything is distinguished by shape, fill, hatching and words, so that it is readable in black and white."""
+Everything is distinguished by shape, fill, hatching and words, so that it is readable in black and white.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +27,8 @@ class NoPlotting(Exception):
 def draw(plan_table: PlanTable, form: str) -> bytes:
     """The plot in a format, `svg` or another; raises NoPlotting, or ValueError for a format that matplotlib does not support.
 
-    `plan_table` is `cfglint.rewrite.plan.table`."""
+    `plan_table` is `cfglint.rewrite.plan.table`.
+    """
     from io import BytesIO
 
     try:

@@ -1,6 +1,7 @@
 """SARIF 2.1.0, the format of code scanning on GitHub and elsewhere.
 
-Format: OASIS Static Analysis Results Interchange Format 2.1.0, sections 3.13 to 3.57."""
+Format: OASIS Static Analysis Results Interchange Format 2.1.0, sections 3.13 to 3.57.
+"""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from cfglint.frameworks.base import LaunchFacts
+    from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.project.pinned_versions import Found
     from cfglint.project.settings_file import Configuration
     from cfglint.review.git import Repository
@@ -39,7 +39,8 @@ class Branch:
 
     `old` and `new` give the files of both sides. After `compare`, `altered` are the names of new and changed
     files, `gone` those of deleted ones, `same` those that did not change, and `renamed` maps a new name to the old name of
-    the file."""
+    the file.
+    """
 
     def __init__(self, repository: Repository, base: str, state: str) -> None:
         self.repository = repository

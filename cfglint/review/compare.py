@@ -8,6 +8,7 @@ from cfglint.review import consequences
 from cfglint.review.consequences import VERSION
 from cfglint.review.settings import setting_changes
 from cfglint.review.snapshot import Side
+from cfglint.rules.engine import internal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,16 +24,22 @@ class Comparison:
     """One run before and after; a side is None if the run is new or deleted.
 
     `settings` and `consequences` do not depend on what comments, flags or a configuration suppress; the findings
-    do, because they are computed later."""
+    do, because they are computed later.
+    """
 
     def __init__(self, before: CheckedRun | None, after: CheckedRun | None) -> None:
         sides = [Side(run) if run is not None else None for run in (before, after)]
         self.before: Outcome | None = sides[0].outcome if sides[0] else None
         self.after: Outcome | None = sides[1].outcome if sides[1] else None
         self.settings: list[SettingChange] = []
-        if all(side is not None and side.readable for side in sides) and before is not None and after is not None:
-            self.settings = setting_changes(before, after)
-        self.consequences: list[Consequence] = consequences.consequences_of(sides[0], sides[1], self.settings)
+        self.consequences: list[Consequence] = []
+        try:
+            if all(side is not None and side.readable for side in sides) and before is not None and after is not None:
+                self.settings = setting_changes(before, after)
+            self.consequences = consequences.consequences_of(sides[0], sides[1], self.settings)
+        except Exception as error:
+            side = next(each for each in reversed(sides) if each is not None)
+            side.outcome.diagnostics.append(internal("comparing the runs", error, side.run.documents[0]))
 
     @property
     def files(self) -> list[str]:

@@ -84,7 +84,8 @@ class Consequence:
     """A sentence with its data: the name of the quantity, the values before and after, and their ratio.
 
     A missing value is None. `factor` is the ratio, which may be known if the
-    values are not. `known` is False if a value cannot be known from the files."""
+    values are not. `known` is False if a value cannot be known from the files.
+    """
 
     __slots__ = ("after", "before", "factor", "known", "text", "what")
 

@@ -244,7 +244,8 @@ class Snapshot(FileSource):
     """The files of a commit or of the index, under the names that they have in the working tree.
 
     Files that git does not store (ignored files, files outside of the repository) are read from disk, as they have
-    no other state; `known` are the paths that git stores or would store."""
+    no other state; `known` are the paths that git stores or would store.
+    """
 
     def __init__(self, repository: Repository, entries: dict[str, Entry], known: set[str]) -> None:
         super().__init__()

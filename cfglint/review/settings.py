@@ -50,7 +50,8 @@ class State:
 
 class SettingChange:
     """A setting that differs. `kind` is that of the config that contains it; `effect`: whether it may affect what the
-    framework computes. `notes` are remarks on it."""
+    framework computes. `notes` are remarks on it.
+    """
 
     __slots__ = ("after", "before", "effect", "key", "kind", "notes")
 

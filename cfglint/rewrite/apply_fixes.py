@@ -42,7 +42,8 @@ class Skipped:
 class AppliedFixes:
     """The new contents of a run's files, each changed value, each applied fix as (file, title), and the skipped fixes.
 
-    `comments` are those that were removed with a key: (file, comment)."""
+    `comments` are those that were removed with a key: (file, comment).
+    """
 
     def __init__(self) -> None:
         self.texts: dict[str, str] = {}
@@ -56,7 +57,8 @@ def apply_fixes(run: CheckedRun, unsafe: bool = False, suppress: Callable[[Check
     """Apply every safe fix of a run (with `unsafe` every fix), each checked by parsing the result.
 
     Fixes with overlapping edits wait for the next pass; a fix is skipped if it is refused, if it does not resolve its finding,
-    or if it keeps the run from starting. `suppress` marks the findings that a configuration suppresses."""
+    or if it keeps the run from starting. `suppress` marks the findings that a configuration suppresses.
+    """
     done = AppliedFixes()
     tried: set[FindingKey] = set()
     harmful: dict[FindingKey, str] = {}
@@ -96,7 +98,8 @@ def _skipped(diagnostic: Diagnostic, unsafe: bool, harmful: dict[FindingKey, str
 def _harmless(run: CheckedRun, chosen: list[Diagnostic], harmful: dict[FindingKey, str]) -> list[Diagnostic]:
     """The fixes that together leave the run one that starts; `harmful` collects the others, with the resulting error.
 
-    A value that was ignored, or that was a string, may be refused by the framework once it is used."""
+    A value that was ignored, or that was a string, may be refused by the framework once it is used.
+    """
     kept: list[Diagnostic] = []
     waiting = [chosen]
     while waiting:
@@ -138,7 +141,8 @@ def _is_taken(span: Span, taken: list[Span]) -> bool:
 class Pass:
     """Applied fixes: the resulting run, its new contents, a line for each fix, and each changed value.
 
-    `comments` are those that were removed with a key: (file, comment). `refused`: the fixes keep a run from starting that did start."""
+    `comments` are those that were removed with a key: (file, comment). `refused`: the fixes keep a run from starting that did start.
+    """
 
     def __init__(self, run: CheckedRun, chosen: list[Diagnostic]) -> None:
         self.texts: dict[str, str] = {}

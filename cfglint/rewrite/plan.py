@@ -62,10 +62,10 @@ class Pace:
 class Plan:
     """A target global batch on one GPU count, with the resulting numbers.
 
-    `scaled`: the hours are not of the run that was measured, but follow from it.
+    `scaled`: the hours are not of the run that was measured, but follow from it. `bugs` are internal errors on the way.
     """
 
-    __slots__ = ("gpus", "hours", "memory", "numbers", "retarget", "scaled")
+    __slots__ = ("bugs", "gpus", "hours", "memory", "numbers", "retarget", "scaled")
 
     def __init__(self, found: Retarget, pace: Pace, alone: bool = False) -> None:
         self.gpus = found.gpus
@@ -73,6 +73,7 @@ class Plan:
         after = found.after() if found.feasible else None
         self.numbers = after.resolved if after is not None else dict.fromkeys(("steps_per_epoch", "total_steps", "tokens_per_step"))
         self.memory = memory_after(after) if after is not None else None
+        self.bugs = after.bug_reports if after is not None else []
         work = work_of(found, pace.gpus, alone)
         self.scaled = work != 1 or (pace.gpus is not None and found.gpus != pace.gpus)
         self.hours = None if work is None else self.time(pace, work)
@@ -93,7 +94,8 @@ class Plan:
 def work_of(found: Retarget, measured_on: int | None, alone: bool) -> float | None:
     """The samples per GPU and step relative to the current run; None if one of the two numbers is unknown.
 
-    If the current number of GPUs is unknown, a measurement is assumed to be of the only count that is asked about."""
+    If the current number of GPUs is unknown, a measurement is assumed to be of the only count that is asked about.
+    """
     split = found.solution.chosen
     if split is None or (measured_on is None and not alone):
         return None

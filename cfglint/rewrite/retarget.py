@@ -18,7 +18,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from cfglint.frameworks.base import Batch, Config, LaunchFacts
+    from cfglint.frameworks.base import Config
+    from cfglint.frameworks.launch_facts import LaunchFacts
+    from cfglint.frameworks.resolved_batch import Batch
     from cfglint.source.document import Document, Path
 
 AUTO = "auto"
@@ -90,7 +92,8 @@ class Retarget:
     `texts` maps files to their new content; `held` are `"auto"` settings that follow another file's number;
     `before` is the current batch; `needs` are the values that must be set outside these files; `unbounded`: the
     current micro batch is unknown, so that only the target limits the new one. `memory_bound` is the largest micro
-    batch that certainly fits into a GPU, if that limits it."""
+    batch that certainly fits into a GPU, if that limits it.
+    """
 
     def __init__(self, run: CheckedRun, gpus: int, before: Batch | None, solution: solver.Solution) -> None:
         self.run = run
@@ -140,7 +143,8 @@ def implied_gpus(batch: Batch) -> int | None:
 def retarget(run: CheckedRun, facts: LaunchFacts, gpus: int | None, global_batch: int | None, max_micro: int | None) -> Retarget:
     """Solve for the target and find the fewest edits. `facts` are the current ones.
 
-    Raises MissingFactError if they do not suffice, and EditRefused if the files cannot be edited to reach the target."""
+    Raises MissingFactError if they do not suffice, and EditRefused if the files cannot be edited to reach the target.
+    """
     refuse_unreadable(run)
     current = current_gpus(run, facts)
     before = CheckedRun(run.documents, run.kinds, facts.replace(gpus=current)).batch if current != facts.gpus else run.batch
@@ -207,7 +211,8 @@ def kept_batch(run: CheckedRun, before: Batch, after: Batch, gpus: int) -> int |
 
 def recorded(run: CheckedRun, gpus: int) -> bool:
     """Whether a second fix for these GPUs would change nothing: the files contain the total batch or the GPU count, or the project
-    declares it."""
+    declares it.
+    """
     if run.facts.expected_numbers.get("global_batch") or gpus == current_gpus(run, run.facts):
         return True
     batch = run.batch
@@ -217,7 +222,8 @@ def recorded(run: CheckedRun, gpus: int) -> bool:
 def left_open(run: CheckedRun) -> list[str]:
     """The factors (`micro_batch`, `accumulation`, `global_batch`) that these files leave to a trainer whose file is not among them.
 
-    A DeepSpeed file on its own may have `"auto"`, or no batch key at all; an accelerate file never has one."""
+    A DeepSpeed file on its own may have `"auto"`, or no batch key at all; an accelerate file never has one.
+    """
     config = run.configs[0]
     if "micro_batch" not in config.batch_keys:
         return ["micro_batch", "accumulation"]
@@ -280,7 +286,8 @@ def problem_of(
 def unbounded_micro(run: CheckedRun, after: Batch, gpus: int, target: int, opened: list[str]) -> int:
     """The largest micro batch to choose if no current one is known: the quotient that the written accumulation allows.
 
-    A micro batch that a trainer sets is only a suggestion, and a small one."""
+    A micro batch that a trainer sets is only a suggestion, and a small one.
+    """
     config = run.configs[0]
     key = config.batch_keys.get("accumulation")
     written = integer(config.setting(*key.split(".")).value) if key and "accumulation" not in opened else None
@@ -388,7 +395,8 @@ def nodes_of(found: Retarget) -> str:
 def _terms(found: Retarget, facts: LaunchFacts) -> Iterator[Term]:
     """The batch keys of all files with their values for the target; `"auto"` is set by another file.
 
-    If a DeepSpeed file has no accumulation, accelerate writes 1 into it; `"auto"` passes on the trainer's number."""
+    If a DeepSpeed file has no accumulation, accelerate writes 1 into it; `"auto"` passes on the trainer's number.
+    """
     chosen = found.solution.chosen
     if chosen is None:
         return

@@ -71,7 +71,8 @@ def value_at(document: Document, path: Path) -> Any:
 def plain(text: str, document: Document) -> Any:
     """The number, boolean or null that an unquoted string means in the document's syntax, else the string.
 
-    YAML is parsed as by PyYAML: `2e-5` is a string there, `2.0e-5` a number."""
+    YAML is parsed as by PyYAML: `2e-5` is a string there, `2.0e-5` a number.
+    """
     import json
 
     if document.syntax == "yaml":

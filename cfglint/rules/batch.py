@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from cfglint.findings.diagnostic import Fix
     from cfglint.findings.setting import Setting
     from cfglint.findings.vocabulary import BatchReason, Kind
-    from cfglint.frameworks.base import Batch, Config
+    from cfglint.frameworks.base import Config
+    from cfglint.frameworks.resolved_batch import Batch
 
 DEEPSPEED: Kind = "deepspeed"
 NEOX: Kind = "neox"

@@ -7,6 +7,7 @@ from cfglint.findings.rule import CONFIG, RULES, SKIP, WARN
 from cfglint.findings.setting import DEFAULT
 from cfglint.findings.wording import spelled
 from cfglint.frameworks import framework
+from cfglint.source.document import MAPPING, SEQUENCE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,7 +16,8 @@ if TYPE_CHECKING:
     from cfglint.findings.ignore import Ignore
     from cfglint.findings.rule import Finding, Rule
     from cfglint.findings.setting import Setting
-    from cfglint.frameworks.base import Config, LaunchFacts
+    from cfglint.frameworks.base import Config
+    from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.source.document import Document, Node
 
     class Run(Protocol):
@@ -101,13 +103,13 @@ def judge(rule: Rule, finding: Finding, config: Config) -> Diagnostic | None:
     if severity == ERROR and not is_certain(rule, finding, setting, config):
         severity = WARNING
     fails = severity == ERROR
-    if finding.fix is not None and rule.by_version and config.package not in config.facts.target:
-        finding.fix.safe = False
+    if finding.fix is not None and finding.fix.safe and rule.by_version and config.package not in config.facts.target:
+        finding.fix.safe, finding.fix.by_release = False, True
     return Diagnostic(
         rule.code,
         rule.name,
         severity,
-        place_of(setting, config, finding.on_key),
+        blamed_place(finding, setting, config),
         clipped(setting.pointer),
         clipped(finding.message),
         config.failure_stage(finding.fails_at or rule.fails_at) if fails else None,
@@ -192,15 +194,29 @@ def internal(where: str, error: Exception, document: Document) -> Diagnostic:
 
 
 def place_of(setting: Setting, config: Config, on_key: bool) -> Place:
-    """The place to point at: the value, the key, or the first line if nothing is written."""
+    """Where to point: the value, the key (of a mapping, and of a list of several lines), or the first line when nothing is written."""
     document = setting.document or config.documents[0]
     node: Node | None = setting.node
-    if setting.key_node is not None and (on_key or not setting.written):
+    if setting.key_node is not None and (on_key or not setting.written or (node is not None and is_long(node, document))):
         node = setting.key_node
     if node is None:
         start = document.roots[0].start if document.syntax in ("shell", "python") and document.roots else 0
         return span(document, start, start)
     return span(document, node.start, node.end)
+
+
+def is_long(node: Node, document: Document) -> bool:
+    """Whether a value is a mapping or a list of several lines: its span begins at its first entry, which is not what is wrong."""
+    return node.kind == MAPPING or (node.kind == SEQUENCE and document.position(node.start)[0] != document.position(node.end)[0])
+
+
+def blamed_place(finding: Finding, setting: Setting, config: Config) -> Place:
+    """The place of a finding: of its setting or, where that is missing or a default, of what makes it matter."""
+    if setting.node is None and setting.key_node is None:
+        others = [each for each in finding.related if each.node is not None and each.written]
+        if others:
+            return place_of(others[0], config, False)
+    return place_of(setting, config, finding.on_key)
 
 
 def span(document: Document, start: int, end: int) -> Place:

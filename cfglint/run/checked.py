@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, INTERNAL, SEVERITIES, STAGES, Outcome
 from cfglint.rules.engine import inspect, internal
-from cfglint.run.loaded import LAUNCH, LoadedRun
+from cfglint.run.loaded import LAUNCH, NUMBERS, LoadedRun
 from cfglint.source.document import LIMIT
 
 TYPE_CHECKING = False
@@ -73,6 +73,13 @@ class CheckedRun(LoadedRun):
         return any(each.code == INTERNAL for each in self.diagnostics)
 
     @property
+    def bug_reports(self) -> list[str]:
+        """The internal errors so far, a line each: what commands report that show no findings."""
+        found = [internal(doing, error, self.documents[0]) for doing, error in self.bugs]
+        found += [each for each in self._diagnostics or [] if each.code == INTERNAL]
+        return list(dict.fromkeys(f"{each.place.file}: {each.message}; {each.help}" for each in found))
+
+    @property
     def beyond_limits(self) -> list[str]:
         """The files of the run that exceed a limit of cfglint, so that nothing is known about them."""
         found = [document.path for config in self.configs for document, problem in config.load_problems if problem.kind == LIMIT]
@@ -92,10 +99,18 @@ class CheckedRun(LoadedRun):
         return min(stages, key=STAGES.index) if stages else None
 
     def outcome(self) -> Outcome:
-        """The run as plain values, without its documents."""
+        """The run as plain values, without its documents; a bug of ours leaves nothing but its report."""
+        try:
+            return self._outcome()
+        except Exception as error:
+            bug = internal("the outcome of the run", error, self.documents[0])
+            paths, unknown = [document.path for document in self.documents], dict.fromkeys(NUMBERS)
+            return Outcome(paths, self.kinds, dict(self.facts.target), self.facts.gpus, None, None, unknown, [bug])
+
+    def _outcome(self) -> Outcome:
         # First, for a bug that is found there belongs to the diagnostics.
         resolved, _ = self.resolved, self.outside
-        target = self.attempt("the target", lambda: self.target, self.facts.target)
+        target = self.attempt("the target", lambda: self.target, dict(self.facts.target))
         command = self.documents[0] if self.kinds[0] == LAUNCH else None
         extra: list[str] = getattr(command, "extra_files", [])
         outcome = Outcome(

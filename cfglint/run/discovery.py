@@ -19,7 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from cfglint.frameworks.base import LaunchFacts
+    from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.project.git_index import TrackedFiles
     from cfglint.project.pinned_versions import Disk, Found
     from cfglint.run.launch_runs import LaunchReader
@@ -140,7 +140,8 @@ def line_of(path: str) -> tuple[str, int | None]:
 class FileSource:
     """The source of files: the disk, with `texts` in place of some files: strings, or raw bytes (standard input).
 
-    `disk` is the source of the files that specify versions, None for the disk itself."""
+    `disk` is the source of the files that specify versions, None for the disk itself.
+    """
 
     disk: Disk | None = None
 
@@ -204,7 +205,8 @@ class FileSource:
         """The top-level keys of a file that is certainly of no kind; None for any other, and for one with fewer than `least`
         characters.
 
-        Empty for a file that was not named on the command line and cannot be parsed."""
+        Empty for a file that was not named on the command line and cannot be parsed.
+        """
         text = self.text(path)
         if text is None or not least <= len(text) <= MAX_SIZE:
             return None
@@ -291,7 +293,8 @@ class Discovery:
     def looked_at(self, numbered: list[tuple[int, str]]) -> Iterator[tuple[int, CheckedRun, str | None]]:
         """Yield (position, run, path) for every training config, without counting it.
 
-        The path is set for a run that only counts if no other file names it in the end; `taken` are the named files."""
+        The path is set for a run that only counts if no other file names it in the end; `taken` are the named files.
+        """
         for index, path in numbered:
             yield from self._guarded(index, path)
 
@@ -326,7 +329,8 @@ class Discovery:
 
     def _failed(self, path: str, error: Exception) -> CheckedRun:
         """The run of a file for which a bug in cfglint ended the discovery: it contains only the bug. Any other exception is raised
-        again."""
+        again.
+        """
         if isinstance(error, (CfglintError, MemoryError, OSError)):
             raise error
         name = line_of(path)[0]
@@ -532,7 +536,8 @@ class Discovery:
 
     def _look_closer(self, document: Document, clarity: int) -> tuple[Document, str | None, int]:
         """Examine a document that is not recognised by its top-level keys: by a section of it, or by the keys on the lines of a broken
-        file."""
+        file.
+        """
         root = document.root
         if not document.problems and root is not None and root.kind == MAPPING:
             for key in SECTIONS:
@@ -658,7 +663,8 @@ class Discovery:
 
     def _locate(self, name: str, origin: str) -> str | None:
         """The path of a file that another file names: relative to that file, to a parent folder in the project, or to the working
-        directory."""
+        directory.
+        """
         adjacent = files.spelled_like(origin, os.path.normpath(os.path.join(os.path.dirname(origin), name)))
         if self.source.is_file(adjacent):
             return adjacent

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from cfglint.frameworks.base import LaunchFacts
+    from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.frameworks.program import ProgramFacts
     from cfglint.launch.line import LaunchLine, NamedFile
     from cfglint.launch.programs.finding import Found
@@ -67,7 +67,8 @@ class LaunchReader:
     def runs(self, path: str, only: int | None = None, again: bool = True) -> list[LaunchRun]:
         """The runs that a script starts; `only` is the line of the requested one. Raises FileProblem.
 
-        Without `again`, launches in called scripts are left out if those scripts also start them without their caller."""
+        Without `again`, launches in called scripts are left out if those scripts also start them without their caller.
+        """
         text, _ = self.source.read(path)
         lines = self.lines(path, text)
         wanted = at_line(lines, only, text) if only is not None else lines
@@ -139,7 +140,8 @@ class LaunchReader:
     ) -> LaunchRun:
         """The run of a line, one of the `lines` of its script: its command, then the files that it names.
 
-        `which` selects one of the calls that build the arguments, if the program has several."""
+        `which` selects one of the calls that build the arguments, if the program has several.
+        """
         command = command_document(line, text if not line.is_sourced else self.text(line.call.path) or "")
         command.again = lambda edited: self.again(line, lines, edited)
         if line.launcher != BY_HAND:

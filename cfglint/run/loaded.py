@@ -11,7 +11,9 @@ if TYPE_CHECKING:
     from typing import Any, TypeVar
 
     from cfglint.findings.ignore import Ignore
-    from cfglint.frameworks.base import Batch, Config, LaunchFacts, Layout
+    from cfglint.frameworks.base import Config
+    from cfglint.frameworks.launch_facts import LaunchFacts
+    from cfglint.frameworks.resolved_batch import Batch, Layout
     from cfglint.source.document import Document
 
     Result = TypeVar("Result")
@@ -43,7 +45,8 @@ class LoadedRun:
     `documents` and `kinds` have the same order, the consumer first. `configs` are the configs of the frameworks:
     the consumer's, then those that it adds. `bugs` are bugs in cfglint met on the way: (step, exception).
     `other_end` is the same run with the tables of an older release, if the target lies between two modelled ones: only what both
-    predict is reported."""
+    predict is reported.
+    """
 
     other_end: LoadedRun | None = None
 

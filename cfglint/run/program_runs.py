@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cfglint.frameworks.base import LaunchFacts
+    from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.frameworks.program import ProgramFacts
     from cfglint.source.python.call import CallDocument
 
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 class BuiltArguments:
     """A call that builds the arguments of a run: its document and kind, and the facts about the program for it.
 
-    `guessed`: the program may not reach the call, or build others."""
+    `guessed`: the program may not reach the call, or build others.
+    """
 
     __slots__ = ("document", "guessed", "kind", "program", "trainer")
 

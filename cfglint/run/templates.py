@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.findings.diagnostic import Diagnostic
     from cfglint.findings.vocabulary import Stage, Verdict
-    from cfglint.frameworks.base import LaunchFacts
+    from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.frameworks.schema import Property
     from cfglint.source.document import Document, Path
 

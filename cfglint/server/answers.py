@@ -7,7 +7,7 @@ import os
 from cfglint.explanation.summary import RunSummary, origin
 from cfglint.findings.setting import AUTO
 from cfglint.frameworks import framework, schema
-from cfglint.frameworks.base import parse_version
+from cfglint.frameworks.versions import parse_version
 from cfglint.report.manual import summary
 from cfglint.rules.catalogue import every_rule
 from cfglint.run.loaded import integer
@@ -102,7 +102,8 @@ def definitions(run: CheckedRun, document: Document, offset: int) -> list[Span]:
     """The places that a key or value depends on.
 
     The other places of its findings; else the file that it names, the anchor of its alias, or the value of the trainer that
-    fills its "auto"."""
+    fills its "auto".
+    """
     related = [place for each in findings_at(run, document, offset) for place, _ in each.related]
     if related:
         return list(dict.fromkeys((place.file, place.start, place.end) for place in related))

@@ -14,7 +14,8 @@ WORD = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789
 class Cursor:
     """The section that contains the cursor, and the key whose value is being typed there, None if a key itself is typed.
 
-    `word` is the offset of the word before the cursor, `quoted` whether it has an opening quote."""
+    `word` is the offset of the word before the cursor, `quoted` whether it has an opening quote.
+    """
 
     __slots__ = ("key", "quoted", "section", "word")
 

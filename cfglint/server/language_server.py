@@ -120,11 +120,11 @@ class ConfigServer(LanguageServer):
         began = time.monotonic()
         try:
             self.found = self.files.check(changed)
+            self.publish()
         except Exception as error:
             self.changed = None
             self.report([f"internal error: {type(error).__name__}: {error}. This is a bug in cfglint; please report it with the files."])
             return
-        self.publish()
         self.report([*self.files.problems, *map(not_checked, self.files.too_large())])
         self.delay = min(LONGEST_DELAY, max(SHORTEST_DELAY, CHECKS * (time.monotonic() - began)))
 
@@ -159,7 +159,7 @@ class ConfigServer(LanguageServer):
         return types.Location(self.uri_of(place.file), self.range_of(place.file, place.start, place.end))
 
     def diagnostic(self, each: Diagnostic) -> types.Diagnostic:
-        """A finding."""
+        """The result object of a finding."""
         raised = f"raises {each.exception}" if each.exception else None
         remedy = f"help: {each.help}" if each.help else None
         return types.Diagnostic(
@@ -391,7 +391,8 @@ def add_requests(server: ConfigServer) -> None:
 def serve(facts: Facts, config: str | None = None) -> int:
     """Serve one editor over standard input and output until it ends the session; return the exit status that the protocol requires.
 
-    Other output goes to standard error, so that it does not break the protocol."""
+    Other output goes to standard error, so that it does not break the protocol.
+    """
     gc.set_threshold(*COLLECTOR)
     server = created(facts, config)
     with os.fdopen(os.dup(sys.stdin.fileno()), "rb") as incoming, os.fdopen(os.dup(sys.stdout.fileno()), "wb") as outgoing:

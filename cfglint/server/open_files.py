@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from cfglint.findings.diagnostic import Diagnostic, Outcome
-    from cfglint.frameworks.base import LaunchFacts
+    from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.run.checked import CheckedRun
     from cfglint.source.document import Document
 
@@ -81,7 +81,8 @@ class OpenRun:
 class OpenFiles:
     """The runs of the open files, checked again after every change; `problems` are configurations that cannot be used.
 
-    `facts` returns the facts of the launch for a configuration and one of its declared runs."""
+    `facts` returns the facts of the launch for a configuration and one of its declared runs.
+    """
 
     def __init__(self, facts: Facts, config: str | None = None) -> None:
         self.facts = facts
@@ -96,7 +97,8 @@ class OpenFiles:
         """The findings of every file in the runs of the open files, by the path of its document.
 
         `changed` are the real paths of the files whose content has changed since the last check; None if anything else may have
-        changed: files on disk, configurations, the set of open files."""
+        changed: files on disk, configurations, the set of open files.
+        """
         affected = self._affected(changed)
         self.problems = []
         self.runs = [each for each in self.runs if affected is not None and not each.files & affected]

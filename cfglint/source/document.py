@@ -1,7 +1,8 @@
 """A file's content as a tree of nodes, each with its span.
 
 The tree is that of the syntax, before any framework interprets it: scalars keep their source, duplicate
-keys stay, aliases are not expanded. `cfglint.source.loaders` converts it to values."""
+keys stay, aliases are not expanded. `cfglint.source.loaders` converts it to values.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +35,8 @@ class Problem:
 
     The kind `limit` is one of cfglint's own limits, which says nothing about the behaviour of a framework.
     `exception` is the one that the loader would raise, as `Type: message`, if it is known.
-    `only_here`: another common parser of such files accepts it; `note` names that parser."""
+    `only_here`: another common parser of such files accepts it; `note` names that parser.
+    """
 
     __slots__ = ("end", "exception", "kind", "message", "note", "only_here", "start")
 
@@ -58,7 +60,8 @@ class Node:
     `raw` is a scalar's string after quotes and escapes are removed, or an alias's name.
     `style` is `""` for an unquoted scalar, the quote or block mark for the others, and `"flow"` or `"block"`
     for collections (`"bare"` for the members of an hjson file without braces). `children` holds (key, value)
-    pairs of a mapping, or the items of a sequence."""
+    pairs of a mapping, or the items of a sequence.
+    """
 
     __slots__ = ("anchor", "children", "end", "head", "kind", "raw", "start", "style", "tag", "target")
 
@@ -103,7 +106,8 @@ class Document:
     in file order. `relaxations` are the places where a JSON file is not
     strict JSON (a comment, a trailing comma, ...), or where PyYAML's two parsers read a YAML file
     differently: (start, end, description). `missing` are the files that this one names and that do not exist, `outside`
-    those outside its project, which are not read: (path, name)."""
+    those outside its project, which are not read: (path, name).
+    """
 
     __slots__ = (
         "_breaks",
@@ -163,7 +167,8 @@ class Document:
     def find(self, path: Path) -> tuple[Node | None, Node | None]:
         """(key node, value node) at a path; the last of duplicate keys, as parsers use it.
 
-        The key is None for the root and for items of a sequence; both are None if there is nothing."""
+        The key is None for the root and for items of a sequence; both are None if there is nothing.
+        """
         key: Node | None = None
         node = self.root
         for step in path:

@@ -1,7 +1,8 @@
 """Changes of a document as edits of its content: no byte outside the changed place changes.
 
 A change names its place by a path. Each is applied to the content, the result is parsed again, and its tree and
-comments are compared with the expected ones; on any difference the change is refused."""
+comments are compared with the expected ones; on any difference the change is refused.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +58,8 @@ class Change:
     - `RENAME`: the key at `path` becomes `key`.
 
     `text` is source, as `spell` creates it; `key` is the key's name. `occurrence` selects one of several
-    equal keys, from 0; without it the last one, which parsers use."""
+    equal keys, from 0; without it the last one, which parsers use.
+    """
 
     __slots__ = ("key", "kind", "occurrence", "path", "text")
 
@@ -89,7 +91,8 @@ def apply(document: Document, changes: list[Change]) -> str:
 def edits(document: Document, changes: list[Change]) -> list[Edit]:
     """The edits of the document that make all changes, in order and without overlaps; raises EditRefused.
 
-    This is a proposal for a report: the result of the last change is compared with the tree only when it is applied."""
+    This is a proposal for a report: the result of the last change is compared with the tree only when it is applied.
+    """
     pieces = run(document, changes, proposed=True)[1]
     result: list[Edit] = []
     position, pending = 0, ""
@@ -135,7 +138,8 @@ def apply_together(document: Document, changes: list[Change]) -> str:
     """The content after changes that do not depend on each other, parsed and compared once for all of them.
 
     Raises EditRefused if one cannot be made exactly, or if they may depend on each other: inserted keys, keys with the
-    same new name, adjacent places. In sequence such changes may still be possible."""
+    same new name, adjacent places. In sequence such changes may still be possible.
+    """
     if document.syntax in ("shell", "python") or any(change.kind == INSERT for change in changes):
         raise EditRefused("these changes are made one by one", 0)
     require_editable(document)
@@ -247,7 +251,8 @@ def shape(node: Node | None) -> Shape:
 class Step:
     """One change computed for one document: its edits, the expected tree, the removed comments.
 
-    `amend` changes the shape of the collection that the change refers to; `indices` lead there from the root."""
+    `amend` changes the shape of the collection that the change refers to; `indices` lead there from the root.
+    """
 
     __slots__ = ("amend", "document", "edits", "indices", "layout", "may_lose", "place", "text")
 

@@ -39,7 +39,8 @@ class FileProblem(CfglintError):
 
     `kind` is `unreadable`, `limit`, `encoding` or `control`; `offset` is the byte where the problem of the last two
     begins, `exception` the message of Python's own decoder, `text` the content that can still be read: the part
-    before the problem, or all of it in another encoding. `unwritable` is the kind of a refused write."""
+    before the problem, or all of it in another encoding. `unwritable` is the kind of a refused write.
+    """
 
     def __init__(
         self, path: str, message: str, kind: FileProblemKind = "unreadable", offset: int = 0, exception: str | None = None, text: str = ""
@@ -75,7 +76,8 @@ class Identity:
 def read(path: str) -> tuple[str, bool, Identity]:
     """Return (content without byte order mark, whether it had one, identity); raises FileProblem.
 
-    Line breaks are not converted. Only regular files of at most 5 MB in UTF-8 are read."""
+    Line breaks are not converted. Only regular files of at most 5 MB in UTF-8 are read.
+    """
     data = read_bytes(path)
     return decode(path, data), data.startswith(BYTE_ORDER_MARK), Identity(data)
 
@@ -180,7 +182,8 @@ def walk_entries(
     """The files below a folder in a fixed order, without those that `.gitignore` files exclude and without `.git`.
 
     Links to files are included, links to folders are not followed. Folders that cannot be read are skipped, and added to
-    `unreadable`. `tracked(path, is_folder)` tells whether git tracks a path: then no rule excludes it."""
+    `unreadable`. `tracked(path, is_folder)` tells whether git tracks a path: then no rule excludes it.
+    """
     looked_at = Walk(tracked or (lambda path, is_folder: False), [] if unreadable is None else unreadable)
     open_folders = [looked_at.entries(folder, inherited(folder))]
     while open_folders:

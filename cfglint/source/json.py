@@ -2,7 +2,8 @@
 
 The grammar is that of hjson (version 3.1.0, `hjson/decoder.py`), the most permissive of the parsers: strict JSON is
 the part of it without relaxations. Only `NaN` and `Infinity` have different meanings in Python's json
-and in hjson; they are parsed as json does."""
+and in hjson; they are parsed as json does.
+"""
 
 from __future__ import annotations
 
@@ -66,7 +67,8 @@ def parse(path: str, text: str, bom: bool = False, constants: bool = True) -> Do
     """The span tree of a JSON or hjson file.
 
     `relaxations` are the places that are not strict JSON. A file that hjson refuses has a problem and the tree of
-    the part before it. Without `constants`, `NaN` and `Infinity` are unquoted strings, as in hjson."""
+    the part before it. Without `constants`, `NaN` and `Infinity` are unquoted strings, as in hjson.
+    """
     document = Document(path, text, "json", bom)
     parser = Parser(document, constants)
     try:

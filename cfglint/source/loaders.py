@@ -1,7 +1,8 @@
 """The loaders of the frameworks: the values of a document, or the problems for which loading fails.
 
 Each loader mirrors one library call. Scalars are resolved here from their source, without that library, so that a
-clean file imports nothing; for unusual input the library itself decides."""
+clean file imports nothing; for unusual input the library itself decides.
+"""
 
 from __future__ import annotations
 
@@ -65,7 +66,8 @@ class Loader:
 class YamlLoader(Loader):
     """A loader of PyYAML: scalars by YAML 1.1, merge keys, the last of duplicate keys.
 
-    It behaves like the parser in Python. `python_tags`: it supports `!!python/tuple` and similar tags."""
+    It behaves like the parser in Python. `python_tags`: it supports `!!python/tuple` and similar tags.
+    """
 
     def __init__(self, name: str, python_tags: bool = False) -> None:
         self.name = name
@@ -162,7 +164,8 @@ class Construction:
     def anchored(self, node: Node) -> Any:
         """The value of a node that aliases may refer to; it is stored for them.
 
-        A merge key may refer to a node that comes later: merged mappings are constructed before anything else."""
+        A merge key may refer to a node that comes later: merged mappings are constructed before anything else.
+        """
         if id(node) in self.shared:
             return self.shared[id(node)]
         self.begun.add(id(node))

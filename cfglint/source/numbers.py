@@ -1,5 +1,6 @@
 """Decides which unquoted scalars the loaders parse as numbers, without regular expressions: compiling them takes longer than checking
-a file."""
+a file.
+"""
 
 from __future__ import annotations
 

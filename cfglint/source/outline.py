@@ -1,6 +1,7 @@
 """The upper levels of a file's content, from parsers that are written in C: enough to recognise its kind.
 
-A span tree takes ten times as long. A content that these parsers refuse, or whose keys would be uncertain, has no outline."""
+A span tree takes ten times as long. A content that these parsers refuse, or whose keys would be uncertain, has no outline.
+"""
 
 from __future__ import annotations
 
@@ -95,7 +96,8 @@ def node_of(value: Any, levels: int) -> Node:
 def yaml_keys(text: str) -> list[str] | None:
     """Every top-level key of a YAML file, and perhaps words that are not keys; None for a file that is invalid or not simple enough.
 
-    Valid means that libyaml parses and PyYAML composes it. The root is a block mapping or a block sequence at the first column."""
+    Valid means that libyaml parses and PyYAML composes it. The root is a block mapping or a block sequence at the first column.
+    """
     names = keys_of_lines(text.splitlines())
     if names is None or text.count("[") + text.count("{") > MOST_INDICATORS or "\ufeff" in text or has_anchor(text):
         return None

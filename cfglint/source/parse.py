@@ -9,7 +9,8 @@ from cfglint.source.limits import MAX_SIZE
 def parse(path: str, text: str, syntax: str, bom: bool = False) -> Document:
     """The span tree of a content; `syntax` is `yaml` or `json` (including hjson).
 
-    Never raises because of the content: parse errors are in the document's `problems`."""
+    Never raises because of the content: parse errors are in the document's `problems`.
+    """
     if len(text) > MAX_SIZE:
         document = Document(path, text, syntax, bom)
         document.problems.append(Problem(0, 0, f"{len(text):,} characters are too many, the limit is {MAX_SIZE:,}", LIMIT))

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 class Section(Document):
     """A document whose root is inside another one, `file_document`, at the path `prefix`.
 
-    Offsets are those of the whole file; paths begin at the section's own root."""
+    Offsets are those of the whole file; paths begin at the section's own root.
+    """
 
     __slots__ = ("file_document", "prefix")
 

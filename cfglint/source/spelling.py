@@ -20,7 +20,8 @@ def spell(value: Any, document: Document, node: Node | None = None) -> str:
     """The source of a value for a document, such that the document's loader loads that value.
 
     `node` is the value that it replaces: its quotes, its number format (5e8 -> 2.5e8) and its spelling of booleans are kept.
-    YAML is spelled for PyYAML's YAML 1.1, so `1.0e-5` and never `1e-5`."""
+    YAML is spelled for PyYAML's YAML 1.1, so `1.0e-5` and never `1e-5`.
+    """
     if isinstance(value, dict):
         pairs = (f"{spell_key(str(key), document)}: {spell(item, document)}" for key, item in value.items())
         return "{" + ", ".join(pairs) + "}"

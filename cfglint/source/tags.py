@@ -1,6 +1,7 @@
 """Constructs values from YAML nodes with tags, and dates, as PyYAML does (PyYAML 6, `constructor.py`).
 
-Rare in configs, so imported only if one occurs."""
+Rare in configs, so imported only if one occurs.
+"""
 
 from __future__ import annotations
 

@@ -18,7 +18,8 @@ class TimeLimit:
     """A context whose body raises TimeLimitExceeded after this many seconds of this process's CPU time.
 
     Matching a regular expression is interrupted, too. There is no limit outside of the main thread, and none on
-    Windows: both lack the signal."""
+    Windows: both lack the signal.
+    """
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds

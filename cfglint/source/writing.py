@@ -7,7 +7,8 @@ the locks of killed processes, so such a file is known to be unused. Process ids
 many processes have the same ones.
 
 Without unnamed files (O_TMPFILE, Linux only) the new file has a name while it is written. Without locks (Windows,
-some network file systems) temporary files of killed processes remain. The target is safe in both cases."""
+some network file systems) temporary files of killed processes remain. The target is safe in both cases.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +37,8 @@ def write(path: str, identity: Identity, text: str) -> str | None:
 
     Links are followed to their target. Mode, byte order mark and, as far as the system permits, owner, group, access
     list and extended attributes stay. Raises FileProblem, and leaves the file unchanged, if it changed since it was
-    read, is read-only, or cannot be written."""
+    read, is read-only, or cannot be written.
+    """
     edited = Edited(path, identity, identity.encoded(text))
     write_all([edited])
     return edited.note
@@ -46,7 +48,8 @@ def put(path: str, data: bytes) -> None:
     """Write a report, replacing an existing file; raises FileProblem, and then the existing file does not change.
 
     A path that is not a regular file, such as a pipe or /dev/stdout, is written to; so is a file that cannot be
-    replaced because its folder is not writable or it is a mount point."""
+    replaced because its folder is not writable or it is a mount point.
+    """
     report = Write(path, data)
     try:
         if not path.startswith("/dev/") and not path.endswith(os.sep) and report.is_regular():
@@ -66,7 +69,8 @@ def write_all(writes: Sequence[Write]) -> None:
     """Do several writes, all or none; raises FileProblem.
 
     All steps that may fail are done before the first file replaces its target. Only a process that is killed between
-    two renamings, which follow each other immediately, can leave some of them done."""
+    two renamings, which follow each other immediately, can leave some of them done.
+    """
     with ExitStack() as stack:
         folders = stack.enter_context(locked({each.folder for each in writes}))
         stack.enter_context(uninterrupted())
@@ -104,7 +108,8 @@ class Write:
     """The write of one file, in place of an existing one or not: staged under a temporary name or none, then committed.
 
     `target` is the path after links, `status` its stat result (None if nothing exists), `note` a
-    message for the user, `written` whether the target is the new file."""
+    message for the user, `written` whether the target is the new file.
+    """
 
     note: str | None = None
     status: os.stat_result | None = None

@@ -1,7 +1,8 @@
 """Parses YAML into a span tree, from the events of PyYAML's parsers.
 
 libyaml's parser is twelve times faster; the pure Python one gives the same tree and is the one that
-`yaml.safe_load` and `yaml.FullLoader` use. So it decides wherever the two differ."""
+`yaml.safe_load` and `yaml.FullLoader` use. So it decides wherever the two differ.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +36,8 @@ def parse(path: str, text: str, bom: bool = False, pure: bool = False) -> Docume
 
     libyaml parses if it is installed, and the Python parser whatever libyaml refuses. `relaxations` hold the places
     where the two may differ. `pure` requests the Python parser only. A file that cannot be
-    parsed has a `syntax` problem and the tree of the part before it."""
+    parsed has a `syntax` problem and the tree of the part before it.
+    """
     document = Document(path, text, "yaml", bom)
     builder = Builder(document)
     large = len(text) > MOST_FOR_PYTHON

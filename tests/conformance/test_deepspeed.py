@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import pytest
 
-from cfglint.frameworks.base import LaunchFacts
+from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.rules.engine import rules_for
 from cfglint.run.discovery import Discovery
 

@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from cfglint.frameworks.base import LaunchFacts
+from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.run.checked import CheckedRun
 from cfglint.source.parse import parse
 

@@ -7,7 +7,7 @@ from types import ModuleType
 
 import pytest
 
-from cfglint.frameworks.base import LaunchFacts
+from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.unknown import Unknown
 from cfglint.run.discovery import Discovery
 

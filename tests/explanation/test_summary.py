@@ -6,7 +6,7 @@ import pytest
 
 from cfglint.cli import main
 from cfglint.explanation.summary import RunSummary, origin, table
-from cfglint.frameworks.base import LaunchFacts
+from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.run.discovery import Discovery
 
 TRAINER = """\

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from cases import each_case
 from cfglint.frameworks import framework
-from cfglint.frameworks.base import LaunchFacts
 from cfglint.frameworks.huggingface.field_operations import type_failures
+from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.llamafactory.field_operations import failures
 from cfglint.source.parse import parse
 

@@ -8,7 +8,7 @@ import pytest
 
 from cases import each_case
 from cfglint.batch.memory.settings import ALL_LINEAR
-from cfglint.frameworks.base import LaunchFacts
+from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.memory import UnknownModel, memory_of, micro_batch_bound, missing_for, named_model
 from cfglint.run.discovery import Discovery
 

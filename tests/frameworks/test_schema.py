@@ -12,8 +12,8 @@ from jsonschema import Draft202012Validator
 
 from cases import each_case
 from cfglint.frameworks import schema as tables
-from cfglint.frameworks.base import parse_version
 from cfglint.frameworks.schema import load
+from cfglint.frameworks.versions import parse_version
 
 KINDS = tables.kinds()
 LARGE = ("axolotl", "llamafactory", "neox", "trl")  # the meta-schema takes about a second for them
@@ -49,8 +49,12 @@ OWN = {
     "x-read-in",
     "x-required",
     "x-plugin",
+    "x-model",
     "x-names",
+    "x-parent-model",
+    "x-raises",
     "x-reads",
+    "x-reads-history",
     "x-reader",
     "x-removed",
     "x-renamed-since",

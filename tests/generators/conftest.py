@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from cfglint.frameworks.base import LaunchFacts
+from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.run.discovery import Discovery, FileSource
 
 
 def checked(generated, job):
     """The run of generated files as `cfglint check --run --strict-keys` sees it."""
     texts = {file.name: file.text for file in generated.files}
-    facts = LaunchFacts(job.gpus, job.num_examples, job.target, complete=True, kind_given=True, strict_keys=True)
+    facts = LaunchFacts(job.gpus, job.num_examples, job.target or {}, complete=True, kind_given=True, strict_keys=True)
     return Discovery(facts, generated.files[0].kind, source=FileSource(texts)).one(list(texts))
 
 

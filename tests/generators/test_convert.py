@@ -7,7 +7,7 @@ import json
 import pytest
 import yaml
 
-from cfglint.frameworks.base import LaunchFacts
+from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.generators import generate, takes
 from cfglint.generators.convert import Existing
 from cfglint.generators.job_spec import Contradiction, JobSpec

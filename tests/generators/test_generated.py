@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from cases import each_case
-from cfglint.frameworks.base import LaunchFacts
+from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.generators import RUN, generate
 from cfglint.generators.generated import GeneratedFile, Keys
 from cfglint.generators.job_spec import JobSpec
@@ -166,5 +166,5 @@ def test_the_command_for_a_trl_file_starts_it(facts, expected):
     [line] = [note.removeprefix("start it with: ") for note in made.notes if note.startswith("start it with")]
     assert line == expected
     source = FileSource({"run.sh": line + "\n", "train.yaml": made.files[0].text})
-    run = Discovery(LaunchFacts(gpus=8, target=facts.get("target")), source=source).one(["run.sh"])
+    run = Discovery(LaunchFacts(gpus=8, target=facts.get("target") or {}), source=source).one(["run.sh"])
     assert (run.verdict, run.resolved["data_parallel"]) == ("accept", 8)

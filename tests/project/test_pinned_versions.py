@@ -9,7 +9,7 @@ import pytest
 
 from cases import each_case
 from cfglint.cli import main
-from cfglint.frameworks.base import LaunchFacts
+from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.project.pinned_versions import NEWEST, RELEASES, Repositories, best, locked, repository, specifier
 
 UV = """version = 1
@@ -218,7 +218,7 @@ def test_specifiers_of_other_packages_are_none():
 
 
 def test_releases_ascend():
-    from cfglint.frameworks.base import parse_version
+    from cfglint.frameworks.versions import parse_version
 
     for releases in RELEASES.values():
         numbers = [parse_version(each) for each in releases.split()]

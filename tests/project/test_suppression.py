@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from cases import each_case
 from cfglint.cli import main
-from cfglint.frameworks.base import LaunchFacts
+from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.project.suppression import ignores_in, merge_unused
 from cfglint.run.checked import CheckedRun
 from cfglint.source.parse import parse

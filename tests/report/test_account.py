@@ -7,7 +7,7 @@ import json
 import pytest
 
 from cfglint.explanation.summary import RunSummary
-from cfglint.frameworks.base import LaunchFacts
+from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.report import render_account
 from cfglint.run.discovery import Discovery, FileSource
 

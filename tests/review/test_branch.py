@@ -7,7 +7,7 @@ import shutil
 
 import pytest
 
-from cfglint.frameworks.base import LaunchFacts
+from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.review.branch import COMMITTED, STAGED, WORKING, Branch, content
 from cfglint.review.git import Repository
 from cfglint.run.discovery import ScanStats

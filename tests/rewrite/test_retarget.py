@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cfglint.frameworks.base import LaunchFacts
+from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.rewrite.retarget import MissingFactError, implied_gpus, retarget, rewritten
 from cfglint.run.checked import CheckedRun
 from cfglint.run.discovery import Discovery

@@ -6,9 +6,9 @@ import pytest
 
 from cases import each_case
 from cfglint.findings.setting import NoSuchField
-from cfglint.frameworks.base import LaunchFacts
 from cfglint.frameworks.deepspeed.models import ZERO, read_section
 from cfglint.frameworks.huggingface.arguments import Arguments
+from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.llamafactory.arguments import default_of
 from cfglint.frameworks.neox.config import NeoXConfig
 from cfglint.frameworks.trl.config import TrlConfig

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from cfglint.frameworks.base import LaunchFacts
+from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.run.broken import closest_kind
 from cfglint.run.discovery import Discovery
 

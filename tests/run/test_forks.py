@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cfglint.frameworks.base import LaunchFacts
+from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.run.discovery import Discovery
 from cfglint.source.dataclass_fields import declares_field, fields_of_text
 

@@ -6,11 +6,13 @@ import json
 
 import pytest
 
-from cfglint.cli import main
-from cfglint.frameworks.base import Config, Framework, LaunchFacts
+from cfglint.cli import fix, main
+from cfglint.frameworks.base import Config, Framework
 from cfglint.frameworks.deepspeed import DeepSpeed
 from cfglint.frameworks.deepspeed.sections import DeepSpeedSections
+from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.project import suppression
+from cfglint.review import compare, consequences
 from cfglint.rules import engine
 from cfglint.run import checked, discovery, loaded
 from cfglint.run.checked import CheckedRun
@@ -37,6 +39,9 @@ STAGES = {
     "place": (engine, "place_of"),
     "comments": (suppression, "suppress"),
     "order": (checked, "inspect"),
+    "stage of failure": (CheckedRun, "fails_at"),
+    "verdict": (CheckedRun, "verdict"),
+    "fatal problems": (Config, "fatal_problems"),
 }
 
 
@@ -44,13 +49,14 @@ class Bug(Exception):
     """What cfglint raises nowhere."""
 
 
-def break_down(monkeypatch, owner, name):
-    """Make a function raise for `bad.json`, and for every other file do what it does."""
+def break_down(monkeypatch, owner, name, within=None):
+    """Make a function raise for `bad.json`, and for every other file do what it does; `within` is an attribute of its first argument."""
     original = owner.__dict__[name]
     fine = original.fget if isinstance(original, property) else original
 
     def broken(*arguments, **keywords):
-        if any("bad.json" in described(each) for each in arguments):
+        about = [getattr(arguments[0], within)] if within else arguments
+        if any("bad.json" in described(each) for each in about):
             raise Bug("injected")
         return fine(*arguments, **keywords)
 
@@ -107,15 +113,63 @@ def test_a_bug_on_one_side_of_a_release_is_kept():
     assert checked.in_common([bug], []) == [bug]
 
 
-@pytest.mark.parametrize("command", ["explain", "fix", "plan"])
-def test_a_command_on_a_run_with_a_bug_fails_in_one_line(command, folder, monkeypatch, capsys):
-    break_down(monkeypatch, DeepSpeed, "config")
+@pytest.mark.parametrize(
+    ("command", "stage"),
+    [
+        *((command, stage) for command in ("explain", "fix", "plan", "runs") for stage in ("config", "values", "batch")),
+        *((command, "numbers") for command in ("explain", "plan", "runs")),
+    ],
+)
+def test_a_command_on_a_run_with_a_bug_reports_it(command, stage, folder, monkeypatch, capsys):
+    """Never a reason that is not true, such as that the batch of the files cannot be computed."""
+    break_down(monkeypatch, *STAGES[stage])
     flags = {"plan": ["--gpus", "2", "--global-batch", "8", "--max-micro-batch", "2"]}.get(command, ["--gpus", "2"])
     status = main([command, *flags, "bad.json"])
     printed = capsys.readouterr()
     assert status == 2
+    assert "cfglint: bad.json: internal error in " in printed.err
+    assert "Bug: injected; this is a bug in cfglint; please report it with this file" in printed.err
     assert "Traceback" not in printed.out + printed.err
+    assert "check` reports why" not in printed.err
     assert (folder / "bad.json").read_text(encoding="utf-8") == BAD
+
+
+def test_a_bug_in_one_run_keeps_no_other_from_being_fixed(folder, monkeypatch, capsys):
+    (folder / "good.yaml").write_text(GOOD + "learning_rate: 2e-5\n", encoding="utf-8")
+    break_down(monkeypatch, fix, "_apply_fixes", within="run")
+    assert main(["fix", "bad.json", "good.yaml", "--kind", "huggingface"]) == 2
+    printed = capsys.readouterr().err
+    assert "bad.json: internal error: Bug: injected (" in printed
+    assert (folder / "good.yaml").read_text(encoding="utf-8") == GOOD + "learning_rate: 2.0e-5\n"
+
+
+@pytest.mark.parametrize("stage", ["setting_changes", "consequences"])
+def test_a_bug_in_one_comparison_keeps_the_others(stage, folder, monkeypatch, capsys):
+    for side, batch in (("old", "4"), ("new", "8")):
+        (folder / side).mkdir()
+        (folder / side / "bad.json").write_text(BAD, encoding="utf-8")
+        (folder / side / "good.yaml").write_text(GOOD.replace("4", batch), encoding="utf-8")
+    if stage == "consequences":
+        break_down(monkeypatch, consequences, "consequences_of", within="run")
+    else:
+        break_down(monkeypatch, compare, stage)
+    assert main(["diff", "old", "new", "--gpus", "2", "--format", "json"]) == 2
+    changes = {change["files"][0]: change for change in json.loads(capsys.readouterr().out)["changes"]}
+    assert [each["code"] for each in changes["new/bad.json"]["new"]] == ["INT000"]
+    assert changes["new/good.yaml"]["consequences"][0]["what"] == "global_batch"
+
+
+def test_a_bug_while_findings_are_sent_is_shown_to_the_user(monkeypatch):
+    """Without the editor's callback ending in a traceback that nobody reads."""
+    pytest.importorskip("pygls")
+    from cfglint.server import language_server
+
+    server = language_server.created(lambda project, folder: LaunchFacts())
+    shown = []
+    monkeypatch.setattr(server, "publish", lambda: 1 // 0)
+    monkeypatch.setattr(server, "report", shown.extend)
+    server.check()
+    assert [text.partition(". ")[0] for text in shown] == ["internal error: ZeroDivisionError: integer division or modulo by zero"]
 
 
 def test_the_outcome_of_a_run_never_raises(monkeypatch, folder):

@@ -10,7 +10,7 @@ import pytest
 
 from cases import each_case
 from cfglint.frameworks import kinds, schema
-from cfglint.frameworks.base import LaunchFacts
+from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.run.broken import known_names
 from cfglint.run.discovery import SECTIONS, Discovery, FileSource
 from cfglint.run.quick_scan import has_no_known_word, known_words, unrelated_keys

@@ -6,7 +6,7 @@ import json
 
 from cases import each_case
 from cfglint.cli import main
-from cfglint.frameworks.base import LaunchFacts
+from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.run.discovery import Discovery
 
 TYPO = '{"train_batch_size": 256, "zero_optimization": {"stage": 2, "overlap_com": true}}\n'

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-
 from cases import each_case
-from cfglint.frameworks.base import parse_version
-from cfglint.frameworks.base import parse_version as numbers
-from cfglint.frameworks.deepspeed import models
-from cfglint.frameworks.deepspeed.rules import keys as deepspeed_keys
 from cfglint.frameworks.huggingface import fields
 from cfglint.frameworks.neox import fields as neox_fields
 from cfglint.frameworks.schema import load
-
-BOUNDED_BY_CODE = {"loss_scale", "update_interval"}  # the model's own reader holds these to their minimum
+from cfglint.frameworks.versions import parse_version
+from cfglint.frameworks.versions import parse_version as numbers
 
 
 def release(text: str | None) -> tuple[int, ...]:
@@ -53,37 +47,6 @@ def test_huggingface_allowed_values(version):
     closed = [name for name in fields.CHOICES if name != "debug" and fields.has_field(name, version)]
     told = {name: set(fields.choices(name, version)[1]) for name in closed}
     assert told == {name: set(load("huggingface").lookup(name).enum_at(version)) - {None} for name in closed}
-
-
-def models_below(model, path):
-    yield path, model
-    for name, field in model.fields.items():
-        if field.model is not None:
-            yield from models_below(field.model, (*path, field.alias or name))
-
-
-MODELS = [found for name, model in models.SECTIONS.items() for found in models_below(model, (name,))]
-
-
-@pytest.mark.parametrize(("path", "model"), MODELS, ids=[".".join(path) for path, _ in MODELS])
-def test_deepspeed_model(path, model):
-    table = load("deepspeed")
-    assert {field.alias or name for name, field in model.fields.items() if not field.until} == set(table.keys(path))
-    for name, field in model.fields.items():
-        key = table.lookup((*path, field.alias or name))
-        assert key.aliases == ((name,) if field.alias else ()), name
-        least = None if field.above_since else field.least  # what an older release asked for
-        bounds = (key.minimum, key.maximum, key.exclusive_minimum, key.exclusive_maximum)
-        assert field.until or (least, field.most, field.above, field.below) == bounds or name in BOUNDED_BY_CODE, name
-        assert (field.since, field.until) == (parse_version(key.since or ""), parse_version(key.removed or "")), name
-        if key.has_default and not isinstance(key.default, list):
-            assert field.default == key.default, name
-
-
-def test_deepspeed_removed_keys():
-    told = {(key,): since for key, (since, _) in deepspeed_keys.REFUSED.items()}
-    told |= {("zero_optimization", key): since for key, (since, _) in deepspeed_keys.REFUSED_IN_ZERO.items()}
-    assert told == {path: parse_version(load("deepspeed").lookup(path).removed) for path in told}
 
 
 NEOX_TYPES = {"integer": "int", "number": "float", "boolean": "bool", "string": "str", "array": "list", "object": "dict"}

@@ -69,7 +69,7 @@ def test_deepspeed_follows_the_dict_through_calls():
     assert found["optimizer"]["properties"] == {"type": {}}
     assert found["writer"]["properties"]["bytes"]["default"] == 64 * 1024**2
     assert found["pipeline"]["properties"]["interval"] == {"default": 0, "type": "integer"}
-    assert found["elastic"] == {"not": {}}
+    assert found["elastic"] == {"not": {}, "x-raises": "DeepSpeedConfigError: gone."}
 
 
 def test_deepspeed_reads_models():
@@ -82,13 +82,16 @@ def test_deepspeed_reads_models():
         "exclusiveMinimum": 0,
         "default": 500_000_000,
         "x-aliases": ["bucket"],
+        "x-reads": ["bounded", "int", {"exclusiveMinimum": 0}],
     }
     assert fields["bucket"]["$ref"] == "#/properties/zero/properties/stage_bucket"
-    assert fields["overlap"] == {"$ref": "#/$defs/optional-flag", "default": None}
+    assert fields["overlap"] == {"$ref": "#/$defs/optional-flag", "default": None, "x-reads": ["|", "bool", "None"]}
     assert fields["old_overlap"]["x-renamed-to"] == "overlap"
     assert fields["offload"]["type"] == ["object", "null", "string"]
     assert fields["offload"]["properties"]["device"]["enum"] == ["cpu", "disk", "auto"]
     assert fields["offload"]["properties"]["ratio"]["maximum"] == 1.0
+    assert (zero["x-model"], fields["offload"]["x-reads"]) == ("ZeroConfig", ["|", ["model", "zero.offload"], "None"])
+    assert fields["stage"]["x-reads"] == ["enum", 0, 1]
 
 
 @pytest.mark.parametrize(
@@ -408,7 +411,7 @@ PARSED = {  # what TRL's parser makes of a string: the types that the schema may
 }
 
 
-@pytest.mark.parametrize("kind", ["axolotl", "huggingface", "llamafactory"])
+@pytest.mark.parametrize("kind", ["axolotl", "deepspeed", "huggingface", "llamafactory"])
 def test_tables_are_what_the_schema_gives(kind):
     """`python tools/rebuild_schema.py KIND PATH` writes them together with the schema."""
     text = (ROOT / "schemas" / f"{kind}.json").read_text(encoding="utf-8")
@@ -447,7 +450,7 @@ def disagreements(classes, properties):
 def test_every_generated_table_has_a_tool():
     """TRL's come from the wheels of both modelled releases, by tools/rebuild_tables.py."""
     found = {path.parent.name for path in (ROOT / "cfglint" / "frameworks").glob("*/_tables.py")}
-    assert found == {"axolotl", "huggingface", "llamafactory", "trl"}
+    assert found == {"axolotl", "deepspeed", "huggingface", "llamafactory", "trl"}
 
 
 def test_the_newest_releases_are_those_of_the_schemas():

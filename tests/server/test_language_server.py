@@ -11,7 +11,7 @@ import threading
 import pytest
 
 pytest.importorskip("pygls")
-from cfglint.frameworks.base import LaunchFacts
+from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.server.open_files import OpenFiles
 
 TRAINER = "output_dir: out\ndeepspeed: ds.json\nlearning_rate: 2e-5\nper_device_train_batch_size: 4\nwarmpu_steps: 10\n"

@@ -2,7 +2,8 @@
 
 The peak is the maximum over the moments of a step: `moments.py` defines which tensors are allocated at each moment, `activations.py`,
 `loss.py`, `optimizer.py` and `sharding.py` compute the terms, `estimate.py` the uncertainty. All figures are bytes on one rank, as
-`torch.cuda.max_memory_allocated` counts them."""
+`torch.cuda.max_memory_allocated` counts them.
+"""
 
 from cfglint.batch.memory.estimate import CLOSE, DOES_NOT_FIT, FITS, GIB, Estimate, estimate, largest_micro_batch, verdict
 from cfglint.batch.memory.settings import Fsdp, Lora, Settings, Zero

@@ -2,7 +2,8 @@
 
 Sources: the modeling files of transformers 5.23.0; ATen/autocast_mode.cpp of torch 2.13.0 (which operators run in fp32, the cache of
 16-bit
-weights); peft 0.21.2 `tuners/lora/layer.py`. The sums were compared with allocation traces of the real models, operator by operator."""
+weights); peft 0.21.2 `tuners/lora/layer.py`. The sums were compared with allocation traces of the real models, operator by operator.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +56,8 @@ class Layer:
 
         Trained linear layers store one tensor together, or a copy each if autocast casts it. A frozen one stores none; its adapter
         stores a copy,
-        in fp32 unless autocast casts it, and a dropout mask of one byte per element."""
+        in fp32 unless autocast casts it, and a dropout mask of one byte per element.
+        """
         lora = self.run.lora
         if lora is None:
             return width * (2 * len(names) if self.widths.casts_inputs else self.widths.products)
@@ -73,7 +75,8 @@ class Layer:
         """The activations that the first layer does not store under adapters: its input needs no gradient (unless checkpointing
         requires one).
 
-        These are those of its norm and, in a parallel layer without an adapter before it, those of the whole feed-forward part."""
+        These are those of its norm and, in a parallel layer without an adapter before it, those of the whole feed-forward part.
+        """
         if self.trained or self.run.checkpointing:
             return 0
         if self.shape.block == PHI and "fc1" not in self.targets:
@@ -84,7 +87,8 @@ class Layer:
 
     def scores(self, kept_mask: int = 0) -> int:
         """The bytes that attention stores beyond q, k, v and its output: log-sum-exp; with eager attention the softmax in fp32 and its
-        16-bit copy."""
+        16-bit copy.
+        """
         shape = self.shape
         if self.run.attention != EAGER:
             return 4 * shape.heads
@@ -124,7 +128,8 @@ class Layer:
 
     def attention(self) -> int:
         """The attention of a layer: q, k, v, the output and the scores; without a fused kernel that supports grouped heads, k and v
-        are repeated."""
+        are repeated.
+        """
         shape, element = self.shape, self.widths.products
         query, keys = element * shape.query_width, element * shape.kv_width
         values = keys
@@ -184,7 +189,8 @@ class Layer:
 
     def transient(self) -> int:
         """The bytes that a layer's backward needs beyond its stored activations: gradients of the feed-forward part, or of eager
-        attention's scores."""
+        attention's scores.
+        """
         shape, element, residual = self.shape, self.widths.products, self.widths.residual
         inner = shape.intermediate * (shape.experts_per_token or 1)
         needed = (1 if shape.block == NEOX else 2) * element * inner + 2 * residual * shape.hidden

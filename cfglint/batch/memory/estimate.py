@@ -93,7 +93,8 @@ def peak_of(moments: list[Moment]) -> Moment:
 
 def stream_undecided(run: Settings) -> bool:
     """Whether the residual stream may be 16-bit or fp32: FSDP with adapters and mixed precision, depending on release and adapter
-    kernels."""
+    kernels.
+    """
     return run.sharded == FSDP and run.lora is not None and run.autocast is not None and run.residual is None
 
 
@@ -104,7 +105,8 @@ def middle(first: Moment, second: Moment) -> Moment:
 
 def stages(shape: Shape, run: Settings) -> list[tuple[Shape, Settings]]:
     """The ranks that may need the most memory: with pipeline parallelism the first stage (most micro batches in flight) and the last
-    (the loss)."""
+    (the loss).
+    """
     part = shape.divided(run.tensor_parallel, run.pipeline_parallel)
     if run.pipeline_parallel == 1:
         return [(part, run)]

@@ -2,7 +2,8 @@
 
 Sources: transformers `loss/loss_utils.py` ForCausalLMLoss (4.46 on) and the models' own forward before that; flash-attention's and
 Megatron's cross entropy (`megatron/mpu/cross_entropy.py` of GPT-NeoX); Liger's fused linear cross entropy; TRL 1.16.0
-`kernels/chunked_logprob.py`."""
+`kernels/chunked_logprob.py`.
+"""
 
 from __future__ import annotations
 
@@ -65,7 +66,8 @@ def per_logit(loss: str, element: int) -> tuple[int, int]:
 
 def fused(shape: Shape, run: Settings, element: int) -> tuple[int, int]:
     """Liger's fused loss, without complete logits: the head's gradient is computed in the forward, in chunks, next to that of the
-    hidden states."""
+    hidden states.
+    """
     rows = min(run.tokens, max(SMALLEST_CHUNK, run.tokens * shape.hidden // shape.vocabulary))
     head = shape.head_matrix * element if run.lora is None else 0
     needed = head + 2 * shape.hidden * run.tokens + 12 * shape.vocabulary * rows

@@ -30,7 +30,8 @@ ALL_LINEAR = "all-linear"
 @record
 class Lora:
     """LoRA adapters: rank, target modules (names or ALL_LINEAR), dropout, trained embedding-sized modules, whether the adapters are
-    fp32."""
+    fp32.
+    """
 
     rank: int = 8
     targets: tuple[str, ...] = ("q_proj", "v_proj")
@@ -79,7 +80,8 @@ class Settings:
     cast to fp32 (`prepare_model_for_kbit_training`). `fused_kernels`: norms and activations are Liger's. `residual` overrides the bytes
     per element of the
     residual stream. `reference_model`: a frozen copy of the model is held as well. `own_code`: the code of the trainer or of the model
-    is not among the code that the estimate was derived from."""
+    is not among the code that the estimate was derived from.
+    """
 
     micro_batch: int = 1
     sequence: int = 2048
@@ -118,7 +120,8 @@ class Settings:
 
     def effective(self) -> Settings:
         """The settings that are in effect in the end: DeepSpeed's engine casts the whole module, adapters included, and uses no
-        autocast."""
+        autocast.
+        """
         if self.sharded != ZERO or (self.autocast is None and (self.zero is None or not self.zero.stage)):
             return self
         loaded = self.autocast or self.loaded

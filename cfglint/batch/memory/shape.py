@@ -2,7 +2,8 @@
 
 Source: the modeling files of transformers 5.23.0 (`models/*/modeling_*.py`). A model type that is not in ARCHITECTURES is estimated
 like
-Llama, because its code was not examined, and its estimate is of class C."""
+Llama, because its code was not examined, and its estimate is of class C.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +27,8 @@ class Architecture:
     `block` is the structure of a layer; `norms` the number of norms in a layer; `fp32_norm`: the norm multiplies by its weight in fp32;
     `head_norm`: q and k are normalised per head; `fused`: q, k, v and gate, up are one matrix each; `softcap`: logits and attention
     scores
-    pass through tanh; `tied`: head and embedding are one matrix unless config.json specifies otherwise."""
+    pass through tanh; `tied`: head and embedding are one matrix unless config.json specifies otherwise.
+    """
 
     block: str = GATED
     norms: int = 2
@@ -195,7 +197,8 @@ def ceiling(number: int, divisor: int) -> int:
 
 def gated_matrices(shape: Shape) -> list[Matrix]:
     """The matrices of Llama and its relatives; the experts of Mixtral are one parameter for gate and up, and one for down
-    (transformers 5)."""
+    (transformers 5).
+    """
     hidden, inner = shape.hidden, shape.intermediate
     attention = [
         Matrix("q_proj", hidden, shape.query_width, bias=shape.qkv_bias),

@@ -6,7 +6,8 @@ precision);
 torch `c10d/reducer.cpp` (buckets) and FSDP; DeepSpeed 0.19.8 `runtime/zero/stage_1_and_2.py`, `stage3.py`,
 `partitioned_param_coordinator.py`, `config.py`, `runtime/bf16_optimizer.py`; peft `prepare_model_for_kbit_training`; bitsandbytes
 (4-bit
-blocks of 64 with an fp32 maximum, double quantisation of those)."""
+blocks of 64 with an fp32 maximum, double quantisation of those).
+"""
 
 from __future__ import annotations
 
@@ -31,7 +32,8 @@ class Held:
 
     `buffers` exist in forward and backward, `step_buffers` and `step_gradients` in the optimizer step, `step` is what the step
     allocates.
-    `fraction` is the part of a gradient that stays on the rank as the backward produces it."""
+    `fraction` is the part of a gradient that stays on the rank as the backward produces it.
+    """
 
     weights: float
     optimizer: float
@@ -116,7 +118,8 @@ def replicated(parameters: Parameters) -> Held:
 
 def fsdp(parameters: Parameters) -> Held:
     """FULL_SHARD or SHARD_GRAD_OP: two layers and the root module (embeddings, head, last norm) gathered, the complete gradient of one
-    layer."""
+    layer.
+    """
     run, shape = parameters.run, parameters.shape
     ranks, options = run.ranks, run.fsdp
     gathered_width = 2 if run.autocast else parameters.widths.weights
@@ -171,7 +174,8 @@ def bucket_bytes(zero: Zero, width: int) -> float:
 
 def unpartitioned(parameters: Parameters, zero: Zero) -> Held:
     """ZeRO stage 0: with bf16, BF16_Optimizer partitions fp32 master and states and keeps fp32 gradients; with fp16 nothing is
-    partitioned."""
+    partitioned.
+    """
     run, engine = parameters.run, Engine(parameters, zero)
     if parameters.widths.products == 4:
         return replicated(parameters)
@@ -226,7 +230,8 @@ def stage_2(parameters: Parameters, zero: Zero) -> Held:
 
 def stage_3(parameters: Parameters, zero: Zero) -> Held:
     """ZeRO stage 3, weights also partitioned: gathered up to the live limit and the prefetch bucket; a permanent gradient partition,
-    one bucket."""
+    one bucket.
+    """
     run, shape, engine = parameters.run, parameters.shape, Engine(parameters, zero)
     live = min(shape.parameters, max(zero.max_live, shape.layer) + zero.prefetch) * parameters.widths.weights
     bucket = bucket_bytes(changed(zero, overlap=False), engine.width)

@@ -10,7 +10,9 @@ if TYPE_CHECKING:
     from typing import Final
 
     from cfglint.frameworks.accelerate.config import AccelerateConfig
-    from cfglint.frameworks.base import Batch, Config, LaunchFacts
+    from cfglint.frameworks.base import Config
+    from cfglint.frameworks.launch_facts import LaunchFacts
+    from cfglint.frameworks.resolved_batch import Batch
     from cfglint.frameworks.schema_additions import Additions
     from cfglint.frameworks.summary import Summary
     from cfglint.source.document import Document, Path

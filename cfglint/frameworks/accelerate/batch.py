@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.setting import DERIVED, Setting
-from cfglint.frameworks.base import Batch, Layout
+from cfglint.frameworks.resolved_batch import Batch, Layout
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

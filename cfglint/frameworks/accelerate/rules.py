@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from cfglint.findings.setting import Setting
     from cfglint.findings.vocabulary import Kind, Severity
     from cfglint.frameworks.accelerate.config import AccelerateConfig
-    from cfglint.frameworks.base import Version
     from cfglint.frameworks.schema import Schema
+    from cfglint.frameworks.versions import Version
 
 KINDS: tuple[Kind, ...] = ("accelerate",)
 BLOCKS = {"deepspeed_config": ("DEEPSPEED",), "fsdp_config": ("FSDP",), "megatron_lm_config": ("MEGATRON_LM",)}
@@ -651,7 +651,8 @@ def blocks_of_another_type(config: AccelerateConfig) -> Iterator[Finding]:
 
 def indexing_error(block: object) -> str | None:
     """The exception that Python raises when each entry of a value indexes that value (commands/launch.py:1024-1039 of accelerate
-    1.1.1); None if none."""
+    1.1.1); None if none.
+    """
     if not isinstance(block, (str, list)):
         return f"TypeError: '{type(block).__name__}' object is not iterable"
     if not block:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from cfglint.frameworks._releases import RELEASES
-from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH, Framework, parse_version
+from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH, Framework
+from cfglint.frameworks.versions import parse_version
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Final
 
     from cfglint.frameworks.axolotl.config import AxolotlConfig
-    from cfglint.frameworks.base import Batch, Config, LaunchFacts
-    from cfglint.frameworks.memory import Inputs, Model
+    from cfglint.frameworks.base import Config
+    from cfglint.frameworks.launch_facts import LaunchFacts
+    from cfglint.frameworks.memory_inputs import Inputs, Model
+    from cfglint.frameworks.resolved_batch import Batch
     from cfglint.frameworks.schema_additions import Additions
     from cfglint.frameworks.summary import Summary
     from cfglint.source.document import Document, Path
@@ -192,7 +195,8 @@ class Axolotl(Framework["AxolotlConfig"]):
 
     def schema_additions(self) -> Additions:
         """The parts of the schema that no table contains: pydantic 2 accepts a boolean or a numeric string as a number; the diffusion
-        plugin a fraction as warm-up."""
+        plugin a fraction as warm-up.
+        """
         from cfglint.frameworks.schema_additions import NUMBER_AS_STRING, Additions
 
         numbers = ({"type": "boolean"}, NUMBER_AS_STRING)

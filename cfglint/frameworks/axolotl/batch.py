@@ -1,5 +1,6 @@
 """axolotl's batch and its own calculation of steps (utils/config/__init__.py:270-281, utils/trainer.py:551,
-core/builders/base.py:285-320)."""
+core/builders/base.py:285-320).
+"""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ from math import ceil, isfinite
 
 from cfglint.findings.setting import DEFAULT, DERIVED, Setting
 from cfglint.frameworks.axolotl.normalization import ACCUMULATION, MICRO, distributed_batch, shared_by
-from cfglint.frameworks.base import Batch, BatchProblem, Layout
+from cfglint.frameworks.resolved_batch import Batch, BatchProblem, Layout
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from cfglint.findings.setting import Setting
     from cfglint.findings.vocabulary import Stage
     from cfglint.frameworks.axolotl.refusals import Model, Refusal
-    from cfglint.frameworks.base import Framework, Version
+    from cfglint.frameworks.base import Framework
     from cfglint.frameworks.overrides import Override
+    from cfglint.frameworks.versions import Version
 
 
 # Keys of runs whose trainer, and with it the arguments, is built after models or data of its own are loaded.
@@ -24,7 +25,8 @@ LATE = ("rl", "streaming", "pretraining_dataset", "reward_model", "process_rewar
 
 class Handed(Arguments):
     """The `TrainingArguments` that axolotl builds: `given` are the fields that the file sets, under axolotl's names; axolotl fills in
-    the rest."""
+    the rest.
+    """
 
     def __init__(self, given: dict[str, Any], filled: dict[str, Any], source: dict[str, str], version: Version) -> None:
         self._filled = filled
@@ -41,7 +43,8 @@ class AxolotlConfig(TrainerConfig):
 
     `validation` is the result of pydantic and axolotl's validators; `refusal` is the reason why a later step ends the run. `model` has
     the
-    values after both, None if the run does not get that far."""
+    values after both, None if the run does not get that far.
+    """
 
     framework: Framework[Any] = FRAMEWORK
     batch_keys = {"micro_batch": "micro_batch_size", "accumulation": "gradient_accumulation_steps"}
@@ -79,7 +82,8 @@ class AxolotlConfig(TrainerConfig):
 
     def failure_stage(self, fails_at: Stage | None) -> Stage | None:
         """The stage of a failure: trainers for preferences, rewards and streams are built after their data is loaded, and their
-        arguments, too."""
+        arguments, too.
+        """
         model = self.model
         late = model is not None and self.parsed and any(getattr(model, key) for key in LATE)
         return "init" if late and fails_at == "config" else fails_at

@@ -2,7 +2,8 @@
 
 An annotation is a name (`"int"`), or a tuple: `("|", "int", "None")`, `("list", "str")`, `("dict", "str", "Any")`,
 `("tuple", "int", "int")`, `("literal", "a", "b")`, `("enum", NAME, "a", "b")`, `("model", NAME)`, `("pattern", "^a")`,
-`("strict", "str")`, `("bounded", "int", {"minimum": 1})`."""
+`("strict", "str")`, `("bounded", "int", {"minimum": 1})`.
+"""
 
 from __future__ import annotations
 
@@ -33,12 +34,6 @@ READERS: dict[str, Callable[[Any], Any]] = {
     "list": pydantic.items,
     "tuple": pydantic.items,
     "Any": pydantic.anything,
-}
-LIMITS = {
-    "minimum": "greater than or equal to",
-    "exclusiveMinimum": "greater than",
-    "maximum": "less than or equal to",
-    "exclusiveMaximum": "less than",
 }
 EXACT: dict[str, tuple[type, ...]] = {"int": (int,), "float": (float,), "bool": (bool,), "str": (str,), "dict": (dict,), "list": (list,)}
 # Strings that a validator of the model turns into members of torchao's types (utils/schemas/quantization.py:12-30).
@@ -278,20 +273,8 @@ def outside(value: Any, limits: dict[str, Any]) -> str:
         return f"List should have at least {least} item after validation, not {len(value)}" if len(value) < least else ""
     if not isinstance(value, (int, float)):
         return ""
-    for name, words in LIMITS.items():
-        limit = limits.get(name)
-        if limit is not None and not holds(name, value, limit):
-            return f"Input should be {words} {limit}"
-    return ""
-
-
-def holds(name: str, value: float, limit: float) -> bool:
-    """Whether a number is within a bound."""
-    if name == "minimum":
-        return value >= limit
-    if name == "maximum":
-        return value <= limit
-    return value > limit if name == "exclusiveMinimum" else value < limit
+    broken = pydantic.broken_limit(value, limits.items())
+    return f"Input should be {broken}" if broken else ""
 
 
 # ---- what models do in addition to reading their fields -------------------------------------------------------

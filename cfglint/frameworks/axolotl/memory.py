@@ -3,7 +3,8 @@
 Source: axolotl 0.21.0 utils/config/__init__.py `normalize_config` (the load dtype follows the precision), loaders/model.py (4-bit
 loading;
 embeddings and norms go back to the 16-bit dtype after `prepare_model_for_kbit_training`), integrations/liger and cut_cross_entropy. Its
-runs have not been measured: class C."""
+runs have not been measured: class C.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     from cfglint.batch.memory.settings import Settings
     from cfglint.frameworks.axolotl.config import AxolotlConfig
-    from cfglint.frameworks.memory import Inputs, Model
+    from cfglint.frameworks.memory_inputs import Inputs, Model
 
 ADAPTERS = ("lora", "qlora")
 

@@ -1,7 +1,8 @@
 """Migrates keys of older releases to those of this one: FSDP1 to FSDP2, and keys that never changed a result.
 
 axolotl refuses one such key at a time; the fix is for all of them, so that one pass is enough. Source: axolotl 0.21.0
-utils/schemas/validation.py:1437-1478, utils/schemas/deprecated.py, docs/multi-gpu.qmd (migrating from FSDP1 to FSDP2)."""
+utils/schemas/validation.py:1437-1478, utils/schemas/deprecated.py, docs/multi-gpu.qmd (migrating from FSDP1 to FSDP2).
+"""
 
 from __future__ import annotations
 

@@ -53,7 +53,8 @@ def precision(model: Model) -> None:
 
 def intervals(model: Model) -> Refusal | None:
     """Compute the intervals as lines 283-303 do: a number per epoch becomes a fraction of the run, below 1 only; 0 epochs are a
-    division by zero."""
+    division by zero.
+    """
     for per_epoch, steps, on in (
         ("saves_per_epoch", "save_steps", True),
         ("evals_per_epoch", "eval_steps", evaluates(model)),

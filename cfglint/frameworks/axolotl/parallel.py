@@ -2,7 +2,8 @@
 
 axolotl builds its own `ParallelismConfig` before the model is loaded (utils/distributed.py:345-446), and passes only the sizes that
 the file gives to accelerate, in the environment (utils/trainer.py:672-726); their product must equal the number of processes
-(accelerate 1.15.0 parallelism_config.py:336-380)."""
+(accelerate 1.15.0 parallelism_config.py:336-380).
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """The plugins in the package of axolotl 0.21.0: their names, and the checks of their arguments.
 
 `plugins:` lists classes as `module.Class` or `module:Class`; a module may leave out `axolotl.integrations.`
-(integrations/base.py:374-414). Two are always loaded. Third-party plugins and their keys are unknown."""
+(integrations/base.py:374-414). Two are always loaded. Third-party plugins and their keys are unknown.
+"""
 
 from __future__ import annotations
 

@@ -40,7 +40,8 @@ TYPE = "type"
 class Refusal(Exception):
     """A refusal by axolotl: the first key is the place of the finding, further keys are related.
 
-    `raises` is the class of the exception that the user sees; pydantic wraps a ValueError into its ValidationError."""
+    `raises` is the class of the exception that the user sees; pydantic wraps a ValueError into its ValidationError.
+    """
 
     def __init__(
         self, topic: str, keys: tuple[str, ...], message: str, says: str, raises: str = VALIDATION, fails_at: Stage = "config"
@@ -65,7 +66,8 @@ class Data(dict):  # type: ignore[type-arg]
     """The values of the file as the checks see them.
 
     `asked` is the key that was looked up last, for Python's own exceptions. `plugins` are the folders of axolotl's plugins that the
-    file lists, `foreign_plugins` whether it lists others. `additions` are the values that a check writes into the DeepSpeed file."""
+    file lists, `foreign_plugins` whether it lists others. `additions` are the values that a check writes into the DeepSpeed file.
+    """
 
     def __init__(self, values: dict[Any, Any], plugins: list[str], foreign_plugins: bool) -> None:
         super().__init__(values)
@@ -83,7 +85,8 @@ class Data(dict):  # type: ignore[type-arg]
 class Model:
     """The values of the validated model, as attributes; a field of a plugin that is not loaded is None.
 
-    `foreign_plugins` is whether the file lists third-party plugins."""
+    `foreign_plugins` is whether the file lists third-party plugins.
+    """
 
     def __init__(self, values: dict[str, Any], foreign_plugins: bool) -> None:
         self.__dict__.update(values)

@@ -1,5 +1,6 @@
 """The part of `explain` about an axolotl run: length, learning rate, precision, and the values that the Trainer fills into the
-DeepSpeed file."""
+DeepSpeed file.
+"""
 
 from __future__ import annotations
 

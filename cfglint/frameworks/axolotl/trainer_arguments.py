@@ -1,5 +1,6 @@
 """The `TrainingArguments` that axolotl builds from its validated values (core/builders/base.py:640-788,
-core/builders/causal.py:178-345)."""
+core/builders/causal.py:178-345).
+"""
 
 from __future__ import annotations
 

@@ -46,7 +46,8 @@ class Validation:
     """The values of a file after each step of axolotl's validation.
 
     `refusals` are the errors of checks, `faults` the errors of fields, `dropped` the keys that no model has. `model` has the
-    values if nothing is refused."""
+    values if nothing is refused.
+    """
 
     def __init__(self, config: AxolotlConfig) -> None:
         self.config = config

@@ -8,9 +8,11 @@ from cfglint.source.document import MAPPING, SCALAR
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.frameworks.base import Batch, Config, LaunchFacts
+    from cfglint.frameworks.base import Config
     from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
-    from cfglint.frameworks.memory import Inputs, Model
+    from cfglint.frameworks.launch_facts import LaunchFacts
+    from cfglint.frameworks.memory_inputs import Inputs, Model
+    from cfglint.frameworks.resolved_batch import Batch
     from cfglint.frameworks.summary import Summary
     from cfglint.source.document import Document, Node
     from cfglint.source.loaders import Loader

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from cfglint.findings.setting import DERIVED, Setting
 from cfglint.findings.wording import described, spelled
-from cfglint.frameworks.base import Batch, BatchProblem, Layout
+from cfglint.frameworks.resolved_batch import Batch, BatchProblem, Layout
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,9 +23,7 @@ MICRO = "train_micro_batch_size_per_gpu"
 ACCUMULATION = "gradient_accumulation_steps"
 KEYS = (TRAIN, MICRO, ACCUMULATION)
 MESH_SINCE = (0, 15, 0)
-SEQUENCE_KEY_SINCE = (0, 17, 0)
 STRICT_WORLD_SINCE = (0, 19, 3)
-ELASTICITY_UNTIL = (0, 19, 8)
 MISSING = "AssertionError: Either train_batch_size or train_micro_batch_size_per_gpu needs to be provided"
 NOT_EQUAL = (
     "AssertionError: Check batch related parameters. train_batch_size is not equal to micro_batch_per_gpu * gradient_acc_step * world_size"
@@ -104,7 +102,7 @@ def mesh(config: DeepSpeedConfig) -> bool:
 
 def has_sequence_key(config: DeepSpeedConfig) -> bool:
     """Whether `sequence_parallel_size` divides the GPUs."""
-    return config.version >= SEQUENCE_KEY_SINCE and "sequence_parallel_size" in config.values
+    return config.looks_up("sequence_parallel_size") and "sequence_parallel_size" in config.values
 
 
 def tensor_parallel(config: DeepSpeedConfig) -> int:
@@ -206,7 +204,7 @@ def infer_missing(config: DeepSpeedConfig, triple: Triple, divisor: Any) -> Batc
 
 def is_elastic(config: DeepSpeedConfig) -> bool:
     """Whether the elastic planner of older releases sets the three values."""
-    return config.version < ELASTICITY_UNTIL and bool(config.get("elasticity", "enabled"))
+    return config.looks_up("elasticity") and bool(config.get("elasticity", "enabled"))
 
 
 def elastic(config: DeepSpeedConfig, triple: Triple, divisor: Any) -> BatchProblem | None:

@@ -21,7 +21,8 @@ class DeepSpeedConfig(DeepSpeedSections):
 
     def failure_stage(self, fails_at: Stage | None) -> Stage | None:
         """The stage of a failure: with a trainer, DeepSpeed parses the config when training starts, and builds the engine when it
-        wraps the model."""
+        wraps the model.
+        """
         if self.trainer is None or fails_at is None:
             return fails_at
         return "first-step" if fails_at in ("init", "first-step") else "init"

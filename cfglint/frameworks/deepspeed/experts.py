@@ -1,5 +1,6 @@
 """AutoEP's checks of the `expert_parallel` section (DeepSpeed 0.19.8, module_inject/auto_ep_config.py:104-330 and
-auto_ep_folding.py:75-258)."""
+auto_ep_folding.py:75-258).
+"""
 
 from __future__ import annotations
 

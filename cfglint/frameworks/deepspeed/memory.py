@@ -1,7 +1,8 @@
 """The memory settings of a DeepSpeed config.
 
 Source: deepspeed 0.19.8 runtime/zero/config.py (defaults), runtime/engine.py (`_configure_zero_optimizer`), runtime/config.py
-(`data_types.grad_accum_dtype`)."""
+(`data_types.grad_accum_dtype`).
+"""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ from cfglint.batch.memory.settings import (
     Settings,
     Zero,
 )
-from cfglint.frameworks.memory import ROWS_FLAG, Inputs
+from cfglint.frameworks.memory import ROWS_FLAG
+from cfglint.frameworks.memory_inputs import Inputs
 from cfglint.source.record import changed
 
 TYPE_CHECKING = False
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
-    from cfglint.frameworks.memory import Model
+    from cfglint.frameworks.memory_inputs import Model
 
 # What the optimizers that a config can name hold; the step works on the fp32 partition and makes no copy of all states.
 OPTIMIZERS = {

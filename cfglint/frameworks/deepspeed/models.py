@@ -1,13 +1,15 @@
 """The sections of a DeepSpeed config that are pydantic models, and their validation.
 
 Such a section refuses unknown keys, and drops every key whose value is the string "auto"
-before validation (DeepSpeed 0.19.8, runtime/config_utils.py:54-57 and 105-113)."""
+before validation (DeepSpeed 0.19.8, runtime/config_utils.py:54-57 and 105-113).
+"""
 
 from __future__ import annotations
 
 from cfglint.findings.setting import NoSuchField
 from cfglint.findings.wording import required, spelled
 from cfglint.frameworks import pydantic
+from cfglint.frameworks.deepspeed._tables import DEFAULT_HISTORY, FIELDS, MODELS, READS_HISTORY, REPLACED
 from cfglint.frameworks.pydantic import Refused
 
 TYPE_CHECKING = False
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.findings.setting import Setting
-    from cfglint.frameworks.base import Version
+    from cfglint.frameworks.versions import Version
 
 UNKNOWN = "unknown"
 EARLY = "early"  # known to a later release only
@@ -37,14 +39,15 @@ EXPECTED_EARLIER = {  # the same for pydantic 1
     "str type expected": "a string",
     "none is not an allowed value": "another value",
 }
-MAXSIZE = 9_223_372_036_854_775_807
 PYDANTIC_2_SINCE = (0, 15, 0)
+FP16_CHECKED_SINCE = (0, 19, 3)
 
 
 class Fault:
     """A refusal by a model: at `path` inside the section, of one of the kinds above, with the message of the exception.
 
-    `raises` names the exception if it is not pydantic's ValidationError."""
+    `raises` names the exception if it is not pydantic's ValidationError.
+    """
 
     __slots__ = ("kind", "message", "path", "raises", "title")
 
@@ -86,46 +89,34 @@ def fault_text(setting: Setting, section: str, message: str) -> str:
 
 
 class Field:
-    """One key of a model: how its value is parsed, the default, its bounds and its names.
+    """One field of a model: how its value is read, its default, its names and its releases, by the generated tables.
 
-    `alias` is the name in DeepSpeed's documentation; the Python name is accepted as well. The releases from
-    `since` to just before `until` have the key. `older` is (release, loader): how the value was parsed before
-    that release, and `above_since` the first release with the bound `above`."""
+    `alias` is the name that the documentation uses; the Python name is accepted as well. The releases from
+    `since` to just before `until` have the field.
+    """
 
-    __slots__ = ("above", "above_since", "alias", "below", "default", "least", "model", "most", "older", "read", "since", "until")
+    __slots__ = ("alias", "default", "model", "name", "reads", "section", "since", "until")
 
-    def __init__(
-        self,
-        read: Callable[[Any], Any],
-        default: Any = None,
-        *,
-        least: float | None = None,
-        most: float | None = None,
-        above: float | None = None,
-        above_since: Version = (),
-        below: float | None = None,
-        alias: str = "",
-        since: Version = (),
-        until: Version = (),
-        older: tuple[Version, Callable[[Any], Any]] | None = None,
-        model: Model | None = None,
-    ) -> None:
-        self.read = read
-        self.default = default
-        self.least = least
-        self.most = most
-        self.above = above
-        self.above_since = above_since
-        self.below = below
-        self.alias = alias
-        self.since = since
-        self.until = until
-        self.older = older
-        self.model = model
+    def __init__(self, section: str, name: str) -> None:
+        self.section = section
+        self.name = name
+        self.reads, self.default, self.alias, self.since, self.until = FIELDS[section][name]
+        held = self.reads[1] if self.reads[0] == "|" else self.reads
+        self.model = model_of(held[1]) if held[0] == "model" else None
+
+    def default_at(self, version: Version) -> Any:
+        """The default in a release."""
+        return at(DEFAULT_HISTORY.get((self.section, self.name)), version, self.default)
+
+    def reads_at(self, version: Version) -> Any:
+        """The loader of the value in a release."""
+        return at(READS_HISTORY.get((self.section, self.name)), version, self.reads)
 
     def loader(self, version: Version) -> Callable[[Any], Any]:
-        """The loader of the value in a release."""
-        found = self.older[1] if self.older is not None and version < self.older[0] else self.read
+        """How a release reads the value, its bounds aside."""
+        since, checked = VALIDATED.get(self.section, {}).get(self.name, ((), None))
+        reads = self.reads_at(version)
+        found = checked if checked is not None and version >= since else reader(reads[1] if reads[0] == "bounded" else reads)
         if version >= PYDANTIC_2_SINCE:
             return found
         from cfglint.frameworks import pydantic1
@@ -134,15 +125,8 @@ class Field:
 
     def bound(self, value: Any, version: Version) -> str:
         """Pydantic's message for a value outside its bounds."""
-        required = ""
-        if self.above is not None and version >= self.above_since and not value > self.above:
-            required = f"greater than {self.above}"
-        elif self.least is not None and not value >= self.least:
-            required = f"greater than or equal to {self.least}"
-        elif self.below is not None and not value < self.below:
-            required = f"less than {self.below}"
-        elif self.most is not None and not value <= self.most:
-            required = f"less than or equal to {self.most}"
+        reads = self.reads_at(version)
+        required = pydantic.broken_limit(value, reads[2]) if reads[0] == "bounded" else ""
         if not required:
             return ""
         return f"ensure this value is {required}" if version < PYDANTIC_2_SINCE else f"Input should be {required}"
@@ -151,27 +135,69 @@ class Field:
 class Model:
     """A pydantic model: its title in error messages, its fields, and its checks after the fields are parsed.
 
-    Before the release `since` DeepSpeed ignored the section. `checks_since` is the first release with `after`."""
+    Before the release `since` DeepSpeed ignored the section. `checks_since` is the first release with `after`.
+    """
 
-    __slots__ = ("after", "checks_since", "fields", "names", "nullable", "since", "title")
+    __slots__ = ("_fields", "_names", "after", "checks_since", "name", "nullable", "since", "title")
 
-    def __init__(
-        self,
-        title: str,
-        fields: dict[str, Field],
-        after: Callable[[dict[str, Any]], Iterator[tuple[str, str]]] | None = None,
-        *,
-        nullable: bool = False,
-        since: Version = (),
-        checks_since: Version = (),
-    ) -> None:
-        self.title = title
-        self.fields = fields
-        self.after = after
-        self.nullable = nullable
-        self.since = since
-        self.checks_since = checks_since
-        self.names = {field.alias: name for name, field in fields.items() if field.alias}
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.title, self.since, self.nullable = MODELS[name]
+        self.checks_since: Version = ()
+        self.after: Callable[[dict[str, Any]], Iterator[tuple[str, str]]] | None = None
+        if name in CHECKED:
+            self.checks_since, self.after = CHECKED[name]
+        self._fields: dict[str, Field] = {}
+        self._names: dict[str, str] = {}
+
+    @property
+    def fields(self) -> dict[str, Field]:
+        """The fields by their Python names, those of other releases included."""
+        if not self._fields:
+            self._fields = {name: Field(self.name, name) for name in FIELDS[self.name]}
+            self._names = {field.alias: name for name, field in self._fields.items() if field.alias}
+        return self._fields
+
+    @property
+    def names(self) -> dict[str, str]:
+        """The Python name of each field that has an alias."""
+        return self._names if self.fields else {}
+
+
+def at(history: tuple[tuple[Version, Any], ...] | None, version: Version, newest: Any) -> Any:
+    """What a history has for a release; `newest` without one."""
+    for since, value in history or ():
+        if since <= version:
+            newest = value
+    return newest
+
+
+def default_of_key(key: str, version: Version) -> Any:
+    """The default of a key of the top level whose default has changed."""
+    return at(DEFAULT_HISTORY["", key], version, None)
+
+
+def model_of(name: str) -> Model:
+    """The model of a section: `fp16`, `zero_optimization.offload_param`."""
+    found = _models.get(name)
+    if found is None:
+        found = _models[name] = Model(name)
+    return found
+
+
+def reader(reads: Any) -> Callable[[Any], Any]:
+    """How pydantic 2 reads a value by its annotation."""
+    found = READERS.get(reads)
+    if found is None:
+        word, *arguments = reads
+        if word == "|":
+            found = pydantic.optional(reader(arguments[0]))
+        elif word == "list":
+            found = pydantic.items_of(reader(arguments[0]))
+        else:
+            found = pydantic.one_of(*arguments)
+        READERS[reads] = found
+    return found
 
 
 class Section:
@@ -179,7 +205,8 @@ class Section:
 
     `values` has every field by its Python name, None if the value in the file is refused; `given` are the
     Python names that the file sets, each with the key it is written under. `title` is that of the model, for
-    error messages."""
+    error messages.
+    """
 
     __slots__ = ("faults", "given", "title", "values", "version")
 
@@ -224,10 +251,17 @@ def read_section(model: Model, raw: dict[Any, Any], version: Version, title: str
         section.values[name] = read_field(section, field, key, value)
     for name, field in model.fields.items():
         if name not in section.values:
-            section.values[name] = read_section(field.model, {}, version).values if field.model and field.default == {} else field.default
+            section.values[name] = default_of(field, version)
     if model.after is not None and version >= model.checks_since and not section.faults:
         section.faults.extend(Fault((name,) if name else (), RULE, message, title) for name, message in model.after(section.values))
     return section
+
+
+def default_of(field: Field, version: Version) -> Any:
+    """The value of a field that is not given."""
+    if field.model is not None and field.default is not None:
+        return read_section(field.model, {}, version).values
+    return field.default_at(version)
 
 
 def unexpected(field: Field | None, key: Any, name: Any, raw: dict[Any, Any], version: Version) -> str:
@@ -271,7 +305,7 @@ def read_nested(section: Section, field: Field, key: str, value: Any) -> Any:
     model = field.model
     assert model is not None
     if value is None and model.nullable:
-        return field.default if field.default is None else read_section(model, {}, section.version).values
+        return default_of(field, section.version)
     if not isinstance(value, dict) and section.version < PYDANTIC_2_SINCE:
         from cfglint.frameworks import pydantic1
 
@@ -290,21 +324,6 @@ def read_nested(section: Section, field: Field, key: str, value: Any) -> Any:
     inner = read_section(model, value, section.version, section.title)
     section.faults.extend(Fault((key, *fault.path), fault.kind, fault.message, section.title, fault.raises) for fault in inner.faults)
     return None if inner.faults else inner.values
-
-
-def flag(default: bool = False, **options: Any) -> Field:
-    """A boolean key."""
-    return Field(pydantic.boolean, default, **options)
-
-
-def count(default: int, least: float | None = 0, **options: Any) -> Field:
-    """An integer key; not negative unless `least` specifies another minimum."""
-    return Field(pydantic.integer, default, least=least, **options)
-
-
-def fraction(default: float, **options: Any) -> Field:
-    """A number from 0 to 1."""
-    return Field(pydantic.number, default, least=0.0, most=1.0, **options)
 
 
 def name_list(value: Any) -> list[str]:
@@ -376,257 +395,38 @@ def check_zero(values: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield "", "Assertion failed, Partial offloading only supported for ZeRO Stage 3."
 
 
-DEVICE = pydantic.one_of("none", "cpu", "nvme")
-
-OFFLOAD_PARAM = Model(
-    "DeepSpeedZeroOffloadParamConfig",
-    {
-        "device": Field(DEVICE, "none"),
-        "nvme_path": Field(pydantic.optional(pydantic.path)),
-        "buffer_count": count(5),
-        "buffer_size": count(100_000_000),
-        "max_in_cpu": count(1_000_000_000),
-        "pin_memory": flag(True),
+# Fields that a validator reads: (the first release that has it, the validator). The strings of a list are one string's list.
+VALIDATED: dict[str, dict[str, tuple[Version, Callable[[Any], Any]]]] = {
+    "fp16": {
+        "loss_scale": ((0, 18, 8), loss_scale),
+        "loss_scale_window": (FP16_CHECKED_SINCE, scale_integer("loss_scale_window")),
+        "min_loss_scale": (FP16_CHECKED_SINCE, scale_integer("min_loss_scale")),
     },
-    nullable=True,
-)
-OFFLOAD_OPTIMIZER = Model(
-    "DeepSpeedZeroOffloadOptimizerConfig",
-    {
-        "device": Field(DEVICE, "none"),
-        "nvme_path": Field(pydantic.optional(pydantic.path)),
-        "buffer_count": count(4),
-        "pin_memory": flag(True),
-        "pipeline_read": flag(),
-        "pipeline_write": flag(),
-        "fast_init": flag(),
-        "ratio": fraction(1.0, since=(0, 12, 3)),
-        "super_offload": flag(since=(0, 18, 0)),
-        "cpuadam_cores_perc": fraction(0.8, since=(0, 18, 0)),
-    },
-    nullable=True,
-)
-ZENFLOW = Model(
-    "ZenFlowConfig",
-    {
-        "topk_ratio": Field(pydantic.number, 0.1, above=0.0, below=1.0),
-        "select_strategy": Field(pydantic.text, "auto"),
-        "select_interval": Field(pydantic.text_or_integer, "auto"),
-        "update_interval": Field(pydantic.text_or_integer, "auto"),
-        "overlap_step": flag(),
-        "offload": flag(),
-        "auto_ratio": fraction(0.99),
-        "full_warm_up_rounds": count(0, None),
-        "pt_reserved_cores_perc": fraction(0.5, since=(0, 17, 6)),
-        "steps_per_epoch": Field(pydantic.optional(pydantic.integer)),
-    },
-    check_zenflow,
-    nullable=True,
-)
-LEAF_MODULE = Model(
-    "DeepSpeedZeroLeafModuleConfig",
-    {"classes": Field(name_list, ()), "names": Field(name_list, ()), "name_suffixes": Field(name_list, ())},
-    nullable=True,
-)
-ZERO = Model(
-    "DeepSpeedZeroConfig",
-    {
-        "stage": Field(pydantic.stage, 0),
-        "contiguous_gradients": flag(True),
-        "reduce_scatter": flag(True),
-        "reduce_bucket_size": Field(pydantic.integer, 500_000_000, least=0, above=0, above_since=(0, 19, 6)),
-        "use_multi_rank_bucket_allreduce": flag(True, since=(0, 12, 4)),
-        "allgather_partitions": flag(True),
-        "allgather_bucket_size": count(500_000_000),
-        "overlap_comm": Field(pydantic.optional(pydantic.boolean)),
-        "compute_grad_norm": flag(True, since=(0, 19, 7)),
-        "load_from_fp32_weights": flag(True),
-        "elastic_checkpoint": flag(),
-        "offload_param": Field(pydantic.anything, model=OFFLOAD_PARAM),
-        "offload_optimizer": Field(pydantic.anything, model=OFFLOAD_OPTIMIZER),
-        "zenflow": Field(pydantic.anything, model=ZENFLOW, since=(0, 17, 5)),
-        "sub_group_size": count(1_000_000_000),
-        "cpu_offload_param": Field(pydantic.optional(pydantic.boolean)),
-        "cpu_offload_use_pin_memory": Field(pydantic.optional(pydantic.boolean)),
-        "cpu_offload": Field(pydantic.optional(pydantic.boolean)),
-        "prefetch_bucket_size": count(50_000_000, alias="stage3_prefetch_bucket_size"),
-        "param_persistence_threshold": count(100_000, alias="stage3_param_persistence_threshold"),
-        "model_persistence_threshold": count(MAXSIZE, alias="stage3_model_persistence_threshold"),
-        "max_live_parameters": count(1_000_000_000, alias="stage3_max_live_parameters"),
-        "max_reuse_distance": count(1_000_000_000, alias="stage3_max_reuse_distance"),
-        "gather_16bit_weights_on_model_save": flag(alias="stage3_gather_16bit_weights_on_model_save"),
-        "module_granularity_threshold": count(0, None, alias="stage3_module_granularity_threshold", since=(0, 16, 0)),
-        "use_all_reduce_for_fetch_params": flag(alias="stage3_use_all_reduce_for_fetch_params", since=(0, 14, 3)),
-        "allgather_sequential": flag(alias="stage3_allgather_sequential", since=(0, 18, 5)),
-        "stage3_gather_fp16_weights_on_model_save": flag(),
-        "ignore_unused_parameters": flag(True),
-        "legacy_stage1": flag(),
-        "round_robin_gradients": flag(),
-        "parameter_alignment": flag(since=(0, 19, 7)),
-        "zero_hpz_partition_size": count(1),
-        "zero_quantized_weights": flag(),
-        "zero_quantized_nontrainable_weights": flag(since=(0, 10, 2)),
-        "zero_quantized_gradients": flag(),
-        "memory_efficient_linear": flag(True),
-        "pipeline_loading_checkpoint": flag(since=(0, 10, 1)),
-        "override_module_apply": flag(True, since=(0, 10, 1)),
-        "log_trace_cache_warnings": flag(since=(0, 16, 4)),
-        "enable_sanity_checks": flag(since=(0, 17, 6)),
-        "save_muon_momentum_buffer_in_memory": flag(since=(0, 18, 9)),
-        "mics_shard_size": count(-1, None, until=(0, 19, 7)),
-        "mics_hierarchical_params_gather": flag(until=(0, 19, 7)),
-        "zeropp_loco_param": Field(pydantic.optional(pydantic.mapping), since=(0, 16, 2), until=(0, 19, 8)),
-        "leaf_module": Field(pydantic.anything, {}, model=LEAF_MODULE, since=(0, 18, 0)),
-    },
-    check_zero,
-    checks_since=PYDANTIC_2_SINCE,  # the validator of the releases before reads an attribute of a dict, which has none
-)
-FP16 = Model(
-    "DeepSpeedFP16Config",
-    {
-        "enabled": flag(),
-        "auto_cast": flag(),
-        "loss_scale": Field(loss_scale, 0.0, older=((0, 18, 8), pydantic.number)),
-        "initial_scale_power": count(16, None),
-        "loss_scale_window": Field(scale_integer("loss_scale_window"), 1000, older=((0, 19, 3), pydantic.integer)),
-        "hysteresis": count(2, None),
-        "consecutive_hysteresis": flag(),
-        "min_loss_scale": Field(scale_integer("min_loss_scale"), 1, older=((0, 19, 3), pydantic.integer)),
-        "fp16_master_weights_and_grads": flag(),
-    },
-    check_fp16,
-    checks_since=(0, 19, 3),
-)
-BF16 = Model(
-    "DeepSpeedBF16Config",
-    {
-        "enabled": flag(),
-        "immediate_grad_update": flag(),
-        "check_grad_overflow": flag(True),
-        "bf16_master_weights_and_grads": flag(since=(0, 18, 3)),
-        "bf16_optimizer_states": flag(since=(0, 18, 3)),
-    },
-)
-COMMS_LOGGER = Model(
-    "CommsLoggerConfig",
-    {"enabled": flag(), "prof_all": flag(True), "prof_ops": Field(pydantic.items, ()), "verbose": flag(), "debug": flag()},
-)
-OPTIONAL_TEXT = pydantic.optional(pydantic.text)
-TENSORBOARD = Model(
-    "TensorBoardConfig", {"enabled": flag(), "output_path": Field(pydantic.text, ""), "job_name": Field(pydantic.text, "DeepSpeedJobName")}
-)
-WANDB = Model(
-    "WandbConfig",
-    {"enabled": flag(), "group": Field(OPTIONAL_TEXT), "team": Field(OPTIONAL_TEXT), "project": Field(pydantic.text, "deepspeed")},
-)
-CSV_MONITOR = Model("CSVConfig", TENSORBOARD.fields)
-COMET = Model(
-    "CometConfig",
-    {
-        "enabled": flag(),
-        "samples_log_interval": count(100, None),
-        "project": Field(OPTIONAL_TEXT),
-        "workspace": Field(OPTIONAL_TEXT),
-        "api_key": Field(OPTIONAL_TEXT),
-        "experiment_name": Field(OPTIONAL_TEXT),
-        "experiment_key": Field(OPTIONAL_TEXT),
-        "online": Field(pydantic.optional(pydantic.boolean)),
-        "mode": Field(OPTIONAL_TEXT),
-    },
-)
-MONITOR = Model(
-    "DeepSpeedMonitorConfig",
-    {
-        "tensorboard": Field(pydantic.anything, {}, model=TENSORBOARD),
-        "comet": Field(pydantic.anything, {}, model=COMET),
-        "wandb": Field(pydantic.anything, {}, model=WANDB),
-        "csv_monitor": Field(pydantic.anything, {}, model=CSV_MONITOR),
-    },
-)
-HYBRID_ENGINE = Model(
-    "HybridEngineConfig",
-    {
-        "enabled": flag(),
-        "max_out_tokens": Field(pydantic.integer, 512, above=0, above_since=(0, 19, 7)),
-        "inference_tp_size": count(1, None),
-        "release_inference_cache": flag(),
-        "pin_parameters": flag(True),
-        "tp_gather_partition_size": count(8, None),
-        "enable_cuda_graph": flag(since=(0, 19, 6)),
-    },
-)
-COMPILE = Model(
-    "CompileConfig",
-    {
-        "deepcompile": flag(),
-        "autoep_non_moe": flag(since=(0, 19, 8)),
-        "free_activation": flag(),
-        "free_activation_threshold": count(10 * 1024 * 1024, None, since=(0, 18, 0)),
-        "offload_activation": flag(),
-        "offload_activation_pin_memory": flag(True, since=(0, 19, 6)),
-        "offload_opt_states": flag(),
-        "double_buffer": flag(True),
-        "symmetric_memory": flag(),
-        "debug_log": flag(),
-        "offload_parameters": flag(),
-        "sync_before_reduce": flag(),
-        "sync_after_reduce": flag(),
-        "sync_before_allgather": flag(),
-        "sync_after_allgather": flag(),
-        "keep_int_input_tensors": flag(True, since=(0, 17, 2)),
-        "keep_all_input_tensors": flag(since=(0, 17, 2)),
-        "passes": Field(pydantic.optional(pydantic.items_of(pydantic.one_of("z1", "z3", "autosp", "autotp"))), since=(0, 18, 9)),
-    },
-    since=(0, 16, 6),
-)
-TP = Model(
-    "TPConfig",
-    {"tp_size": count(1, None), "tp_grain_size": count(1, None), "mpu": Field(pydantic.anything), "tp_group": Field(pydantic.anything)},
-)
-TENSOR_PARALLEL = Model(
-    "TPTrainingConfig",
-    {
-        "dtype": Field(pydantic.torch_type),
-        "autotp_size": count(0, None),
-        "tp_overlap_comm": flag(since=(0, 16, 6)),
-        "vocab_parallel_lm_head": Field(pydantic.optional(pydantic.boolean), since=(0, 19, 8)),
-        "vocab_parallel_ce_backend": Field(pydantic.one_of("torch", "liger"), "torch", since=(0, 19, 8)),
-        "tensor_parallel": Field(pydantic.anything, {}, model=TP, alias="tp"),
-        "injection_policy_tuple": Field(pydantic.optional(pydantic.items)),
-        "partition_config": Field(pydantic.optional(pydantic.mapping), since=(0, 18, 6)),
-        "preset_model": Field(OPTIONAL_TEXT, since=(0, 18, 6)),
-        "keep_module_on_host": flag(),
-        "replace_with_kernel_inject": flag(alias="kernel_inject"),
-    },
-    since=(0, 16, 4),
-)
-WEIGHT_QUANTIZATION = Model(
-    "WeightQuantConfig",
-    {
-        "enabled": flag(True),
-        "num_bits": count(8, None),
-        "q_type": Field(pydantic.one_of("asymmetric", "symmetric"), "symmetric"),
-        "q_groups": count(1, None),
-        "quantized_initialization": Field(pydantic.mapping, {}),
-        "post_init_quant": Field(pydantic.mapping, {}),
-    },
-)
-THROUGHPUT = Model("DeepSpeedThroughputTimerConfig", {"enabled": flag(True), "synchronized": flag(True)}, since=(0, 14, 3))
-
-SECTIONS = {
-    "zero_optimization": ZERO,
-    "comms_logger": COMMS_LOGGER,
-    "fp16": FP16,
-    "bf16": BF16,
-    "hybrid_engine": HYBRID_ENGINE,
-    "weight_quantization": WEIGHT_QUANTIZATION,
-    "compile": COMPILE,
-    "tensor_parallel": TENSOR_PARALLEL,
+    "zero_optimization.leaf_module": dict.fromkeys(FIELDS["zero_optimization.leaf_module"], ((), name_list)),
 }
-# Deprecated keys of the ZeRO section, which must not be set together with their replacements (zero/config.py:183-275).
-REPLACEMENTS = {
-    "cpu_offload_param": "offload_param",
-    "cpu_offload": "offload_optimizer",
-    "stage3_gather_fp16_weights_on_model_save": "gather_16bit_weights_on_model_save",
+# Checks of a model as a whole: (the first release that has them, the check).
+CHECKED: dict[str, tuple[Version, Callable[[dict[str, Any]], Iterator[tuple[str, str]]]]] = {
+    "zero_optimization": (PYDANTIC_2_SINCE, check_zero),  # the validator before reads an attribute of a dict, which has none
+    "zero_optimization.zenflow": ((), check_zenflow),
+    "fp16": (FP16_CHECKED_SINCE, check_fp16),
 }
-MONITORS = ("tensorboard", "wandb", "csv_monitor", "comet")
+READERS: dict[Any, Callable[[Any], Any]] = {
+    "bool": pydantic.boolean,
+    "int": pydantic.integer,
+    "float": pydantic.number,
+    "str": pydantic.text,
+    "Path": pydantic.path,
+    "list": pydantic.items,
+    "dict": pydantic.mapping,
+    "Any": pydantic.anything,
+    "torch.dtype": pydantic.torch_type,
+    ("|", "str", "int"): pydantic.text_or_integer,
+    ("enum", 0, 1, 2, 3): pydantic.stage,
+}
+_models: dict[str, Model] = {}
+
+ZERO, FP16, BF16, LEAF_MODULE = map(model_of, ("zero_optimization", "fp16", "bf16", "zero_optimization.leaf_module"))
+MONITOR, THROUGHPUT = model_of("DeepSpeedMonitorConfig"), model_of("timers.throughput")
+MONITORS = tuple(FIELDS[MONITOR.name])
+SECTIONS = {name: model_of(name) for name in MODELS if "." not in name and name != MONITOR.name and name not in MONITORS}
+REPLACEMENTS = REPLACED[ZERO.name]

@@ -1,7 +1,8 @@
 """The optimizer class that DeepSpeed builds from a config, and the parameters of that class.
 
 The class depends on where the optimizer's states are: on the CPU, DeepSpeed uses its CPU optimizers instead of
-the fused ones (DeepSpeed 0.19.8, runtime/engine.py:2377-2549; torch 2.13 for torch's own)."""
+the fused ones (DeepSpeed 0.19.8, runtime/engine.py:2377-2549; torch 2.13 for torch's own).
+"""
 
 from __future__ import annotations
 
@@ -77,7 +78,8 @@ class Optimizer:
     """The optimizer of a config file.
 
     `name` is DeepSpeed's name (its own ones in lower case), `class_name` the class that it builds, empty if
-    there is none. `params` is the value in the file, `arguments` are those that DeepSpeed passes to the class."""
+    there is none. `params` is the value in the file, `arguments` are those that DeepSpeed passes to the class.
+    """
 
     __slots__ = ("arguments", "class_name", "name", "params")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from cfglint.findings.setting import OVERRIDE
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.deepspeed import FRAMEWORK
+from cfglint.frameworks.deepspeed._tables import REMOVED, SINCE
 from cfglint.frameworks.deepspeed.models import BF16, FP16, MONITOR, MONITORS, SECTIONS, THROUGHPUT, Section, read_section
 from cfglint.source.document import NOT_STRICT_JSON
 
@@ -15,11 +16,12 @@ if TYPE_CHECKING:
 
     from cfglint.findings.rule import Rule
     from cfglint.findings.setting import Setting
-    from cfglint.frameworks.base import LaunchFacts, Version
+    from cfglint.frameworks.deepspeed.models import Model
+    from cfglint.frameworks.launch_facts import LaunchFacts
+    from cfglint.frameworks.versions import Version
     from cfglint.source.document import Document, Problem
 
 STRICT_PRECISION = (0, 17, 1)
-COMET_SINCE = (0, 14, 3)
 AS_JSON = "DeepSpeed accepts this (hjson), the Hugging Face Trainer does not (json.load)"
 AS_OWN = "DeepSpeed rejects this, the Hugging Face Trainer does not (json.load)"
 
@@ -30,7 +32,8 @@ class DeepSpeedSections(Config):
     With `values` the trainer has loaded the file and resolved its "auto" values. `trainer` is the config that
     names the file: then the trainer passes the optimizer and the scheduler that the file omits.
     `world_size` is the number of processes if it differs from the launch facts. `filled` are the trainer's
-    settings that the "auto" values come from, `assumed` the keys whose values follow from an assumption."""
+    settings that the "auto" values come from, `assumed` the keys whose values follow from an assumption.
+    """
 
     framework = FRAMEWORK
     batch_keys = {
@@ -72,11 +75,16 @@ class DeepSpeedSections(Config):
         """The targeted release of DeepSpeed."""
         return self._version
 
+    def looks_up(self, *path: str) -> bool:
+        """Whether the targeted release has a key, of those that DeepSpeed looks up one by one."""
+        return self._version >= SINCE.get(path, ()) and (path not in REMOVED or self._version < REMOVED[path][0])
+
     def read(self) -> None:
         """Load the file with DeepSpeed's own loader, or, if its consumer is not declared, with a trainer's json.
 
         json.load does not accept comments, and uses the last of duplicate keys. A problem that only one of the two has
-        is reported, and does not prevent loading."""
+        is reported, and does not prevent loading.
+        """
         from cfglint.source.loaders import HJSON, STRICT_JSON
 
         document = self.documents[0]
@@ -101,7 +109,8 @@ class DeepSpeedSections(Config):
         """A section that is a pydantic model, validated by it; empty if the file has none.
 
         `bf16` means `bfloat16` if only that is set, `monitor` the four monitor sections, `throughput`
-        `timers.throughput`."""
+        `timers.throughput`.
+        """
         found = self._sections.get(name)
         if found is None:
             found = self._sections[name] = self._read_section(name)
@@ -111,13 +120,13 @@ class DeepSpeedSections(Config):
         raw = self.raw_section(name)
         model = {"monitor": MONITOR, "throughput": THROUGHPUT}.get(name) or SECTIONS[name]
         if model in (FP16, BF16) and self.version < STRICT_PRECISION:
-            return lenient(model.fields, raw, self.open)
+            return lenient(model, raw, self.open)
         return read_section(model, raw if isinstance(raw, dict) and self.version >= model.since else {}, self.version)
 
     def raw_section(self, name: str) -> Any:
         """The input of a section's model; {} where the file has none."""
         if name == "monitor":
-            return {key: self.values[key] for key in MONITORS if key in self.values and (key != "comet" or self.version >= COMET_SINCE)}
+            return {key: self.values[key] for key in MONITORS if key in self.values and self.looks_up(key)}
         if name == "throughput":
             timers = self.values.get("timers")
             return timers.get("throughput", {}) if isinstance(timers, dict) else {}
@@ -214,15 +223,16 @@ def refused_by_one(problems: list[Problem], note: str) -> None:
         problem.note = note
 
 
-def lenient(fields: dict[str, Any], raw: Any, is_open: bool) -> Section:
+def lenient(model: Model, raw: Any, is_open: bool) -> Section:
     """A precision section of a release in which it was not strict: no key is checked.
 
-    If a trainer may still resolve "auto", the key is omitted; otherwise "auto" is a string that counts as true."""
+    If a trainer may still resolve "auto", the key is omitted; otherwise "auto" is a string that counts as true.
+    """
     section = Section(STRICT_PRECISION)
     given = raw if isinstance(raw, dict) else {}
     if is_open:
         given = {name: value for name, value in given.items() if value != "auto"}
-    section.values = {name: given.get(name, field.default) for name, field in fields.items()}
+    section.values = {name: given.get(name, field.default_at(())) for name, field in model.fields.items()}
     section.given = {name: name for name in given}
     if not section.values["enabled"] and "fp16_master_weights_and_grads" in section.values:
         section.values["fp16_master_weights_and_grads"] = False  # looked up only with fp16 (0.16.9, runtime/config.py:180)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from cfglint.batch import steps
 from cfglint.frameworks.deepspeed import schedulers
+from cfglint.frameworks.deepspeed.models import default_of_key
 from cfglint.frameworks.summary import LENGTH, PRECISION, RATE, Summary
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
-CLIPPING_SINCE = (0, 19, 3)  # a file without gradient_clipping clips at 1.0
 
 
 def account(config: DeepSpeedConfig) -> Summary:
@@ -37,7 +37,7 @@ def rate(config: DeepSpeedConfig, summary: Summary) -> None:
                     summary.add(RATE, label, config.setting("optimizer", "params", key))
     elif config.trainer is None:
         summary.derive(RATE, "optimizer", "optimizer", None, "not in the file: passed in code")
-    unwritten = 1.0 if config.version >= CLIPPING_SINCE else 0.0
+    unwritten = default_of_key("gradient_clipping", config.version)
     summary.add(RATE, "gradient clipping", config.setting("gradient_clipping", value=unwritten))
 
 

@@ -9,9 +9,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Final
 
-    from cfglint.frameworks.base import Batch, Config, LaunchFacts
+    from cfglint.frameworks.base import Config
     from cfglint.frameworks.huggingface.config import TrainerConfig
-    from cfglint.frameworks.memory import Inputs, Model
+    from cfglint.frameworks.launch_facts import LaunchFacts
+    from cfglint.frameworks.memory_inputs import Inputs, Model
+    from cfglint.frameworks.resolved_batch import Batch
     from cfglint.frameworks.schema_additions import Additions
     from cfglint.frameworks.summary import Summary
     from cfglint.source.document import Document, Path
@@ -164,7 +166,8 @@ class Trainer(Framework["TrainerConfig"]):
 
     def may_be(self, names: list[str], path: str) -> bool:
         """Whether the file has a distinctive key, or three that other kinds have too; `base_model` means axolotl, a key of ms-swift
-        ms-swift."""
+        ms-swift.
+        """
         if "base_model" in names or not OWN.isdisjoint(names) or not SWIFT.isdisjoint(names):
             return True
         return len(SHARED.intersection(names)) > 2

@@ -2,7 +2,8 @@
 
 The launcher passes the block on in the environment. `TrainingArguments` creates a configuration from it (accelerate
 1.15.0 utils/dataclasses.py:1228-1337) with the precision of the launch, and the trainer then fills in and compares its own
-arguments, as with a DeepSpeed file (transformers 5.23.0 training_args.py:1716-1720, trainer.py:886)."""
+arguments, as with a DeepSpeed file (transformers 5.23.0 training_args.py:1716-1720, trainer.py:886).
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """`TrainingArguments` after `__post_init__`, as far as the files determine it.
 
 Values from a file are not converted, so a value here may be of any type; a property that needs
-another type returns None."""
+another type returns None.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from cfglint.frameworks.base import Version
+    from cfglint.frameworks.versions import Version
 
 # transformers 5.23.0 training_args.py:761
 DICT_FIELDS = (
@@ -40,7 +41,8 @@ class Arguments:
 
     `given` holds the keys that the release accepts; unknown keys are left out. Inline JSON is expanded. If an old
     name is an alias of a new one in this release, `source` maps to the name that a file uses.
-    `undecided` are fields whose value is unknown."""
+    `undecided` are fields whose value is unknown.
+    """
 
     dict_fields: tuple[str, ...] = DICT_FIELDS
     undecided: frozenset[str] = frozenset()
@@ -204,7 +206,8 @@ def converted(section: dict[Any, Any]) -> dict[Any, Any]:
     """Inline JSON whose strings are converted to booleans and numbers, as `_convert_str_dict` does.
 
     Only digits and one point count as a number: `1e-6` stays a string (transformers 5.23.0
-    training_args.py:161-175)."""
+    training_args.py:161-175).
+    """
     return {key: _converted(value) for key, value in section.items()}
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from cfglint.findings.setting import DEFAULT, DERIVED, Setting
 from cfglint.findings.wording import spelled
-from cfglint.frameworks.base import Batch, BatchProblem, Layout
+from cfglint.frameworks.resolved_batch import Batch, BatchProblem, Layout
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -135,7 +135,8 @@ def consumed(config: TrainerConfig, micro: Any, accumulation: Any, tensor: int) 
 
 def shards(config: TrainerConfig, world: int, tensor: int) -> int:
     """The number of parts into which the samples of an epoch are divided: under DeepSpeed only tensor-parallel ranks get the same
-    samples."""
+    samples.
+    """
     if config.version < MESH_SHARES:
         return world
     context = axis(config, "cp") if config.deepspeed is None else 1
@@ -217,7 +218,8 @@ class Steps:
     """The steps per epoch and of the entire run; an unknown number is None.
 
     `batches` is the number of batches per process and epoch, `updates` the optimizer steps per epoch, `total` those
-    of the run, `warmup` those of the warm-up."""
+    of the run, `warmup` those of the warm-up.
+    """
 
     __slots__ = ("batches", "total", "updates", "warmup")
 

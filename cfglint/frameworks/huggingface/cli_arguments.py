@@ -24,7 +24,8 @@ def cast(override: Override) -> Any:
     """The value of a field on the launch line; the unchanged string if the parser would reject it.
 
     An argument without a value is true. Source: transformers 5.23.0
-    hf_argparser.py:39-55 (string_to_bool), 158-260 (the type of an argument is that of its field)."""
+    hf_argparser.py:39-55 (string_to_bool), 158-260 (the type of an argument is that of its field).
+    """
     key, texts = override.key, override.texts
     if not texts:
         return True

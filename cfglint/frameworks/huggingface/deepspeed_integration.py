@@ -3,7 +3,8 @@
 The steps are those of `HfTrainerDeepSpeedConfig` (transformers 5.23.0 integrations/deepspeed.py:136-266)
 and of accelerate's `DeepSpeedPlugin` and `_prepare_deepspeed` (1.15.0 utils/dataclasses.py:1218-1466,
 accelerator.py:2141-2420), in their order and on the unconverted values, so that a value of an invalid type
-fails at the same step."""
+fails at the same step.
+"""
 
 from __future__ import annotations
 
@@ -91,7 +92,8 @@ class HfDeepSpeedConfig:
 
     `values` are those that the engine receives; `filled` maps the dotted key of an `"auto"` to its value;
     `mismatches` are raised together when training begins; `refusal` is the error that stops the trainer before
-    the engine is built."""
+    the engine is built.
+    """
 
     PRECISION = ("fp16.enabled", "bf16.enabled")
 

@@ -2,7 +2,8 @@
 
 `HfArgumentParser` converts nothing, so a string, null or list is passed on until the first operation that does not
 support it. Each function executes such an operation, and Python's own exception is the prediction. The line numbers are
-those of transformers 5.23.0, and of 4.42.4 where an operation belongs to 4.x."""
+those of transformers 5.23.0, and of 4.42.4 where an operation belongs to 4.x.
+"""
 
 from __future__ import annotations
 
@@ -290,7 +291,8 @@ def checkpointing(value: Any, config: TrainerConfig) -> None:
 
 def former_checkpointing(value: Any, config: TrainerConfig) -> None:
     """Unpack the arguments as 4.42.4 modeling_utils.py:2258 does, without a copy, in releases where the old name is not an alias of
-    the new one."""
+    the new one.
+    """
     arguments = config.arguments
     if arguments.checkpointing and value is not None and arguments.checkpointing_arguments == "gradient_checkpointing_kwargs":
         unpacked(value)

@@ -1,18 +1,19 @@
 """The fields of `TrainingArguments` with their defaults, and the releases of transformers that have them.
 
 The data is in `_tables.py`, generated together with the schema; `schemas/huggingface.json` describes each field. The default
-optimizer is the fused AdamW from 4.54.0 on if torch is 2.8 or newer."""
+optimizer is the fused AdamW from 4.54.0 on if torch is 2.8 or newer.
+"""
 
 from __future__ import annotations
 
-from cfglint.frameworks.base import parse_version
 from cfglint.frameworks.huggingface._tables import CHOICE_HISTORY, CHOICES, DEFAULT_HISTORY, FIELDS
+from cfglint.frameworks.versions import parse_version
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from cfglint.frameworks.base import Version
+    from cfglint.frameworks.versions import Version
 
 __all__ = ["CHOICES", "FIELDS", "OPTIMIZERS", "choices", "defaults", "has_field", "within"]
 

@@ -2,7 +2,8 @@
 
 Source: transformers 5.23.0 training_args.py and trainer.py, 4.57.6 and 4.46.3 where they differ; accelerate 1.15.0 accelerator.py; peft
 0.21.2 tuners/lora (`autocast_adapter_dtype` since 0.12), utils/constants.py for default targets. Keys that belong to the script
-(`torch_dtype`, `use_peft`, `lora_r`, `load_in_4bit`, `attn_implementation`, `max_length`) have the names of TRL's ModelConfig."""
+(`torch_dtype`, `use_peft`, `lora_r`, `load_in_4bit`, `attn_implementation`, `max_length`) have the names of TRL's ModelConfig.
+"""
 
 from __future__ import annotations
 
@@ -28,16 +29,17 @@ from cfglint.batch.memory.settings import (
     Lora,
     Settings,
 )
-from cfglint.frameworks.memory import DTYPES, GPUS_FLAG, ROWS_FLAG, Inputs, model_in_project
+from cfglint.frameworks.memory import DTYPES, GPUS_FLAG, ROWS_FLAG, model_in_project
+from cfglint.frameworks.memory_inputs import Inputs
 from cfglint.source.record import changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from cfglint.frameworks.base import Version
     from cfglint.frameworks.huggingface.config import TrainerConfig
-    from cfglint.frameworks.memory import Model
+    from cfglint.frameworks.memory_inputs import Model
+    from cfglint.frameworks.versions import Version
 
 NEWEST_TORCH = "2.13.0"
 NEWEST_PEFT = "0.21.2"
@@ -117,7 +119,8 @@ class TrainerMemory:
 
     def alternatives(self, settings: Settings) -> list[Settings]:
         """The alternatives that the files leave possible: the dtype of the loaded weights if a script determines it, attention with
-        padding."""
+        padding.
+        """
         found = []
         if not self.dtype_known:
             found.append(changed(settings, loaded=BF16 if settings.loaded == FP32 else FP32))

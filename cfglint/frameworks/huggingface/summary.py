@@ -180,7 +180,8 @@ def precision(config: TrainerConfig, summary: Summary) -> None:
 def without_switch(config: TrainerConfig) -> tuple[str | None, str]:
     """(precision, its origin) if neither bf16 nor fp16 is known to be on: that of the launcher, else fp32; null if unknown.
 
-    Source: transformers 5.23.0 training_args.py: ACCELERATE_MIXED_PRECISION of the launcher applies if neither is set."""
+    Source: transformers 5.23.0 training_args.py: ACCELERATE_MIXED_PRECISION of the launcher applies if neither is set.
+    """
     undecided = [name for name in ("bf16", "fp16") if not config.arguments.known(name)]
     if undecided:
         return None, f"{undecided[0]} is not known"

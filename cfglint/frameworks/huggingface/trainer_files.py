@@ -14,8 +14,10 @@ if TYPE_CHECKING:
 
     from cfglint.findings.setting import Setting
     from cfglint.frameworks.accelerate.config import AccelerateConfig
-    from cfglint.frameworks.base import Framework, LaunchFacts, Version
+    from cfglint.frameworks.base import Framework
+    from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.frameworks.overrides import Override
+    from cfglint.frameworks.versions import Version
     from cfglint.source.document import Document, Path
 
 OPENED_WITH_FSDP = (5, 10)  # release of transformers from which `fsdp_config` is read only with `fsdp`
@@ -25,7 +27,8 @@ class TrainerFiles(Config):
     """The values that `HfArgumentParser` loads from a file.
 
     `parsed` is false if the file is not a mapping or could not be loaded; `arguments` are then the defaults.
-    `files` maps a key that names a file to that file."""
+    `files` maps a key that names a file to that file.
+    """
 
     framework: Framework[Any] = FRAMEWORK
     batch_keys = {
@@ -103,7 +106,8 @@ class TrainerFiles(Config):
     def has_accelerate(self, release: Version, like: Version = (0,)) -> bool:
         """Whether accelerate is of a release or newer.
 
-        If it is not specified, it is assumed to be the newest, or as old as transformers if that is older than the release `like`."""
+        If it is not specified, it is assumed to be the newest, or as old as transformers if that is older than the release `like`.
+        """
         if "accelerate" in self.facts.target:
             return self.facts.version("accelerate", "") >= release
         return self.version >= like
@@ -213,7 +217,8 @@ def attach(documents: list[Document], kinds: list[str], framework: Framework[Any
     """The files of a run by the key of the trainer's file that names them.
 
     A DeepSpeed file that the trainer's file does not name is treated as if given on the launch line. The launcher's file is not
-    included."""
+    included.
+    """
     from os.path import basename
 
     files: dict[str, Document] = {}

@@ -8,8 +8,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Final
 
-    from cfglint.frameworks.base import Batch, Config, LaunchFacts
+    from cfglint.frameworks.base import Config
     from cfglint.frameworks.launch.config import LaunchConfig
+    from cfglint.frameworks.launch_facts import LaunchFacts
+    from cfglint.frameworks.resolved_batch import Batch
     from cfglint.frameworks.summary import Summary
     from cfglint.source.document import Document
     from cfglint.source.loaders import Loader

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from cfglint.findings.setting import DERIVED, WRITTEN, Setting
 from cfglint.frameworks import framework
-from cfglint.frameworks.base import Batch, Config, Layout
+from cfglint.frameworks.base import Config
 from cfglint.frameworks.launch import FRAMEWORK, KIND, megatron
+from cfglint.frameworks.resolved_batch import Batch, Layout
 from cfglint.source.python.call import CallDocument
 from cfglint.source.shell.command import CommandDocument
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.frameworks.base import LaunchFacts
+    from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.frameworks.overrides import Override
     from cfglint.frameworks.summary import Summary
     from cfglint.source.document import Document
@@ -112,7 +113,8 @@ def accumulation(config: LaunchConfig) -> Setting | None:
     """The argument of `Accelerator(gradient_accumulation_steps=...)`; None if that is not an integer, or the launcher may set another.
 
     Source: accelerate 1.15.0 accelerator.py:547 (ACCELERATE_GRADIENT_ACCUMULATION_STEPS takes precedence), utils/launch.py:570 (set for
-    DeepSpeed)."""
+    DeepSpeed).
+    """
     call = config.accelerator
     key, node = call.find((ACCUMULATION,)) if call is not None else (None, None)
     line = config.command.launch_line

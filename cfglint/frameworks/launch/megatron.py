@@ -7,7 +7,7 @@ _add_learning_rate_args (defaults); the same in the forks of bigcode-project and
 from __future__ import annotations
 
 from cfglint.findings.setting import DERIVED, Setting
-from cfglint.frameworks.base import Batch, Layout
+from cfglint.frameworks.resolved_batch import Batch, Layout
 from cfglint.frameworks.summary import LAUNCH, LENGTH, PRECISION, RATE
 
 TYPE_CHECKING = False

@@ -1,6 +1,7 @@
 """The keys and templates of a LLaMA-Factory checkout or fork that contains a file, read as syntax trees and never executed.
 
-Used only for names that the released package does not have, so that a clean file costs nothing."""
+Used only for names that the released package does not have, so that a clean file costs nothing.
+"""
 
 from __future__ import annotations
 

@@ -14,9 +14,10 @@ if TYPE_CHECKING:
 
     from cfglint.findings.rule import Finding, Rule
     from cfglint.findings.setting import Setting
-    from cfglint.frameworks.base import Config, LaunchFacts
+    from cfglint.frameworks.base import Config
     from cfglint.frameworks.huggingface.arguments import Arguments
     from cfglint.frameworks.huggingface.field_operations import Operation
+    from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.frameworks.overrides import Override
     from cfglint.source.document import Document
 
@@ -147,7 +148,8 @@ class LlamaFactoryConfig(TrainerConfig):
         """The tokens per packed block; None if samples keep their own lengths, with `cutoff_len` as the maximum.
 
         An explicit `packing` subtracts one token, which the packing of stage sft adds again (hparams/data_args.py:188-189,
-        data/processor/supervised.py:216-231, data/processor/pretrain.py:43)."""
+        data/processor/supervised.py:216-231, data/processor/pretrain.py:43).
+        """
         length = self.own("cutoff_len")
         if not self.packs or type(length) is not int:
             return None

@@ -1,7 +1,8 @@
 """The operations of LLaMA-Factory on the values of its own fields: a wrong type fails here in the same way and at the same place.
 
 The parser casts nothing, so a string, null or list is kept until the first operation that fails on it. Each function
-executes that operation, and Python's own exception is the prediction. Line numbers are those of llamafactory 0.9.5."""
+executes that operation, and Python's own exception is the prediction. Line numbers are those of llamafactory 0.9.5.
+"""
 
 from __future__ import annotations
 
@@ -110,7 +111,8 @@ def loraplus_rate(value: Any, config: LlamaFactoryConfig) -> None:
 
 def checkpoint(value: Any, config: LlamaFactoryConfig) -> None:
     """Use the folder of a checkpoint as transformers 5.6.0 trainer.py:1416 does; hparams/parser.py:477-480 removes it for some reward
-    models."""
+    models.
+    """
     dropped = config.stage in ("rm", "ppo") and config.method in ("full", "freeze")
     if value is not None and not isinstance(value, bool) and not dropped:
         fspath(value)

@@ -1,6 +1,7 @@
 """Loads a YAML file as OmegaConf does: PyYAML's safe loader on libyaml, with other floats, no dates and no duplicate keys.
 
-Source: omegaconf 2.4.0 _yaml.py, omegaconf.py:423-466; llamafactory 0.9.5 hparams/parser.py:85-99."""
+Source: omegaconf 2.4.0 _yaml.py, omegaconf.py:423-466; llamafactory 0.9.5 hparams/parser.py:85-99.
+"""
 
 from __future__ import annotations
 

@@ -4,7 +4,8 @@ Source: llamafactory 0.9.5 model/adapter.py `init_adapter` (trained parameters a
 or FSDP
 where it is fp32 already), model/model_utils/checkpointing.py (on unless `disable_gradient_checkpointing`),
 model/model_utils/attention.py,
-hparams/parser.py (the compute dtype is that of the precision). Its runs have not been measured: class C."""
+hparams/parser.py (the compute dtype is that of the precision). Its runs have not been measured: class C.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
-    from cfglint.frameworks.memory import Inputs, Model
+    from cfglint.frameworks.memory_inputs import Inputs, Model
 
 STAGES = ("pt", "sft")
 PAIRS = ("dpo", "rm")

@@ -6,8 +6,8 @@ Source: gpt-neox 2026-05 megatron/neox_arguments/arguments.py:826-960.
 from __future__ import annotations
 
 from cfglint.findings.setting import DERIVED, Setting
-from cfglint.frameworks.base import Batch, BatchProblem, Layout
 from cfglint.frameworks.neox.python_errors import describe, hollow, is_integer, number, raised
+from cfglint.frameworks.resolved_batch import Batch, BatchProblem, Layout
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

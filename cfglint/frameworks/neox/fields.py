@@ -2,7 +2,8 @@
 
 `schemas/neox.json` has the same facts with a description of each field; a test compares the two. The schema is
 loaded only if it is needed, because that takes longer than the rest of a check.
-Source: gpt-neox 2026-05 megatron/neox_arguments/neox_args.py, deepspeed_args.py."""
+Source: gpt-neox 2026-05 megatron/neox_arguments/neox_args.py, deepspeed_args.py.
+"""
 
 from __future__ import annotations
 
@@ -415,7 +416,8 @@ def refusal(name: str, value: Any) -> str | None:
     """The exception of the type check for a value, as `Type: message`; None if the value passes.
 
     null always passes, and an int passes for a float; nothing else is converted. Literals are compared without
-    regard to case. Source: gpt-neox 2026-05 arguments.py:1365-1422."""
+    regard to case. Source: gpt-neox 2026-05 arguments.py:1365-1422.
+    """
     wanted = expected(name)
     kind = type(value).__name__
     if value is None or wanted is None or kind == wanted or (kind == "int" and wanted == "float"):

@@ -1,7 +1,8 @@
 """The memory settings of GPT-NeoX files: the complete shape, and how it is split.
 
 Source: gpt-neox 2026-05 megatron/neox_arguments/neox_args.py, megatron/model/transformer.py (widths, attention), mpu/cross_entropy.py
-(`vocab_parallel_cross_entropy`), megatron/tokenizer/tokenizer.py (padding of the vocabulary). Not validated on measured runs: class C."""
+(`vocab_parallel_cross_entropy`), megatron/tokenizer/tokenizer.py (padding of the vocabulary). Not validated on measured runs: class C.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ from cfglint.batch.memory.settings import (
     Zero,
 )
 from cfglint.batch.memory.shape import Shape, ceiling
-from cfglint.frameworks.memory import ROWS_FLAG, Inputs, Model
+from cfglint.frameworks.memory import ROWS_FLAG
+from cfglint.frameworks.memory_inputs import Inputs, Model
 from cfglint.frameworks.neox.sizes import GATED, widths
 
 TYPE_CHECKING = False

@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from cfglint.frameworks.base import LaunchFacts
+    from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.source.document import Document, Path
 
 
@@ -29,7 +29,8 @@ class MergedFiles(Config):
 
     A later spelling of a key overrides an earlier one. `spelled` maps a key to its spelling in the file that is used; `repeats` are
     duplicate keys, as (document, spelling, earlier document, spelling there).
-    Source: gpt-neox 2026-05 megatron/neox_arguments/arguments.py:236-266."""
+    Source: gpt-neox 2026-05 megatron/neox_arguments/arguments.py:236-266.
+    """
 
     framework = FRAMEWORK
     gpus_key = "global_num_gpus"

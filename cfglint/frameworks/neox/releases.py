@@ -9,7 +9,7 @@ from cfglint.frameworks.neox.fields import FIELDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.frameworks.base import Version
+    from cfglint.frameworks.versions import Version
 
 FIRST_WITHOUT_TAGS = (3,)
 SECOND = (2,)

@@ -129,7 +129,8 @@ def rate(config: NeoXConfig, summary: Summary) -> None:
 
 def clipping(config: NeoXConfig, summary: Summary) -> None:
     """Add the norm that gradients are clipped to: GPT-NeoX does not pass on its own default, and its DeepSpeed's default is 0
-    (arguments.py:720-727)."""
+    (arguments.py:720-727).
+    """
     written = setting_of(config, "gradient_clipping")
     if "gradient_clipping" in config.derived.extra:
         summary.add(RATE, "gradient clipping", config.setting("deepspeed_extra_args", "gradient_clipping"))

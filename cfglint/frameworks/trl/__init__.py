@@ -10,8 +10,10 @@ if TYPE_CHECKING:
     from collections.abc import Collection
     from typing import Final
 
-    from cfglint.frameworks.base import Batch, Config, LaunchFacts
-    from cfglint.frameworks.memory import Inputs, Model
+    from cfglint.frameworks.base import Config
+    from cfglint.frameworks.launch_facts import LaunchFacts
+    from cfglint.frameworks.memory_inputs import Inputs, Model
+    from cfglint.frameworks.resolved_batch import Batch
     from cfglint.frameworks.schema_additions import Additions
     from cfglint.frameworks.summary import Summary
     from cfglint.frameworks.trl.config import TrlConfig
@@ -193,7 +195,7 @@ class Trl(Framework["TrlConfig"]):
 
     def between(self, facts: LaunchFacts) -> tuple[str, str] | None:
         """The oldest and the newest modelled release if the target lies between them, else None."""
-        from cfglint.frameworks.base import parse_version
+        from cfglint.frameworks.versions import parse_version
 
         version = facts.version(PACKAGE, NEWEST)
         if facts.tables is not None or not parse_version(OLDEST) < version < parse_version(NEWEST):

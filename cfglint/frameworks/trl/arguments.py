@@ -9,8 +9,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from cfglint.frameworks.base import Version
     from cfglint.frameworks.trl.fields import Fields
+    from cfglint.frameworks.versions import Version
 
 # Fields that take inline JSON in addition to those of TrainingArguments (trl 1.16.0 trainer/*_config.py, _VALID_DICT_FIELDS).
 INLINE_JSON: dict[str, tuple[str, ...]] = {
@@ -24,7 +24,8 @@ PRECISION_BY_DEFAULT = "1.16.0"  # bf16 is on there unless fp16 is (trl 1.16.0 t
 class TrlArguments(Arguments):
     """The values of a trainer's fields: `given` by the file, or the defaults of its class.
 
-    `undecided` are fields whose value is unknown: the trainer is unknown, or the parser refused the string."""
+    `undecided` are fields whose value is unknown: the trainer is unknown, or the parser refused the string.
+    """
 
     def __init__(
         self,

@@ -3,7 +3,8 @@
 GRPO and RLOO sample prompts and repeat each: one generation has `generation_batch_size` completions, `num_generations` per
 prompt, and supplies `steps_per_generation` micro batches of every process, `num_iterations` times. Prompts that do not
 fill a generation are dropped. Source: trl 1.16.0 trainer/grpo_config.py:1096-1116, trainer/grpo_trainer.py
-(get_train_dataloader), trainer/utils.py:890-953 (RepeatSampler); 0.17.0 trainer/grpo_trainer.py:592-602, 680-760."""
+(get_train_dataloader), trainer/utils.py:890-953 (RepeatSampler); 0.17.0 trainer/grpo_trainer.py:592-602, 680-760.
+"""
 
 from __future__ import annotations
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks.base import parse_version
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.trl import FRAMEWORK, KIND, LAUNCHER_FILE, NEWEST, OLDEST, PACKAGE
 from cfglint.frameworks.trl.arguments import TrlArguments
 from cfglint.frameworks.trl.cli_arguments import complemented
 from cfglint.frameworks.trl.fields import fields, likely_trainers, trainers_of
 from cfglint.frameworks.trl.parser import NULL_WORDS_READ, Refused, cast
+from cfglint.frameworks.versions import parse_version
 from cfglint.source.shell.command import CommandDocument
 
 TYPE_CHECKING = False
@@ -16,9 +16,11 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.batch.solver import SplitRule
-    from cfglint.frameworks.base import Framework, LaunchFacts, Version
+    from cfglint.frameworks.base import Framework
     from cfglint.frameworks.huggingface.field_operations import Operation
+    from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.frameworks.overrides import Override
+    from cfglint.frameworks.versions import Version
     from cfglint.source.document import Document, Path
 
 PROCESSES = "num_processes"  # of `accelerate launch`, to which the command hands the key on
@@ -29,7 +31,8 @@ class TrlConfig(TrainerConfig):
     """The config of a TRL trainer, from its files.
 
     `trainers` are those that the file may be for; one of them if it is specified or the keys determine it. `values` holds the
-    strings after the parser's casts; strings that it refuses are in `refused`."""
+    strings after the parser's casts; strings that it refuses are in `refused`.
+    """
 
     framework: Framework[Any] = FRAMEWORK
     arguments: TrlArguments

@@ -2,7 +2,8 @@
 way.
 
 They run after the operations of the Trainer, on the parsed values: a null, a list or a fraction passes
-the parser, and Python's own exception is the prediction. Line numbers are those of trl 1.16.0, peft's those of 0.19.1."""
+the parser, and Python's own exception is the prediction. Line numbers are those of trl 1.16.0, peft's those of 0.19.1.
+"""
 
 from __future__ import annotations
 
@@ -152,7 +153,8 @@ def loading(value: Any, config: TrlConfig) -> None:
 
 def reference_batch(value: Any, config: TrlConfig) -> None:
     """Use the batch size as the loader of the reference pass in trainer/dpo_trainer.py:1180 and trainer/kto_trainer.py does; null and
-    0 mean that of the evaluation."""
+    0 mean that of the evaluation.
+    """
     wrong = value and (not isinstance(value, int) or value < 0)
     if wrong and config.modern and config.only("dpo", "kto") and config.arguments["precompute_ref_log_probs"]:
         raise ValueError(f"batch_size should be a positive integer value, but got batch_size={value}")

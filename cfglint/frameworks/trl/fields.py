@@ -1,7 +1,8 @@
 """The fields that the file of a TRL run may set, with their types and defaults, by release and trainer.
 
 A script parses one file into the trainer's configuration class (a subclass of `TrainingArguments`), the script's own
-arguments and `ModelConfig`. The tables are those of the modelled releases; another release is treated as the nearest one."""
+arguments and `ModelConfig`. The tables are those of the modelled releases; another release is treated as the nearest one.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +16,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from cfglint.frameworks.base import Version
     from cfglint.frameworks.program import ProgramFacts
+    from cfglint.frameworks.versions import Version
 
 CAST = ("int", "float", "bool", "list:int", "list:float")  # types of a program's own fields whose strings are cast
 BESIDE = ("script", "mixture", "model")  # classes that every script parses next to the trainer's own
@@ -35,7 +36,8 @@ class Fields:
 
     `types` maps a field to the type to which the parser casts a string, `defaults` to its value if the file does not
     set it. `own` are TRL's own fields, `undecided` those whose default differs between the trainers. `classes` are the tables
-    of the classes next to the trainer's, if the program is known."""
+    of the classes next to the trainer's, if the program is known.
+    """
 
     __slots__ = ("_by_length", "defaults", "own", "trainers", "transformers", "types", "undecided")
 

@@ -2,7 +2,8 @@
 has.
 
 Source: trl 1.16.0 cli/commands/training.py (TrainingCommand.run), cli/accelerate_launcher.py; the options of accelerate 1.15.0
-commands/launch.py, whose parser accepts no abbreviations."""
+commands/launch.py, whose parser accepts no abbreviations.
+"""
 
 from __future__ import annotations
 

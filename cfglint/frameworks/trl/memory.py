@@ -1,7 +1,8 @@
 """The memory settings of a TRL run where they differ from those of the Trainer.
 
 Source: trl 1.16.0 trainer/sft_trainer.py:846-911 (adapters under ZeRO-3 and over quantised models), :1590-1620 (the fused head);
-trl 0.17.0 trainer/sft_trainer.py:427 (`prepare_model_for_kbit_training`), trainer/dpo_trainer.py (pairs, the reference model)."""
+trl 0.17.0 trainer/sft_trainer.py:427 (`prepare_model_for_kbit_training`), trainer/dpo_trainer.py (pairs, the reference model).
+"""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from cfglint.source.record import changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.frameworks.memory import Inputs, Model
+    from cfglint.frameworks.memory_inputs import Inputs, Model
     from cfglint.frameworks.trl.config import TrlConfig
 
 PACKAGE = "trl"

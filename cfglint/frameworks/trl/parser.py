@@ -2,7 +2,8 @@
 
 `TrlParser` puts the values of the file in the place of argparse's defaults, and argparse converts a default only if it
 is a string (CPython argparse.py, `parse_known_args`). Source: trl 1.16.0 scripts/utils.py:307-385,
-scripts/_hf_argparser.py:39-75, 178-262; 0.17.0 scripts/utils.py:165-226 with transformers 4.51.3 hf_argparser.py:39-55."""
+scripts/_hf_argparser.py:39-75, 178-262; 0.17.0 scripts/utils.py:165-226 with transformers 4.51.3 hf_argparser.py:39-55.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +45,8 @@ def cast(values: dict[Any, Any], types: dict[str, str], null_words: bool) -> tup
     """The values as the parser passes them to the dataclasses, and the strings that it refuses, which are left out.
 
     `types` maps a field to the type of its strings; a key that is not in it stays unchanged. `null_words`: the words
-    "none" and "null" mean null for a field that is not a string."""
+    "none" and "null" mean null for a field that is not a string.
+    """
     found: dict[Any, Any] = {}
     refused: list[Refused] = []
     for name, value in values.items():

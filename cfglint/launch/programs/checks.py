@@ -1,7 +1,8 @@
 """The arguments of a line that the parser of a program would refuse, as far as the program defines them itself.
 
 Source: transformers 5.23.0 hf_argparser.py:143-260 (types, choices, required), 330-336 (leftover words), CPython argparse.py
-(_get_values, _check_value, parse_args)."""
+(_get_values, _check_value, parse_args).
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """The dataclasses that a parser fills: their fields, with types and defaults, and the framework's class that they derive from.
 
 Source: CPython dataclasses.py (_process_class: fields of the bases first, the last definition of a name is used, in its first
-place), transformers 5.23.0 hf_argparser.py:143-260 (_parse_dataclass_field)."""
+place), transformers 5.23.0 hf_argparser.py:143-260 (_parse_dataclass_field).
+"""
 
 from __future__ import annotations
 
@@ -37,7 +38,8 @@ class Dataclass:
 
     `own` are the fields that the project defines, `base` is the framework's class that it is or
     derives from, empty without one. `complete`: every class that it derives from is known. `assigned` are fields
-    that a method of the project's classes sets, as `__post_init__` does before it calls the framework's."""
+    that a method of the project's classes sets, as `__post_init__` does before it calls the framework's.
+    """
 
     def __init__(self) -> None:
         self.own: dict[str, Field] = {}

@@ -38,7 +38,8 @@ COPIES = ("replace", "copy.replace", "dataclasses.replace")
 class Constructor:
     """A call that builds arguments: `name` is the framework's class, `own` the fields that a subclass adds.
 
-    `others` are the keywords, among those that are not passed, whose value the code may nevertheless set; None if it may set any."""
+    `others` are the keywords, among those that are not passed, whose value the code may nevertheless set; None if it may set any.
+    """
 
     def __init__(self, name: str, own: Dataclass, call: ast.Call, scope: Scope) -> None:
         self.name = name
@@ -141,7 +142,8 @@ class Constructor:
 class EngineConfig:
     """A call of `deepspeed.initialize` whose config is a mapping: `value` is that expression.
 
-    Source: deepspeed 0.19.8 deepspeed/__init__.py (initialize: `config`, else `config_params`)."""
+    Source: deepspeed 0.19.8 deepspeed/__init__.py (initialize: `config`, else `config_params`).
+    """
 
     kind = "deepspeed"
     trainer: str | None = None

@@ -1,6 +1,7 @@
 """Programs with their own `argparse` parser: the arguments that their code adds.
 
-Source: CPython argparse.py (add_argument, parse_args), deepspeed 0.19.8 deepspeed/__init__.py (_add_core_arguments)."""
+Source: CPython argparse.py (add_argument, parse_args), deepspeed 0.19.8 deepspeed/__init__.py (_add_core_arguments).
+"""
 
 from __future__ import annotations
 

@@ -20,7 +20,8 @@ UNASKED = ("__init__", "__post_init__", "__new__")  # run for each object that i
 def with_methods(modules: Modules, scopes: list[Scope]) -> list[Scope] | None:
     """The scopes together with the methods that they call; None above the limit.
 
-    A method counts if its class is called somewhere and its name is used as an attribute of any object."""
+    A method counts if its class is called somewhere and its name is used as an attribute of any object.
+    """
     found = list(scopes)
     seen = {scope.node for scope in scopes}
     count = -1

@@ -1,7 +1,8 @@
 """Parsers of a program's arguments: the classes that they fill, and their treatment of arguments that no class has.
 
 Source: transformers 5.23.0 hf_argparser.py (parse_args_into_dataclasses, parse_dict), trl 1.16.0 scripts/utils.py
-(TrlParser.parse_args_and_config)."""
+(TrlParser.parse_args_and_config).
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """Self-contained HTML pages: diagrams of runs, findings in their source, plans and changes.
 
-The template engine is imported with this package and nowhere else."""
+The template engine is imported with this package and nowhere else.
+"""
 
 from __future__ import annotations
 

@@ -42,7 +42,8 @@ class Listed:
 class Changed:
     """A line of a fix's diff: `+` and `-` for added and removed lines, a space for unchanged ones, `@` for a file and line.
 
-    `mark` is the part that the finding is about, not `main` for a related place."""
+    `mark` is the part that the finding is about, not `main` for a related place.
+    """
 
     def __init__(self, sign: str, file: str, number: int, text: str) -> None:
         self.sign = sign

@@ -59,7 +59,8 @@ class Grid:
 def draw(replicas: int | None, columns: int, rows: int) -> Markup:
     """The diagram of replicas of `columns` x `rows` GPUs, the first one highlighted; None is an unknown number.
 
-    If they do not fit, some are left out and counted."""
+    If they do not fit, some are left out and counted.
+    """
     count = replicas if replicas is not None else 1 + GHOSTS
     grid = fitting(columns, rows, count)
     if grid is None:
@@ -81,7 +82,8 @@ def draw(replicas: int | None, columns: int, rows: int) -> Markup:
 
 def fitting(columns: int, rows: int, count: int) -> Grid | None:
     """The grid with the largest cells in which all boxes fit, else the one with the largest cells in which several fit; None if none
-    fits several."""
+    fits several.
+    """
     grids = [Grid(columns, rows, cell, gap) for cell, gap in CELLS]
     for grid in grids[:4]:
         if grid.room >= count:

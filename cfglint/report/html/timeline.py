@@ -34,7 +34,8 @@ POINTS = 12  # of a curve
 def rate(total: int, warmup: float, schedule: str | None, decay: int | None = None, floor: float = 0.0) -> Markup:
     """The course of the learning rate: up during the warm-up, then according to the schedule; `floor` is a fraction of the peak.
 
-    A schedule of unknown course is dashed after its warm-up."""
+    A schedule of unknown course is dashed after its warm-up.
+    """
     end = max(decay or total, 1)
     warmup = min(max(warmup, 0), total)
     shape = SHAPES.get(schedule or "")

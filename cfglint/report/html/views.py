@@ -240,7 +240,8 @@ def apply_fixes(fix: Fix, texts: dict[str, str], place: Place, others: list[Plac
 def sources(outcome: Outcome, anchor: str, shown: list[Diagnostic], full: bool) -> list[Source]:
     """The files of a run; lines of findings are marked, and linked lines have anchors.
 
-    Unless `full`: only the linked lines and the lines around them."""
+    Unless `full`: only the linked lines and the lines around them.
+    """
     context: Context | None = outcome.context
     if context is None:
         return []

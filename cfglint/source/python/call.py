@@ -20,7 +20,8 @@ class CallDocument(Document):
     `values` are the values as in Python, with `frameworks.unknown.Unknown` for unknown ones; `unknown` has the reasons.
     `literal` are the keywords whose value is written as a literal, in the call or in the only assignment of a name. `borrowed` maps
     a keyword to the argument of the program that supplies its value. `name` is the called class or function; `others` are the
-    values of the other calls of the program that build arguments."""
+    values of the other calls of the program that build arguments.
+    """
 
     __slots__ = ("again", "borrowed", "extent", "literal", "name", "others", "unknown", "values")
 

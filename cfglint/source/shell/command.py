@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from cfglint.source.shell.interpreter import Call
+    from cfglint.source.shell.call import Call
     from cfglint.source.shell.text import Place, Text
 
 
@@ -37,7 +37,8 @@ class CommandDocument(Document):
     """A command of a script. The root maps each option to its value, at their places in the script.
 
     `words` are the values as strings, None for unknown ones; `unknown` has the reasons. `flags` are the options as
-    written. `launch` are the facts of the launch, as plain values for reports; `launch_line` is the line that they come from."""
+    written. `launch` are the facts of the launch, as plain values for reports; `launch_line` is the line that they come from.
+    """
 
     __slots__ = (
         "again",

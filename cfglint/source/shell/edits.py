@@ -8,8 +8,8 @@ from cfglint.source.edit import Change, Edit, EditRefused
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.source.document import Node
+    from cfglint.source.shell.call import Call
     from cfglint.source.shell.command import CommandDocument
-    from cfglint.source.shell.interpreter import Call
 
 PLAIN = "_./:=,+-@%^"
 

@@ -59,7 +59,8 @@ class Expander:
     """Expands spans of a script in a state. `run` returns the output of a substituted command.
 
     `assuming`: variables that only the caller could set count as unset, as if the script were called without arguments; `assumed` is
-    set if that mattered."""
+    set if that mattered.
+    """
 
     def __init__(self, script: Script, state: State, run: Run, depth: int = 0) -> None:
         self.script = script
@@ -90,7 +91,8 @@ class Expander:
     def simple(self, word: str, start: int, splits: bool) -> list[Part] | None:
         """The parts of a word of plain characters and variables, or of one such string in quotes; None for any other word.
 
-        `splits`: without quotes, spaces in values separate words, and the result is None."""
+        `splits`: without quotes, spaces in values separate words, and the result is None.
+        """
         quoted = word[:1] == '"'
         inner = word[1:-1] if quoted else word
         if not (SIMPLE_IN_QUOTES(inner) and word[1:].endswith('"') if quoted else SIMPLE(inner)):

@@ -25,7 +25,8 @@ TREES = 64  # syntax trees that are kept: loops read the same texts again in eac
 class Script:
     """A shell source. `first_line` is the number of its first line in the file, `offset` where it begins there.
 
-    A source that another script composes (`eval`, `bash -c`) keeps the places of its parts."""
+    A source that another script composes (`eval`, `bash -c`) keeps the places of its parts.
+    """
 
     def __init__(self, path: str, text: str, offset: int = 0, first_line: int = 1, parts: Text | None = None) -> None:
         self.path = path

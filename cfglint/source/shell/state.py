@@ -22,7 +22,8 @@ class State:
 
     `positional` is None if the caller supplies the parameters. `folder` is the working folder as a path, None if it is
     unknown. `unset` are the names that the script itself has unset. `nounset`: using an unset variable ends the script
-    (`set -u`). `needs_caller`: a call without arguments would have ended by now, because parameters, variables or files are missing."""
+    (`set -u`). `needs_caller`: a call without arguments would have ended by now, because parameters, variables or files are missing.
+    """
 
     __slots__ = ("exported", "folder", "functions", "needs_caller", "nounset", "positional", "script_name", "unset", "variables")
 
@@ -79,15 +80,6 @@ class State:
         self.exported.discard(name)
         self.unset.add(name)
 
-    def restore(self, values: dict[str, Value | None], unset: set[str]) -> None:
-        """Restore earlier values of variables; None for one that was not set, and `unset` for those that the script had unset."""
-        for name, value in values.items():
-            if value is None:
-                self.variables.pop(name, None)
-            else:
-                self.variables[name] = value
-        self.unset |= unset
-
     def environment(self) -> dict[str, Text]:
         """The exported variables."""
         exported = self.exported
@@ -107,6 +99,34 @@ class State:
         self.functions = {**other.functions, **self.functions}
         if self.folder != other.folder:
             self.folder = None
+
+
+class Saved:
+    """What some variables were before they had a value for one command or function alone."""
+
+    __slots__ = ("exported", "unset", "values")
+
+    def __init__(self) -> None:
+        self.values: dict[str, Value | None] = {}  # None: not set
+        self.exported: set[str] = set()
+        self.unset: set[str] = set()
+
+    def add(self, state: State, name: str) -> None:
+        """Keep what a variable is; what it was when it was added first stays."""
+        if name not in self.values:
+            self.values[name] = state.variables.get(name)
+            self.exported |= state.exported & {name}
+            self.unset |= state.unset & {name}
+
+    def restore(self, state: State) -> None:
+        """Give the variables back what they were."""
+        for name, value in self.values.items():
+            if value is None:
+                state.variables.pop(name, None)
+            else:
+                state.variables[name] = value
+        state.exported = (state.exported - self.values.keys()) | self.exported
+        state.unset = (state.unset - self.values.keys()) | self.unset
 
 
 def spelled(value: Value | None) -> Any:

@@ -18,7 +18,8 @@ UNKNOWN = "<?>"  # how an unknown part is shown
 class Part:
     """A piece of a string: `text` is None if it is unknown, and `reasons` are then the causes.
 
-    `place` is where exactly these characters are written; None for computed ones."""
+    `place` is where exactly these characters are written; None for computed ones.
+    """
 
     __slots__ = ("place", "reasons", "text")
 
@@ -40,7 +41,8 @@ class Text:
     """A string as its parts.
 
     `string` has its characters, with a mark for each unknown part; `value` the same, None if some of them are unknown;
-    `known`: whether every part is."""
+    `known`: whether every part is.
+    """
 
     __slots__ = ("known", "parts", "string", "value")
 
@@ -126,7 +128,8 @@ def joined(texts: Iterable[Text], separator: str = " ") -> Text:
 def split(text: Text, separators: str = BLANKS) -> tuple[list[Text], bool, bool]:
     """(fields, whether it begins with a separator, whether it ends with one): the result of word splitting for an expansion.
 
-    A separator that is not white space delimits a field each time, so that a field may be empty."""
+    A separator that is not white space delimits a field each time, so that a field may be empty.
+    """
     if not separators or (text.known and not any(map(text.string.__contains__, separators))):
         return [text] if text.parts else [], False, False
     if text.known and separators.strip():

@@ -7,7 +7,8 @@ import pytest
 from cases import each_case
 from cfglint.frameworks import detect
 from cfglint.frameworks.accelerate.config import AccelerateConfig
-from cfglint.frameworks.base import CERTAIN, LaunchFacts
+from cfglint.frameworks.base import CERTAIN
+from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.run.checked import CheckedRun
 from cfglint.run.discovery import Discovery
 from cfglint.source.parse import parse

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cases import each_case
-from cfglint.frameworks.base import LaunchFacts
+from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.run.checked import CheckedRun
 from cfglint.source.parse import parse
 

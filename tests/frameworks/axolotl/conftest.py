@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cfglint.frameworks.base import LaunchFacts
+from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.run.checked import CheckedRun
 from cfglint.source.parse import parse
 
@@ -21,8 +21,8 @@ def axolotl():
         facts = LaunchFacts(
             gpus=gpus,
             num_examples=examples,
-            target=options.pop("target", None),
-            target_from=options.pop("target_from", None),
+            target=options.pop("target", {}),
+            target_from=options.pop("target_from", {}),
             complete=options.pop("complete", True),
             kind_given=options.pop("kind_given", True),
         )

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from cfglint.frameworks import framework
 from cfglint.frameworks.axolotl.trainer_arguments import handed
-from cfglint.frameworks.base import LaunchFacts
+from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.source.parse import parse
 from examples import recorded
 

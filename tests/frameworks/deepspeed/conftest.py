@@ -7,7 +7,7 @@ import json
 import pytest
 
 from cfglint.findings.diagnostic import ERROR
-from cfglint.frameworks.base import LaunchFacts
+from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.run.checked import CheckedRun
 from cfglint.source.parse import parse
 

@@ -6,9 +6,7 @@ import pytest
 
 from cases import each_case
 from cfglint.frameworks import pydantic
-from cfglint.frameworks.deepspeed.known_keys import KEYS
-from cfglint.frameworks.deepspeed.models import MONITOR, SECTIONS, ZERO, Model, read_section
-from cfglint.frameworks.schema import IGNORE, load
+from cfglint.frameworks.deepspeed.models import MONITOR, ZERO, read_section
 
 NEWEST = (0, 19, 8)
 
@@ -111,39 +109,3 @@ def test_precision_sections_were_lenient(runs):
     values = {"fp16": {"enabled": "auto", "nonsense": 1}}
     assert runs.errors(values, target="0.17.0") == []
     assert runs.errors(values, target="0.17.1") == ["KEY102"]
-
-
-def known_keys(model: Model):
-    """The keys of a model as a file writes them."""
-    return {field.alias or name for name, field in model.fields.items() if not field.until}
-
-
-@each_case("name", SECTIONS)
-def test_models_and_schema_know_the_same_keys(name):
-    schema = load("deepspeed")
-    waiting = [((name,), SECTIONS[name])]
-    while waiting:
-        path, model = waiting.pop()
-        assert known_keys(model) == set(schema.keys(path)), path
-        for inner, field in model.fields.items():
-            if field.model is not None:
-                waiting.append(((*path, field.alias or inner), field.model))
-
-
-@each_case("name", SECTIONS)
-def test_models_and_schema_have_the_same_defaults(name):
-    schema = load("deepspeed")
-    for inner, field in SECTIONS[name].fields.items():
-        known = schema.lookup((name, field.alias or inner))
-        if known is not None and known.has_default and field.model is None and isinstance(field.default, (bool, int, float)):
-            assert known.default == field.default, inner
-
-
-def test_look_ups_and_schema_know_the_same_keys():
-    schema = load("deepspeed")
-    waiting = [()]
-    for path in waiting:
-        refused = () if path else schema.raw["properties"]
-        assert set(KEYS[path].split()) == {*schema.keys(path), *refused}
-        waiting += [(*path, key) for key in schema.keys(path) if schema.policy((*path, key)) == IGNORE and schema.keys((*path, key))]
-    assert set(waiting) == set(KEYS)

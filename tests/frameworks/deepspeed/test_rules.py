@@ -308,8 +308,9 @@ class TestTraps:
 
 
 def test_a_trainer_brings_the_optimizer():
-    from cfglint.frameworks.base import Config, LaunchFacts
+    from cfglint.frameworks.base import Config
     from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
+    from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.source.parse import parse
 
     document = parse("ds.json", '{"zero_optimization": {"stage": 2}, "gradient_accumulation_steps": 2}', "json")

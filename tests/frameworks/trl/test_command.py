@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cases import each_case
-from cfglint.frameworks.base import LaunchFacts
+from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.run.discovery import Discovery, FileSource
 
 HEAD = "model_name_or_path: m\ndataset_name: d\noutput_dir: out\nassistant_only_loss: true\n"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from cases import each_case
 from cfglint.frameworks import detect
-from cfglint.frameworks.base import CERTAIN, LaunchFacts
+from cfglint.frameworks.base import CERTAIN
+from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.trl import FRAMEWORK
 from cfglint.source.parse import parse
 

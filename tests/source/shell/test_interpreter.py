@@ -58,6 +58,9 @@ def commands(text, files=None):
         ("read x y <<EOF\nfirst line rest\nsecond\nEOF\nrun $x $y", ["run first line rest"]),
         ("f() { run $X $1; }\nX=1\nX=5 f a\nrun $X", ["run 5 a", "run 1"]),
         ("X=5 eval 'run $X'", ["run 5"]),
+        ("unset X\nf() { local X=1; run $X; }\nf\nrun a${X}b", ["run 1", "run ab"]),
+        ("X=1\nf() { unset X; }\nX=2 f\nunset Y\nY=3 f\nrun a${Y}b", ["run ab"]),
+        ("f() { unset X; }\nX=1\nX=2 f\nrun $X", ["run 1"]),
         ("printf -v N 'run_%02d_%s' 7 x\nrun $N $(printf %03d 12)", ["run run_07_x 012"]),
     ],
 )

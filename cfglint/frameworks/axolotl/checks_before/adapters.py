@@ -166,7 +166,8 @@ def kernels_and_8bit(data: Data) -> None:
 
 def qlora_and_zero3(data: Data) -> None:
     """Fail where utils/schemas/validation.py:875, which only warns, fails: a mapping `deepspeed` is searched for a key, a number ends
-    the run."""
+    the run.
+    """
     if (
         data.get("adapter") == "qlora"
         and data.get("gradient_checkpointing_kwargs", {})

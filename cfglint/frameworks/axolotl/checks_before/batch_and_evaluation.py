@@ -5,6 +5,10 @@ from __future__ import annotations
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.axolotl.refusals import BATCH, EVALUATION, SCHEDULE, Data, Refusal
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 METRICS = ("sacrebleu", "comet", "ter", "chrf", "perplexity")
 
 
@@ -99,6 +103,18 @@ def evaluations(data: Data) -> None:
             f"`{key}` requires evaluation data, and `val_set_size` is 0: set `val_set_size` or `test_datasets`",
             "eval_steps and eval_strategy are not supported with val_set_size == 0",
         )
+    evaluations_per_epoch(data, strategy)
+    if data.get("do_bench_eval") and not (data.get("evals_per_epoch") or data.get("eval_steps")):
+        raise Refusal(
+            EVALUATION,
+            ("do_bench_eval",),
+            "`do_bench_eval` requires `evals_per_epoch` or `eval_steps`",
+            "do_bench_eval requires evals_per_epoch or eval_steps to be set.",
+        )
+
+
+def evaluations_per_epoch(data: Data, strategy: Any) -> None:
+    """`evals_per_epoch` leaves no place for other settings of the evaluation's interval."""
     if data.get("evals_per_epoch") and data.get("eval_steps"):
         raise Refusal(
             EVALUATION,
@@ -112,13 +128,6 @@ def evaluations(data: Data) -> None:
             ("evals_per_epoch", "eval_strategy"),
             f"`evals_per_epoch` requires `eval_strategy: steps` or none, and it is {spelled(strategy)}",
             "eval_strategy must be empty or set to `steps` when used with evals_per_epoch.",
-        )
-    if data.get("do_bench_eval") and not (data.get("evals_per_epoch") or data.get("eval_steps")):
-        raise Refusal(
-            EVALUATION,
-            ("do_bench_eval",),
-            "`do_bench_eval` requires `evals_per_epoch` or `eval_steps`",
-            "do_bench_eval requires evals_per_epoch or eval_steps to be set.",
         )
 
 

@@ -6,6 +6,20 @@ from cfglint.frameworks.axolotl.refusals import LOSS, OPTIMIZER, Data, Refusal
 
 CROSS_ENTROPIES = ("cut_cross_entropy", "chunked_cross_entropy", "liger_cross_entropy", "liger_fused_linear_cross_entropy")
 
+POLORA_RIVALS = (  # keys that are incompatible with the polora optimizer, and what axolotl says
+    (
+        (
+            *("lora_modules_to_save", "unfrozen_parameters", "peft_use_dora", "peft_trainable_token_indices", "lisa_step_interval"),
+            *("reward_model", "process_reward_model"),
+        ),
+        "polora has no fallback optimizer, so the parameters added by {} would never be trained.",
+    ),
+    (
+        ("loraplus_lr_ratio", "lr_groups", "embedding_lr", "embedding_lr_scale"),
+        "polora sets its own per-factor step size, so {} would be silently ignored.",
+    ),
+)
+
 
 def cross_entropies(data: Data) -> None:
     """Check the values as utils/schemas/validation.py:1374 does."""
@@ -81,24 +95,7 @@ def polora(data: Data) -> None:
             "the polora optimizer is incompatible with DeepSpeed and tensor parallelism",
             "polora is not compatible with DeepSpeed or tensor parallelism. Use single-GPU, DDP, or FSDP2.",
         )
-    for keys, says in (
-        (
-            (
-                "lora_modules_to_save",
-                "unfrozen_parameters",
-                "peft_use_dora",
-                "peft_trainable_token_indices",
-                "lisa_step_interval",
-                "reward_model",
-                "process_reward_model",
-            ),
-            "polora has no fallback optimizer, so the parameters added by {} would never be trained.",
-        ),
-        (
-            ("loraplus_lr_ratio", "lr_groups", "embedding_lr", "embedding_lr_scale"),
-            "polora sets its own per-factor step size, so {} would be silently ignored.",
-        ),
-    ):
+    for keys, says in POLORA_RIVALS:
         found = [key for key in keys if data.get(key)]
         if found:
             raise Refusal(OPTIMIZER, (found[0], "optimizer"), f"`{found[0]}` is incompatible with the polora optimizer", says.format(found))

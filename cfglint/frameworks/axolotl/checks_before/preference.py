@@ -5,6 +5,10 @@ from __future__ import annotations
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.axolotl.refusals import RL, Data, Refusal
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 def reward_models(data: Data) -> None:
     """Complete the values as utils/schemas/validation.py:481-499 does."""
@@ -38,13 +42,7 @@ def grpo_batch(data: Data) -> None:
     if gpus is None and explicit is None:  # the launch is not known
         return
     world = int(gpus or data.get("world_size") or 1)
-    if explicit is not None:
-        size, source = int(explicit), "trl.generation_batch_size"
-    else:
-        micro, accumulation = data.get("micro_batch_size") or 1, data.get("gradient_accumulation_steps") or 1
-        size = int(micro) * int(accumulation) * world
-        source = f"micro_batch_size ({micro}) * gradient_accumulation_steps ({accumulation})"
-        source += f" * world_size ({world})" if world > 1 else ""
+    size, source = generation_batch(data, explicit, world)
     if size % generations != 0:
         raise Refusal(
             RL,
@@ -60,6 +58,15 @@ def grpo_batch(data: Data) -> None:
             f"the generation batch size {size} is below `trl.num_generations` x GPUs ({generations} x {world})",
             f"GRPO with world_size={world} requires effective_gbs >= num_generations * world_size = {generations * world}, got {size}.",
         )
+
+
+def generation_batch(data: Data, explicit: Any, world: int) -> tuple[int, str]:
+    """(the generation batch size, what it comes from)."""
+    if explicit is not None:
+        return int(explicit), "trl.generation_batch_size"
+    micro, accumulation = data.get("micro_batch_size") or 1, data.get("gradient_accumulation_steps") or 1
+    source = f"micro_batch_size ({micro}) * gradient_accumulation_steps ({accumulation})"
+    return int(micro) * int(accumulation) * world, source + (f" * world_size ({world})" if world > 1 else "")
 
 
 def dpo_losses(data: Data) -> None:

@@ -1,6 +1,7 @@
 """Rules about the refusals of axolotl's own checks, by topic: each refusal is a finding at its key.
 
-The checks are in `checks_before/`, `checks_after.py` and `plugins.py`; these rules give them their manual pages."""
+The checks are in `checks_before/`, `checks_after/` and `plugins.py`; these rules give them their pages.
+"""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def data_efficiency_section(config: DeepSpeedConfig) -> Iterator[Finding]:
         return
     for path in SECTIONS:
         value = config.get(*path, default={})
-        if not isinstance(value, dict) and (path[-1] != "dynamic_batching" or config.version >= (0, 16, 5)):
+        if not isinstance(value, dict) and config.looks_up(*path):
             text = f"`{'.'.join(path)}` is {spelled(value)}, not an object"
             yield Finding(config.setting(*path), text, exception=not_attribute(value, "get"))
 
@@ -111,7 +111,7 @@ def dynamic_batching_values(config: DeepSpeedConfig) -> Iterator[Finding]:
     """
     path = ("data_efficiency", "data_sampling", "dynamic_batching")
     section = config.get(*path) if "data_efficiency" in config.values else None
-    if not isinstance(section, dict) or config.version < (0, 16, 5):
+    if not isinstance(section, dict) or not config.looks_up(*path):
         return
     enabled = bool(section.get("enabled"))
     for key in ("min_batch_size", "max_batch_size", *(("max_tokens",) if enabled else ())):

@@ -6,39 +6,22 @@ from itertools import islice
 
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import Example, Finding, rule
-from cfglint.frameworks.deepspeed.known_keys import ignored_keys
+from cfglint.frameworks.deepspeed._tables import KEYS, REMOVED
 from cfglint.frameworks.deepspeed.models import EARLY, MONITORS, REPLACEMENTS, SECTIONS, TWICE, UNKNOWN, set_twice
 from cfglint.frameworks.deepspeed.rules import DEEPSPEED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Any
 
     from cfglint.findings.diagnostic import Fix
     from cfglint.findings.setting import Setting
-    from cfglint.frameworks.base import Version
     from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
     from cfglint.frameworks.deepspeed.models import Fault
     from cfglint.frameworks.schema import Candidate
+    from cfglint.frameworks.versions import Version
 
-REFUSED = {
-    "nebula": ((0, 19, 7), "Nebula checkpointing has been removed."),
-    "compression_training": ((0, 19, 7), "The DeepSpeed compression library has been removed."),
-    "amp": ((0, 19, 8), "NVIDIA Apex AMP integration has been removed. Use DeepSpeed 'fp16', 'bf16', or 'torch_autocast' instead."),
-    "quantize_training": ((0, 19, 7), "Mixture-of-Quantization (MoQ) / 'quantize_training' has been removed."),
-    "sparse_gradients": ((0, 19, 8), "Sparse compression of dense torch.nn.Embedding gradients has been removed."),
-    "eigenvalue": ((0, 19, 8), "Eigenvalue-based Mixture-of-Quantization (MoQ) has been removed"),
-    "sparse_attention": ((0, 19, 7), "DeepSpeed Sparse Attention has been removed"),
-    "elasticity": ((0, 19, 8), "Elastic training has been removed; the 'elasticity' configuration block is no longer supported."),
-    "graph_harvesting": ((0, 19, 8), "Graph harvesting has been removed"),
-    "curriculum_learning": ((0, 19, 8), "Legacy top-level 'curriculum_learning' has been removed."),
-    "progressive_layer_drop": ((0, 19, 8), "Progressive Layer Dropping has been removed"),
-}
-REFUSED_IN_ZERO = {
-    "mics_shard_size": ((0, 19, 7), "MiCS ZeRO-3 sharding has been removed"),
-    "mics_hierarchical_params_gather": ((0, 19, 7), "MiCS ZeRO-3 sharding has been removed"),
-    "zeropp_loco_param": ((0, 19, 8), "LoCo-Zero++ has been removed"),
-}
 MOST_TYPOS = 5000  # ignored keys that are compared with known ones; a file with more of them holds data
 COMMON_WORDS = frozenset(  # keys of some section that scripts and other sections use with another meaning
     """debug detailed device dtype enabled fast group metric mode names offload online overwrite params partition
@@ -72,23 +55,19 @@ def removed_key(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     Source: deepspeed 0.19.8 runtime/config.py:83-141; 0.19.7 has the first five of them.
     """
-    for key, (since, message) in REFUSED.items():
-        if key in config.values and config.version >= since:
-            yield removed(config.setting(key), since, message)
-    section = config.values.get("zero_optimization")
-    for key, (since, message) in REFUSED_IN_ZERO.items():
-        if isinstance(section, dict) and key in section and config.version >= since:
-            yield removed(config.setting("zero_optimization", key), since, message)
+    for path, (since, exception) in REMOVED.items():
+        if config.version >= since and config.has(*path):
+            yield removed(config.setting(*path), since, exception)
 
 
-def removed(setting: Setting, since: Version, message: str) -> Finding:
+def removed(setting: Setting, since: Version, exception: str) -> Finding:
     """The finding for a key that was removed in a release."""
     from cfglint.findings.fix_builders import remove
 
     return Finding(
         setting,
         f"`{setting.name}` was removed in DeepSpeed {'.'.join(map(str, since))}",
-        exception=f"DeepSpeedConfigError: {message}",
+        exception=exception,
         fix=remove(setting, f"remove `{setting.name}`", safe=True),
         on_key=True,
     )
@@ -115,12 +94,11 @@ def key_will_be_refused(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     Source: deepspeed 0.19.8 runtime/config.py:83-141.
     """
-    for key, (since, _) in REFUSED.items():
-        if key in config.values and config.version < since:
+    for path, (since, _) in REMOVED.items():
+        if len(path) == 1 and config.version < since and config.has(*path):
             removal = ".".join(map(str, since))
-            yield Finding(
-                config.setting(key), f"`{key}` is removed in DeepSpeed {removal}", help="remove it before the upgrade", on_key=True
-            )
+            text = f"`{path[0]}` is removed in DeepSpeed {removal}"
+            yield Finding(config.setting(*path), text, help="remove it before the upgrade", on_key=True)
 
 
 @rule(
@@ -359,6 +337,17 @@ def ignored_key(config: DeepSpeedConfig) -> Iterator[Finding]:
         hint, fix = nearest(config, setting)
         if hint:
             yield Finding(setting, ignored(setting, hint), fix=unsafe(fix), on_key=True)
+
+
+def ignored_keys(values: dict[Any, Any]) -> Iterator[tuple[str, ...]]:
+    """The paths of the keys that DeepSpeed ignores: those that it does not look up, in sections that are not pydantic models."""
+    for path, known in KEYS.items():
+        section: Any = values
+        for step in path:
+            section = section.get(step) if isinstance(section, dict) else None
+        if isinstance(section, dict):
+            names = known.split()
+            yield from ((*path, str(key)) for key in section if key not in names)
 
 
 def ignored(setting: Setting, hint: str) -> str:

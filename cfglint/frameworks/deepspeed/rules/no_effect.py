@@ -76,7 +76,7 @@ def stage_3_key_below_stage_3(config: DeepSpeedConfig) -> Iterator[Finding]:
 def does_something(config: DeepSpeedConfig, key: str) -> bool:
     """Whether a written value differs from the default; an empty section has no effect either."""
     field = ZERO.fields[ZERO.names.get(key, key)]
-    return config.get("zero_optimization", key) not in (field.default, None, {})
+    return config.get("zero_optimization", key) not in (field.default_at(config.version), None, {})
 
 
 @rule(

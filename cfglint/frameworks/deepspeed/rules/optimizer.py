@@ -5,6 +5,7 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import WARN, Finding, rule
 from cfglint.findings.wording import spelled
+from cfglint.frameworks.deepspeed.models import default_of_key
 from cfglint.frameworks.deepspeed.optimizers import ABOVE_ZERO, NO_AMSGRAD, NOT_NEGATIVE, ONE_BIT, ONE_BIT_REMOVED, READS_BETAS
 from cfglint.frameworks.deepspeed.rules import DEEPSPEED
 
@@ -112,7 +113,7 @@ def clip_at_top(config: DeepSpeedConfig, value: Any) -> Any:
     from cfglint.findings.fix_builders import inserted, removed, several
 
     gone = removed(config.setting("optimizer", "params", "max_grad_norm"))
-    if "gradient_clipping" in config.values or (value == 1 and config.version >= (0, 19, 3)):
+    if "gradient_clipping" in config.values or value == default_of_key("gradient_clipping", config.version):
         return several([gone], "remove `max_grad_norm`", safe=True)
     return several([gone, inserted(config, ("gradient_clipping",), value)], "move it to `gradient_clipping`", safe=True)
 
@@ -242,7 +243,8 @@ def incompatible_values(name: str, arguments: dict[Any, Any]) -> Iterator[tuple[
 def two_betas(value: Any, compared: bool, floats: bool) -> str:
     """The error of an optimizer for its betas, of which it uses the first two; empty if they are valid.
 
-    With `floats` both must be floats (torch 2.13 optim/adam.py:68). hjson parses `0.0` as the integer 0."""
+    With `floats` both must be floats (torch 2.13 optim/adam.py:68). hjson parses `0.0` as the integer 0.
+    """
     if not isinstance(value, (list, str)):
         return f"TypeError: '{type(value).__name__}' object is not subscriptable"
     if len(value) < 2:

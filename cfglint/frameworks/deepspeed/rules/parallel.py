@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 
-AUTOEP_SINCE = (0, 19, 2)
 LEVELS = ("debug", "info", "warning", "error", "critical")
 
 
@@ -42,7 +41,7 @@ def log_level(config: DeepSpeedConfig) -> Iterator[Finding]:
     Source: deepspeed 0.19.8 utils/logging.py:188, runtime/engine.py:584 (the key is read from 0.19.3 on).
     """
     value = config.values.get("log_level")
-    if value is None or config.version < (0, 19, 3):
+    if value is None or not config.looks_up("log_level"):
         return
     if not isinstance(value, str):
         raised = f"AttributeError: '{type(value).__name__}' object has no attribute 'lower'"
@@ -85,7 +84,7 @@ def autotp_size(config: DeepSpeedConfig) -> Iterator[Finding]:
     Source: deepspeed 0.19.8 __init__.py:550, runtime/engine.py:957, 1021, utils/groups.py:202-221.
     """
     section = config.values.get("tensor_parallel")
-    if not isinstance(section, dict) or config.version < (0, 16, 4):
+    if not isinstance(section, dict) or not config.looks_up("tensor_parallel"):
         return
     size = section.get("autotp_size", 0)
     setting = config.setting("tensor_parallel", "autotp_size")
@@ -129,7 +128,7 @@ def load_balance_coefficient(config: DeepSpeedConfig) -> Iterator[Finding]:
     Source: deepspeed 0.19.8 module_inject/auto_ep_config.py:76.
     """
     section = config.values.get("expert_parallel")
-    if isinstance(section, dict) and section.get("load_balance_coeff") is not None and config.version >= AUTOEP_SINCE:
+    if isinstance(section, dict) and section.get("load_balance_coeff") is not None and config.looks_up("expert_parallel"):
         raised = f"ValueError: load_balance_coeff={section['load_balance_coeff']!r} is not supported in this AutoEP build"
         text = "`expert_parallel.load_balance_coeff` is not supported"
         yield Finding(config.setting("expert_parallel", "load_balance_coeff"), text, exception=raised, help="remove it")
@@ -163,7 +162,7 @@ def expert_parallel(config: DeepSpeedConfig) -> Iterator[Finding]:
     Source: deepspeed 0.19.8 module_inject/auto_ep_config.py:104-330, module_inject/auto_ep_folding.py:75-258.
     """
     section = config.values.get("expert_parallel")
-    if not isinstance(section, dict) or not section.get("enabled") or config.version < AUTOEP_SINCE:
+    if not isinstance(section, dict) or not section.get("enabled") or not config.looks_up("expert_parallel"):
         return
     from cfglint.frameworks.deepspeed.experts import refusals
 
@@ -239,7 +238,7 @@ def checkpoint_writer_without_unit(config: DeepSpeedConfig) -> Iterator[Finding]
     Source: deepspeed 0.19.8 runtime/model_checkpointing/data_parallel_writer_factory.py:92-96.
     """
     writer = config.get("checkpoint", "writer")
-    if not isinstance(writer, dict) or writer.get("data_parallel") is not None or config.version < (0, 17, 1):
+    if not isinstance(writer, dict) or writer.get("data_parallel") is not None or not config.looks_up("checkpoint", "writer"):
         return
     size = config.section("tensor_parallel")["autotp_size"]
     if config.stage in (0, 1, 2) and isinstance(size, int) and size < 2:

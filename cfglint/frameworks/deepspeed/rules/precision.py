@@ -7,6 +7,7 @@ from cfglint.findings.rule import WARN, Example, Finding, rule
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.deepspeed.rules import DEEPSPEED
 from cfglint.frameworks.deepspeed.rules.values import DTYPES, dtype
+from cfglint.frameworks.deepspeed.sections import STRICT_PRECISION
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -258,7 +259,7 @@ def parameter_type(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     for key in ("param_dtype", "buffer_dtype"):
         value = data_type(config, key)
-        if value is None or config.version < (0, 19, 2) or (key == "buffer_dtype" and config.precision == "fp32"):
+        if value is None or not config.looks_up("data_types", key) or (key == "buffer_dtype" and config.precision == "fp32"):
             continue
         setting = config.setting("data_types", key)
         found = dtype(value)
@@ -293,7 +294,7 @@ def enabled_is_auto(config: DeepSpeedConfig) -> Iterator[Finding]:
     """
     if config.open or config.trainer is not None:
         return
-    strict = config.version >= (0, 17, 1)
+    strict = config.version >= STRICT_PRECISION
     for name in ("fp16", "bf16", "bfloat16", "torch_autocast"):
         if config.get(name, "enabled") == "auto":
             state = "off" if strict and name != "torch_autocast" else "on"

@@ -6,7 +6,6 @@ from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import Example, Finding, rule
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.deepspeed.rules import DEEPSPEED
-from cfglint.frameworks.deepspeed.rules.keys import REFUSED
 from cfglint.frameworks.deepspeed.sections import STRICT_PRECISION
 
 TYPE_CHECKING = False
@@ -50,7 +49,7 @@ def invalid_removed_section(config: DeepSpeedConfig) -> Iterator[Finding]:
     Source: deepspeed 0.18.9 runtime/config.py:125-160 and 241-258; nebula/config.py:28; runtime/data_pipeline/config.py:130-145.
     """
     for key in READ:
-        if key in config.values and config.version < REFUSED[key][0]:
+        if key in config.values and config.looks_up(key):
             yield from content(config, key, config.values[key])
 
 
@@ -128,7 +127,7 @@ def invalid_compression(config: DeepSpeedConfig) -> Iterator[Finding]:
     Source: deepspeed 0.18.9 compression/config.py.
     """
     section = config.values.get("compression_training", {})
-    if config.version >= REFUSED["compression_training"][0]:
+    if not config.looks_up("compression_training"):
         return
     if not isinstance(section, dict):
         yield not_an_object(config, ("compression_training",), section)

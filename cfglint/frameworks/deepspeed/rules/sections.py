@@ -31,13 +31,6 @@ LOOKED_UP = {
     "aio": "get",
     "tensor_parallel": "get",
 }
-SINCE = {
-    "torch_autocast": (0, 17, 2),
-    "tensor_parallel": (0, 16, 4),
-    "compile": (0, 16, 6),
-    "expert_parallel": (0, 19, 2),
-    "timers": (0, 14, 3),
-}
 ASSUMED_SIZE = "the hidden size of the model is assumed to be 4096; --model gives the real one"
 UNPACKED = ("zero_optimization", "fp16", "comms_logger", "hybrid_engine", "weight_quantization", "compile")
 
@@ -199,7 +192,7 @@ def not_mappings(config: DeepSpeedConfig) -> Iterator[Finding]:
     """Findings for sections that are not mappings."""
     values = config.values
     for key in UNPACKED:
-        value = values.get(key, {}) if config.version >= SINCE.get(key, ()) else {}
+        value = values.get(key, {}) if config.looks_up(key) else {}
         if not isinstance(value, (dict, bool) if key == "zero_optimization" else dict):
             yield no_mapping(config, key, unpacking(value))
     section = config.section_key("bf16")
@@ -207,7 +200,7 @@ def not_mappings(config: DeepSpeedConfig) -> Iterator[Finding]:
     if not isinstance(value, dict) and (value is not None or (section == "bfloat16" and section in values)):
         yield no_mapping(config, section, unpacking(value))
     for key, look in LOOKED_UP.items():
-        value = values.get(key, {}) if config.version >= SINCE.get(key, ()) else {}
+        value = values.get(key, {}) if config.looks_up(key) else {}
         if not isinstance(value, dict) and not (value is None and key == "aio"):
             yield no_mapping(config, key, f"AttributeError: '{type(value).__name__}' object has no attribute '{look}'")
     yield from odd_sections(config)
@@ -216,9 +209,9 @@ def not_mappings(config: DeepSpeedConfig) -> Iterator[Finding]:
 def odd_sections(config: DeepSpeedConfig) -> Iterator[Finding]:
     """Findings for the two sections that are parsed differently: `expert_parallel` and `timers`."""
     experts = config.values.get("expert_parallel")
-    if experts and not isinstance(experts, dict) and config.version >= SINCE["expert_parallel"]:
+    if experts and not isinstance(experts, dict) and config.looks_up("expert_parallel"):
         yield no_mapping(config, "expert_parallel", f"AttributeError: '{type(experts).__name__}' object has no attribute 'get'")
-    timers = config.values.get("timers", {}) if config.version >= SINCE["timers"] else {}
+    timers = config.values.get("timers", {}) if config.looks_up("timers") else {}
     if isinstance(timers, dict):
         inner = timers.get("throughput", {})
         if not isinstance(inner, dict):

@@ -30,8 +30,6 @@ DTYPES = {
     "int8": "int8",
     "torch.int8": "int8",
 }
-ALLREDUCE_OP_SINCE = (0, 19, 6)
-SEQUENCE_TYPE_SINCE = (0, 16, 5)  # before, the key is `seq_parallel_comm_data_type`
 
 
 def dtype(value: Any) -> str | None:
@@ -71,8 +69,8 @@ def communication_data_type(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     Source: deepspeed 0.19.8 runtime/config.py:217-230.
     """
-    sequence_key = "seq_parallel_communication_data_type" if config.version >= SEQUENCE_TYPE_SINCE else "seq_parallel_comm_data_type"
-    for key in ("communication_data_type", sequence_key):
+    sequence_key = "seq_parallel_communication_data_type"
+    for key in ("communication_data_type", sequence_key if config.looks_up(sequence_key) else "seq_parallel_comm_data_type"):
         value = config.values.get(key)
         if value is None:
             continue
@@ -103,7 +101,7 @@ def gradient_allreduce_op(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     Source: deepspeed 0.19.8 runtime/config.py:241-249 (the key is read from 0.19.6 on).
     """
-    if "gradient_allreduce_op" not in config.values or config.version < ALLREDUCE_OP_SINCE:
+    if "gradient_allreduce_op" not in config.values or not config.looks_up("gradient_allreduce_op"):
         return
     value = config.values["gradient_allreduce_op"]
     if not isinstance(value, str) or value.lower() not in ("mean", "sum"):
@@ -152,7 +150,7 @@ def checkpoint_value(config: DeepSpeedConfig) -> Iterator[Finding]:
         return
     yield from tag_validation(config, section)
     yield from pipeline_stage(config, section)
-    writer = section.get("writer") if config.version >= (0, 17, 1) else None
+    writer = section.get("writer") if config.looks_up("checkpoint", "writer") else None
     if isinstance(writer, dict):
         yield from writer_value(config, writer, "type", ("MOCK", "PYTHON", "FAST"))
         yield from writer_value(config, writer, "data_parallel", ("REPLICA", "SOCKET", "MACHINE"))
@@ -224,7 +222,7 @@ def keep_in_fp32_modules(config: DeepSpeedConfig) -> Iterator[Finding]:
     Source: deepspeed 0.19.8 runtime/config.py:563-568.
     """
     section = config.values.get("data_types")
-    if not isinstance(section, dict) or "keep_in_fp32_modules" not in section or config.version < (0, 19, 6):
+    if not isinstance(section, dict) or "keep_in_fp32_modules" not in section or not config.looks_up("data_types", "keep_in_fp32_modules"):
         return
     value = section["keep_in_fp32_modules"]
     if value != "auto" and not (isinstance(value, list) and all(isinstance(name, str) for name in value)):
@@ -262,7 +260,7 @@ def torch_autocast_value(config: DeepSpeedConfig) -> Iterator[Finding]:
     Source: deepspeed 0.19.8 runtime/config.py:184-206.
     """
     section = config.values.get("torch_autocast")
-    if not isinstance(section, dict) or config.version < (0, 17, 2):
+    if not isinstance(section, dict) or not config.looks_up("torch_autocast"):
         return
     if "dtype" in section and dtype(section["dtype"]) is None:
         value = section["dtype"]

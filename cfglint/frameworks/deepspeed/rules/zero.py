@@ -5,6 +5,7 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import SKIP, WARN, Finding, rule
 from cfglint.findings.wording import spelled
+from cfglint.frameworks.deepspeed.models import default_of_key
 from cfglint.frameworks.deepspeed.rules import DEEPSPEED
 from cfglint.frameworks.deepspeed.rules.precision import uses_bf16_optimizer
 
@@ -14,12 +15,10 @@ if TYPE_CHECKING:
 
     from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 
-CLIPPING_SINCE = (0, 19, 3)
-
 
 def clipping(config: DeepSpeedConfig) -> object:
-    """The gradient norm to which DeepSpeed clips; from 0.19.3 on it is 1.0 by default."""
-    return config.values.get("gradient_clipping", 1.0 if config.version >= CLIPPING_SINCE else 0.0)
+    """The gradient norm at which DeepSpeed clips."""
+    return config.values.get("gradient_clipping", default_of_key("gradient_clipping", config.version))
 
 
 def averages(config: DeepSpeedConfig) -> bool:
@@ -56,7 +55,7 @@ def sum_of_gradients(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     Source: deepspeed 0.19.8 runtime/config.py:693-700.
     """
-    if averages(config) or config.version < (0, 19, 6):
+    if averages(config) or not config.looks_up("gradient_allreduce_op"):
         return
     for there, name in (
         (config.stage == 3, "ZeRO stage 3"),
@@ -403,7 +402,7 @@ def unmanaged_accumulation(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     Source: deepspeed 0.19.8 runtime/engine.py:2030-2036 (the key is read from 0.19.4 on).
     """
-    if config.values.get("managed_gradient_accumulation", True) or config.version < (0, 19, 4):
+    if config.values.get("managed_gradient_accumulation", True) or not config.looks_up("managed_gradient_accumulation"):
         return
     setting = config.setting("managed_gradient_accumulation")
     text = "AssertionError: managed_gradient_accumulation=False"

@@ -15,10 +15,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.huggingface.config import TrainerConfig
     from cfglint.frameworks.huggingface.deepspeed_integration import HfDeepSpeedConfig, Refusal
 
-DEFAULT_CLIPPING = 1.0  # of DeepSpeed, when the file has no gradient_clipping
-CLIPS_BY_DEFAULT = (0, 19, 3)
 TRAINER_SCHEDULER = (4, 33)  # with an optimizer of the DeepSpeed config, the Trainer builds the scheduler itself
-DEEPSPEED_NEWEST = "0.19.8"
 # The `lr_scheduler_type` and `optim` values that match a name in the DeepSpeed config.
 SCHEDULES = {
     "WarmupDecayLR": ("linear",),
@@ -399,8 +396,11 @@ def clipping_replaced(config: TrainerConfig) -> Iterator[Finding]:
     norm = config.arguments["max_grad_norm"]
     if launch is None or "gradient_clipping" in launch.written or not number(norm):
         return
-    version = config.facts.version("deepspeed", DEEPSPEED_NEWEST)
-    actual = DEFAULT_CLIPPING if version >= CLIPS_BY_DEFAULT else 0
+    from cfglint.frameworks._releases import RELEASES
+    from cfglint.frameworks.deepspeed.models import default_of_key
+
+    version = config.facts.version("deepspeed", RELEASES["deepspeed"])
+    actual = default_of_key("gradient_clipping", version)
     if "max_grad_norm" in config.arguments and norm != actual:
         clips = f"clips at {actual}" if actual else "does not clip"
         setting = of(config, "max_grad_norm")

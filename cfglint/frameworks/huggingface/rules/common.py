@@ -23,7 +23,8 @@ __all__ = ["KINDS", "OLD", "article", "certainty", "number", "of", "shown", "str
 def certainty(config: TrainerConfig, *names: str) -> Severity:
     """Return an error if the files are the complete run or set all of these fields, otherwise a warning.
 
-    For a single file, missing keys may be passed on the command line."""
+    For a single file, missing keys may be passed on the command line.
+    """
     if config.facts.complete or all(name in config.arguments or config.arguments.written(name) in config.values for name in names):
         return ERROR
     return WARNING

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from cfglint.findings.diagnostic import Fix
     from cfglint.findings.setting import Setting
-    from cfglint.frameworks.base import Version
     from cfglint.frameworks.huggingface.config import TrainerConfig
+    from cfglint.frameworks.versions import Version
 
 SHORTEST_CHECKED = 5  # characters; in shorter names one edit often gives another valid name
 ACCUMULATION_KEYS = ("num_steps", "adjust_scheduler", "sync_with_dataloader", "sync_each_batch")
@@ -123,7 +123,8 @@ def near_fields(key: str, lengths: dict[int, list[str]], most: int) -> list[str]
     """The fields within `most` edits of a key, the nearest first.
 
     Only fields with the same beginning or end of the name are compared, so that files with many keys stay fast.
-    The same words in another order are more often a name of the script than a typo."""
+    The same words in another order are more often a name of the script than a typo.
+    """
     if len(key) < SHORTEST_CHECKED:
         return []
     part = max(2, len(key) // 3)
@@ -175,7 +176,7 @@ def argument_not_yet(config: TrainerConfig) -> Iterator[Finding]:
 
 
 def _release(text: str) -> tuple[int, ...]:
-    from cfglint.frameworks.base import parse_version
+    from cfglint.frameworks.versions import parse_version
 
     return parse_version(text)
 

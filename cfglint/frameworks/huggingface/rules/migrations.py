@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import Finding, rule
-from cfglint.frameworks.base import parse_version
 from cfglint.frameworks.huggingface import OWN_LOOP
 from cfglint.frameworks.huggingface._tables import FIELDS, MOVED, RENAMED, REPLACED_BY_HAND, SWITCHES
 from cfglint.frameworks.huggingface.fields import has_field
 from cfglint.frameworks.huggingface.rules.common import KINDS, shown
 from cfglint.frameworks.huggingface.rules.keys import not_used
+from cfglint.frameworks.versions import parse_version
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from cfglint.frameworks.base import Version
     from cfglint.frameworks.huggingface.config import TrainerConfig
+    from cfglint.frameworks.versions import Version
 
 COMPILERS = (
     "no",

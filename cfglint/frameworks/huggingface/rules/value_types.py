@@ -71,7 +71,8 @@ def string_for_number(config: TrainerConfig) -> Iterator[Finding]:
 def cast_by_script(config: TrainerConfig, value: Any) -> bool:
     """Whether a script may parse the file itself and cast its strings.
 
-    `HfArgumentParser` takes all arguments from a file that it parses, and releases before 4.49 require `output_dir`."""
+    `HfArgumentParser` takes all arguments from a file that it parses, and releases before 4.49 require `output_dir`.
+    """
     known = config.facts.complete or config.facts.kind_given or config.sole_consumer
     return isinstance(value, str) and not known and "output_dir" not in config.values
 

@@ -22,7 +22,8 @@ SMALL = 1e-6  # what the checks compare ratios with
 def certainty(config: LlamaFactoryConfig, *names: str) -> Severity:
     """Return an error if the files are the complete run or set all of these fields, otherwise a warning.
 
-    `key=value` after the file name on the command line may set missing keys."""
+    `key=value` after the file name on the command line may set missing keys.
+    """
     return ERROR if config.facts.complete or all(name in config.values for name in names) else WARNING
 
 

@@ -72,7 +72,8 @@ def unknown_argument(config: NeoXConfig) -> Iterator[Finding]:
     Fix: use the current name, or remove the key.
 
     Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:285; the fields are in
-    neox_args.py and deepspeed_args.py."""
+    neox_args.py and deepspeed_args.py.
+    """
     for name in config.values if not config.is_for_fork else ():
         if not config.knows(name):
             message, fix = _advice(config, name)

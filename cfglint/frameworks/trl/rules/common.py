@@ -21,5 +21,6 @@ __all__ = ["HEAD", "KINDS", "OLD", "certain", "of", "shown"]
 def certain(config: TrlConfig, *names: str) -> Severity:
     """Return an error if the files are the complete run or set all of these fields, otherwise a warning.
 
-    For a single file, missing keys may be passed on the command line."""
+    For a single file, missing keys may be passed on the command line.
+    """
     return ERROR if config.facts.complete or all(name in config.arguments for name in names) else WARNING

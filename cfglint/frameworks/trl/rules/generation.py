@@ -7,10 +7,10 @@ from math import gcd
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import Example, Finding, rule
 from cfglint.findings.wording import counted
-from cfglint.frameworks.base import parse_version
 from cfglint.frameworks.trl import PACKAGE
 from cfglint.frameworks.trl.batch import GENERATION, GENERATION_STEPS, Generation, count, evaluation_group, generating, generation, number
 from cfglint.frameworks.trl.rules.common import HEAD, KINDS, certain, of, shown
+from cfglint.frameworks.versions import parse_version
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,7 +7,6 @@ from cfglint.findings.rule import Example, Finding, rule
 from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.findings.wording import listed
 from cfglint.frameworks.accelerate.packaged import PACKAGED
-from cfglint.frameworks.base import parse_version
 from cfglint.frameworks.huggingface.fields import FIELDS as ARGUMENTS
 from cfglint.frameworks.trl import LAUNCHER_FILE
 from cfglint.frameworks.trl._tables import FIELDS as TABLES
@@ -15,6 +14,7 @@ from cfglint.frameworks.trl.fields import BESIDE, has
 from cfglint.frameworks.trl.launcher_options import is_flag, is_option, refused
 from cfglint.frameworks.trl.rules.common import HEAD, KINDS
 from cfglint.frameworks.unknown import Unknown
+from cfglint.frameworks.versions import parse_version
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -99,7 +99,8 @@ def unknown_key(config: TrlConfig) -> Iterator[Finding]:
 
 def refuses(config: TrlConfig) -> bool:
     """Whether an unknown key is refused: always on a line, in a call and by the program that TRL's command starts, else if the parser
-    is strict."""
+    is strict.
+    """
     in_code = config.documents[0].syntax in ("shell", "python")
     return config.hands_on or (config.facts.strict_keys and (in_code or config.trl_version >= REFUSES_UNKNOWN))
 

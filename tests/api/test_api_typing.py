@@ -20,7 +20,9 @@ hours = [row["hours"] for row in planned.to_dicts()]
 explained: cfglint.Explanation = cfglint.explain("train.yaml", gpus=8)
 steps: int | None = explained.resolved["total_steps"]
 compared: cfglint.DiffResult = cfglint.diff("old.yaml", "new.yaml", overrides={"learning_rate": 1e-4})
-rows = compared.to_dicts()
+rows = [row["text"] for row in compared.to_dicts()]
+peak: float | None = explained.memory["peak_gib"] if explained.memory is not None else None
+accumulation: int | None = fixed.plan["accumulation"] if fixed.plan is not None else None
 made: cfglint.NewFiles = cfglint.new("huggingface", gpus=8, global_batch=256, precision="bf16")
 paths: list[str] = made.write("configs")
 try:
@@ -35,6 +37,9 @@ cfglint.check("train.yaml", gpus="8")
 cfglint.plan("train.yaml")
 cfglint.fix("train.yaml", global_bach=256)
 cfglint.explain("train.yaml").nothing
+cfglint.check("train.yaml", kind="hugingface")
+cfglint.new("deepspeed", gpus=8, precision="bf17")
+cfglint.new("deepspeed", gpsu=8)
 """
 
 
@@ -49,7 +54,7 @@ def test_a_users_file_is_checked_strictly(tmp_path):
     lines = [line for line in told.splitlines() if ": error:" in line]
     assert status == 1
     assert [line.rpartition("[")[2].rstrip("]") for line in lines if "wrong.py" in line] == [
-        *("arg-type", "call-arg", "call-arg", "attr-defined")
+        *("arg-type", "call-arg", "call-arg", "attr-defined", "arg-type", "arg-type", "call-arg")
     ]
     assert [line for line in lines if "user.py" in line] == []
 

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import ast
 import doctest
 import importlib
+import inspect
 import pkgutil
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 import cfglint
 from cases import each_case
+from cfglint.generators import job_spec
+from cfglint.generators.job_spec import JobSpec
 from cfglint.rewrite.retarget import MissingFactError
 
 TEXT = '{"train_batch_size": 256, "train_micro_batch_size_per_gpu": 4, "gradient_accumulation_steps": 4}\n'
@@ -224,7 +229,7 @@ class TestNew:
             made.write(tmp_path)
 
     def test_a_fact_that_is_none(self):
-        with pytest.raises(cfglint.ArgumentError, match="gpsu"):
+        with pytest.raises(TypeError, match="gpsu"):
             cfglint.new("deepspeed", gpsu=8)
 
 
@@ -241,7 +246,7 @@ class TestWrite:
     [
         (
             lambda: cfglint.check({"ds.json": "{}"}, target={"deepsped": "0.19.8"}),
-            "target: unknown package 'deepsped'; known are accelerate",
+            "target: unknown package `deepsped`; did you mean `deepspeed`?",
         ),
         (lambda: cfglint.check(5), "sources must be a path, several paths or a mapping from names to contents, not 5"),
         (lambda: cfglint.check("missing.json"), "does not exist or cannot be read: missing.json"),
@@ -268,3 +273,132 @@ def test_the_settings_of_an_account_are_rows(tmp_path):
     values = {row["key"].removeprefix("/"): row["value"] for row in rows}
     assert values["train_batch_size"] == 64
     assert values["gradient_accumulation_steps"] == 2
+
+
+WRONG_VALUES = [
+    (lambda: cfglint.check([5]), "sources: a path must be a string or a Path, not 5"),
+    (lambda: cfglint.check(b"ds.json"), "sources must be a path, several paths or a mapping from names to contents, not b'ds.json'"),
+    (lambda: cfglint.check({"ds.json": b"{}"}), "sources: the content of 'ds.json' must be a string, not b'{}'"),
+    (lambda: cfglint.check([], run=True), "sources must have at least one file"),
+    (lambda: cfglint.explain([]), "sources must have at least one file"),
+    (lambda: cfglint.explain("."), ". is a folder; sources must be the files of one run"),
+    (lambda: cfglint.check({"ds.json": "{}"}, run="yes"), "run must be True or False, not 'yes'"),
+    (lambda: cfglint.check({"ds.json": "{}"}, strict_keys=1), "strict_keys must be True or False, not 1"),
+    (lambda: cfglint.fix({"ds.json": TEXT}, unsafe="no"), "unsafe must be True or False, not 'no'"),
+    (lambda: cfglint.check({"ds.json": "{}"}, gpus=10**30), "gpus must be a positive integer up to 10**18, not 1000"),
+    (lambda: cfglint.check({"ds.json": "{}"}, target="5.23"), "target must be a mapping from packages to versions, not '5.23'"),
+    (lambda: cfglint.check({"ds.json": "{}"}, target={5: "1.0"}), "target: 5 is not the name of a package"),
+    (lambda: cfglint.check({"ds.json": "{}"}, overrides=["a=1"]), "overrides must be a mapping from keys to values, not ['a=1']"),
+    (lambda: cfglint.check({"ds.json": "{}"}, overrides={5: 1}), "overrides: a key must be a string, not 5"),
+    (lambda: cfglint.check({"ds.json": "{}"}, overrides={"lr": {1}}), "overrides: 'lr' must be a string, number, boolean, list, mapping"),
+    (
+        lambda: cfglint.check({"ds.json": "{}"}, overrides={"learning_rte": 1}),
+        "overrides: unknown key 'learning_rte'; did you mean 'learning_rate'?",
+    ),
+    (lambda: cfglint.check({"ds.json": "{}"}, trainer="sftt"), "trainer must be one of sft"),
+    (lambda: cfglint.check({"ds.json": "{}"}, model="no-such-model"), "model no-such-model: not a config.json"),
+    (lambda: cfglint.check({"ds.json": "{}"}, model=7), "model must be a path or the name of a model, not 7"),
+    (
+        lambda: cfglint.check({"ds.json": "{}"}, gpu_memory="huge"),
+        "gpu_memory must be GiB such as 79.2, or a card such as '80GB'",
+    ),
+    (lambda: cfglint.check({"ds.json": "{}"}, gpu_memory=-1), "gpu_memory must be GiB such as 79.2"),
+    (lambda: cfglint.check({"ds.json": "{}"}, seq_length=0), "seq_length must be a positive integer, not 0"),
+    (lambda: cfglint.plan({"ds.json": TEXT}, gpus=8, seconds_per_step="2"), "seconds_per_step must be a number above 0, not '2'"),
+    (
+        lambda: cfglint.plan({"ds.json": TEXT}, gpus=8, tokens_per_second=float("nan")),
+        "tokens_per_second must be a number above 0",
+    ),
+    (lambda: cfglint.new("deepspeeed"), "kind must be one of accelerate, "),
+    (lambda: cfglint.new("run", framework="torchtune", gpus=8), "framework must be one of huggingface, neox, not 'torchtune'"),
+    (lambda: cfglint.new("deepspeed", gpus="8"), "gpus must be a positive integer, not '8'"),
+    (lambda: cfglint.new("deepspeed", gpus=8, zero=7), "zero must be one of 0, 1, 2, 3, not 7"),
+    (lambda: cfglint.new("deepspeed", gpus=8, zero=True), "zero must be one of 0, 1, 2, 3, not True"),
+    (lambda: cfglint.new("huggingface", gpus=8, precision="bf17"), "precision must be one of bf16, fp16, fp32, not 'bf17'"),
+    (lambda: cfglint.new("huggingface", gpus=8, learning_rate="2e-5"), "learning_rate must be a number above 0, not '2e-5'"),
+    (lambda: cfglint.new("huggingface", gpus=8, weight_decay=-0.1), "weight_decay must be a number of at least 0, not -0.1"),
+    (lambda: cfglint.new("huggingface", gpus=8, lora=1), "lora must be True or False, not 1"),
+    (lambda: cfglint.new("huggingface", gpus=8, output_dir=5), "output_dir must be a string, not 5"),
+    (lambda: cfglint.new("huggingface", gpus=8, seed=-1), "seed must be a positive integer, not -1"),
+    (lambda: cfglint.new("huggingface", gpus=8, target={"transformers": "new"}), "target: 'new' is not a version of transformers"),
+]
+
+
+@each_case(("call", "words"), WRONG_VALUES)
+def test_a_value_that_makes_no_sense_is_an_argument_error(call, words):
+    """Never another exception, and never a switch that is on because its string is not empty."""
+    with pytest.raises(cfglint.ArgumentError, match=re.escape(words)) as caught:
+        call()
+    assert "--" not in str(caught.value)
+
+
+def test_new_has_an_argument_for_each_fact_of_a_job():
+    arguments = inspect.signature(cfglint.new).parameters
+    assert [name for name in arguments if name not in ("kind", "framework")] == sorted(
+        JobSpec.NAMES, key=list(JobSpec.__annotations__).index
+    )
+
+
+def test_the_choices_of_a_job_are_those_of_their_types():
+    """The tuples that the command line offers, and the types that a type checker knows."""
+    source = Path(job_spec.__file__).read_text(encoding="utf-8")
+    for name in ("Precision", "Optimizer", "Scheduler", "Offload"):
+        [typed] = re.findall(rf"{name}: TypeAlias = Literal\[(.*)\]", source)
+        assert getattr(job_spec, f"{name.upper()}S") == tuple(ast.literal_eval(f"[{typed}]"))
+
+
+class TestMemory:
+    SHAPE = "llama-2-7b"
+
+    def test_a_run_that_does_not_fit(self):
+        text = "output_dir: o\nper_device_train_batch_size: 16\nbf16: true\nnum_train_epochs: 1\nlearning_rate: 2.0e-5\n"
+        found = cfglint.check({"train.yaml": text}, kind="huggingface", gpus=1, model=self.SHAPE, gpu_memory="H100", seq_length=4096)
+        assert [each.code for each in found.diagnostics] == ["MEM001"]
+
+    def test_the_entry_of_an_explanation(self):
+        text = '{"train_micro_batch_size_per_gpu": 1, "bf16": {"enabled": true}, "zero_optimization": {"stage": 3}}'
+        given = {"gpus": 8, "model": self.SHAPE, "gpu_memory": 79.2, "seq_length": 2048}
+        explained = cfglint.explain({"ds.json": text}, kind="deepspeed", **given)
+        assert explained.memory is not None
+        assert explained.memory["available_gib"] == 79.2
+
+
+class TestShownResults:
+    def test_a_fix_as_text_and_as_html(self, file):
+        fixed = cfglint.fix(file, gpus=8, global_batch=512, from_gpus=16)
+        assert str(fixed).splitlines()[-1] == "global batch 256 -> 512 = 4 x 16 x 8 (micro batch x accumulation x data parallel)"
+        assert f"{file}: gradient_accumulation_steps 4 -> 16" in str(fixed).splitlines()
+        assert fixed.plan == {"feasible": True, "micro_batch": 4, "accumulation": 16, "data_parallel": 8, "global_batch": 512}
+        assert '-{"train_batch_size": 256' in fixed.diff
+        assert fixed._repr_html_().startswith("<pre>")
+        assert "&quot;train_batch_size&quot;: 512" in fixed._repr_html_()
+
+    def test_a_target_out_of_reach(self, file):
+        fixed = cfglint.fix(file, gpus=12, global_batch=256, from_gpus=16)
+        assert str(fixed).startswith("a global batch of 256 cannot be reached on 12 GPUs")
+        assert fixed.alternatives is not None
+        assert 8 in fixed.alternatives["gpus"]
+
+    def test_nothing_to_fix(self, file):
+        fixed = cfglint.fix(file, from_gpus=16)
+        assert (str(fixed), fixed.plan, fixed.alternatives, fixed.diff) == ("nothing to fix\n", None, None, "")
+
+    def test_what_is_not_fixed(self):
+        fixed = cfglint.fix({"ds.json": '{"train_batch_size": 8, "gradient_cliping": 1.0}'}, kind="deepspeed")
+        assert [each.code for each in fixed.skipped] == ["KEY105"]
+        assert str(fixed) == f"ds.json: KEY105 not fixed: {fixed.skipped[0].reason}\n"
+
+    def test_a_comment_that_is_removed_with_its_key(self):
+        fixed = cfglint.fix({"acc.yaml": "distributed_type: DEEPSPEED\nzero_stage: 3  # three\nnum_processes: 8\n"}, kind="accelerate")
+        assert fixed.removed_comments == [("acc.yaml", "# three")]
+
+    def test_new_files(self):
+        made = cfglint.new("run", gpus=8, global_batch=256, micro_batch=4, zero=2)
+        assert [row["file"] for row in made.to_dicts()] == list(made.texts)
+        assert all(row["text"] == made.texts[row["file"]] for row in made.to_dicts())
+        assert made._repr_html_().startswith("<pre># ")
+
+    def test_the_settings_that_a_diff_names(self, file):
+        compared = cfglint.diff(file, {str(file): TEXT.replace(": 4}", ": 8}")}, gpus=8)
+        assert [each["key"] for each in compared.settings] == ["gradient_accumulation_steps"]
+        assert {each["what"] for each in compared.consequences} == {row["what"] for row in compared.to_dicts()} >= {"verdict"}

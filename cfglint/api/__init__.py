@@ -1,0 +1,277 @@
+"""The library: `check`, `fix`, `plan`, `explain`, `diff` and `new`, for paths or for the contents of files.
+
+Nothing is printed, and only `FixResult.write` and `NewFiles.write` write files. In a notebook each result
+is displayed as HTML. `sources` is a path, several paths, or a mapping from file names to file contents; a file that another
+one names is looked up in the mapping first. Every error that the caller can handle is a `CfglintError`.
+"""
+
+from __future__ import annotations
+
+from cfglint.api.arguments import ArgumentError, boolean, counted, job_spec, launch_facts, number, one_of, positive
+from cfglint.api.results import CheckResult, DiffResult, Explanation, FixResult, NewFiles, PlanResult
+from cfglint.api.sources import MissingFileError, in_keywords, runs_of, single
+from cfglint.generators import FRAMEWORK, RUN, generate, set_frameworks
+from cfglint.generators import kinds as generated_kinds
+from cfglint.generators.job_spec import Contradiction, JobSpec, Unreachable
+from cfglint.rewrite.apply_fixes import Skipped, apply_fixes
+from cfglint.rewrite.retarget import MissingFactError, retarget
+from cfglint.rewrite.value_change import ValueChange
+from cfglint.run.discovery import UnknownKindError
+from cfglint.source.edit import EditRefused
+from cfglint.source.errors import CfglintError
+from cfglint.source.files import FileProblem
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Literal
+
+    from cfglint.api.arguments import Versions
+    from cfglint.api.sources import Path, Sources
+    from cfglint.findings.vocabulary import Kind
+    from cfglint.generators.job_spec import Offload, Optimizer, Precision, Scheduler
+
+__all__ = [
+    "ArgumentError",
+    "CfglintError",
+    "CheckResult",
+    "Contradiction",
+    "DiffResult",
+    "EditRefused",
+    "Explanation",
+    "FileProblem",
+    "FixResult",
+    "MissingFactError",
+    "MissingFileError",
+    "NewFiles",
+    "PlanResult",
+    "Skipped",
+    "UnknownKindError",
+    "Unreachable",
+    "ValueChange",
+    "check",
+    "diff",
+    "explain",
+    "fix",
+    "new",
+    "plan",
+]
+
+
+def check(
+    sources: Sources,
+    *,
+    run: bool = False,
+    kind: Kind | None = None,
+    gpus: int | None = None,
+    num_examples: int | None = None,
+    target: Versions | None = None,
+    overrides: Mapping[str, object] | None = None,
+    strict_keys: bool = False,
+    trainer: str | None = None,
+    model: Path | None = None,
+    gpu_memory: float | str | None = None,
+    seq_length: int | None = None,
+) -> CheckResult:
+    """Every finding, and the numbers that each run resolves to.
+
+    `run`: the sources are one run and all of it. `gpus`: processes of the launch. `num_examples`: training samples.
+    `target` maps packages to versions. `overrides` are values given on the launch line, by dotted key. `trainer`: of
+    TRL. `model` (a config.json or a known name), `gpu_memory` (GiB or a card) and `seq_length` are for the estimate of
+    memory. Raises MissingFileError for a path that does not exist, UnknownKindError with `run` when no kind can be
+    detected, ArgumentError for a value that makes no sense.
+    """
+    from cfglint.explanation.summary import explained
+    from cfglint.project.suppression import merge_unused
+
+    facts = launch_facts(
+        run=run, kind=kind, gpus=gpus, num_examples=num_examples, target=target, overrides=overrides, strict_keys=strict_keys,
+        trainer=trainer, model=model, gpu_memory=gpu_memory, seq_length=seq_length,
+    )  # fmt: skip
+    runs, unrecognized = runs_of(sources, facts, kind)
+    outcomes = [explained(each) for each in runs]
+    merge_unused(outcomes)
+    return CheckResult(outcomes, unrecognized)
+
+
+def fix(
+    sources: Sources,
+    *,
+    gpus: int | None = None,
+    global_batch: int | None = None,
+    max_micro_batch: int | None = None,
+    from_gpus: int | None = None,
+    unsafe: bool = False,
+    kind: Kind | None = None,
+    num_examples: int | None = None,
+    target: Versions | None = None,
+    overrides: Mapping[str, object] | None = None,
+    strict_keys: bool = False,
+    trainer: str | None = None,
+    model: Path | None = None,
+    gpu_memory: float | str | None = None,
+    seq_length: int | None = None,
+) -> FixResult:
+    """Apply the safe fixes to one run, or the smallest change that reaches a target global batch size.
+
+    The target is `global_batch` samples per optimizer step (default: the current value) on `gpus` GPUs (default: the current count;
+    `from_gpus` gives it if the files do not). `max_micro_batch`: upper bound on the samples per GPU and forward pass. `unsafe` also
+    applies fixes that change what the run computes. Raises MissingFactError if the target cannot be computed, EditRefused if
+    a file cannot be edited.
+    """
+    gpus, global_batch = positive("gpus", gpus), positive("global_batch", global_batch)
+    most, unsafe = positive("max_micro_batch", max_micro_batch), boolean("unsafe", unsafe)
+    facts = launch_facts(
+        kind=kind, num_examples=num_examples, target=target, overrides=overrides, strict_keys=strict_keys, from_gpus=from_gpus,
+        trainer=trainer, model=model, gpu_memory=gpu_memory, seq_length=seq_length,
+    )  # fmt: skip
+    one = single(sources, facts, kind)
+    if gpus is None and global_batch is None:
+        return FixResult(one, fixed=apply_fixes(one, unsafe))
+    return FixResult(one, found=retarget(one, one.facts, gpus, global_batch, most))
+
+
+def plan(
+    sources: Sources,
+    *,
+    gpus: int | Iterable[int],
+    global_batch: int | None = None,
+    max_micro_batch: int | None = None,
+    from_gpus: int | None = None,
+    seconds_per_step: float | None = None,
+    tokens_per_second: float | None = None,
+    kind: Kind | None = None,
+    num_examples: int | None = None,
+    target: Versions | None = None,
+    overrides: Mapping[str, object] | None = None,
+    strict_keys: bool = False,
+    trainer: str | None = None,
+    model: Path | None = None,
+    gpu_memory: float | str | None = None,
+    seq_length: int | None = None,
+) -> PlanResult:
+    """Plan a global batch size (default: the current one) on one or several GPU counts.
+
+    `seconds_per_step` or `tokens_per_second` (all GPUs together) give the hours of each plan. Raises MissingFactError if the
+    current batch size is needed and cannot be computed.
+    """
+    from cfglint.rewrite import plan as planning
+
+    counts, most = counted(gpus), positive("max_micro_batch", max_micro_batch)
+    pace = planning.Pace(number("seconds_per_step", seconds_per_step), number("tokens_per_second", tokens_per_second))
+    facts = launch_facts(
+        kind=kind, num_examples=num_examples, target=target, overrides=overrides, strict_keys=strict_keys, from_gpus=from_gpus,
+        trainer=trainer, model=model, gpu_memory=gpu_memory, seq_length=seq_length,
+    )  # fmt: skip
+    plans = planning.plan(single(sources, facts, kind), counts, positive("global_batch", global_batch), most, pace)
+    return PlanResult(planning.table(plans, pace))
+
+
+def explain(
+    sources: Sources,
+    *,
+    kind: Kind | None = None,
+    gpus: int | None = None,
+    num_examples: int | None = None,
+    target: Versions | None = None,
+    overrides: Mapping[str, object] | None = None,
+    strict_keys: bool = False,
+    trainer: str | None = None,
+    model: Path | None = None,
+    gpu_memory: float | str | None = None,
+    seq_length: int | None = None,
+) -> Explanation:
+    """Explain a run: every value that it resolves to, and its origin. Raises the errors of `check`."""
+    from cfglint.explanation.summary import RunSummary
+
+    facts = launch_facts(
+        kind=kind, gpus=gpus, num_examples=num_examples, target=target, overrides=overrides, strict_keys=strict_keys,
+        trainer=trainer, model=model, gpu_memory=gpu_memory, seq_length=seq_length,
+    )  # fmt: skip
+    return Explanation(RunSummary(single(sources, facts, kind)))
+
+
+def diff(
+    old: Sources,
+    new: Sources,
+    *,
+    kind: Kind | None = None,
+    gpus: int | None = None,
+    num_examples: int | None = None,
+    target: Versions | None = None,
+    overrides: Mapping[str, object] | None = None,
+    strict_keys: bool = False,
+    trainer: str | None = None,
+    model: Path | None = None,
+    gpu_memory: float | str | None = None,
+    seq_length: int | None = None,
+) -> DiffResult:
+    """Compare a run before and after a change of its config. Raises the errors of `check`."""
+    from cfglint.review.compare import Comparison
+
+    facts = launch_facts(
+        kind=kind, gpus=gpus, num_examples=num_examples, target=target, overrides=overrides, strict_keys=strict_keys,
+        trainer=trainer, model=model, gpu_memory=gpu_memory, seq_length=seq_length,
+    )  # fmt: skip
+    comparison = Comparison(single(old, facts, kind), single(new, facts, kind))
+    comparison.add_notes()
+    return DiffResult(comparison)
+
+
+def new(
+    kind: Kind | Literal["run"],
+    *,
+    framework: Kind = FRAMEWORK,
+    gpus: int | None = None,
+    gpus_per_node: int | None = None,
+    global_batch: int | None = None,
+    micro_batch: int | None = None,
+    max_micro_batch: int | None = None,
+    zero: Literal[0, 1, 2, 3] | None = None,
+    offload: Offload | None = None,
+    precision: Precision | None = None,
+    tensor_parallel: int | None = None,
+    pipeline_parallel: int | None = None,
+    seq_length: int | None = None,
+    learning_rate: float | None = None,
+    warmup: float | None = None,
+    epochs: float | None = None,
+    steps: int | None = None,
+    tokens: int | None = None,
+    num_examples: int | None = None,
+    optimizer: Optimizer | None = None,
+    scheduler: Scheduler | None = None,
+    lora: bool | None = None,
+    trainer: str | None = None,
+    model: str | None = None,
+    layers: int | None = None,
+    hidden: int | None = None,
+    heads: int | None = None,
+    kv_heads: int | None = None,
+    target: Versions | None = None,
+    weight_decay: float | None = None,
+    beta1: float | None = None,
+    beta2: float | None = None,
+    epsilon: float | None = None,
+    min_learning_rate: float | None = None,
+    clipping: float | None = None,
+    seed: int | None = None,
+    checkpointing: bool | None = None,
+    logging_steps: int | None = None,
+    save_steps: int | None = None,
+    output_dir: str | None = None,
+) -> NewFiles:
+    """Config files for a job, by the facts that `cfglint.generators.job_spec.JobSpec` describes.
+
+    With kind `run` the matching files of a `framework`. Raises Contradiction where the facts contradict each other, do
+    not suffice or cannot be written in such a file, Unreachable where the global batch cannot be reached on these GPUs.
+    """
+    given = locals()
+    one_of("kind", kind, (*generated_kinds(), RUN))
+    one_of("framework", framework, set_frameworks())
+    facts = {name: given[name] for name in JobSpec.NAMES if given[name] is not None}
+    try:
+        made = generate(kind, job_spec(facts), framework)
+    except CfglintError as error:
+        raise in_keywords(error) from None
+    return NewFiles({file.name: file.text for file in made.files}, made.notes)

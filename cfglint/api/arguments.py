@@ -1,0 +1,226 @@
+"""The arguments of the library's functions: checked, and as the facts of a launch or of a job."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from math import isfinite
+
+from cfglint.frameworks import kinds, trainers
+from cfglint.frameworks.launch_facts import LaunchFacts
+from cfglint.frameworks.versions import is_version
+from cfglint.generators import trainers as generated_trainers
+from cfglint.generators.job_spec import OFFLOADS, OPTIMIZERS, PRECISIONS, SCHEDULERS, JobSpec
+from cfglint.source.errors import CfglintError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TypeAlias
+
+    from cfglint.frameworks.memory_inputs import Model
+    from cfglint.frameworks.overrides import Override
+
+    Path: TypeAlias = str | os.PathLike[str]
+    Versions: TypeAlias = Mapping[str, str]
+
+LARGEST = 10**18  # of a count, as on the command line
+ABOVE_ZERO = ("learning_rate", "epochs", "epsilon")
+FROM_ZERO = ("seed",)
+
+
+class ArgumentError(CfglintError, ValueError):
+    """An argument of a function has an invalid value; the message names both."""
+
+
+def positive(name: str, value: int | None) -> int | None:
+    """Return a count; raises ArgumentError if it is not a positive integer."""
+    if value is not None and (type(value) is not int or not 1 <= value <= LARGEST):
+        raise ArgumentError(f"{name} must be a positive integer{' up to 10**18' * is_large(value)}, not {value!r}")
+    return value
+
+
+def is_large(value: object) -> bool:
+    """Whether a value is an integer above the limit of counts."""
+    return type(value) is int and value > LARGEST
+
+
+def counted(gpus: object) -> list[int | None]:
+    """Return GPU counts as a list; raises ArgumentError for anything but a positive integer or several of them."""
+    if isinstance(gpus, int):
+        return [positive("gpus", gpus)]
+    if isinstance(gpus, (str, bytes)) or not isinstance(gpus, Iterable):
+        raise ArgumentError(f"gpus must be a positive integer or several, not {gpus!r}")
+    counts = [positive("gpus", each) for each in gpus]
+    if not counts:
+        raise ArgumentError("gpus must have at least one count")
+    return counts
+
+
+def boolean(name: str, value: bool) -> bool:
+    """The value of a switch; ArgumentError for anything but True and False."""
+    if type(value) is not bool:
+        raise ArgumentError(f"{name} must be True or False, not {value!r}")
+    return value
+
+
+def number(name: str, value: float | None, above_zero: bool = True) -> float | None:
+    """A finite number above 0, or from 0 on; ArgumentError for anything else."""
+    if value is None:
+        return None
+    fits = type(value) in (int, float) and isfinite(value) and (value > 0 if above_zero else value >= 0)
+    if not fits:
+        raise ArgumentError(f"{name} must be a number {'above 0' if above_zero else 'of at least 0'}, not {value!r}")
+    return value
+
+
+def text(name: str, value: str | None) -> str | None:
+    """A string; ArgumentError for anything else."""
+    if value is not None and not isinstance(value, str):
+        raise ArgumentError(f"{name} must be a string, not {value!r}")
+    return value
+
+
+def one_of(name: str, value: Any, allowed: Iterable[object]) -> Any:
+    """A value of a list; ArgumentError for any other."""
+    allowed = list(allowed)
+    if value is not None and not any(type(value) is type(each) and value == each for each in allowed):
+        raise ArgumentError(f"{name} must be one of {', '.join(map(str, allowed))}, not {value!r}")
+    return value
+
+
+def versions(target: Versions | None) -> dict[str, str]:
+    """Packages with their versions; ArgumentError for an unknown package or what is not a version."""
+    from cfglint.frameworks.known_names import unknown_package
+
+    if not isinstance(target, Mapping | None):
+        raise ArgumentError(f"target must be a mapping from packages to versions, not {target!r}")
+    for package, version in (target or {}).items():
+        wrong = unknown_package(package) if isinstance(package, str) else f"{package!r} is not the name of a package"
+        if wrong:
+            raise ArgumentError(f"target: {wrong}")
+        if not isinstance(version, str) or not is_version(version):
+            raise ArgumentError(f"target: {version!r} is not a version of {package}, such as '4.57.1'")
+    return dict(target or {})
+
+
+def given_on_the_line(overrides: Mapping[str, object] | None) -> tuple[Override, ...]:
+    """The overrides of a launch line; ArgumentError for a misspelt key or a value that no launch line can have."""
+    if overrides is None:
+        return ()
+    if not isinstance(overrides, Mapping):
+        raise ArgumentError(f"overrides must be a mapping from keys to values, not {overrides!r}")
+    from cfglint.frameworks.known_names import misspelt_key
+    from cfglint.frameworks.overrides import Override
+
+    found = []
+    for key, value in overrides.items():
+        if not isinstance(key, str) or not key:
+            raise ArgumentError(f"overrides: a key must be a string, not {key!r}")
+        found.append(Override(key, [as_written(key, value)]))
+        near = misspelt_key(found[-1])
+        if near:
+            raise ArgumentError(f"overrides: unknown key {key!r}; did you mean {near!r}?")
+    return tuple(found)
+
+
+def as_written(key: str, value: object) -> str:
+    """A value as a launch line has it: a string as it is, anything else as JSON."""
+    from json import dumps
+
+    try:
+        return value if isinstance(value, str) else dumps(value)
+    except (TypeError, ValueError) as error:
+        raise ArgumentError(f"overrides: {key!r} must be a string, number, boolean, list, mapping or None, not {value!r}") from error
+
+
+def memory_of_a_gpu(value: float | str | None) -> float | None:
+    """GiB, from a number or the name of a card."""
+    from cfglint.batch.memory.cards import offered
+
+    try:
+        return None if value is None else offered(value) if isinstance(value, str) else offered(str(number("gpu_memory", value)))
+    except ValueError as error:
+        raise ArgumentError(f"gpu_memory must be GiB such as 79.2, or a card such as '80GB' or 'H100', not {value!r}") from error
+
+
+def named(model: Path | None) -> Model | None:
+    """The shape of a model, by a path or a known name."""
+    if model is None:
+        return None
+    from cfglint.frameworks.memory import UnknownModel, named_model
+
+    if not isinstance(model, (str, os.PathLike)):
+        raise ArgumentError(f"model must be a path or the name of a model, not {model!r}")
+    try:
+        return named_model(os.fspath(model))
+    except UnknownModel as error:
+        raise ArgumentError(f"model {error}") from error
+
+
+def launch_facts(
+    *,
+    kind: str | None,
+    gpus: int | None = None,
+    num_examples: int | None,
+    target: Versions | None,
+    overrides: Mapping[str, object] | None,
+    strict_keys: bool,
+    trainer: str | None,
+    model: Path | None,
+    gpu_memory: float | str | None,
+    seq_length: int | None,
+    run: bool = True,
+    from_gpus: int | None = None,
+) -> LaunchFacts:
+    """The facts of a launch; ArgumentError for a value that makes no sense."""
+    one_of("kind", kind, kinds())
+    packages = versions(target)
+    return LaunchFacts(
+        gpus=positive("gpus", gpus),
+        gpus_source="gpus",
+        num_examples=positive("num_examples", num_examples),
+        examples_source="num_examples",
+        target=packages,
+        target_from=dict.fromkeys(packages, "target"),
+        complete=boolean("run", run),
+        kind_given=kind is not None,
+        strict_keys=boolean("strict_keys", strict_keys),
+        overrides=given_on_the_line(overrides),
+        from_gpus=positive("from_gpus", from_gpus),
+        trainer=one_of("trainer", trainer, trainers()),
+        model=named(model),
+        gpu_memory=memory_of_a_gpu(gpu_memory),
+        seq_length=positive("seq_length", seq_length),
+    )
+
+
+def job_spec(facts: dict[str, Any]) -> JobSpec:
+    """A job from its facts; ArgumentError for a value that makes no sense, whatever the kind of file."""
+    for name, value in facts.items():
+        check_fact(name, value)
+    return JobSpec(**facts)
+
+
+def check_fact(name: str, value: Any) -> None:
+    """Raise ArgumentError for a value that a fact of a job cannot have."""
+    choices: dict[str, Iterable[object]] = {
+        "precision": PRECISIONS,
+        "optimizer": OPTIMIZERS,
+        "scheduler": SCHEDULERS,
+        "offload": OFFLOADS,
+        "zero": range(4),
+        "trainer": generated_trainers(),
+    }
+    annotation = JobSpec.__annotations__[name].partition(" ")[0]
+    if name in choices:
+        one_of(name, value, choices[name])
+    elif name == "target":
+        versions(value)
+    elif annotation == "int" and not (name in FROM_ZERO and type(value) is int and value == 0):
+        positive(name, value)
+    elif annotation == "float":
+        number(name, value, above_zero=name in ABOVE_ZERO)
+    elif annotation == "bool":
+        value is None or boolean(name, value)
+    elif annotation == "str":
+        text(name, value)

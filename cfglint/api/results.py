@@ -1,0 +1,333 @@
+"""The results of the library's functions: each has a truth value, rows, the text of the command, and HTML for a notebook."""
+
+from __future__ import annotations
+
+import os
+
+from cfglint.explanation.summary import table
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any, TypeAlias
+
+    from cfglint.explanation.summary import RunSummary
+    from cfglint.findings.diagnostic import Diagnostic, Outcome
+    from cfglint.findings.entries import (
+        Alternatives,
+        ConsequenceEntry,
+        FindingEntry,
+        FixPlan,
+        MemoryEntry,
+        PlanEntry,
+        PlanTable,
+        SettingChangeEntry,
+        SettingEntry,
+        ValueChangeEntry,
+    )
+    from cfglint.review.compare import Comparison
+    from cfglint.rewrite.apply_fixes import AppliedFixes, Skipped
+    from cfglint.rewrite.retarget import Need, Retarget
+    from cfglint.rewrite.value_change import ValueChange
+    from cfglint.run.checked import CheckedRun
+
+    Path: TypeAlias = str | os.PathLike[str]
+
+
+class CheckResult:
+    """The runs of some sources with their findings, in the order of the sources.
+
+    True if something was checked and every run would start. `unrecognized` lists the named files that are not a
+    config of a known kind, and so were not checked.
+    """
+
+    def __init__(self, runs: list[Outcome], unrecognized: list[str]) -> None:
+        self.runs = runs
+        self.unrecognized = unrecognized
+
+    @property
+    def diagnostics(self) -> list[Diagnostic]:
+        """The findings of all runs that no comment suppresses."""
+        return [diagnostic for run in self.runs for diagnostic in run.diagnostics if not diagnostic.suppressed]
+
+    @property
+    def ok(self) -> bool:
+        """Whether at least one file was checked, every named file was recognised, and every run would start."""
+        return bool(self.runs) and not self.unrecognized and all(run.verdict == "accept" for run in self.runs)
+
+    def __bool__(self) -> bool:
+        return self.ok
+
+    def __iter__(self) -> Iterator[Outcome]:
+        return iter(self.runs)
+
+    def __len__(self) -> int:
+        return len(self.runs)
+
+    def to_dicts(self) -> list[FindingEntry]:
+        """The findings as rows of plain values, with the fields of `check --format json`."""
+        from cfglint.report.json import entry
+
+        return [entry(diagnostic) for diagnostic in self.diagnostics]
+
+    def __str__(self) -> str:
+        from cfglint.report import render
+
+        return render("text", self.runs)
+
+    def __repr__(self) -> str:
+        rejected = sum(run.verdict == "reject" for run in self.runs)
+        skipped = f", unrecognized: {', '.join(self.unrecognized)}" if self.unrecognized else ""
+        return f"<CheckResult: runs {len(self.runs)}, rejected {rejected}, findings {len(self.diagnostics)}{skipped}>"
+
+    def _repr_html_(self) -> str:
+        from cfglint.report import html
+
+        return html.notebook(self.runs)
+
+
+class FixResult:
+    """The files of a run after a fix; true where what was asked is reached.
+
+    `texts` are the new texts of the files that change, `changes` each changed value, `removed_comments` (file, comment)
+    of comments that went with a removed key, `skipped` the offered fixes that were not applied. With a target, `plan`
+    has the batch sizes that reach it, `feasible` is false when it cannot be reached, `alternatives` are then the
+    nearest that can, and `needs` is what has to be set outside these files.
+    """
+
+    def __init__(self, run: CheckedRun, fixed: AppliedFixes | None = None, found: Retarget | None = None) -> None:
+        self._documents = run.documents
+        self._found = found
+        self.texts: dict[str, str] = {}
+        self.changes: list[ValueChange] = []
+        self.titles: list[str] = []
+        self.removed_comments: list[tuple[str, str]] = []
+        self.skipped: list[Skipped] = []
+        self.needs: list[Need] = []
+        self.feasible = True
+        if fixed is not None:
+            self.texts, self.changes, self.skipped = fixed.texts, fixed.changed, fixed.skipped
+            self.titles, self.removed_comments = [title for _, title in fixed.titles], fixed.comments
+        if found is not None:
+            self.texts, self.changes, self.needs, self.feasible = found.texts, found.changed, found.needs, found.feasible
+
+    def __bool__(self) -> bool:
+        return self.feasible and not self.needs
+
+    @property
+    def plan(self) -> FixPlan | None:
+        """The batch sizes that reach the target; None without a target."""
+        from cfglint.report.fixes import plan_entry
+
+        return plan_entry(self._found) if self._found is not None else None
+
+    @property
+    def alternatives(self) -> Alternatives | None:
+        """The nearest targets that can be reached; None without a target."""
+        from cfglint.report.fixes import alternatives_entry
+
+        return alternatives_entry(self._found) if self._found is not None else None
+
+    @property
+    def diff(self) -> str:
+        """What changes, as a unified diff."""
+        from cfglint.report.fixes import diff_lines
+
+        return "".join(diff_lines(self._documents, self.texts))
+
+    def write(self) -> list[str]:
+        """Write the new contents, all or none, and return their paths; raises FileProblem if a file has changed since it was read."""
+        from cfglint.rewrite.write_texts import write_texts
+
+        return write_texts(self._documents, self.texts)
+
+    def to_dicts(self) -> list[ValueChangeEntry]:
+        """The changed values as rows: file, key, before, after."""
+        from cfglint.report.fixes import change_entry
+
+        return [change_entry(each) for each in self.changes]
+
+    def __str__(self) -> str:
+        from cfglint.report.fixes import change_line, target_lines
+
+        lines = [change_line(each) for each in self.changes]
+        lines += target_lines(self._found) if self._found is not None and not self.needs else []
+        lines += [f"to be set elsewhere: {each.key} = {each.value}\n" for each in self.needs]
+        lines += [f"{each.file}: {each.code} not fixed: {each.reason}\n" for each in self.skipped]
+        return "".join(lines) or "nothing to fix\n"
+
+    def __repr__(self) -> str:
+        state = "" if self.feasible else ", target cannot be reached"
+        if self.needs:
+            state += ", to be set elsewhere: " + ", ".join(f"{need.key} = {need.value}" for need in self.needs)
+        return f"<FixResult: files changed {len(self.texts)}, values changed {len(self.changes)}{state}>"
+
+    def _repr_html_(self) -> str:
+        return as_text(f"{self}{self.diff}")
+
+
+class PlanResult:
+    """A target global batch size on several GPU counts, one entry for each; true if at least one of them works."""
+
+    def __init__(self, table: PlanTable) -> None:
+        self._table = table
+
+    @property
+    def plans(self) -> list[PlanEntry]:
+        """One plan for each GPU count, with the fields of `plan --format json`."""
+        return self._table["plans"]
+
+    def __bool__(self) -> bool:
+        return any(plan["feasible"] for plan in self.plans)
+
+    def __iter__(self) -> Iterator[PlanEntry]:
+        return iter(self.plans)
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """The plans as flat rows: GPUs, batch sizes, steps, hours."""
+        rows = []
+        for each in self.plans:
+            plan, chosen = dict(each), dict(each["chosen"] or {})
+            split = {name: chosen.get(name) for name in ("micro_batch", "accumulation", "data_parallel")}
+            numbers = {name: plan[name] for name in ("steps_per_epoch", "total_steps", "tokens_per_step", "hours")}
+            rows.append({**{name: plan[name] for name in ("gpus", "global_batch", "feasible")}, **split, **numbers})
+        return rows
+
+    def __str__(self) -> str:
+        from cfglint.report.plans import render
+
+        return render("text", self._table)
+
+    def __repr__(self) -> str:
+        works = ", ".join(str(plan["gpus"]) for plan in self.plans if plan["feasible"])
+        return f"<PlanResult: works on {works} GPUs>" if works else "<PlanResult: no GPU count works>"
+
+    def _repr_html_(self) -> str:
+        from cfglint.report import html
+
+        return html.notebook_plan(self._table)
+
+
+class Explanation:
+    """Every resolved value of a run with its origin; true if the run would start."""
+
+    def __init__(self, summary: RunSummary) -> None:
+        self._summary = summary
+
+    @property
+    def settings(self) -> list[SettingEntry]:
+        """The settings as rows: key, value, origin, file, line, because."""
+        return table(self._summary)["settings"]
+
+    @property
+    def resolved(self) -> dict[str, int | None]:
+        """The numbers that the framework computes; None for a number that is unknown."""
+        return self._summary.resolved
+
+    @property
+    def memory(self) -> MemoryEntry | None:
+        """What the run needs on each GPU, as `explain --format json` has it; None where the model's shape is unknown."""
+        memory = self._summary.memory
+        return memory.entry() if memory is not None else None
+
+    def to_dicts(self) -> list[SettingEntry]:
+        """The settings as rows."""
+        return self.settings
+
+    def __bool__(self) -> bool:
+        return self._summary.run.verdict == "accept"
+
+    def __str__(self) -> str:
+        from cfglint.report import render_account
+
+        return render_account("text", self._summary)
+
+    def __repr__(self) -> str:
+        files = ", ".join(document.path for document in self._summary.run.documents)
+        batch, steps = ("unknown" if self.resolved[key] is None else self.resolved[key] for key in ("global_batch", "total_steps"))
+        return f"<Explanation of {files}: global batch {batch}, total steps {steps}>"
+
+    def _repr_html_(self) -> str:
+        from cfglint.explanation.summary import pictured
+        from cfglint.report import html
+
+        return html.notebook([pictured(self._summary)])
+
+
+class DiffResult:
+    """A run before and after a change of its config; true if the change has an effect."""
+
+    def __init__(self, comparison: Comparison) -> None:
+        self._comparison = comparison
+
+    def __bool__(self) -> bool:
+        return not self._comparison.empty
+
+    @property
+    def consequences(self) -> list[ConsequenceEntry]:
+        """What the change means for the run, as `diff --format json` has it."""
+        from cfglint.report.changes import consequence_entry
+
+        return [consequence_entry(each) for each in self._comparison.consequences]
+
+    @property
+    def settings(self) -> list[SettingChangeEntry]:
+        """The settings that changed, as `diff --format json` has them."""
+        from cfglint.report.changes import setting_entry
+
+        return [setting_entry(each) for each in self._comparison.settings]
+
+    def to_dicts(self) -> list[ConsequenceEntry]:
+        """The consequences as rows."""
+        return self.consequences
+
+    def __str__(self) -> str:
+        from cfglint.report import render_changes
+
+        return render_changes("text", [self._comparison])
+
+    def __repr__(self) -> str:
+        return f"<DiffResult: consequences {len(self._comparison.consequences)}, settings changed {len(self._comparison.settings)}>"
+
+    def _repr_html_(self) -> str:
+        from cfglint.report import html
+
+        return html.notebook_changes([self._comparison])
+
+
+class NewFiles:
+    """Generated config files: `texts` maps file names to contents, with the trainer's file first; `notes` are remarks that no file can
+    contain.
+    """
+
+    def __init__(self, texts: dict[str, str], notes: tuple[str, ...]) -> None:
+        self.texts = texts
+        self.notes = notes
+
+    def write(self, folder: Path = ".") -> list[str]:
+        """Write the files into a folder and return their paths; raises FileProblem if one of them exists."""
+        from cfglint.source import writing
+
+        paths = [os.path.join(os.fspath(folder), name) for name in self.texts]
+        writing.write_all([writing.New(path, text.encode("utf-8")) for path, text in zip(paths, self.texts.values(), strict=True)])
+        return paths
+
+    def to_dicts(self) -> list[dict[str, str]]:
+        """The files as rows: file, text."""
+        return [{"file": name, "text": text} for name, text in self.texts.items()]
+
+    def __str__(self) -> str:
+        return "\n".join(f"# {name}\n{text}" for name, text in self.texts.items())
+
+    def __repr__(self) -> str:
+        return f"<NewFiles: {', '.join(self.texts)}>"
+
+    def _repr_html_(self) -> str:
+        return as_text("\n".join([str(self), *self.notes]))
+
+
+def as_text(text: str) -> str:
+    """A text for a notebook, line by line as it is."""
+    from html import escape
+
+    return f"<pre>{escape(text)}</pre>"

@@ -1,0 +1,116 @@
+"""The sources of the library's functions: paths, or texts by file name, as runs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+
+from cfglint.api.arguments import ArgumentError
+from cfglint.run.discovery import Discovery, FileSource
+from cfglint.source.errors import CfglintError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    from cfglint.frameworks.launch_facts import LaunchFacts
+    from cfglint.run.checked import CheckedRun
+
+    Path: TypeAlias = str | os.PathLike[str]
+    Sources: TypeAlias = Path | Iterable[Path] | Mapping[str, str]
+
+
+class MissingFileError(CfglintError, FileNotFoundError):
+    """A source does not exist or cannot be read."""
+
+
+class Texts(FileSource):
+    """Files whose content was passed by the caller, which take precedence over files on disk."""
+
+    def __init__(self, given: dict[str, str]) -> None:
+        super().__init__()
+        self.given = given
+
+    def is_file(self, path: str) -> bool:
+        """Whether the content was passed, or the file exists on disk."""
+        return path in self.given or super().is_file(path)
+
+    def is_given(self, path: str) -> bool:
+        """Whether the content of this file was passed."""
+        return path in self.given
+
+    def identity(self, path: str) -> str:
+        """The identity of a file: its path, if its content was passed."""
+        return path if path in self.given else super().identity(path)
+
+    def read(self, path: str) -> tuple[str, bool]:
+        """(text, whether it had a byte order mark); raises FileProblem."""
+        return (self.given[path], False) if path in self.given else super().read(path)
+
+
+def runs_of(sources: Sources, facts: LaunchFacts, kind: str | None) -> tuple[list[CheckedRun], list[str]]:
+    """The runs of some sources, and the named files that are not a config of a known kind."""
+    paths, texts = named(sources)
+    if facts.complete:
+        return [one_run(paths, texts, facts, kind)], []
+    discovery = Discovery(facts, kind, source=Texts(texts))
+    found = [run for _, run in sorted(discovery.each(paths), key=lambda pair: pair[0])]
+    refuse_unreadable(discovery)
+    checked = {document.path for run in found for document in run.documents}
+    return found, [path for path in paths if path not in checked and not os.path.isdir(path)]
+
+
+def single(sources: Sources, facts: LaunchFacts, kind: str | None) -> CheckedRun:
+    """Load the sources as the complete configuration of one run."""
+    return one_run(*named(sources), facts, kind)
+
+
+def one_run(paths: list[str], texts: dict[str, str], facts: LaunchFacts, kind: str | None) -> CheckedRun:
+    """The run that some files make together."""
+    if not paths:
+        raise ArgumentError("sources must have at least one file")
+    folder = next((path for path in paths if path not in texts and os.path.isdir(path)), None)
+    if folder is not None:
+        raise ArgumentError(f"{folder} is a folder; sources must be the files of one run")
+    discovery = Discovery(facts, kind, source=Texts(texts))
+    try:
+        found = discovery.one(paths)
+    except CfglintError as error:
+        raise in_keywords(error) from None
+    refuse_unreadable(discovery)
+    return found
+
+
+def refuse_unreadable(discovery: Discovery) -> None:
+    """Raise MissingFileError for paths that do not exist or cannot be opened."""
+    if discovery.stats.unreadable:
+        raise MissingFileError(f"does not exist or cannot be read: {', '.join(discovery.stats.unreadable)}")
+
+
+def named(sources: object) -> tuple[list[str], dict[str, str]]:
+    """Paths, and the texts that are given for some of them; ArgumentError for anything else."""
+    if isinstance(sources, (str, os.PathLike)):
+        return [path_of(sources)], {}
+    if isinstance(sources, bytes) or not isinstance(sources, Iterable):
+        raise ArgumentError(f"sources must be a path, several paths or a mapping from names to contents, not {sources!r}")
+    texts = dict(sources) if isinstance(sources, Mapping) else {}
+    for name, content in texts.items():
+        if not isinstance(content, str):
+            raise ArgumentError(f"sources: the content of {name!r} must be a string, not {content!r:.100}")
+    return [path_of(source) for source in sources], texts
+
+
+def path_of(source: object) -> str:
+    """A path as a string; ArgumentError for what is not a path."""
+    path = os.fspath(source) if isinstance(source, (str, os.PathLike)) else None
+    if not isinstance(path, str):
+        raise ArgumentError(f"sources: a path must be a string or a Path, not {source!r}")
+    return path
+
+
+def in_keywords(error: CfglintError) -> CfglintError:
+    """Return the error with command-line options in its message replaced by keyword arguments: `kind`, not `--kind`."""
+    import re
+
+    error.args = tuple(re.sub(r"--([a-z][a-z-]*)", lambda flag: flag[1].replace("-", "_"), str(each)) for each in error.args)
+    return error

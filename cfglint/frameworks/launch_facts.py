@@ -1,0 +1,88 @@
+"""What is known of a launch in addition to its files."""
+
+from __future__ import annotations
+
+from cfglint.frameworks.versions import parse_version
+from cfglint.source.record import changed, record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Any, Protocol
+
+    from cfglint.frameworks.memory_inputs import Model
+    from cfglint.frameworks.overrides import Override
+    from cfglint.frameworks.program import ProgramFacts
+    from cfglint.frameworks.versions import Version
+    from cfglint.source.document import Document, Path
+
+    class Violation(Protocol):
+        """A value that a policy schema does not allow."""
+
+        path: Path
+        message: str
+
+    class Policies(Protocol):
+        """The policy schemas of a project."""
+
+        def violations(self, kind: str, values: dict[Any, Any]) -> Iterable[Violation]:
+            """The values of a config of this kind that the schemas do not allow."""
+
+
+NOTHING: Mapping[str, Any] = {}
+
+
+@record
+class LaunchFacts:
+    """What is known of a launch in addition to the files.
+
+    `gpus` is what the launch offers, one process each; None when unknown. `complete`: the files are the whole
+    run. `kind_given`: the user specified the kind of the files. `target` maps a package to its version text,
+    `target_from` to what said so where that was a file of the repository, `outside` to the version that was asked for
+    where it lies outside the modelled releases (`target` then has the nearest of these). `expected_numbers` are numbers of
+    `Run.resolved` that the project holds the run to; `policies` are its own schemas. `model` is the model's shape,
+    `gpu_memory` what a card offers in GiB, `seq_length` the tokens of a row where the files do not say it. `trainer` is
+    the TRL trainer that the script builds, None where it is not specified. `tables` is the modelled release whose tables
+    are used where the target lies between two of them. `launcher_flags` are the flags of `accelerate launch`, by the keys of
+    its config file. `nodes` are the machines where the launch line leaves them open, `environment` the
+    shell variables of its script. `arguments` are those of a launch line that is given by hand; `command` is the one of a line in a script,
+    and `program` is what is known of its program. `guessed`: the parser of its arguments is only likely. `undecided` names
+    arguments that are given but not known.
+    """
+
+    gpus: int | None = None
+    num_examples: int | None = None
+    target: Mapping[str, str] = NOTHING
+    complete: bool = False
+    kind_given: bool = False
+    strict_keys: bool = False
+    overrides: tuple[Override, ...] = ()
+    from_gpus: int | None = None
+    gpus_source: str = "--gpus"
+    expected_numbers: Mapping[str, int] = NOTHING
+    policies: Policies | None = None
+    target_from: Mapping[str, str] = NOTHING
+    nodes: int | None = None
+    environment: tuple[tuple[str, str], ...] = ()
+    guessed: bool = False
+    undecided: tuple[str, ...] = ()
+    outside: Mapping[str, str] = NOTHING
+    model: Model | None = None
+    gpu_memory: float | None = None
+    seq_length: int | None = None
+    trainer: str | None = None
+    tables: str | None = None
+    launcher_flags: tuple[Override, ...] = ()
+    program: ProgramFacts | None = None
+    arguments: str = ""
+    command: Document | None = None
+    examples_source: str = "--num-examples"
+
+    def version(self, package: str, newest: str) -> Version:
+        """The target release of a package as three or more numbers; the newest known release if none is specified."""
+        version = parse_version(self.target.get(package, newest))
+        return version + (0,) * (3 - len(version))  # 5.0 is 5.0.0
+
+    def replace(self, **changes: Any) -> LaunchFacts:
+        """The same facts with some changed."""
+        return changed(self, **changes)

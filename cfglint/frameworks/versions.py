@@ -1,0 +1,42 @@
+"""Versions of releases, as numbers that compare as the releases do."""
+
+from __future__ import annotations
+
+from cfglint.source.limits import LONGEST_NUMBER
+from cfglint.source.numbers import DIGITS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    Version = tuple[int, ...]
+
+LONGEST_VERSION = 80
+VERSION_SIGNS = "._+!-*"
+VERSION_PARTS = 3
+
+_versions: dict[str, Version] = {}
+
+
+def is_version(text: str) -> bool:
+    """Whether a string may be the version of a release."""
+    if not text or text[0] not in DIGITS or len(text) > LONGEST_VERSION or not text.isascii():
+        return False
+    return all(char.isalnum() or char in VERSION_SIGNS for char in text)
+
+
+def parse_version(text: str) -> Version:
+    """Parse `4.42.4` or `2026-05` into at least three numbers, which compare as versions do: 5.0 is 5.0.0; suffixes are cut."""
+    if text not in _versions:
+        numbers = leading_numbers(text)
+        _versions[text] = (*numbers, *(0,) * (VERSION_PARTS - len(numbers))) if numbers else ()
+    return _versions[text]
+
+
+def leading_numbers(text: str) -> list[int]:
+    """The numbers of a version's parts, up to the first part that does not begin with one."""
+    numbers: list[int] = []
+    for part in text.replace("-", ".").split("."):
+        digits = next((part[:end] for end, char in enumerate(part) if char not in DIGITS), part)
+        if not digits or len(digits) > LONGEST_NUMBER:
+            break
+        numbers.append(int(digits))
+    return numbers

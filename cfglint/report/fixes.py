@@ -1,0 +1,120 @@
+"""The result of a fix for people and programs: changed values, a diff, and how a target global batch is reached."""
+
+from __future__ import annotations
+
+from cfglint.findings.wording import counted
+from cfglint.report.escapes import shown
+from cfglint.rewrite.retarget import tuned
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.findings.entries import Alternatives, FixPlan, NeedEntry, ValueChangeEntry
+    from cfglint.rewrite.retarget import Need, Retarget
+    from cfglint.rewrite.value_change import ValueChange
+    from cfglint.source.document import Document
+
+
+def change_line(changed: ValueChange) -> str:
+    """`ds_config.json: gradient_accumulation_steps 8 -> 16`."""
+    after = spelled(changed.after)
+    change = f"added: {after}" if changed.before is None else f"{spelled(changed.before)} -> {after}"
+    return shown(f"{changed.file}: {changed.key.removeprefix('/')} {change}") + "\n"
+
+
+def spelled(value: object) -> str:
+    """A value as JSON has it."""
+    import json
+
+    return json.dumps(value, default=str)
+
+
+def change_entry(changed: ValueChange) -> ValueChangeEntry:
+    """A changed value as plain values."""
+    return {"file": changed.file, "key": changed.key, "before": changed.before, "after": changed.after}
+
+
+def need_entry(need: Need) -> NeedEntry:
+    """A value that has to be set outside the files."""
+    return {"key": need.key, "value": need.value}
+
+
+def plan_entry(found: Retarget) -> FixPlan:
+    """The batch sizes that reach a target, null where none does."""
+    solution = found.solution
+    chosen = solution.chosen
+    return {
+        "feasible": solution.feasible,
+        "micro_batch": chosen.micro_batch if chosen else None,
+        "accumulation": chosen.accumulation if chosen else None,
+        "data_parallel": solution.data_parallel,
+        "global_batch": chosen.global_batch if chosen else solution.problem.global_batch,
+    }
+
+
+def alternatives_entry(found: Retarget) -> Alternatives:
+    """The nearest targets that can be reached."""
+    solution = found.solution
+    return {
+        "below": solution.below.global_batch if solution.below else None,
+        "above": solution.above.global_batch if solution.above else None,
+        "gpus": solution.gpu_counts,
+    }
+
+
+def diff_lines(documents: list[Document], texts: dict[str, str]) -> list[str]:
+    """The lines of a unified diff of the documents to their new texts."""
+    from difflib import unified_diff
+
+    lines: list[str] = []
+    for document in documents:
+        if document.path in texts:
+            before, after = lines_of(document.text), lines_of(texts[document.path])
+            name = shown(document.path)
+            lines += unified_diff(before, after, f"a/{name}", f"b/{name}")
+    return [line if line.endswith("\n") else line + "\n\\ No newline at end of file\n" for line in lines]
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines as `patch` counts them: ended by a line feed only."""
+    lines = [line + "\n" for line in text.split("\n")]
+    lines[-1] = lines[-1][:-1]
+    return lines if lines[-1] else lines[:-1]
+
+
+def target_lines(found: Retarget) -> list[str]:
+    """How a target is reached, or why it cannot be."""
+    return reached(found) if found.solution.chosen is not None else not_reached(found)
+
+
+def not_reached(found: Retarget) -> list[str]:
+    """Why a target cannot be reached, and the nearest that can."""
+    solution = found.solution
+    wanted = solution.problem.global_batch
+    lines = [f"a global batch of {wanted} cannot be reached on {counted(found.gpus, 'GPU')}: {reason}\n" for reason in solution.reasons[:1]]
+    offers = [str(each.global_batch) for each in (solution.below, solution.above) if each]
+    if offers:
+        lines.append(f"  nearest that can: {' and '.join(offers)}\n")
+    if solution.gpu_counts:
+        lines.append(f"  GPU counts that reach {wanted}: {', '.join(map(str, solution.gpu_counts))}\n")
+    return lines
+
+
+def reached(found: Retarget) -> list[str]:
+    """The batch sizes that reach a target, and what else hangs on the global batch."""
+    chosen = found.solution.chosen
+    assert chosen is not None
+    before = found.before.global_batch.value if found.before and found.before.problem is None else None
+    after = chosen.global_batch
+    change = f"{after}" if before in (None, after) else f"{before} -> {after}"
+    terms = f"{chosen.micro_batch} x {chosen.accumulation} x {chosen.data_parallel}"
+    lines = [f"global batch {change} = {terms} (micro batch x accumulation x data parallel)\n"]
+    if found.unbounded:
+        lines.append(f"  micro batch {chosen.micro_batch} follows from these numbers; whether it fits into memory was not checked\n")
+    if found.memory_bound is not None:
+        lines.append(f"  micro batch at most {found.memory_bound}: more does not surely fit into {found.run.facts.gpu_memory:g} GiB\n")
+    settings = tuned(found.run) if before not in (None, after) else []
+    if settings:
+        lines.append(f"  tuned for global batch {before} and not changed:\n")
+        lines += [f"    {each.name} {each.value} ({each.place})\n" for each in settings]
+    lines += [f'  {held.name} stays "auto" ({held.place}): filled by the trainer\n' for held in found.held]
+    return lines

@@ -1,0 +1,248 @@
+"""Statements that decide which others run: `if`, `case`, `&&`, `||`, `!`, tests; pipelines and subshells."""
+
+from __future__ import annotations
+
+import re
+
+from cfglint.source.shell.conditions import Condition
+from cfglint.source.shell.execution import End, Leave, Stop
+from cfglint.source.shell.expansion import glob
+from cfglint.source.shell.script import part_of
+from cfglint.source.shell.text import Text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cfglint.source.shell.execution import Execution
+    from cfglint.source.shell.state import State
+
+    Clause = tuple[list[Any], list[Any]]  # condition, body
+
+
+def in_subshell(shell: Execution, node: Any) -> bool | None:
+    """Follow statements in a subshell, which change nothing outside."""
+    return shell.apart(shell.block, node)
+
+
+def pipeline(shell: Execution, node: Any) -> bool | None:
+    """Follow commands joined by pipes; each receives the output of the one before, as far as it is needed."""
+    stages = [child for child in node.children if child.is_named and child.type != "comment"]
+    status: bool | None = None
+    stdin = shell.stdin
+    for index, stage in enumerate(stages):
+        if shell.captured is None:
+            status = shell.apart(shell.statement, stage)
+            continue
+        outside, shell.captured = shell.captured, []
+        shell.stdin = stdin
+        try:
+            status = shell.apart(shell.statement, stage)
+        finally:
+            printed, shell.captured, shell.stdin = shell.captured, outside, None
+        stdin = Text(part for text in printed for part in text.parts)
+        if index == len(stages) - 1:
+            outside.append(stdin)
+    return status
+
+
+def and_or(shell: Execution, node: Any) -> bool | None:
+    """Follow `a && b`, `a || b`."""
+    left, right = node.children[0], node.children[-1]
+    operator = node.children[1].type if len(node.children) > 2 else ";"
+    status = shell.statement(left)
+    if operator not in ("&&", "||"):
+        return shell.statement(right)
+    if status is None:
+        external = not decides(left)
+        if operator == "&&" and external:  # a command of its own is taken to succeed
+            return shell.statement(right)
+        if operator == "||" and external:
+            shell.explore(right)
+            return None
+        return shell.perhaps(shell.statement, right)
+    return decided(shell, right) if status == (operator == "&&") else status
+
+
+def decided(shell: Execution, node: Any) -> bool | None:
+    """Follow a statement after a test; if it ends a script called without arguments, the rest needs a caller."""
+    try:
+        return shell.statement(node)
+    except Stop:
+        if not shell.from_outside():
+            raise
+        shell.state.needs_caller = True
+        return None
+
+
+def negation(shell: Execution, node: Any) -> bool | None:
+    """Follow `! a`."""
+    status = shell.statement(node.children[-1])
+    return None if status is None else not status
+
+
+def compound(shell: Execution, node: Any) -> bool | None:
+    """Follow `{ ...; }` and `(( ... ))`."""
+    return test(shell, node) if is_arithmetic(node) else shell.block(node)
+
+
+def test(shell: Execution, node: Any) -> bool | None:
+    """Evaluate a test; its assumptions are recorded for the statement around it."""
+    expander = shell.expander()
+    expander.assuming = True
+    condition = Condition(expander, shell.exist)
+    return condition.holds(node)
+
+
+def if_statement(shell: Execution, node: Any) -> bool | None:
+    """Follow `if`, with its `elif` and `else`."""
+    first_that_holds(shell, clauses(node))
+    return None
+
+
+def first_that_holds(shell: Execution, clauses_left: list[Clause]) -> None:
+    """Follow the first clause whose condition is true; the others are followed as well, marked conditional."""
+    if not clauses_left:
+        return
+    condition, body = clauses_left[0]
+    status = shell.statements(condition)
+    if status is None:
+        both_ways(shell, body, clauses_left[1:])
+    elif status:
+        for _, other in clauses_left[1:]:
+            shell.explore(*other)
+        taken(shell, body, clauses_left[1:])
+    else:
+        shell.explore(*body)
+        taken_otherwise(shell, clauses_left[1:], body)
+
+
+def taken(shell: Execution, body: list[Any], rest: list[Clause]) -> None:
+    """Follow a branch that is taken; if it ends a script called without arguments, another one is taken instead."""
+    before = shell.state.copy()
+    try:
+        shell.statements(body)
+    except Stop:
+        if not shell.from_outside():
+            raise
+        shell.state.take(before)
+        shell.state.needs_caller = True
+        first_that_holds(shell, rest)
+
+
+def taken_otherwise(shell: Execution, rest: list[Clause], body: list[Any]) -> None:
+    """Follow the clauses after one whose condition is false."""
+    before = shell.state.copy()
+    try:
+        first_that_holds(shell, rest)
+    except Stop:
+        if shell.state.positional is not None:
+            raise
+        shell.state.take(before)
+        shell.state.needs_caller = True
+        shell.statements(body)
+
+
+def both_ways(shell: Execution, body: list[Any], rest: list[Clause]) -> None:
+    """Follow both branches of an unknown condition."""
+    before = shell.state
+    ends: list[State] = []
+    left = False
+    for nodes in (body, None):
+        shell.state = before.copy()
+        shell.conditional += 1
+        try:
+            if nodes is None:
+                first_that_holds(shell, rest)
+            else:
+                shell.statements(nodes)
+            ends.append(shell.state)
+        except End as end:
+            left = left or isinstance(end, Leave)
+        finally:
+            shell.conditional -= 1
+    shell.state = before
+    shell.conditional += left  # the rest of the loop
+    if not ends:
+        raise Stop
+    before.take(ends[0])
+    for other in ends[1:]:
+        shell.join(other)
+
+
+def case(shell: Execution, node: Any) -> bool | None:
+    """Follow `case`: the first item whose pattern matches."""
+    expander = shell.expander()
+    expander.assuming = True
+    subject = part_of(node, "value")
+    value = expander.string(subject.start_byte, subject.end_byte).value if subject is not None else None
+    fitting, others = items(shell, node, value)
+    for body in others:
+        if value is None:
+            shell.perhaps(shell.statements, body)
+        else:
+            shell.explore(*body)
+    if fitting is None:
+        return None if value is None else True
+    before = shell.state.copy()
+    try:
+        return shell.statements(fitting)
+    except Stop:
+        if not expander.assumed or shell.call_depth:
+            raise
+        shell.state.take(before)
+        shell.state.needs_caller = True
+        return None
+
+
+def items(shell: Execution, node: Any, value: str | None) -> tuple[list[Any] | None, list[list[Any]]]:
+    """The statements of the item of a `case` that fits a value, None without one, and those of the others."""
+    fitting: list[Any] | None = None
+    others: list[list[Any]] = []
+    for item in (child for child in node.children if child.type == "case_item"):
+        patterns = [child for index, child in enumerate(item.children) if item.field_name_for_child(index) == "value"]
+        after = max((child.end_byte for child in patterns), default=item.start_byte)
+        body = [child for child in item.children if child.is_named and child.start_byte >= after and child not in patterns]
+        if fitting is None and value is not None and any(pattern_fits(shell, pattern, value) for pattern in patterns):
+            fitting = body
+        else:
+            others.append(body)
+    return fitting, others
+
+
+def pattern_fits(shell: Execution, node: Any, value: str) -> bool:
+    """Whether a string matches a pattern."""
+    pattern = shell.expander().string(node.start_byte, node.end_byte).value
+    if pattern is None or len(pattern) > 200 or pattern.count("*") > 3:
+        return False
+    return re.fullmatch(glob(pattern), value[:10_000], re.DOTALL) is not None
+
+
+def decides(node: Any) -> bool:
+    """Whether a statement is a test, whose failure is as likely as its success."""
+    while node.type in ("list", "negated_command", "redirected_statement") and node.children:
+        node = node.children[-1] if node.type != "redirected_statement" else node.children[0]
+    return bool(node.type == "test_command" or is_arithmetic(node))
+
+
+def is_arithmetic(node: Any) -> bool:
+    """Whether a compound statement is `(( ... ))`."""
+    return bool(node.type == "compound_statement" and node.children and node.children[0].type == "((")
+
+
+def clauses(node: Any) -> list[Clause]:
+    """(condition, body) of an `if` with its `elif`; `else` has no condition."""
+    found: list[Clause] = []
+    condition: list[Any] = []
+    body: list[Any] = []
+    in_body = False
+    for child in node.children:
+        if child.type == "then":
+            in_body = True
+        elif child.type == "elif_clause":
+            found.extend(clauses(child))
+        elif child.type == "else_clause":
+            found.append(([], [each for each in child.children if each.is_named and each.type != "comment"]))
+        elif child.is_named and child.type != "comment":
+            (body if in_body else condition).append(child)
+    return [(condition, body), *found]

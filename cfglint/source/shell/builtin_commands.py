@@ -1,0 +1,210 @@
+"""The builtins of bash that matter for what a script starts."""
+
+from __future__ import annotations
+
+from cfglint.source.shell import filters
+from cfglint.source.shell.arithmetic import NotArithmetic, is_name
+from cfglint.source.shell.execution import Leave, Return, Stop
+from cfglint.source.shell.expansion import Unknowable
+from cfglint.source.shell.nested_scripts import sourced
+from cfglint.source.shell.text import Text, joined, literal, split, unknown
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cfglint.source.shell.execution import Execution
+
+    Builtin = Callable[[Execution, list[Text]], bool | None]
+
+
+def cd(shell: Execution, words: list[Text]) -> bool | None:
+    """Follow `cd` and `pushd`."""
+    targets = [word for word in words if word.string not in ("-", "--", "-P", "-L")]
+    if not targets:
+        shell.state.folder = None if words else "~"
+        return True
+    path = targets[0].value
+    located = None if path is None else shell.located(path)
+    shell.state.folder = None if located is None else inside(located)
+    return True
+
+
+def exit_script(shell: Execution, words: list[Text]) -> bool | None:
+    """Follow `exit`."""
+    raise Stop
+
+
+def return_from(shell: Execution, words: list[Text]) -> bool | None:
+    """Follow `return`."""
+    raise Return
+
+
+def continue_loop(shell: Execution, words: list[Text]) -> bool | None:
+    """Follow `continue`."""
+    raise Leave(True)
+
+
+def break_loop(shell: Execution, words: list[Text]) -> bool | None:
+    """Follow `break`."""
+    raise Leave(False)
+
+
+def succeed(shell: Execution, words: list[Text]) -> bool | None:
+    """Follow a builtin that succeeds without an effect here."""
+    return True
+
+
+def fail(shell: Execution, words: list[Text]) -> bool | None:
+    """Follow `false`."""
+    return False
+
+
+def shift(shell: Execution, words: list[Text]) -> bool | None:
+    """Follow `shift`."""
+    count = words[0].value if words else "1"
+    if shell.state.positional is not None and count and count.isdigit():
+        shell.state.positional = shell.state.positional[int(count[:4]) :]
+    return True
+
+
+def set_options(shell: Execution, words: list[Text]) -> bool | None:
+    """Follow `set`; after `--` it sets the parameters, `-u` refuses unset variables."""
+    for index, word in enumerate(words):
+        text = word.value or ""
+        if text == "--":
+            shell.state.positional = words[index + 1 :]
+            return True
+        if text == "nounset" or (text[:1] in ("-", "+") and "u" in text):
+            sign = words[index - 1].string[:1] if text == "nounset" and index else text[:1]
+            shell.state.nounset = sign == "-"
+    return True
+
+
+def read_input(shell: Execution, words: list[Text]) -> bool | None:
+    """Follow `read`: its input is unknown, except for a here-string or a here-document."""
+    text = shell.stdin
+    names = [word.value for word in words if word.value and is_name(word.value)]
+    given = [word.string for word in words if word.string.startswith("-")]
+    if text is None or not text.known or not names:
+        return assign_unknown(shell, names)
+    separators = shell.state.separators
+    line = text if any("d" in option for option in given) else split_lines(text)[0]
+    fields = split(line, separators + "\n" if separators else "")[0]
+    if any("a" in option for option in given):
+        shell.state.assign(names[-1], list(fields))
+        return True
+    for index, name in enumerate(names):
+        rest = fields[index:] if index == len(names) - 1 else fields[index : index + 1]
+        shell.state.assign(name, joined(rest, separators[:1]))
+    return True
+
+
+def assign_unknown(shell: Execution, names: list[str]) -> bool | None:
+    """Mark the variables that receive an unknown input."""
+    for name in names:
+        shell.state.assign(name, unknown("read from input"))
+    return None
+
+
+def read_lines(shell: Execution, words: list[Text]) -> bool | None:
+    """Follow `mapfile`, `readarray`: the lines of a here-string or a here-document."""
+    names = [word.value for word in words if word.value and is_name(word.value)]
+    text = shell.stdin
+    strips = any(word.value == "-t" for word in words)
+    if text is None or not text.known or not strips or not names or len(words) > 2:
+        return assign_unknown(shell, names)
+    body = text[: len(text) - 1] if text.string.endswith("\n") else text
+    shell.state.assign(names[-1], split_lines(body))
+    return True
+
+
+def getopts(shell: Execution, words: list[Text]) -> bool | None:
+    """Follow `getopts`: a call without arguments has no options."""
+    return False if shell.state.positional is None else read_input(shell, words)
+
+
+def echo(shell: Execution, words: list[Text]) -> bool | None:
+    """Follow `echo` and `printf`, which matter if their output is used."""
+    if shell.captured is not None:
+        shell.captured.append(filters.echo(words))
+    return True
+
+
+def printf(shell: Execution, words: list[Text]) -> bool | None:
+    """Follow `printf`; with `-v` it sets a variable."""
+    if words and words[0].value == "-v" and len(words) > 2:
+        shell.state.assign(words[1].string, filters.output([literal("printf"), *words[2:]], None, None))
+    elif shell.captured is not None:
+        shell.captured.append(filters.output([literal("printf"), *words], None, None))
+    return True
+
+
+def pwd(shell: Execution, words: list[Text]) -> bool | None:
+    """Follow `pwd`."""
+    if shell.captured is not None:
+        folder = shell.state.folder
+        shell.captured.append(literal(folder + "\n") if folder is not None else unknown("the working folder"))
+    return True
+
+
+def let(shell: Execution, words: list[Text]) -> bool | None:
+    """Follow `let`."""
+    for word in words:
+        expander = shell.expander()
+        try:
+            expander.computed(word.value or "")
+        except (Unknowable, NotArithmetic):
+            return None
+    return True
+
+
+def test_command(shell: Execution, words: list[Text]) -> bool | None:
+    """Follow `test` as a plain command."""
+    return None
+
+
+def split_lines(text: Text) -> list[Text]:
+    """The lines of a known string, empty ones included."""
+    found: list[Text] = []
+    start = 0
+    for line in text.string.split("\n"):
+        found.append(text[start : start + len(line)])
+        start += len(line) + 1
+    return found
+
+
+def inside(path: str) -> str:
+    """A folder without `.` and `..`; one above the project's top stays unchanged."""
+    normal = filters.normal(path)
+    return normal if not path.startswith("%") or normal.startswith(path.partition("/")[0]) else path
+
+
+BUILTINS: dict[str, Builtin] = {
+    "cd": cd,
+    "pushd": cd,
+    "source": sourced,
+    ".": sourced,
+    "exit": exit_script,
+    "return": return_from,
+    "continue": continue_loop,
+    "break": break_loop,
+    "true": succeed,
+    ":": succeed,
+    "trap": succeed,
+    "ulimit": succeed,
+    "shopt": succeed,
+    "wait": succeed,
+    "false": fail,
+    "shift": shift,
+    "set": set_options,
+    "read": read_input,
+    "mapfile": read_lines,
+    "readarray": read_lines,
+    "getopts": getopts,
+    "echo": echo,
+    "printf": printf,
+    "pwd": pwd,
+    "let": let,
+    "test": test_command,
+}

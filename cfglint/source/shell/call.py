@@ -1,0 +1,88 @@
+"""A command that a script would start, and where it is written."""
+
+from __future__ import annotations
+
+from cfglint.source.shell.expansion import POSITIONAL, UNSET
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cfglint.source.shell.script import Script
+    from cfglint.source.shell.text import Place, Text
+
+
+class Call:
+    """A command that the script would start.
+
+    `environment` holds the exported variables. `folder` is the working folder. `lost` are words after a broken line
+    continuation, which do not reach the command: (words, offset). `broken`: its syntax is unclear, or bash refuses the script
+    before it. `needs_caller`: a call without arguments ends before it, because parameters, variables or files are missing.
+    `called_from` is
+    the command of the followed script that calls the one with this command: (path, line).
+    """
+
+    __slots__ = (
+        *("broken", "called_from", "conditional", "end", "environment", "folder", "line", "lost", "needs_caller", "path", "start", "words"),
+    )
+
+    def __init__(
+        self, words: list[Text], environment: dict[str, Text], folder: str | None, path: str, line: int, start: int, end: int,
+        conditional: bool, broken: bool,
+    ) -> None:  # fmt: skip
+        self.words = words
+        self.environment = environment
+        self.folder = folder
+        self.path = path
+        self.line = line
+        self.start = start
+        self.end = end
+        self.conditional = conditional
+        self.broken = broken
+        self.needs_caller = False
+        self.lost: list[tuple[list[Text], int]] = []
+        self.called_from: tuple[str, int] | None = None
+
+
+class Runner:
+    """A command that runs a string as a script: `eval STRING`, `bash -c STRING`."""
+
+    __slots__ = ("end", "script", "start")
+
+    def __init__(self, script: Script, node: Any) -> None:
+        self.script = script
+        self.start: int = node.start_byte
+        self.end: int = node.end_byte
+
+    def line(self, place: Place | None) -> int:
+        """The line of a command in the string: its own if it is written in the runner's arguments, else that of the runner."""
+        if place is not None and place[0] == self.script.path and self.script.verbatim:
+            inside = place[1] - self.script.offset
+            if self.start <= inside < self.end:
+                return self.script.line(inside)
+        return self.script.line(self.start)
+
+
+def begins(script: Script, node: Any) -> int:
+    """The beginning of a command. The grammar wrongly includes several assignments on the line before."""
+    last = None
+    for child in node.children:
+        if child.type == "variable_assignment":
+            last = child
+        elif child.type != "comment":
+            between = "" if last is None else script.text[last.end_byte : child.start_byte].replace("\\\n", "")
+            return int(child.start_byte if "\n" in between else node.start_byte)
+    return int(node.start_byte)
+
+
+def second_word(script: Script, node: Any) -> int:
+    """The offset of the second word of a command: bash assigns a command to the line of that word (LINENO)."""
+    start = begins(script, node)
+    named = [child for child in node.children if child.is_named and child.type != "comment" and child.start_byte >= start]
+    plain = len(named) < 2 or named[0].type == "variable_assignment"
+    return int(start if plain else named[1].start_byte)
+
+
+def from_caller(word: Text) -> bool:
+    """Whether a word contains a variable or parameter that only the caller could set."""
+    return any(reason.startswith((UNSET, POSITIONAL)) for reason in word.reasons)

@@ -1,0 +1,312 @@
+"""Following the statements of a script: the state, the commands that it would start, and what every statement needs of them.
+
+What the caller of the script alone could set (parameters, environment) counts as absent in tests, as in a plain call, and as unknown
+in words.
+"""
+
+from __future__ import annotations
+
+import re
+
+from cfglint.source.shell import filters
+from cfglint.source.shell.call import Call, begins, from_caller, second_word
+from cfglint.source.shell.expansion import Expander
+from cfglint.source.shell.script import Script
+from cfglint.source.shell.state import State
+from cfglint.source.shell.text import Text, literal, unknown
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from cfglint.source.shell.call import Runner
+    from cfglint.source.shell.state import Saved
+
+    Handler = Callable[["Execution", Any], bool | None]
+
+MOST_STEPS = 20_000
+MOST_CALLS = 2_000
+DEEPEST = 60
+DEEPEST_CALL = 12
+UNDECIDED = "differs between branches that are not decided"
+LOOPS = ("for_statement", "c_style_for_statement", "while_statement")
+PRINTS_UNKNOWN = re.compile(r"(date|uuidgen|mktemp|shuf|nvidia-smi)(?:[ \t][^|;&`\n$()<>]*)?").fullmatch  # whatever its words are
+
+
+class End(Exception):
+    """What is being followed ends before its last statement."""
+
+
+class Stop(End):
+    """Raised where the script, or the followed part of it, ends."""
+
+
+class Return(End):
+    """Raised where a function or sourced file ends."""
+
+
+class Leave(End):
+    """Raised for `break` or `continue` of a loop."""
+
+    def __init__(self, continues: bool) -> None:
+        super().__init__()
+        self.continues = continues
+
+
+class Exhausted(Exception):
+    """Raised if the script takes too many steps."""
+
+
+class Execution:
+    """A script that is followed from a working folder.
+
+    `read` gives the text of a file of the project, or None; `exists` whether a path is there, None where that is not known.
+    `handlers` has the function that follows each type of statement.
+    """
+
+    handlers: Mapping[str, Handler]
+
+    def __init__(
+        self, folder: str | None, script_name: str, read: Callable[[str], str | None], exists: Callable[[str], bool | None]
+    ) -> None:
+        self.state = State(folder, script_name)
+        self.read = read
+        self.exists = exists
+        self.calls: list[Call] = []
+        self.exhausted = False
+        self.written: set[str] = set()  # files that redirections make
+        self.errors = False  # whether some of the text is not clear
+        self.steps = 0
+        self.depth = 0  # of the statement among those that hold it
+        self.call_depth = 0  # of functions, scripts and substituted commands
+        self.conditional = 0  # undecided branches around the statement
+        self.runner: Runner | None = None  # what runs the text that is being followed, where it is not a file
+        self.captured: list[Text] | None = None  # what commands print, where that is asked for
+        self.stdin: Text | None = None  # what a command reads, where that is known
+        self.placeholder = False  # whether a command reads a file, as `<path>` in a template does
+        self.sources = 0  # sourced and called files that are there
+        self.sourced_files: list[str] = []
+        self.open_quote: int | None = None  # where the last line begins whose quote is never closed
+        self.refused = False  # whether bash would have stopped at a syntax error by now
+        self.locals: list[Saved] = []  # of each function that is running
+        self.script = Script("", "")
+        self.followed = [script_name]  # the scripts that called one another up to here
+
+    def follow(self, script: Script) -> list[Call]:
+        """The commands that a script would start."""
+        try:
+            self.run(script)
+        except End:
+            pass
+        except (Exhausted, RecursionError):
+            self.exhausted = True
+        return self.calls
+
+    def run(self, script: Script) -> None:
+        """Follow the statements of a script as a part of what is being followed."""
+        root = script.tree()
+        if root is None:
+            self.exhausted = True
+            return
+        self.errors = self.errors or bool(root.has_error)
+        outside = self.script, self.open_quote
+        self.script, self.open_quote = script, open_quote(root, script.text)
+        try:
+            self.block(root)
+        finally:
+            self.script, self.open_quote = outside
+
+    def block(self, node: Any) -> bool | None:
+        """Follow the statements in a node, one after the other."""
+        return self.statements([child for child in node.children if child.is_named and child.type not in ("comment", "heredoc_body")])
+
+    def statements(self, nodes: list[Any]) -> bool | None:
+        """Several statements: the status of the last one."""
+        status: bool | None = True
+        for node in nodes:
+            status = self.statement(node)
+        return status
+
+    def statement(self, node: Any) -> bool | None:
+        """Follow one statement: True or False if its status is known, None if not."""
+        self.steps += 1
+        if self.steps > MOST_STEPS or len(self.calls) > MOST_CALLS:
+            raise Exhausted
+        self.depth += 1
+        try:
+            if self.depth > DEEPEST:
+                raise Exhausted
+            handler = self.handlers.get(node.type)
+            if handler is not None:
+                return self.loop(handler, node) if node.type in LOOPS else handler(self, node)
+            return self.block(node) if node.type in ("program", "do_group", "ERROR") else None
+        finally:
+            self.depth -= 1
+
+    def loop(self, handler: Handler, node: Any) -> bool | None:
+        """Follow a loop; the conditionality caused by an undecided `break` or `continue` ends with it."""
+        before = self.conditional
+        try:
+            return handler(self, node)
+        finally:
+            self.conditional = before
+
+    def apart(self, action: Callable[..., bool | None], *arguments: Any) -> bool | None:
+        """Run an action in a copy of the state."""
+        before = self.state
+        self.state = before.copy()
+        try:
+            return action(*arguments)
+        except (Stop, Return):
+            return None
+        finally:
+            self.state = before
+
+    def perhaps(self, action: Callable[..., bool | None], *arguments: Any) -> bool | None:
+        """Run an action that may or may not happen; values that differ afterwards are unknown. A branch that ends the script is left
+        out.
+        """
+        before = self.state
+        self.state = before.copy()
+        self.conditional += 1
+        try:
+            action(*arguments)
+        except End as end:
+            self.state = before
+            self.conditional += isinstance(end, Leave)  # the rest of the loop
+            return None
+        finally:
+            self.conditional -= 1
+        after, self.state = self.state, before
+        self.join(after)
+        return None
+
+    def join(self, other: State) -> None:
+        """Merge two states into what they have in common."""
+        self.state.merge(other, UNDECIDED)
+
+    def explore(self, *nodes: Any) -> None:
+        """Follow statements that a call without arguments does not reach, without an effect on the rest."""
+        before = self.state
+        self.state = before.copy()
+        self.conditional += 1
+        try:
+            for node in nodes:
+                self.statement(node)
+        except End:
+            pass
+        finally:
+            self.conditional -= 1
+            self.state = before
+
+    def from_outside(self) -> bool:
+        """Whether other parameters of the caller could have led elsewhere."""
+        return self.state.positional is None and not self.call_depth
+
+    def settle_folder(self) -> None:
+        """Called where the files of the working folder decide the rest."""
+
+    def located(self, path: str) -> str | None:
+        """A path relative to the working folder; None if that is unknown."""
+        if path.startswith(("/", "%", "~")):
+            return path
+        return None if self.state.folder is None else filters.normal(f"{self.state.folder}/{path}")
+
+    def exist(self, path: str) -> bool | None:
+        """Whether a path exists, relative to the working folder."""
+        located = self.located(path)
+        return None if located is None else self.exists(located)
+
+    def readable(self, located: str) -> str:
+        """The path under which a file of the project is reported."""
+        return located
+
+    def source(self, node: Any) -> str:
+        """The source of a node."""
+        return self.script.text[node.start_byte : node.end_byte] if node is not None else ""
+
+    def expander(self) -> Expander:
+        """The expander for the current state."""
+        return Expander(self.script, self.state, self.capture, self.call_depth + self.depth // 3)
+
+    def words(self, spans: list[tuple[int, int]]) -> list[Text]:
+        """The expanded words of some spans; the grammar cuts some words into adjacent pieces."""
+        text = self.script.text
+        whole: list[tuple[int, int]] = []
+        for start, end in spans:
+            first = whole.pop()[0] if whole and whole[-1][1] == start else start
+            whole.append((first, end + 2 if text.startswith("\\ ", end) else end))
+        expander = self.expander()
+        return [word for start, end in whole for word in expander.fields(start, end)]
+
+    def capture(self, script: Script) -> Text:
+        """The output of a string that is run as a command."""
+        text = script.text.strip()
+        if text.startswith("<"):
+            return self.contents(script.text[script.text.index("<") + 1 :].strip())
+        prints = PRINTS_UNKNOWN(text)
+        if prints is not None and prints[1] not in self.state.functions:
+            return filters.output([literal(prints[1])], None, None)
+        before, conditional, calls = self.captured, self.conditional, len(self.calls)
+        self.captured = []
+        self.call_depth += 1
+        try:
+            if self.call_depth > DEEPEST_CALL:
+                return unknown("nested too deeply")
+            self.apart(self.run, script)
+            return Text(part for each in self.captured for part in each.parts)
+        finally:
+            self.captured, self.conditional = before, conditional
+            self.call_depth -= 1
+            del self.calls[calls:]
+
+    def contents(self, path: str) -> Text:
+        """The output of `$(< file)`."""
+        located = self.located(path)
+        text = self.read(located) if located is not None else None
+        return literal(text) if text is not None and len(text) < 10_000 else unknown(f"the contents of {path}")
+
+    def printed(self, words: list[Text]) -> Text:
+        """The output of a command."""
+        return filters.output(words, self.stdin, self.state.folder)
+
+    def note(self, words: list[Text], environment: dict[str, Text], node: Any) -> None:
+        """Record a command that would be started; one that begins with a dash is the rest of the command before."""
+        start, end = begins(self.script, node), node.end_byte
+        place = self.script.place(start, start + 1)
+        offset = place[1] if place else 0
+        line = self.script.line(second_word(self.script, node)) if self.runner is None else self.runner.line(place)
+        if words[0].string.startswith("-") and self.continues(offset):
+            self.calls[-1].lost.append((words, offset))
+            return
+        env = {**self.state.environment(), **environment}
+        unclear = self.placeholder or bool(node.has_error) or (node.parent is not None and node.parent.type == "ERROR")
+        broken = unclear or self.refused or (self.open_quote is not None and end >= self.open_quote)
+        call = Call(words, env, self.state.folder, self.script.path, line, offset, offset + end - start, self.conditional > 0, broken)
+        call.needs_caller = self.state.needs_caller or (self.state.nounset and any(from_caller(word) for word in words))
+        self.calls.append(call)
+
+    def continues(self, offset: int) -> bool:
+        """Whether a command at an offset was intended to belong to the last recorded one."""
+        if not self.calls or self.calls[-1].path != self.script.path or self.runner:
+            return False
+        last = self.calls[-1]
+        between = self.script.text[last.end - self.script.offset : offset - self.script.offset]
+        if last.lost:
+            return last.end <= offset
+        lines = [line.strip("\\ \t\r") for line in between.split("\n")]
+        nothing = all(not line or line.startswith("#") for line in lines)
+        return last.end <= offset and len(between) < 5_000 and nothing
+
+
+def open_quote(root: Any, text: str) -> int | None:
+    """The beginning of the line that opens a quote which is never closed; None without one. Bash does not run that command."""
+    last = root.children[-1] if root.children and root.has_error else None
+    if last is None or last.type != "ERROR":
+        return None
+    rest = text[last.start_byte : last.end_byte]
+    at = min((rest.find(mark) for mark in "\"'" if mark in rest), default=-1)
+    if at < 0 or rest.count(rest[at], at) % 2 == 0 or text[last.end_byte :].strip():
+        return None
+    return text.rfind("\n", 0, last.start_byte + at) + 1

@@ -1,0 +1,97 @@
+"""Loops: `for`, `while`, `until`; those over known words are unrolled."""
+
+from __future__ import annotations
+
+from cfglint.source.shell.arithmetic import NotArithmetic
+from cfglint.source.shell.execution import UNDECIDED, Leave
+from cfglint.source.shell.expansion import Unknowable
+from cfglint.source.shell.script import part_of
+from cfglint.source.shell.text import Text, unknown
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cfglint.source.shell.execution import Execution
+
+MOST_ROUNDS = 100
+
+
+def for_loop(shell: Execution, node: Any) -> bool | None:
+    """Follow `for name in words`."""
+    name = shell.source(part_of(node, "variable"))
+    body = part_of(node, "body")
+    listed = any(child.type == "in" for child in node.children)
+    named = [child for index, child in enumerate(node.children) if node.field_name_for_child(index) == "value"]
+    values = shell.words([(child.start_byte, child.end_byte) for child in named]) if listed else shell.state.positional or []
+    known = all(value.known for value in values) and (listed or shell.state.positional is not None)
+    if not known:
+        reason = next((value.reasons for value in values if not value.known), (UNDECIDED,))
+        shell.perhaps(run_round, shell, name, unknown(*reason), body)
+        return None
+    for value in values[:MOST_ROUNDS]:
+        try:
+            run_round(shell, name, value, body)
+        except Leave as leave:  # noqa: PERF203
+            if not leave.continues:
+                break
+    return True
+
+
+def run_round(shell: Execution, name: str, value: Text, body: Any) -> bool | None:
+    """Follow one iteration of a loop."""
+    shell.state.assign(name, value)
+    return shell.block(body)
+
+
+def counting_loop(shell: Execution, node: Any) -> bool | None:
+    """Follow `for ((i = 0; i < 3; i++))`."""
+    body = part_of(node, "body")
+    text = shell.script.text
+    start, end = text.find("((", node.start_byte) + 2, text.find("))", node.start_byte)
+    first, second = text.find(";", start, end), text.rfind(";", start, end)
+    expander = shell.expander()
+    try:
+        if first < 0 or second == first:
+            raise NotArithmetic
+        expander.number(start, first)
+        for _ in range(MOST_ROUNDS):
+            if expander.number(first + 1, second) == 0:
+                break
+            try:
+                shell.block(body)
+            except Leave as leave:
+                if not leave.continues:
+                    break
+            expander = shell.expander()
+            expander.number(second + 1, end)
+    except (Unknowable, NotArithmetic):
+        shell.perhaps(shell.block, body)
+    return None
+
+
+def while_loop(shell: Execution, node: Any) -> bool | None:
+    """Follow `while` and `until`; a loop over the caller's parameters has no iteration in a call without arguments."""
+    body = part_of(node, "body")
+    fields = [(node.field_name_for_child(index), child) for index, child in enumerate(node.children)]
+    conditions = [child for field, child in fields if field == "condition" and child.is_named]
+    negated = node.children[0].type == "until"
+    for count in range(MOST_ROUNDS // 3):
+        status = shell.statements(conditions)
+        if status is None:
+            if not count:
+                shell.perhaps(shell.block, body)
+            return None
+        if status == negated:
+            if not count:
+                shell.explore(body)
+            return None
+        before = {name: value for name, value in shell.state.variables.items() if isinstance(value, Text)}
+        try:
+            shell.block(body)
+        except Leave as leave:
+            if not leave.continues:
+                return None
+        if before == {name: value for name, value in shell.state.variables.items() if isinstance(value, Text)}:
+            return None  # nothing changes: it would never end
+    return None

@@ -1,0 +1,134 @@
+"""Functions, `eval`, `source`, and scripts that a script calls."""
+
+from __future__ import annotations
+
+from cfglint.source.shell.call import Runner, second_word
+from cfglint.source.shell.execution import DEEPEST_CALL, Exhausted, Return
+from cfglint.source.shell.script import Script, part_of
+from cfglint.source.shell.state import Saved, State
+from cfglint.source.shell.text import joined
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cfglint.source.shell.execution import Execution
+    from cfglint.source.shell.text import Text
+
+MOST_SCRIPTS = 4  # that call one another
+
+
+def define(shell: Execution, node: Any) -> bool | None:
+    """Define a function."""
+    name, body = part_of(node, "name"), part_of(node, "body")
+    if name is not None and body is not None:
+        shell.state.functions[shell.source(name)] = (shell.script, body)
+    return True
+
+
+def evaluated(shell: Execution, words: list[Text], node: Any) -> bool | None:
+    """Follow `eval`: the words are a script of their own."""
+    text = joined(words)
+    if not any(part.text for part in text.parts):
+        return None
+    return run_inner(shell, Script(shell.script.path, "", parts=text), node)
+
+
+def run_inner(shell: Execution, script: Script, node: Any) -> bool | None:
+    """Follow a script that this one composes."""
+    before, shell.runner = shell.runner, shell.runner or Runner(shell.script, node)
+    shell.call_depth += 1
+    try:
+        if shell.call_depth > DEEPEST_CALL:
+            raise Exhausted
+        shell.run(script)
+    finally:
+        shell.runner = before
+        shell.call_depth -= 1
+    return None
+
+
+def call_function(shell: Execution, name: str, arguments: list[Text]) -> bool | None:
+    """Call a function."""
+    script, body = shell.state.functions[name]
+    if shell.call_depth > DEEPEST_CALL:
+        return None
+    positional, shell.state.positional = shell.state.positional, arguments
+    before, shell.script = shell.script, script
+    shell.call_depth += 1
+    shell.locals.append(Saved())
+    try:
+        return shell.statement(body)
+    except Return:
+        return None
+    finally:
+        shell.call_depth -= 1
+        shell.script = before
+        shell.state.positional = positional
+        shell.locals.pop().restore(shell.state)
+
+
+def sourced(shell: Execution, words: list[Text]) -> bool | None:
+    """Follow `source file`: its statements run here."""
+    path = words[0].value if words else None
+    located = shell.located(path) if path is not None else None
+    text = shell.read(located) if located is not None else None
+    if text is None and path is not None and not path.startswith(("/", "~")):
+        ask_for(shell, path)
+    if text is None or located is None or shell.call_depth > DEEPEST_CALL:
+        return None
+    shell.sources += 1
+    shell.sourced_files.append(shell.readable(located))
+    shell.call_depth += 1
+    positional = shell.state.positional
+    if len(words) > 1:
+        shell.state.positional = words[1:]
+    try:
+        shell.run(Script(shell.readable(located), text))
+    except Return:
+        pass
+    finally:
+        shell.call_depth -= 1
+        shell.state.positional = positional
+    return None
+
+
+def ask_for(shell: Execution, path: str) -> None:
+    """Handle a missing script of the project, which may exist relative to another folder."""
+    if shell.exist(path) is not False:
+        shell.settle_folder()
+
+
+def call_script(shell: Execution, path: Text, arguments: list[Text], environment: dict[str, Text], node: Any) -> bool:
+    """Follow a script that is run as a command of its own, with its exported variables; return False if that is impossible."""
+    name = path.value
+    located = shell.located(name) if name is not None else None
+    text = shell.read(located) if located is not None else None
+    if text is None and name is not None and not name.startswith(("/", "~")):
+        ask_for(shell, name)
+    if text is None or located is None or located in shell.followed or len(shell.followed) > MOST_SCRIPTS:
+        return False
+    shell.sources += 1
+    start, place, line = len(shell.calls), shell.script.path, shell.script.line(second_word(shell.script, node))
+    outside = shell.runner, shell.stdin, shell.placeholder, shell.refused, shell.locals
+    shell.runner, shell.stdin, shell.placeholder, shell.refused, shell.locals = None, None, False, False, []
+    shell.followed.append(located)
+    shell.call_depth += 1
+    try:
+        shell.apart(in_process, shell, Script(shell.readable(located), text), located, arguments, environment)
+    finally:
+        shell.followed.pop()
+        shell.call_depth -= 1
+        shell.runner, shell.stdin, shell.placeholder, shell.refused, shell.locals = outside
+    for call in shell.calls[start:]:
+        call.called_from = (place, line)
+    return True
+
+
+def in_process(shell: Execution, script: Script, located: str, arguments: list[Text], environment: dict[str, Text]) -> None:
+    """Run a script in a separate process, which gets only the exported variables, the folder and its arguments."""
+    state = State(shell.state.folder, located)
+    state.variables, state.exported = dict(environment), set(environment)
+    state.positional, state.needs_caller = arguments, shell.state.needs_caller
+    shell.state = state
+    shell.run(script)

@@ -1,0 +1,58 @@
+"""Redirections: the files that they make, here-documents and here-strings."""
+
+from __future__ import annotations
+
+from cfglint.source.shell.text import EMPTY, literal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cfglint.source.shell.execution import Execution
+    from cfglint.source.shell.text import Text
+
+WORD_TYPES = frozenset(
+    (
+        "word", "number", "string", "raw_string", "concatenation", "simple_expansion", "expansion", "command_substitution",
+        "ansi_c_string", "translated_string", "brace_expression", "arithmetic_expansion", "process_substitution", "regex",
+        "extglob_pattern", "test_operator", "subscript", "special_variable_name", "variable_name",
+    )
+)  # fmt: skip
+
+
+def targets(node: Any) -> list[Any]:
+    """The words behind the sign of a redirection; the grammar takes those that follow the file for more of its targets."""
+    return [child for child in node.children if child.type in WORD_TYPES]
+
+
+def lacks_target(shell: Execution, node: Any) -> bool:
+    """Whether a redirection has no target on its line, as in `PATH=<your path>`: bash stops reading the script there."""
+    if node.type != "file_redirect":
+        return False
+    words = targets(node)
+    first = words[0].start_byte if words else node.end_byte
+    return "\n" in shell.script.text[node.start_byte : first].replace("\\\n", "") or not words
+
+
+def redirect(shell: Execution, node: Any) -> None:
+    """Record a file that a redirection creates."""
+    words = targets(node)
+    if ">" in shell.source(node)[:3] and words:
+        shell.written.add(shell.expander().string(words[0].start_byte, words[0].end_byte).string)
+
+
+def here_string(shell: Execution, node: Any) -> Text | None:
+    """The line of a here-string."""
+    named = [child for child in node.children if child.is_named]
+    return shell.expander().string(named[0].start_byte, named[0].end_byte) + literal("\n") if named else None
+
+
+def here_document(shell: Execution, node: Any) -> Text:
+    """The lines of a here-document, expanded unless its mark is quoted."""
+    body = next((child for child in node.children if child.type == "heredoc_body"), None)
+    mark = next((child for child in node.children if child.type == "heredoc_start"), None)
+    if body is None:
+        return EMPTY
+    if mark is not None and shell.source(mark)[:1] in "\"'\\":
+        return shell.script.literal(body.start_byte, body.end_byte)
+    return shell.expander().string(body.start_byte, body.end_byte, True)

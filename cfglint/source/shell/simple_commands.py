@@ -1,0 +1,102 @@
+"""Simple commands: their words are expanded, and a builtin, a function or a program is started."""
+
+from __future__ import annotations
+
+import re
+
+from cfglint.source.shell.builtin_commands import BUILTINS
+from cfglint.source.shell.nested_scripts import call_function, evaluated
+from cfglint.source.shell.redirections import WORD_TYPES, here_document, here_string, lacks_target, redirect, targets
+from cfglint.source.shell.script import part_of
+from cfglint.source.shell.variables import prefixes, within
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cfglint.source.shell.execution import Execution
+    from cfglint.source.shell.text import Text
+
+COMMAND_TYPES = WORD_TYPES | {"command_name", "variable_assignment"}
+CHANGES = re.compile(r"\$\{\w+:?[=?]|\(\(").search  # expansions that change the state
+
+
+def redirected(shell: Execution, node: Any) -> bool | None:
+    """Follow a statement with redirections; a here-document or here-string is its input."""
+    body = part_of(node, "body")
+    extra: list[Any] = []
+    before, shell.placeholder = shell.stdin, False
+    for child in node.children:
+        shell.refused = shell.refused or lacks_target(shell, child)
+        if child.type == "heredoc_redirect":
+            shell.stdin = here_document(shell, child)
+            for each in (inner for inner in child.children if inner.type == "file_redirect"):
+                redirect(shell, each)
+            extra.extend(targets(child))
+        elif child.type == "herestring_redirect":
+            shell.stdin = here_string(shell, child)
+        elif child.type == "file_redirect":
+            shell.placeholder = shell.placeholder or shell.source(child).startswith("<")
+            redirect(shell, child)
+            extra.extend(targets(child)[1:])
+    try:
+        if body is None:
+            return True
+        if extra and body.type == "command":
+            return command(shell, body, extra)
+        return shell.statement(body)
+    finally:
+        shell.stdin, shell.placeholder = before, False
+
+
+def command(shell: Execution, node: Any, extra: list[Any] | None = None) -> bool | None:
+    """Follow a simple command: its assignments, then its words."""
+    if shell.captured is None and only_prints(shell, node):
+        return True
+    spans: list[tuple[int, int]] = []
+    environment = prefixes(shell, node) if node.children and node.children[0].type == "variable_assignment" else {}
+    before = shell.stdin
+    for child in (*node.children, *(extra or ())):
+        kind = child.type
+        if kind in COMMAND_TYPES and (spans or kind != "variable_assignment"):
+            spans.append((child.start_byte, child.end_byte))
+        elif kind == "herestring_redirect":
+            shell.stdin = here_string(shell, child)
+        elif kind == "file_redirect":
+            shell.placeholder = shell.placeholder or shell.source(child).startswith("<")
+            spans.extend((target.start_byte, target.end_byte) for target in targets(child)[1:])
+    words = shell.words(spans)
+    try:
+        if not words:
+            for name, value in environment.items():
+                shell.state.assign(name, value)
+            return True
+        return start(shell, words, environment, node)
+    finally:
+        shell.stdin, shell.placeholder = before, False
+
+
+def only_prints(shell: Execution, node: Any) -> bool:
+    """Whether a command is an `echo` whose words have no side effect."""
+    text = shell.script.text
+    prints = text.startswith(("echo ", 'echo"'), node.start_byte) and "echo" not in shell.state.functions
+    return prints and CHANGES(text, node.start_byte, node.end_byte) is None
+
+
+def start(shell: Execution, words: list[Text], environment: dict[str, Text], node: Any) -> bool | None:
+    """Run a builtin or function, or record a command."""
+    name = words[0].value
+    if name in shell.state.functions and name is not None:
+        return within(shell, environment, call_function, shell, name, words[1:])
+    builtin = BUILTINS.get(name or "")
+    if builtin is not None:
+        return within(shell, environment, builtin, shell, words[1:])
+    if name == "eval":
+        return within(shell, environment, evaluated, shell, words[1:], node)
+    if name == "exec":
+        return start(shell, words[1:], environment, node) if len(words) > 1 else True  # alone it only redirects
+    if shell.captured is None:
+        shell.note(words, environment, node)
+    else:
+        shell.captured.append(shell.printed(words))
+    return None

@@ -1,0 +1,168 @@
+"""Assignments and declarations; variables that hold for one command or one function alone."""
+
+from __future__ import annotations
+
+from cfglint.source.shell.arithmetic import is_name
+from cfglint.source.shell.call import begins
+from cfglint.source.shell.script import part_of
+from cfglint.source.shell.state import Saved
+from cfglint.source.shell.text import EMPTY, Text, unknown
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from cfglint.source.shell.execution import Execution
+
+
+def assignments(shell: Execution, node: Any) -> bool | None:
+    """Follow `A=1 B=2` on a line of its own."""
+    for child in node.children:
+        if child.type == "variable_assignment":
+            assignment(shell, child)
+    return True
+
+
+def assignment(shell: Execution, node: Any) -> bool | None:
+    """Follow `name=value`, `name+=value`, `name=(...)`, `name[index]=value`."""
+    assign(shell, node)
+    return True
+
+
+def assign(shell: Execution, node: Any) -> str:
+    """Assign, and return the name."""
+    target, value = part_of(node, "name"), part_of(node, "value")
+    name = shell.source(target)
+    adds = shell.source(node.children[1]) == "+=" if len(node.children) > 1 else False
+    if name.endswith("]"):
+        assign_element(shell, name, value, adds)
+        return name.partition("[")[0]
+    if value is not None and value.type == "array":
+        assign_array(shell, name, value, adds)
+        return name
+    start = node.children[1].end_byte if len(node.children) > 1 else node.end_byte
+    text = shell.expander().string(start, node.end_byte)
+    if adds:
+        current = shell.state.variables.get(name)
+        if isinstance(current, list):
+            shell.state.assign(name, [(current[0] if current else EMPTY) + text, *current[1:]])
+            return name
+        text = shell.expander().value(name) + text if current is not None else text
+    shell.state.assign(name, text)
+    return name
+
+
+def assign_array(shell: Execution, name: str, node: Any, adds: bool) -> None:
+    """Assign `name=(a b c)`; an associative array if its members have keys."""
+    current = shell.state.variables.get(name)
+    members = [child for child in node.children if child.is_named and child.type != "comment"]
+    if members and all(shell.source(child).startswith("[") and "]=" in shell.source(child) for child in members):
+        mapping: dict[str, Text] = dict(current) if isinstance(current, dict) else {}
+        for child in members:
+            close = shell.source(child).index("]=") + child.start_byte
+            key = shell.expander().string(child.start_byte + 1, close)
+            mapping[key.string] = shell.expander().string(close + 2, child.end_byte)
+        shell.state.assign(name, mapping)
+        return
+    values: list[Text] = []
+    if adds and isinstance(current, list):
+        values = list(current)
+    elif adds and isinstance(current, Text):
+        values = [current]
+    values.extend(shell.words([(child.start_byte, child.end_byte) for child in members]))
+    shell.state.assign(name, values)
+
+
+def assign_element(shell: Execution, target: str, value: Any, adds: bool) -> None:
+    """Assign `name[key]=value`, `name[key]+=value`."""
+    name, _, key = target.removesuffix("]").partition("[")
+    text = shell.expander().string(value.start_byte, value.end_byte) if value is not None else EMPTY
+    current = shell.state.variables.get(name)
+    if isinstance(current, dict):
+        key = key.strip("\"'")
+        shell.state.assign(name, {**current, key: current.get(key, EMPTY) + text if adds else text})
+    elif key.isdigit() and len(key) < 5:
+        values = list(current) if isinstance(current, list) else [] if current is None else [current]
+        values.extend([EMPTY] * (int(key) + 1 - len(values)))
+        values[int(key)] = values[int(key)] + text if adds else text
+        shell.state.assign(name, values)
+    else:
+        shell.state.assign(name, unknown(f"{name}[{key}]"))
+
+
+def declaration(shell: Execution, node: Any) -> bool | None:
+    """Follow `export`, `local`, `declare`, `typeset`, `readonly`."""
+    what = shell.source(node.children[0])
+    exports = what == "export"
+    local = what in ("local", "declare", "typeset")
+    associative = False
+    for child in node.children[1:]:
+        text = shell.source(child)
+        if text.startswith("-"):
+            exports = exports or "x" in text
+            local = local and "g" not in text
+            associative = associative or "A" in text
+            continue
+        if child.type == "variable_assignment":
+            if local:
+                keep_local(shell, shell.source(part_of(child, "name")))
+            name = assign(shell, child)
+        elif is_name(text):
+            name = text
+            if local:
+                keep_local(shell, name)
+            if associative:
+                shell.state.assign(name, {})
+        else:
+            continue
+        if exports:
+            shell.state.exported.add(name)
+    return True
+
+
+def keep_local(shell: Execution, name: str) -> None:
+    """Save the value of a name outside of the function."""
+    if shell.locals:
+        shell.locals[-1].add(shell.state, name)
+
+
+def unset(shell: Execution, node: Any) -> bool | None:
+    """Follow `unset name`."""
+    for child in node.children[1:]:
+        if not shell.source(child).startswith("-"):
+            shell.state.remove(shell.source(child))
+    return True
+
+
+def prefixes(shell: Execution, node: Any) -> dict[str, Text]:
+    """The assignments before a command: they are in effect for that command alone, and each one for those after it."""
+    first = begins(shell.script, node)
+    environment: dict[str, Text] = {}
+    before = Saved()
+    for child in node.children:
+        if child.type != "variable_assignment":
+            break
+        if child.start_byte < first:
+            assign(shell, child)
+            continue
+        name = shell.source(part_of(child, "name"))
+        before.add(shell.state, name)
+        start = child.children[1].end_byte if len(child.children) > 1 else child.end_byte
+        environment[name] = shell.expander().string(start, child.end_byte)
+        shell.state.assign(name, environment[name])
+    before.restore(shell.state)
+    return environment
+
+
+def within(shell: Execution, environment: dict[str, Text], action: Callable[..., bool | None], *arguments: Any) -> bool | None:
+    """Run an action with exported variables that are in effect for it alone: `BATCH=4 launch`, where `launch` is a function."""
+    before = Saved()
+    for name, value in environment.items():
+        before.add(shell.state, name)
+        shell.state.assign(name, value)
+        shell.state.exported.add(name)
+    try:
+        return action(*arguments)
+    finally:
+        before.restore(shell.state)
