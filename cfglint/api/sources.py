@@ -44,7 +44,7 @@ class Texts(FileSource):
         return path if path in self.given else super().identity(path)
 
     def read(self, path: str) -> tuple[str, bool]:
-        """(text, whether it had a byte order mark); raises FileProblem."""
+        """Return (content, whether it had a byte order mark); raises FileProblem."""
         return (self.given[path], False) if path in self.given else super().read(path)
 
 

@@ -168,7 +168,7 @@ def precision(keys: Keys, job: JobSpec) -> None:
 
 
 def checkpointing(keys: Keys, job: JobSpec) -> None:
-    """Gradient checkpointing: with an adapter, activations are most of the memory."""
+    """Add gradient checkpointing: with an adapter, activations are most of the memory."""
     renamed = has_field("activation_checkpointing", job.version("transformers"))
     name = "activation_checkpointing" if renamed else "gradient_checkpointing"
     keys.add(name, True, "recomputes activations: less memory, about a third more compute")

@@ -298,7 +298,7 @@ def batches_of_rank(config: TrainerConfig) -> int | None:
 
 
 def warmup(config: TrainerConfig, total: int | None) -> int | None:
-    """Steps of warm-up; None where it is a ratio of an unknown total or not finite."""
+    """Steps of warm-up; None if it is a ratio of an unknown total or not finite."""
     from cfglint.batch.steps import RATIO_TAKEN, warmup_steps
 
     if not config.arguments.known("warmup_steps", "warmup_ratio"):

@@ -255,7 +255,7 @@ def optimizer_arguments(value: Any, config: TrainerConfig) -> None:
 
 
 def warmup_ratio(value: Any, config: TrainerConfig) -> None:
-    """4.42.4 training_args.py:1774, 5.0.0 training_args.py:1645-1649."""
+    """Compare the ratio as 4.42.4 training_args.py:1774 and 5.0.0 training_args.py:1645-1649 do."""
     if config.version < RATIO_TAKEN:
         _ = value < 0 or value > 1
     elif has_field("warmup_ratio", config.version) and value is not None:
@@ -263,7 +263,7 @@ def warmup_ratio(value: Any, config: TrainerConfig) -> None:
 
 
 def warmup(value: Any, config: TrainerConfig) -> None:
-    """training_args.py:1800; 4.x raises its own exception for another type, which STP001 reports."""
+    """Compare the value as training_args.py:1800 does; 4.x raises its own exception for another type, which STP001 reports."""
     replaced = has_field("warmup_ratio", config.version) and config.arguments["warmup_ratio"] is not None
     if config.version >= RATIO_TAKEN and not replaced:
         _ = value < 0
