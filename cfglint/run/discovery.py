@@ -1,4 +1,4 @@
-"""From paths to runs: which files are ours, of which kind, and which belong together."""
+"""Finds the runs in paths: which files are training configs, of which kind, and which belong together."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ TEMPLATE_MARKS = ("{{", "{%", "${", "$", "__", "<")
 
 
 class ScanStats:
-    """The files that were looked at, by what was done with them."""
+    """The examined files, by result."""
 
     __slots__ = (
         "beyond_limits",
@@ -96,7 +96,7 @@ class ScanStats:
             sources.append(source)
 
     def add(self, other: ScanStats) -> None:
-        """Count what became of further files."""
+        """Add the counts of further files."""
         self.checked += other.checked
         self.unrecognized += other.unrecognized
         self.unrecognized_named += other.unrecognized_named
@@ -115,18 +115,18 @@ class ScanStats:
 
 
 def is_script(path: str) -> bool:
-    """Whether a file is looked into for launch lines, by its name."""
+    """Whether a file is searched for launch lines, by its name."""
     name = path.lower()
     return name.endswith(SCRIPTS) or (name.endswith(MAKEFILES) and os.path.basename(name) in MAKEFILES)
 
 
 def is_program(path: str) -> bool:
-    """Whether a file that is named is looked into for calls that build a trainer's arguments: `train.py`, `train.py:12`."""
+    """Whether a named file is searched for calls that build a trainer's arguments: `train.py`, `train.py:12`."""
     return line_of(path)[0].endswith(PROGRAM)
 
 
 def has_shebang(text: str) -> bool:
-    """Whether a text names a shell as its interpreter."""
+    """Whether the first line of a script names a shell as its interpreter."""
     first = text[:100].partition("\n")[0].strip()
     return first.startswith("#!") and first.rpartition("/")[2].removeprefix("env ").split(" ")[0] in ("bash", "sh", "zsh", "ksh", "dash")
 
@@ -138,9 +138,9 @@ def line_of(path: str) -> tuple[str, int | None]:
 
 
 class FileSource:
-    """Where files are taken from: the disk, or `texts` in the place of some: strings, or raw bytes (standard input).
+    """The source of files: the disk, with `texts` in place of some files: strings, or raw bytes (standard input).
 
-    `disk` is where the files that name versions are taken from, None for the disk itself.
+    `disk` is the source of the files that specify versions, None for the disk itself.
     """
 
     disk: Disk | None = None
@@ -153,17 +153,17 @@ class FileSource:
         return path in self.texts or os.path.isfile(path)
 
     def is_given(self, path: str) -> bool:
-        """Whether the content of a file was given, so that nothing is read for it."""
+        """Whether the content of a file was passed, so that it is not read from disk."""
         return path in self.texts
 
     def identity(self, path: str) -> str:
-        """One name for all the names of a file."""
+        """A common name for all spellings of a file's path."""
         from cfglint.source.root import resolved
 
         return resolved(path)
 
     def root(self, path: str) -> str:
-        """The top of the project around a file, from the working directory."""
+        """The top of the project around a file, relative to the working directory."""
         from cfglint.project.pinned_versions import repository
 
         return os.path.relpath(repository(path)[-1])
@@ -173,7 +173,7 @@ class FileSource:
         return files.read_bytes(path)
 
     def read(self, path: str) -> tuple[str, bool]:
-        """(text, whether it had a byte order mark); raises FileProblem."""
+        """Return (content, whether it had a byte order mark); raises FileProblem."""
         given = self.texts.get(path)
         if isinstance(given, str):
             return given, False
@@ -182,7 +182,7 @@ class FileSource:
         return files.read(path)[:2]
 
     def document(self, path: str, syntax: str | None = None) -> Document:
-        """The document of a file; what keeps it from being read is its problem."""
+        """The document of a file; an error while reading it is among its problems."""
         syntax = syntax or syntax_by_name(path)
         try:
             text, bom = self.read(path)
@@ -194,7 +194,7 @@ class FileSource:
         return parse(path, text, syntax, bom)
 
     def text(self, path: str) -> str | None:
-        """The text of a file; None where it cannot be read as one."""
+        """The content of a file; None if it cannot be read as text."""
         given = self.texts.get(path)
         try:
             return given if isinstance(given, str) else files.decode(path, self.read_bytes(path) if given is None else given)
@@ -202,9 +202,10 @@ class FileSource:
             return None
 
     def unrelated_keys(self, path: str, least: int = 0, is_named: bool = True) -> list[str] | None:
-        """The top-level keys of a file that is certainly of no kind; None for any other, and for one with less than `least` characters.
+        """The top-level keys of a file that is certainly of no kind; None for any other, and for one with fewer than `least`
+        characters.
 
-        Empty for a file that was not named on the command line and does not parse.
+        Empty for a file that was not named on the command line and cannot be parsed.
         """
         text = self.text(path)
         if text is None or not least <= len(text) <= MAX_SIZE:
@@ -226,7 +227,7 @@ def missing(document: Document) -> bool:
 
 
 class Discovery:
-    """Runs from the paths of a command line: every file is its own run, with the files that it names."""
+    """Finds the runs of the paths of a command line: every file is its own run, with the files that it names."""
 
     def __init__(
         self, facts: LaunchFacts, kind: str | None = None, section: tuple[str, ...] = (), source: FileSource | None = None
@@ -250,7 +251,7 @@ class Discovery:
         self.indexes: dict[str, TrackedFiles] = {}  # what git tracks, by the top of the work tree
 
     def one(self, paths: list[str]) -> CheckedRun:
-        """All the paths as one run."""
+        """Load all the paths as one run."""
         by_hand = self._by_hand(paths)
         if by_hand is not None:
             self.stats.count(by_hand)
@@ -269,7 +270,7 @@ class Discovery:
         return run
 
     def each(self, paths: list[str]) -> Iterator[tuple[int, CheckedRun]]:
-        """(position, run) for every file of the paths that is ours; a file that another one names is in that one's run."""
+        """Yield (position, run) for every training config in the paths; a file that another one names belongs to that one's run."""
         perhaps: list[tuple[int, CheckedRun, str]] = []
         for index, run, path in self.looked_at(self.numbered(paths)):
             if path is not None:
@@ -284,21 +285,21 @@ class Discovery:
                 yield index, run
 
     def numbered(self, paths: list[str]) -> list[tuple[int, str]]:
-        """(position, file) for the files of the paths, folders walked."""
+        """(position, file) for the files of the paths, including those in folders."""
         found = list(enumerate(self._expanded(paths)))
         self.scripts = any(is_script(line_of(path)[0]) for _, path in found)
         return found
 
     def looked_at(self, numbered: list[tuple[int, str]]) -> Iterator[tuple[int, CheckedRun, str | None]]:
-        """(position, run, path) for every file that is ours, not counted yet.
+        """Yield (position, run, path) for every training config, without counting it.
 
-        The path is given for a run that only counts when no file names it in the end; `taken` are those that are named.
+        The path is set for a run that only counts if no other file names it in the end; `taken` are the named files.
         """
         for index, path in numbered:
             yield from self._guarded(index, path)
 
     def _guarded(self, index: int, path: str) -> Iterator[tuple[int, CheckedRun, str | None]]:
-        """`looked_at` of one path; a bug of ours becomes a run that reports it, so that the other paths are still checked."""
+        """`looked_at` for one path; a bug in cfglint becomes a run that reports it, so that the other paths are still checked."""
         try:
             if path.endswith(EXTENSIONS) and not self.facts.arguments:  # neither script nor program
                 yield from self._runs_of(index, path)
@@ -317,7 +318,7 @@ class Discovery:
             yield index, self._failed(path, error), None
 
     def _runs_of(self, index: int, path: str) -> Iterator[tuple[int, CheckedRun, str | None]]:
-        """(position, run, path) of a file that is not a script, where it is ours."""
+        """(position, run, path) of a file that is not a script, if it is a training config."""
         document, kind = (None, None) if self._is_unrelated(path) else self._look(path)
         if document is None or kind is None:
             return
@@ -327,7 +328,9 @@ class Discovery:
         yield index, self._run(documents, kinds), path if can_be_referenced or self.scripts else None
 
     def _failed(self, path: str, error: Exception) -> CheckedRun:
-        """The run of a file on which a bug of ours ended the discovery: nothing is known of it but the bug. What is not a bug is raised."""
+        """The run of a file for which a bug in cfglint ended the discovery: it contains only the bug. Any other exception is raised
+        again.
+        """
         if isinstance(error, (CfglintError, MemoryError, OSError)):
             raise error
         name = line_of(path)[0]
@@ -384,7 +387,7 @@ class Discovery:
                 self.facts = before
 
     def _by_hand(self, paths: list[str]) -> CheckedRun | None:
-        """The run of `--args`, with files that a launcher or the engine reads; None where a file gets the arguments as its own."""
+        """The run of `--args`, with the files of a launcher or the engine; None if a file takes the arguments itself."""
         if not self.facts.arguments or self.section or any(is_script(line_of(path)[0]) for path in paths):
             return None
         from cfglint.run.launch_runs import LaunchReader
@@ -408,7 +411,7 @@ class Discovery:
             self.facts = before
 
     def declared(self, paths: list[str]) -> list[CheckedRun]:
-        """The runs of one declaration: several where a loop or a function starts the same line several times."""
+        """The runs of one declaration: several if a loop or a function starts the same line several times."""
         is_launch = self.kind in (None, LAUNCH) and len(paths) == 1 and is_script(line_of(paths[0])[0])
         if not is_launch or self.facts.arguments or self.section:
             return [self.one(paths)]
@@ -420,7 +423,7 @@ class Discovery:
         return found
 
     def _launch(self, path: str, others: list[str]) -> CheckedRun:
-        """The one launch of a script or program, or the one at `script:line`, with further files that a person joins to it."""
+        """The one launch of a script or program, or the one at `script:line`, with the further files that the user adds to it."""
         return self._chosen(path, list(self.built_in(path) if is_program(path) else self.launches(path)), others)
 
     def _chosen(self, path: str, found: list[CheckedRun], others: list[str]) -> CheckedRun:
@@ -443,7 +446,7 @@ class Discovery:
         return run
 
     def identities(self, paths: set[str]) -> set[str]:
-        """One name for all the names of each file."""
+        """A common name for all spellings of each file's path."""
         return set(map(self.source.identity, paths))
 
     def _expanded(self, paths: list[str]) -> Iterator[str]:
@@ -468,7 +471,7 @@ class Discovery:
         return path.lower().endswith(EXTENSIONS) or (self.kind in (None, LAUNCH) and is_script(path))
 
     def _is_tracked(self, path: str, is_folder: bool) -> bool:
-        """Whether git tracks what an ignore file leaves out; only files with one of our extensions matter."""
+        """Whether git tracks a file that an ignore file excludes; only files with a relevant extension matter."""
         if not is_folder and not path.lower().endswith((*EXTENSIONS, *SCRIPTS)):
             return False
         from cfglint.project.git_index import TrackedFiles
@@ -482,7 +485,7 @@ class Discovery:
         return self.indexes[top].has(path, is_folder)
 
     def _is_unrelated(self, path: str) -> bool:
-        """Whether a file is certainly of no kind, decided without parsing it; it is counted then."""
+        """Whether a file is certainly of no kind, decided without parsing it; such a file is counted."""
         if self.kind or self.section or self._kind_by_pattern(path) is not None:
             return False
         one_of_few = path in self.named and len(self.named) <= FEW
@@ -493,7 +496,7 @@ class Discovery:
         return True
 
     def _count_unrecognized(self, path: str, names: list[str]) -> None:
-        """Count a file of no kind, with its keys where it was named on the command line; not one that a branch touches."""
+        """Count a file of no kind, with its keys if it was named on the command line; files of a branch comparison are not counted."""
         if path in self.named:
             self.stats.unrecognized_named.append((path, names[:MOST_NAMES]))
         elif self.paths_are_named:
@@ -528,11 +531,13 @@ class Discovery:
         return document, kind
 
     def _kind_by_pattern(self, path: str) -> str | None:
-        """The kind that the configuration gives to a file; None where it gives none."""
+        """The kind that the configuration sets for a file; None if it sets none."""
         return next((kind for glob, kind in self.kinds.items() if is_one_of(path, [glob])), None)
 
     def _look_closer(self, document: Document, clarity: int) -> tuple[Document, str | None, int]:
-        """A document that is not recognised by its top: by a section of it, or by the keys on the lines of a broken text."""
+        """Examine a document that is not recognised by its top-level keys: by a section of it, or by the keys on the lines of a broken
+        file.
+        """
         root = document.root
         if not document.problems and root is not None and root.kind == MAPPING:
             for key in SECTIONS:
@@ -550,7 +555,7 @@ class Discovery:
         return document, kind, max(clarity, clear)
 
     def _full_text(self, document: Document) -> str:
-        """The text of a file, also behind a byte that is not UTF-8."""
+        """The complete content of a file, even after a byte that is not UTF-8."""
         if not any(problem.kind in ("encoding", "control") for problem in document.problems):
             return document.text
         try:
@@ -639,7 +644,7 @@ class Discovery:
         return documents, kinds
 
     def _named_by_arguments(self, document: Document, kind: str) -> str:
-        """The DeepSpeed file that `--args` gives to the program that reads a trainer file; empty without one."""
+        """The DeepSpeed file that `--args` passes to the program of a trainer file; empty without one."""
         if not self.facts.arguments or not takes_arguments(kind):
             return ""
         from cfglint.frameworks.overrides import ARGS
@@ -649,7 +654,7 @@ class Discovery:
         return name if name and self.source.is_file(name) and not self._is_foreign(name, document.path) else ""
 
     def _is_foreign(self, path: str, origin: str) -> bool:
-        """Whether a file lies outside the project of the one that names it, and was not named on the command line itself."""
+        """Whether a file is outside the project of the file that names it, and was not named on the command line itself."""
         if path in self.named or self.source.is_given(path):
             return False
         from cfglint.source.root import is_inside, root_of
@@ -657,7 +662,9 @@ class Discovery:
         return not is_inside(path, root_of(origin))
 
     def _locate(self, name: str, origin: str) -> str | None:
-        """The path of a file that another names: relative to that one, to a folder above it in the project, or to the working directory."""
+        """The path of a file that another file names: relative to that file, to a parent folder in the project, or to the working
+        directory.
+        """
         adjacent = files.spelled_like(origin, os.path.normpath(os.path.join(os.path.dirname(origin), name)))
         if self.source.is_file(adjacent):
             return adjacent
@@ -681,7 +688,7 @@ class Discovery:
         return CheckedRun(documents, kinds, facts)
 
     def _facts(self, document: Document, kinds: list[str]) -> LaunchFacts:
-        """The facts with the versions that the file's repository pins, where no target is specified."""
+        """The facts with the versions that the file's repository pins, if no target is specified."""
         consumer = getattr(document, "consumer", "")
         read_by = [*kinds, consumer] if consumer in known_kinds() else kinds
         packages = [package for kind in dict.fromkeys(read_by) for package in framework(kind).packages()]
@@ -697,12 +704,12 @@ class Discovery:
 
 
 def are_of_one_line(runs: list[CheckedRun]) -> bool:
-    """Whether the same command starts all of some runs, as in a loop."""
+    """Whether the same command starts all of these runs, as in a loop."""
     return len({getattr(run.documents[0], "extent", None) for run in runs}) == 1
 
 
 def steps_with(document: Document, kinds: list[str]) -> list[str]:
-    """The package that decides when DeepSpeed's engine takes a step: accelerate, where a Trainer has a DeepSpeed config."""
+    """The package that determines when DeepSpeed's engine takes a step: accelerate, if a Trainer has a DeepSpeed config."""
     trained = any(KIND_TRAINER in (kind, framework(kind).base) for kind in kinds)
     return ["accelerate"] if trained and ("deepspeed" in kinds or document.find(("deepspeed",))[1] is not None) else []
 
@@ -716,7 +723,7 @@ class UnknownKindError(CfglintError):
 
 
 class LaunchChoiceError(UnknownKindError):
-    """A script holds no launch line, or several, and one is asked for."""
+    """A script contains no launch line, or several, but exactly one is required."""
 
     def __init__(self, path: str, commands: list[Document]) -> None:
         from cfglint.source.shell.command import CommandDocument
@@ -743,7 +750,7 @@ class MissingSectionError(UnknownKindError):
 
 
 def is_one_of(path: str, globs: list[str]) -> bool:
-    """Whether a path, or a folder that it lies in, fits one of some patterns of absolute paths."""
+    """Whether a path, or a folder that contains it, matches one of some patterns of absolute paths."""
     if not globs:
         return False
     from fnmatch import fnmatch
@@ -770,7 +777,7 @@ def is_in_project(name: str) -> bool:
 
 
 def in_section(document: Document, section: tuple[str, ...]) -> Document:
-    """The document with the mapping under a key as its root; without a root where there is none."""
+    """The document with the mapping under a key as its root; without a root if there is none."""
     from cfglint.source.sections import found
 
     return found(document, section)
