@@ -23,6 +23,7 @@ CAST = ("int", "float", "bool", "list:int", "list:float")  # types of a program'
 BESIDE = ("script", "mixture", "model")  # classes that every script parses next to the trainer's own
 GENERATING = ("grpo", "rloo")  # trainers that generate their training data, whose sampler repeats prompts
 
+REQUIRED = "required"  # in the tables, instead of the default of a field that has none
 INTEGER_WARMUP = (5,)  # warmup_steps is an integer before
 
 SAME_LOOP = ("sft", "dpo", "kto", "reward", "orpo", "cpo", "gkd", "bco", "prm", "distillation")  # as long as the Trainer's own run
