@@ -25,18 +25,18 @@ if TYPE_CHECKING:
     from cfglint.run.launch_runs import LaunchReader
 
 KIND_TRAINER = "huggingface"
-BY_HAND = "--args"  # in the place of a path: a run of nothing but the arguments that are given by hand
-HERE = ""  # the working directory where no path is given; what is below it is named from it
+BY_HAND = "--args"  # in place of a path: a run that consists of arguments given with --args
+HERE = ""  # the working directory if no path is given; files below it have relative paths
 SCRIPTS = (".sh", ".bash", ".sbatch", ".slurm", ".pbs", ".md", ".mk")
 MAKEFILES = ("makefile", "gnumakefile")
 JSON_EXTENSIONS = (".json", ".jsonc", ".hjson", ".config")
 EXTENSIONS = (".yaml", ".yml", *JSON_EXTENSIONS)
 PROGRAM = ".py"
-WORTHWHILE = 10_000  # characters of a named file that are worth importing the parsers that tell it as unrelated,
-FEW = 20  # where so many files are named at most
-MOST_NAMES = 1000  # keys of a file that is not recognised, which show the kind that it is closest to
-OPENED = (("accelerator_config",), ("fsdp_config",), ("accelerate_config",))  # keys whose string is opened as a file, whatever its ending
-SECTIONS = ("training_args", "training_arguments", "trainer_args", "train_args", "TrainingArguments")  # of a program's own file
+WORTHWHILE = 10_000  # up to this many characters a named file is parsed directly; above it pays to import the quick scan,
+FEW = 20  # if at most this many files are named
+MOST_NAMES = 1000  # keys of an unrecognised file that are compared with the known kinds
+OPENED = (("accelerator_config",), ("fsdp_config",), ("accelerate_config",))  # keys whose string is opened as a file, whatever its suffix
+SECTIONS = ("training_args", "training_arguments", "trainer_args", "train_args", "TrainingArguments")  # sections of a program's own files
 TEMPLATE_MARKS = ("{{", "{%", "${", "$", "__", "<")
 
 
@@ -62,14 +62,14 @@ class ScanStats:
         self.checked = 0
         self.unrecognized = 0
         self.unrecognized_named: list[tuple[str, list[str]]] = []  # paths of the command line, and the keys in each
-        self.templates: list[str] = []  # files that cannot be read as they are, for they are templates
+        self.templates: list[str] = []  # templates that cannot be parsed
         self.unclear: list[str] = []
         self.related_tools: dict[str, int] = {}
         self.beyond_limits: list[str] = []  # files that exceed a limit of cfglint's own: exit status 2
         self.unreadable: list[str] = []  # paths that could not be opened: exit status 2
-        self.unchosen: list[str] = []  # why a declared launch is not one run: exit status 2
+        self.unchosen: list[str] = []  # reasons why a declared launch is not exactly one run: exit status 2
         self.unknown_kind: list[str] = []  # files of declared runs whose kind is unknown: exit status 2
-        self.outside: dict[str, None] = {}  # versions outside the modelled releases, and the ones that are asked instead
+        self.outside: dict[str, None] = {}  # versions outside the modelled releases, with the ones used instead
         self.targets: dict[str, list[str]] = {}  # `transformers 4.57.1` -> the files of the repository that give this version
 
     def count(self, run: CheckedRun) -> None:
@@ -238,17 +238,17 @@ class Discovery:
         self.source = source or FileSource()
         self.stats = ScanStats()
         self.taken: set[str] = set()  # paths of the files that others have named
-        self.scripts = False  # whether launch lines may name the files that are looked at
-        self.others_of_line = 0  # further launches of the line of the one that was asked for
+        self.scripts = False  # whether launch lines may name the examined files
+        self.others_of_line = 0  # further launches on the requested line
         self._launches: LaunchReader | None = None
-        self.folders: dict[str, dict[str, list[Found]]] = {}  # what they say of versions, for runs to share
-        self.exclude: list[str] = []  # patterns of absolute paths that are left out
-        self.exclude_named = False  # also where they are named on the command line
+        self.folders: dict[str, dict[str, list[Found]]] = {}  # the versions in folders, cached for all runs
+        self.exclude: list[str] = []  # patterns of excluded absolute paths
+        self.exclude_named = False  # whether named files are excluded, too
         self.own_files: set[str] = set()  # absolute paths of cfglint's own files, which are never configs
-        self.kinds: dict[str, str] = {}  # patterns of absolute paths, and the kind of such files
-        self.named: set[str] = set()  # files of the command line themselves, not found in a folder
-        self.paths_are_named = True  # whether files among the paths are of the command line, and not found by cfglint
-        self.indexes: dict[str, TrackedFiles] = {}  # what git tracks, by the top of the work tree
+        self.kinds: dict[str, str] = {}  # patterns of absolute paths -> kind of these files
+        self.named: set[str] = set()  # files named on the command line, not found in a folder
+        self.paths_are_named = True  # whether the paths come from the command line, and were not found by cfglint
+        self.indexes: dict[str, TrackedFiles] = {}  # the tracked files, by the top of the work tree
 
     def one(self, paths: list[str]) -> CheckedRun:
         """Load all the paths as one run."""
@@ -613,13 +613,13 @@ class Discovery:
 
     def _with_references(self, documents: list[Document], kinds: list[str]) -> tuple[list[Document], list[str]]:
         named = self._named_by_arguments(documents[0], kinds[0])
-        same: list[str] = []  # one name for all the names of each document, once a file names another
-        for document in [*documents]:  # no framework follows what a named file names
+        same: list[str] = []  # the identities of the documents, computed when a file names another
+        for document in [*documents]:  # no framework follows references in a file that is itself referenced
             position = documents.index(document)
             after = position + 1
             for key, name, kind in framework(kinds[position]).references(document):
                 if named and not position and key == ("deepspeed",):
-                    continue  # the line wins
+                    continue  # the launch line takes precedence
                 path = self._locate(name, document.path)
                 if path is None:
                     if is_config_name(name) or (key in OPENED and is_in_project(name)):

@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from cfglint.run.program_runs import BuiltArguments
     from cfglint.source.document import Document
 
-BY_HAND = "--args"  # the launcher of a line that is given by hand
+BY_HAND = "--args"  # the launcher of a line given with --args
 SWIFT_LAUNCHER = "swift"
-MOST = 24  # launches of one script that are checked; loops are unrolled up to there
+MOST = 24  # maximum number of launches of one script that are checked; loops are unrolled up to this number
 
 
 class LaunchRun:
@@ -172,7 +172,7 @@ class LaunchReader:
             command.consumer, command.is_main, command.guessed = "deepspeed", False, False
         if line.launcher == BY_HAND and (self.facts.complete or self.facts.kind_given):
             command.guessed = False
-        if built is not None and built.kind == LAUNCH:  # the accelerator of a program that reads its arguments itself
+        if built is not None and built.kind == LAUNCH:  # the accelerator of a program that parses its arguments itself
             built = None
         if built is not None:
             command.guessed = command.guessed or built.guessed
