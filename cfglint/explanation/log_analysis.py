@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from cfglint.explanation.log_parser import TrainingBanner
 
 ENDLESS = 2**63 - 1  # the epochs that the Trainer prints when the data set has no length: sys.maxsize
-FLOOR = (4, 51, 3)
+FLOOR = steps.LAST_FLOORED
 CEIL = steps.NEWEST
 ERAS = ((steps.FLOOR_RELEASES, FLOOR), (steps.CEIL_RELEASES, CEIL))
 NEEDED = ("num_examples", "num_epochs", "micro_batch", "accumulation", "global_batch", "total_steps")
-LOOPS = ((4, 45, 2), (4, 51, 3))  # releases whose training loops end at different places
+LOOPS = ((4, 45, 2), FLOOR)  # releases whose training loops end at different places
 
 
 class Explanation:
@@ -253,7 +253,7 @@ def check_release(found: Explanation) -> None:
     release = found.banner.release
     if not release or not found.consistent_with:
         return
-    era = steps.CEIL_RELEASES if parse_version(release) >= (4, 52) else steps.FLOOR_RELEASES
+    era = steps.CEIL_RELEASES if parse_version(release) >= steps.REST_COUNTED else steps.FLOOR_RELEASES
     agrees = "which agrees" if era in found.consistent_with else "which does NOT agree"
     found.note += f"; the log names transformers {release}, {agrees}"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import ceil
 
 from cfglint.batch import steps
+from cfglint.frameworks.huggingface.fields import has_field
 from cfglint.generators import accelerate, choices, deepspeed
 from cfglint.generators.choices import Choice, Chosen
 from cfglint.generators.generated import Generated, GeneratedFile, Keys, inside
@@ -29,7 +30,6 @@ USUAL = Choice(8, "transformers' own default")
 TAKES = TRAINING | {"lora", "seed", "checkpointing", "save_steps", "output_dir", "min_learning_rate"}
 ONE_STEP_SINCE = (4, 44)  # training_args.py:1783 of 4.42.4
 RATIO_SINCE = (5,)  # warmup_steps below 1 is a ratio from here on
-RENAMED_CHECKPOINTING = (5, 23)
 
 
 def trainer(job: JobSpec, folder: str = "") -> Generated:
@@ -169,7 +169,7 @@ def precision(keys: Keys, job: JobSpec) -> None:
 
 def checkpointing(keys: Keys, job: JobSpec) -> None:
     """Gradient checkpointing: with an adapter, activations are most of the memory."""
-    renamed = job.version("transformers") >= RENAMED_CHECKPOINTING
+    renamed = has_field("activation_checkpointing", job.version("transformers"))
     name = "activation_checkpointing" if renamed else "gradient_checkpointing"
     keys.add(name, True, "recomputes activations: less memory, about a third more compute")
     if job.lora:

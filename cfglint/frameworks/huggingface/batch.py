@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from cfglint.findings.setting import DEFAULT, DERIVED, Setting
 from cfglint.findings.wording import spelled
+from cfglint.frameworks.huggingface.fields import has_field
 from cfglint.frameworks.resolved_batch import Batch, BatchProblem, Layout
 
 TYPE_CHECKING = False
@@ -26,7 +27,6 @@ NUM_STEPS_REPLACES = (4, 46)  # `num_steps` becomes the trainer's own accumulati
 INFINITE = float("inf")
 PER_EPOCH_LOOP = (4, 46)  # the training loop counts updates with range() from here on
 REBALANCE = (5, 17)
-RATIO_REPLACES, RATIO_GONE = (5,), (5, 15)  # releases in which warmup_ratio takes the place of warmup_steps
 
 MICRO = "per_device_train_batch_size"
 ACCUMULATION = "gradient_accumulation_steps"
@@ -297,12 +297,14 @@ def batches_of_rank(config: TrainerConfig) -> int | None:
 
 def warmup(config: TrainerConfig, total: int | None) -> int | None:
     """Steps of warm-up; None where it is a ratio of an unknown total or not finite."""
-    from cfglint.batch.steps import warmup_steps
+    from cfglint.batch.steps import RATIO_TAKEN, warmup_steps
 
     if not config.arguments.known("warmup_steps", "warmup_ratio"):
         return None
     given, ratio = config.arguments["warmup_steps"], config.arguments["warmup_ratio"]
-    if RATIO_REPLACES <= config.version < RATIO_GONE and ratio is not None:
+    if not has_field("warmup_ratio", config.version):
+        ratio = None
+    if config.version >= RATIO_TAKEN and ratio is not None:
         given = 0  # the ratio takes its place, null or not
     if not all(isinstance(each, (int, float)) and abs(each) < INFINITE for each in (given, ratio or 0)):
         return None

@@ -7,7 +7,10 @@ those of transformers 5.23.0, and of 4.42.4 where an operation belongs to 4.x.
 
 from __future__ import annotations
 
+from cfglint.batch.steps import RATIO_TAKEN
 from cfglint.findings.setting import NoSuchField
+from cfglint.frameworks.huggingface.batch import PER_EPOCH_LOOP, takes_steps
+from cfglint.frameworks.huggingface.fields import has_field
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,9 +29,6 @@ STEP: Stage = "first-step"
 SEEDED_DATA = (4, 46)  # data_seed is used from here on
 WORKERS_COMPARED = (5, 15)  # TrainingArguments itself looks at the number of workers from here on
 CLIPPING_NEEDED = (5, 3)  # before, a max_grad_norm of null meant no clipping
-RATIO_REPLACES = (5,)  # warmup_ratio overrides warmup_steps from here
-RATIO_GONE = (5, 15)  # to here
-PER_EPOCH_LOOP = (4, 46)  # the training loop counts updates with range() from here on
 
 
 class Operation:
@@ -256,16 +256,16 @@ def optimizer_arguments(value: Any, config: TrainerConfig) -> None:
 
 def warmup_ratio(value: Any, config: TrainerConfig) -> None:
     """4.42.4 training_args.py:1774, 5.0.0 training_args.py:1645-1649."""
-    if config.version < RATIO_REPLACES:
+    if config.version < RATIO_TAKEN:
         _ = value < 0 or value > 1
-    elif config.version < RATIO_GONE and value is not None:
+    elif has_field("warmup_ratio", config.version) and value is not None:
         _ = value < 0
 
 
 def warmup(value: Any, config: TrainerConfig) -> None:
     """training_args.py:1800; 4.x raises its own exception for another type, which STP001 reports."""
-    replaced = config.version < RATIO_GONE and config.arguments["warmup_ratio"] is not None
-    if config.version >= RATIO_REPLACES and not replaced:
+    replaced = has_field("warmup_ratio", config.version) and config.arguments["warmup_ratio"] is not None
+    if config.version >= RATIO_TAKEN and not replaced:
         _ = value < 0
 
 
@@ -375,7 +375,6 @@ class TypeFailure:
 
 def type_failures(config: TrainerConfig) -> list[TypeFailure]:
     """The first operation that fails on each written field, in the Trainer's order."""
-    from cfglint.frameworks.huggingface.batch import takes_steps
 
     found: dict[str, TypeFailure] = {}
     given = config.arguments.given

@@ -65,7 +65,12 @@ def has_field(name: Any, version: Version) -> bool:
     return isinstance(name, str) and name in defaults(version)
 
 
+def has_choice(name: str, value: str, version: Version) -> bool:
+    """Whether a release has a value of an Enum field."""
+    return within(*CHOICE_HISTORY.get((name, value), ("", "")), version)
+
+
 def choices(name: str, version: Version) -> tuple[str, tuple[str, ...]]:
     """(Enum class, its values) of a field in a release."""
-    label = "IntervalStrategy" if name == "save_strategy" and version < (4, 47) else CLASSES[name]
-    return label, tuple(value for value in CHOICES[name] if within(*CHOICE_HISTORY.get((name, value), ("", "")), version))
+    label = "IntervalStrategy" if name == "save_strategy" and not has_choice(name, "best", version) else CLASSES[name]
+    return label, tuple(value for value in CHOICES[name] if has_choice(name, value, version))

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from cfglint.frameworks.huggingface.batch import Steps
     from cfglint.frameworks.huggingface.config import TrainerConfig
 
-CEIL = (4, 52)
 STEPS = "steps"
 EPOCH = "epoch"
 
@@ -90,7 +89,7 @@ def updates_because(config: TrainerConfig, run: Steps) -> str:
         return "batches of a process / accumulation"
     if not isinstance(accumulation, int) or accumulation < 1 or run.batches % accumulation == 0:
         return f"{run.batches:,} batches / accumulation {accumulation}"
-    how = "rounded up (from 4.52.0)" if config.version >= CEIL else "rounded down (up to 4.51.3)"
+    how = "rounded up (from 4.52.0)" if config.version >= arithmetic.REST_COUNTED else "rounded down (up to 4.51.3)"
     return f"{run.batches:,} batches / accumulation {accumulation}, {how}"
 
 

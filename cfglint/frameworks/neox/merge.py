@@ -8,8 +8,8 @@ from cfglint.findings.setting import DEFAULT, WRITTEN, Setting
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.neox import FRAMEWORK
-from cfglint.frameworks.neox.fields import FIELDS, default, known
-from cfglint.frameworks.neox.releases import fields_of_release
+from cfglint.frameworks.neox._tables import FIELDS
+from cfglint.frameworks.neox.fields import default, fields_of_release, known
 from cfglint.source.document import Problem
 from cfglint.source.loaders import YAML11_FULL
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import SKIP, Example, Finding, rule
-from cfglint.frameworks.huggingface.fields import CHOICES, choices, has_field
+from cfglint.frameworks.huggingface.fields import CHOICES, choices, has_choice, has_field
 from cfglint.frameworks.huggingface.rules.common import KINDS, OLD, article, certainty, number, of, shown, strategy
+from cfglint.frameworks.huggingface.rules.keys import ACCELERATOR_KEYS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
 OUTPUT_OPTIONAL = (4, 49)
 RATIOS_COMPARED = (4, 53)
-BEST_SAVES = (4, 47)
 BEST_SAVES_NAMED = (5, 4)
 MILLION = 1_000_000  # ratios are compared in millionths
 EMPTY_CACHE_CHECKED = (4, 47)  # between 4.46.3, whose check lets every integer pass, and 4.51.3
@@ -234,7 +234,7 @@ def best_model_strategies(config: TrainerConfig) -> Iterator[Finding]:
     """
     args = config.arguments
     when, save = args.eval_strategy, args["save_strategy"]
-    if not args["load_best_model_at_end"] or when == save or (save == "best" and config.version >= BEST_SAVES):
+    if not args["load_best_model_at_end"] or when == save or (save == "best" and has_choice("save_strategy", save, config.version)):
         return
     labels = choices("save_strategy", config.version)[1]
     if when not in ("no", "steps", "epoch") or save not in labels:
@@ -457,7 +457,7 @@ def configured_state(config: TrainerConfig) -> Iterator[Finding]:
 
     Source: transformers 5.23.0 training_args.py:1858-1864 (from 4.42.0).
     """
-    if config.accelerator.get("use_configured_state") and config.version >= (4, 42):
+    if config.accelerator.get("use_configured_state") and config.version >= ACCELERATOR_KEYS["use_configured_state"]:
         setting = config.setting("accelerator_config", "use_configured_state")
         yield Finding(setting, "`use_configured_state` requires an `Accelerator` that is built before `TrainingArguments`")
 

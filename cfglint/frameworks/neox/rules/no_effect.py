@@ -5,8 +5,9 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import WARNING
 from cfglint.findings.rule import Finding
 from cfglint.findings.wording import counted, spelled
+from cfglint.frameworks.neox._tables import UNUSED
 from cfglint.frameworks.neox.derive import COPIES
-from cfglint.frameworks.neox.fields import UNUSED, choices, default, known
+from cfglint.frameworks.neox.fields import choices, default, known
 from cfglint.frameworks.neox.python_errors import number
 from cfglint.frameworks.neox.rules import insert, neox_rule, remove, rename, replace
 
