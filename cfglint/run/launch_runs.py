@@ -15,6 +15,7 @@ from cfglint.launch.machine import Machine
 from cfglint.launch.reader import Project, Reader
 from cfglint.run.consumer import choose_consumer, has_own_arguments, has_own_files, is_strict
 from cfglint.run.loaded import LAUNCH
+from cfglint.run.paths import BY_HAND
 from cfglint.source import files
 from cfglint.source.document import SCALAR, Node
 from cfglint.source.edit import EditRefused
@@ -29,11 +30,10 @@ if TYPE_CHECKING:
     from cfglint.frameworks.program import ProgramFacts
     from cfglint.launch.line import LaunchLine, NamedFile
     from cfglint.launch.programs.finding import Found
-    from cfglint.run.discovery import FileSource
+    from cfglint.run.file_source import FileSource
     from cfglint.run.program_runs import BuiltArguments
     from cfglint.source.document import Document
 
-BY_HAND = "--args"  # the launcher of a line that is given by hand
 MOST = 24  # launches of one script that are checked; loops are unrolled up to there
 
 
