@@ -1,7 +1,8 @@
-"""Shapes of published models that people fine-tune, by the name of their checkpoint.
+"""Shapes of published models that are often fine-tuned, by the name of their checkpoint.
 
-Source: the config.json of each checkpoint; `parameters` is the count that is published with its weights, and a test holds the computed
-count to it. Sizes in the order of COLUMNS.
+Source: the config.json of each checkpoint; `parameters` is the count that is published with its weights, and a test compares the
+computed
+count with it. Sizes in the order of COLUMNS.
 """
 
 from __future__ import annotations
@@ -190,7 +191,9 @@ ENDINGS = (*VARIANTS, "-sft", "-int4", "-awq", "-1m", "-32k", "-16k", "-si")
 
 
 def known_name(text: str) -> str | None:
-    """The name in the table of a model as people write it: `meta-llama/Llama-3.1-8B-Instruct` is llama-3-8b; None for another model."""
+    """The name in the table for a model name in common spelling: `meta-llama/Llama-3.1-8B-Instruct` is llama-3-8b; None for another
+    model.
+    """
     for name in spellings(text, VARIANTS):
         if SAME.get(name, name) in MODELS:
             return SAME.get(name, name)
@@ -198,7 +201,7 @@ def known_name(text: str) -> str | None:
 
 
 def hidden_size_of(text: str) -> int | None:
-    """The hidden size of a published model as people write it; None for another model."""
+    """The hidden size of a published model, whose name may have any common spelling; None for another model."""
     name = known_name(text)
     if name is not None:
         return MODELS[name][1]

@@ -60,7 +60,7 @@ def add_arguments(parser: Parser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    """Check and report; the exit status says whether something at or above --fail-on was found."""
+    """Check and report; return exit status 1 if there is a finding at or above --fail-on."""
     stats = ScanStats()
     try:
         check_outputs(arguments)
@@ -97,7 +97,7 @@ def show(arguments: Namespace, project: Configuration, stats: ScanStats) -> int:
 
 
 def report(form: str, found: list[Outcome], colour: bool, width: int | None, counted: bool) -> str:
-    """The findings in a format; in text, a table of their codes where that is asked for, or below more than a terminal shows at once."""
+    """The findings in one format; as text, a table of their codes if requested, or below a list longer than the terminal."""
     if counted and form == "text":
         return statistics(found, width)
     text = render(form, found, colour, width)
@@ -106,7 +106,7 @@ def report(form: str, found: list[Outcome], colour: bool, width: int | None, cou
 
 
 class Count:
-    """How often a code was found, how many of these findings `fix` repairs, and the first of the worst severity."""
+    """How often a code was found, how many of these findings `fix` repairs, and the first finding of the highest severity."""
 
     __slots__ = ("first", "fixable", "found")
 
@@ -122,7 +122,7 @@ class Count:
 
     @property
     def line(self) -> str:
-        """The line of the table, without the place."""
+        """A line of the table, without the place."""
         fixable = f" ({self.fixable} fixable)" if self.fixable else ""
         return f"{self.found:>6}  {self.first.code}  {self.first.severity:<7} {self.first.name}{fixable}"
 
@@ -144,7 +144,7 @@ def statistics(outcomes: list[Outcome], width: int | None = None) -> str:
 
 
 def with_place(row: Count, start: int, width: int | None) -> str:
-    """The line of a code with its first place in a column of its own: the end of the path where the width is too small."""
+    """A line of the table with the first place in a column of its own: the end of the path if the width is too small."""
     place = shown(f"{row.first.place.file}:{row.first.place.line}")
     room = len(place) if width is None else width - start
     if len(place) > room:
@@ -153,7 +153,7 @@ def with_place(row: Count, start: int, width: int | None) -> str:
 
 
 def accept(accepted: Baseline, outcomes: list[Outcome], write_new: bool) -> None:
-    """Silence what the baseline accepts, after writing it when that was asked for."""
+    """Suppress what the baseline accepts, after writing it if requested."""
     if write_new:
         accepted = accepted.of(accepted.path, outcomes)
         try:
@@ -210,7 +210,7 @@ def suppressed(outcomes: list[Outcome]) -> list[str]:
 
 
 def fixes_available(safe: int, unsafe: int) -> str:
-    """How many findings `fix` repairs, and how many more it repairs when it may change what the run computes."""
+    """How many findings `fix` repairs, and how many more with `--unsafe-fixes`."""
     if not safe:
         return f"{unsafe} fixable with `cfglint fix --unsafe-fixes`"
     return f"{safe} fixable with `cfglint fix`" + (f", {unsafe} more with --unsafe-fixes" if unsafe else "")

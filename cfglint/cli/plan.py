@@ -1,4 +1,4 @@
-"""`cfglint plan`: which splits and GPU counts work for a global batch, and what each means."""
+"""`cfglint plan`: which batch sizes and GPU counts reach a global batch size, and their consequences."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def counts(text: str) -> list[int]:
 
 
 def between(low: int, high: int) -> list[int]:
-    """The counts of a range: doublings where they end at its last count, else each one; ValueError for too many."""
+    """The counts of a range: powers of two if they end at its last count, else each one; raises ValueError for too many."""
     doubled = [low]
     while doubled[-1] * 2 <= high:
         doubled.append(doubled[-1] * 2)
@@ -65,7 +65,7 @@ def between(low: int, high: int) -> list[int]:
 
 
 def run(arguments: Namespace) -> int:
-    """Plan and print; exit status 1 when no GPU count reaches the target."""
+    """Plan and print; return exit status 1 if no GPU count reaches the target."""
     gpu_counts, arguments.gpus = arguments.gpus, None
     pace = Pace(arguments.time_per_step, arguments.tokens_per_second)
     try:
@@ -93,7 +93,7 @@ def run(arguments: Namespace) -> int:
 
 
 def _report(form: str, plan_table: PlanTable, run: CheckedRun) -> str:
-    """The plans in a format; an HTML page shows the current run as well."""
+    """The plans in a format; an HTML page also shows the current run."""
     if form != "html":
         return plans.render(form, plan_table, terminal=sys.stdout.isatty(), width=columns())
     from cfglint.explanation.summary import explained
@@ -104,7 +104,7 @@ def _report(form: str, plan_table: PlanTable, run: CheckedRun) -> str:
 
 
 def _draw(plan_table: PlanTable, path: str) -> str | None:
-    """Write the plot; the reason when it cannot be written."""
+    """Write the plot; return the reason if it cannot be written."""
     from cfglint.report import plot
     from cfglint.source import files, writing
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: Parser) -> None:
-    """The options of `server`: facts that hold for every launch."""
+    """Add the options of `server`: facts of every launch."""
     add_fact_options(parser)
     parser.add_argument("--stdio", action="store_true", help="standard input and output: the only way, so this may be left out")
     parser.add_example("cfglint server", "started by an editor; see docs/integrations.md")

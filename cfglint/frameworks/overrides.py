@@ -32,7 +32,7 @@ FLAG = "flag"  # of the launcher, over its config file
 
 
 class Override:
-    """One value of the launch line: `key` may be dotted, `texts` are its words, empty for a flag without a value."""
+    """One value of the launch line: `key` may be dotted, `texts` are the words of the value, empty for a flag without a value."""
 
     __slots__ = ("key", "origin", "place", "texts", "unknown")
 
@@ -48,7 +48,7 @@ class Override:
 
 
 def put(values: dict[Any, Any], path: tuple[str, ...], value: Any) -> None:
-    """Set a value at a path, copying the mappings on the way so that the file's own tree does not change."""
+    """Set a value at a path; mappings on the path are copied, so that the values of the file do not change."""
     for step in path[:-1]:
         inner = values.get(step)
         values[step] = dict(inner) if isinstance(inner, dict) else {}
@@ -59,7 +59,7 @@ def put(values: dict[Any, Any], path: tuple[str, ...], value: Any) -> None:
 def by_omegaconf(override: Override) -> Any:
     """The value of an override as OmegaConf parses it: numbers, booleans, null, lists and mappings in flow style.
 
-    The string itself where it is not YAML, is nested too deeply, or has aliases, which OmegaConf expands. Launch scripts have
+    The unchanged string if it is not YAML, is nested too deeply, or has aliases, which OmegaConf expands. Launch scripts have
     hundreds of plain words and numbers, whose values are known without OmegaConf.
     """
     text = " ".join(override.texts)
@@ -101,7 +101,7 @@ def loaded_by_omegaconf(text: str) -> Any:
 
 
 def interpolated(values: dict[Any, Any]) -> dict[Any, Any]:
-    """The values with `${key}` replaced by what it refers to; as they are where that cannot be resolved here, or never ends.
+    """The values with `${key}` replaced by the value it refers to; unchanged if that cannot be resolved here, or never ends.
 
     References to the environment (`${oc.env:...}`) and other resolvers are not resolved: they depend on the launch.
     """
@@ -128,7 +128,7 @@ class Growth:
         self._known: dict[str, int] = {}
 
     def of(self, value: Any) -> int:
-        """Characters and nodes of a value. RecursionError where references are nested too deeply."""
+        """The number of characters and nodes of a value; raises RecursionError if references are nested too deeply."""
         if isinstance(value, dict):
             return 1 + sum(map(self.of, value.values()))
         if isinstance(value, list):

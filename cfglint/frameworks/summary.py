@@ -1,4 +1,4 @@
-"""The summary of a run for people: its numbers with their origins, and the assumptions."""
+"""The summary of a run for display: its numbers with their origins, and the assumptions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MOST_MARKS = 1000  # steps of one kind that are kept; more of them are nothing t
 
 
 class Item:
-    """One line: a setting with a label. `needs` names what is missing to determine an unknown value."""
+    """One line: a setting with a label. `needs` names the fact without which a value is unknown."""
 
     __slots__ = ("group", "label", "needs", "package", "setting")
 
@@ -43,7 +43,7 @@ class Item:
 
 
 class Summary:
-    """The lines of one config in their order, what is assumed of its launch, and the steps at which it evaluates and saves."""
+    """The lines of one config in order, the assumptions about its launch, and the steps at which it evaluates and saves."""
 
     def __init__(self, package: str) -> None:
         self.package = package  # with its version: `transformers 5.23.0`
@@ -60,7 +60,7 @@ class Summary:
         self.add(group, label, Setting((name,), value, DERIVED, because=because), needs)
 
     def mark(self, name: str, steps: Iterable[int]) -> None:
-        """The steps that a line counts, where they are not too many."""
+        """Record the steps that a line counts, if they are not too many."""
         kept = list(islice(steps, MOST_MARKS + 1))
         if len(kept) <= MOST_MARKS:
             self.marks[name] = kept

@@ -1,4 +1,4 @@
-"""A launch line as the document whose keys and values are its arguments, with the kind that consumes it."""
+"""A launch line as a document whose keys and values are its arguments, with the kind that consumes it."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def command_document(line: LaunchLine, text: str, typed: dict[str, Any] | None =
 
 
 def add_size(document: CommandDocument, line: LaunchLine) -> None:
-    """The option or variable that gives the processes of the one node of a launch, where it is written as a number."""
+    """Add the option or variable that sets the number of processes of a launch on one node, if it is written as a number."""
     if line.nodes != 1:
         return
     for name in ("nproc_per_node", "num_gpus", "num_processes"):
@@ -68,17 +68,17 @@ def add_size(document: CommandDocument, line: LaunchLine) -> None:
 
 
 def flag(argument: Argument) -> str:
-    """An option as it is written."""
+    """The name of an option as it is written."""
     return argument.word.string
 
 
 def trainer_names(document: CommandDocument) -> set[str]:
-    """The arguments that `TrainingArguments` has a field of."""
+    """The arguments that are fields of `TrainingArguments`."""
     return set(document.words) & TRAINER_NAMES
 
 
 def summary(line: LaunchLine, arguments: dict[str, Any]) -> LaunchEntry:
-    """What is known of a launch, as the reports give it."""
+    """The known facts of a launch, as in the reports."""
     return {
         "file": line.call.path,
         "line": line.call.line,
@@ -96,7 +96,7 @@ def summary(line: LaunchLine, arguments: dict[str, Any]) -> LaunchEntry:
 
 
 def readable(text: str) -> str:
-    """A path of the project as people read it."""
+    """A path of the project for display."""
     from cfglint.launch.reader import ROOT
 
     return text.replace(ROOT, "<root>")

@@ -1,4 +1,4 @@
-"""What is said below the message of a finding, for every format: consequences, other places, the remedy."""
+"""The lines below the message of a finding, for every format: consequences, other places, the remedy."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def details(diagnostic: Diagnostic, outcome: Outcome) -> list[Line]:
 
 
 def consequences(diagnostic: Diagnostic, outcome: Outcome) -> list[Line]:
-    """What the framework does: the exception that it raises, and what else follows."""
+    """The effect on the framework: the exception that it raises, and other consequences."""
     raised = raises(diagnostic, outcome)
     found = [(NOTE, f"{raised[:-1]}{exception_after(diagnostic)}")] if raised else []
     return [*found, (NOTE, diagnostic.note)] if diagnostic.note else found
@@ -96,7 +96,7 @@ def key_and_value(text: str) -> tuple[str, str]:
 
 
 def remedies(diagnostic: Diagnostic) -> list[Line]:
-    """What to write, and what `cfglint fix` would do."""
+    """The value to write, and the action of `cfglint fix`."""
     found = [(HELP, diagnostic.help)] if diagnostic.help else []
     return [*found, (HELP, fixing(diagnostic, diagnostic.fix))] if diagnostic.fix else found
 
@@ -111,7 +111,7 @@ def fixing(diagnostic: Diagnostic, fix: Fix) -> str:
 
 
 def framework_of(diagnostic: Diagnostic, outcome: Outcome) -> str:
-    """What would fail, with its version: the run's framework, and the one whose file it is where that is another."""
+    """The program that fails, with its version: the run's framework, and the one whose file it is if that differs."""
     if outcome.launch is not None and diagnostic.code.startswith(LAUNCH_CODES):
         return started_by(diagnostic, outcome.launch)
     file = diagnostic.place.file
@@ -121,7 +121,7 @@ def framework_of(diagnostic: Diagnostic, outcome: Outcome) -> str:
 
 
 def started_by(diagnostic: Diagnostic, launch: LaunchEntry) -> str:
-    """What gets an option of a launch line: the program, or its launcher."""
+    """The receiver of an option of a launch line: the program, or its launcher."""
     is_argument = diagnostic.code in PROGRAM_CODES or diagnostic.key.lstrip("-").replace("-", "_") in launch["arguments"]
     return str(launch["program"] if is_argument and launch["program"] else launch["launcher"])
 

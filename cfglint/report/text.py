@@ -26,13 +26,13 @@ SHORTEST = 20  # columns that a folded text needs
 
 
 def render(outcomes: list[Outcome], colour: bool = False, width: int | None = None) -> str:
-    """All findings that are not suppressed, equal ones as one, folded to a width if one is given."""
+    """All findings that are not suppressed, equal ones grouped, folded to a width if one is given."""
     blocks = [group_block(each, width) for each in grouped(outcomes)]
     return paint(blocks) if colour else plain(blocks)
 
 
 def group_block(group: Group, width: int | None = None) -> Segments:
-    """Equal findings as one."""
+    """A group of equal findings."""
     return block(group.first, group.outcomes[0], width, group.elsewhere())
 
 
@@ -98,7 +98,7 @@ def window(line: str, column: int, widest: int) -> tuple[int, int]:
 
 
 def plain(blocks: list[Segments]) -> str:
-    """The blocks as they are."""
+    """The blocks without styles."""
     return "".join(text for segments in blocks for _, text in segments)
 
 
@@ -108,7 +108,7 @@ def paint(blocks: list[Segments]) -> str:
 
 
 def painted(style: str, text: str) -> str:
-    """Text in a style; a line break at its end stays outside, so that no colour runs into the next line."""
+    """A string in a style; a line break at its end stays outside, so that no colour runs into the next line."""
     if not style or not text.strip():
         return text
     body = text.rstrip("\n")

@@ -1,4 +1,4 @@
-"""Rules about the batch: one equation for all frameworks, whatever their keys are called."""
+"""Rules about the batch: one equation for all frameworks, whatever the names of their keys."""
 
 from __future__ import annotations
 
@@ -268,7 +268,7 @@ def _written_terms(batch: Batch) -> tuple[Setting, Setting, Setting] | None:
 
 
 def _solution(config: Config) -> Fix | None:
-    """The fix that sets the accumulation steps, where that alone makes the equation hold."""
+    """The fix that sets the accumulation steps, if that alone makes the equation hold."""
     batch = config.batch
     terms = _written_terms(batch)
     data_parallel = batch.data_parallel.value

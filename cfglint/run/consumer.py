@@ -61,20 +61,20 @@ def take_trainer_arguments(command: CommandDocument, names: set[str]) -> None:
 
 
 def open_defaults(command: CommandDocument, owner: str) -> None:
-    """Leave the batch and the length open where a line does not give them, as the defaults are another parser's."""
+    """Mark batch and length as unknown if a line does not set them, because the defaults are another parser's."""
     for key in ("per_device_train_batch_size", "gradient_accumulation_steps", "num_train_epochs"):
         if key not in command.words:
             command.leave_open(key, f"the default of {owner}")
 
 
 def consumer_among(kinds: list[str]) -> str:
-    """The kind of the file that the arguments of a line belong to, a kind that extends another one first; empty without one."""
+    """The kind of the file that the arguments of a line belong to; a kind that extends another one takes precedence; empty without one."""
     found = sorted(filter(takes_arguments, kinds), key=lambda kind: not framework(kind).base)
     return found[0] if found else ""
 
 
 def program_kind(command: CommandDocument) -> str:
-    """The kind of the arguments that the parser of the program fills; empty where that is not known."""
+    """The kind of the arguments that the parser of the program fills; empty if it is unknown."""
     return kind_of_class(command.program.arguments) if command.program is not None else ""
 
 
@@ -87,7 +87,7 @@ def has_own_arguments(command: CommandDocument) -> bool:
 
 
 def is_strict(command: CommandDocument) -> bool:
-    """Whether the program is known to refuse arguments that it does not have."""
+    """Whether the program is known to refuse unknown arguments."""
     program = command.program
     if program is None or not program.complete or not program_kind(command):
         return False
@@ -95,10 +95,10 @@ def is_strict(command: CommandDocument) -> bool:
 
 
 def has_own_files(line: LaunchLine) -> bool:
-    """Whether the launcher of a line takes files of one kind only."""
+    """Whether the launcher of a line accepts files of one kind only."""
     return any(line.launcher in framework(kind).launchers for kind in known_kinds())
 
 
 def redefined_fields(line: LaunchLine) -> list[str]:
-    """The Trainer's fields that the tool behind a launcher defines in its own way."""
+    """The Trainer's fields that the tool of a launcher redefines."""
     return [key for kind in known_kinds() if line.launcher in framework(kind).launchers for key in framework(kind).redefined_fields]

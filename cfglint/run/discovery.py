@@ -35,7 +35,7 @@ TEMPLATE_MARKS = ("{{", "{%", "${", "$", "__", "<")
 
 
 class Discovery:
-    """Runs from the paths of a command line: every file is its own run, with the files that it names."""
+    """Finds the runs of the paths of a command line: every file is its own run, with the files that it names."""
 
     def __init__(
         self, facts: LaunchFacts, kind: str | None = None, section: tuple[str, ...] = (), source: FileSource | None = None
@@ -60,7 +60,7 @@ class Discovery:
         self.indexes: dict[str, TrackedFiles] = {}  # what git tracks, by the top of the work tree
 
     def one(self, paths: list[str]) -> CheckedRun:
-        """All the paths as one run."""
+        """Load all the paths as one run."""
         by_hand = self._by_hand(paths)
         if by_hand is not None:
             self.stats.count(by_hand)
@@ -79,7 +79,7 @@ class Discovery:
         return run
 
     def each(self, paths: list[str]) -> Iterator[tuple[int, CheckedRun]]:
-        """(position, run) for every file of the paths that is ours; a file that another one names is in that one's run."""
+        """Yield (position, run) for every training config in the paths; a file that another one names belongs to that one's run."""
         perhaps: list[tuple[int, CheckedRun, str]] = []
         for index, run, path in self.looked_at(self.numbered(paths)):
             if path is not None:
@@ -94,21 +94,21 @@ class Discovery:
                 yield index, run
 
     def numbered(self, paths: list[str]) -> list[tuple[int, str]]:
-        """(position, file) for the files of the paths, folders walked."""
+        """(position, file) for the files of the paths, including those in folders."""
         found = list(enumerate(self._expanded(paths)))
         self.scripts = any(is_script(line_of(path)[0]) for _, path in found)
         return found
 
     def looked_at(self, numbered: list[tuple[int, str]]) -> Iterator[tuple[int, CheckedRun, str | None]]:
-        """(position, run, path) for every file that is ours, not counted yet.
+        """Yield (position, run, path) for every training config, without counting it.
 
-        The path is given for a run that only counts when no file names it in the end; `taken` are those that are named.
+        The path is set for a run that only counts if no other file names it in the end; `taken` are the named files.
         """
         for index, path in numbered:
             yield from self._guarded(index, path)
 
     def _guarded(self, index: int, path: str) -> Iterator[tuple[int, CheckedRun, str | None]]:
-        """`looked_at` of one path; a bug of ours becomes a run that reports it, so that the other paths are still checked."""
+        """`looked_at` for one path; a bug in cfglint becomes a run that reports it, so that the other paths are still checked."""
         try:
             if path.endswith(EXTENSIONS) and not self.facts.arguments:  # neither script nor program
                 yield from self._runs_of(index, path)
@@ -127,7 +127,7 @@ class Discovery:
             yield index, self._failed(path, error), None
 
     def _runs_of(self, index: int, path: str) -> Iterator[tuple[int, CheckedRun, str | None]]:
-        """(position, run, path) of a file that is not a script, where it is ours."""
+        """(position, run, path) of a file that is not a script, if it is a training config."""
         document, kind = (None, None) if self._is_unrelated(path) else self._look(path)
         if document is None or kind is None:
             return
@@ -137,7 +137,9 @@ class Discovery:
         yield index, self._run(documents, kinds, self.facts), path if can_be_referenced or self.scripts else None
 
     def _failed(self, path: str, error: Exception) -> CheckedRun:
-        """The run of a file on which a bug of ours ended the discovery: nothing is known of it but the bug. What is not a bug is raised."""
+        """The run of a file for which a bug in cfglint ended the discovery: it contains only the bug. Any other exception is raised
+        again.
+        """
         if isinstance(error, (CfglintError, MemoryError, OSError)):
             raise error
         name = line_of(path)[0]
@@ -186,7 +188,7 @@ class Discovery:
             yield self._run(documents, kinds, each.facts(self.facts))
 
     def _by_hand(self, paths: list[str]) -> CheckedRun | None:
-        """The run of `--args`, with files that a launcher or the engine reads; None where a file gets the arguments as its own."""
+        """The run of `--args`, with the files of a launcher or the engine; None if a file takes the arguments itself."""
         if not self.facts.arguments or self.section or any(is_script(line_of(path)[0]) for path in paths):
             return None
         from cfglint.run.launch_runs import LaunchReader
@@ -206,7 +208,7 @@ class Discovery:
         return self._run(documents, kinds_found, found.facts)
 
     def declared(self, paths: list[str]) -> list[CheckedRun]:
-        """The runs of one declaration: several where a loop or a function starts the same line several times."""
+        """The runs of one declaration: several if a loop or a function starts the same line several times."""
         is_launch = self.kind in (None, LAUNCH) and len(paths) == 1 and is_script(line_of(paths[0])[0])
         if not is_launch or self.facts.arguments or self.section:
             return [self.one(paths)]
@@ -218,7 +220,7 @@ class Discovery:
         return found
 
     def _launch(self, path: str, others: list[str]) -> CheckedRun:
-        """The one launch of a script or program, or the one at `script:line`, with further files that a person joins to it."""
+        """The one launch of a script or program, or the one at `script:line`, with the further files that the user adds to it."""
         return self._chosen(path, list(self.built_in(path) if is_program(path) else self.launches(path)), others)
 
     def _chosen(self, path: str, found: list[CheckedRun], others: list[str]) -> CheckedRun:
@@ -241,7 +243,7 @@ class Discovery:
         return run
 
     def identities(self, paths: set[str]) -> set[str]:
-        """One name for all the names of each file."""
+        """A common name for all spellings of each file's path."""
         return set(map(self.source.identity, paths))
 
     def _expanded(self, paths: list[str]) -> Iterator[str]:
@@ -266,7 +268,7 @@ class Discovery:
         return path.lower().endswith(EXTENSIONS) or (self.kind in (None, LAUNCH) and is_script(path))
 
     def _is_tracked(self, path: str, is_folder: bool) -> bool:
-        """Whether git tracks what an ignore file leaves out; only files with one of our extensions matter."""
+        """Whether git tracks a file that an ignore file excludes; only files with a relevant extension matter."""
         if not is_folder and not path.lower().endswith((*EXTENSIONS, *SCRIPTS)):
             return False
         from cfglint.project.git_index import TrackedFiles
@@ -280,7 +282,7 @@ class Discovery:
         return self.indexes[top].has(path, is_folder)
 
     def _is_unrelated(self, path: str) -> bool:
-        """Whether a file is certainly of no kind, decided without parsing it; it is counted then."""
+        """Whether a file is certainly of no kind, decided without parsing it; such a file is counted."""
         if self.kind or self.section or self._kind_by_pattern(path) is not None:
             return False
         one_of_few = path in self.named and len(self.named) <= FEW
@@ -291,7 +293,7 @@ class Discovery:
         return True
 
     def _count_unrecognized(self, path: str, names: list[str]) -> None:
-        """Count a file of no kind, with its keys where it was named on the command line; not one that a branch touches."""
+        """Count a file of no kind, with its keys if it was named on the command line; files of a branch comparison are not counted."""
         if path in self.named:
             self.stats.unrecognized_named.append((path, names[:MOST_NAMES]))
         elif self.paths_are_named:
@@ -326,11 +328,13 @@ class Discovery:
         return document, kind
 
     def _kind_by_pattern(self, path: str) -> str | None:
-        """The kind that the configuration gives to a file; None where it gives none."""
+        """The kind that the configuration sets for a file; None if it sets none."""
         return next((kind for glob, kind in self.kinds.items() if is_one_of(path, [glob])), None)
 
     def _look_closer(self, document: Document, clarity: int) -> tuple[Document, str | None, int]:
-        """A document that is not recognised by its top: by a section of it, or by the keys on the lines of a broken text."""
+        """Examine a document that is not recognised by its top-level keys: by a section of it, or by the keys on the lines of a broken
+        file.
+        """
         root = document.root
         if not document.problems and root is not None and root.kind == MAPPING:
             for key in SECTIONS:
@@ -348,7 +352,7 @@ class Discovery:
         return document, kind, max(clarity, clear)
 
     def _full_text(self, document: Document) -> str:
-        """The text of a file, also behind a byte that is not UTF-8."""
+        """The complete content of a file, even after a byte that is not UTF-8."""
         if not any(problem.kind in ("encoding", "control") for problem in document.problems):
             return document.text
         try:
@@ -415,7 +419,7 @@ class Discovery:
         return CheckedRun(documents, kinds, facts)
 
     def _facts(self, document: Document, kinds: list[str], facts: LaunchFacts) -> LaunchFacts:
-        """The facts with the versions that the file's repository pins, where no target is specified."""
+        """The facts with the versions that the file's repository pins, if no target is specified."""
         consumer = getattr(document, "consumer", "")
         read_by = [*kinds, consumer] if consumer in known_kinds() else kinds
         packages = [package for kind in dict.fromkeys(read_by) for package in framework(kind).packages()]
@@ -430,12 +434,12 @@ class Discovery:
 
 
 def are_of_one_line(runs: list[CheckedRun]) -> bool:
-    """Whether the same command starts all of some runs, as in a loop."""
+    """Whether the same command starts all of these runs, as in a loop."""
     return len({getattr(run.documents[0], "extent", None) for run in runs}) == 1
 
 
 def steps_with(document: Document, kinds: list[str]) -> list[str]:
-    """The package that decides when DeepSpeed's engine takes a step: accelerate, where a Trainer has a DeepSpeed config."""
+    """The package that determines when DeepSpeed's engine takes a step: accelerate, if a Trainer has a DeepSpeed config."""
     trained = any(KIND_TRAINER in (kind, framework(kind).base) for kind in kinds)
     return ["accelerate"] if trained and ("deepspeed" in kinds or document.find(("deepspeed",))[1] is not None) else []
 
@@ -448,7 +452,7 @@ def may_be_template(document: Document) -> bool:
 
 
 def in_section(document: Document, section: tuple[str, ...]) -> Document:
-    """The document with the mapping under a key as its root; without a root where there is none."""
+    """The document with the mapping under a key as its root; without a root if there is none."""
     from cfglint.source.sections import found
 
     return found(document, section)

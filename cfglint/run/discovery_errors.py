@@ -20,7 +20,7 @@ class UnknownKindError(CfglintError):
 
 
 class LaunchChoiceError(UnknownKindError):
-    """A script holds no launch line, or several, and one is asked for."""
+    """A script contains no launch line, or several, but exactly one is required."""
 
     def __init__(self, path: str, commands: list[Document]) -> None:
         from cfglint.source.shell.command import CommandDocument

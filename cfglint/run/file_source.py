@@ -20,9 +20,9 @@ SECTIONS = ("training_args", "training_arguments", "trainer_args", "train_args",
 
 
 class FileSource:
-    """Where files are taken from: the disk, or `texts` in the place of some: strings, or raw bytes (standard input).
+    """The source of files: the disk, with `texts` in place of some files: strings, or raw bytes (standard input).
 
-    `disk` is where the files that name versions are taken from, None for the disk itself.
+    `disk` is the source of the files that specify versions, None for the disk itself.
     """
 
     disk: Disk | None = None
@@ -35,17 +35,17 @@ class FileSource:
         return path in self.texts or os.path.isfile(path)
 
     def is_given(self, path: str) -> bool:
-        """Whether the content of a file was given, so that nothing is read for it."""
+        """Whether the content of a file was passed, so that it is not read from disk."""
         return path in self.texts
 
     def identity(self, path: str) -> str:
-        """One name for all the names of a file."""
+        """A common name for all spellings of a file's path."""
         from cfglint.source.root import resolved
 
         return resolved(path)
 
     def root(self, path: str) -> str:
-        """The top of the project around a file, from the working directory."""
+        """The top of the project around a file, relative to the working directory."""
         from cfglint.project.pinned_versions import repository
 
         return os.path.relpath(repository(path)[-1])
@@ -55,7 +55,7 @@ class FileSource:
         return files.read_bytes(path)
 
     def read(self, path: str) -> tuple[str, bool]:
-        """(text, whether it had a byte order mark); raises FileProblem."""
+        """Return (content, whether it had a byte order mark); raises FileProblem."""
         given = self.texts.get(path)
         if isinstance(given, str):
             return given, False
@@ -64,7 +64,7 @@ class FileSource:
         return files.read(path)[:2]
 
     def document(self, path: str, syntax: str | None = None) -> Document:
-        """The document of a file; what keeps it from being read is its problem."""
+        """The document of a file; an error while reading it is among its problems."""
         syntax = syntax or syntax_by_name(path)
         try:
             text, bom = self.read(path)
@@ -76,7 +76,7 @@ class FileSource:
         return parse(path, text, syntax, bom)
 
     def text(self, path: str) -> str | None:
-        """The text of a file; None where it cannot be read as one."""
+        """The content of a file; None if it cannot be read as text."""
         given = self.texts.get(path)
         try:
             return given if isinstance(given, str) else files.decode(path, self.read_bytes(path) if given is None else given)
@@ -84,9 +84,10 @@ class FileSource:
             return None
 
     def unrelated_keys(self, path: str, least: int = 0, is_named: bool = True) -> list[str] | None:
-        """The top-level keys of a file that is certainly of no kind; None for any other, and for one with less than `least` characters.
+        """The top-level keys of a file that is certainly of no kind; None for any other, and for one with fewer than `least`
+        characters.
 
-        Empty for a file that was not named on the command line and does not parse.
+        Empty for a file that was not named on the command line and cannot be parsed.
         """
         text = self.text(path)
         if text is None or not least <= len(text) <= MAX_SIZE:

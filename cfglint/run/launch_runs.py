@@ -1,4 +1,4 @@
-"""The launch lines of scripts as runs."""
+"""Builds runs from the launch lines of scripts."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class LaunchRun:
 
 
 class LaunchReader:
-    """Reads scripts of a project; what is found out about one is kept for the next."""
+    """Finds the launches in the scripts of a project; results are cached per script."""
 
     def __init__(self, source: FileSource, facts: LaunchFacts) -> None:
         self.source = source
@@ -63,9 +63,9 @@ class LaunchReader:
         self.called: dict[str, list[LaunchLine]] = {}
 
     def runs(self, path: str, only: int | None = None, again: bool = True) -> list[LaunchRun]:
-        """The runs that a script starts; `only` is the line of the one that is asked for. Raises FileProblem.
+        """The runs that a script starts; `only` is the line of the requested one. Raises FileProblem.
 
-        Without `again` those of called scripts are left out that these start without their caller, too.
+        Without `again`, launches in called scripts are left out if those scripts also start them without their caller.
         """
         text, _ = self.source.read(path)
         lines = self.lines(path, text)
@@ -84,7 +84,7 @@ class LaunchReader:
         return [first, *further]
 
     def lines(self, path: str, text: str) -> list[LaunchLine]:
-        """The launch lines of a script's text."""
+        """The launch lines in the content of a script."""
         machine = Machine(self.facts.gpus, self.facts.nodes)
         return Reader(self.project(path), machine, dict(self.facts.environment)).lines(path, text)
 
@@ -93,28 +93,28 @@ class LaunchReader:
         return Project(self.root(path), self.source.is_file, self.text)
 
     def stands_alone(self, line: LaunchLine) -> bool:
-        """Whether a launch in a called script is what that script starts without its caller, too."""
+        """Whether a called script also starts this launch without its caller."""
         path = line.call.path
         if path not in self.called:
             self.called[path] = self.lines(path, self.text(path) or "")
         return any(same_launch(line, each) for each in self.called[path])
 
     def root(self, path: str) -> str:
-        """The top of the project that a script lies in, as a path like those of the files."""
+        """The top of the project of a script, as a path relative like those of the files."""
         folder = os.path.dirname(os.path.abspath(path))
         if folder not in self.roots:
             self.roots[folder] = self.source.root(path)
         return self.roots[folder]
 
     def text(self, path: str) -> str | None:
-        """The text of a file; None where it cannot be read."""
+        """The content of a file; None if it cannot be read."""
         try:
             return self.source.read(path)[0]
         except files.FileProblem:
             return None
 
     def again(self, line: LaunchLine, lines: list[LaunchLine], text: str) -> CommandDocument:
-        """The command of a line in another text of its script. EditRefused where that starts something else."""
+        """The command of a line in another version of its script. Raises EditRefused if that starts something else."""
         if line.is_sourced:
             how = "called script" if line.call.called_from is not None else "sourced file"
             raise EditRefused(f"the launch is in a {how}, whose other users are not known", line.call.start)
@@ -126,7 +126,7 @@ class LaunchReader:
         return command
 
     def gpus_on(self, gpus: int, line: LaunchLine, text: str, lines: list[LaunchLine]) -> int | None:
-        """The GPUs that a line uses where the machine offers so many, as `--gpus` says; None where that is not known."""
+        """The number of GPUs that a line uses on a machine with this many, as `--gpus` specifies; None if it is unknown."""
         offered = LaunchReader(self.source, self.facts.replace(gpus=gpus))
         now = offered.lines(line.script_path, text)
         if len(now) != len(lines):
@@ -138,7 +138,7 @@ class LaunchReader:
     ) -> LaunchRun:
         """The run of a line, one of the `lines` of its script: its command, then the files that it names.
 
-        `which` of the calls that build the arguments is meant, where the program has several.
+        `which` selects one of the calls that build the arguments, if the program has several.
         """
         command = self.command(line, text, lines)
         documents: list[Document] = [command]
@@ -195,7 +195,7 @@ class LaunchReader:
             command.guessed = command.guessed or built.guessed
 
     def built(self, line: LaunchLine, command: CommandDocument, kinds: list[str], which: int) -> BuiltArguments | None:
-        """The arguments that the program of a line builds in code, where no file gives them."""
+        """The arguments that the program of a line builds in code, if no file supplies them."""
         program: ProgramFacts | None = command.program
         if program is None or not program.built or any(map(takes_arguments, kinds)):
             return None
@@ -204,7 +204,7 @@ class LaunchReader:
         return built_arguments(program, which, lambda path, text: self.read_program(line, {path: text}))
 
     def named_by_program(self, line: LaunchLine, command: CommandDocument) -> list[str]:
-        """The DeepSpeed file that the code of the program names, where the line names none."""
+        """The DeepSpeed file that the code of the program names, if the line names none."""
         if line.folder is None or "deepspeed_config" in command.words or any(file.kind == "deepspeed" for file in line.files):
             return []
         project = self.project(line.path)
@@ -214,7 +214,7 @@ class LaunchReader:
         return [files.spelled_like(line.path, os.path.relpath(path)) for path in found[:1] if path is not None and project.is_file(path)]
 
     def program(self, line: LaunchLine) -> ProgramFacts | None:
-        """What is known of the program of a line, where the project has it."""
+        """The facts about the program of a line, if the project contains it."""
         from cfglint.launch.programs.finding import find
 
         found = find(line, self.project(line.path))
@@ -225,14 +225,14 @@ class LaunchReader:
         return self.programs[found.path]
 
     def read_program(self, line: LaunchLine, texts: dict[str, str]) -> ProgramFacts | None:
-        """The program of a line, read anew with other texts of some of its files."""
+        """The program of a line, parsed again with other contents for some of its files."""
         from cfglint.launch.programs.finding import find
 
         found = find(line, self.project(line.path))
         return read_found(found, texts) if found is not None else None
 
     def built_in(self, path: str) -> list[BuiltArguments]:
-        """The arguments that a program builds in code, each for a run of its own; the launch is not known. Raises FileProblem."""
+        """The arguments that a program builds in code, each for a run of its own; the launch is unknown. Raises FileProblem."""
         from cfglint.launch.programs.finding import program_at
         from cfglint.run.program_runs import built_arguments
 
@@ -245,7 +245,7 @@ class LaunchReader:
         return [each for each in every if each is not None and each.kind != LAUNCH]
 
     def by_hand(self, text: str, given: list[tuple[Document, str]]) -> LaunchRun | None:
-        """The run of arguments that are given by hand, with further files; None where they are not one list of words."""
+        """The run of arguments given on the command line, with further files; None if they are not one list of words."""
         from cfglint.frameworks.overrides import ARGS
         from cfglint.launch.by_hand import line_by_hand
 
@@ -262,7 +262,7 @@ class LaunchReader:
         return self.run(line, text, [line], given)
 
     def add(self, file: NamedFile, command: CommandDocument, documents: list[Document], kinds: list[str]) -> None:
-        """Take a named file into the run, where it is there."""
+        """Add a named file to the run, if it exists."""
         if file.path is None or file.role in ("launcher:hostfile",):
             return
         if any(document.path == file.path for document in documents):
@@ -276,7 +276,7 @@ class LaunchReader:
         kinds.append(kind)
 
     def kind_of(self, file: NamedFile, command: CommandDocument) -> str:
-        """The kind of a named file: that of its role, else by its content; empty where both are unknown."""
+        """The kind of a named file: by its role, else by its content; empty if both are unknown."""
         if file.kind:
             return file.kind if file.kind in known_kinds() else ""
         if file.path is None or not file.path.lower().endswith((".yaml", ".yml", ".json", ".hjson")):
@@ -321,14 +321,14 @@ class LaunchReader:
 
 
 def read_found(found: Found, texts: dict[str, str]) -> ProgramFacts | None:
-    """A program, read with other texts of some of its files."""
+    """A program, parsed with other contents for some of its files."""
     from cfglint.launch.programs.reading import read_program
 
     return read_program(found.path, found.package, found.folders, lambda path: texts[path] if path in texts else found.read(path))
 
 
 def same_launch(line: LaunchLine, other: LaunchLine) -> bool:
-    """Whether two launches start the same: one command, from one folder, in one environment."""
+    """Whether two launches are the same: one command, from one folder, in one environment."""
     one, two = line.call, other.call
     if (one.line, one.folder, line.processes, {*one.environment}) != (two.line, two.folder, other.processes, {*two.environment}):
         return False
@@ -357,13 +357,13 @@ def launcher_flags(line: LaunchLine, command: CommandDocument) -> tuple[Override
 
 
 def undecided_keys(command: CommandDocument) -> tuple[str, ...]:
-    """The arguments that matter and whose final values are not known: those of the line, and those that the program sets itself."""
+    """The important arguments whose final values are unknown: those of the line, and those that the program sets itself."""
     changed = command.program.changed if command.program is not None else ()
     return tuple(key for key in (*command.unknown, *changed) if key in FIELDS and key not in WITHOUT_EFFECT)
 
 
 def typed(command: CommandDocument, facts: LaunchFacts) -> dict[str, Any]:
-    """The arguments as the parser types them, None where they are not known."""
+    """The arguments with the types that the parser gives them, None for unknown ones."""
     from cfglint.frameworks.huggingface.cli_arguments import ARGUMENTS
     from cfglint.frameworks.unknown import Unknown
 
@@ -372,7 +372,7 @@ def typed(command: CommandDocument, facts: LaunchFacts) -> dict[str, Any]:
 
 
 def at_line(lines: list[LaunchLine], number: int, text: str) -> list[LaunchLine]:
-    """The launch lines of which a line of the file is a part, or that it starts by calling their script."""
+    """The launch lines that include a line of the file, or that it starts by calling their script."""
     exact = [line for line in lines if line.call.line == number and not line.is_sourced]
     exact = exact or [line for line in lines if line.call.called_from == (line.script_path, number)]
     exact = exact or [line for line in lines if line.call.line == number and line.call.called_from is None]

@@ -14,13 +14,13 @@ PROGRAM = ".py"
 
 
 def is_script(path: str) -> bool:
-    """Whether a file is looked into for launch lines, by its name."""
+    """Whether a file is searched for launch lines, by its name."""
     name = path.lower()
     return name.endswith(SCRIPTS) or (name.endswith(MAKEFILES) and os.path.basename(name) in MAKEFILES)
 
 
 def is_program(path: str) -> bool:
-    """Whether a file that is named is looked into for calls that build a trainer's arguments: `train.py`, `train.py:12`."""
+    """Whether a named file is searched for calls that build a trainer's arguments: `train.py`, `train.py:12`."""
     return line_of(path)[0].endswith(PROGRAM)
 
 
@@ -36,7 +36,7 @@ def syntax_by_name(path: str) -> str:
 
 
 def is_one_of(path: str, globs: list[str]) -> bool:
-    """Whether a path, or a folder that it lies in, fits one of some patterns of absolute paths."""
+    """Whether a path, or a folder that contains it, matches one of some patterns of absolute paths."""
     if not globs:
         return False
     from fnmatch import fnmatch

@@ -66,7 +66,7 @@ class References:
         return path
 
     def _named_by_arguments(self, document: Document, kind: str) -> str:
-        """The DeepSpeed file that `--args` gives to the program that reads a trainer file; empty without one."""
+        """The DeepSpeed file that `--args` passes to the program of a trainer file; empty without one."""
         if not self.facts.arguments or not takes_arguments(kind):
             return ""
         from cfglint.frameworks.overrides import ARGS
@@ -84,7 +84,9 @@ class References:
         return not is_inside(path, root_of(origin))
 
     def _locate(self, name: str, origin: str) -> str | None:
-        """The path of a file that another names: relative to that one, to a folder above it in the project, or to the working directory."""
+        """The path of a file that another file names: relative to that file, to a parent folder in the project, or to the working
+        directory.
+        """
         adjacent = files.spelled_like(origin, os.path.normpath(os.path.join(os.path.dirname(origin), name)))
         if self.source.is_file(adjacent):
             return adjacent

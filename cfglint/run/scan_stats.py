@@ -8,7 +8,7 @@ if TYPE_CHECKING:
 
 
 class ScanStats:
-    """The files that were looked at, by what was done with them."""
+    """The examined files, by result."""
 
     __slots__ = (
         "beyond_limits",
@@ -63,7 +63,7 @@ class ScanStats:
             sources.append(source)
 
     def add(self, other: ScanStats) -> None:
-        """Count what became of further files."""
+        """Add the counts of further files."""
         self.checked += other.checked
         self.unrecognized += other.unrecognized
         self.unrecognized_named += other.unrecognized_named

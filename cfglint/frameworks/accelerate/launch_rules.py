@@ -1,4 +1,4 @@
-"""Values that accelerate's launcher passes on without a look, and that fail behind it."""
+"""Rules about values that accelerate's launcher passes on unchecked, and that fail in the program it starts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The accelerate configs that TRL's package brings along, which its command takes by name (trl 1.16.0 trl/accelerate_configs)."""
+"""The accelerate configs in TRL's package, which `trl` accepts by name (trl 1.16.0 trl/accelerate_configs)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What accelerate's launcher rejects, and what it silently ignores."""
+"""Rules about values that accelerate's launcher rejects or silently ignores."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def unknown_launch_key(config: AccelerateConfig) -> Iterator[Finding]:
 
 
 def other_releases(key: object) -> str:
-    """Which releases have a key that the targeted one does not have."""
+    """The releases that have a key which the target release lacks, for a message."""
     entry = schema().lookup((key,)) if isinstance(key, str) else None
     if entry is None or not (entry.since or entry.removed):
         return ""
@@ -159,7 +159,7 @@ def known_keys(config: AccelerateConfig) -> set[str]:
 
 
 def severity_of(config: AccelerateConfig, key: object) -> Severity:
-    """A warning where the release is not specified and another release has the key."""
+    """Return a warning if the release is not specified and another release has the key."""
     return WARNING if other_releases(key) and "accelerate" not in config.facts.target and config.local else ERROR
 
 
@@ -364,7 +364,7 @@ def fewer_processes_than_machines(config: AccelerateConfig) -> Iterator[Finding]
 
 
 def starts_one_of_many(config: AccelerateConfig) -> bool:
-    """Whether `num_processes` is above 1 and `distributed_type: NO` starts one."""
+    """Whether `num_processes` is above 1 but `distributed_type: NO` starts a single process."""
     return config.distributed in ("NO", False) and type(config.processes) is int and config.processes > 1 and config.local
 
 
@@ -650,7 +650,9 @@ def blocks_of_another_type(config: AccelerateConfig) -> Iterator[Finding]:
 
 
 def indexing_error(block: object) -> str | None:
-    """What Python raises where each entry of a value indexes that value (commands/launch.py:1024-1039 of accelerate 1.1.1)."""
+    """The exception that Python raises when each entry of a value indexes that value (commands/launch.py:1024-1039 of accelerate
+    1.1.1); None if none.
+    """
     if not isinstance(block, (str, list)):
         return f"TypeError: '{type(block).__name__}' object is not iterable"
     if not block:
@@ -659,7 +661,7 @@ def indexing_error(block: object) -> str | None:
 
 
 def passed_over(config: AccelerateConfig, value: object) -> bool:
-    """Whether the launcher leaves a mapping out, and takes a missing number for 1 as newer releases do."""
+    """Whether the launcher skips a mapping, and treats a missing number as 1 as newer releases do."""
     return isinstance(value, dict) and config.version >= UNSET_IS_ONE
 
 

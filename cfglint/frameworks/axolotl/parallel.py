@@ -1,7 +1,7 @@
-"""The parallel sizes that axolotl and accelerate ask for.
+"""The parallel sizes that axolotl and accelerate require.
 
-axolotl builds its own `ParallelismConfig` before the model is loaded (utils/distributed.py:345-446), and hands only the sizes that
-the file gives to accelerate, by the environment (utils/trainer.py:672-726); those must multiply up to the processes
+axolotl builds its own `ParallelismConfig` before the model is loaded (utils/distributed.py:345-446), and passes only the sizes that
+the file gives to accelerate, in the environment (utils/trainer.py:672-726); their product must equal the number of processes
 (accelerate 1.15.0 parallelism_config.py:336-380).
 """
 
@@ -23,7 +23,7 @@ PURE = (
 
 
 class SizeProblem:
-    """Why sizes are refused: the keys, our words, and the exception's."""
+    """The reason for refusing the sizes: the keys, cfglint's message, and that of the exception."""
 
     __slots__ = ("fails_at", "keys", "message", "says")
 
@@ -35,12 +35,12 @@ class SizeProblem:
 
 
 def size(model: Model, key: str) -> int:
-    """A size, 1 where it is not given."""
+    """The size of a key, 1 by default."""
     return int(getattr(model, key) or 1)
 
 
 def problem(model: Model, world: int | None) -> SizeProblem | None:
-    """The first reason for which the sizes are refused on so many processes; None where the processes are not known."""
+    """The first reason for refusing the sizes on this many processes; None if there is none, or if the number of processes is unknown."""
     if world is None:
         return None
     uses = bool(model.fsdp_config) or size(model, TENSOR) > 1 or size(model, CONTEXT) > 1
@@ -51,7 +51,7 @@ def problem(model: Model, world: int | None) -> SizeProblem | None:
 
 
 def _built(model: Model, world: int) -> SizeProblem | None:
-    """`build_parallelism_config`."""
+    """The refusal of `build_parallelism_config`."""
     tensor, context, expert = size(model, TENSOR), size(model, CONTEXT), size(model, EXPERT)
     if world % expert:
         return SizeProblem(
@@ -117,7 +117,7 @@ def _without_role(model: Model, left: int, world: int) -> SizeProblem:
 
 
 def _pure(model: Model, tensor: int, context: int, replicate: int, shard: int, expert: int) -> SizeProblem | None:
-    """accelerate refuses pure replication together with tensor or context parallelism."""
+    """The refusal of accelerate for pure replication together with tensor or context parallelism."""
     if (tensor > 1 or context > 1) and replicate > 1 and shard == 1 and not (expert > 1 and (context > 1 or model.fsdp_config)):
         key = TENSOR if tensor > 1 else CONTEXT
         return SizeProblem((REPLICATE, key), f"`{REPLICATE}` above 1 with `{key}` above 1 requires `{SHARD}` above 1", PURE)
@@ -125,7 +125,7 @@ def _pure(model: Model, tensor: int, context: int, replicate: int, shard: int, e
 
 
 def _handed(model: Model, world: int) -> SizeProblem | None:
-    """The sizes that axolotl passes to accelerate in the environment."""
+    """The refusal of accelerate for the sizes that axolotl passes in the environment."""
     tensor, context, expert = size(model, TENSOR), size(model, CONTEXT), size(model, EXPERT)
     shard, replicate = max(size(model, SHARD), 1), max(size(model, REPLICATE), 1)
     if not (tensor > 1 or context > 1 or shard > 1 or replicate > 1):
@@ -149,5 +149,5 @@ def _handed(model: Model, world: int) -> SizeProblem | None:
 
 
 def patched(model: Model) -> bool:
-    """Whether axolotl has given accelerate its axis for experts."""
+    """Whether axolotl adds its expert axis to accelerate."""
     return size(model, CONTEXT) > 1 or bool(model.fsdp_config) or size(model, EXPERT) > 1

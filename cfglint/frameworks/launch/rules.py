@@ -1,4 +1,4 @@
-"""What is wrong with a launch line itself: its launcher refuses it, or starts something else than it says."""
+"""Rules about the launch line itself: its launcher refuses it, or starts something other than the line says."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NAMED: ExampleFacts = {"named": 1}  # the other files of an example are found by
 
 
 def problems(config: LaunchConfig, code: str) -> Iterator[Finding]:
-    """What reading the line found, as findings of one rule."""
+    """The problems found while parsing the line, as findings of one rule."""
     command = config.command
     for problem in command.launch_line.problems:
         if problem.code != code:

@@ -19,7 +19,7 @@ class TrainerArguments(Arguments):
     """`TrainingArguments` of a LLaMA-Factory run."""
 
     def __getitem__(self, name: str) -> Any:
-        """The value of a field with which the trainer is built."""
+        """The value of a field as it is passed to the trainer."""
         if name in OVERWRITTEN:
             return OVERWRITTEN[name]
         value = super().__getitem__(name)
@@ -34,12 +34,12 @@ class TrainerArguments(Arguments):
 
 
 def default_of(name: str) -> Any:
-    """The default of an own field."""
+    """The default of one of LLaMA-Factory's fields."""
     if name not in FIELDS:
         raise NoSuchField(name)
     return FIELDS[name][1]
 
 
 def comma_list(value: Any) -> Any:
-    """A string as the list that `split_arg` makes of it, anything else as it is (data_args.py:148-151)."""
+    """A string as the list that `split_arg` converts it to; any other value unchanged (data_args.py:148-151)."""
     return [item.strip() for item in value.split(",")] if isinstance(value, str) else value

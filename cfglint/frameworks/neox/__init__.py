@@ -82,11 +82,11 @@ class NeoX(Framework["NeoXConfig"]):
         return MAYBE if root.style == "flow" and document.syntax == "yaml" else NO_MATCH
 
     def may_be(self, names: list[str], path: str) -> bool:
-        """By two markers; a duplicate counts."""
+        """Whether the file has two of GPT-NeoX's distinctive keys; a duplicate counts."""
         return sum(map(MARKERS.__contains__, " ".join(names).replace("-", "_").split())) >= LEAST
 
     def unknown_keys(self, config: NeoXConfig) -> list[str]:
-        """The keys that are not fields of NeoXArgs, that of the project where it holds one."""
+        """The keys that are not fields of NeoXArgs, including those of the project's own copy."""
         return [name for name in config.values if not config.knows(name)]
 
     def syntax(self, path: str) -> str:

@@ -38,17 +38,17 @@ def expected(name: str) -> str | None:
 
 
 def choices(name: str) -> list[str]:
-    """The values that a literal field allows, null aside."""
+    """The values that a literal field allows, except null."""
     return CHOICES[name].split() if name in CHOICES else []
 
 
 def members(name: str) -> list[str]:
-    """The Python types that pass for a union field."""
+    """The Python types that a union field accepts."""
     return MEMBERS[name].split()
 
 
 def refusal(name: str, value: Any) -> str | None:
-    """What the type check makes of a value, as `Type: text`; None where it passes.
+    """The exception of the type check for a value, as `Type: message`; None if the value passes.
 
     null always passes, and an int passes for a float; nothing else is converted. Literals are compared without
     regard to case. Source: gpt-neox 2026-05 arguments.py:1365-1422.

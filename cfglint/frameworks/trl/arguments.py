@@ -1,4 +1,4 @@
-"""The arguments of a TRL trainer once `__post_init__` has run: those of `TrainingArguments`, its own class and the script's."""
+"""The arguments of a TRL trainer after `__post_init__`: those of `TrainingArguments`, of its own class and of the script."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PRECISION_BY_DEFAULT = "1.16.0"  # bf16 is on there unless fp16 is (trl 1.16.0 t
 class TrlArguments(Arguments):
     """The values of a trainer's fields: `given` by the file, or the defaults of its class.
 
-    `undecided` are fields of which the value is not known: the trainer is not, or the parser refused the string.
+    `undecided` are fields whose value is unknown: the trainer is unknown, or the parser refused the string.
     """
 
     def __init__(
@@ -56,5 +56,5 @@ class TrlArguments(Arguments):
         return super().exists(name) or any(name in own for trainers in FIELDS.values() for own in trainers.values())
 
     def kind_of(self, name: str) -> str:
-        """The type of a field in the words of `huggingface.fields`."""
+        """The type of a field, as `huggingface.fields` names it."""
         return self.fields.types[name] if name in self.fields.own else super().kind_of(name)

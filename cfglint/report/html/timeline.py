@@ -1,4 +1,4 @@
-"""A run from its first step to its last: learning rate, epochs, evaluations and checkpoints as lanes of one scale."""
+"""A run from its first step to its last: learning rate, epochs, evaluations and checkpoints as lanes with one scale."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ POINTS = 12  # of a curve
 
 
 def rate(total: int, warmup: float, schedule: str | None, decay: int | None = None, floor: float = 0.0) -> Markup:
-    """The course of the learning rate: up over the warm-up, then as the schedule defines; `floor` is a fraction of the peak.
+    """The course of the learning rate: up during the warm-up, then according to the schedule; `floor` is a fraction of the peak.
 
-    A schedule of unknown course is dashed behind its warm-up.
+    A schedule of unknown course is dashed after its warm-up.
     """
     end = max(decay or total, 1)
     warmup = min(max(warmup, 0), total)
@@ -74,7 +74,7 @@ def ticks(total: int, steps: Sequence[int] | None) -> Markup:
 
 
 def stroke(name: str, path: str) -> Markup:
-    """A line; the style of pages keeps its width when the lane is stretched."""
+    """A line; the style sheet keeps its width when the lane is stretched."""
     return svg.element("path", class_=name, d=path)
 
 

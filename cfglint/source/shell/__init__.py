@@ -1,6 +1,6 @@
-"""What a shell script would do, derived from its text without running anything.
+"""The effect of a shell script, derived from its source without running anything.
 
-`Script` is a text with its syntax tree, `Interpreter` follows its statements and collects the commands that it would
+`Script` is a source with its syntax tree, `Interpreter` follows its statements and collects the commands that it would
 start, each word with the places in the file that its characters come from.
 """
 

@@ -39,15 +39,15 @@ class End(Exception):
 
 
 class Stop(End):
-    """The script ends, or what is being followed does."""
+    """Raised where the script, or the followed part of it, ends."""
 
 
 class Return(End):
-    """A function or sourced file ends."""
+    """Raised where a function or sourced file ends."""
 
 
 class Leave(End):
-    """`break` or `continue` of a loop."""
+    """Raised for `break` or `continue` of a loop."""
 
     def __init__(self, continues: bool) -> None:
         super().__init__()
@@ -55,7 +55,7 @@ class Leave(End):
 
 
 class Exhausted(Exception):
-    """The script takes too many steps."""
+    """Raised if the script takes too many steps."""
 
 
 class Execution:
@@ -118,7 +118,7 @@ class Execution:
             self.script, self.open_quote = outside
 
     def block(self, node: Any) -> bool | None:
-        """The statements in a node, one after the other."""
+        """Follow the statements in a node, one after the other."""
         return self.statements([child for child in node.children if child.is_named and child.type not in ("comment", "heredoc_body")])
 
     def statements(self, nodes: list[Any]) -> bool | None:
@@ -129,7 +129,7 @@ class Execution:
         return status
 
     def statement(self, node: Any) -> bool | None:
-        """One statement: True or False where its status is known, None where it is not."""
+        """Follow one statement: True or False if its status is known, None if not."""
         self.steps += 1
         if self.steps > MOST_STEPS or len(self.calls) > MOST_CALLS:
             raise Exhausted
@@ -145,7 +145,7 @@ class Execution:
             self.depth -= 1
 
     def loop(self, handler: Handler, node: Any) -> bool | None:
-        """A loop; what an undecided `break` or `continue` makes conditional ends with it."""
+        """Follow a loop; the conditionality caused by an undecided `break` or `continue` ends with it."""
         before = self.conditional
         try:
             return handler(self, node)
@@ -153,7 +153,7 @@ class Execution:
             self.conditional = before
 
     def apart(self, action: Callable[..., bool | None], *arguments: Any) -> bool | None:
-        """Do something in a state of its own."""
+        """Run an action in a copy of the state."""
         before = self.state
         self.state = before.copy()
         try:
@@ -164,7 +164,9 @@ class Execution:
             self.state = before
 
     def perhaps(self, action: Callable[..., bool | None], *arguments: Any) -> bool | None:
-        """Do what may happen or not; what differs afterwards is unknown. A branch that ends the script is left out."""
+        """Run an action that may or may not happen; values that differ afterwards are unknown. A branch that ends the script is left
+        out.
+        """
         before = self.state
         self.state = before.copy()
         self.conditional += 1
@@ -181,11 +183,11 @@ class Execution:
         return None
 
     def join(self, other: State) -> None:
-        """Go on with what is the same in two states."""
+        """Merge two states into what they have in common."""
         self.state.merge(other, UNDECIDED)
 
     def explore(self, *nodes: Any) -> None:
-        """Look into statements that a plain call does not reach, without an effect on what follows."""
+        """Follow statements that a call without arguments does not reach, without an effect on the rest."""
         before = self.state
         self.state = before.copy()
         self.conditional += 1
@@ -199,20 +201,20 @@ class Execution:
             self.state = before
 
     def from_outside(self) -> bool:
-        """Whether the caller's parameters could have led elsewhere."""
+        """Whether other parameters of the caller could have led elsewhere."""
         return self.state.positional is None and not self.call_depth
 
     def settle_folder(self) -> None:
-        """Called where the files of the working folder decide what follows."""
+        """Called where the files of the working folder decide the rest."""
 
     def located(self, path: str) -> str | None:
-        """A path from the working folder; None where that is not known."""
+        """A path relative to the working folder; None if that is unknown."""
         if path.startswith(("/", "%", "~")):
             return path
         return None if self.state.folder is None else filters.normal(f"{self.state.folder}/{path}")
 
     def exist(self, path: str) -> bool | None:
-        """Whether a path is there, seen from the working folder."""
+        """Whether a path exists, relative to the working folder."""
         located = self.located(path)
         return None if located is None else self.exists(located)
 
@@ -221,7 +223,7 @@ class Execution:
         return located
 
     def source(self, node: Any) -> str:
-        """The text of a node."""
+        """The source of a node."""
         return self.script.text[node.start_byte : node.end_byte] if node is not None else ""
 
     def expander(self) -> Expander:
@@ -260,17 +262,17 @@ class Execution:
             del self.calls[calls:]
 
     def contents(self, path: str) -> Text:
-        """`$(< file)`."""
+        """The output of `$(< file)`."""
         located = self.located(path)
         text = self.read(located) if located is not None else None
         return literal(text) if text is not None and len(text) < 10_000 else unknown(f"the contents of {path}")
 
     def printed(self, words: list[Text]) -> Text:
-        """What a command prints."""
+        """The output of a command."""
         return filters.output(words, self.stdin, self.state.folder)
 
     def note(self, words: list[Text], environment: dict[str, Text], node: Any) -> None:
-        """Keep a command that would be started; one that begins with a dash is the rest of the command before."""
+        """Record a command that would be started; one that begins with a dash is the rest of the command before."""
         start, end = begins(self.script, node), node.end_byte
         place = self.script.place(start, start + 1)
         offset = place[1] if place else 0
@@ -286,7 +288,7 @@ class Execution:
         self.calls.append(call)
 
     def continues(self, offset: int) -> bool:
-        """Whether a command at an offset is what was meant to belong to the one noted last."""
+        """Whether a command at an offset was intended to belong to the last recorded one."""
         if not self.calls or self.calls[-1].path != self.script.path or self.runner:
             return False
         last = self.calls[-1]
@@ -299,7 +301,7 @@ class Execution:
 
 
 def open_quote(root: Any, text: str) -> int | None:
-    """Where the line begins that opens a quote which is never closed; None without one. Bash does not run that command."""
+    """The beginning of the line that opens a quote which is never closed; None without one. Bash does not run that command."""
     last = root.children[-1] if root.children and root.has_error else None
     if last is None or last.type != "ERROR":
         return None

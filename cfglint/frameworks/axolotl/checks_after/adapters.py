@@ -9,7 +9,7 @@ LORA = ("lora", "qlora")
 
 
 def fused_modules(model: Model) -> None:
-    """:860."""
+    """Check the values as utils/schemas/validation.py:860 does."""
     if model.adapter in ("lora", "qlora", "mixlora") and model.flash_attn_fuse_mlp:
         raise Refusal(
             ADAPTER,
@@ -27,7 +27,7 @@ def fused_modules(model: Model) -> None:
 
 
 def onebit(model: Model) -> None:
-    """:876."""
+    """Check the values as utils/schemas/validation.py:876 does."""
     if model.use_onebitllms and model.adapter in LORA:
         raise Refusal(
             ADAPTER,
@@ -38,7 +38,7 @@ def onebit(model: Model) -> None:
 
 
 def mixlora_experts(model: Model) -> None:
-    """peft.py:366."""
+    """Check the values as utils/schemas/peft.py:366 does."""
     experts = 8 if model.mixlora_num_experts is None else model.mixlora_num_experts
     chosen = 2 if model.mixlora_top_k is None else model.mixlora_top_k
     if chosen > experts:
@@ -51,7 +51,7 @@ def mixlora_experts(model: Model) -> None:
 
 
 def qlora(model: Model) -> None:
-    """peft.py:223."""
+    """Check the values as utils/schemas/peft.py:223 does."""
     if model.adapter != "qlora":
         return
     verb = "merge" if model.merge_lora else "load"
@@ -81,7 +81,7 @@ def qlora(model: Model) -> None:
 
 
 def target_parameters(model: Model) -> None:
-    """peft.py:258-297."""
+    """Check the values as utils/schemas/peft.py:258-297 does."""
     key = "lora_target_parameters"
     if not model.lora_target_parameters:
         return
@@ -102,7 +102,7 @@ def target_parameters(model: Model) -> None:
 
 
 def mixlora_sizes(model: Model) -> None:
-    """peft.py:299."""
+    """Check the values as utils/schemas/peft.py:299 does."""
     for key in ("lora_r", "lora_alpha") if model.adapter == "mixlora" else ():
         if not getattr(model, key):
             raise Refusal(

@@ -19,13 +19,13 @@ PACKING = (  # attention that keeps packed samples apart (enums.py:137-150)
 
 
 def supports_packing(model: Model) -> bool:
-    """Whether the attention keeps packed samples apart (config.py:1590, enums.py:163)."""
+    """Whether the attention implementation keeps packed samples apart (config.py:1590, enums.py:163)."""
     name = model.attn_implementation
     return name is not None and name.split(":", 1)[0].split("@", 1)[0].strip() in PACKING
 
 
 def batch_flattening(model: Model) -> None:
-    """:1330."""
+    """Check the values as utils/schemas/validation.py:1330 does."""
     if not model.batch_flattening:
         return
     automatic = model.batch_flattening == "auto"
@@ -49,7 +49,7 @@ def batch_flattening(model: Model) -> None:
 
 
 def scaling_softmax(model: Model) -> None:
-    """:432."""
+    """Check the values as utils/schemas/validation.py:432 does."""
     if model.scaling_softmax and model.attn_implementation != "flex_attention":
         raise Refusal(
             ATTENTION,
@@ -60,7 +60,7 @@ def scaling_softmax(model: Model) -> None:
 
 
 def torch_attention(model: Model) -> None:
-    """config.py:1862: transformers 5.20 has no such attention registered."""
+    """Check the values as utils/schemas/config.py:1862 does: transformers 5.20 has no such attention registered."""
     if model.attn_implementation == "flash_attention_torch":
         raise Refusal(
             ATTENTION,

@@ -39,14 +39,14 @@ MATMULS = ("aten::mm", "aten::addmm", "aten::matmul", "aten::bmm")
 
 
 def offloaded_checkpoints(model: Model) -> None:
-    """:1976, completes."""
+    """Complete the values as utils/schemas/validation.py:1976 does."""
     if model.gradient_checkpointing in ("offload", "offload_disk"):
         model.activation_offloading = True if model.gradient_checkpointing == "offload" else "disk"
         model.gradient_checkpointing = True
 
 
 def offloading_alone(model: Model) -> None:
-    """:1996."""
+    """Check the values as utils/schemas/validation.py:1996 does."""
     if model.activation_offloading and not model.gradient_checkpointing:
         raise Refusal(
             CHECKPOINTING,
@@ -57,13 +57,13 @@ def offloading_alone(model: Model) -> None:
 
 
 def kernel_on(model: Model, flag: str) -> bool:
-    """Whether a LoRA kernel is on (:120)."""
+    """Whether a LoRA kernel is enabled (validation.py:120)."""
     value = getattr(model, flag)
     return bool(value) and bool(model.adapter) if flag.startswith("lora_") else bool(value)
 
 
 def selective_checkpointing(model: Model) -> None:
-    """:2003."""
+    """Check the values as utils/schemas/validation.py:2003 does."""
     given, key = model.selective_checkpointing, "selective_checkpointing"
     if not given:
         model.selective_checkpointing = None
@@ -91,7 +91,7 @@ def selective_checkpointing(model: Model) -> None:
 
 
 def saved_operations(model: Model, given: dict[str, object]) -> None:
-    """Operations that a fused kernel changes in place cannot be saved."""
+    """Refuse to save operations that a fused kernel changes in place."""
     if not any(kernel_on(model, flag) for flag in ("lora_mlp_kernel", "lora_qkv_kernel", "lora_o_kernel")):
         return
     saved = given["save"]
@@ -113,7 +113,7 @@ def saved_operations(model: Model, given: dict[str, object]) -> None:
 
 
 def saved_modules(model: Model, given: dict[str, object]) -> None:
-    """Modules that a fused kernel replaces cannot be saved."""
+    """Refuse to save modules that a fused kernel replaces."""
     from fnmatch import fnmatchcase
 
     entries = given["save_modules"] or []
@@ -139,7 +139,9 @@ def saved_modules(model: Model, given: dict[str, object]) -> None:
 
 
 def expert_checkpointing(model: Model) -> None:
-    """:2114; "auto" is deep_ep where that package is installed, which is assumed of none."""
+    """Check the values as utils/schemas/validation.py:2114 does: "auto" means deep_ep if that package is installed, and it is assumed
+    missing.
+    """
     if (model.expert_parallel_size or 1) <= 1 or model.expert_parallel_backend not in ("auto", "torch") or not model.gradient_checkpointing:
         return
     if (model.gradient_checkpointing_kwargs or {}).get("use_reentrant"):
@@ -160,7 +162,7 @@ def expert_checkpointing(model: Model) -> None:
 
 
 def hidden_state_offloading(model: Model) -> None:
-    """:2154."""
+    """Check the values as utils/schemas/validation.py:2154 does."""
     if model.activation_offloading != "hidden_states":
         return
     given = {"use_reentrant": False, **(model.gradient_checkpointing_kwargs or {})}

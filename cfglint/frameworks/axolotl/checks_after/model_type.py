@@ -6,7 +6,7 @@ from cfglint.frameworks.axolotl.refusals import MODEL_TYPE, Model, Refusal
 
 
 def falcon(model: Model) -> None:
-    """:1960."""
+    """Check the values as utils/schemas/validation.py:1960 does."""
     if model.base_model and "falcon" in model.base_model.lower() and model.fsdp_config:
         raise Refusal(
             MODEL_TYPE,
@@ -17,7 +17,7 @@ def falcon(model: Model) -> None:
 
 
 def mpt(model: Model) -> None:
-    """:1968."""
+    """Check the values as utils/schemas/validation.py:1968 does."""
     if model.base_model and "mpt" in model.base_model.lower() and model.gradient_checkpointing:
         raise Refusal(
             MODEL_TYPE,

@@ -7,7 +7,7 @@ from cfglint.frameworks.axolotl.refusals import PARALLEL, Model, Refusal
 
 
 def tensor_parallel_optimizer(model: Model) -> None:
-    """:2335."""
+    """Check the values as utils/schemas/validation.py:2335 does."""
     if (model.tensor_parallel_size or 1) > 1 and model.optimizer in ("paged_adamw_8bit", *BNB_8BIT):
         raise Refusal(
             PARALLEL,
@@ -18,14 +18,14 @@ def tensor_parallel_optimizer(model: Model) -> None:
 
 
 def tensor_parallel_loading(model: Model) -> None:
-    """:2346, completes."""
+    """Complete the values as utils/schemas/validation.py:2346 does."""
     staged = model.nf4_backend == "torchao" or (model.qlora_sharded_model_loading and model.load_in_4bit)
     if (model.tensor_parallel_size or 1) > 1 and not staged and model.fsdp_config and model.fsdp_config["cpu_ram_efficient_loading"]:
         model.fsdp_config = {**model.fsdp_config, "cpu_ram_efficient_loading": False}
 
 
 def tensor_and_expert_parallel(model: Model) -> None:
-    """:2368."""
+    """Check the values as utils/schemas/validation.py:2368 does."""
     if (model.tensor_parallel_size or 1) > 1 and (model.expert_parallel_size or 1) > 1:
         raise Refusal(
             PARALLEL,
@@ -37,12 +37,12 @@ def tensor_and_expert_parallel(model: Model) -> None:
 
 
 def tensor_parallel_default(model: Model) -> None:
-    """:2270, completes."""
+    """Complete the values as utils/schemas/validation.py:2270 does."""
     model.tensor_parallel_size = model.tensor_parallel_size or 1
 
 
 def context_parallel(model: Model) -> None:
-    """:2276."""
+    """Check the values as utils/schemas/validation.py:2276 does."""
     if model.sequence_parallel_degree and not model.context_parallel_size:
         model.context_parallel_size = model.sequence_parallel_degree
     if not model.context_parallel_size:
@@ -67,7 +67,7 @@ def context_parallel(model: Model) -> None:
 
 
 def context_parallel_deepspeed(model: Model) -> None:
-    """:2320."""
+    """Check the values as utils/schemas/validation.py:2320 does."""
     if not (model.deepspeed and (model.context_parallel_size or 1) > 1):
         return
     if model.use_glm_dsa_kernels:
@@ -101,7 +101,7 @@ def context_parallel_deepspeed(model: Model) -> None:
 
 
 def expert_chunks(model: Model) -> None:
-    """:2146."""
+    """Check the values as utils/schemas/validation.py:2146 does."""
     if (model.expert_parallel_dispatch_chunks or 1) > 1 and model.expert_parallel_backend == "deep_ep":
         raise Refusal(
             PARALLEL,

@@ -6,7 +6,7 @@ from cfglint.frameworks.axolotl.refusals import COMPILE, PRECISION, Model, Refus
 
 
 def regional_compile(model: Model) -> None:
-    """:2099."""
+    """Check the values as utils/schemas/validation.py:2099 does."""
     if model.torch_compile and model.torch_compile_regional and model.gradient_checkpointing:
         raise Refusal(
             COMPILE,
@@ -18,7 +18,7 @@ def regional_compile(model: Model) -> None:
 
 
 def better_transformers(model: Model) -> None:
-    """:2175."""
+    """Check the values as utils/schemas/validation.py:2175 does."""
     half = next((key for key in ("fp16", "bf16") if getattr(model, key)), "")
     if model.flash_optimum is True and half:
         raise Refusal(
@@ -30,7 +30,7 @@ def better_transformers(model: Model) -> None:
 
 
 def compile_options(model: Model) -> None:
-    """config.py:1772."""
+    """Check the values as utils/schemas/config.py:1772 does."""
     if model.torch_compile_options is not None and not model.torch_compile:
         raise Refusal(
             COMPILE,
@@ -42,7 +42,7 @@ def compile_options(model: Model) -> None:
 
 
 def fp32_norms(model: Model) -> None:
-    """config.py:1801."""
+    """Check the values as utils/schemas/config.py:1801 does."""
     if model.fp32_norms and model.fsdp_config is None:
         raise Refusal(
             PRECISION,

@@ -6,13 +6,13 @@ from cfglint.frameworks.axolotl.refusals import RL, SCHEDULE, Model, Refusal
 
 
 def vllm_mode(model: Model) -> None:
-    """:2553, completes."""
+    """Complete the values as utils/schemas/validation.py:2553 does."""
     if model.trl and model.trl["use_vllm"] and not model.trl["vllm_mode"]:
         model.trl["vllm_mode"] = "server"
 
 
 def colocated_vllm(model: Model) -> None:
-    """:2562."""
+    """Check the values as utils/schemas/validation.py:2562 does."""
     trl = model.trl
     if not (trl and trl["use_vllm"] and trl["vllm_mode"] == "colocate"):
         return
@@ -41,14 +41,14 @@ def colocated_vllm(model: Model) -> None:
 
 
 def ebft_reentrant(model: Model) -> None:
-    """:2433, completes."""
+    """Complete the values as utils/schemas/validation.py:2433 does."""
     strided = model.rl == "ebft" and model.ebft and model.ebft["mode"] == "strided"
     if strided and model.attn_implementation == "flex_attention" and model.gradient_checkpointing:
         model.gradient_checkpointing_kwargs = {**(model.gradient_checkpointing_kwargs or {}), "use_reentrant": True}
 
 
 def ebft_offloading(model: Model) -> None:
-    """:2458."""
+    """Check the values as utils/schemas/validation.py:2458 does."""
     strided = model.rl == "ebft" and model.ebft and model.ebft["mode"] == "strided"
     if strided and model.activation_offloading is True and model.attn_implementation == "flex_attention":
         raise Refusal(
@@ -60,13 +60,13 @@ def ebft_offloading(model: Model) -> None:
 
 
 def preference_beta(model: Model) -> None:
-    """:2202, completes."""
+    """Complete the values as utils/schemas/validation.py:2202 does."""
     if model.dpo_beta and not model.rl_beta:
         model.rl_beta, model.dpo_beta = model.dpo_beta, None
 
 
 def simpo_warmup(model: Model) -> None:
-    """:2209."""
+    """Check the values as utils/schemas/validation.py:2209 does."""
     if model.rl == "simpo" and model.warmup_ratio:
         raise Refusal(
             SCHEDULE,

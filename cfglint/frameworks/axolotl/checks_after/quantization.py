@@ -15,7 +15,7 @@ BNB_8BIT = ("adamw_8bit", "adamw_bnb_8bit")
 
 
 def fsdp_8bit(model: Model) -> None:
-    """:1564."""
+    """Check the values as utils/schemas/validation.py:1564 does."""
     if model.fsdp_config and model.optimizer in BNB_8BIT:
         raise Refusal(
             FSDP,
@@ -26,7 +26,7 @@ def fsdp_8bit(model: Model) -> None:
 
 
 def fsdp_4bit_loading(model: Model) -> None:
-    """:1581."""
+    """Check the values as utils/schemas/validation.py:1581 does."""
     efficient = bool(model.fsdp_config and model.fsdp_config["cpu_ram_efficient_loading"])
     if model.qlora_sharded_model_loading is None:
         model.qlora_sharded_model_loading = efficient and model.adapter == "qlora" and bool(model.load_in_4bit)
@@ -41,7 +41,7 @@ def fsdp_4bit_loading(model: Model) -> None:
 
 
 def bnb_blocks(model: Model) -> None:
-    """:1607."""
+    """Check the values as utils/schemas/validation.py:1607 does."""
     if model.load_in_4bit and model.nf4_backend != "torchao" and (model.bnb_config_kwargs or {}).get("blocksize", 64) != 64:
         raise Refusal(
             QUANTIZATION,
@@ -52,7 +52,7 @@ def bnb_blocks(model: Model) -> None:
 
 
 def staged_nf4(model: Model) -> None:
-    """:1622, with the constraints of :1142-1205."""
+    """Check the values as utils/schemas/validation.py:1622 does, with the constraints of lines 1142-1205."""
     torchao = model.nf4_backend == "torchao"
     if not (torchao or (model.qlora_sharded_model_loading and model.load_in_4bit)):
         return

@@ -7,7 +7,7 @@ from cfglint.frameworks.axolotl.refusals import ADAPTER, SCHEDULE, Model, Refusa
 
 
 def relora(model: Model) -> None:
-    """:2217."""
+    """Check the values as utils/schemas/validation.py:2217 does."""
     if not model.relora:
         return
     if not model.jagged_restart_steps:
@@ -30,7 +30,7 @@ def relora(model: Model) -> None:
 
 
 def early_stopping(model: Model) -> None:
-    """:2257."""
+    """Check the values as utils/schemas/validation.py:2257 does."""
     if not model.early_stopping_patience:
         return
     if not model.save_steps or not model.eval_steps:
@@ -50,7 +50,7 @@ def early_stopping(model: Model) -> None:
 
 
 def balanced_labels(model: Model) -> None:
-    """config.py:1741."""
+    """Check the values as utils/schemas/config.py:1741 does."""
     key = "balance_labels"
     grouped = not model.sample_packing and (model.streaming or model.pretraining_dataset or model.group_by_length)
     rivals = ("sample_packing_sequentially", "curriculum_sampling", "diffusion_lm", "rl", "reward_model", "process_reward_model")

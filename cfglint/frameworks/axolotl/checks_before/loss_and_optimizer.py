@@ -1,4 +1,4 @@
-"""Losses and optimizers: checks before pydantic reads the fields (see the package)."""
+"""Losses and optimizers: checks before pydantic's validation (see the package)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ POLORA_RIVALS = (  # keys that are incompatible with the polora optimizer, and w
 
 
 def cross_entropies(data: Data) -> None:
-    """:1374."""
+    """Check the values as utils/schemas/validation.py:1374 does."""
     found = [key for key in CROSS_ENTROPIES if data.get(key)]
     if len(found) > 1:
         raise Refusal(
@@ -35,7 +35,7 @@ def cross_entropies(data: Data) -> None:
 
 
 def custom_losses(data: Data) -> None:
-    """:1403."""
+    """Check the values as utils/schemas/validation.py:1403 does."""
     found = [key for key in ("use_dft", "use_eaft") if data.get(key)]
     if not found:
         return
@@ -67,7 +67,7 @@ def custom_losses(data: Data) -> None:
 
 
 def muon(data: Data) -> None:
-    """:1212."""
+    """Check the values as utils/schemas/validation.py:1212 does."""
     if data.get("optimizer") in ("muon", "muon_8bit") and data.get("deepspeed"):
         raise Refusal(
             OPTIMIZER,
@@ -78,7 +78,7 @@ def muon(data: Data) -> None:
 
 
 def polora(data: Data) -> None:
-    """:1223."""
+    """Check the values as utils/schemas/validation.py:1223 does."""
     if data.get("optimizer") != "polora":
         return
     if data.get("adapter") not in ("lora", "qlora"):
@@ -109,7 +109,7 @@ def polora(data: Data) -> None:
 
 
 def qgalore(data: Data) -> None:
-    """:1290."""
+    """Check the values as utils/schemas/validation.py:1290 does."""
     if data.get("optimizer") != "q_galore_adamw8bit":
         return
     name = data.get("adapter")
@@ -132,7 +132,7 @@ def qgalore(data: Data) -> None:
 
 
 def flash_optimizers(data: Data) -> None:
-    """:1318."""
+    """Check the values as utils/schemas/validation.py:1318 does."""
     name = data.get("optimizer") or ""
     if str(name).startswith("flash_") and data.get("deepspeed"):
         raise Refusal(

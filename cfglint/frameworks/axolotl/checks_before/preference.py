@@ -1,4 +1,4 @@
-"""Preference and reinforcement learning: checks before pydantic reads the fields (see the package)."""
+"""Preference and reinforcement learning: checks before pydantic's validation (see the package)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def reward_models(data: Data) -> None:
-    """:481-499, completes."""
+    """Complete the values as utils/schemas/validation.py:481-499 does."""
     for key, labels, kind in (
         ("reward_model", 1, "AutoModelForSequenceClassification"),
         ("process_reward_model", 2, "AutoModelForTokenClassification"),
@@ -24,7 +24,7 @@ def reward_models(data: Data) -> None:
 
 
 def grpo_batch(data: Data) -> None:
-    """:1022."""
+    """Check the values as utils/schemas/validation.py:1022 does."""
     if data.get("rl") != "grpo":
         return
     given = data.get("trl") or {}
@@ -70,7 +70,7 @@ def generation_batch(data: Data, explicit: Any, world: int) -> tuple[int, str]:
 
 
 def dpo_losses(data: Data) -> None:
-    """:988."""
+    """Check the values as utils/schemas/validation.py:988 does."""
     losses, weights, rl = data.get("dpo_loss_type"), data.get("dpo_loss_weights"), data.get("rl")
     if rl == "dpo":
         if weights is not None and losses is None:
@@ -99,7 +99,7 @@ def dpo_losses(data: Data) -> None:
 
 
 def gdpo_aggregation(data: Data) -> None:
-    """:976."""
+    """Check the values as utils/schemas/validation.py:976 does."""
     if data.get("rl") == "gdpo" and data.get("trl", {}).get("multi_objective_aggregation") == "sum_then_normalize":
         raise Refusal(
             RL,
@@ -110,7 +110,7 @@ def gdpo_aggregation(data: Data) -> None:
 
 
 def rl_checkpointing(data: Data) -> None:
-    """:954."""
+    """Check the values as utils/schemas/validation.py:954 does."""
     if (
         data.get("rl")
         and data.get("gradient_checkpointing")
@@ -130,7 +130,7 @@ def rl_checkpointing(data: Data) -> None:
 
 
 def grpo_liger(data: Data) -> None:
-    """:942."""
+    """Check the values as utils/schemas/validation.py:942 does."""
     if (
         data.get("rl") == "grpo"
         and data.get("trl", {})
@@ -146,7 +146,7 @@ def grpo_liger(data: Data) -> None:
 
 
 def kto(data: Data) -> None:
-    """:930."""
+    """Check the values as utils/schemas/validation.py:930 does."""
     if data.get("rl") != "kto":
         return
     packed = next((key for key in ("sample_packing", "eval_sample_packing") if data.get(key)), "")
@@ -162,7 +162,7 @@ def kto(data: Data) -> None:
 
 
 def packed_rl(data: Data) -> None:
-    """:922."""
+    """Check the values as utils/schemas/validation.py:922 does."""
     if data.get("sample_packing") and data.get("rl"):
         raise Refusal(
             RL,
@@ -173,7 +173,7 @@ def packed_rl(data: Data) -> None:
 
 
 def two_betas(data: Data) -> None:
-    """config.py:2122."""
+    """Check the values as utils/schemas/config.py:2122 does."""
     if data.get("beta") and data.get("trl", {}).get("beta") and data["beta"] != data["trl"]["beta"]:
         raise Refusal(
             RL,
@@ -184,7 +184,7 @@ def two_betas(data: Data) -> None:
 
 
 def ebft_section(data: Data) -> None:
-    """:2399."""
+    """Check the values as utils/schemas/validation.py:2399 does."""
     if data.get("rl") == "ebft" and not data.get("ebft"):
         raise Refusal(
             RL,
@@ -196,7 +196,7 @@ def ebft_section(data: Data) -> None:
 
 
 def ebft_compile(data: Data) -> None:
-    """:2410."""
+    """Check the values as utils/schemas/validation.py:2410 does."""
     if (
         data.get("rl") == "ebft"
         and data.get("torch_compile") is True
@@ -213,7 +213,7 @@ def ebft_compile(data: Data) -> None:
 
 
 def ebft_length(data: Data) -> None:
-    """:2497, warns only."""
+    """Fail where utils/schemas/validation.py:2497, which only warns, fails."""
     given = data.get("ebft") or {}
     if data.get("rl") != "ebft" or given.get("mode") != "strided":
         return

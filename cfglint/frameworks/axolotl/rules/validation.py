@@ -1,4 +1,4 @@
-"""What axolotl's own checks refuse, by topic: each message of theirs is a finding at the key that it is about.
+"""Rules about the refusals of axolotl's own checks, by topic: each refusal is a finding at its key.
 
 The checks are in `checks_before/`, `checks_after/` and `plugins.py`; these rules give them their pages.
 """

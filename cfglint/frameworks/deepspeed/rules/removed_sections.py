@@ -54,7 +54,7 @@ def invalid_removed_section(config: DeepSpeedConfig) -> Iterator[Finding]:
 
 
 def content(config: DeepSpeedConfig, key: str, value: Any) -> Iterator[Finding]:
-    """Findings for the value of one of the sections."""
+    """Findings about the value of one of the sections."""
     if not isinstance(value, dict):
         attribute = "keys" if key == "sparse_attention" else "get"
         raised = f"AttributeError: '{type(value).__name__}' object has no attribute '{attribute}'"

@@ -1,4 +1,4 @@
-"""A Trainer config and its DeepSpeed config: conflicts that raise, and values that are silently overridden."""
+"""Rules about a Trainer config and its DeepSpeed config: conflicts that raise, and values that are silently overridden."""
 
 from __future__ import annotations
 

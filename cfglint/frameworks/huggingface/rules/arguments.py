@@ -1,4 +1,4 @@
-"""Values that `TrainingArguments` rejects while it is built."""
+"""Rules about values that `TrainingArguments` rejects during construction."""
 
 from __future__ import annotations
 
@@ -254,7 +254,7 @@ def best_model_strategies(config: TrainerConfig) -> Iterator[Finding]:
 
 
 def is_joined(config: TrainerConfig) -> bool:
-    """Whether the parser is given, or other files of the run are known: then a missing key has its default."""
+    """Whether the parser is specified, or other files of the run are known: then a missing key has its default."""
     return config.facts.kind_given or config.launcher is not None or config.deepspeed is not None
 
 
@@ -303,7 +303,7 @@ def best_model_steps(config: TrainerConfig) -> Iterator[Finding]:
 
 
 def _not_a_multiple(save: float, every: float, version: tuple[int, ...]) -> str:
-    """The text of the exception, empty where the release accepts the pair."""
+    """The message of the exception; empty if the release accepts the pair."""
     absolute = f"a round multiple of the evaluation steps, but found {save}, which is not a round multiple of {every}."
     if every >= 1 and save >= 1:
         return absolute

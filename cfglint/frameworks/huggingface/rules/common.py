@@ -21,7 +21,7 @@ __all__ = ["KINDS", "OLD", "article", "certainty", "number", "of", "shown", "str
 
 
 def certainty(config: TrainerConfig, *names: str) -> Severity:
-    """An error when the files are the complete run or set all of these fields, otherwise a warning.
+    """Return an error if the files are the complete run or set all of these fields, otherwise a warning.
 
     For a single file, missing keys may be passed on the command line.
     """

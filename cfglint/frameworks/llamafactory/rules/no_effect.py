@@ -1,4 +1,4 @@
-"""Values that LLaMA-Factory accepts and then ignores."""
+"""Rules about values that LLaMA-Factory accepts and then ignores."""
 
 from __future__ import annotations
 

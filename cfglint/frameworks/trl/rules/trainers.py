@@ -1,4 +1,4 @@
-"""What the constructors of TRL's trainers refuse."""
+"""Rules about values that the constructors of TRL's trainers refuse."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def losses(config: TrlConfig) -> list[object]:
 
 
 def skips_preparation(config: TrlConfig) -> bool:
-    """Whether SFT leaves the data as it is."""
+    """Whether SFT leaves the data unchanged."""
     given = config.arguments["dataset_kwargs"]
     return isinstance(given, dict) and bool(given.get("skip_prepare_dataset"))
 
