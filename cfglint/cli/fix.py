@@ -25,7 +25,8 @@ from cfglint.report.escapes import MARKS, shown, unobeyed
 from cfglint.rewrite.apply_fixes import Skipped, apply_fixes
 from cfglint.rewrite.retarget import MissingFactError, Retarget, recorded, retarget
 from cfglint.rewrite.write_texts import edited
-from cfglint.run.discovery import ScanStats, UnknownKindError
+from cfglint.run.discovery_errors import UnknownKindError
+from cfglint.run.scan_stats import ScanStats
 from cfglint.source import writing
 from cfglint.source.edit import EditRefused
 from cfglint.source.files import FileProblem

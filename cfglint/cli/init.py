@@ -14,7 +14,8 @@ from cfglint.frameworks import kinds
 from cfglint.project import baseline
 from cfglint.project.selection import Selection
 from cfglint.report.links import home
-from cfglint.run.discovery import ScanStats, UnknownKindError
+from cfglint.run.discovery_errors import UnknownKindError
+from cfglint.run.scan_stats import ScanStats
 from cfglint.source import writing
 from cfglint.source.files import FileProblem
 

@@ -13,7 +13,10 @@ from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.versions import is_version
 from cfglint.project import settings_file
 from cfglint.project.settings_file import LARGEST, Configuration, ConfigurationError, DeclaredRun
-from cfglint.run.discovery import BY_HAND, HERE, Discovery, FileSource, LaunchChoiceError, ScanStats, UnknownKindError, line_of
+from cfglint.run.discovery import Discovery
+from cfglint.run.discovery_errors import LaunchChoiceError, UnknownKindError
+from cfglint.run.file_source import FileSource
+from cfglint.run.paths import BY_HAND, HERE, line_of
 from cfglint.source.limits import MAX_SIZE
 from cfglint.source.root import resolved
 
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
     from cfglint.project.pinned_versions import Found
     from cfglint.project.selection import Selection
     from cfglint.run.checked import CheckedRun
+    from cfglint.run.scan_stats import ScanStats
 
     Folders = dict[str, dict[str, list[Found]]]
 

@@ -12,7 +12,7 @@ from cfglint.report import plans
 from cfglint.rewrite.plan import Pace, plan, table
 from cfglint.rewrite.retarget import MissingFactError, current_gpus
 from cfglint.run.checked import CheckedRun
-from cfglint.run.discovery import UnknownKindError
+from cfglint.run.discovery_errors import UnknownKindError
 from cfglint.source.edit import EditRefused
 
 TYPE_CHECKING = False

@@ -235,7 +235,8 @@ def planned(made: Generated, gpus: int, num_examples: int | None) -> str:
     from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.report import plans
     from cfglint.rewrite.plan import Pace, plan, table
-    from cfglint.run.discovery import Discovery, FileSource
+    from cfglint.run.discovery import Discovery
+    from cfglint.run.file_source import FileSource
 
     facts = LaunchFacts(gpus, num_examples, complete=True, kind_given=True)
     texts = {file.name: file.text for file in made.files}

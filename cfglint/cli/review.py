@@ -24,7 +24,8 @@ from cfglint.report import FORMATS
 from cfglint.review.branch import STATES, WORKING, Branch
 from cfglint.review.compare import Comparison
 from cfglint.review.git import GitProblem, Repository
-from cfglint.run.discovery import LaunchChoiceError, ScanStats, UnknownKindError
+from cfglint.run.discovery_errors import LaunchChoiceError, UnknownKindError
+from cfglint.run.scan_stats import ScanStats
 from cfglint.source.files import FileProblem
 
 TYPE_CHECKING = False

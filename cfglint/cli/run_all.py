@@ -8,7 +8,7 @@ import sys
 from cfglint.cli.options import UsageError, declared_runs, discovery_of
 from cfglint.cli.parallel import map_blocks
 from cfglint.findings.diagnostic import INTERNAL
-from cfglint.run.discovery import ScanStats
+from cfglint.run.scan_stats import ScanStats
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

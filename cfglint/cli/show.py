@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 
 from cfglint.cli.options import discovery_of, runs_of
-from cfglint.run.discovery import ScanStats, is_one_of
+from cfglint.run.paths import is_one_of
+from cfglint.run.scan_stats import ScanStats
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

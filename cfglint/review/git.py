@@ -11,7 +11,7 @@ import os
 import subprocess
 
 from cfglint.project.pinned_versions import Disk
-from cfglint.run.discovery import FileSource
+from cfglint.run.file_source import FileSource
 from cfglint.source import files
 from cfglint.source.errors import CfglintError
 

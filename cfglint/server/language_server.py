@@ -17,7 +17,7 @@ from cfglint.findings import diagnostic as findings
 from cfglint.report.links import MANUAL, anchor, rule_uri
 from cfglint.rewrite.apply_fixes import apply_fixes
 from cfglint.rules.catalogue import every_rule
-from cfglint.run.discovery import JSON_EXTENSIONS, is_script
+from cfglint.run.paths import JSON_EXTENSIONS, is_script
 from cfglint.server import answers
 from cfglint.server.open_files import LARGEST, SETTINGS_FILES, OpenFiles
 from cfglint.server.positions import Lines
