@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from cfglint.run.launch_runs import LaunchReader
 
 KIND_TRAINER = "huggingface"
-WORTHWHILE = 10_000  # up to this many characters a named file is parsed directly; above it pays to import the quick scan,
-FEW = 20  # if at most this many files are named
+WORTHWHILE = 10_000  # minimum characters of a named file for the quick scan, whose parsers must be imported
+FEW = 20  # named files; with more of them every file is worth the import
 MOST_NAMES = 1000  # keys of an unrecognised file that are compared with the known kinds
 TEMPLATE_MARKS = ("{{", "{%", "${", "$", "__", "<")
 
