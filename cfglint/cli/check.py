@@ -26,7 +26,8 @@ from cfglint.findings.diagnostic import BASELINE, COMMENT, CONFIGURATION, rank
 from cfglint.findings.wording import counted
 from cfglint.report import FORMATS, render
 from cfglint.report.escapes import shown
-from cfglint.run.discovery import ScanStats, UnknownKindError
+from cfglint.run.discovery_errors import UnknownKindError
+from cfglint.run.scan_stats import ScanStats
 from cfglint.source.files import FileProblem
 
 TYPE_CHECKING = False
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from cfglint.project.baseline import Baseline
     from cfglint.project.settings_file import Configuration
 
-SHORTEST_PLACE = 24  # columns for a path and its line; fewer would say nothing
+SHORTEST_PLACE = 24  # columns for a path and its line; with fewer it is not readable
 
 
 def add_arguments(parser: Parser) -> None:

@@ -11,7 +11,7 @@ from cfglint.cli.options import UsageError, add_run_options, load_configuration,
 from cfglint.cli.output import columns, to_file
 from cfglint.explanation import log_analysis, log_parser
 from cfglint.report import render_account, render_log
-from cfglint.run.discovery import MissingSectionError, UnknownKindError
+from cfglint.run.discovery_errors import MissingSectionError, UnknownKindError
 from cfglint.source import files
 
 TYPE_CHECKING = False

@@ -25,7 +25,8 @@ from cfglint.report.escapes import MARKS, shown, unobeyed
 from cfglint.rewrite.apply_fixes import Skipped, apply_fixes
 from cfglint.rewrite.retarget import MissingFactError, Retarget, recorded, retarget
 from cfglint.rewrite.write_texts import edited
-from cfglint.run.discovery import ScanStats, UnknownKindError
+from cfglint.run.discovery_errors import UnknownKindError
+from cfglint.run.scan_stats import ScanStats
 from cfglint.source import writing
 from cfglint.source.edit import EditRefused
 from cfglint.source.files import FileProblem
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from cfglint.rewrite.value_change import ValueChange
     from cfglint.run.checked import CheckedRun
 
-    Reason = tuple[str, str]  # a code, and why it was not fixed
+    Reason = tuple[str, str]  # the code of a finding, and why it was not fixed
 
 
 def add_arguments(parser: Parser) -> None:
@@ -63,7 +64,7 @@ def add_arguments(parser: Parser) -> None:
 
 
 STANDARD_INPUT = "-"
-MOST_NAMED = 3  # files that are named one by one where the same is not fixed in them
+MOST_NAMED = 3  # files that are named if the same finding is not fixed in them; more are counted
 
 
 class Work:
@@ -75,9 +76,9 @@ class Work:
         self.changed: list[ValueChange] = []
         self.retarget: Retarget | None = None
         self.titles: list[tuple[str, str]] = []
-        self.comments: list[tuple[str, str]] = []  # that went with a removed key: (file, text)
+        self.comments: list[tuple[str, str]] = []  # comments that were removed with a key: (file, comment)
         self.skipped: list[Skipped] = []
-        self.problem: str | None = None  # why it could not be done: exit status 2
+        self.problem: str | None = None  # why the job could not be done: exit status 2
 
     @property
     def infeasible(self) -> bool:

@@ -14,7 +14,8 @@ from cfglint.frameworks import kinds
 from cfglint.project import baseline
 from cfglint.project.selection import Selection
 from cfglint.report.links import home
-from cfglint.run.discovery import ScanStats, UnknownKindError
+from cfglint.run.discovery_errors import UnknownKindError
+from cfglint.run.scan_stats import ScanStats
 from cfglint.source import writing
 from cfglint.source.files import FileProblem
 
@@ -27,7 +28,7 @@ SETTINGS = "cfglint.toml"
 BASELINE = "cfglint-baseline.json"
 MOST_UNCLEAR = 10  # files that the configuration names
 HOOKS = ".pre-commit-config.yaml"
-# (id, what follows `cfglint`, the files), as in .pre-commit-hooks.yaml
+# (id, arguments of `cfglint`, files), as in .pre-commit-hooks.yaml
 EACH_HOOK = (
     ("cfglint-fix", "fix --skip-unrecognized", "types_or: [yaml, json]"),
     ("cfglint", "check --skip-unrecognized --fail-on warning", "types_or: [yaml, json]"),

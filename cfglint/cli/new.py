@@ -13,7 +13,9 @@ from cfglint.generators import FRAMEWORK, RUN, generate, kinds, set_frameworks, 
 from cfglint.generators.generated import inside, schema_line, schema_name
 from cfglint.generators.job_spec import FLAGS, OPTIMIZERS, PRECISIONS, SCHEDULERS, Contradiction, JobSpec, Unreachable, flag
 from cfglint.generators.models import SHAPES
-from cfglint.run.discovery import Discovery, FileSource, UnknownKindError, missing
+from cfglint.run.discovery import Discovery
+from cfglint.run.discovery_errors import UnknownKindError
+from cfglint.run.file_source import FileSource, missing
 from cfglint.source import files, writing
 
 TYPE_CHECKING = False

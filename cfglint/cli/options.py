@@ -13,7 +13,10 @@ from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.versions import is_version
 from cfglint.project import settings_file
 from cfglint.project.settings_file import LARGEST, Configuration, ConfigurationError, DeclaredRun
-from cfglint.run.discovery import BY_HAND, HERE, Discovery, FileSource, LaunchChoiceError, ScanStats, UnknownKindError, line_of
+from cfglint.run.discovery import Discovery
+from cfglint.run.discovery_errors import LaunchChoiceError, UnknownKindError
+from cfglint.run.file_source import FileSource
+from cfglint.run.paths import BY_HAND, HERE, line_of
 from cfglint.source.limits import MAX_SIZE
 from cfglint.source.root import resolved
 
@@ -29,12 +32,13 @@ if TYPE_CHECKING:
     from cfglint.project.pinned_versions import Found
     from cfglint.project.selection import Selection
     from cfglint.run.checked import CheckedRun
+    from cfglint.run.scan_stats import ScanStats
 
     Folders = dict[str, dict[str, list[Found]]]
 
 
 MOST_UNKNOWN = 10  # codes without a rule that are named
-LONGEST_LINE = 100_000  # characters of a launch line; a word takes the square of its length
+LONGEST_LINE = 100_000  # characters of a launch line; parsing takes quadratic time in the length of a word
 
 
 class UsageError(Exception):
@@ -415,7 +419,7 @@ def with_stdin(arguments: Namespace) -> tuple[list[str], dict[str, bytes]]:
         raise UsageError("`-` reads standard input: say what it is with --stdin-filename NAME")
     try:
         data = sys.stdin.buffer.read(MAX_SIZE + 1)
-    except (AttributeError, OSError) as error:  # closed, as with `<&-`, or open for nothing but writing
+    except (AttributeError, OSError) as error:  # standard input is closed, as with `<&-`, or open for writing only
         raise UsageError("`-` reads standard input, and that cannot be read") from error
     name = arguments.stdin_filename
     return [name if path == "-" else path for path in arguments.paths], {name: data}

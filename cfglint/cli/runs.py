@@ -12,7 +12,8 @@ from cfglint.findings.diagnostic import INTERNAL
 from cfglint.findings.wording import counted
 from cfglint.frameworks import framework
 from cfglint.launch.line import MACHINE
-from cfglint.run.discovery import ScanStats, UnknownKindError
+from cfglint.run.discovery_errors import UnknownKindError
+from cfglint.run.scan_stats import ScanStats
 from cfglint.source.shell.expansion import POSITIONAL, UNSET
 from cfglint.source.shell.filters import MACHINE as COUNTED
 

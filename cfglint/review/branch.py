@@ -9,7 +9,10 @@ from cfglint.project.git_index import KnownContents
 from cfglint.project.pinned_versions import may_name_versions
 from cfglint.review import launches, renames
 from cfglint.review.git import Snapshot
-from cfglint.run.discovery import EXTENSIONS, Discovery, FileSource, LaunchChoiceError, UnknownKindError, is_program, is_script, line_of
+from cfglint.run.discovery import Discovery
+from cfglint.run.discovery_errors import LaunchChoiceError, UnknownKindError
+from cfglint.run.file_source import FileSource
+from cfglint.run.paths import EXTENSIONS, is_program, is_script, line_of
 from cfglint.source import files
 from cfglint.source.limits import MAX_SIZE
 
@@ -22,7 +25,7 @@ if TYPE_CHECKING:
     from cfglint.project.settings_file import Configuration
     from cfglint.review.git import Repository
     from cfglint.run.checked import CheckedRun
-    from cfglint.run.discovery import ScanStats
+    from cfglint.run.scan_stats import ScanStats
 
     Pair = tuple[CheckedRun | None, CheckedRun | None]
     Folders = dict[str, dict[str, list[Found]]]
@@ -56,9 +59,9 @@ class Branch:
         self.gone: set[str] = set()
         self.same: list[str] = []
         self.renamed: dict[str, str] = {}
-        self.other_versions = False  # whether a file that names versions changed
-        self.settings: tuple[Configuration, Configuration] | None = None  # of each side: which files are left out, and kinds by patterns
-        self._folders: tuple[Folders, Folders] = ({}, {})  # what those of each side say
+        self.other_versions = False  # whether a file that specifies versions changed
+        self.settings: tuple[Configuration, Configuration] | None = None  # of each side: excluded files, and kinds by patterns
+        self._folders: tuple[Folders, Folders] = ({}, {})  # the versions in the folders of each side
 
     def compare(self, declared: Iterable[str] = ()) -> None:
         """Compare both sides; `declared` are files that count as configs whatever their names."""

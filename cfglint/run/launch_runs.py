@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import os
 
-from cfglint.frameworks import detect, framework, kind_of_class, takes_arguments
+from cfglint.frameworks import detect, framework, takes_arguments
 from cfglint.frameworks import kinds as known_kinds
-from cfglint.frameworks.huggingface import SWIFT
 from cfglint.frameworks.huggingface.fields import FIELDS
-from cfglint.frameworks.launch import megatron
 from cfglint.frameworks.overrides import FLAG, Override
 from cfglint.launch import accelerate
-from cfglint.launch.command import COMMON_NAMES, SURE, TRAINER_ONLY, WITHOUT_EFFECT, command_document, summary, trainer_names
+from cfglint.launch.command import WITHOUT_EFFECT, command_document, summary
 from cfglint.launch.line import MACHINE
 from cfglint.launch.machine import Machine
 from cfglint.launch.reader import Project, Reader
+from cfglint.run.consumer import choose_consumer, has_own_arguments, has_own_files, is_strict
 from cfglint.run.loaded import LAUNCH
+from cfglint.run.paths import BY_HAND
 from cfglint.source import files
 from cfglint.source.document import SCALAR, Node
 from cfglint.source.edit import EditRefused
@@ -30,13 +30,11 @@ if TYPE_CHECKING:
     from cfglint.frameworks.program import ProgramFacts
     from cfglint.launch.line import LaunchLine, NamedFile
     from cfglint.launch.programs.finding import Found
-    from cfglint.run.discovery import FileSource
+    from cfglint.run.file_source import FileSource
     from cfglint.run.program_runs import BuiltArguments
     from cfglint.source.document import Document
 
-BY_HAND = "--args"  # the launcher of a line that is given by hand
-SWIFT_LAUNCHER = "swift"
-MOST = 24  # launches of one script that are checked; loops are unrolled up to there
+MOST = 24  # maximum number of launches of one script that are checked; loops are unrolled up to this number
 
 
 class LaunchRun:
@@ -142,11 +140,7 @@ class LaunchReader:
 
         `which` selects one of the calls that build the arguments, if the program has several.
         """
-        command = command_document(line, text if not line.is_sourced else self.text(line.call.path) or "")
-        command.again = lambda edited: self.again(line, lines, edited)
-        if line.launcher != BY_HAND:
-            command.gpus_on = lambda gpus: self.gpus_on(gpus, line, text, lines)
-        command.siblings = [each.call for each in lines if each.call.start != line.call.start]
+        command = self.command(line, text, lines)
         documents: list[Document] = [command]
         kinds = [LAUNCH]
         for file in line.files:
@@ -155,32 +149,50 @@ class LaunchReader:
             if all(each.path != document.path for each in documents):
                 documents.append(document)
                 kinds.append(kind)
-        command.program = self.program(line)
-        if command.program is not None:
-            from cfglint.launch.programs.arguments import know
-
-            know(line, command)
-            for path in self.named_by_program(line, command):
-                documents.append(self.source.document(path, "json"))
-                kinds.append("deepspeed")
+        self.add_files_of_program(line, command, documents, kinds)
         built = self.built(line, command, kinds, which)
         if built is not None:
             documents.insert(1, built.document)
             kinds.insert(1, built.kind)
-        choose_consumer(command, kinds)
-        if built is not None and built.kind == "deepspeed":
-            command.consumer, command.is_main, command.guessed = "deepspeed", False, False
-        if line.launcher == BY_HAND and (self.facts.complete or self.facts.kind_given):
-            command.guessed = False
-        if built is not None and built.kind == LAUNCH:  # the accelerator of a program that reads its arguments itself
+        self.choose_consumer(line, command, kinds, built)
+        if built is not None and built.kind == LAUNCH:  # the accelerator of a program that parses its arguments itself
             built = None
-        if built is not None:
-            command.guessed = command.guessed or built.guessed
         facts = self.launch_facts(line, command, documents, built)
         for key, reasons in command.unknown.items():
             line.unsure(f"arguments.{key}", reasons)
         command.launch = summary(line, typed(command, facts))
         return LaunchRun(documents, kinds, facts, line, built)
+
+    def command(self, line: LaunchLine, text: str, lines: list[LaunchLine]) -> CommandDocument:
+        """The command of a line, one of the `lines` of its script."""
+        command = command_document(line, text if not line.is_sourced else self.text(line.call.path) or "")
+        command.again = lambda edited: self.again(line, lines, edited)
+        if line.launcher != BY_HAND:
+            command.gpus_on = lambda gpus: self.gpus_on(gpus, line, text, lines)
+        command.siblings = [each.call for each in lines if each.call.start != line.call.start]
+        return command
+
+    def add_files_of_program(self, line: LaunchLine, command: CommandDocument, documents: list[Document], kinds: list[str]) -> None:
+        """Read the program of a line, and add the files that its code names."""
+        command.program = self.program(line)
+        if command.program is None:
+            return
+        from cfglint.launch.programs.arguments import know
+
+        know(line, command)
+        for path in self.named_by_program(line, command):
+            documents.append(self.source.document(path, "json"))
+            kinds.append("deepspeed")
+
+    def choose_consumer(self, line: LaunchLine, command: CommandDocument, kinds: list[str], built: BuiltArguments | None) -> None:
+        """Decide whose parser takes the arguments, where a program may build them in code and a person may give them by hand."""
+        choose_consumer(command, kinds)
+        if built is not None and built.kind == "deepspeed":
+            command.consumer, command.is_main, command.guessed = "deepspeed", False, False
+        if line.launcher == BY_HAND and (self.facts.complete or self.facts.kind_given):
+            command.guessed = False
+        if built is not None and built.kind != LAUNCH:
+            command.guessed = command.guessed or built.guessed
 
     def built(self, line: LaunchLine, command: CommandDocument, kinds: list[str], which: int) -> BuiltArguments | None:
         """The arguments that the program of a line builds in code, if no file supplies them."""
@@ -348,87 +360,6 @@ def undecided_keys(command: CommandDocument) -> tuple[str, ...]:
     """The important arguments whose final values are unknown: those of the line, and those that the program sets itself."""
     changed = command.program.changed if command.program is not None else ()
     return tuple(key for key in (*command.unknown, *changed) if key in FIELDS and key not in WITHOUT_EFFECT)
-
-
-def is_strict(command: CommandDocument) -> bool:
-    """Whether the program is known to refuse unknown arguments."""
-    program = command.program
-    if program is None or not program.complete or not program_kind(command):
-        return False
-    return bool(program.refuses if command.is_main else program.refuses_in_file)
-
-
-def has_own_files(line: LaunchLine) -> bool:
-    """Whether the launcher of a line accepts files of one kind only."""
-    return any(line.launcher in framework(kind).launchers for kind in known_kinds())
-
-
-def redefined_fields(line: LaunchLine) -> list[str]:
-    """The Trainer's fields that the tool of a launcher redefines."""
-    return [key for kind in known_kinds() if line.launcher in framework(kind).launchers for key in framework(kind).redefined_fields]
-
-
-def consumer_among(kinds: list[str]) -> str:
-    """The kind of the file that the arguments of a line belong to; a kind that extends another one takes precedence; empty without one."""
-    found = sorted(filter(takes_arguments, kinds), key=lambda kind: not framework(kind).base)
-    return found[0] if found else ""
-
-
-def choose_consumer(command: CommandDocument, kinds: list[str]) -> None:
-    """Decide whose parser takes the arguments, or the file that they name."""
-    line = command.launch_line
-    names = trainer_names(command)
-    own_parser = has_own_arguments(command) or megatron.takes(command)
-    consumer = program_kind(command)
-    if consumer:
-        kinds[:] = [consumer if framework(kind).argument_classes() else kind for kind in kinds]
-    file_kind = consumer_among(kinds)
-    if file_kind and line.launcher not in ("megatron", SWIFT_LAUNCHER):
-        command.consumer = file_kind
-        command.is_main = False
-        return
-    if consumer:
-        command.consumer, command.is_main = consumer, True
-        return
-    if len(names) >= 2 and names - COMMON_NAMES and not own_parser and line.launcher not in ("megatron", SWIFT_LAUNCHER):
-        command.consumer, command.is_main = "huggingface", True
-        program = (line.program.string if line.program is not None else "").rpartition("/")[2]
-        own_defaults = line.program is not None and "swift/" in line.program.string.replace(".", "/")
-        likely = len(names) >= SURE and len(names & TRAINER_ONLY) >= 2 and "output_dir" in command.words
-        for key in redefined_fields(line):
-            command.leave_out(key)
-        if command.words.get("deepspeed", ["x"]) == []:  # HfArgumentParser refuses a bare one: the flag is the program's own
-            command.leave_out("deepspeed")
-        command.guessed = own_defaults or not likely or "no_trainer" in program or bool(SWIFT & {*command.words})
-        if command.guessed and "per_device_train_batch_size" not in command.words:
-            open_defaults(command, "the program")
-        return
-    if line.launcher == SWIFT_LAUNCHER and len(names) >= 2:
-        command.consumer, command.is_main, command.guessed = "huggingface", True, True
-        command.leave_out("fsdp")  # swift's own field: the name of a preset or the path of a file
-        open_defaults(command, SWIFT_LAUNCHER)
-        return
-    command.consumer = next((kind for kind in ("deepspeed", "accelerate") if kind in kinds), LAUNCH)
-
-
-def open_defaults(command: CommandDocument, owner: str) -> None:
-    """Mark batch and length as unknown if a line does not set them, because the defaults are another parser's."""
-    for key in ("per_device_train_batch_size", "gradient_accumulation_steps", "num_train_epochs"):
-        if key not in command.words:
-            command.leave_open(key, f"the default of {owner}")
-
-
-def program_kind(command: CommandDocument) -> str:
-    """The kind of the arguments that the parser of the program fills; empty if it is unknown."""
-    return kind_of_class(command.program.arguments) if command.program is not None else ""
-
-
-def has_own_arguments(command: CommandDocument) -> bool:
-    """Whether the arguments are those that `deepspeed.add_config_arguments` defines, so that DeepSpeed itself loads the file."""
-    program = command.program
-    if program is not None and program.parser == "argparse" and {"deepspeed", "deepspeed_config"} <= program.fields.keys():
-        return True
-    return "deepspeed_config" in command.words and command.words.get("deepspeed", ["x"]) == []
 
 
 def typed(command: CommandDocument, facts: LaunchFacts) -> dict[str, Any]:

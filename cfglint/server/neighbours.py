@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from cfglint.run.discovery import EXTENSIONS, is_script
+from cfglint.run.paths import EXTENSIONS, is_script
 from cfglint.source.files import FileProblem
 from cfglint.source.root import is_inside, root_of
 
@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from cfglint.run.discovery import FileSource
+    from cfglint.run.file_source import FileSource
 
 MOST_FILES = 500  # that are searched
 MOST_FOLDERS = 60

@@ -8,7 +8,10 @@ from cfglint.project import settings_file
 from cfglint.project.selection import Selection
 from cfglint.project.settings_file import Configuration, ConfigurationError, DeclaredRun
 from cfglint.project.suppression import merge_unused
-from cfglint.run.discovery import EXTENSIONS, Discovery, FileSource, UnknownKindError, is_one_of, line_of
+from cfglint.run.discovery import Discovery
+from cfglint.run.discovery_errors import UnknownKindError
+from cfglint.run.file_source import FileSource
+from cfglint.run.paths import EXTENSIONS, is_one_of, line_of
 from cfglint.server.neighbours import Neighbours
 from cfglint.source import files
 
@@ -75,7 +78,7 @@ class OpenRun:
         self.run = run
         self.project = project
         self.files = files  # real paths
-        self.diagnostics: list[Diagnostic] = []  # without comments for cfglint that another run of the file needs
+        self.diagnostics: list[Diagnostic] = []  # without findings about ignore comments that another run of the file needs
 
 
 class OpenFiles:
@@ -90,7 +93,7 @@ class OpenFiles:
         self.buffers = Buffers()
         self.neighbours = Neighbours(self.buffers)
         self.runs: list[OpenRun] = []
-        self.kinds: dict[str, str] = {}  # the last known kind of a file, by real path: a text is often broken while it is edited
+        self.kinds: dict[str, str] = {}  # the last known kind of a file, by real path: a file is often invalid while it is edited
         self.problems: list[str] = []
 
     def check(self, changed: set[str] | None = None) -> dict[str, list[Diagnostic]]:
@@ -128,7 +131,7 @@ class OpenFiles:
     def _affected(self, changed: set[str] | None) -> set[str] | None:
         """The open files whose runs may be affected by a change of some files; None for all of them."""
         if changed is None or not all(path.lower().endswith(EXTENSIONS) for path in changed):
-            return None  # a script may put the names of its files together
+            return None  # a script may compose the names of its files
         found = {*changed}
         names = {os.path.basename(path) for path in changed}
         texts = [self.buffers.open.get(path, "") for path in changed]
@@ -233,7 +236,7 @@ class OpenFiles:
             return Discovery(self.facts(project, declared), declared.kind, source=self.buffers).one(declared.files)
         except ConfigurationError as error:
             self.problems.append(str(error))
-        except UnknownKindError:  # also a script without its launch line
+        except UnknownKindError:  # this includes a script without its launch line
             pass
         return None
 

@@ -50,7 +50,7 @@ class AxolotlConfig(TrainerConfig):
 
     framework: Framework[Any] = FRAMEWORK
     batch_keys = {"micro_batch": "micro_batch_size", "accumulation": "gradient_accumulation_steps"}
-    obsolete_batch_keys = {"accumulation": "batch_size"}  # which counts the steps, and not what is trained on
+    obsolete_batch_keys = {"accumulation": "batch_size"}  # `batch_size` only affects the number of steps, not the training batch
 
     def default(self, path: Path, missing: Any) -> Any:
         """The default of a key of the file, which is not always that of the Trainer's argument of the same name."""

@@ -46,7 +46,7 @@ def problem(model: Model, world: int | None) -> SizeProblem | None:
     uses = bool(model.fsdp_config) or size(model, TENSOR) > 1 or size(model, CONTEXT) > 1
     built = _built(model, world) if uses and world > 1 else None
     if built is not None:
-        built.fails_at = "config"  # before the trainer is built
+        built.fails_at = "config"  # this fails before the trainer is built
     return built or _handed(model, world)
 
 
@@ -60,41 +60,60 @@ def _built(model: Model, world: int) -> SizeProblem | None:
             f"expert_parallel_size ({expert}) must divide world_size ({world}).",
         )
     rest = world // expert // max(tensor, 1) // max(context, 1)
-    shard, replicate = model.dp_shard_size, model.dp_replicate_size
     if model.deepspeed and context > 1 and rest > 1:
-        if replicate and replicate > 1 and replicate != rest:
-            return SizeProblem(
-                (REPLICATE, CONTEXT),
-                f"`{REPLICATE}` ({replicate}) must be processes / `{CONTEXT}` ({rest}) under DeepSpeed",
-                f"dp_replicate_size ({replicate}) must equal world_size / context_parallel_size ({rest}) under DeepSpeed.",
-            )
+        return _deepspeed_replicas(model, rest)
+    given, left = _data_parallel(model, rest)
+    if left > 1:
+        return _without_role(model, left, world)
+    shard, replicate = int(model.dp_shard_size or 1), int(model.dp_replicate_size or 1)
+    shard = given.get(SHARD, 1) if model.deepspeed else given.get(SHARD) or shard
+    return _pure(model, tensor, 1 if model.deepspeed else context, given.get(REPLICATE, replicate), shard, expert)
+
+
+def _deepspeed_replicas(model: Model, rest: int) -> SizeProblem | None:
+    """DeepSpeed's sequence parallelism takes the processes that are left as replicas."""
+    replicate = model.dp_replicate_size
+    if not replicate or replicate <= 1 or replicate == rest:
         return None
+    return SizeProblem(
+        (REPLICATE, CONTEXT),
+        f"`{REPLICATE}` ({replicate}) must be processes / `{CONTEXT}` ({rest}) under DeepSpeed",
+        f"dp_replicate_size ({replicate}) must equal world_size / context_parallel_size ({rest}) under DeepSpeed.",
+    )
+
+
+def _data_parallel(model: Model, rest: int) -> tuple[dict[str, int], int]:
+    """(the data-parallel sizes that axolotl makes of the processes that are left, how many of these have no role then)."""
+    shard, replicate = model.dp_shard_size, model.dp_replicate_size
     given: dict[str, int] = {}
     if shard is None and replicate in (None, 1) and rest > 1:
-        given["dp_shard_size"], rest = rest, 1
+        given[SHARD], rest = rest, 1
     if replicate and replicate > 1:
-        given["dp_replicate_size"], rest = replicate, rest // replicate
+        given[REPLICATE], rest = replicate, rest // replicate
+    if not model.fsdp_config:
+        return given, rest
     if rest > 1 and shard and shard > 1:
-        if not model.fsdp_config:
-            return SizeProblem(
-                (SHARD,),
-                f"`{SHARD}` requires `fsdp_config`",
-                "dp_shard_size was configured without a corresponding fsdp_config! Please ensure you have configured FSDP using "
-                "fsdp_config.",
-            )
-        given["dp_shard_size"], rest = shard, rest // shard
-        if rest > 1 and "dp_replicate_size" not in given:
-            given["dp_replicate_size"], rest = rest, 1
-    if rest > 1 and "dp_shard_size" not in given and model.fsdp_config:
-        given["dp_shard_size"], rest = rest, 1
-    if rest > 1:
+        given[SHARD], rest = shard, rest // shard
+        if rest > 1 and REPLICATE not in given:
+            given[REPLICATE], rest = rest, 1
+    if rest > 1 and SHARD not in given:
+        given[SHARD], rest = rest, 1
+    return given, rest
+
+
+def _without_role(model: Model, left: int, world: int) -> SizeProblem:
+    """Why processes have no role."""
+    if (model.dp_shard_size or 1) > 1 and not model.fsdp_config:
         return SizeProblem(
-            tuple(key for key in (SHARD, REPLICATE, CONTEXT, TENSOR) if getattr(model, key)) or (TENSOR,),
-            f"the parallel sizes leave {rest} of {world} processes without a role",
-            f"The configured parallelisms are incompatible with the current world size ({world})!",
+            (SHARD,),
+            f"`{SHARD}` requires `fsdp_config`",
+            "dp_shard_size was configured without a corresponding fsdp_config! Please ensure you have configured FSDP using fsdp_config.",
         )
-    shard_size = given.get("dp_shard_size") or int(shard or 1) if not model.deepspeed else given.get("dp_shard_size", 1)
-    return _pure(model, tensor, 1 if model.deepspeed else context, given.get("dp_replicate_size", int(replicate or 1)), shard_size, expert)
+    return SizeProblem(
+        tuple(key for key in (SHARD, REPLICATE, CONTEXT, TENSOR) if getattr(model, key)) or (TENSOR,),
+        f"the parallel sizes leave {left} of {world} processes without a role",
+        f"The configured parallelisms are incompatible with the current world size ({world})!",
+    )
 
 
 def _pure(model: Model, tensor: int, context: int, replicate: int, shard: int, expert: int) -> SizeProblem | None:

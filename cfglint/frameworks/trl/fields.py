@@ -6,6 +6,7 @@ arguments and `ModelConfig`. The tables are those of the modelled releases; anot
 
 from __future__ import annotations
 
+from cfglint.batch.steps import RATIO_TAKEN
 from cfglint.frameworks.huggingface.fields import FIELDS as ARGUMENTS
 from cfglint.frameworks.huggingface.fields import PARSED
 from cfglint.frameworks.huggingface.fields import defaults as argument_defaults
@@ -20,14 +21,13 @@ if TYPE_CHECKING:
     from cfglint.frameworks.versions import Version
 
 CAST = ("int", "float", "bool", "list:int", "list:float")  # types of a program's own fields whose strings are cast
-BESIDE = ("script", "mixture", "model")  # classes that every script parses next to the trainer's own
+BESIDE = ("script", "mixture", "model")  # classes that every script parses in addition to that of the trainer
 GENERATING = ("grpo", "rloo")  # trainers that generate their training data, whose sampler repeats prompts
 
 REQUIRED = "required"  # in the tables, instead of the default of a field that has none
-INTEGER_WARMUP = (5,)  # warmup_steps is an integer before
 
-SAME_LOOP = ("sft", "dpo", "kto", "reward", "orpo", "cpo", "gkd", "bco", "prm", "distillation")  # as long as the Trainer's own run
-USUAL = ("sft", "dpo", "kto", "reward", "grpo", "rloo")  # what a file is for when others have its keys too
+SAME_LOOP = ("sft", "dpo", "kto", "reward", "orpo", "cpo", "gkd", "bco", "prm", "distillation")  # as long as with the Trainer
+USUAL = ("sft", "dpo", "kto", "reward", "grpo", "rloo")  # the trainers that are preferred if several have the keys of a file
 
 _fields: dict[tuple[str, tuple[str, ...], Version], Fields] = {}
 
@@ -89,7 +89,7 @@ def fields(release: str, trainers: tuple[str, ...], transformers: Version) -> Fi
 
 def parsed(name: str, transformers: Version) -> str:
     """The type to which the parser casts a string for a field of `TrainingArguments`."""
-    if name == "warmup_steps" and transformers < INTEGER_WARMUP:
+    if name == "warmup_steps" and transformers < RATIO_TAKEN:
         return "int"
     kind = ARGUMENTS[name][0]
     return PARSED.get(name) or (kind if kind in ("int", "float", "bool") else "str")
