@@ -22,10 +22,12 @@ class State:
 
     `positional` is None where the caller gives the parameters. `folder` is the working folder as a path, None where it is not
     known. `unset` are the names that the script itself has unset. `nounset`: to read a variable that is not set ends the script
-    (`set -u`). `needs_caller`: a plain call would have ended by now, for want of parameters, variables or files.
+    (`set -u`). `unclear_status`: the last command failed, or it is not known whether it did. `needs_caller`: a plain call would have ended by now, for want of parameters, variables or files.
     """
 
-    __slots__ = ("exported", "folder", "functions", "needs_caller", "nounset", "positional", "script_name", "unset", "variables")
+    __slots__ = (
+        *("exported", "folder", "functions", "needs_caller", "nounset", "positional", "script_name", "unclear_status", "unset", "variables"),
+    )
 
     def __init__(self, folder: str | None, script_name: str) -> None:
         self.variables: dict[str, Value] = {}
@@ -36,6 +38,7 @@ class State:
         self.folder = folder
         self.nounset = False
         self.needs_caller = False
+        self.unclear_status = False
         self.script_name = script_name
 
     def copy(self) -> State:
@@ -46,7 +49,7 @@ class State:
         other.unset = set(self.unset)
         other.positional = None if self.positional is None else list(self.positional)
         other.functions = dict(self.functions)
-        other.nounset, other.needs_caller = self.nounset, self.needs_caller
+        other.nounset, other.needs_caller, other.unclear_status = self.nounset, self.needs_caller, self.unclear_status
         return other
 
     def take(self, other: State) -> None:
@@ -54,6 +57,7 @@ class State:
         self.variables, self.exported, self.unset = other.variables, other.exported, other.unset
         self.positional, self.functions = other.positional, other.functions
         self.folder, self.nounset, self.needs_caller = other.folder, other.nounset, other.needs_caller
+        self.unclear_status = other.unclear_status
 
     @property
     def separators(self) -> str:
@@ -96,6 +100,7 @@ class State:
         self.exported |= other.exported
         self.unset &= other.unset
         self.needs_caller = self.needs_caller or other.needs_caller
+        self.unclear_status = self.unclear_status or other.unclear_status
         self.functions = {**other.functions, **self.functions}
         if self.folder != other.folder:
             self.folder = None
