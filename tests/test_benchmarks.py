@@ -114,10 +114,10 @@ def test_a_large_file_has_the_size_that_was_asked_for(benchmarks, tmp_path, suff
 def test_what_is_measured_is_looked_at(benchmarks, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(benchmarks.inputs.declared(tmp_path / "declared", 3))
     assert main(["check"]) == 0
-    assert "6 files in 3 runs checked" in capsys.readouterr().err
+    assert "6 files checked (3 training runs)" in capsys.readouterr().err
     monkeypatch.chdir(benchmarks.inputs.Source(".yaml", []).fill(tmp_path / "many", 120))
     main(["check", "."])
-    assert "120 files in 120 runs checked" in capsys.readouterr().err
+    assert "120 files checked" in capsys.readouterr().err
     monkeypatch.chdir(benchmarks.inputs.branch(tmp_path / "branch", 2))
     main(["review", "--base", "main"])
     assert "2 runs compared, 2 changed in effect" in capsys.readouterr().err

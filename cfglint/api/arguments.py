@@ -23,17 +23,17 @@ if TYPE_CHECKING:
     Path: TypeAlias = str | os.PathLike[str]
     Versions: TypeAlias = Mapping[str, str]
 
-LARGEST = 10**18  # of a count, as on the command line
+LARGEST = 10**18  # the largest count, as on the command line
 ABOVE_ZERO = ("learning_rate", "epochs", "epsilon")
 FROM_ZERO = ("seed",)
 
 
 class ArgumentError(CfglintError, ValueError):
-    """An argument of a function has a value that makes no sense; the text names both."""
+    """An argument of a function has an invalid value; the message names both."""
 
 
 def positive(name: str, value: int | None) -> int | None:
-    """The value of a count; ArgumentError for what is not a positive integer."""
+    """Return a count; raises ArgumentError if it is not a positive integer."""
     if value is not None and (type(value) is not int or not 1 <= value <= LARGEST):
         raise ArgumentError(f"{name} must be a positive integer{' up to 10**18' * is_large(value)}, not {value!r}")
     return value
@@ -45,7 +45,7 @@ def is_large(value: object) -> bool:
 
 
 def counted(gpus: object) -> list[int | None]:
-    """GPU counts as a list; ArgumentError for what is neither a count nor several."""
+    """Return GPU counts as a list; raises ArgumentError for anything but a positive integer or several of them."""
     if isinstance(gpus, int):
         return [positive("gpus", gpus)]
     if isinstance(gpus, (str, bytes)) or not isinstance(gpus, Iterable):

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 class CheckResult:
     """The runs of some sources with their findings, in the order of the sources.
 
-    True where something was checked and every run would start. `unrecognized` are the named files that are not a
+    True if something was checked and every run would start. `unrecognized` lists the named files that are not a
     config of a known kind, and so were not checked.
     """
 
@@ -52,7 +52,7 @@ class CheckResult:
 
     @property
     def ok(self) -> bool:
-        """Whether something was checked, all that was named, and every run would start."""
+        """Whether at least one file was checked, every named file was recognised, and every run would start."""
         return bool(self.runs) and not self.unrecognized and all(run.verdict == "accept" for run in self.runs)
 
     def __bool__(self) -> bool:
@@ -65,7 +65,7 @@ class CheckResult:
         return len(self.runs)
 
     def to_dicts(self) -> list[FindingEntry]:
-        """The findings as rows of plain values, as `check --format json` has them."""
+        """The findings as rows of plain values, with the fields of `check --format json`."""
         from cfglint.report.json import entry
 
         return [entry(diagnostic) for diagnostic in self.diagnostics]
@@ -136,7 +136,7 @@ class FixResult:
         return "".join(diff_lines(self._documents, self.texts))
 
     def write(self) -> list[str]:
-        """Write the new texts, all or none, and return their paths; FileProblem when a file changed since it was read."""
+        """Write the new contents, all or none, and return their paths; raises FileProblem if a file has changed since it was read."""
         from cfglint.rewrite.write_texts import write_texts
 
         return write_texts(self._documents, self.texts)
@@ -167,14 +167,14 @@ class FixResult:
 
 
 class PlanResult:
-    """A target on several GPU counts, an entry for each; true where one of them works."""
+    """A target global batch size on several GPU counts, one entry for each; true if at least one of them works."""
 
     def __init__(self, table: PlanTable) -> None:
         self._table = table
 
     @property
     def plans(self) -> list[PlanEntry]:
-        """A plan for each GPU count, as `plan --format json` has them."""
+        """One plan for each GPU count, with the fields of `plan --format json`."""
         return self._table["plans"]
 
     def __bool__(self) -> bool:
@@ -184,7 +184,7 @@ class PlanResult:
         return iter(self.plans)
 
     def to_dicts(self) -> list[dict[str, Any]]:
-        """The plans as flat rows: GPUs, split, steps, hours."""
+        """The plans as flat rows: GPUs, batch sizes, steps, hours."""
         rows = []
         for each in self.plans:
             plan, chosen = dict(each), dict(each["chosen"] or {})
@@ -209,7 +209,7 @@ class PlanResult:
 
 
 class Explanation:
-    """Every number that a run resolves to, with its origin; true where the run would start."""
+    """Every resolved value of a run with its origin; true if the run would start."""
 
     def __init__(self, summary: RunSummary) -> None:
         self._summary = summary
@@ -221,7 +221,7 @@ class Explanation:
 
     @property
     def resolved(self) -> dict[str, int | None]:
-        """The numbers that the framework computes; None for one that cannot be known."""
+        """The numbers that the framework computes; None for a number that is unknown."""
         return self._summary.resolved
 
     @property
@@ -255,7 +255,7 @@ class Explanation:
 
 
 class DiffResult:
-    """A run before and after a change; true where something changed in effect."""
+    """A run before and after a change of its config; true if the change has an effect."""
 
     def __init__(self, comparison: Comparison) -> None:
         self._comparison = comparison
@@ -296,14 +296,16 @@ class DiffResult:
 
 
 class NewFiles:
-    """Generated config files: `texts` by name, the consumer first; `notes` are what no file can contain."""
+    """Generated config files: `texts` maps file names to contents, with the trainer's file first; `notes` are remarks that no file can
+    contain.
+    """
 
     def __init__(self, texts: dict[str, str], notes: tuple[str, ...]) -> None:
         self.texts = texts
         self.notes = notes
 
     def write(self, folder: Path = ".") -> list[str]:
-        """Write the files into a folder and return their paths; FileProblem when one exists."""
+        """Write the files into a folder and return their paths; raises FileProblem if one of them exists."""
         from cfglint.source import writing
 
         paths = [os.path.join(os.fspath(folder), name) for name in self.texts]

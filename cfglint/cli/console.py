@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def warn(text: str) -> None:
-    """One line on standard error, if anybody takes it."""
+    """Print one line on standard error; a closed standard error is no failure."""
     try:
         print(f"cfglint: {shown(text)}", file=sys.stderr)
     except OSError:
@@ -26,7 +26,7 @@ def warn_of(texts: Iterable[str]) -> None:
 
 
 def fail(text: str) -> int:
-    """Say why the job could not be done; the exit status for that."""
+    """Report why the job could not be done; return the exit status for that."""
     warn(text)
     return 2
 

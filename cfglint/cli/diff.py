@@ -1,4 +1,4 @@
-"""`cfglint diff`: what a change of config means for the run."""
+"""`cfglint diff`: the effect of a config change on the run."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ from cfglint.report import FORMATS, render_changes
 from cfglint.report.changes import only_new
 from cfglint.review import renames
 from cfglint.review.compare import Comparison
-from cfglint.run.discovery import Discovery, ScanStats, UnknownKindError, is_script, line_of
+from cfglint.run.discovery import Discovery
+from cfglint.run.discovery_errors import UnknownKindError
+from cfglint.run.paths import is_script, line_of
+from cfglint.run.scan_stats import ScanStats
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -76,7 +79,7 @@ def finish(arguments: Namespace, project: Configuration, comparisons: list[Compa
 
 
 def summary(comparisons: list[Comparison], stats: ScanStats) -> str:
-    """How many runs there were, and what is new in them."""
+    """The number of runs, and what is new in them."""
     altered = sum(not each.empty for each in comparisons)
     new = [found.severity for each in comparisons for found in each.new]
     found = [counted(new.count(severity), severity) for severity in ("error", "warning") if severity in new]
@@ -85,7 +88,7 @@ def summary(comparisons: list[Comparison], stats: ScanStats) -> str:
 
 
 def compare(arguments: Namespace, project: Configuration, stats: ScanStats) -> list[Comparison]:
-    """The comparisons that the paths ask for."""
+    """The comparisons that the paths require."""
     old, new = sides(arguments)
     for path in (*old, *new):
         if not os.path.exists(path) and not os.path.exists(line_of(path)[0]):
@@ -102,7 +105,7 @@ def compare(arguments: Namespace, project: Configuration, stats: ScanStats) -> l
 
 
 def of_scripts(old: str, new: str, arguments: Namespace, project: Configuration, stats: ScanStats) -> list[Comparison]:
-    """The launches of two scripts, those that are most alike compared with each other."""
+    """Compare the launch lines of two scripts, each with the most similar one."""
     from cfglint.review.launches import paired
 
     before, after = ([run for _, run in discovery(arguments, project, stats, complete=False).each([path])] for path in (old, new))
@@ -119,7 +122,7 @@ def sides(arguments: Namespace) -> tuple[list[str], list[str]]:
 
 
 def discovery(arguments: Namespace, project: Configuration, stats: ScanStats, *, complete: bool, kind: str | None = None) -> Discovery:
-    """The discovery of the runs of one side."""
+    """Set up the discovery of the runs of one side."""
     section = tuple(arguments.section.split(".")) if arguments.section else ()
     found = Discovery(facts_of(arguments, project, complete), arguments.kind or kind, section)
     found.stats = stats
@@ -128,7 +131,7 @@ def discovery(arguments: Namespace, project: Configuration, stats: ScanStats, *,
 
 
 def of_files(old: str, new: str, arguments: Namespace, project: Configuration, stats: ScanStats) -> Comparison:
-    """The runs of two files; where the kind of one is unknown, it is that of the other."""
+    """Compare the runs of two files; if the kind of one is unknown, the kind of the other is used."""
     runs: list[CheckedRun | None] = [of_file(path, arguments, project, stats) for path in (old, new)]
     recognized = next((each for each in runs if each is not None), None)
     if recognized is None:
@@ -145,7 +148,7 @@ def of_file(path: str, arguments: Namespace, project: Configuration, stats: Scan
 
 
 def of_folders(old: str, new: str, arguments: Namespace, project: Configuration, stats: ScanStats) -> list[Comparison]:
-    """The runs of two folders, paired by their paths below them, the rest by what is in them."""
+    """Compare the runs of two folders, paired by their paths relative to the folder, the rest by similar content."""
     before, after = (below(folder, arguments, project, stats) for folder in (old, new))
     if not before and not after:
         raise UsageError(f"neither {old} nor {new} holds a config that cfglint knows; say what it is with --kind")
@@ -156,6 +159,6 @@ def of_folders(old: str, new: str, arguments: Namespace, project: Configuration,
 
 
 def below(folder: str, arguments: Namespace, project: Configuration, stats: ScanStats) -> dict[str, CheckedRun]:
-    """The runs of a folder by the path of their first file below it."""
+    """The runs of a folder by the path of their first file, relative to the folder."""
     runs = discovery(arguments, project, stats, complete=False).each([folder])
     return {os.path.relpath(each.documents[0].path, folder): each for _, each in runs}

@@ -1,4 +1,4 @@
-"""The outcomes of all runs of a command line; several processes where there are many."""
+"""The outcomes of all runs of a command line; several processes if there are many runs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 from cfglint.cli.options import UsageError, declared_runs, discovery_of
 from cfglint.cli.parallel import map_blocks
 from cfglint.findings.diagnostic import INTERNAL
-from cfglint.run.discovery import ScanStats
+from cfglint.run.scan_stats import ScanStats
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 
 class PartialOutcomes:
-    """A part of the outcomes, by position, and what was learnt on the way.
+    """A part of the outcomes, by position, and what was found on the way.
 
-    `perhaps` are outcomes of files that others may name, by position and path, each with its own statistics: they count
-    when no file has. `taken` are the files that were named.
+    `perhaps` are outcomes of files that other files may name, by position and path, each with its own statistics: they count
+    only if no file names them. `taken` are the files that were named.
     """
 
     __slots__ = ("found", "stats", "taken", "tentative")
@@ -62,7 +62,7 @@ def outcomes(arguments: Namespace, project: Configuration, stats: ScanStats, hol
 
 
 def tell_once(found: list[Outcome]) -> None:
-    """Leave out what was reported for another run already: a file in several runs has the same mistakes in each of them."""
+    """Leave out findings that are already reported for another run: a file in several runs has the same mistakes in each of them."""
     seen: set[tuple[str, int, str, str, str, str]] = set()
     for outcome in found:
         kept = []
@@ -89,7 +89,7 @@ def of_declared(arguments: Namespace, project: Configuration) -> list[PartialOut
 
 
 def watched(work: Callable[[list[Task]], PartialOutcomes], tasks: list[Task], jobs: int | None, thing: str) -> list[PartialOutcomes]:
-    """The results of blocks of the tasks, with a progress line on a terminal."""
+    """Process blocks of the tasks, with a progress line on a terminal."""
     if not sys.stderr.isatty():
         return map_blocks(work, tasks, jobs)
     from cfglint.cli.progress import Progress
@@ -102,8 +102,8 @@ def watched(work: Callable[[list[Task]], PartialOutcomes], tasks: list[Task], jo
 
 
 def of_paths(arguments: Namespace, project: Configuration, holding: bool) -> list[PartialOutcomes]:
-    """The files of the paths, without those that were named by another one; see `outcomes`."""
-    walked = PartialOutcomes()  # of the walk itself: folders that cannot be read
+    """The outcomes of the paths, without files that are named by another file; see `outcomes`."""
+    walked = PartialOutcomes()  # the statistics of the walk itself: folders that cannot be read
     discovery, paths = discovery_of(arguments, project, walked.stats)
 
     def work(block: list[tuple[int, str]]) -> PartialOutcomes:
@@ -160,7 +160,7 @@ def check_unclaimed(parts: list[PartialOutcomes], discovery: Discovery) -> None:
 
 
 def outcome_of(run: CheckedRun, arguments: Namespace) -> Outcome:
-    """The outcome of a run, with the data of its pictures where a page is written."""
+    """The outcome of a run, with the data of its diagrams if an HTML page is written."""
     if "html" not in arguments.format:
         return run.outcome()
     from cfglint.explanation.summary import explained

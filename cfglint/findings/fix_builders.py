@@ -1,6 +1,6 @@
-"""Fixes that rules offer, built from settings.
+"""Functions that build the fixes of rules from settings.
 
-Light to import, because a rule imports it before it knows whether there is anything to fix.
+Fast to import, because a rule imports it before it knows whether there is anything to fix.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
         """The files of a config."""
 
         def document_of(self, key: Any) -> Document:
-            """The file that has a top-level key, or that it would be added to."""
+            """The file that contains a top-level key, or that it would be added to."""
 
 
 def replace(setting: Setting, value: Any, title: str, safe: bool) -> Fix | None:
-    """Replace a written value; None where the file does not allow it."""
+    """Replace a written value; None if the file does not allow it."""
     return several([replaced(setting, value)], title, safe)
 
 
@@ -40,9 +40,9 @@ def rename(setting: Setting, key: str, title: str, safe: bool) -> Fix | None:
 
 
 def move(config: Files, setting: Setting, path: tuple[str | int, ...], title: str, safe: bool) -> Fix | None:
-    """Move a key and its value, as it is written, to another path; None where that one is taken, or its section is not a mapping.
+    """Move a key and its value, as written, to another path; None if that path is taken, or its section is not a mapping.
 
-    Sections of the path that do not exist are added.
+    Missing sections of the path are added.
     """
     from cfglint.source.document import MAPPING
 
@@ -62,7 +62,7 @@ def move(config: Files, setting: Setting, path: tuple[str | int, ...], title: st
 
 
 def source_text(setting: Setting, parent: Node) -> str:
-    """The text of a written value, its lines indented for another mapping; of a YAML block as a flow collection."""
+    """The source of a written value, its lines indented for another mapping; a YAML block becomes a flow collection."""
     from cfglint.source import edit
     from cfglint.source.document import SCALAR
     from cfglint.source.whitespace import moved_lines
@@ -83,7 +83,7 @@ def spelled_key(name: str, document: Document) -> str:
 
 
 def with_text(document: Document, path: tuple[str | int, ...], text: str) -> Part:
-    """The change that adds a key with the text of its value."""
+    """The change that adds a key with the source of its value."""
     from cfglint.source import edit, sections
 
     place = sections.in_file(document, path[:-1])
@@ -143,7 +143,7 @@ def is_duplicate(setting: Setting) -> bool:
 
 
 def several(parts: list[Part], title: str, safe: bool) -> Fix | None:
-    """One fix that makes all the changes, in their order; None when one is missing or cannot be made.
+    """One fix that makes all the changes, in order; None if one is missing or cannot be made.
 
     The edits of a file are computed together, because each change applies to the result of the one before.
     """

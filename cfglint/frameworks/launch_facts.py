@@ -79,7 +79,7 @@ class LaunchFacts:
     examples_source: str = "--num-examples"
 
     def version(self, package: str, newest: str) -> Version:
-        """The targeted release of a package as three or more numbers, the newest known when none is named."""
+        """The target release of a package as three or more numbers; the newest known release if none is specified."""
         version = parse_version(self.target.get(package, newest))
         return version + (0,) * (3 - len(version))  # 5.0 is 5.0.0
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 @record
 class Model:
-    """A model's shape, the dtype of its checkpoint where it is known, and their source."""
+    """The shape of a model, the dtype of its checkpoint if it is known, and their source."""
 
     shape: Shape
     checkpoint: str | None

@@ -1,4 +1,4 @@
-"""A config for `accelerate launch`: processes, nodes and engine."""
+"""Generates a config for `accelerate launch`: processes, nodes and engine."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WORDS = {"bf16": "bf16", "fp16": "fp16", "fp32": "no"}
 
 
 def launch(job: JobSpec, folder: str = "") -> Generated:
-    """The config for a script of which nothing else is known."""
+    """The config for a script about which nothing else is known."""
     job.refuse_beyond(TAKES, KIND)
     keys = processes(job)
     name, why = choices.precision(job)
@@ -38,7 +38,7 @@ def launcher(job: JobSpec, folder: str) -> str:
 
 
 def beside_a_trainer(job: JobSpec, deepspeed_file: str) -> GeneratedFile:
-    """The config for a Trainer run under DeepSpeed; precision and other settings are in the configs of these two."""
+    """The accelerate config for a Trainer run under DeepSpeed; precision and other settings are in the configs of these two."""
     keys = processes(job)
     section = "deepspeed_config"
     why = "ZeRO, precision and gradient clipping are set there; repeated here they are rejected"
@@ -49,7 +49,7 @@ def beside_a_trainer(job: JobSpec, deepspeed_file: str) -> GeneratedFile:
 
 
 def processes(job: JobSpec) -> Keys:
-    """Nodes, processes and the launcher."""
+    """Add nodes, processes and the launcher."""
     keys = Keys()
     gpus, machines = job.needed_gpus(), choices.nodes(job)
     kind = "DEEPSPEED" if job.zero is not None else "MULTI_GPU" if gpus > 1 else "NO"
@@ -63,7 +63,7 @@ def processes(job: JobSpec) -> Keys:
 
 
 def engine(keys: Keys, job: JobSpec) -> None:
-    """The DeepSpeed block, for a script without a DeepSpeed file."""
+    """Add the DeepSpeed block, for a script without a DeepSpeed file."""
     section = "deepspeed_config"
     keys.add(f"{section}.zero_stage", job.zero, deepspeed.SHARDS[job.zero or 0])
     accumulation, why = 1, "as the script does it; a trainer's own number has to be the same"
@@ -83,13 +83,13 @@ def engine(keys: Keys, job: JobSpec) -> None:
 
 
 def sharded_while_built(keys: Keys, job: JobSpec) -> None:
-    """At stage 3 no process ever holds the complete model."""
+    """Make accelerate shard the model during construction: at stage 3 no process ever holds the complete model."""
     if job.zero == 3:
         keys.add("deepspeed_config.zero3_init_flag", True, "splits weights while the model is built, so that it never has to fit whole")
 
 
 def every_machine(keys: Keys, job: JobSpec) -> None:
-    """The launcher that requires neither a hostfile nor password-less ssh."""
+    """Add the launcher that requires neither a hostfile nor password-less ssh."""
     if choices.nodes(job) > 1:
         why = "accelerate launch is run on every machine; the default, pdsh, wants a hostfile and ssh"
         keys.add("deepspeed_config.deepspeed_multinode_launcher", "standard", why)

@@ -1,4 +1,4 @@
-"""A file for `axolotl train`, with the DeepSpeed file that it names where ZeRO was asked for."""
+"""Generates a file for `axolotl train`, with the DeepSpeed file that it names if ZeRO was requested."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def training(job: JobSpec, folder: str = "") -> Generated:
 
 
 def model(keys: Keys, job: JobSpec) -> None:
-    """Model and adapter."""
+    """Add model and adapter."""
     keys.begin("model")
     keys.add("base_model", "org/model", "replace with a model of the hub, or a folder")
     if job.lora:
@@ -68,7 +68,7 @@ def model(keys: Keys, job: JobSpec) -> None:
 
 
 def data(keys: Keys, job: JobSpec) -> None:
-    """The data set and what becomes of its samples."""
+    """Add the data set and its processing."""
     keys.begin("data")
     keys.add("datasets", [{"path": "data/train.jsonl", "type": "chat_template"}], "replace with your data")
     keys.add("val_set_size", 0.0, "without an evaluation set")
@@ -82,7 +82,7 @@ def data(keys: Keys, job: JobSpec) -> None:
 
 
 def length(keys: Keys, job: JobSpec, chosen: Chosen) -> int | None:
-    """Write epochs or steps; return the number of optimizer steps, where it is known."""
+    """Add epochs or steps; return the number of optimizer steps, if it is known."""
     asked = choices.total_steps(job, chosen.split.global_batch, job.seq_length)
     if asked is not None:
         keys.add("max_steps", asked, choices.why_steps(job, chosen.split.global_batch, job.seq_length))
@@ -93,12 +93,12 @@ def length(keys: Keys, job: JobSpec, chosen: Chosen) -> int | None:
 
 
 def predicted(job: JobSpec, chosen: Chosen, epochs: float) -> int:
-    """Optimizer steps of a run in epochs, as axolotl counts them."""
+    """The number of optimizer steps of a run in epochs, as axolotl computes it."""
     return max(ceil((job.num_examples or 0) * epochs / chosen.split.global_batch), 1)
 
 
 def rates(keys: Keys, job: JobSpec, total: int | None) -> None:
-    """Optimizer, learning rate and its schedule."""
+    """Add optimizer, learning rate and its schedule."""
     keys.add_known("optimizer", huggingface.optimizer(job, "axolotl"))
     keys.add("learning_rate", *choices.rate(job))
     schedule(keys, job)
@@ -107,7 +107,7 @@ def rates(keys: Keys, job: JobSpec, total: int | None) -> None:
 
 
 def schedule(keys: Keys, job: JobSpec) -> None:
-    """The shape of the schedule, down to the lowest rate where that is not 0."""
+    """Add the shape of the schedule, and its minimum rate if that is not 0."""
     lowest = job.min_learning_rate
     if job.scheduler == "constant":
         keys.add("lr_scheduler", "constant_with_warmup")
@@ -123,7 +123,7 @@ def schedule(keys: Keys, job: JobSpec) -> None:
 
 
 def warmup(keys: Keys, job: JobSpec, total: int | None) -> None:
-    """Warm-up in steps or as a fraction, which axolotl cuts off; without either it would warm up 3 %."""
+    """Add warm-up in steps or as a fraction, which axolotl truncates; without either it would warm up for 3 %."""
     if not job.warmup:
         keys.add("warmup_steps", 0, "without it axolotl warms up for 3 %, at most 100 steps")
         return
@@ -138,7 +138,7 @@ def warmup(keys: Keys, job: JobSpec, total: int | None) -> None:
 
 
 def precision(keys: Keys, job: JobSpec) -> None:
-    """The number format; fp32 is what axolotl does without a key."""
+    """Add the number format; axolotl uses fp32 without a key."""
     name, why = choices.precision(job)
     if name != "fp32":
         keys.add(name, True, why)
@@ -148,7 +148,7 @@ def precision(keys: Keys, job: JobSpec) -> None:
 
 
 def logging(keys: Keys, job: JobSpec, total: int | None) -> None:
-    """Log lines often enough for a curve, also in a short run; checkpoints where an interval is specified."""
+    """Add log entries frequent enough for a curve, also in a short run; checkpoints if an interval is specified."""
     every = job.logging_steps or LOGGING
     keys.add("logging_steps", 1 if total is not None and every > total else every)
     if job.save_steps:
@@ -158,7 +158,7 @@ def logging(keys: Keys, job: JobSpec, total: int | None) -> None:
 
 
 def notes(job: JobSpec, chosen: Chosen, folder: str) -> tuple[str, ...]:
-    """What the files cannot say."""
+    """The facts that the files cannot contain."""
     lines = [chosen.equation, f"start it with: {launcher(job)} {inside(folder, NAME)}"]
     if job.num_examples and not job.steps and not job.tokens:
         lines.insert(1, f"{predicted(job, chosen, job.epochs or EPOCHS)} steps with {job.num_examples:,} examples")
@@ -186,7 +186,7 @@ class AxolotlFiles(Generator):
         return training(job, folder)
 
     def read(self, found: Existing, config: Any) -> None:
-        """The trainer's facts under axolotl's names, the adapter and the length of a sample."""
+        """Read the trainer's facts under axolotl's names, the adapter and the length of a sample."""
         from cfglint.generators.convert import of_trainer
 
         of_trainer(found, config)

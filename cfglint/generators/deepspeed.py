@@ -1,4 +1,4 @@
-"""A DeepSpeed config: the complete config of a run, or the part that the Trainer does not set."""
+"""Generates a DeepSpeed config: the complete config of a run, or the part that the Trainer does not set."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ TAKES = TRAINING | {"lora"}
 
 
 def own(job: JobSpec, folder: str = "") -> Generated:
-    """The config of a run without the Trainer: `deepspeed.initialize` gets nothing else."""
+    """The config of a run without the Trainer: `deepspeed.initialize` receives no other settings."""
     job.refuse_beyond(TAKES, KIND)
     chosen = choices.batch(job, SMALLEST)
     keys = Keys()
@@ -53,7 +53,7 @@ def own(job: JobSpec, folder: str = "") -> Generated:
 
 
 def of_the_script(job: JobSpec, total: int | None, chosen: Chosen) -> list[str]:
-    """What the script has to do, since a DeepSpeed config has no key for it."""
+    """The tasks of the script for which a DeepSpeed config has no key."""
     lines = []
     if total is not None:
         lines.append(f"the script ends the run: stop it after {total:,} steps")
@@ -72,9 +72,9 @@ def of_the_script(job: JobSpec, total: int | None, chosen: Chosen) -> list[str]:
 
 
 def of_a_trainer(job: JobSpec, why_stage: str = "") -> GeneratedFile:
-    """The DeepSpeed part of a Trainer run; `auto` where the Trainer sets the value.
+    """The DeepSpeed part of a Trainer run; `auto` for each value that the Trainer sets.
 
-    `why_stage` is the reason for the stage where it is not specified.
+    `why_stage` is the reason for the stage if it is not specified.
     """
     keys = Keys()
     keys.add("train_batch_size", AUTO, "filled in by the trainer, from its own file")
@@ -92,14 +92,14 @@ def of_a_trainer(job: JobSpec, why_stage: str = "") -> GeneratedFile:
 
 
 def batch(keys: Keys, chosen: Chosen) -> None:
-    """Global and micro batch; the accumulation follows from them, on other GPU counts too."""
+    """Add global and micro batch; the accumulation follows from them, on other GPU counts too."""
     why = f"{chosen.equation}; on other GPU counts the accumulation changes, and this stays"
     keys.add("train_batch_size", chosen.split.global_batch, why)
     keys.add("train_micro_batch_size_per_gpu", chosen.split.micro_batch, chosen.why)
 
 
 def zero(keys: Keys, job: JobSpec, why_stage: str = "") -> None:
-    """The ZeRO section, with offloading to the CPU."""
+    """Add the ZeRO section, with offloading to the CPU."""
     stage = job.zero or 0
     keys.add("zero_optimization.stage", stage, SHARDS[stage] + (f"; {why_stage}" if why_stage else ""))
     moved = {None: (), "optimizer": ("offload_optimizer",), "all": ("offload_optimizer", "offload_param")}[job.offload]
@@ -110,7 +110,7 @@ def zero(keys: Keys, job: JobSpec, why_stage: str = "") -> None:
 
 
 def optimizer(keys: Keys, job: JobSpec) -> None:
-    """The optimizer with its learning rate; SGD is untested with ZeRO and requires `zero_allow_untested_optimizer`."""
+    """Add the optimizer with its learning rate; SGD is untested with ZeRO and requires `zero_allow_untested_optimizer`."""
     name = job.optimizer or "adamw"
     job.replace(optimizer=name).choose("optimizer", OPTIMIZERS, "DeepSpeed")
     if job.offload and name not in ON_CPU:
@@ -127,7 +127,7 @@ def optimizer(keys: Keys, job: JobSpec) -> None:
 
 
 def schedule(keys: Keys, job: JobSpec, total: int | None) -> None:
-    """The schedule, if specified; warm-up is linear, not DeepSpeed's logarithmic default."""
+    """Add the schedule, if specified; warm-up is linear, not DeepSpeed's logarithmic default."""
     shape = job.scheduler or ("constant" if job.warmup else None)
     if shape is None or (shape == "constant" and not job.warmup):
         return
@@ -149,7 +149,7 @@ def schedule(keys: Keys, job: JobSpec, total: int | None) -> None:
 
 
 def planned_steps(job: JobSpec, chosen: Chosen) -> int | None:
-    """Optimizer steps of the run; None where its length is unknown."""
+    """The number of optimizer steps of the run; None if its length is unknown."""
     total = choices.total_steps(job, chosen.split.global_batch, job.seq_length)
     if total is None and job.epochs and job.num_examples:
         total = ceil(job.epochs * job.num_examples / chosen.split.global_batch)

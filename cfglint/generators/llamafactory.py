@@ -1,4 +1,4 @@
-"""A training file for `llamafactory-cli train`, with the DeepSpeed file that it names where ZeRO was asked for."""
+"""Generates a training file for `llamafactory-cli train`, with the DeepSpeed file that it names if ZeRO was requested."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def training(job: JobSpec, folder: str = "") -> Generated:
 
 
 def method(keys: Keys, job: JobSpec) -> None:
-    """Model and fine-tuning method."""
+    """Add model and fine-tuning method."""
     keys.begin("model")
     keys.add("model_name_or_path", "org/model", "replace with a model of the hub, or a folder")
     keys.begin("method")
@@ -64,7 +64,7 @@ def method(keys: Keys, job: JobSpec) -> None:
 
 
 def data(keys: Keys, job: JobSpec) -> None:
-    """The data set and what becomes of its samples."""
+    """Add the data set and its processing."""
     keys.begin("data")
     keys.add("dataset", "my_dataset", "replace with a name in dataset_info.json")
     keys.add("dataset_dir", "data", "the folder of dataset_info.json")
@@ -72,7 +72,7 @@ def data(keys: Keys, job: JobSpec) -> None:
 
 
 def notes(job: JobSpec, chosen: Chosen, folder: str) -> tuple[str, ...]:
-    """What the files cannot say."""
+    """The facts that the files cannot contain."""
     lines = [chosen.equation, f"start it with: {launcher(job)} {inside(folder, NAME)}"]
     if job.num_examples and not job.steps and not job.tokens:
         count = huggingface.predicted(job, chosen, job.epochs or huggingface.EPOCHS)
@@ -83,7 +83,7 @@ def notes(job: JobSpec, chosen: Chosen, folder: str) -> tuple[str, ...]:
 
 
 def launcher(job: JobSpec) -> str:
-    """The command that starts the job; the environment says what the file cannot."""
+    """The command that starts the job, with environment variables for facts that the file cannot contain."""
     machines = choices.nodes(job)
     if machines > 1:
         return f"FORCE_TORCHRUN=1 NNODES={machines} NODE_RANK=RANK MASTER_ADDR=ADDRESS_OF_THE_FIRST llamafactory-cli train"
@@ -99,7 +99,7 @@ class LlamaFactoryFiles(Generator):
         return training(job, folder)
 
     def read(self, found: Existing, config: Any) -> None:
-        """The trainer's facts, the method and the length of a sample."""
+        """Read the trainer's facts, the method and the length of a sample."""
         from cfglint.generators.convert import of_trainer
 
         of_trainer(found, config)

@@ -1,4 +1,4 @@
-"""GPT-NeoX configs: a single file, or a model file and a cluster file."""
+"""Generates GPT-NeoX configs: a single file, or a model file and a cluster file."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ TAKES = TRAINING.union(("model", *MODEL_FACTS, *PARALLEL, "seed", "checkpointing
 
 
 def whole(job: JobSpec, folder: str = "") -> Generated:
-    """Everything in one file."""
+    """One file with all settings."""
     model, shape, chosen = model_keys(job)
     cluster_keys(model, job, shape)
     return Generated([GeneratedFile(MODEL, KIND, model, (choices.made_for(job),))], chosen.split, notes(job, chosen, inside(folder, MODEL)))
 
 
 def pair(job: JobSpec, folder: str = "") -> Generated:
-    """The model and its training, and the paths and nodes of this cluster; no key is in both files."""
+    """Two files: the model and its training, and the paths and nodes of this cluster; no key is in both files."""
     model, shape, chosen = model_keys(job)
     cluster = Keys()
     cluster_keys(cluster, job, shape)
@@ -50,13 +50,13 @@ def pair(job: JobSpec, folder: str = "") -> Generated:
 
 
 def notes(job: JobSpec, chosen: Chosen, names: str) -> tuple[str, ...]:
-    """The facts that these files do not support."""
+    """The facts that the files cannot contain."""
     epochs = choices.epochs_of(job, chosen.split, seq_length=job.seq_length or shape_of(job).seq_length)
     return (chosen.equation, *epochs, f"start it with: python deepy.py train.py {names}")
 
 
 def model_keys(job: JobSpec) -> tuple[Keys, Shape, Chosen]:
-    """Layout, sizes, batch, optimizer and length of the run."""
+    """The keys for layout, sizes, batch, optimizer and length of the run."""
     job.refuse_beyond(TAKES, KIND)
     shape = shape_of(job)
     fitting(shape, job)
@@ -79,7 +79,7 @@ def model_keys(job: JobSpec) -> tuple[Keys, Shape, Chosen]:
 
 
 def shape_of(job: JobSpec) -> Shape:
-    """The model's sizes, published or specified; learning rate and micro batch of specified sizes are those of the nearest model."""
+    """The sizes of the model, published or specified; learning rate and micro batch of specified sizes are those of the nearest model."""
     given = [name for name in MODEL_FACTS if getattr(job, name) is not None]
     if job.model is not None:
         if given:
@@ -121,7 +121,7 @@ def fitting(shape: Shape, job: JobSpec) -> None:
 
 
 def layout(keys: Keys, job: JobSpec) -> None:
-    """Pipeline and tensor parallel sizes; in GPT-NeoX 0 pipeline stages disable the pipeline engine."""
+    """Add pipeline and tensor parallel sizes; in GPT-NeoX 0 pipeline stages disable the pipeline engine."""
     stages = job.pipeline_parallel or 1
     engine = stages > 1 or ((job.zero or 0) < 2 and not job.offload)
     keys.add("pipe_parallel_size", stages if engine else 0, "" if stages > 1 else why_stages(engine))
@@ -129,14 +129,14 @@ def layout(keys: Keys, job: JobSpec) -> None:
 
 
 def why_stages(engine: bool) -> str:
-    """What 1 and 0 stages are."""
+    """The meaning of 1 and 0 pipeline stages."""
     if engine:
         return "the pipeline engine with one stage, as the published files have it"
     return "no pipeline engine: ZeRO 2, 3 and offload do not go with it, and 1 would be one"
 
 
 def sizes(keys: Keys, job: JobSpec, shape: Shape) -> None:
-    """The model."""
+    """Add the sizes of the model."""
     length_ = job.seq_length or shape.seq_length
     keys.add("num_layers", shape.layers, f"configs/{shape.source}" if job.model else "")
     keys.add("hidden_size", shape.hidden)
@@ -154,13 +154,13 @@ def sizes(keys: Keys, job: JobSpec, shape: Shape) -> None:
 
 
 def batch(keys: Keys, chosen: Chosen) -> None:
-    """Micro batch and accumulation; the global batch follows from them and the GPUs."""
+    """Add micro batch and accumulation; the global batch follows from them and the GPUs."""
     keys.add("train_micro_batch_size_per_gpu", chosen.split.micro_batch, chosen.why)
     keys.add("gradient_accumulation_steps", chosen.split.accumulation, chosen.adjustable)
 
 
 def optimizer(keys: Keys, job: JobSpec, shape: Shape) -> None:
-    """Optimizer, rate and decay."""
+    """Add optimizer, rate and decay."""
     name = job.optimizer or "adamw"
     spelled = job.replace(optimizer=name).choose("optimizer", OPTIMIZERS, "GPT-NeoX")
     if job.offload and name != "adamw":
@@ -185,7 +185,7 @@ def optimizer(keys: Keys, job: JobSpec, shape: Shape) -> None:
 
 
 def zero(keys: Keys, job: JobSpec) -> None:
-    """The section that bfloat16 requires even at stage 0."""
+    """Add the section that bfloat16 requires even at stage 0."""
     stage = 1 if job.zero is None else job.zero
     keys.add("zero_optimization.stage", stage, "as the published files have it" if job.zero is None else "")
     if job.offload:
@@ -193,7 +193,7 @@ def zero(keys: Keys, job: JobSpec) -> None:
 
 
 def precision(keys: Keys, job: JobSpec) -> None:
-    """The number format."""
+    """Add the number format."""
     name, why = choices.precision(job)
     if name == "bf16":
         keys.add("precision", "bfloat16", why)
@@ -205,7 +205,7 @@ def precision(keys: Keys, job: JobSpec) -> None:
 
 
 def length(keys: Keys, job: JobSpec, chosen: Chosen, shape: Shape) -> None:
-    """Iterations or epochs, and the warm-up fraction."""
+    """Add iterations or epochs, and the warm-up fraction."""
     seq_length = job.seq_length or shape.seq_length
     total = choices.total_steps(job, chosen.split.global_batch, seq_length)
     if total is not None:
@@ -223,7 +223,7 @@ def length(keys: Keys, job: JobSpec, chosen: Chosen, shape: Shape) -> None:
 
 
 def planned(job: JobSpec, chosen: Chosen) -> int | None:
-    """Iterations of a run in epochs, where the number of packed samples is known."""
+    """The number of iterations of a run in epochs, if the number of packed samples is known."""
     if job.num_examples is None or job.epochs is None:
         return None
     split = chosen.split
@@ -244,9 +244,9 @@ def warmup(job: JobSpec, total: int | None) -> tuple[float, str]:
 
 
 def fraction(part: int, total: int) -> float:
-    """The fraction that gives the part when multiplied by the total, or the smallest one above it where no float is exact.
+    """The fraction that gives the part when multiplied by the total, or the smallest one above it if no float is exact.
 
-    GPT-NeoX compares steps with the product, so that below the part a step would be missing.
+    GPT-NeoX compares steps with the product, so that with a smaller fraction a step would be missing.
     """
     near = part / total
     candidates = (near, nextafter(near, 0), nextafter(near, 1))
@@ -254,7 +254,7 @@ def fraction(part: int, total: int) -> float:
 
 
 def memory(keys: Keys, job: JobSpec) -> None:
-    """Gradient checkpointing, as in every published config."""
+    """Add gradient checkpointing, as in every published config."""
     if job.checkpointing is not False:
         keys.add("checkpoint_activations", True, "recomputes activations: less memory, about a third more compute")
         if (job.tensor_parallel or 1) > 1:
@@ -262,7 +262,7 @@ def memory(keys: Keys, job: JobSpec) -> None:
 
 
 def cluster_keys(keys: Keys, job: JobSpec, shape: Shape) -> None:
-    """Paths, tokenizer and machines."""
+    """The keys for paths, tokenizer and machines."""
     keys.begin("Paths")
     keys.add("data_path", "data/enwik8/enwik8_text_document", "what prepare_data.py makes; without .bin and .idx")
     for name, value in models.TOKENIZERS[shape.family].items():

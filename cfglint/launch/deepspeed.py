@@ -26,7 +26,7 @@ SHORT = {"-H": "hostfile", "-i": "include", "-e": "exclude", "-h": "help"}
 
 
 def read(line: LaunchLine, words: list[Text], machine: Machine, text_of: Callable[[str], str | None]) -> None:
-    """Sizes and program of a deepspeed line; `text_of` gives the text of a file that is named from the line's folder."""
+    """Parse sizes and program of a deepspeed line; `text_of` returns the content of a file named relative to the line's folder."""
     options = read_options(words, FLAGS, SHORT)
     line.options = options
     if "num_accelerators" in options.given:
@@ -50,7 +50,7 @@ def read(line: LaunchLine, words: list[Text], machine: Machine, text_of: Callabl
 
 
 def hosts_of(line: LaunchLine, text_of: Callable[[str], str | None]) -> dict[str, int] | None:
-    """The slots of each host of the hostfile; None without one. A hostfile that does not exist counts as none."""
+    """The slots of each host in the hostfile; None without one. A missing hostfile counts as none."""
     assert line.options is not None
     named = line.options.text("hostfile")
     if named is None:
@@ -72,7 +72,7 @@ def hosts_of(line: LaunchLine, text_of: Callable[[str], str | None]) -> dict[str
 
 
 def resources(line: LaunchLine, machine: Machine, hosts: dict[str, int] | None, text: Text, includes: bool) -> None:
-    """`--include host:0,1@host2`, `--exclude host:0`."""
+    """Apply `--include host:0,1@host2` and `--exclude host:0`."""
     if text.value is None:
         line.unsure("gpus_per_node", text.reasons)
         line.sized(machine.gpus_per_node, machine.nodes)
@@ -99,7 +99,7 @@ def resources(line: LaunchLine, machine: Machine, hosts: dict[str, int] | None, 
 
 
 def slot_numbers(text: str) -> list[int]:
-    """`0,1,4-7` as numbers."""
+    """Parse `0,1,4-7` into numbers."""
     found: list[int] = []
     for each in text.split(","):
         first, mark, last = each.strip().partition("-")
@@ -111,7 +111,7 @@ def slot_numbers(text: str) -> list[int]:
 
 
 def spread(line: LaunchLine, counts: list[int | None]) -> None:
-    """Sizes of nodes that may differ."""
+    """Set the sizes of nodes, which may differ."""
     if len({*counts}) == 1:
         line.sized(counts[0], len(counts))
         return
@@ -122,7 +122,7 @@ def spread(line: LaunchLine, counts: list[int | None]) -> None:
 
 
 def with_hosts(line: LaunchLine, machine: Machine, hosts: dict[str, int]) -> None:
-    """The hosts of a file, limited to the numbers of nodes and GPUs of the flags."""
+    """Set the sizes from the hosts of a file, limited by the numbers of nodes and GPUs in flags."""
     assert line.options is not None
     nodes = number(line.options.text("num_nodes"), None, machine, line, "nodes")
     each = number(line.options.text("num_gpus"), None, machine, line, "gpus_per_node")
@@ -132,7 +132,7 @@ def with_hosts(line: LaunchLine, machine: Machine, hosts: dict[str, int]) -> Non
 
 
 def one_node(line: LaunchLine, machine: Machine) -> None:
-    """Without a hostfile: one node, with `--num_gpus` GPUs, else those of CUDA_VISIBLE_DEVICES or all of the machine."""
+    """Set the sizes without a hostfile: one node, with `--num_gpus` GPUs, else those of CUDA_VISIBLE_DEVICES or all of the machine."""
     assert line.options is not None
     options = line.options
     text, nodes_text = options.text("num_gpus"), options.text("num_nodes")
@@ -157,7 +157,7 @@ def one_node(line: LaunchLine, machine: Machine) -> None:
 
 
 def warn_ignored(line: LaunchLine, by: str) -> None:
-    """CUDA_VISIBLE_DEVICES is ignored together with a flag that chooses GPUs."""
+    """Report that CUDA_VISIBLE_DEVICES is ignored if a flag selects GPUs."""
     value = line.call.environment.get(VISIBLE)
     if value is None or not value.value:
         return

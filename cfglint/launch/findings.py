@@ -1,4 +1,4 @@
-"""What is wrong with a launch line, as far as the line and the files that it names show it."""
+"""Problems of a launch line that the line and the files that it names show."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ REQUIRED = ("launcher:config_file", "launcher:accelerate_config", "--deepspeed",
 
 
 def lost_arguments(line: LaunchLine) -> None:
-    """Words that a broken continuation cuts off."""
+    """Report words that a broken line continuation cuts off."""
     if not line.call.lost:
         return
     words, _ = line.call.lost[0]
@@ -45,7 +45,7 @@ def lost_arguments(line: LaunchLine) -> None:
 
 
 def behind_program(line: LaunchLine, arguments: Iterable[Argument]) -> None:
-    """Options of the launcher that the program gets."""
+    """Report options of the launcher after the program, which the program receives."""
     own = OWN.get(line.launcher, frozenset())
     for argument in arguments:
         given = line.options is not None and argument.name in line.options
@@ -57,7 +57,7 @@ def behind_program(line: LaunchLine, arguments: Iterable[Argument]) -> None:
 
 
 def visible_devices(line: LaunchLine) -> None:
-    """CUDA_VISIBLE_DEVICES against the flags of the launcher."""
+    """Report a CUDA_VISIBLE_DEVICES that contradicts the flags of the launcher."""
     value = line.call.environment.get(VISIBLE)
     if value is None or not value.value or value.place is None:
         return
@@ -75,7 +75,7 @@ def visible_devices(line: LaunchLine) -> None:
 
 
 def deepspeed_nodes(line: LaunchLine) -> None:
-    """`--num_nodes` above 1 without a hostfile."""
+    """Report `--num_nodes` above 1 without a hostfile."""
     options = line.options
     if line.launcher != "deepspeed" or options is None or "hostfile" in options or "include" in options or "exclude" in options:
         return
@@ -86,7 +86,7 @@ def deepspeed_nodes(line: LaunchLine) -> None:
 
 
 def missing_values(line: LaunchLine, arguments: Iterable[Argument], trainer: bool) -> None:
-    """Options without the value that they need."""
+    """Report options without the value that they need."""
     if line.options is not None and line.options.missing is not None:
         option = line.options.missing
         raised = f"error: argument --{option.name}: expected one argument"
@@ -100,7 +100,7 @@ def missing_values(line: LaunchLine, arguments: Iterable[Argument], trainer: boo
 
 
 def unusable_counts(line: LaunchLine) -> None:
-    """Numbers of processes and machines that the launcher refuses."""
+    """Report numbers of processes and machines that the launcher refuses."""
     refused = REFUSED.get(line.launcher)
     if line.options is None or refused is None:
         return
@@ -116,12 +116,12 @@ def unusable_counts(line: LaunchLine) -> None:
 
 
 def not_an_integer(name: str, text: str) -> str:
-    """What argparse says to a value that `int` does not take; empty for one that it takes."""
+    """The message of argparse about a value that `int` does not accept; empty if it accepts the value."""
     return "" if integer(text) is not None else f"error: argument --{name}: invalid int value: {text!r}"
 
 
 def not_processes(name: str, text: str) -> str:
-    """What torchrun says to `--nproc_per_node`; a number below 1 stops the agent."""
+    """The message of torchrun about `--nproc_per_node`; a number below 1 stops the agent."""
     number = integer(text)
     if number is None:
         return "" if text in COUNTED else f"ValueError: Unsupported nproc_per_node value: {text}"
@@ -129,7 +129,7 @@ def not_processes(name: str, text: str) -> str:
 
 
 def not_nodes(name: str, text: str) -> str:
-    """What torchrun says to `--nnodes`, a number or a range."""
+    """The message of torchrun about `--nnodes`, a number or a range."""
     low, _, high = text.partition(":")
     least, most = integer(low), integer(high or low)
     if least is None or most is None:
@@ -141,7 +141,7 @@ def not_nodes(name: str, text: str) -> str:
 
 
 def integer(text: str) -> int | None:
-    """The number that `int` makes of a string; None where it raises."""
+    """The number that `int` returns for a string; None if it raises."""
     try:
         return int(text)
     except ValueError:
@@ -161,7 +161,7 @@ REFUSED = {
 
 
 def header_sizes(line: LaunchLine, header: Header) -> None:
-    """The Slurm header against the sizes of the line."""
+    """Report a Slurm header that contradicts the sizes of the line."""
     each, option = header.gpus_per_node, header.gpus_option
     if each is None or not option or line.gpus_per_node is None or line.machine or line.gpus_per_node <= each:
         return
@@ -171,7 +171,7 @@ def header_sizes(line: LaunchLine, header: Header) -> None:
 
 
 def missing_files(line: LaunchLine, calls: list[Call], written: set[str], firm: bool) -> None:
-    """Config files that are named and not there; `firm` where the folder of the line is beyond doubt."""
+    """Report config files that are named but missing; `firm` if the folder of the line is certain."""
     for file in line.files:
         name = file.word.value
         if file.path is not None or name is None or not name or name.startswith(("/", "~", "%", "http", "$")) or "{" in name or "<" in name:
@@ -195,7 +195,7 @@ def missing_files(line: LaunchLine, calls: list[Call], written: set[str], firm: 
 
 
 def mentioned(name: str, line: LaunchLine, calls: list[Call], written: set[str]) -> bool:
-    """Whether something else in the script mentions a file, and so may make it."""
+    """Whether another part of the script mentions a file, and so may create it."""
     last = name.rpartition("/")[2]
     if any(path.rpartition("/")[2] == last for path in written):
         return True
@@ -203,7 +203,7 @@ def mentioned(name: str, line: LaunchLine, calls: list[Call], written: set[str])
 
 
 def folder_name(line: LaunchLine) -> str:
-    """The folder of a line as people read it."""
+    """The folder of a line for display."""
     from cfglint.launch.command import readable
 
     text = readable(line.folder or "").removeprefix("<root>").lstrip("/")
@@ -211,7 +211,7 @@ def folder_name(line: LaunchLine) -> str:
 
 
 def several_machines(line: LaunchLine) -> None:
-    """accelerate's own checks of a line without a file."""
+    """Apply accelerate's own checks of a line without a file."""
     options = line.options
     if line.launcher != "accelerate" or options is None or "config_file" in options:
         return
@@ -226,7 +226,7 @@ def several_machines(line: LaunchLine) -> None:
 
 
 def named_with_block(line: LaunchLine, arguments: Iterable[Argument]) -> None:
-    """`--deepspeed` of the program together with an accelerate config that has a DeepSpeed block."""
+    """Report `--deepspeed` of the program together with an accelerate config that has a DeepSpeed block."""
     values = line.values or {}
     block = values.get("deepspeed_config")
     if values.get("type") != "use_deepspeed" or not isinstance(block, dict) or "zero_stage" not in block:

@@ -99,7 +99,7 @@ def inside(words: list[Text], environment: dict[str, Text]) -> list[Text] | None
 
 
 def after_options(words: list[Text], valued: frozenset[str]) -> list[Text]:
-    """The words behind the options of a wrapper."""
+    """The words after the options of a wrapper."""
     index = 0
     while index < len(words):
         text = words[index].string
@@ -115,7 +115,7 @@ def after_options(words: list[Text], valued: frozenset[str]) -> list[Text]:
 
 
 def after_assignments(words: list[Text], environment: dict[str, Text]) -> list[Text]:
-    """The command behind `env A=1 -u B`."""
+    """The command after `env A=1 -u B`."""
     from cfglint.launch.options import after_mark
 
     index = 0
@@ -135,7 +135,7 @@ def after_assignments(words: list[Text], environment: dict[str, Text]) -> list[T
 
 
 def mpi_program(words: list[Text]) -> list[Text]:
-    """The program of mpirun, whose `-x NAME` and `--mca A B` take words of their own."""
+    """The program of mpirun, whose `-x NAME` and `--mca A B` have words of their own."""
     index = 0
     while index < len(words) and words[index].string.startswith("-"):
         text = words[index].string
@@ -157,7 +157,7 @@ def called_script(words: list[Text]) -> tuple[Text, list[Text]] | None:
 
 
 def script_of(words: list[Text]) -> Text | None:
-    """The text that `bash -c TEXT` runs."""
+    """The script that `bash -c SCRIPT` runs."""
     if not words or base(words[0]) not in SHELLS:
         return None
     for index, word in enumerate(words[1:], 1):

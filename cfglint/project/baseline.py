@@ -1,10 +1,11 @@
-"""Baselines: accepted findings are suppressed, also when their lines move; new findings are reported."""
+"""Baselines: accepted findings are suppressed, even if their lines move; new findings are reported."""
 
 from __future__ import annotations
 
 import os
 
-from cfglint.findings.diagnostic import INTERNAL
+from cfglint import __version__
+from cfglint.findings.diagnostic import BASELINE, INTERNAL
 from cfglint.findings.fingerprint import identity
 from cfglint.project.settings_file import ConfigurationError, quoted
 from cfglint.source.files import FileProblem, read_bytes
@@ -16,19 +17,22 @@ if TYPE_CHECKING:
     from cfglint.findings.diagnostic import Diagnostic, Outcome
     from cfglint.findings.fingerprint import Identity
 
-BASELINE = "baseline"
 VERSION = 1
 MAX_SIZE = 50_000_000  # bytes of a baseline: a hundred thousand findings
 FIELDS = ("code", "file", "key", "message")
 
 
 class Baseline:
-    """How often each finding is accepted in one run. Files are relative to `folder`, that of the baseline's file."""
+    """How often each finding is accepted in one run. Files are relative to `folder`, that of the baseline's file.
 
-    def __init__(self, path: str, accepted: dict[Identity, int]) -> None:
+    `release` of cfglint wrote it: another one may word a message differently, so that code, file and key identify a finding.
+    """
+
+    def __init__(self, path: str, accepted: dict[Identity, int], release: str = __version__) -> None:
         self.path = path
         self.folder = os.path.dirname(os.path.abspath(path))
         self.accepted = accepted
+        self.release = release
 
     @classmethod
     def of(cls, path: str, outcomes: list[Outcome]) -> Baseline:
@@ -52,30 +56,43 @@ class Baseline:
         present: set[Identity] = set()
         files = {relative(file, self.folder) for outcome in outcomes for file in outcome.files}
         for outcome in outcomes:
-            left: dict[Identity, int] = {}
-            for each in open_findings(outcome):
-                same = identity(each, self.folder)
-                number = left.get(same, self.accepted.get(same, 0))
-                if number:
-                    left[same] = number - 1
-                    present.add(same)
-                    each.suppressed = BASELINE
+            left = dict(self.accepted)
+            present |= self.matched(outcome, left, reworded=False)
+            if self.release != __version__:
+                present |= self.matched(outcome, left, reworded=True)
         return sum(same not in present for same in self.accepted if same[1] in files)
 
+    def matched(self, outcome: Outcome, left: dict[Identity, int], reworded: bool) -> set[Identity]:
+        """Suppress the findings of a run that are left to accept, and return those; `reworded`: with whatever message."""
+        numbers: dict[tuple[str, ...], list[Identity]] = {}
+        for same, number in left.items():
+            if number:
+                numbers.setdefault(same[:3] if reworded else same, []).append(same)
+        found: set[Identity] = set()
+        for each in open_findings(outcome):
+            same = identity(each, self.folder)
+            candidates = numbers.get(same[:3] if reworded else same, [])
+            taken = next((other for other in candidates if left[other]), None)
+            if taken is not None:
+                left[taken] -= 1
+                found.add(taken)
+                each.suppressed = BASELINE
+        return found
+
     def write(self) -> None:
-        """Write the file, sorted, so that its changes can be reviewed. FileProblem when that cannot be."""
+        """Write the file, sorted, so that its changes can be reviewed. Raises FileProblem if that fails."""
         import json
 
         from cfglint.source import writing
 
         refuse_overwriting(self.path)
         findings = [{**dict(zip(FIELDS, same, strict=True)), "count": number} for same, number in sorted(self.accepted.items())]
-        text = json.dumps({"cfglint-baseline": VERSION, "findings": findings}, indent=1) + "\n"
+        text = json.dumps({"cfglint-baseline": VERSION, "cfglint": self.release, "findings": findings}, indent=1) + "\n"
         writing.put(self.path, text.encode("ascii"))
 
 
 def refuse_overwriting(path: str) -> None:
-    """Raise FileProblem for a path outside the project, and for a file that is not a baseline: it would be lost."""
+    """Raise FileProblem for a path outside the project, and for an existing file that is not a baseline: its content would be lost."""
     from cfglint.source.root import is_inside, root_of
 
     if not is_inside(path, root_of(path)):
@@ -93,12 +110,12 @@ def open_findings(outcome: Outcome) -> list[Diagnostic]:
 
 
 def relative(file: str, folder: str) -> str:
-    """A file as a baseline names it."""
+    """The path of a file in a baseline."""
     return os.path.relpath(os.path.abspath(file), folder).replace(os.sep, "/")
 
 
 def read(path: str) -> Baseline:
-    """The baseline of a file. ConfigurationError when it cannot be used."""
+    """The baseline of a file. Raises ConfigurationError if it cannot be used."""
     import json
 
     if not os.path.exists(path):
@@ -111,11 +128,11 @@ def read(path: str) -> Baseline:
         raise ConfigurationError(f"baseline {path}: not valid JSON: {error}") from error
     if not isinstance(content, dict) or content.get("cfglint-baseline") != VERSION or not isinstance(content.get("findings"), list):
         raise ConfigurationError(f"baseline {path}: not a baseline of this version of cfglint; write it again with --write-baseline")
-    return Baseline(path, dict(entry(each, path) for each in content["findings"]))
+    return Baseline(path, dict(entry(each, path) for each in content["findings"]), str(content.get("cfglint", "")))
 
 
 def entry(finding: Any, path: str) -> tuple[Identity, int]:
-    """One accepted finding and how often."""
+    """One accepted finding and its number of occurrences."""
     if isinstance(finding, dict) and all(isinstance(finding.get(field), str) for field in FIELDS):
         number = finding.get("count", 1)
         if isinstance(number, int) and number > 0:

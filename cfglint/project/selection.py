@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from cfglint.findings.diagnostic import INTERNAL, WARNING, rank
+from cfglint.findings.diagnostic import CONFIGURATION, INTERNAL, WARNING, rank
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Selection:
         """Mark the findings that are suppressed here."""
         for each in diagnostics:
             if not each.suppressed and each.code != INTERNAL and self._suppressed(each):
-                each.suppressed = "configuration"
+                each.suppressed = CONFIGURATION
 
     def _suppressed(self, diagnostic: Diagnostic) -> bool:
         if self.select is not None and not matches(diagnostic.code, self.select):
@@ -55,7 +55,7 @@ class Selection:
         return self._in_file[file]
 
     def status(self, outcomes: list[Outcome]) -> int:
-        """The exit status: 1 for findings from `fail_on` on, 2 for an internal error."""
+        """The exit status: 1 for findings at or above `fail_on`, 2 for an internal error."""
         worst = 0
         for outcome in outcomes:
             for each in outcome.diagnostics:

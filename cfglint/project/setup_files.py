@@ -1,4 +1,4 @@
-"""What a package's own setup.py and setup.cfg require, read as text: nothing of them is run."""
+"""The requirements in a package's own setup.py and setup.cfg, which are parsed and never executed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def requirements_of_cfg(text: str) -> list[str]:
 
 
 def requirements_of_script(text: str) -> list[str]:
-    """The requirements that a setup.py passes to `install_requires`, where they are literal strings; else none."""
+    """The requirements that a setup.py passes to `install_requires`, if they are literal strings; else empty."""
     try:
         module = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):

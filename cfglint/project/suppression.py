@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from cfglint.findings.diagnostic import INTERNAL, UNUSED_IGNORE
+from cfglint.findings.diagnostic import COMMENT, INTERNAL, UNUSED_IGNORE
 from cfglint.findings.ignore import Ignore
 from cfglint.findings.rule import names_of
 from cfglint.source.document import SEQUENCE, child
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from cfglint.rules.engine import Run
     from cfglint.source.document import Document
 
-COMMENT = "comment"
 IGNORE = re.compile(r"\bcfglint:\s*ignore\s*\[([^\[\]]*)\]")
 ADDRESSED = re.compile(r"[#/*]+\s*cfglint:")  # a comment for cfglint
 CODE = re.compile(r"[^\s,]+")
@@ -54,15 +53,15 @@ def lines_of(ignores: list[Ignore]) -> dict[int, dict[str, list[Ignore]]]:
 
 
 def hitting(diagnostic: Diagnostic, document: Document, by_line: dict[int, dict[str, list[Ignore]]]) -> set[tuple[str, int, str]]:
-    """(file, line, code) of the ignores that suppress a finding: on the line of its place or of its key, whose value may start below."""
+    """(file, line, code) of the ignores that suppress a finding: on the line of its place or of its key, on the first one for no key."""
     code = diagnostic.code
-    lines = {diagnostic.place.line, key_line(document, diagnostic.key)}
+    lines = {diagnostic.place.line, key_line(document, diagnostic.key) or 1}
     names = [*(code[:end] for end in range(1, len(code) + 1)), *names_of(code)]
     return {(document.path, line, name) for line in lines if line in by_line for name in names if name in by_line[line]}
 
 
 def key_line(document: Document, pointer: str) -> int | None:
-    """The line of the key at a JSON pointer; None where the file does not hold it."""
+    """The line of the key at a JSON pointer; None if the file does not contain it."""
     key = None
     node = document.root
     for step in pointer.split("/")[1:]:
@@ -74,7 +73,7 @@ def key_line(document: Document, pointer: str) -> int | None:
 
 
 def ignores_in(document: Document) -> list[Ignore]:
-    """Every ignore in the comments of a file, in the order of the text."""
+    """Every ignore in the comments of a file, in order."""
     found: list[Ignore] = []
     firsts = {document.position(start)[0]: start for start, _ in reversed(document.comments)}
     alone = {line for line, start in firsts.items() if starts_line(document, start)}
@@ -112,7 +111,7 @@ def below(document: Document, line: int, alone: set[int]) -> int:
 
 
 def merge_unused(outcomes: list[Outcome]) -> None:
-    """An ignore that another run of the same file needs is not unused, and one that none needs is reported once."""
+    """Merge the findings about unused ignores: one that another run of the same file needs is used, and an unused one is reported once."""
     runs_of: dict[str, int] = {}
     unused_in: dict[tuple[str, int], int] = {}
     for outcome in outcomes:

@@ -75,7 +75,7 @@ def diff_lines(documents: list[Document], texts: dict[str, str]) -> list[str]:
 
 
 def lines_of(text: str) -> list[str]:
-    """The lines as `patch` counts them: ended by a line feed and by nothing else."""
+    """The lines as `patch` counts them: ended by a line feed only."""
     lines = [line + "\n" for line in text.split("\n")]
     lines[-1] = lines[-1][:-1]
     return lines if lines[-1] else lines[:-1]

@@ -19,19 +19,20 @@ if TYPE_CHECKING:
 
 STYLES = {ERROR: "bold red", WARNING: "bold yellow", INFO: "bold cyan"}
 ESCAPES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}  # SGR codes of ECMA-48
-WIDEST = 160  # characters of a source line that are shown where the width is not known
+WIDEST = 160  # maximum number of characters of a source line if the width is unknown
 INDENT = "      "
-SHORTEST = 20  # columns that a folded text needs
+CUT = "..."  # the mark where a line is shortened
+SHORTEST = 20  # minimum columns of folded lines
 
 
 def render(outcomes: list[Outcome], colour: bool = False, width: int | None = None) -> str:
-    """All findings that are not suppressed, equal ones as one, folded to a width if one is given."""
+    """All findings that are not suppressed, equal ones grouped, folded to a width if one is given."""
     blocks = [group_block(each, width) for each in grouped(outcomes)]
     return paint(blocks) if colour else plain(blocks)
 
 
 def group_block(group: Group, width: int | None = None) -> Segments:
-    """Equal findings as one."""
+    """A group of equal findings."""
     return block(group.first, group.outcomes[0], width, group.elsewhere())
 
 
@@ -60,7 +61,7 @@ def folded(text: str, column: int, indent: str, width: int | None) -> str:
         return text + "\n"
     from textwrap import TextWrapper
 
-    adjacent = column <= width - SHORTEST  # else it begins on a line of its own, below a long path
+    adjacent = column <= width - SHORTEST  # otherwise it begins on a line of its own, below a long path
     folder = TextWrapper(width, " " * column if adjacent else indent, indent, break_long_words=False, break_on_hyphens=False)
     lines = [unobeyed(line) for line in folder.wrap(text.lstrip())]
     if not adjacent:
@@ -70,23 +71,34 @@ def folded(text: str, column: int, indent: str, width: int | None) -> str:
 
 
 def excerpt(place: Place, style: str, width: int | None = None) -> Segments:
-    """The source line with the value underlined; nothing for an empty line."""
+    """The source line with the value underlined; nothing for an empty line, and none for the file as a whole."""
     line = place.source
-    if not line.strip():
+    if not line.strip() or place.end == 0:
         return []
     number = str(place.line)
     margin = " " * len(number)
     widest = WIDEST if width is None else min(WIDEST, width - len(number) - 5)
-    first = max(0, place.column - 1 - widest // 2) if len(line) > widest else 0
-    cut = line[first : first + widest]
+    first, last = window(line, place.column - 1, widest)
     marked = (place.end_column if place.end_line == place.line else len(line) + 1) - place.column
-    marked = max(1, min(marked, len(cut) - (place.column - 1 - first)))
-    marks = "".join("\t" if char == "\t" else " " for char in cut[: place.column - 1 - first]) + "^" * marked
+    start = place.column - 1 - first
+    marked = max(1, min(marked, last - first - start))
+    marks = "".join("\t" if char == "\t" else " " for char in line[first : first + start]) + "^" * marked
+    cut = (CUT + line[first + len(CUT) : last] if first else line[:last])[: last - first]
+    if last < len(line) and start + marked <= last - first - len(CUT):
+        cut = cut[: -len(CUT)] + CUT
     return [("dim", f"  {number} | "), ("", f"{shown(cut)}\n"), ("dim", f"  {margin} | "), (style, f"{marks}\n")]
 
 
+def window(line: str, column: int, widest: int) -> tuple[int, int]:
+    """The first and last column of a long line that are shown, so that a column is among them."""
+    if len(line) <= widest:
+        return 0, len(line)
+    first = max(0, column - widest // 2)
+    return first, min(len(line), first + widest)
+
+
 def plain(blocks: list[Segments]) -> str:
-    """The blocks as they are."""
+    """The blocks without styles."""
     return "".join(text for segments in blocks for _, text in segments)
 
 
@@ -96,7 +108,7 @@ def paint(blocks: list[Segments]) -> str:
 
 
 def painted(style: str, text: str) -> str:
-    """Text in a style; a line break at its end stays outside, so that no colour runs into the next line."""
+    """A string in a style; a line break at its end stays outside, so that no colour runs into the next line."""
     if not style or not text.strip():
         return text
     body = text.rstrip("\n")

@@ -35,15 +35,15 @@ class Side:
 
     @property
     def unreadable_file(self) -> str | None:
-        """The file that no parser of this run reads, if there is one."""
+        """The file that no parser of this run can load, if there is one."""
         broken = [document.path for document in self.run.documents if document.problems]
         broken += [document.path for config in self.run.configs for document, _ in config.fatal_problems]
         return broken[0] if broken else None
 
     def number(self, name: str) -> int | None:
-        """A resolved number of the run; None when it is unknown."""
+        """A resolved number of the run; None if it is unknown."""
         return self.outcome.resolved.get(name)
 
     def line(self, label: str) -> Any:
-        """The value of a line; None when the summary has no such line or its value is unknown."""
+        """The value of a line; None if the summary has no such line or its value is unknown."""
         return self.lines[label].setting.value if label in self.lines else None

@@ -1,4 +1,4 @@
-"""One value of a file before and after an edit, for reports of what was changed."""
+"""One value of a file before and after an edit, for reports."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class ValueChange:
-    """One value that was changed: None before means that the key was added, None after that it was removed."""
+    """One changed value: None before means that the key was added, None after that it was removed."""
 
     __slots__ = ("after", "before", "file", "key")
 
@@ -29,7 +29,7 @@ class ValueChange:
 
 
 def value_changes(document: Document, change: Change) -> list[ValueChange]:
-    """What a change of a document's tree does to its values; a renamed key is one removed and one added."""
+    """The changed values of a change to a document's tree; a renamed key is one removed and one added."""
     if change.kind == edit.INSERT:
         return [ValueChange(document.path, pointer((*change.path, change.key)), None, plain(change.text, document))]
     before = value_at(document, change.path)
@@ -59,7 +59,7 @@ def combined_changes(changes: list[tuple[Document, Change]]) -> list[ValueChange
 
 
 def value_at(document: Document, path: Path) -> Any:
-    """The value at a path as plain data; the source text of a list or mapping."""
+    """The value at a path as plain data; a list or mapping as its source."""
     node = document.find(path)[1]
     if node is None:
         return None
@@ -69,9 +69,9 @@ def value_at(document: Document, path: Path) -> Any:
 
 
 def plain(text: str, document: Document) -> Any:
-    """The number, boolean or null that a bare text spells in the document's syntax, else the string.
+    """The number, boolean or null that an unquoted string means in the document's syntax, else the string.
 
-    YAML is read as PyYAML does: `2e-5` is a string there, `2.0e-5` a number.
+    YAML is parsed as by PyYAML: `2e-5` is a string there, `2.0e-5` a number.
     """
     import json
 

@@ -1,4 +1,4 @@
-"""Run the rules of a kind over a config; an exception in one rule does not hide the findings of another."""
+"""Runs the rules of a kind over a config; an exception in one rule does not hide the findings of another."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from cfglint.findings.rule import CONFIG, RULES, SKIP, WARN
 from cfglint.findings.setting import DEFAULT
 from cfglint.findings.wording import spelled
 from cfglint.frameworks import framework
+from cfglint.source.document import MAPPING, SEQUENCE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from cfglint.source.document import Document, Node
 
     class Run(Protocol):
-        """What the rules about a whole run need of it; `cfglint.run.loaded.LoadedRun` is one."""
+        """The properties of a run that rules about a whole run use; `cfglint.run.loaded.LoadedRun` has them."""
 
         documents: list[Document]
         facts: LaunchFacts
@@ -29,18 +30,18 @@ if TYPE_CHECKING:
 
         @property
         def resolved(self) -> dict[str, int | None]:
-            """What the framework computes from the files, with None for what it cannot know."""
+            """The numbers that the framework computes from the files, with None for an unknown one."""
 
 
 KIND_LAUNCH = "launch"
-MOST = 1000  # diagnostics of one config
+MOST = 1000  # maximum number of diagnostics of one config
 REPORT_BUG = "this is a bug in cfglint; please report it with this file"
 
 _by_kind: dict[str, list[Rule]] = {}
 
 
 def rules_for(kind: str) -> list[Rule]:
-    """The rules that look at configs of a kind, shared ones first."""
+    """The rules for configs of a kind, those of all kinds first."""
     if kind not in _by_kind:
         load_shared()
         own = framework(kind)
@@ -57,7 +58,7 @@ def rules_for(kind: str) -> list[Rule]:
 
 
 def load_shared() -> None:
-    """Import the modules of the shared rules, which registers them."""
+    """Import the modules of the rules for all kinds, which registers them."""
     from cfglint.rules import batch, files, forks, scalars, syntax  # noqa: F401
 
 
@@ -67,7 +68,7 @@ def inspect(config: Config) -> list[Diagnostic]:
 
 
 def apply(rules: list[Rule], subject: Config | Run, config: Config) -> list[Diagnostic]:
-    """The diagnostics that rules find in a subject: a config, or the run whose consumer `config` is."""
+    """The diagnostics of some rules about a subject: a config, or the run whose consumer is `config`."""
     diagnostics: list[Diagnostic] = []
     for rule in rules:
         try:
@@ -79,7 +80,7 @@ def apply(rules: list[Rule], subject: Config | Run, config: Config) -> list[Diag
                         break
         except Exception as error:
             if has_unknown(config) and isinstance(error, (TypeError, AttributeError)):
-                continue  # a value that is not known is of no type
+                continue  # an unknown value has no type
             diagnostics.append(internal(f"rule {rule.code}", error, config.documents[0]))
         if len(diagnostics) >= MOST:
             return diagnostics[:MOST]
@@ -87,13 +88,13 @@ def apply(rules: list[Rule], subject: Config | Run, config: Config) -> list[Diag
 
 
 def has_unknown(config: Config) -> bool:
-    """Whether values of a launch line or program are not known."""
+    """Whether values of a launch line or program are unknown."""
     program = config.facts.program
     return bool(getattr(config.documents[0], "unknown", None)) or (program is not None and bool(program.changed))
 
 
 def judge(rule: Rule, finding: Finding, config: Config) -> Diagnostic | None:
-    """The diagnostic of a finding; its severity is lowered where the file may be partial or be read by another parser."""
+    """The diagnostic of a finding; its severity is lowered if the file may be partial or be parsed by another parser."""
     skipped = config.is_partial and rule.when_partial == SKIP
     if skipped or not config.reaches(rule, finding) or rests_on_unknown(finding, config):
         return None
@@ -102,13 +103,13 @@ def judge(rule: Rule, finding: Finding, config: Config) -> Diagnostic | None:
     if severity == ERROR and not is_certain(rule, finding, setting, config):
         severity = WARNING
     fails = severity == ERROR
-    if finding.fix is not None and rule.by_version and config.package not in config.facts.target:
-        finding.fix.safe = False
+    if finding.fix is not None and finding.fix.safe and rule.by_version and config.package not in config.facts.target:
+        finding.fix.safe, finding.fix.by_release = False, True
     return Diagnostic(
         rule.code,
         rule.name,
         severity,
-        place_of(setting, config, finding.on_key),
+        blamed_place(finding, setting, config),
         clipped(setting.pointer),
         clipped(finding.message),
         config.failure_stage(finding.fails_at or rule.fails_at) if fails else None,
@@ -121,7 +122,7 @@ def judge(rule: Rule, finding: Finding, config: Config) -> Diagnostic | None:
 
 
 def is_certain(rule: Rule, finding: Finding, setting: Setting, config: Config) -> bool:
-    """Whether the framework raises whatever else the launch, its program and further files of the run hold."""
+    """Whether the framework raises regardless of the rest of the launch, its program and further files of the run."""
     facts = config.facts
     if config.is_partial and rule.when_partial == WARN:
         return False
@@ -132,7 +133,7 @@ def is_certain(rule: Rule, finding: Finding, setting: Setting, config: Config) -
     if is_uncertain(setting, finding, config) or any(map(config.is_assumed, (finding.setting, *finding.related))):
         return False
     of_arguments = not finding.of_launcher and (config.kind != "deepspeed" or rule.code.startswith(("BAT", "RUN")))
-    if facts.guessed and of_arguments:  # whose parser takes the arguments of the launch is only likely
+    if facts.guessed and of_arguments:  # it is only likely, not certain, that this parser takes the arguments
         return False
     if setting.origin == DEFAULT and config.kind != KIND_LAUNCH and may_have_own_defaults(config):
         return False
@@ -142,13 +143,13 @@ def is_certain(rule: Rule, finding: Finding, setting: Setting, config: Config) -
 
 
 def may_have_own_defaults(config: Config) -> bool:
-    """Whether the program of a launch line may give a field another default than the framework's class."""
+    """Whether the program of a launch line may set another default for a field than the framework's class."""
     program = config.facts.program
     return config.documents[0].syntax == "shell" and not (program is not None and program.exact)
 
 
 def may_not_reach(stage: str | None, rule: Rule, config: Config) -> bool:
-    """Whether the program of a launch line may build another trainer than the framework's, so that a later check may not be made."""
+    """Whether the program of a launch line may build another trainer than the framework's, so that a later check may not run."""
     program = config.facts.program
     if program is None or not program.own_trainer or stage not in ("init", "first-step"):
         return False
@@ -156,14 +157,14 @@ def may_not_reach(stage: str | None, rule: Rule, config: Config) -> bool:
 
 
 def is_independent(rule: Rule, config: Config) -> bool:
-    """Whether what a rule says cannot hang on other arguments of the launch, some of which are not known."""
+    """Whether a finding of the rule cannot depend on other arguments of the launch, some of which are unknown."""
     if config.kind == "deepspeed":
         return not rule.code.startswith(("BAT", "RUN"))
     return rule.code.startswith(("KEY", "TYP", "LCH")) or rule.code == "RUN001"
 
 
 def rests_on_unknown(finding: Finding, config: Config) -> bool:
-    """Whether a value that a finding names is one of which nothing is known, or one that the program sets itself."""
+    """Whether a value that a finding names is unknown, or is set by the program itself."""
     from cfglint.frameworks.unknown import Unknown
 
     program = config.facts.program
@@ -173,35 +174,49 @@ def rests_on_unknown(finding: Finding, config: Config) -> bool:
 
 
 def is_uncertain(setting: Setting, finding: Finding, config: Config) -> bool:
-    """Whether a finding is about a string of a trainer's file, and that file may have a parser that casts it to a number."""
+    """Whether a finding is about a string of a trainer's file, whose parser may cast it to a number."""
     if setting is finding.setting or not isinstance(setting.value, str):
         return False
     return not (config.facts.kind_given or config.sole_consumer)
 
 
 def related_text(setting: Setting) -> str:
-    """``eval_steps` is 200 here``; of a long mapping only that it is set."""
+    """The note on a related setting, such as `eval_steps is 200 here`; for a long mapping only that it is set."""
     if isinstance(setting.value, dict) and setting.spelled.endswith("..."):
         return f"`{setting.name}` is set here"
     return f"`{setting.name}` is {setting.spelled if setting.written else spelled(setting.value)} here"
 
 
 def internal(where: str, error: Exception, document: Document) -> Diagnostic:
-    """A bug in cfglint as a diagnostic: it says nothing about the config, and the exit status is 2."""
+    """A bug in cfglint as a diagnostic: it is no statement about the config, and the exit status is 2."""
     message = f"internal error in {where}: {type(error).__name__}: {clipped(str(error))}"
     return Diagnostic(INTERNAL, "internal-error", WARNING, span(document, 0, 0), "", message, help=REPORT_BUG)
 
 
 def place_of(setting: Setting, config: Config, on_key: bool) -> Place:
-    """Where to point: the value, the key, or the first line when nothing is written."""
+    """Where to point: the value, the key (of a mapping, and of a list of several lines), or the first line when nothing is written."""
     document = setting.document or config.documents[0]
     node: Node | None = setting.node
-    if setting.key_node is not None and (on_key or not setting.written):
+    if setting.key_node is not None and (on_key or not setting.written or (node is not None and is_long(node, document))):
         node = setting.key_node
     if node is None:
         start = document.roots[0].start if document.syntax in ("shell", "python") and document.roots else 0
         return span(document, start, start)
     return span(document, node.start, node.end)
+
+
+def is_long(node: Node, document: Document) -> bool:
+    """Whether a value is a mapping or a list of several lines: its span begins at its first entry, which is not what is wrong."""
+    return node.kind == MAPPING or (node.kind == SEQUENCE and document.position(node.start)[0] != document.position(node.end)[0])
+
+
+def blamed_place(finding: Finding, setting: Setting, config: Config) -> Place:
+    """The place of a finding: of its setting or, where that is missing or a default, of what makes it matter."""
+    if setting.node is None and setting.key_node is None:
+        others = [each for each in finding.related if each.node is not None and each.written]
+        if others:
+            return place_of(others[0], config, False)
+    return place_of(setting, config, finding.on_key)
 
 
 def span(document: Document, start: int, end: int) -> Place:

@@ -32,7 +32,7 @@ _rules: dict[str, Rule] = {}
 
 
 class Suggestion:
-    """A completion: `text` replaces the text from `start` to the cursor."""
+    """A completion: `text` replaces the characters from `start` to the cursor."""
 
     __slots__ = ("detail", "documentation", "is_key", "label", "start", "text")
 
@@ -53,7 +53,7 @@ def rule_of(code: str) -> Rule | None:
 
 
 def schema_of(kind: str) -> Schema | None:
-    """The schema of a kind, None where it has none."""
+    """The schema of a kind, None if it has none."""
     try:
         return schema.load(kind)
     except FileNotFoundError:
@@ -61,7 +61,7 @@ def schema_of(kind: str) -> Schema | None:
 
 
 def version_of(kind: str, run: CheckedRun | None) -> tuple[int, ...]:
-    """The release of a kind's package that the answers are for: that of the run, else the newest known."""
+    """The release of a kind's package that the facts are for: that of the run, else the newest known."""
     own = framework(kind)
     text = run.target.get(own.package) if run is not None else None
     return parse_version(text or own.newest)
@@ -86,7 +86,7 @@ def rule_summary(code: str) -> str:
 
 
 def findings_at(run: CheckedRun, document: Document, offset: int) -> list[Diagnostic]:
-    """The findings whose place has an offset of a file, or the key or scalar value that belongs to the one at the offset."""
+    """The findings whose place contains an offset of a file, or the key or scalar value that belongs to the one at the offset."""
     first = last = offset
     found = entry_at(document, offset)
     if found is not None and found[2].kind == SCALAR and found[1] is not None:
@@ -139,14 +139,14 @@ def filler(run: CheckedRun, document: Document, path: Path, value: Node) -> list
 
 
 def is_about(setting: Setting, document: Document, path: Path, value: Node) -> bool:
-    """Whether a setting is that of a key: written there, or not written and of the same name."""
+    """Whether a setting is that of a key: written there, or unwritten and of the same name."""
     if setting.document is None:
         return setting.path == path
     return setting.document.path == document.path and setting.node is value
 
 
 def hover(run: CheckedRun, document: Document, kind: str, offset: int) -> tuple[str, int, int] | None:
-    """(Markdown, start, end) for the key or value at an offset: its findings, what the framework makes of it, and the key's history."""
+    """(Markdown, start, end) for the key or value at an offset: its findings, its value in the framework, and its history."""
     found = entry_at(document, offset)
     findings = findings_at(run, document, offset)
     parts = [finding_page(each) for each in findings]
@@ -161,7 +161,7 @@ def hover(run: CheckedRun, document: Document, kind: str, offset: int) -> tuple[
 
 
 def entry_at(document: Document, offset: int) -> tuple[Path, Node | None, Node] | None:
-    """The innermost (path, key, value) whose key or scalar value has the offset."""
+    """The innermost (path, key, value) whose key or scalar value contains the offset."""
     best: tuple[Path, Node | None, Node] | None = None
     for path, key, value in document.walk():
         in_key = key is not None and key.start <= offset <= key.end and key.start < key.end
@@ -171,7 +171,7 @@ def entry_at(document: Document, offset: int) -> tuple[Path, Node | None, Node] 
 
 
 def resolved(run: CheckedRun, document: Document, path: Path, value: Node) -> str:
-    """What the framework makes of a value: the lines of `explain` that come from it."""
+    """The value that the framework uses: the lines of `explain` that come from it."""
     lines: list[str] = []
     for item in RunSummary(run).items:
         setting = item.setting
@@ -188,7 +188,7 @@ def kind_of(document: Document, kind: str) -> str:
 
 
 def known(run: CheckedRun | None, kind: str, path: Path) -> str:
-    """What the schema has about a key in the release of the run, as Markdown."""
+    """The facts in the schema about a key in the release of the run, as Markdown."""
     table = schema_of(kind)
     entry = table.lookup(path) if table is not None else None
     if entry is None:
@@ -237,7 +237,7 @@ def completions(run: CheckedRun | None, text: str, kind: str, syntax: str, offse
 
 
 def values(entry: Property, place: cursor.Cursor, syntax: str, version: tuple[int, ...]) -> list[Suggestion]:
-    """The values that a key allows, where they can be listed."""
+    """The values that a key accepts, if they can be listed."""
     allowed = entry.enum_at(version) or ((True, False) if "boolean" in entry.types else ())
     found: list[Suggestion] = []
     for value in allowed:
@@ -252,7 +252,7 @@ def values(entry: Property, place: cursor.Cursor, syntax: str, version: tuple[in
 
 
 def batch_lens(run: CheckedRun, document: Document) -> tuple[int, str] | None:
-    """(offset, text) of the line over the first batch key of a file: the global batch and its factors; None where it is unknown."""
+    """(offset, label) of the code lens above the first batch key of a file: the global batch and its factors; None if it is unknown."""
     batch = run.batch
     if batch is None:
         return None

@@ -1,7 +1,7 @@
-"""Changes of a document as edits of its text: no byte outside the changed place changes.
+"""Changes of a document as edits of its content: no byte outside the changed place changes.
 
-A change names its place by a path. Each is applied to the text, the text is parsed again, and the tree and
-the comments are compared with what the change should have made of them; on any difference it is refused.
+A change names its place by a path. Each is applied to the content, the result is parsed again, and its tree and
+comments are compared with the expected ones; on any difference the change is refused.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ SIGNS = {ord(sign): None for sign in "_.+-/"}
 
 
 class Edit:
-    """Replace `start`..`end` of a text by `text`."""
+    """Replace `start`..`end` of a content by `text`."""
 
     __slots__ = ("end", "start", "text")
 
@@ -52,12 +52,12 @@ class Edit:
 class Change:
     """A change of a document, by path.
 
-    - `REPLACE`: the value at `path` becomes `text`. A value that a merge key brings in is overridden instead.
-    - `INSERT`: the mapping at `path` gets the `key` with the value `text`, behind its other keys.
-    - `DELETE`: the key at `path` and its value go.
+    - `REPLACE`: the value at `path` becomes `text`. A value that a merge key includes is overridden instead.
+    - `INSERT`: the mapping at `path` gets the `key` with the value `text`, after its other keys.
+    - `DELETE`: the key at `path` and its value are removed.
     - `RENAME`: the key at `path` becomes `key`.
 
-    `text` is source text, as `spell` makes it; `key` is the key's name. `occurrence` picks one of several
+    `text` is source, as `spell` creates it; `key` is the key's name. `occurrence` selects one of several
     equal keys, from 0; without it the last one, which parsers use.
     """
 
@@ -84,14 +84,14 @@ class EditRefused(CfglintError):
 
 
 def apply(document: Document, changes: list[Change]) -> str:
-    """The text after all changes; raises EditRefused when one cannot be made exactly."""
+    """The content after all changes; raises EditRefused if one cannot be made exactly."""
     return run(document, changes)[0]
 
 
 def edits(document: Document, changes: list[Change]) -> list[Edit]:
-    """The edits of the document's text that make all changes, in order and without overlaps; raises EditRefused.
+    """The edits of the document that make all changes, in order and without overlaps; raises EditRefused.
 
-    A proposal, for a report: what the last change makes is compared with the tree only when it is applied.
+    This is a proposal for a report: the result of the last change is compared with the tree only when it is applied.
     """
     pieces = run(document, changes, proposed=True)[1]
     result: list[Edit] = []
@@ -110,7 +110,7 @@ def edits(document: Document, changes: list[Change]) -> list[Edit]:
 
 
 def run(document: Document, changes: list[Change], proposed: bool = False) -> tuple[str, list[tuple[str, int]]]:
-    """The text after all changes, and its pieces with their offsets in the old text (-1 for new ones)."""
+    """The content after all changes, and its pieces with their offsets in the old content (-1 for new ones)."""
     if document.syntax in ("shell", "python"):
         return run_code(document, changes, proposed)
     require_editable(document)
@@ -125,20 +125,20 @@ def run(document: Document, changes: list[Change], proposed: bool = False) -> tu
 
 
 def require_editable(document: Document) -> None:
-    """Refuse a document whose text cannot be edited by places."""
+    """Refuse a document whose content cannot be edited by places."""
     if document.problems:
         raise EditRefused("a file that does not parse is not edited", document.problems[0].start)
-    if document.text.startswith("\ufeff"):  # YAML's parser leaves it out when it counts
+    if document.text.startswith("\ufeff"):  # YAML's parser does not count it
         raise EditRefused("a text that begins with a byte order mark of its own is not edited", 0)
     if len(document.roots) > 1:
         raise EditRefused("a file with several YAML documents is not edited", document.roots[1].start)
 
 
 def apply_together(document: Document, changes: list[Change]) -> str:
-    """The text after changes that do not depend on each other, parsed and compared once for all of them.
+    """The content after changes that do not depend on each other, parsed and compared once for all of them.
 
-    Raises EditRefused when one cannot be made exactly, or when they may depend on each other: inserted keys, keys with the
-    same new name, touching places. In sequence such changes may still be possible.
+    Raises EditRefused if one cannot be made exactly, or if they may depend on each other: inserted keys, keys with the
+    same new name, adjacent places. In sequence such changes may still be possible.
     """
     if document.syntax in ("shell", "python") or any(change.kind == INSERT for change in changes):
         raise EditRefused("these changes are made one by one", 0)
@@ -178,14 +178,14 @@ def run_code(document: Document, changes: list[Change], proposed: bool) -> tuple
 
 
 def splice(pieces: list[tuple[str, int]], edit: Edit) -> None:
-    """Put an edit of the present text into its pieces."""
+    """Apply an edit of the current content to its pieces."""
     first = cut(pieces, edit.start)
     last = cut(pieces, edit.end)
     pieces[first:last] = [(edit.text, -1)] if edit.text else []
 
 
 def cut(pieces: list[tuple[str, int]], position: int) -> int:
-    """The index of the piece that begins at a position, after splitting one there if need be."""
+    """The index of the piece that begins at a position, after splitting one there if necessary."""
     start = 0
     for index, (text, origin) in enumerate(pieces):
         if start == position:
@@ -199,7 +199,7 @@ def cut(pieces: list[tuple[str, int]], position: int) -> int:
 
 
 def checked(before: Document, steps: list[Step], text: str) -> Document:
-    """The document of a new text, which must be what the changes should make of the old one; they are in the order of their places."""
+    """The document of a new content, which must be the expected result of the changes; they are in the order of their places."""
     after = parse(before.path, text, before.syntax, before.bom)
     place = steps[0].place
     if after.problems or len(after.roots) > 1:
@@ -216,7 +216,7 @@ def checked(before: Document, steps: list[Step], text: str) -> Document:
 
 
 def lost_comments(document: Document, edits: list[Edit]) -> set[tuple[int, int]]:
-    """The comments inside of edits, which do not overlap."""
+    """The comments inside edits, which do not overlap."""
     places = sorted((edit.start, edit.end) for edit in edits)
     found: set[tuple[int, int]] = set()
     for start, end in document.comments:
@@ -227,7 +227,7 @@ def lost_comments(document: Document, edits: list[Edit]) -> set[tuple[int, int]]
 
 
 def expected(document: Document, steps: list[Step]) -> Shape:
-    """The shape of the tree that the changes should leave; the last one comes first, so that the indices of the others stay."""
+    """The shape of the tree that the changes should produce; the last one is applied first, so that the indices of the others stay."""
     tree = shape(document.root)
     for step in reversed(steps):
         part = tree
@@ -249,7 +249,7 @@ def shape(node: Node | None) -> Shape:
 
 
 class Step:
-    """One change worked out on one document: its edits, what it should make of the tree, the comments that go.
+    """One change computed for one document: its edits, the expected tree, the removed comments.
 
     `amend` changes the shape of the collection that the change refers to; `indices` lead there from the root.
     """
@@ -281,7 +281,7 @@ class Step:
     # finding the place
 
     def container(self, path: Path) -> Node:
-        """The collection at a path, which is the one to amend."""
+        """The collection at a path, which is the one to change."""
         node = self.document.root
         if node is None:
             raise EditRefused("the file is empty", 0)
@@ -298,7 +298,7 @@ class Step:
         return node
 
     def index(self, node: Node, step: str | int, occurrence: int | None) -> int:
-        """The index of a child, -1 when there is none."""
+        """The index of a child, -1 if there is none."""
         if node.kind == SEQUENCE:
             return step if isinstance(step, int) and 0 <= step < len(node.children) else -1
         if node.kind != MAPPING:
@@ -308,7 +308,7 @@ class Step:
         return wanted[-1] if wanted else -1
 
     def missing(self, node: Node, step: str | int) -> EditRefused:
-        """Why there is nothing at a step of a path."""
+        """The refusal of a path without a node at a step."""
         source = brought_in(node, step)
         if source is not None:
             return self.refuse(f"`{step}` comes from a merge key, it is written on {self.line(source)}", source)
@@ -329,7 +329,7 @@ class Step:
     # the four changes
 
     def replace(self, change: Change) -> None:
-        """New text for a value."""
+        """Replace the source of a value."""
         if not change.path:
             raise EditRefused("the document itself is not replaced", 0)
         container = self.container(change.path[:-1])
@@ -350,7 +350,7 @@ class Step:
         self.edits.append(self.replacement(node, change.text))
 
     def check_replaceable(self, node: Node) -> None:
-        """Refuse a value whose text is not its own alone."""
+        """Refuse a value whose source also belongs to another value."""
         if node.kind == ALIAS:
             raise self.refuse(f"alias `*{node.raw}` refers to a value on {self.line(node.resolved())}", node)
         if node.tag is not None:
@@ -360,7 +360,7 @@ class Step:
         self.refuse_shared(node, [part.anchor for part in nodes(node)])
 
     def replacement(self, node: Node, text: str) -> Edit:
-        """The edit for a value; an empty one needs a blank before it, a block scalar its line break behind."""
+        """The edit for a value; an empty one needs a space before it, a block scalar a line break after it."""
         if node.start == node.end:
             before = self.text[node.start - 1 : node.start]
             return Edit(node.start, node.end, text if before in (" ", "\t", "\n") else " " + text)
@@ -370,7 +370,7 @@ class Step:
         return Edit(node.start, node.end, text)
 
     def rename(self, change: Change) -> None:
-        """A new name for a key."""
+        """Replace the name of a key."""
         container, index = self.member(change)
         key = container.children[index][0]
         self.place = key.start
@@ -395,13 +395,13 @@ class Step:
         return container, index
 
     def refuse_taken(self, container: Node, key: str) -> None:
-        """Refuse a key's name that the mapping has already."""
+        """Refuse a key that the mapping already has."""
         index = self.index(container, key, None)
         if index >= 0:
             raise self.refuse(f"`{key}` exists already", container.children[index][0])
 
     def insert(self, path: Path, key: str, text: str) -> None:
-        """A new key behind the others of a mapping."""
+        """Add a key after the others of a mapping."""
         if self.document.root is None and not path and self.document.syntax == "yaml":
             self.insert_first(key, text)
             return
@@ -420,7 +420,7 @@ class Step:
             self.insert_line(container, name, text)
 
     def insert_first(self, key: str, text: str) -> None:
-        """The first key of an empty YAML file, behind what comments it has."""
+        """Add the first key of an empty YAML file, after its comments."""
         name = spell_key(key, self.document)
         added = [MAPPING, None, None, [[self.key_shape(name), self.when_partial(text)]]]
         self.amend = lambda part: part.extend(added)
@@ -429,7 +429,7 @@ class Step:
         self.edits.append(Edit(len(self.text), len(self.text), f"{lead}{name}: {text}{line_break if not lead else ''}"))
 
     def insert_line(self, container: Node, name: str, text: str) -> None:
-        """A new line behind the last one of a block mapping, at the column of the first key."""
+        """Add a line after the last one of a block mapping, at the column of the first key."""
         first = container.children[0][0]
         indent = " " * (first.head - line_start(self.text, first.head))
         if container.style == "bare":
@@ -448,7 +448,7 @@ class Step:
         self.edits.append(Edit(end, end, f"{self.layout.line_break()}{indent}{name}{self.layout.colon(container)}{text}"))
 
     def insert_flow(self, container: Node, name: str, text: str) -> None:
-        """A new member before the closing brace, in the manner of the last one."""
+        """Add a member before the closing brace, in the layout of the last one."""
         if self.text[container.start] != "{":
             raise self.refuse("no key can be added to a single pair in a list", container)
         if not container.children:
@@ -497,12 +497,12 @@ class Step:
         start = line_start(self.text, key.head)
         end = self.layout.value_end(value)
         if self.text[start : key.head].strip(" \t"):
-            # The key is on one line with the dash of a list: what follows moves up to it.
+            # The key is on the line of a list's dash: the next key moves up to that line.
             if index + 1 == len(container.children):
                 raise self.refuse("this key is on one line with others", key)
             self.edits.append(Edit(key.head, container.children[index + 1][0].head, ""))
             return
-        if self.text[end - 1 : end] not in ("\n", "\r"):  # it is behind the line break of a block scalar
+        if self.text[end - 1 : end] not in ("\n", "\r"):  # the end is after the line break of a block scalar
             comma = self.layout.comma(end, self.layout.line_end(end))
             if not self.layout.ends_line(self.layout.comment_end(max(end, comma + 1))):
                 raise self.refuse("this key is on one line with others", key)
@@ -521,7 +521,7 @@ class Step:
             self.edits.append(Edit(start - len(self.layout.break_before(start)), end, ""))
 
     def delete_flow(self, container: Node, index: int) -> None:
-        """Remove a member of a flow mapping or JSON object, with the comma that becomes superfluous."""
+        """Remove a member of a flow mapping or JSON object, with the superfluous comma."""
         key, value = container.children[index]
         if len(container.children) == 1:
             self.edits.append(Edit(container.start + 1, container.end - 1, ""))
@@ -545,10 +545,10 @@ class Step:
         else:
             self.edits.append(Edit(key.head, after, ""))
 
-    # what a text says alone
+    # parsing a value or key alone
 
     def when_partial(self, text: str) -> Shape:
-        """The tree of a value's text alone."""
+        """The tree of a value's source alone."""
         if self.document.syntax == "yaml" and is_word(text):
             return [SCALAR, None, None, text, ""]
         source = text if self.document.syntax == "yaml" else f"[{text}]"
@@ -561,13 +561,13 @@ class Step:
         return shape(root)
 
     def key_shape(self, text: str) -> Shape:
-        """The tree of a key's text alone."""
+        """The tree of a key's source alone."""
         if self.document.syntax == "json" and text[:1] not in "\"'":
             return [SCALAR, None, None, text, ""]
         return self.when_partial(text)
 
     def join(self) -> None:
-        """Make one edit of two at the same place."""
+        """Merge two edits at the same place."""
         if len(self.edits) == 2 and self.edits[0].end == self.edits[1].start:
             first, second = self.edits
             self.edits = [Edit(first.start, second.end, first.text + second.text)]
@@ -594,12 +594,12 @@ def put_key(part: Shape, index: int, key: Shape) -> None:
 
 
 def is_word(text: str) -> bool:
-    """Whether a text is an unquoted scalar in YAML in every context: letters, digits, and signs without special meaning between them."""
+    """Whether a string is an unquoted YAML scalar in every context: letters, digits, and signs without special meaning between them."""
     return text.isascii() and text[:1].isalnum() and text.translate(SIGNS).isalnum()
 
 
 def nodes(root: Node) -> list[Node]:
-    """A node and all below it, keys included; aliases are not entered."""
+    """A node and all nodes below it, keys included; aliases are not followed."""
     found = [root]
     for node in found:
         if node.kind == MAPPING:
@@ -610,7 +610,7 @@ def nodes(root: Node) -> list[Node]:
 
 
 def brought_in(node: Node, step: str | int) -> Node | None:
-    """The value that merge keys bring into a mapping under a key."""
+    """The value that merge keys include in a mapping under a key."""
     for key, value in node.pairs():
         if key.raw == "<<" and not key.style:
             for source in merged(value):

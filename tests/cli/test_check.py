@@ -59,7 +59,7 @@ class TestStatus:
         write(folder, ds_config__json=GOOD)
         status, out, err = check("ds_config.json", "--gpus", "8")
         assert (status, out) == (0, "")
-        assert err == "cfglint: 1 file in 1 run checked; no findings\n"
+        assert err == "cfglint: 1 file checked; no findings\n"
 
     def test_findings(self, folder, check):
         write(folder, ds_config__json=BAD)

@@ -164,3 +164,17 @@ def test_several_runs_of_a_file_share_what_is_accepted(folder):
 def test_read_refuses_with_the_reason(folder):
     with pytest.raises(ConfigurationError, match="does not exist"):
         read("none.json")
+
+
+def test_a_message_that_another_release_words_differently_stays_accepted(check, folder):
+    check("--baseline", "base.json", "--write-baseline")
+    content = json.loads((folder / "base.json").read_text())
+    for each in content["findings"]:
+        each["message"] = f"in other words: {each['message']}"
+    (folder / "base.json").write_text(json.dumps(content))
+    assert check("--baseline", "base.json")[:2] == (1, ["KEY001", "TYP001"])  # this release words them as it does
+    del content["cfglint"]
+    (folder / "base.json").write_text(json.dumps(content))
+    assert check("--baseline", "base.json")[:2] == (0, [])
+    (folder / "train.yaml").write_text(OLD.replace("seed: 2", "seed: 2\nseed: 3"))
+    assert check("--baseline", "base.json")[:2] == (1, ["KEY001"])  # one was accepted, not two

@@ -25,7 +25,7 @@ def test_a_finding_is_an_annotation_at_its_place(make):
     line = render("github", [make.outcome([found])])
     assert line == (
         "::error file=train.yaml,line=3,endLine=3,col=5,endColumn=9,title=BAT001 batch-mismatch"
-        "::1 is not 2%0Anote: transformers 5.23.0 fails while parsing the config: AssertionError: no%0Ahelp: write 2 (cfglint fix)\n"
+        "::1 is not 2%0Anote: transformers 5.23.0 fails while checking the config: AssertionError: no%0Ahelp: write 2 (cfglint fix)\n"
     )
 
 

@@ -19,7 +19,7 @@ def test_a_finding_is_a_failed_test(make):
     assert case.attrib == {"classname": "train.yaml", "name": "BAT001 batch-mismatch at 3:5", "file": "train.yaml", "line": "3"}
     failure = case.find("failure")
     assert failure.attrib == {"type": "error", "message": "1 is not 2"}
-    assert failure.text == ("train.yaml:3:5: 1 is not 2\nnote: transformers 5.23.0 fails while parsing the config: AssertionError: no")
+    assert failure.text == ("train.yaml:3:5: 1 is not 2\nnote: transformers 5.23.0 fails while checking the config: AssertionError: no")
 
 
 def test_a_run_without_findings_passes(make):

@@ -151,7 +151,7 @@ def test_a_result_points_at_its_rule_and_place(make):
     run = run_of([make.outcome([make.diagnostic("1 is not 2", exception="AssertionError: no", source="key: text")])])
     result = run["results"][0]
     assert run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"] == result["ruleId"] == "BAT001"
-    assert result["message"]["text"] == "1 is not 2\nnote: transformers 5.23.0 fails while parsing the config: AssertionError: no"
+    assert result["message"]["text"] == "1 is not 2\nnote: transformers 5.23.0 fails while checking the config: AssertionError: no"
     place = result["locations"][0]["physicalLocation"]
     assert place["artifactLocation"] == {"uri": "train.yaml", "uriBaseId": "SRCROOT"}
     assert place["region"] == {"startLine": 3, "startColumn": 5, "endLine": 3, "endColumn": 9, "snippet": {"text": " tex"}}

@@ -31,7 +31,7 @@ def test_every_line_fits_the_width(width):
 def test_without_a_width_each_part_is_a_line():
     lines = text.render([outcome(note="n", help="h")]).splitlines()
     assert [line.split(":")[0].strip() for line in lines[3:]] == ["note", "note", "note", "help"]
-    assert lines[3].startswith("      note: transformers 5.23.0 fails while parsing the config: ValueError: --load")
+    assert lines[3].startswith("      note: transformers 5.23.0 fails while checking the config: ValueError: --load")
     assert lines[5] == "      note: `eval_steps` is 200 here (train.yaml:5)"
 
 
@@ -41,3 +41,26 @@ def test_colours_change_nothing_but_the_escapes():
     for code in ("\x1b[1m", "\x1b[2m", "\x1b[1;31m", "\x1b[1;32m", "\x1b[0m"):
         coloured = coloured.replace(code, "")
     assert coloured == text.render([outcome(help="h")])
+
+
+def excerpt_of(line, column, width=60):
+    """The two lines that show a column of a long line, without their margin."""
+    place = Place("train.yaml", 7, column, 7, column + 3, column - 1, column + 2, line)
+    shown, marks = "".join(part for _, part in text.excerpt(place, "", width)).splitlines()
+    return shown[6:], marks[6:]
+
+
+@pytest.mark.parametrize(
+    ("column", "before", "after"), [(1, False, True), (100, True, True), (197, True, False)], ids=["its start", "in the middle", "its end"]
+)
+def test_a_cut_line_shows_where_it_is_cut(column, before, after):
+    line = "".join(chr(ord("a") + number % 26) for number in range(199))
+    shown, marks = excerpt_of(line, column)
+    assert (shown.startswith("..."), shown.endswith("...")) == (before, after)
+    assert len(shown) <= 55
+    assert shown[marks.index("^") : marks.rindex("^") + 1] == line[column - 1 : column + 2]
+
+
+def test_the_file_as_a_whole_has_no_excerpt():
+    assert text.excerpt(Place("train.yaml", 1, 1, 1, 1, 0, 0, "output_dir: out"), "") == []
+    assert text.excerpt(Place("train.yaml", 1, 11, 1, 11, 10, 10, "optimizer:"), "") != []

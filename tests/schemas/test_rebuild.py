@@ -187,9 +187,9 @@ def test_neox_reads_arguments():
     assert facts("neox", TREES / "neox_arguments") == {
         "layers": {"type": ["integer", "null"], "default": None},
         "norm": {"enum": ["layernorm", "rmsnorm", None], "x-enum-case": "unchecked", "default": "layernorm"},
-        "ports": {"type": ["integer", "null"], "default": 6000},
-        "factor": {"type": ["number", "null"], "default": None},
-        "path": {"type": ["string", "null"], "default": None},
+        "ports": {"type": ["integer", "null"], "x-reads": ["|", "int"], "default": 6000},
+        "factor": {"type": ["number", "null"], "x-reads": ["|", "int", "float"], "default": None},
+        "path": {"type": ["string", "null"], "x-reads": ["|", "str"], "default": None},
         "anything": {"x-any": True, "default": None},
         "git_hash": {"type": ["string", "null"]},
     }
@@ -411,7 +411,7 @@ PARSED = {  # what TRL's parser makes of a string: the types that the schema may
 }
 
 
-@pytest.mark.parametrize("kind", ["axolotl", "deepspeed", "huggingface", "llamafactory"])
+@pytest.mark.parametrize("kind", ["axolotl", "deepspeed", "huggingface", "llamafactory", "neox"])
 def test_tables_are_what_the_schema_gives(kind):
     """`python tools/rebuild_schema.py KIND PATH` writes them together with the schema."""
     text = (ROOT / "schemas" / f"{kind}.json").read_text(encoding="utf-8")
@@ -450,7 +450,7 @@ def disagreements(classes, properties):
 def test_every_generated_table_has_a_tool():
     """TRL's come from the wheels of both modelled releases, by tools/rebuild_tables.py."""
     found = {path.parent.name for path in (ROOT / "cfglint" / "frameworks").glob("*/_tables.py")}
-    assert found == {"axolotl", "deepspeed", "huggingface", "llamafactory", "trl"}
+    assert found == {"axolotl", "deepspeed", "huggingface", "llamafactory", "neox", "trl"}
 
 
 def test_the_newest_releases_are_those_of_the_schemas():

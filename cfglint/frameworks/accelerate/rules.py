@@ -1,4 +1,4 @@
-"""What accelerate's launcher rejects, and what it silently ignores."""
+"""Rules about values that accelerate's launcher rejects or silently ignores."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ SAGEMAKER_KEYS = (
     *("pytorch_version", "transformers_version", "py_version", "sagemaker_inputs_file", "sagemaker_metrics_file"),
 )
 OLD_SPELLINGS = ("fp16", "dynamo_backend")  # converted while the file is loaded
-PREFIXES = {"fsdp_config": "fsdp_"}  # which the launcher puts before a block's keys that lack it
+PREFIXES = {"fsdp_config": "fsdp_"}  # the launcher adds this prefix to keys of a block that lack it
 BACKENDS = (
     *("NO", "EAGER", "AOT_EAGER", "INDUCTOR", "AOT_TS_NVFUSER", "NVPRIMS_NVFUSER", "CUDAGRAPHS", "OFI", "FX2TRT"),
     *("ONNXRT", "TENSORRT", "AOT_TORCHXLA_TRACE_ONCE", "TORCHXLA_TRACE_ONCE", "TVM", "HPU_BACKEND", "NEURON"),
 )
-# Keys that have to be in the DeepSpeed file if the launcher's block names one.
+# Keys that must be in the DeepSpeed file if the launcher's block names one.
 DEEPSPEED_FILE_KEYS = (
     "gradient_accumulation_steps",
     "gradient_clipping",
@@ -48,10 +48,10 @@ DEEPSPEED_FILE_KEYS = (
     "zero3_save_16bit_model",
     "mixed_precision",
 )
-UNSET_IS_ONE = (1, 11)  # a missing `num_processes` without several GPUs; 1.6.0 compares null with 1
-BLOCKS_COPIED = (1, 5)  # a block that is not a mapping is left out; 1.4.0 indexes these with each of their entries
+UNSET_IS_ONE = (1, 11)  # from here on a missing `num_processes` means 1 without several GPUs; 1.6.0 compares null with 1
+BLOCKS_COPIED = (1, 5)  # from here on a block that is not a mapping is skipped; 1.4.0 indexes it with each of its entries
 INDEXED_BLOCKS = ("deepspeed_config", "fsdp_config", "megatron_lm_config", "dynamo_config", "ipex_config", "mpirun_config")
-ADDRESS_REQUIRED = (1, 8)  # the launcher asserts the address of the main process; 1.7.0 passes null on
+ADDRESS_REQUIRED = (1, 8)  # from here on the launcher requires the address of the main process; 1.7.0 passes null on
 GPUS = "distributed_type: MULTI_GPU\nnum_processes: 8\n"
 FSDP = "distributed_type: FSDP\nnum_processes: 8\nfsdp_config:\n"
 DEEPSPEED = "distributed_type: DEEPSPEED\nnum_processes: 8\n"
@@ -138,7 +138,7 @@ def unknown_launch_key(config: AccelerateConfig) -> Iterator[Finding]:
 
 
 def other_releases(key: object) -> str:
-    """Which releases have a key that the targeted one does not have."""
+    """The releases that have a key which the target release lacks, for a message."""
     entry = schema().lookup((key,)) if isinstance(key, str) else None
     if entry is None or not (entry.since or entry.removed):
         return ""
@@ -159,7 +159,7 @@ def known_keys(config: AccelerateConfig) -> set[str]:
 
 
 def severity_of(config: AccelerateConfig, key: object) -> Severity:
-    """A warning where the release is not specified and another release has the key."""
+    """Return a warning if the release is not specified and another release has the key."""
     return WARNING if other_releases(key) and "accelerate" not in config.facts.target and config.local else ERROR
 
 
@@ -364,7 +364,7 @@ def fewer_processes_than_machines(config: AccelerateConfig) -> Iterator[Finding]
 
 
 def starts_one_of_many(config: AccelerateConfig) -> bool:
-    """Whether `num_processes` is above 1 and `distributed_type: NO` starts one."""
+    """Whether `num_processes` is above 1 but `distributed_type: NO` starts a single process."""
     return config.distributed in ("NO", False) and type(config.processes) is int and config.processes > 1 and config.local
 
 
@@ -650,7 +650,9 @@ def blocks_of_another_type(config: AccelerateConfig) -> Iterator[Finding]:
 
 
 def indexing_error(block: object) -> str | None:
-    """What Python raises where each entry of a value indexes that value (commands/launch.py:1024-1039 of accelerate 1.1.1)."""
+    """The exception that Python raises when each entry of a value indexes that value (commands/launch.py:1024-1039 of accelerate
+    1.1.1); None if none.
+    """
     if not isinstance(block, (str, list)):
         return f"TypeError: '{type(block).__name__}' object is not iterable"
     if not block:
@@ -659,7 +661,7 @@ def indexing_error(block: object) -> str | None:
 
 
 def passed_over(config: AccelerateConfig, value: object) -> bool:
-    """Whether the launcher leaves a mapping out, and takes a missing number for 1 as newer releases do."""
+    """Whether the launcher skips a mapping, and treats a missing number as 1 as newer releases do."""
     return isinstance(value, dict) and config.version >= UNSET_IS_ONE
 
 

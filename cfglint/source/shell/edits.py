@@ -1,4 +1,4 @@
-"""Changes of a command's arguments as edits of the script: the literal on the line, or the one assignment of its variable."""
+"""Changes of a command's arguments as edits of the script: the literal on the line, or the only assignment of its variable."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PLAIN = "_./:=,+-@%^"
 
 
 def edits_of(document: CommandDocument, changes: list[Change]) -> list[Edit]:
-    """The edits that make all changes; raises EditRefused for a value that is not written as it is."""
+    """The edits that make all changes; raises EditRefused for a value that is not a literal in the script."""
     return sorted((edit_of(document, change) for change in changes), key=lambda each: each.start)
 
 
@@ -38,7 +38,7 @@ def edit_of(document: CommandDocument, change: Change) -> Edit:
 
 
 def replaced(document: CommandDocument, name: str, node: Node, text: str) -> Edit:
-    """Another value for an option that has one as a literal."""
+    """Replace the value of an option that is a literal."""
     written = document.text[node.start : node.end]
     if not document.edges.get(name) or written != node.raw:
         raise EditRefused(f"the value of `{name if name.isupper() else f'--{name}'}` is computed by the script and not edited", node.start)
@@ -47,7 +47,7 @@ def replaced(document: CommandDocument, name: str, node: Node, text: str) -> Edi
 
 
 def inserted(document: CommandDocument, name: str, text: str) -> Edit:
-    """A new option behind the last one, on a line of its own where the others have theirs."""
+    """Add an option after the last one, on a line of its own if the others have their own."""
     start, end = document.extent
     body = document.text[start:end]
     pairs = document.roots[0].pairs()
@@ -63,7 +63,7 @@ def inserted(document: CommandDocument, name: str, text: str) -> Edit:
 
 
 def removed(document: CommandDocument, key: Node, node: Node, name: str) -> Edit:
-    """An option with its value, and what separates it from the one before."""
+    """Remove an option with its value, and the separator before it."""
     words = document.words.get(name)
     start, end = key.start - 2, max(key.end, node.end if document.edges.get(name) else key.end)
     if words and (not document.edges.get(name) or document.text[key.end : node.start].strip(" =\"'")):
@@ -80,7 +80,7 @@ def removed(document: CommandDocument, key: Node, node: Node, name: str) -> Edit
 
 
 def unquoted(text: str) -> str:
-    """The string that a value spelled for YAML means."""
+    """The string of a value that is spelled for YAML."""
     if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'":
         return text[1:-1]
     return text
@@ -100,13 +100,13 @@ def size_of(document: CommandDocument) -> str | None:
 
 
 def size_after(document: CommandDocument, changes: list[Change]) -> str | None:
-    """The number of processes that the changes ask for."""
+    """The number of processes after the changes."""
     asked = [change.text for change in changes if change.kind == edit.REPLACE and change.path == (document.size_key,)]
     return unquoted(asked[-1]) if asked else size_of(document)
 
 
 def checked(document: CommandDocument, text: str, changes: list[Change]) -> CommandDocument:
-    """The document of the edited script, in which these arguments and nothing else of any launch may have changed."""
+    """The document of the edited script, in which only these arguments may differ in all launches."""
     if document.again is None:
         raise EditRefused("this launch line cannot be read again", document.extent[0])
     after = document.again(text)
@@ -130,6 +130,6 @@ def checked(document: CommandDocument, text: str, changes: list[Change]) -> Comm
 
 
 def own_values(call: Call, variable: str) -> list[str]:
-    """The words of a command and the exported variable that it gets."""
+    """The words of a command and the exported variable that it receives."""
     exported = call.environment.get(variable)
     return [*(word.string for word in call.words), exported.string if exported is not None else ""]

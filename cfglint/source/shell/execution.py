@@ -32,7 +32,7 @@ DEEPEST_CALL = 12
 UNDECIDED = "differs between branches that are not decided"
 PROGRAMS = ("pipeline", "subshell")
 LOOPS = ("for_statement", "c_style_for_statement", "while_statement")
-PRINTS_UNKNOWN = re.compile(r"(date|uuidgen|mktemp|shuf|nvidia-smi)(?:[ \t][^|;&`\n$()<>]*)?").fullmatch  # whatever its words are
+PRINTS_UNKNOWN = re.compile(r"(date|uuidgen|mktemp|shuf|nvidia-smi)(?:[ \t][^|;&`\n$()<>]*)?").fullmatch  # with any words
 
 
 class End(Exception):
@@ -40,11 +40,11 @@ class End(Exception):
 
 
 class Stop(End):
-    """The script ends, or what is being followed does."""
+    """Raised where the script, or the followed part of it, ends."""
 
 
 class Return(End):
-    """A function or sourced file ends; `status` is None where it is not known."""
+    """Raised where a function or sourced file ends; `status` is None where it is not known."""
 
     def __init__(self, status: bool | None = None) -> None:
         super().__init__()
@@ -52,7 +52,7 @@ class Return(End):
 
 
 class Leave(End):
-    """`break` or `continue` of a loop."""
+    """Raised for `break` or `continue` of a loop."""
 
     def __init__(self, continues: bool) -> None:
         super().__init__()
@@ -60,7 +60,7 @@ class Leave(End):
 
 
 class Exhausted(Exception):
-    """The script takes too many steps."""
+    """Raised if the script takes too many steps."""
 
 
 class Execution:
@@ -80,23 +80,23 @@ class Execution:
         self.exists = exists
         self.calls: list[Call] = []
         self.exhausted = False
-        self.written: set[str] = set()  # files that redirections make
-        self.errors = False  # whether some of the text is not clear
+        self.written: set[str] = set()  # files that redirections create
+        self.errors = False  # whether a part of the source has unclear syntax
         self.steps = 0
-        self.depth = 0  # of the statement among those that hold it
-        self.call_depth = 0  # of functions, scripts and substituted commands
-        self.conditional = 0  # undecided branches around the statement
-        self.runner: Runner | None = None  # what runs the text that is being followed, where it is not a file
-        self.captured: list[Text] | None = None  # what commands print, where that is asked for
-        self.stdin: Text | None = None  # what a command reads, where that is known
+        self.depth = 0  # nesting depth of the current statement
+        self.call_depth = 0  # nesting depth of functions, scripts and substituted commands
+        self.conditional = 0  # number of undecided branches around the statement
+        self.runner: Runner | None = None  # the command that runs the current source, if that is not a file
+        self.captured: list[Text] | None = None  # the output of commands, if it is used
+        self.stdin: Text | None = None  # the input of a command, if it is known
         self.placeholder = False  # whether a command reads a file, as `<path>` in a template does
-        self.sources = 0  # sourced and called files that are there
+        self.sources = 0  # number of sourced and called files that exist
         self.sourced_files: list[str] = []
-        self.open_quote: int | None = None  # where the last line begins whose quote is never closed
+        self.open_quote: int | None = None  # the beginning of the last line whose quote is never closed
         self.refused = False  # whether bash would have stopped at a syntax error by now
-        self.locals: list[Saved] = []  # of each function that is running
+        self.locals: list[Saved] = []  # saved variables of each running function
         self.script = Script("", "")
-        self.followed = [script_name]  # the scripts that called one another up to here
+        self.followed = [script_name]  # the chain of scripts that called one another
 
     def follow(self, script: Script) -> list[Call]:
         """The commands that a script would start."""
@@ -123,7 +123,7 @@ class Execution:
             self.script, self.open_quote = outside
 
     def block(self, node: Any) -> bool | None:
-        """The statements in a node, one after the other."""
+        """Follow the statements in a node, one after the other."""
         return self.statements([child for child in node.children if child.is_named and child.type not in ("comment", "heredoc_body")])
 
     def statements(self, nodes: list[Any]) -> bool | None:
@@ -134,7 +134,7 @@ class Execution:
         return status
 
     def statement(self, node: Any) -> bool | None:
-        """One statement: True or False where its status is known, None where it is not."""
+        """Follow one statement: True or False if its status is known, None if not."""
         self.steps += 1
         if self.steps > MOST_STEPS or len(self.calls) > MOST_CALLS:
             raise Exhausted
@@ -161,7 +161,7 @@ class Execution:
             self.state.unclear_status = False
 
     def loop(self, handler: Handler, node: Any) -> bool | None:
-        """A loop; what an undecided `break` or `continue` makes conditional ends with it."""
+        """Follow a loop; the conditionality caused by an undecided `break` or `continue` ends with it."""
         before = self.conditional
         try:
             return handler(self, node)
@@ -169,7 +169,7 @@ class Execution:
             self.conditional = before
 
     def apart(self, action: Callable[..., bool | None], *arguments: Any) -> bool | None:
-        """Do something in a state of its own."""
+        """Run an action in a copy of the state."""
         before = self.state
         self.state = before.copy()
         try:
@@ -180,7 +180,9 @@ class Execution:
             self.state = before
 
     def perhaps(self, action: Callable[..., bool | None], *arguments: Any) -> bool | None:
-        """Do what may happen or not; what differs afterwards is unknown. A branch that ends the script is left out."""
+        """Run an action that may or may not happen; values that differ afterwards are unknown. A branch that ends the script is left
+        out.
+        """
         before = self.state
         self.state = before.copy()
         self.conditional += 1
@@ -188,7 +190,7 @@ class Execution:
             action(*arguments)
         except End as end:
             self.state = before
-            self.conditional += isinstance(end, Leave)  # the rest of the loop
+            self.conditional += isinstance(end, Leave)  # applies to the rest of the loop
             return None
         finally:
             self.conditional -= 1
@@ -197,11 +199,11 @@ class Execution:
         return None
 
     def join(self, other: State) -> None:
-        """Go on with what is the same in two states."""
+        """Merge two states into what they have in common."""
         self.state.merge(other, UNDECIDED)
 
     def explore(self, *nodes: Any) -> None:
-        """Look into statements that a plain call does not reach, without an effect on what follows."""
+        """Follow statements that a call without arguments does not reach, without an effect on the rest."""
         before = self.state
         self.state = before.copy()
         self.conditional += 1
@@ -215,20 +217,20 @@ class Execution:
             self.state = before
 
     def from_outside(self) -> bool:
-        """Whether the caller's parameters could have led elsewhere."""
+        """Whether other parameters of the caller could have led elsewhere."""
         return self.state.positional is None and not self.call_depth
 
     def settle_folder(self) -> None:
-        """Called where the files of the working folder decide what follows."""
+        """Called where the files of the working folder decide the rest."""
 
     def located(self, path: str) -> str | None:
-        """A path from the working folder; None where that is not known."""
+        """A path relative to the working folder; None if that is unknown."""
         if path.startswith(("/", "%", "~")):
             return path
         return None if self.state.folder is None else filters.normal(f"{self.state.folder}/{path}")
 
     def exist(self, path: str) -> bool | None:
-        """Whether a path is there, seen from the working folder."""
+        """Whether a path exists, relative to the working folder."""
         located = self.located(path)
         return None if located is None else self.exists(located)
 
@@ -237,7 +239,7 @@ class Execution:
         return located
 
     def source(self, node: Any) -> str:
-        """The text of a node."""
+        """The source of a node."""
         return self.script.text[node.start_byte : node.end_byte] if node is not None else ""
 
     def expander(self) -> Expander:
@@ -276,17 +278,17 @@ class Execution:
             del self.calls[calls:]
 
     def contents(self, path: str) -> Text:
-        """`$(< file)`."""
+        """The output of `$(< file)`."""
         located = self.located(path)
         text = self.read(located) if located is not None else None
         return literal(text) if text is not None and len(text) < 10_000 else unknown(f"the contents of {path}")
 
     def printed(self, words: list[Text]) -> Text:
-        """What a command prints."""
+        """The output of a command."""
         return filters.output(words, self.stdin, self.state.folder)
 
     def note(self, words: list[Text], environment: dict[str, Text], node: Any) -> None:
-        """Keep a command that would be started; one that begins with a dash is the rest of the command before."""
+        """Record a command that would be started; one that begins with a dash is the rest of the command before."""
         start, end = begins(self.script, node), node.end_byte
         place = self.script.place(start, start + 1)
         offset = place[1] if place else 0
@@ -303,7 +305,7 @@ class Execution:
         self.calls.append(call)
 
     def continues(self, offset: int) -> bool:
-        """Whether a command at an offset is what was meant to belong to the one noted last."""
+        """Whether a command at an offset was intended to belong to the last recorded one."""
         if not self.calls or self.calls[-1].path != self.script.path or self.runner:
             return False
         last = self.calls[-1]
@@ -316,7 +318,7 @@ class Execution:
 
 
 def open_quote(root: Any, text: str) -> int | None:
-    """Where the line begins that opens a quote which is never closed; None without one. Bash does not run that command."""
+    """The beginning of the line that opens a quote which is never closed; None without one. Bash does not run that command."""
     last = root.children[-1] if root.children and root.has_error else None
     if last is None or last.type != "ERROR":
         return None

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     Run = Callable[[Script], Text]
 
-SPECIAL_OUTSIDE = re.compile(r"""[\\"'$`]""").search  # where a word is not taken as it is
+SPECIAL_OUTSIDE = re.compile(r"""[\\"'$`]""").search  # characters that make a word special
 SPECIAL_IN_QUOTES = re.compile(r"[\\$`]").search
 NAME = re.compile(r"[A-Za-z0-9_]+").match
 BRACED_NAME = re.compile(r"\$\{([A-Za-z0-9_]+)\}").match
@@ -37,7 +37,7 @@ MOST_FIELDS = 2_000
 
 
 class Piece:
-    """A part of a word: `splits` for an expansion without quotes, `fields` for what is several words (`"$@"`)."""
+    """A part of a word: `splits` for an expansion without quotes, `fields` for several words (`"$@"`)."""
 
     __slots__ = ("fields", "splits", "text")
 
@@ -48,7 +48,7 @@ class Piece:
 
 
 class Unknowable(Exception):
-    """A number that is not known; `reasons` are the causes."""
+    """An unknown number; `reasons` are the causes."""
 
     def __init__(self, reasons: tuple[str, ...]) -> None:
         super().__init__(", ".join(reasons))
@@ -56,10 +56,10 @@ class Unknowable(Exception):
 
 
 class Expander:
-    """Expands spans of a script in a state. `run` gives the output of a substituted command.
+    """Expands spans of a script in a state. `run` returns the output of a substituted command.
 
-    `assuming`: variables that only the caller could set count as unset, as in a plain call of the script; `assumed` is whether
-    it mattered.
+    `assuming`: variables that only the caller could set count as unset, as if the script were called without arguments; `assumed` is
+    set if that mattered.
     """
 
     def __init__(self, script: Script, state: State, run: Run, depth: int = 0) -> None:
@@ -89,9 +89,9 @@ class Expander:
         return found[:MOST_FIELDS]
 
     def simple(self, word: str, start: int, splits: bool) -> list[Part] | None:
-        """The parts of a word of plain characters and variables, or of one such string in quotes; None for any other.
+        """The parts of a word of plain characters and variables, or of one such string in quotes; None for any other word.
 
-        `splits`: without quotes the blanks in values separate words, and it is none of these then.
+        `splits`: without quotes, spaces in values separate words, and the result is None.
         """
         quoted = word[:1] == '"'
         inner = word[1:-1] if quoted else word
@@ -115,7 +115,7 @@ class Expander:
         return found
 
     def segment(self, segment: tuple[int, int] | str, whole: bool) -> list[Piece]:
-        """The pieces of what brace expansion leaves; a tilde counts at the beginning of a word alone."""
+        """The pieces of a result of brace expansion; a tilde is expanded only at the beginning of a word."""
         if isinstance(segment, str):
             return [Piece(literal(segment))]
         start, end = segment
@@ -133,7 +133,7 @@ class Expander:
         return texts[0] if len(texts) == 1 else Text([part for text in texts for part in text.parts])
 
     def pieces(self, start: int, end: int, quoted: bool = False, splits: bool = False) -> list[Piece]:
-        """The parts of a span, in order; `splits`: blanks outside of quotes separate words, as in a default without quotes."""
+        """The parts of a span, in order; `splits`: spaces outside of quotes separate words, as in a default without quotes."""
         text = self.script.text
         found: list[Piece] = []
         at = start
@@ -151,7 +151,7 @@ class Expander:
         return found
 
     def special(self, at: int, end: int, quoted: bool) -> tuple[int, list[Piece]]:
-        """(where it ends, its parts) for what begins at a character that is not taken as it is."""
+        """(end, parts) of the construct that begins at a special character."""
         text = self.script.text
         char = text[at]
         if char == "\\":
@@ -214,7 +214,7 @@ class Expander:
         return [Piece(self.value(name), not quoted)]
 
     def listed(self, values: list[Text] | None, quoted: bool, separate: bool, name: str) -> list[Piece]:
-        """Several values: words of their own where `separate` and quoted, one string where only quoted, else split."""
+        """Several values: separate words if `separate` and quoted, one string if only quoted, else split."""
         if values is None:
             return [Piece(fields=[])] if self.assume() else [Piece(unknown(f"{POSITIONAL}: {name}"), not quoted)]
         if quoted and separate:
@@ -222,24 +222,24 @@ class Expander:
         return [Piece(joined(values, self.state.separators[:1]), not quoted)]
 
     def assume(self) -> bool:
-        """Whether a value that only the caller could give counts as absent."""
+        """Whether a value that only the caller could set counts as absent."""
         self.assumed = self.assumed or self.assuming
         return self.assuming
 
     def value(self, name: str) -> Text:
-        """The value of a variable as a string; unknown with its reason where only the caller could set it."""
+        """The value of a variable as a string; unknown with its reason if only the caller could set it."""
         found = self.found(name)
         return found if found is not None else self.absent(name)
 
     def absent(self, name: str) -> Text:
-        """The value of what nothing in the script sets."""
+        """The value of what the script does not set."""
         lacks = name in self.state.variables or (name.isdigit() and self.state.positional is not None)  # an element, a parameter
         if lacks or self.state.is_unset(name) or self.assume():
             return EMPTY
         return unknown(f"{POSITIONAL}: ${name}" if name.isdigit() or name == "#" else UNSET + name)
 
     def found(self, name: str) -> Text | None:
-        """The value of a variable that the script or the shell sets; None where neither does."""
+        """The value of a variable that the script or the shell sets; None if neither does."""
         if name in self.script.unknown:
             return self.script.unknown[name]
         if name in self.state.variables:
@@ -264,7 +264,7 @@ class Expander:
         return None
 
     def positional(self, name: str) -> Text | None:
-        """`$0`, `$1`, ..., `$#`; None where the caller gives them."""
+        """`$0`, `$1`, ..., `$#`; None if the caller supplies them."""
         given = self.state.positional
         if name == "0":
             return literal(self.state.script_name)
@@ -280,7 +280,7 @@ class Expander:
         return given[int(name) - 1] if len(name) < 4 and int(name) <= len(given) else None
 
     def parameter(self, start: int, end: int, quoted: bool) -> list[Piece]:
-        """The value of `${...}`; the span is what is between the braces."""
+        """The value of `${...}`; the span is the part between the braces."""
         text = self.script.text
         mark = text[start : start + 1] if text[start : start + 1] in "#!" and end > start + 1 else ""
         at = start + len(mark)
@@ -312,7 +312,7 @@ class Expander:
         return self.operated(name, value, stop, end, quoted)
 
     def operated(self, name: str, value: Text | None, start: int, end: int, quoted: bool) -> list[Piece]:
-        """`${name:-word}` and its like; the span is what follows the name."""
+        """The value of `${name:-word}` and similar; the span is the part after the name."""
         text = self.script.text
         colon = text[start] == ":"
         operator = text[start + 1 : start + 2] if colon else text[start]
@@ -327,7 +327,7 @@ class Expander:
         return [Piece(self.edited(known, start, end), not quoted)]
 
     def default(self, name: str, value: Text | None, operator: str, colon: bool, start: int, end: int, quoted: bool) -> list[Piece]:
-        """`-`, `=`, `+` and `?`: what counts where a variable is not set, or empty."""
+        """The operators `-`, `=`, `+` and `?`: the value if a variable is unset, or empty."""
         absent = value is None or (colon and value.value == "")
         if value is not None and value.value is None and not any(part.text for part in value.parts) and operator != "+":
             return [Piece(value, not quoted)]
@@ -454,7 +454,7 @@ class Expander:
         return literal(re.sub(expression, lambda _: replacement.value or "", value, count=0 if operator == "//" else 1))
 
     def number(self, start: int, end: int) -> int:
-        """The value of an arithmetic expression. Unknowable, or NotArithmetic."""
+        """The value of an arithmetic expression. Raises Unknowable or NotArithmetic."""
         if self.depth > DEEPEST:
             raise Unknowable(("nested too deeply",))
         expression = self.string(start, end, True)
@@ -464,7 +464,7 @@ class Expander:
         return self.computed(expression.value)
 
     def computed(self, expression: str) -> int:
-        """The value of an expression in which nothing is left to expand but names. Unknowable, or NotArithmetic."""
+        """The value of an expression in which only names remain to be expanded. Raises Unknowable or NotArithmetic."""
         try:
             return evaluate(expression, self.read, self.write)
         except (Unknowable, NotArithmetic):
@@ -472,12 +472,12 @@ class Expander:
             raise
 
     def forget(self, expression: str) -> None:
-        """What an expression that cannot be computed would assign is unknown."""
+        """Mark the variables as unknown that an expression without a known value would assign."""
         for name in assigned(expression):
             self.state.variables[name] = unknown(f"$(({expression.strip()}))")
 
     def read(self, name: str) -> int:
-        """The number that a variable holds; one that is not set counts 0 where that may be assumed."""
+        """The number in a variable; an unset one is 0 if that may be assumed."""
         text = self.value(name)
         if text.value is None:
             raise Unknowable(text.reasons)
@@ -505,7 +505,7 @@ class Expander:
             return unknown(f"$(({self.script.text[start:end].strip()}))")
 
     def substituted(self, start: int, end: int) -> Text:
-        """What `$(...)` prints, without the line breaks at its end."""
+        """The output of `$(...)`, without the line breaks at its end."""
         from cfglint.source.shell.script import Script
 
         if self.depth > DEEPEST // 2:
@@ -564,13 +564,13 @@ def assembled(pieces: list[Piece], separators: str) -> list[Text]:
 
 
 def name_end(text: str, at: int, end: int) -> int:
-    """Where the name of a variable ends that begins at `at`; there itself without one."""
+    """The end of the variable name that begins at `at`; `at` itself if there is none."""
     name = NAME(text, at, end)
     return name.end() if name is not None else at
 
 
 def closing(text: str, at: int, end: int, opening: str, close: str) -> int:
-    """Where the bracket that opens at `at` is closed, or `end`; quotes are looked over."""
+    """The position where the bracket at `at` is closed, or `end`; quoted strings are skipped."""
     depth = 0
     special = IN_BRACKETS[opening]
     while (following := special(text, at, end)) is not None:
@@ -595,7 +595,7 @@ def closing(text: str, at: int, end: int, opening: str, close: str) -> int:
 
 
 def closing_quote(text: str, at: int, end: int) -> int:
-    """Where a string in double quotes that begins before `at` is closed, or `end`."""
+    """The position where a string in double quotes that begins before `at` is closed, or `end`."""
     while (following := IN_STRING(text, at, end)) is not None:
         at = following.start()
         char = text[at]
@@ -611,7 +611,7 @@ def closing_quote(text: str, at: int, end: int) -> int:
 
 
 def closing_flat(text: str, at: int, end: int) -> int:
-    """Like `closing`, for a bracket inside of quotes; counts brackets and looks over quoted strings without nesting."""
+    """Like `closing`, for a bracket inside of quotes; counts brackets and skips quoted strings without nesting."""
     opening = text[at]
     close = ")" if opening == "(" else "}"
     depth = 0
@@ -634,7 +634,7 @@ def closing_flat(text: str, at: int, end: int) -> int:
 
 
 def trimmed(value: str, pattern: str, operator: str) -> tuple[int, int]:
-    """(start, end) of what is left once a pattern is cut off at one side."""
+    """(start, end) of the part that remains after a pattern is removed at one side."""
     size = len(value)
     if len(pattern) > 200 or size > 10_000 or pattern.count("*") > 3:
         return 0, size
@@ -679,7 +679,7 @@ ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", "'": "'", '"': '"', "a":
 
 
 def ansi_c(text: str) -> str:
-    """The string that `$'...'` means."""
+    """The string of `$'...'`."""
     found = ""
     at = 0
     while at < len(text):

@@ -26,7 +26,7 @@ def targets(node: Any) -> list[Any]:
 
 
 def lacks_target(shell: Execution, node: Any) -> bool:
-    """Whether a redirection ends with its line, as in `PATH=<your path>`: bash stops reading the script there."""
+    """Whether a redirection has no target on its line, as in `PATH=<your path>`: bash stops reading the script there."""
     if node.type != "file_redirect":
         return False
     words = targets(node)
@@ -35,7 +35,7 @@ def lacks_target(shell: Execution, node: Any) -> bool:
 
 
 def redirect(shell: Execution, node: Any) -> None:
-    """Note a file that a redirection makes."""
+    """Record a file that a redirection creates."""
     words = targets(node)
     if ">" in shell.source(node)[:3] and words:
         shell.written.add(shell.expander().string(words[0].start_byte, words[0].end_byte).string)

@@ -13,16 +13,17 @@ if TYPE_CHECKING:
     Value = Text | list[Text] | dict[str, Text]
 
 
-MOST_PARTS = 5_000  # of a string, or members of an array
+MOST_PARTS = 5_000  # maximum number of parts of a string, or of members of an array
 LONGEST_VALUE = 200_000  # characters
 
 
 class State:
     """Variables, functions and the working folder at one moment.
 
-    `positional` is None where the caller gives the parameters. `folder` is the working folder as a path, None where it is not
-    known. `unset` are the names that the script itself has unset. `nounset`: to read a variable that is not set ends the script
-    (`set -u`). `unclear_status`: the last command failed, or it is not known whether it did. `needs_caller`: a plain call would have ended by now, for want of parameters, variables or files.
+    `positional` is None if the caller supplies the parameters. `folder` is the working folder as a path, None if it is
+    unknown. `unset` are the names that the script itself has unset. `nounset`: using an unset variable ends the script
+    (`set -u`). `unclear_status`: the last command failed, or it is unknown whether it did. `needs_caller`: a call without
+    arguments would have ended by now, because parameters, variables or files are missing.
     """
 
     __slots__ = (
@@ -42,7 +43,7 @@ class State:
         self.script_name = script_name
 
     def copy(self) -> State:
-        """The same state, to be changed on its own."""
+        """A copy of the state that can be changed independently."""
         other = State(self.folder, self.script_name)
         other.variables = dict(self.variables)
         other.exported = set(self.exported)
@@ -53,7 +54,7 @@ class State:
         return other
 
     def take(self, other: State) -> None:
-        """Go on from another state."""
+        """Continue with another state."""
         self.variables, self.exported, self.unset = other.variables, other.exported, other.unset
         self.positional, self.functions = other.positional, other.functions
         self.folder, self.nounset, self.needs_caller = other.folder, other.nounset, other.needs_caller
@@ -61,7 +62,7 @@ class State:
 
     @property
     def separators(self) -> str:
-        """The characters at which an expansion without quotes is split: those of IFS."""
+        """The characters at which an unquoted expansion is split: those of IFS."""
         value = self.variables.get("IFS")
         return value.string if isinstance(value, Text) and value.known else BLANKS
 
@@ -70,7 +71,7 @@ class State:
         return name in self.unset
 
     def assign(self, name: str, value: Value) -> None:
-        """Set a variable; a value that has grown beyond all use is unknown."""
+        """Set a variable; a value that has grown too long is unknown."""
         if isinstance(value, Text) and (len(value.parts) > MOST_PARTS or len(value) > LONGEST_VALUE):
             value = unknown("a very long value")
         elif isinstance(value, list) and len(value) > MOST_PARTS:
@@ -92,7 +93,7 @@ class State:
         return {name: value for name, value in self.variables.items() if name in exported and isinstance(value, Text)}
 
     def merge(self, other: State, reason: str) -> None:
-        """Keep what is equal in both states; the rest becomes unknown."""
+        """Keep the values that are equal in both states; the others become unknown."""
         for name in {*self.variables, *other.variables}:
             here, there = self.variables.get(name), other.variables.get(name)
             if spelled(here) != spelled(there):

@@ -25,7 +25,7 @@ from examples import recorded
 
 HERE = Path(__file__).parent
 PACKAGE = Path(cfglint.__file__).parent / "frameworks" / "axolotl"
-CHECKS = (PACKAGE / "validation.py", PACKAGE / "plugins.py", PACKAGE / "checks_after.py", *sorted((PACKAGE / "checks_before").glob("*.py")))
+CHECKS = (PACKAGE / "validation.py", PACKAGE / "plugins.py", *sorted(PACKAGE.glob("checks_*/*.py")))
 NEEDED = {"base_model": "org/model", "learning_rate": 2e-5, "datasets": [{"path": "data.jsonl", "type": "alpaca"}]}
 
 

@@ -150,7 +150,7 @@ def test_a_hostile_program_is_passed_over(launched, text):
 def test_the_note_names_what_fails(launched, capsys):
     launched(HEAD + CLASSES + MAIN, "--nope 1")
     main(["check", "run.sh", "--target", "transformers==5.23.0"])
-    assert "note: transformers 5.23.0 fails while parsing the config: ValueError:" in capsys.readouterr().out
+    assert "note: transformers 5.23.0 fails while checking the config: ValueError:" in capsys.readouterr().out
 
 
 def test_a_precision_that_is_not_known_is_not_fp32(launched, capsys):

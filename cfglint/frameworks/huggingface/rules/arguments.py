@@ -1,11 +1,12 @@
-"""Values that `TrainingArguments` rejects while it is built."""
+"""Rules about values that `TrainingArguments` rejects during construction."""
 
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import SKIP, Example, Finding, rule
-from cfglint.frameworks.huggingface.fields import CHOICES, choices, has_field
+from cfglint.frameworks.huggingface.fields import CHOICES, choices, has_choice, has_field
 from cfglint.frameworks.huggingface.rules.common import KINDS, OLD, article, certainty, number, of, shown, strategy
+from cfglint.frameworks.huggingface.rules.keys import ACCELERATOR_KEYS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,10 +18,9 @@ if TYPE_CHECKING:
 
 OUTPUT_OPTIONAL = (4, 49)
 RATIOS_COMPARED = (4, 53)
-BEST_SAVES = (4, 47)
 BEST_SAVES_NAMED = (5, 4)
 MILLION = 1_000_000  # ratios are compared in millionths
-EMPTY_CACHE_CHECKED = (4, 47)  # between 4.46.3, whose check lets every integer pass, and 4.51.3
+EMPTY_CACHE_CHECKED = (4, 47)  # changed between 4.46.3, whose check accepts every integer, and 4.51.3
 
 
 @rule("HFT001", "not-a-mapping", ERROR, kinds=KINDS, fails_at="config", bad="- output_dir: out\n", good="output_dir: out\n")
@@ -234,7 +234,7 @@ def best_model_strategies(config: TrainerConfig) -> Iterator[Finding]:
     """
     args = config.arguments
     when, save = args.eval_strategy, args["save_strategy"]
-    if not args["load_best_model_at_end"] or when == save or (save == "best" and config.version >= BEST_SAVES):
+    if not args["load_best_model_at_end"] or when == save or (save == "best" and has_choice("save_strategy", save, config.version)):
         return
     labels = choices("save_strategy", config.version)[1]
     if when not in ("no", "steps", "epoch") or save not in labels:
@@ -254,7 +254,7 @@ def best_model_strategies(config: TrainerConfig) -> Iterator[Finding]:
 
 
 def is_joined(config: TrainerConfig) -> bool:
-    """Whether the parser is given, or other files of the run are known: then a missing key has its default."""
+    """Whether the parser is specified, or other files of the run are known: then a missing key has its default."""
     return config.facts.kind_given or config.launcher is not None or config.deepspeed is not None
 
 
@@ -303,7 +303,7 @@ def best_model_steps(config: TrainerConfig) -> Iterator[Finding]:
 
 
 def _not_a_multiple(save: float, every: float, version: tuple[int, ...]) -> str:
-    """The text of the exception, empty where the release accepts the pair."""
+    """The message of the exception; empty if the release accepts the pair."""
     absolute = f"a round multiple of the evaluation steps, but found {save}, which is not a round multiple of {every}."
     if every >= 1 and save >= 1:
         return absolute
@@ -457,7 +457,7 @@ def configured_state(config: TrainerConfig) -> Iterator[Finding]:
 
     Source: transformers 5.23.0 training_args.py:1858-1864 (from 4.42.0).
     """
-    if config.accelerator.get("use_configured_state") and config.version >= (4, 42):
+    if config.accelerator.get("use_configured_state") and config.version >= ACCELERATOR_KEYS["use_configured_state"]:
         setting = config.setting("accelerator_config", "use_configured_state")
         yield Finding(setting, "`use_configured_state` requires an `Accelerator` that is built before `TrainingArguments`")
 

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from cfglint.frameworks.huggingface.config import TrainerConfig
 
 KINDS: tuple[Kind, ...] = ("huggingface",)
-OLD: ExampleFacts = {"target": {"transformers": "4.42.4"}}  # for examples of behavior that only 4.x has
+OLD: ExampleFacts = {"target": {"transformers": "4.42.4"}}  # for examples of behaviour that only 4.x has
 
 __all__ = ["KINDS", "OLD", "article", "certainty", "number", "of", "shown", "strategy"]
 
 
 def certainty(config: TrainerConfig, *names: str) -> Severity:
-    """An error when the files are the complete run or set all of these fields, otherwise a warning.
+    """Return an error if the files are the complete run or set all of these fields, otherwise a warning.
 
     For a single file, missing keys may be passed on the command line.
     """

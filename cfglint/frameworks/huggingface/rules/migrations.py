@@ -1,4 +1,4 @@
-"""Fields that were removed in a release, and their replacements."""
+"""The fields that were removed in a release, and their replacements."""
 
 from __future__ import annotations
 
@@ -68,12 +68,12 @@ def removed_argument(config: TrainerConfig) -> Iterator[Finding]:
 
 
 def idle(key: str, value: Any) -> bool:
-    """Whether a removed field has its former default, or enables nothing."""
+    """Whether a removed field has its former default, or switches nothing on."""
     return not value or value == FIELDS[key][1]
 
 
 def replacement(key: str, config: TrainerConfig) -> tuple[str, Fix | None]:
-    """(what to use instead, the edit that does it) for a removed field; key names are in backticks."""
+    """(the replacement, the edit that makes it) for a removed field; key names are in backticks."""
     from cfglint.findings.fix_builders import remove
 
     setting = config.setting(key)
@@ -91,7 +91,7 @@ def replacement(key: str, config: TrainerConfig) -> tuple[str, Fix | None]:
 
 
 def _renamed(config: TrainerConfig, old: str, new: str) -> Fix | None:
-    """Rename the key; where both keys are set, remove the old one, safely if they agree."""
+    """Rename the key; if both keys are set, remove the old one, which is safe if they agree."""
     from cfglint.findings.fix_builders import remove, rename
 
     setting = config.setting(old)
@@ -102,7 +102,7 @@ def _renamed(config: TrainerConfig, old: str, new: str) -> Fix | None:
 
 
 def _ratio(config: TrainerConfig, value: Any) -> Fix | None:
-    """`warmup_ratio` as `warmup_steps`: a ratio only below 1, and without effect where `warmup_steps` was positive."""
+    """Replace `warmup_ratio` by `warmup_steps`: only a ratio below 1, and with no effect if `warmup_steps` was positive."""
     from cfglint.findings.fix_builders import remove, removed, rename, replaced, several
 
     setting, count = config.setting("warmup_ratio"), config.arguments["warmup_steps"]

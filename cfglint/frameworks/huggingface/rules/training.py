@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from cfglint.batch.steps import ZERO_IS_A_LIMIT
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import Example, Finding, rule
 from cfglint.frameworks.huggingface.batch import accumulation_steps, batches_of_rank, takes_steps
 from cfglint.frameworks.huggingface.field_operations import ADAMS, TORCH_ADAMS
+from cfglint.frameworks.huggingface.fields import has_choice, within
 from cfglint.frameworks.huggingface.rules.common import KINDS, certainty, number, of, shown
 
 TYPE_CHECKING = False
@@ -14,7 +16,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.frameworks.huggingface.config import TrainerConfig
-    from cfglint.frameworks.versions import Version
 
 COMPILERS = (
     "no",
@@ -52,7 +53,6 @@ TRACKERS = {  # name: (first release, first release without it)
     "kubeflow": ("5.4.0", ""),
 }
 SEEDS = 2**32
-LENGTH_NEEDED = (4, 49)
 LOW_RANK = ("galore", "apollo")
 ONLY_ZERO3 = (4, 45)  # auto_find_batch_size is incompatible with ZeRO-3 from here on, with any DeepSpeed before
 
@@ -83,7 +83,8 @@ def best_checkpoint_metric(config: TrainerConfig) -> Iterator[Finding]:
     """
     args = config.arguments
     follows = args["load_best_model_at_end"] or args["lr_scheduler_type"] in ("reduce_lr_on_plateau", "greedy")
-    if args["save_strategy"] == "best" and args["metric_for_best_model"] is None and not follows and config.version >= (4, 47):
+    has_best = has_choice("save_strategy", "best", config.version)
+    if args["save_strategy"] == "best" and args["metric_for_best_model"] is None and not follows and has_best:
         yield Finding(
             of(config, "save_strategy"),
             '`save_strategy` "best" requires `metric_for_best_model`',
@@ -223,17 +224,11 @@ def unknown_tracker(config: TrainerConfig) -> Iterator[Finding]:
 
     Source: transformers 5.23.0 integrations/integration_utils.py:2643-2679.
     """
-    known = [name for name, (since, until) in TRACKERS.items() if _within(since, until, config.version)]
+    known = [name for name, (since, until) in TRACKERS.items() if within(since, until, config.version)]
     for name in config.arguments.trackers:
         if not isinstance(name, str) or name not in known:
             text = f"ValueError: {name} is not supported, only {', '.join(known)} are supported."
             yield Finding(of(config, "report_to"), f"`report_to` names {shown(name)}, which is not a supported tracker", exception=text)
-
-
-def _within(since: str, until: str, version: Version) -> bool:
-    from cfglint.frameworks.huggingface.fields import within
-
-    return within(since, until, version)
 
 
 @rule(
@@ -334,11 +329,11 @@ def no_batches(config: TrainerConfig) -> Iterator[Finding]:
         return
     setting = of(config, "dataloader_drop_last")
     size = config.batch.micro_batch
-    if config.version >= LENGTH_NEEDED and limit <= 0:
+    if config.version >= ZERO_IS_A_LIMIT and limit <= 0:
         text = f"ValueError: args.max_steps must be set to a positive value if dataloader does not have a length, was {limit}"
         message = f"`dataloader_drop_last` drops all {examples} samples: they do not fill one batch on each process"
         yield Finding(setting, message, related=(size,), exception=text)
-    elif config.version < LENGTH_NEEDED and config.launched is False:
+    elif config.version < ZERO_IS_A_LIMIT and config.launched is False:
         text = "TypeError: 'NoneType' object is not subscriptable"
         message = f"`dataloader_drop_last` drops all {examples} samples: they do not fill one batch"
         yield Finding(setting, message, related=(size,), exception=text, fails_at="first-step")

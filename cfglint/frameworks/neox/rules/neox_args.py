@@ -1,4 +1,4 @@
-"""Values that the launcher rejects when it builds NeoXArgs: calculate_derived and validate_values."""
+"""Rules about values that the launcher rejects when it builds NeoXArgs: calculate_derived and validate_values."""
 
 from __future__ import annotations
 

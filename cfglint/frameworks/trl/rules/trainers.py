@@ -1,4 +1,4 @@
-"""What the constructors of TRL's trainers refuse."""
+"""Rules about values that the constructors of TRL's trainers refuse."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ OLD_DPO_LOSSES = (
 )
 GRPO_LOSSES = ("cispo", "grpo", "bnpo", "dr_grpo", "dapo", "luspo", "sapo", "vespo")
 OLD_GRPO_LOSSES = ("grpo", "bnpo", "dr_grpo")
-REENTRANT_CHOSEN = (5,)  # releases of transformers before which a trainer fills in use_reentrant itself
+REENTRANT_CHOSEN = (5,)  # before this release of transformers, a trainer sets use_reentrant itself
 
 
 def losses(config: TrlConfig) -> list[object]:
@@ -38,7 +38,7 @@ def losses(config: TrlConfig) -> list[object]:
 
 
 def skips_preparation(config: TrlConfig) -> bool:
-    """Whether SFT leaves the data as it is."""
+    """Whether SFT leaves the data unchanged."""
     given = config.arguments["dataset_kwargs"]
     return isinstance(given, dict) and bool(given.get("skip_prepare_dataset"))
 
