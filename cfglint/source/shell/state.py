@@ -27,7 +27,8 @@ class State:
     """
 
     __slots__ = (
-        *("exported", "folder", "functions", "needs_caller", "nounset", "positional", "script_name", "unclear_status", "unset", "variables"),
+        *("exported", "folder", "functions", "needs_caller", "nounset", "positional", "script_name"),
+        *("unclear_status", "unset", "variables"),
     )
 
     def __init__(self, folder: str | None, script_name: str) -> None:
