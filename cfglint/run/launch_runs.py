@@ -17,8 +17,8 @@ from cfglint.run.consumer import choose_consumer, has_own_arguments, has_own_fil
 from cfglint.run.loaded import LAUNCH
 from cfglint.run.paths import BY_HAND
 from cfglint.source import files
+from cfglint.source.change import EditRefused
 from cfglint.source.document import SCALAR, Node
-from cfglint.source.edit import EditRefused
 from cfglint.source.shell.command import CommandDocument
 
 TYPE_CHECKING = False
