@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     Path: TypeAlias = str | os.PathLike[str]
     Versions: TypeAlias = Mapping[str, str]
 
-LARGEST = 10**18  # of a count, as on the command line
+LARGEST = 10**18  # the largest count, as on the command line
 ABOVE_ZERO = ("learning_rate", "epochs", "epsilon")
 FROM_ZERO = ("seed",)
 

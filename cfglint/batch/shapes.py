@@ -101,7 +101,7 @@ MODELS: dict[str, Row] = {
     "pythia-12b": (NEOX, 5120, 20480, 36, 40, 40, 50688, UNTIED),
     "neox-20b": (NEOX, 6144, 24576, 44, 64, 64, 50432, UNTIED),
 }
-# Where the width of a head is not hidden size / heads, and the experts of a mixture.
+# Models whose head width is not hidden size / heads, and models with experts.
 HEAD_DIM = {"mistral-nemo-12b": 128, "mistral-small-24b": 128, "gemma-2b": 256, "gemma-7b": 256, "gemma-2-2b": 256, "gemma-2-9b": 256} | {
     "gemma-2-27b": 128
 }
@@ -127,7 +127,7 @@ def shape_of(name: str) -> Shape:
     return of_config(config_of(name))
 
 
-# Models of one shape, and other names of checkpoints.
+# Models with the same shape, and alternative names of checkpoints.
 SAME = {
     "llama-3.1-8b": "llama-3-8b",
     "llama-3.1-70b": "llama-3-70b",
@@ -155,7 +155,7 @@ SAME = {
     "tinyllama-1.1b-chat-v1.0": "tinyllama-1.1b",
     "gpt2-small": "gpt2",
 }
-# Published models of other architectures, by the hidden size of their config.json (`d_model`, `n_embd` where it is called that).
+# Published models of other architectures, by the hidden size of their config.json (`d_model` or `n_embd` in some).
 HIDDEN_SIZES: dict[int, str] = {
     512: "t5-small flan-t5-small mt5-small whisper-base",
     768: "bert-base-uncased bert-base-cased roberta-base deberta-v3-base t5-base flan-t5-base mt5-base whisper-small opt-125m gpt-neo-125m",

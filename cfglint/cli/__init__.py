@@ -31,7 +31,7 @@ COMMANDS = {
 
 NOT_DONE = 2
 INTERRUPTED = 130
-NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # files of ours say so themselves, so it is standard output
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # standard output: errors about files are reported elsewhere
 RARELY = (30_000, 20, 20)  # thresholds of the garbage collector
 
 
@@ -63,7 +63,7 @@ def ended(error: Exception) -> int:
     """Report an unexpected exception, which is a bug in cfglint, in one line with its place; return the exit status."""
     from cfglint.cli.console import bug_report, fail
 
-    if isinstance(error, BrokenPipeError):  # the process that reads our output has ended, as with `| head`
+    if isinstance(error, BrokenPipeError):  # the process that reads the output has ended, as with `| head`
         return NOT_DONE
     if isinstance(error, OSError) and error.errno in NO_ROOM:
         return fail(f"standard output: {error.strerror}")

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from cfglint.project.baseline import Baseline
     from cfglint.project.settings_file import Configuration
 
-SHORTEST_PLACE = 24  # columns for a path and its line; fewer would say nothing
+SHORTEST_PLACE = 24  # columns for a path and its line; with fewer it is not readable
 
 
 def add_arguments(parser: Parser) -> None:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 WITH_HELP = {**COMMANDS, "help": "the options of a command"}
 SHELLS = ("bash", "zsh", "fish")
-FILES = ("PATH", "FILE", "FILE.svg", "PATH|NAME")  # metavars of what is looked for among the files
+FILES = ("PATH", "FILE", "FILE.svg", "PATH|NAME")  # metavars of options whose value is a file
 
 
 def add_arguments(parser: Parser) -> None:

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from cfglint.rewrite.value_change import ValueChange
     from cfglint.run.checked import CheckedRun
 
-    Reason = tuple[str, str]  # a code, and why it was not fixed
+    Reason = tuple[str, str]  # the code of a finding, and why it was not fixed
 
 
 def add_arguments(parser: Parser) -> None:
@@ -64,7 +64,7 @@ def add_arguments(parser: Parser) -> None:
 
 
 STANDARD_INPUT = "-"
-MOST_NAMED = 3  # files that are named one by one where the same is not fixed in them
+MOST_NAMED = 3  # files that are named if the same finding is not fixed in them; more are counted
 
 
 class Work:
@@ -76,9 +76,9 @@ class Work:
         self.changed: list[ValueChange] = []
         self.retarget: Retarget | None = None
         self.titles: list[tuple[str, str]] = []
-        self.comments: list[tuple[str, str]] = []  # that went with a removed key: (file, text)
+        self.comments: list[tuple[str, str]] = []  # comments that were removed with a key: (file, comment)
         self.skipped: list[Skipped] = []
-        self.problem: str | None = None  # why it could not be done: exit status 2
+        self.problem: str | None = None  # why the job could not be done: exit status 2
 
     @property
     def infeasible(self) -> bool:

@@ -28,7 +28,7 @@ SETTINGS = "cfglint.toml"
 BASELINE = "cfglint-baseline.json"
 MOST_UNCLEAR = 10  # files that the configuration names
 HOOKS = ".pre-commit-config.yaml"
-# (id, what follows `cfglint`, the files), as in .pre-commit-hooks.yaml
+# (id, arguments of `cfglint`, files), as in .pre-commit-hooks.yaml
 EACH_HOOK = (
     ("cfglint-fix", "fix --skip-unrecognized", "types_or: [yaml, json]"),
     ("cfglint", "check --skip-unrecognized --fail-on warning", "types_or: [yaml, json]"),

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 MOST_UNKNOWN = 10  # codes without a rule that are named
-LONGEST_LINE = 100_000  # characters of a launch line; a word takes the square of its length
+LONGEST_LINE = 100_000  # characters of a launch line; parsing takes quadratic time in the length of a word
 
 
 class UsageError(Exception):
@@ -419,7 +419,7 @@ def with_stdin(arguments: Namespace) -> tuple[list[str], dict[str, bytes]]:
         raise UsageError("`-` reads standard input: say what it is with --stdin-filename NAME")
     try:
         data = sys.stdin.buffer.read(MAX_SIZE + 1)
-    except (AttributeError, OSError) as error:  # closed, as with `<&-`, or open for nothing but writing
+    except (AttributeError, OSError) as error:  # standard input is closed, as with `<&-`, or open for writing only
         raise UsageError("`-` reads standard input, and that cannot be read") from error
     name = arguments.stdin_filename
     return [name if path == "-" else path for path in arguments.paths], {name: data}

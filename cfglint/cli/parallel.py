@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     Work = Callable[[list[Task]], Result]
     Tell = Callable[[int, int], None]
 
-BLOCK = 32  # tasks that are dealt out together, at most
-TURNS = 4  # blocks of a process, at least: one dear task does not keep the others waiting
-TRIAL = 0.05  # seconds of work after which it is known what a task costs
-SHARE = 0.15  # seconds of work that a process has to find: several times what it costs
-MOST = 16  # processes that are started unasked
-WIDE = 1 << 20  # bytes that wait in a pipe, so that a process need not wait for its reader
+BLOCK = 32  # maximum number of tasks in a block
+TURNS = 4  # minimum number of blocks per process, so that one slow task does not delay the others
+TRIAL = 0.05  # seconds of work after which the time of a task can be estimated
+SHARE = 0.15  # minimum seconds of work for a process: several times the cost of starting it
+MOST = 16  # maximum number of processes without --jobs
+WIDE = 1 << 20  # bytes that a pipe can buffer, so that the writing process need not wait
 
 
 def quiet(_done: int, _total: int) -> None:
@@ -145,7 +145,7 @@ def work_loop(work: Work[Task, Result], blocks: list[list[Task]], into: int) -> 
             for block in blocks:
                 pickle.dump(work(block), pipe, pickle.HIGHEST_PROTOCOL)
                 pipe.flush()
-    except BaseException:  # whatever it is, it happens again where the blocks are done once more
+    except BaseException:  # the same error occurs again when the blocks are repeated in the main process
         os._exit(1)
     os._exit(0)
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from cfglint.findings.entries import PlanTable
 
 
-MOST_COUNTS = 32  # of a range that is not one by doubling
+MOST_COUNTS = 32  # maximum length of a range that is not powers of two
 
 
 def add_arguments(parser: Parser) -> None:
@@ -113,7 +113,7 @@ def _draw(plan_table: PlanTable, path: str) -> str | None:
         writing.put(path, plot.draw(plan_table, form))
     except plot.NoPlotting as error:
         return str(error)
-    except ValueError as error:  # a kind of file that matplotlib does not write
+    except ValueError as error:  # a file format that matplotlib does not support
         return f"--plot {path}: {error}"
     except files.FileProblem as error:
         return f"--plot {error}"

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     Item = TypeVar("Item")
 
 PATIENCE = 1.0  # seconds before the line appears
-PAUSE = 0.1  # seconds between two states of it
+PAUSE = 0.1  # seconds between two updates
 CLEAR = "\r\x1b[K"
 
 

@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     Answers = dict[str, Any]
 
 GPUS = 8
-BATCH = 256  # samples of a step: what a default is near to
+BATCH = 256  # samples per step: defaults are close to this
 NEOX_BATCH = 1024  # Pythia's (configs/pythia/*.yml of GPT-NeoX)
 NEOX_STEPS = 143_000  # Pythia's
 MICRO_BATCH = 8
 LEAVE = ("q", "quit", "exit")
 BACK = ("b", "back")
-OFFERED = ("adamw", "adamw-8bit", "adafactor", "lion")  # optimizers that have a usual rate
+OFFERED = ("adamw", "adamw-8bit", "adafactor", "lion")  # optimizers with a usual learning rate
 LEAVING = "nothing was written; every question has a flag, see `cfglint help new`"
 
 
@@ -49,7 +49,7 @@ class Dialogue:
 
     def __init__(self) -> None:
         self.answers: list[str] = []
-        self.place = 0  # of the next question
+        self.place = 0  # index of the next question
 
     def start_over(self) -> None:
         """Start again with the first question, using the answers given so far."""

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from cfglint.project.settings_file import Configuration, DeclaredRun
 
 GITHUB = "GITHUB_BASE_REF"  # the branch that a pull request goes to
-GITLAB = "CI_MERGE_REQUEST_DIFF_BASE_SHA"  # the commit at which a merge request left its target
+GITLAB = "CI_MERGE_REQUEST_DIFF_BASE_SHA"  # the commit at which a merge request branched off its target
 USUAL = ("origin/HEAD", "origin/main", "origin/master", "main", "master")
 DEEPER = "git fetch --unshallow; on GitHub `fetch-depth: 0` of actions/checkout, on GitLab `GIT_DEPTH: 0`"
 
@@ -128,7 +128,7 @@ def compare(branch: Branch, arguments: Namespace, project: Configuration, stats:
         try:
             old, new = branch.declared(declared.files, was, facts, declared.kind)
         except LaunchChoiceError:
-            continue  # compared as what its script starts
+            continue  # compared as the launch of its script
         except UnknownKindError as error:
             stats.unknown_kind.append(error.path)
             continue

@@ -103,7 +103,7 @@ def watched(work: Callable[[list[Task]], PartialOutcomes], tasks: list[Task], jo
 
 def of_paths(arguments: Namespace, project: Configuration, holding: bool) -> list[PartialOutcomes]:
     """The outcomes of the paths, without files that are named by another file; see `outcomes`."""
-    walked = PartialOutcomes()  # of the walk itself: folders that cannot be read
+    walked = PartialOutcomes()  # the statistics of the walk itself: folders that cannot be read
     discovery, paths = discovery_of(arguments, project, walked.stats)
 
     def work(block: list[tuple[int, str]]) -> PartialOutcomes:

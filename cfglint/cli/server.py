@@ -27,11 +27,11 @@ def run(arguments: Namespace) -> int:
     def facts(project: Configuration, declared: DeclaredRun | None) -> LaunchFacts:
         try:
             return facts_of_declared(declared, arguments, project) if declared else facts_of(arguments, project, complete=False)
-        except UsageError as error:  # of a declared run: the server goes on
+        except UsageError as error:  # an error in a declared run does not stop the server
             raise ConfigurationError(str(error)) from error
 
     try:
-        facts_of(arguments, Configuration(), complete=False)  # options that cannot be used end the command, not the first check
+        facts_of(arguments, Configuration(), complete=False)  # invalid options end the command now, not at the first check
     except UsageError as error:
         return fail(str(error))
     try:

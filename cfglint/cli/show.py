@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from cfglint.project.settings_file import Configuration
     from cfglint.run.checked import CheckedRun
 
-NOT_SETTINGS = ("folder", "policies", "path", "runs")  # of a configuration: what it was read from and what is shown on lines of its own
+NOT_SETTINGS = ("folder", "policies", "path", "runs")  # attributes that are no settings, or are shown on lines of their own
 
 
 def files_shown(arguments: Namespace, project: Configuration, stats: ScanStats) -> list[str]:

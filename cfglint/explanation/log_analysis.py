@@ -21,7 +21,7 @@ FLOOR = steps.LAST_FLOORED
 CEIL = steps.NEWEST
 ERAS = ((steps.FLOOR_RELEASES, FLOOR), (steps.CEIL_RELEASES, CEIL))
 NEEDED = ("num_examples", "num_epochs", "micro_batch", "accumulation", "global_batch", "total_steps")
-LOOPS = ((4, 45, 2), FLOOR)  # releases whose training loops end at different places
+LOOPS = ((4, 45, 2), FLOOR)  # releases whose training loops end at different steps
 
 
 class Explanation:

@@ -26,7 +26,7 @@ STARTS = (
     ("DeepSpeedEngine configuration:", DEEPSPEED),
 )
 MAX_STEPS_GIVEN = "max_steps is given, it will override"
-REACH = 80  # lines after its start within which a banner's numbers are looked for
+REACH = 80  # lines after the start of a banner that are searched for its numbers
 ARGUMENTS_REACH = 1000  # the same for a list of all arguments
 
 LINES = (
@@ -56,7 +56,7 @@ ARGUMENTS = {
 
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 _NUMBER = re.compile(r"\s*([0-9][0-9,_]*(?:\.[0-9]+)?)")
-_ARGUMENT = re.compile(rf"(?:^|\s)({'|'.join(ARGUMENTS)}) \.* (\S+)")  # names longer than the dots have none
+_ARGUMENT = re.compile(rf"(?:^|\s)({'|'.join(ARGUMENTS)}) \.* (\S+)")  # names that are longer than the dots have no dots
 _RELEASE = re.compile(r'"transformers_version": "([0-9][0-9.a-z]*)"')
 _WORLD_SIZE = re.compile(r"\bworld[_ ]size\s*[:=]\s*([0-9]+)")
 

@@ -113,7 +113,7 @@ class RunSummary:
         values = [integer(term.value) for term in terms]
         because = " x ".join(str(value) if value is not None else "?" for value in values)
         known = [value for value in values if value is not None]
-        if len(known) == len(values) and prod(known) != batch.global_batch.value:  # made of another key, as axolotl's batch_size
+        if len(known) == len(values) and prod(known) != batch.global_batch.value:  # computed from another key, as axolotl's batch_size
             because = batch.global_batch.because or because
         if batch.global_batch.written:
             self.items.append(Item(BATCH, "global batch", batch.global_batch, "", package))
@@ -138,7 +138,7 @@ class RunSummary:
         """Give each line that shows an `"auto"` the source of its value."""
         fills = [item for item in self.items if item.group == GROUPS[-1]]
         filled = {(place_of(item.setting), item.label.rpartition(".")[2]): item.setting for item in fills}
-        absent = {item.label: item.setting for item in fills}  # what accelerate adds to the block of its config
+        absent = {item.label: item.setting for item in fills}  # the values that accelerate adds to the block of its config
         for item in self.items:
             setting = item.setting
             if item.group != GROUPS[-1] and setting.path:

@@ -18,13 +18,13 @@ STAGES: tuple[Stage, ...] = ("load", "config", "init", "first-step")
 INTERNAL = "INT000"
 UNUSED_IGNORE = "SUP001"
 
-# What suppresses a finding.
+# The causes of suppression.
 COMMENT = "comment"
 BASELINE = "baseline"
 CONFIGURATION = "configuration"
 
 
-LONGEST = 1000  # characters of a text that quotes values
+LONGEST = 1000  # maximum number of characters of a message that quotes values
 
 
 def clipped(text: str) -> str:
@@ -236,7 +236,7 @@ class Outcome:
         self.context: Context | None = None
         self.consumer = kinds[0]
         self.machine = True
-        self.launch: LaunchEntry | None = None  # what is known of the launch line, for a run that a script starts
+        self.launch: LaunchEntry | None = None  # the facts of the launch line, for a run that a script starts
 
     def __repr__(self) -> str:
         return f"<Outcome of {', '.join(self.files)}: {self.verdict or 'undecided'}, findings: {len(self.diagnostics)}>"

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     Check = Callable[..., Iterable["Finding"]]
 
-    Text: TypeAlias = str | dict[str, str]  # a file, or name -> text for a run of several files
+    Text: TypeAlias = str | dict[str, str]  # a file's content, or name -> content for a run of several files
 
     class ExampleFacts(TypedDict, total=False):
         """The facts of an example's launch: kind, launch facts, `name` of its only file, how many of its files are `named` on the

@@ -16,7 +16,7 @@ DEFAULT: Origin = "default"
 DERIVED: Origin = "derived"
 AUTO: Origin = "auto"
 OVERRIDE: Origin = "override"
-NOT_KNOWN = "not known"  # the source of a value that is given and not known
+NOT_KNOWN = "not known"  # the source of a value that is set but unknown
 
 
 class NoSuchField(LookupError):

@@ -92,7 +92,7 @@ def detect(document: Document) -> tuple[str | None, int]:
         elif clarity and clarity == clearest:
             best.append(kind)
     bases = {framework(kind).base for kind in best}
-    best = [kind for kind in best if kind not in bases]  # a kind that extends another one is the closer match
+    best = [kind for kind in best if kind not in bases]  # a kind that extends another one takes precedence
     if clearest == CERTAIN and len(best) == 1:
         return best[0], CERTAIN
     return None, MAYBE if clearest else NO_MATCH

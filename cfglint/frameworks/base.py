@@ -36,7 +36,7 @@ else:
             return cls
 
 
-FORK_KEYS = 3  # unknown keys from which on an undeclared file is taken for a fork's
+FORK_KEYS = 3  # with this many unknown keys an undeclared file is assumed to be written for a fork
 
 NO_MATCH = 0
 MAYBE = 1
@@ -55,10 +55,10 @@ class Config:
 
     framework: Framework[Any]
     mismatched_keys: Collection[str] = ()
-    sole_consumer = False  # whether the kind's own parser is the only one that reads such files
+    sole_consumer = False  # whether the kind's own parser is the only one for such files
     insertable_auto: Collection[str] = ()  # roles of `batch_keys` whose missing key may be added as "auto", for its consumer to fill
-    gpus_key = ""  # the key with which a file imposes the number of GPUs, where that is not one of `batch_keys`
-    obsolete_batch_keys: dict[str, str] = {}  # role of `batch_keys` -> a key that a new batch does away with
+    gpus_key = ""  # the key that sets the number of GPUs, if that is not one of `batch_keys`
+    obsolete_batch_keys: dict[str, str] = {}  # role of `batch_keys` -> an obsolete key that a new batch replaces
     batch_keys: dict[str, str] = {}  # micro_batch, accumulation, global_batch, gpus -> the framework's key, dotted in a section
 
     def __init__(self, documents: list[Document], facts: LaunchFacts) -> None:
@@ -67,9 +67,9 @@ class Config:
         self.values: dict[Any, Any] = {}
         self.owner: dict[Any, Document] = {}
         self.load_problems: list[tuple[Document, Problem]] = []
-        self.overridden: dict[Path, str] = {}  # where an override on the launch line came from
-        self.override_places: dict[Path, tuple[Document, Node]] = {}  # where a script writes it
-        self.plain_scalars: list[Setting] | None = None  # kept by the rules on spelling, which ask for them one after the other
+        self.overridden: dict[Path, str] = {}  # the origin of an override on the launch line
+        self.override_places: dict[Path, tuple[Document, Node]] = {}  # the place of an override in a script
+        self.plain_scalars: list[Setting] | None = None  # cached for the rules about scalars
         self._batch: Batch | None = None
         self._for_fork: bool | None = None
 
@@ -245,20 +245,20 @@ class Framework(Described["Own"]):
     title = ""
     package = ""
     newest = ""
-    release_parts = 2  # numbers of a version in which a release has to lie between the modelled ones
+    release_parts = 2  # how many numbers of a version decide whether it lies between the modelled releases
     oldest = ""  # the first modelled release; empty where only the newest is modelled
     can_be_referenced = False  # whether files of another kind may name a file of this kind
-    base = ""  # the kind whose rules hold for this one too: its config is a subclass of that kind's
-    replaced_rules: Collection[str] = ()  # codes of such rules that rules of this kind take the place of
+    base = ""  # the kind whose rules apply to this one too: its config is a subclass of that kind's
+    replaced_rules: Collection[str] = ()  # codes of such rules that rules of this kind replace
     estimates_memory = False  # whether `memory` estimates the memory of a run of this kind
     no_generator = ""  # why `cfglint new` does not generate files of this kind; empty where it does
-    trainers: tuple[str, ...] = ()  # the trainers that a program can build from a file, where that changes what the file means
-    telling_keys: frozenset[str] = frozenset()  # `detect` and `related_tool` recognise no file without one, with `_` for each `-`
+    trainers: tuple[str, ...] = ()  # the trainers that a program can build from a file, if the meaning of the file depends on it
+    telling_keys: frozenset[str] = frozenset()  # `detect` and `related_tool` need one of these keys; `_` for each `-`
     is_launcher = False  # whether files of this kind start a run that a file of another kind describes
-    launchers: tuple[str, ...] = ()  # commands that take files of this kind and of no other
-    redefined_fields: tuple[str, ...] = ()  # the Trainer's fields that its own classes define again, in every release
-    reads_arguments = False  # whether its parser lays the arguments of a launch line over the file that the line names
-    rule_families: dict[str, str] = {}  # the first letters of the codes of its own rules -> the title in the manual
+    launchers: tuple[str, ...] = ()  # commands that accept only files of this kind
+    redefined_fields: tuple[str, ...] = ()  # the Trainer's fields that its own classes redefine, in every release
+    reads_arguments = False  # whether arguments of a launch line override the file that the line names
+    rule_families: dict[str, str] = {}  # the prefixes of the codes of its rules -> the title in the manual
     file_match: tuple[str, ...] = ()  # patterns of file names by which an editor chooses the schema
 
     def detect(self, document: Document) -> int:

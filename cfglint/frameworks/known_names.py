@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.frameworks import kinds, known_packages
 
-DEEPEST = 10  # sections of a key that is looked up; no framework nests deeper
+DEEPEST = 10  # maximum depth of a key that is looked up; no framework nests deeper
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

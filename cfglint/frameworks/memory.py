@@ -178,7 +178,7 @@ def memory_of(config: Config) -> RunMemory | None:
     shape, settings, others = model.shape, inputs.settings, inputs.alternatives
     try:
         found = estimate(shape, settings, *others)
-    except OverflowError:  # sizes beyond all floats
+    except OverflowError:  # sizes that exceed a float
         return None
     if available is None:
         return RunMemory(model, inputs, found, None, None, None, None)

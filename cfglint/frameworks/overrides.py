@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from cfglint.source.document import Document, Node
 
 REFERENCE = re.compile(r"\$\{([A-Za-z_][\w.]*)\}")
-# Words and paths that YAML can only parse as a string, except for WORDS; behind a number, lists of numbers, addresses and names.
+# Words and paths that YAML can only parse as a string, except for WORDS; after a digit: lists of numbers, addresses and names.
 PLAIN_STRING = re.compile(
     r"(?:(?:[A-Za-z/]|\.\.?/|~/|[0-9][0-9_.,]*(?: [0-9]|[g-su-wyzG-SU-WYZ]|\.[0-9]+\.|,))"
     r"(?:[A-Za-z0-9_.,/@+=-]|[#:]+(?=[A-Za-z0-9_./])| (?=[A-Za-z0-9_./]))*"
@@ -22,13 +22,13 @@ WORDS = frozenset(("true", "false", "yes", "no", "on", "off", "null"))
 BOOLEANS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 PLAIN_INTEGER = re.compile(r"-?(?:0|[1-9](?:_?[0-9]){0,17})")
 PLAIN_FLOAT = re.compile(r"-?[0-9]{1,30}(?:\.[0-9]{1,30}(?:[eE][-+]?[0-9]{1,3})?|[eE][-+]?[0-9]{1,3})")
-MOST_RESOLVED = 100_000  # characters and nodes of values with everything in its place
-REMEMBERED = 4096  # strings of launch lines, of which a project has many twice
-SECONDS = 2  # of processor time for that
+MOST_RESOLVED = 100_000  # maximum number of characters and nodes of resolved values
+REMEMBERED = 4096  # cached strings of launch lines, many of which occur twice in a project
+SECONDS = 2  # of processor time for resolving
 
 SET = "--set"
 ARGS = "--args"
-FLAG = "flag"  # of the launcher, over its config file
+FLAG = "flag"  # a flag of the launcher, which overrides its config file
 
 
 class Override:
@@ -40,8 +40,8 @@ class Override:
         self.key = key
         self.texts = texts
         self.origin = origin
-        self.place: tuple[Document, Node] | None = None  # where a script writes it
-        self.unknown: tuple[str, ...] = ()  # why its value is not known
+        self.place: tuple[Document, Node] | None = None  # the place in a script
+        self.unknown: tuple[str, ...] = ()  # why its value is unknown
 
     def __str__(self) -> str:
         return " ".join((self.origin, self.key, *self.texts))

@@ -22,7 +22,7 @@ LIMITS = {
     "exclusiveMaximum": "less than",
 }
 INT64 = 9_223_372_036_854_775_808
-COMPOSED: dict[Loader, tuple[Callable[..., Loader], tuple[Any, ...]]] = {}  # the loaders that are made of others: by what, of which
+COMPOSED: dict[Loader, tuple[Callable[..., Loader], tuple[Any, ...]]] = {}  # composed loaders: (function, arguments)
 
 
 class Refused(Exception):

@@ -27,9 +27,9 @@ REJECT = "reject"
 IGNORE = "ignore"
 PASS_THROUGH = "pass-through"
 
-UNKNOWN_KEYS = "config"  # when a section that refuses unknown keys does so, where it checks nothing else
+UNKNOWN_KEYS = "config"  # the stage at which a section without other checks refuses unknown keys
 
-KEPT = 10_000  # guesses at keys
+KEPT = 10_000  # cached suggestions for keys
 
 NULL = type(None)
 PYTHON_TYPES: dict[str, tuple[type, ...]] = {
@@ -44,7 +44,7 @@ PYTHON_TYPES: dict[str, tuple[type, ...]] = {
 JSON_NAMES = {NULL: "null", bool: "a boolean", int: "an integer", float: "a number", str: "a string", list: "a list", dict: "a mapping"}
 EVERY_TYPE: Types = frozenset(JSON_NAMES)
 NUMERIC = frozenset((int, float))
-SUSPECTS: dict[str, Types] = {  # the types whose values a keyword can refuse
+SUSPECTS: dict[str, Types] = {  # the types to which a keyword applies
     "enum": EVERY_TYPE,
     "const": EVERY_TYPE,
     "not": EVERY_TYPE,
@@ -280,7 +280,7 @@ class Schema:
         self._names: dict[tuple[str, ...], Names] = {}
         self._others: Names = []
 
-    # What there is
+    # Looking up keys
 
     def keys(self, path: Path = ()) -> list[str]:
         """The keys of a section, without removed keys and other spellings; empty if there is no such section."""
@@ -385,7 +385,7 @@ class Schema:
             return tuple(raw["enum"])
         return next((tuple(branch["enum"]) for branch in raw.get("anyOf", ()) if "enum" in branch), None)
 
-    # The table check
+    # Checking values
 
     def check(self, values: Any, path: Path = ()) -> list[Violation]:
         """The violations in a mapping, or in the section at `path`; empty if there are none."""

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     Raw = dict[str, Any]
 
 NUMBER_AS_STRING = {"type": "string", "pattern": r"^\s*[+-]?(\d[\d_]*(\.\d*)?|\.\d+)([eE][+-]?\d+)?\s*$"}
-TRUTH = {"enum": [None, 0, 1, "true", "True"]}  # for a boolean that is only asked whether it is true: these mean what they say
+TRUTH = {"enum": [None, 0, 1, "true", "True"]}  # for a boolean that is only tested for truth: the values whose meaning is obvious
 
 
 class Additions:

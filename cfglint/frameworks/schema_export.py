@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 DRAFT_7 = "http://json-schema.org/draft-07/schema#"
 
-PLAIN = frozenset(  # keywords that mean the same in both drafts and hold no schemas
+PLAIN = frozenset(  # keywords with the same meaning in both drafts that contain no schemas
     (
         "$id",
         "const",
@@ -44,10 +44,10 @@ PLAIN = frozenset(  # keywords that mean the same in both drafts and hold no sch
         "uniqueItems",
     )
 )
-ONE = frozenset(("additionalProperties", "items", "not"))  # hold a schema
-SOME = frozenset(("allOf", "anyOf", "oneOf"))  # hold a list of schemas
-NAMED = frozenset(("patternProperties", "properties"))  # hold schemas by name
-NEEDED_TYPES = {  # ajv's strict mode wants the type named where one of these keywords is used
+ONE = frozenset(("additionalProperties", "items", "not"))  # contain a schema
+SOME = frozenset(("allOf", "anyOf", "oneOf"))  # contain a list of schemas
+NAMED = frozenset(("patternProperties", "properties"))  # contain schemas by name
+NEEDED_TYPES = {  # ajv's strict mode requires the type with each of these keywords
     "exclusiveMaximum": "number",
     "exclusiveMinimum": "number",
     "items": "array",
@@ -63,7 +63,7 @@ EVERY_TYPE = ["array", "boolean", "null", "number", "object", "string"]
 
 
 RESTRICTIONS = ("$ref", *NEEDED_TYPES, *SOME, *NAMED, "additionalProperties", "const", "enum", "not", "required", "type")
-PLACEHOLDER = {"type": "string", "pattern": r"\$\{"}  # of an environment variable or of OmegaConf: filled before the values are read
+PLACEHOLDER = {"type": "string", "pattern": r"\$\{"}  # of an environment variable or of OmegaConf: filled before the values are parsed
 
 
 def draft7(kind: str, schema: Raw) -> Raw:
@@ -170,7 +170,7 @@ def converted(raw: Any) -> Any:
         elif keyword in PLAIN:
             found[keyword] = value
     if raw.get("x-checked-at") == "init":
-        found.pop("not", None)  # refused only where the script passes no object of its own
+        found.pop("not", None)  # refused only if the script passes no object of its own
     notes = notes_of(raw)
     if notes:
         found["description"] = f"{found.get('description', '')} ({'; '.join(notes)})".strip()

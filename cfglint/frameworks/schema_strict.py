@@ -30,7 +30,7 @@ AUTO = "^auto$"
 OR_AUTO = "|^auto$"
 NUMBER = "a number as a string, such as '1e-5'"
 INTEGER = "an integer as a string, such as '8'"
-MESSAGES = {  # what a string that fits a pattern is
+MESSAGES = {  # descriptions of the strings that match a pattern
     r"\$\{": "a placeholder that is filled before the values are read, such as ${NAME}",
     r"^tokenizer_default_fallback_": "tokenizer_default_fallback_ and the name of a chat template",
     r"^\s*\+?[0123]\s*$": "an integer from 0 to 3 as a string",
@@ -45,7 +45,7 @@ MESSAGES = {  # what a string that fits a pattern is
     r"^([Yy][Ee][Ss]|[Tt][Rr][Uu][Ee]|[TtYy1]|[Nn][Oo]|[Ff][Aa][Ll][Ss][Ee]|[FfNn0])$": "a boolean as a string, such as 'true' or 'no'",
     r".": "a string that is not empty",
 }
-LETTERS = "^(?:["  # begins the pattern of words in which case does not count
+LETTERS = "^(?:["  # the beginning of a case-insensitive pattern of words
 
 
 def strict(raw: Any) -> Any:

@@ -21,7 +21,7 @@ GROUPS = (LAUNCH, BATCH, LENGTH, RATE, PRECISION, FILLED)
 
 EXAMPLES = "--num-examples N"
 GPUS = "--gpus N"
-MOST_MARKS = 1000  # steps of one kind that are kept; more of them are nothing to draw
+MOST_MARKS = 1000  # maximum number of steps of one kind in a diagram
 
 
 class Item:
@@ -34,7 +34,7 @@ class Item:
         self.label = label
         self.setting = setting
         self.needs = needs
-        self.package = package  # whose default it is, with the version: `transformers 5.23.0`
+        self.package = package  # the package that has this default, with its version: `transformers 5.23.0`
 
     @property
     def unknown(self) -> bool:

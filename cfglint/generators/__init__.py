@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from cfglint.generators.job_spec import JobSpec
 
 RUN = "run"
-FRAMEWORK: Kind = "huggingface"  # whose set it is where none is named
+FRAMEWORK: Kind = "huggingface"  # the framework of a set if none is named
 
 
 def kinds() -> list[str]:

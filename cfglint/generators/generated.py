@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from cfglint.batch.solver import Split
 
-WIDTH = 120  # a comment that would end beyond is placed above its key
+WIDTH = 120  # a comment that would be longer is placed above its key
 EMPTY = Document("", "", "yaml")
 
 

@@ -48,7 +48,7 @@ class Shape:
 
     __slots__ = ("family", "heads", "hidden", "intermediate", "kv_heads", "layers", "micro_batch", "rate", "seq_length", "source")
 
-    def __init__(  # a row of the table below
+    def __init__(  # the parameters are the columns of the table below
         self,
         layers: int,
         hidden: int,

@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 KIND = "trl"
 TRAINERS = ("sft", "dpo", "kto", "reward", "grpo", "rloo")
-GENERATING = {"grpo": 8, "rloo": 2}  # the trainer's own number of completions for a prompt
-GROUPS = (8, 4, 2, 16, 6, 12, 3, 5, 7)  # completions for a prompt, the usual ones first
+GENERATING = {"grpo": 8, "rloo": 2}  # the trainer's default number of completions per prompt
+GROUPS = (8, 4, 2, 16, 6, 12, 3, 5, 7)  # completions per prompt, the usual numbers first
 RATES = {"sft": 2.0e-5, "dpo": 1.0e-6, "kto": 1.0e-6, "reward": 1.0e-4, "grpo": 1.0e-6, "rloo": 1.0e-6}
 ADAPTER_RATES = {"sft": 2.0e-4, "dpo": 1.0e-5, "kto": 1.0e-5, "reward": 1.0e-3, "grpo": 1.0e-5, "rloo": 1.0e-5}
 USUAL = Choice(8, "transformers' own default")
 TAKES = TRAINING | {"lora", "seed", "checkpointing", "save_steps", "output_dir", "min_learning_rate", "trainer"}
-NEW_DEFAULTS = (1,)  # bf16, gradient checkpointing and a log line every 10 steps are the default from here on
+NEW_DEFAULTS = (1,)  # from here on bf16, gradient checkpointing and a log entry every 10 steps are the default
 LOGGING = 10
 LENGTH = 1024
 

@@ -36,7 +36,7 @@ BLOCK = (
 KEYS = {
     **{name: name for name in ("num_processes", "num_machines", "machine_rank", "main_process_port", "mixed_precision", "gpu_ids")},
     **{name: f"deepspeed_config.{name}" for name in BLOCK},
-}  # flags by the keys of the config file
+}  # keys of the config file -> flags
 ENGINE_FLAGS = {"use_deepspeed": "DEEPSPEED", "use_fsdp": "FSDP", "use_megatron_lm": "MEGATRON_LM", "multi_gpu": "MULTI_GPU"}
 ENGINES = {"DEEPSPEED": "use_deepspeed", "FSDP": "use_fsdp", "MEGATRON_LM": "use_megatron_lm"}
 

@@ -32,7 +32,7 @@ def read_arguments(words: Iterable[Text], *, assignments: bool = False) -> tuple
     for word in words:
         text = word.string
         name, mark, _ = text.partition("=")
-        if text.startswith("--") and len(text) > 2 and " " not in name:  # as argparse takes it
+        if text.startswith("--") and len(text) > 2 and " " not in name:  # as argparse parses it
             key = name[2:].replace("-", "_")
             found.append(Argument(key, before_mark(word) if mark else word, [after_mark(word)] if mark else []))
         elif assignments and mark and name.replace(".", "_").isidentifier():

@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.launch.reader import Reader
 
-NAME = "--args"  # what reports name in the place of a script
+NAME = "--args"  # the name in reports in place of a script
 
 
 def line_by_hand(reader: Reader, text: str) -> LaunchLine | None:

@@ -33,12 +33,12 @@ TRAINER_ONLY = names(
     " remove_unused_columns overwrite_output_dir logging_first_step ddp_find_unused_parameters group_by_length dataloader_drop_last"
     " do_train save_steps include_tokens_per_second hub_strategy save_only_model ddp_timeout label_names neftune_noise_alpha"
 )
-WITHOUT_EFFECT = names(  # fields of TrainingArguments that no check and no number hangs on
+WITHOUT_EFFECT = names(  # fields of TrainingArguments that affect no check and no number
     "output_dir run_name logging_dir hub_model_id hub_token seed data_seed report_to logging_steps resume_from_checkpoint local_rank"
     " project dataloader_num_workers push_to_hub_model_id push_to_hub_organization push_to_hub_token cache_dir ddp_timeout save_total_limit"
 )
 SIZE_VARIABLE = "NPROC_PER_NODE"  # of swift and LLaMA-Factory
-SURE = 5  # names of TrainingArguments from which a line is taken for a Trainer's
+SURE = 5  # with this many names of TrainingArguments a line is assumed to be for a Trainer
 
 
 def command_document(line: LaunchLine, text: str, typed: dict[str, Any] | None = None) -> CommandDocument:

@@ -107,7 +107,7 @@ class LaunchLine:
         self.module = False
         self.options: Options | None = None
         self.arguments: list[Text] = []
-        self.given: list[Argument] | None = None  # the arguments as options, once they are read
+        self.given: list[Argument] | None = None  # the arguments as options, after parsing
         self.gpus_per_node: int | None = None
         self.nodes: int | None = None
         self.processes: int | None = None

@@ -29,14 +29,14 @@ if TYPE_CHECKING:
     from cfglint.source.shell.call import Call
     from cfglint.source.shell.state import State
 
-HERE = "%cwd%"  # the folder from which a script is started, where it is not settled yet
+HERE = "%cwd%"  # the start folder of a script while it is undecided
 SUBMITTED_FROM = "SLURM_SUBMIT_DIR"
 SHELL = (".sh", ".bash", ".sbatch", ".slurm", ".pbs", ".job", ".ksh", ".zsh")
 MARKDOWN = (".md", ".markdown", ".mdx")
 MAKEFILES = ("makefile", "gnumakefile")
 MARKS = listed("torchrun torch.distributed deepspeed accelerate llamafactory axolotl swift trl xtuner python deepy lmf megatron")
-RESOLVING = ("readlink", "realpath")  # commands that ask for the working folder
-SOURCING = ("source ", "\n. ")  # another file may have the launch
+RESOLVING = ("readlink", "realpath")  # commands whose output depends on the working folder
+SOURCING = ("source ", "\n. ")  # another file may contain the launch
 LONGEST = 1_000_000
 CONFIG_ENDS = (".yaml", ".yml", ".json", ".hjson", ".toml")
 SOUGHT = (".py", ".yaml", ".yml", ".json", ".sh")

@@ -113,7 +113,7 @@ def start(line: LaunchLine, machine: Machine, values_of: Callable[[str], dict[An
     if name in PACKAGED:
         line.inner = name
         accelerate.resolve_with(line, machine, named.value, {"distributed_type": PACKAGED[name], "num_processes": PACKAGED_PROCESSES})
-    elif named.in_file:  # the run takes the file in with the one that names it
+    elif named.in_file:  # the file is added to the run together with the one that names it
         accelerate.resolve_with(line, machine, named.value, values_of(name) if name is not None else None)
     else:
         accelerate.resolve(line, machine, values_of)

@@ -24,7 +24,7 @@ def read(line: LaunchLine, words: list[Text], machine: Machine) -> None:
     """Parse sizes and program of a torchrun line."""
     options = read_options(words, FLAGS, SHORT)
     line.options = options
-    for name in list(options.given):  # argparse takes a unique beginning of a name
+    for name in list(options.given):  # argparse accepts a unique prefix of a name
         full = [each for each in NAMES if each.startswith(name)]
         if name not in NAMES and len(full) == 1 and len(name) > 3:
             options.given[full[0]] = options.given.pop(name)

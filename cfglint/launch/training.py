@@ -27,7 +27,7 @@ ARGUMENTS = names(
     "num_epochs epochs lr_scheduler_type gradient_checkpointing do_train max_train_steps total_episodes peft_type "
     "micro_batch train_file ds_config lr_decay_style save_interval weight_decay n_epochs train_data"
 )
-BACKWARD = ".backward("  # what a training loop of the program's own calls
+BACKWARD = ".backward("  # a call in a training loop of the program itself
 ENGINE = "deepspeed.initialize("
 TRAINER_CALL = "trainer.train("
 LAUNCHERS = ("torchrun", "torch.distributed.run", "torch.distributed.launch", "deepspeed", "accelerate")
@@ -37,7 +37,7 @@ def trains(line: LaunchLine, names: set[str], read: Callable[[str], str | None])
     """Whether a line starts a training; `names` are the names of the program's options, `read` returns the source of the program."""
     program = line.program.string.lower() if line.program is not None else ""
     if line.program is not None and line.program.known and (program.startswith("[") or is_placeholder(program)):
-        return False  # of a usage line: `deepy.py [script.py]`
+        return False  # a usage line: `deepy.py [script.py]`
     name = program.rpartition("/")[2] if not line.module else program
     if line.module and marked(name.rpartition(".")[2], OTHERS):  # `train.sample` samples
         name = name.rpartition(".")[2]

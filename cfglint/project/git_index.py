@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 LARGEST = 50_000_000  # bytes of an index
 HEAD = 62  # bytes of an entry before its path, with 20 for a SHA-1 name
 SHA1 = 20
-SIZE, ID = 36, 40  # where the size of a file and the id of its content begin in an entry
+SIZE, ID = 36, 40  # the offsets of the file size and of the content id in an entry
 WORD = 0xFFFFFFFF  # numbers in the index have 32 bits
 EXTENDED = 0x4000
 LENGTH = 0x0FFF

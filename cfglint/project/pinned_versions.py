@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.frameworks.versions import Version
 
-# The last patch of each minor release, as PyPI has them; with the newest modelled one, a range is answered with the newest that it allows.
+# The last patch of each minor release on PyPI; a range is resolved to the newest of these and the newest modelled release that it allows.
 RELEASES = {
     "transformers": (
         "4.0.1 4.1.1 4.2.2 4.3.3 4.4.2 4.5.1 4.6.1 4.7.0 4.8.2 4.9.2 4.10.3 4.11.3 4.12.5 4.13.0 4.14.1 4.15.0 4.16.2 4.17.0 4.18.0"
@@ -40,12 +40,12 @@ RELEASES = {
     "deepspeed": ("0.3.16 0.4.5 0.5.10 0.6.7 0.7.7 0.8.3 0.9.5 0.10.3 0.11.2 0.12.6 0.13.5 0.14.5 0.15.4 0.16.9 0.17.6 0.18.9 0.19.8"),
 }
 SHORTEST_COMMIT = 7
-OWN_NAME = "name"  # what the name of the repository's own package is kept under, next to the packages
+OWN_NAME = "name"  # the key of the repository's own package name, next to the packages
 OWN_COPY = "of this repository"
 MOST_LOCKED = 50_000_000  # bytes of a lock file
 OPERATORS = ("===", "==", "~=", "!=", ">=", "<=", ">", "<", "^", "~")
 NAME_ENDS = " \t[(<>=!~;@^"
-MAIN_REQUIREMENTS = ("requirements", "base", "common", "core", "default", "install", "main", "prod", "runtime", "train")  # starts of names
+MAIN_REQUIREMENTS = ("requirements", "base", "common", "core", "default", "install", "main", "prod", "runtime", "train")  # name prefixes
 SIDE_GROUPS = ("dev", "test", "doc", "lint", "style", "quality", "ci", "example", "benchmark", "bench")  # parts of names
 
 

@@ -21,7 +21,7 @@ LONGEST = 300  # characters of a validator's message, which quotes whole values
 DEEPEST = 200
 SECONDS = 2  # of processor time for one file
 MOST = 1000  # reported violations of one file
-MOST_TIMEOUTS = 5  # files for which a schema takes too long; it is not applied to more
+MOST_TIMEOUTS = 5  # timeouts after which a schema is no longer applied
 
 
 class PolicySchemaError(CfglintError):
@@ -47,7 +47,7 @@ class PolicySchemas:
 
     def __init__(self, schemas: dict[str, Any], paths: dict[str, str] | None = None) -> None:
         self.validators = {kind: validator(schema, (paths or {}).get(kind, "policy schema")) for kind, schema in schemas.items()}
-        self.timeouts = dict.fromkeys(schemas, 0)  # files for which each took too long
+        self.timeouts = dict.fromkeys(schemas, 0)  # number of timeouts of each schema
 
     def violations(self, kind: str, values: dict[Any, Any]) -> Iterator[Violation]:
         """The violations of the schemas of a kind in the values of a config."""

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 LONGEST_GLOB = 1000
 MOST_GLOBS = 1000
-MOST_DOTS = 1000  # in a line of TOML outside of strings; the parser takes the square of a dotted key's parts in time and memory
-LARGEST = 10**18  # of a count; far beyond it, products have more digits than Python prints
+MOST_DOTS = 1000  # in a line of TOML outside of strings; the parser takes quadratic time and memory in the number of parts of a dotted key
+LARGEST = 10**18  # the largest count; products of much larger ones have more digits than Python prints
 EXPECTED_NUMBERS = ("global-batch", "total-steps", "tokens-per-step")
 RUN_KEYS = frozenset(
     (
@@ -210,7 +210,7 @@ def quoted(value: Any) -> str:
     """A value for a message, shortened."""
     try:
         return f"{value!r:.80}"
-    except (RecursionError, ValueError):  # tables in tables without end, numbers of thousands of digits
+    except (RecursionError, ValueError):  # too deeply nested tables, numbers with thousands of digits
         return "that"
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     Line = tuple[str, str]  # (label, text)
 
 LAUNCH_CODES = "LCH"
-PROGRAM_CODES = ("LCH003", "LCH016", "LCH017", "LCH020")  # what the program itself refuses
+PROGRAM_CODES = ("LCH003", "LCH016", "LCH017", "LCH020")  # rules about arguments that the program itself refuses
 NOTE = "note"
 HELP = "help"
 CHANGES = "unsafe: it changes what the run does"
@@ -116,7 +116,7 @@ def framework_of(diagnostic: Diagnostic, outcome: Outcome) -> str:
         return started_by(diagnostic, outcome.launch)
     file = diagnostic.place.file
     kind = outcome.kinds[outcome.files.index(file)] if file in outcome.files else outcome.consumer
-    kinds = [each for each in dict.fromkeys((outcome.consumer, kind)) if framework(each).package] or [kind]  # a launch line is none
+    kinds = [each for each in dict.fromkeys((outcome.consumer, kind)) if framework(each).package] or [kind]  # a launch line has no package
     return " with ".join(titled(each, outcome) for each in kinds)
 
 
@@ -129,5 +129,5 @@ def started_by(diagnostic: Diagnostic, launch: LaunchEntry) -> str:
 def titled(kind: str, outcome: Outcome) -> str:
     """`DeepSpeed 0.19.8`."""
     title, package = framework(kind).title, framework(kind).package
-    name = title if title.replace("-", "").lower() == package.replace("-", "") else package  # transformers, not its Trainer
+    name = title if title.replace("-", "").lower() == package.replace("-", "") else package  # not "Trainer" but transformers
     return f"{name} {outcome.target.get(package, '')}".strip()

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-INVISIBLE = "\u115f\u1160\u3164\uffa0"  # Hangul fillers: printable to Python, and not to be seen
-MARKS = ("##[", "##vso[", "##teamcity[")  # commands that build servers obey anywhere in a line: GitHub and Azure, Azure, TeamCity
+INVISIBLE = "\u115f\u1160\u3164\uffa0"  # Hangul fillers: printable according to Python, but invisible
+MARKS = ("##[", "##vso[", "##teamcity[")  # commands that CI servers execute anywhere in a line: GitHub and Azure, Azure, TeamCity
 
 
 def shown(text: str) -> str:

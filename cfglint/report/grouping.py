@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     Key = tuple[object, ...]
 
-MOST_PLACES = 3  # other places that are named
+MOST_PLACES = 3  # maximum number of other places that are named
 
 
 class Group:

@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.findings.rule import Rule
 
-FAMILIES = {  # of rules that belong to no single framework
+FAMILIES = {  # families of rules that belong to no single framework
     "SRC": "Reading a file",
     "KEY": "Keys",
     "TYP": "Types and spelling of values",

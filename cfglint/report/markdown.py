@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from cfglint.report.grouping import Group
 
 LIMIT = 65_000  # bytes; GitHub refuses comments of more than 65,536 characters
-MARK = "<!-- cfglint -->"  # by which a workflow finds its comment again
+MARK = "<!-- cfglint -->"  # with which a workflow finds its comment again
 MOST_ROWS = 60
 LONGEST_NAME = 120  # characters of a file name
 SEVERITIES = (ERROR, WARNING, INFO)
 HEAD = "| run | GPUs | starts | global batch | total steps | errors | warnings | info |\n|---|--:|---|--:|--:|--:|--:|--:|\n"
-TAIL = 200  # bytes kept for what closes a text that was cut
+TAIL = 200  # bytes reserved for the end of a shortened comment
 
 
 def render(outcomes: list[Outcome]) -> str:

@@ -39,9 +39,9 @@ HEADS = (
     ("", "hours"),
     ("", "note"),
 )
-WIDTH = 80  # columns where no terminal gives them
-MOST_SPLITS = 8  # other splits that are listed for a GPU count
-NARROWEST = 20  # columns that a note gets at least
+WIDTH = 80  # columns without a terminal
+MOST_SPLITS = 8  # maximum number of other splits listed per GPU count
+NARROWEST = 20  # minimum columns of a note
 
 
 def render(form: str, plan_table: PlanTable, terminal: bool = False, width: int | None = None) -> str:

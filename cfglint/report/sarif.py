@@ -27,7 +27,7 @@ SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sar
 LEVELS = {ERROR: "error", WARNING: "warning", INFO: "note"}
 ROOT = "SRCROOT"
 FINGERPRINT = "cfglintFinding/v1"
-SUPPRESSIONS = {"comment": "inSource"}  # all others lie outside the file
+SUPPRESSIONS = {"comment": "inSource"}  # all other suppressions are outside the file
 
 
 def render(outcomes: list[Outcome]) -> str:
@@ -146,7 +146,7 @@ def artifact(file: str) -> dict[str, str]:
     name = os.path.normpath(file).replace(os.sep, "/")
     try:
         path = quote(os.fsencode(name))
-    except UnicodeEncodeError:  # a name that no file can have, as standard input may be given
+    except UnicodeEncodeError:  # an impossible file name, which standard input may have
         path = quote(shown(name))
     return {"uri": f"file://{path}"} if os.path.isabs(file) else {"uri": path, "uriBaseId": ROOT}
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     Paragraph = tuple[str, str, str]  # (start, text, indent of the lines after the first)
 
-WIDTH = 80  # columns where no terminal gives them
+WIDTH = 80  # columns without a terminal
 LABEL = 20
 VALUE = 14
 MOST_ERRORS = 3

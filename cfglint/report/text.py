@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 STYLES = {ERROR: "bold red", WARNING: "bold yellow", INFO: "bold cyan"}
 ESCAPES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}  # SGR codes of ECMA-48
-WIDEST = 160  # characters of a source line that are shown where the width is not known
+WIDEST = 160  # maximum number of characters of a source line if the width is unknown
 INDENT = "      "
-CUT = "..."  # where a line is cut
-SHORTEST = 20  # columns that a folded text needs
+CUT = "..."  # the mark where a line is shortened
+SHORTEST = 20  # minimum columns of folded lines
 
 
 def render(outcomes: list[Outcome], colour: bool = False, width: int | None = None) -> str:
@@ -61,7 +61,7 @@ def folded(text: str, column: int, indent: str, width: int | None) -> str:
         return text + "\n"
     from textwrap import TextWrapper
 
-    adjacent = column <= width - SHORTEST  # else it begins on a line of its own, below a long path
+    adjacent = column <= width - SHORTEST  # otherwise it begins on a line of its own, below a long path
     folder = TextWrapper(width, " " * column if adjacent else indent, indent, break_long_words=False, break_on_hyphens=False)
     lines = [unobeyed(line) for line in folder.wrap(text.lstrip())]
     if not adjacent:

@@ -59,9 +59,9 @@ class Branch:
         self.gone: set[str] = set()
         self.same: list[str] = []
         self.renamed: dict[str, str] = {}
-        self.other_versions = False  # whether a file that names versions changed
-        self.settings: tuple[Configuration, Configuration] | None = None  # of each side: which files are left out, and kinds by patterns
-        self._folders: tuple[Folders, Folders] = ({}, {})  # what those of each side say
+        self.other_versions = False  # whether a file that specifies versions changed
+        self.settings: tuple[Configuration, Configuration] | None = None  # of each side: excluded files, and kinds by patterns
+        self._folders: tuple[Folders, Folders] = ({}, {})  # the versions in the folders of each side
 
     def compare(self, declared: Iterable[str] = ()) -> None:
         """Compare both sides; `declared` are files that count as configs whatever their names."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from cfglint.review.snapshot import Side
 
 VERSION = "target"
-PEAKS = ("learning_rate", "lr", "warmup_max_lr", "cycle_max_lr")  # keys that give the highest learning rate
+PEAKS = ("learning_rate", "lr", "warmup_max_lr", "cycle_max_lr")  # keys of the highest learning rate
 SHARDED = {
     0: "nothing is sharded",
     1: "optimizer states are sharded",
@@ -50,7 +50,7 @@ OWN_SENTENCE = frozenset(
         "schedule's warm-up",
     )
 )
-NAMES = {  # the name of a line's consequence, where it is not the label itself
+NAMES = {  # label of a line -> name of its consequence, if it differs from the label
     "optimizer offload": "offload",
     "weights offload": "offload",
     "lowest rate": "lowest_rate",
@@ -69,13 +69,13 @@ ABSENT = {  # the value that the absence of a line means
     "context parallel": 1,
     "sequence parallel": 1,
 }
-LEFT_OPEN = {  # lines whose absence says that these files do not decide it
+LEFT_OPEN = {  # lines whose absence means that these files do not determine the value
     "schedule": "not in these files",
     "ZeRO stage": "without DeepSpeed",
 }
 NUMERIC = ("warmup", "learning_rate", "lowest_rate", "gradient_clipping")  # consequences whose values are numbers
 ABOUT = 0.01  # relative tolerance of "about doubled"
-HUGE = 1e300  # numbers from here on are not divided by each other
+HUGE = 1e300  # larger numbers are not divided
 GIB = 1 << 30
 NOTEWORTHY = 0.02  # relative change from which a rounded number counts as changed
 
@@ -123,7 +123,7 @@ def consequences_of(old: Side | None, new: Side | None, settings: list[SettingCh
     if not (old.readable and new.readable):
         return unreadable(old, new)
     lost = unfound(old, new)
-    if lost:  # what such a file says would decide all the rest
+    if lost:  # all other consequences depend on such a file
         return lost
     changed_keys = {each.key for each in settings}
     found = [*start(old, new), *launch(old, new), *batch(old, new, changed_keys), *length(old, new), *rate(old, new), *rest(old, new)]
@@ -154,7 +154,7 @@ def turned(consequence: Consequence) -> Consequence:
     return consequence
 
 
-# ---- whether it starts, and on what
+# ---- start and hardware
 
 
 def unreadable(old: Side, new: Side) -> list[Consequence]:
@@ -549,7 +549,7 @@ def limited(old: Side, new: Side) -> bool:
     return any(side.number("total_steps") is not None or side.line("max steps") is not None for side in (old, new))
 
 
-# ---- numbers and words
+# ---- formatting of numbers
 
 
 def changed(what: str, name: str, before: Any, after: Any) -> list[Consequence]:

@@ -24,7 +24,7 @@ OFF = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
 ENVIRONMENT = {
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_NO_LAZY_FETCH": "1",
-    "GIT_ALLOW_PROTOCOL": "none",  # for releases before 2.45, which fetch missing objects whatever the line above says
+    "GIT_ALLOW_PROTOCOL": "none",  # for releases before 2.45, which fetch missing objects despite the line above
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_LITERAL_PATHSPECS": "0",  # `:/` is the entire repository
     "LC_ALL": "C",
@@ -34,7 +34,7 @@ LINK = "120000"
 REGULAR = ("100644", "100755")
 MOST_CONTENT = 50_000_000  # bytes of one file
 TIMEOUT = 120  # seconds for one command
-MOST_LINKS = 10  # that are followed from one file
+MOST_LINKS = 10  # links that are followed from one file
 NOT_CHECKED_OUT = "S"
 
 
@@ -69,9 +69,9 @@ class Repository:
         if algorithm not in ALGORITHMS or not any(top):
             raise GitProblem("unexpected output of git; check with `git --version` that it is git")
         self.algorithm = algorithm
-        self.top = os.path.abspath("\n".join(top[2:]))  # the name of a folder may have several lines
+        self.top = os.path.abspath("\n".join(top[2:]))  # the name of a folder may contain line breaks
         self.shallow = shallow == "true"
-        self.is_at_top = self.top == os.getcwd()  # paths are the same for git and for people
+        self.is_at_top = self.top == os.getcwd()  # paths are the same for git and for the user
 
     def __enter__(self) -> Repository:
         return self

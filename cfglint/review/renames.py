@@ -8,10 +8,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections import Counter
 
-SIMILAR = 0.5  # fraction of common parts from which two files are versions of one
+SIMILAR = 0.5  # minimum fraction of common parts for two versions of the same file
 SAME_NAME = 0.2  # bonus to that fraction for the same base name
 MOST_PAIRS = 10_000
-MOST_COMPARED = 50_000_000  # characters of all pairs of texts, a second or so; beyond, only equal texts are one file
+MOST_COMPARED = 50_000_000  # characters of all pairs of files, about a second; beyond, only equal files match
 
 
 def renamed(before: dict[str, str], after: dict[str, str]) -> dict[str, str]:

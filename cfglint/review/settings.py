@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 AUTO = "auto"
 NOWHERE: Any = object()  # the value of an absent key
-LONGEST = 80  # characters of a value that are shown
+LONGEST = 80  # maximum number of characters of a value
 TYPES = {bool: "a boolean", int: "a number", float: "a number", str: "a string", list: "a list", dict: "a mapping", type(None): "null"}
 
 
@@ -183,7 +183,7 @@ class Differ:
         assert document is not None
         assert node is not None
         first = setting.key_node.start if setting.key_node is not None else node.start
-        elsewhere = not getattr(document, "edges", {}).get(str(path[0]), True)  # the value, of an argument of a called script
+        elsewhere = not getattr(document, "edges", {}).get(str(path[0]), True)  # the value is an argument of a called script
         text = spelled(value) if elsewhere else written(document.text, node, value)
         return State(value, text, setting.place, (document.path, first, node.end))
 

@@ -38,7 +38,7 @@ class Pace:
     def __init__(self, seconds_per_step: float | None = None, tokens_per_second: float | None = None) -> None:
         self.seconds_per_step = seconds_per_step
         self.tokens_per_second = tokens_per_second
-        self.gpus: int | None = None  # on which it was measured
+        self.gpus: int | None = None  # the number of GPUs of the measurement
 
     @property
     def measured(self) -> str:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from cfglint.source.document import Document, Path
 
 AUTO = "auto"
-SUGGESTED_MICRO = 4  # of a trainer that is not among the files; only an example, since its memory use is unknown
+SUGGESTED_MICRO = 4  # suggested for a trainer that is not among the files; only an example, since its memory use is unknown
 TRAINER_KEYS = {"micro_batch": "per_device_train_batch_size", "accumulation": "gradient_accumulation_steps"}
 INSERTED_FIRST = ("accumulation", "micro_batch", "global_batch", "gpus")
 
@@ -55,7 +55,7 @@ TUNED = frozenset(
 )
 
 
-MOST_SAMPLES = 10**9  # of a global batch: its divisors are found by trial, and no run comes near
+MOST_SAMPLES = 10**9  # maximum global batch: its divisors are found by trial division, and no run needs more
 
 
 class MissingFactError(CfglintError):
@@ -237,7 +237,7 @@ def left_open(run: CheckedRun) -> list[str]:
     if raw["global_batch"] == AUTO or (opened and raw["global_batch"] is None):
         opened += [role for role in ("micro_batch",) if raw[role] is None]
     if raw["global_batch"] == AUTO and not opened:
-        return ["global_batch"]  # what is written has to be what the trainer says, which fills the product in
+        return ["global_batch"]  # the written value must equal the trainer's, which fills in the product
     return opened
 
 

@@ -274,7 +274,7 @@ def _solution(config: Config) -> Fix | None:
     data_parallel = batch.data_parallel.value
     if terms is None or type(data_parallel) is not int or data_parallel < 1:
         return None
-    if any(term.node is not None and term.node.raw == AUTO for term in terms):  # the trainer's file holds the number
+    if any(term.node is not None and term.node.raw == AUTO for term in terms):  # the number is in the trainer's file
         return None
     accumulation, rest = divmod(batch.global_batch.value, batch.micro_batch.value * data_parallel)
     if rest or not accumulation:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 KIND_LAUNCH = "launch"
-MOST = 1000  # diagnostics of one config
+MOST = 1000  # maximum number of diagnostics of one config
 REPORT_BUG = "this is a bug in cfglint; please report it with this file"
 
 _by_kind: dict[str, list[Rule]] = {}
@@ -80,7 +80,7 @@ def apply(rules: list[Rule], subject: Config | Run, config: Config) -> list[Diag
                         break
         except Exception as error:
             if has_unknown(config) and isinstance(error, (TypeError, AttributeError)):
-                continue  # a value that is not known is of no type
+                continue  # an unknown value has no type
             diagnostics.append(internal(f"rule {rule.code}", error, config.documents[0]))
         if len(diagnostics) >= MOST:
             return diagnostics[:MOST]
@@ -133,7 +133,7 @@ def is_certain(rule: Rule, finding: Finding, setting: Setting, config: Config) -
     if is_uncertain(setting, finding, config) or any(map(config.is_assumed, (finding.setting, *finding.related))):
         return False
     of_arguments = not finding.of_launcher and (config.kind != "deepspeed" or rule.code.startswith(("BAT", "RUN")))
-    if facts.guessed and of_arguments:  # whose parser takes the arguments of the launch is only likely
+    if facts.guessed and of_arguments:  # it is only likely, not certain, that this parser takes the arguments
         return False
     if setting.origin == DEFAULT and config.kind != KIND_LAUNCH and may_have_own_defaults(config):
         return False

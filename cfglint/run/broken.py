@@ -12,13 +12,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-LONGEST = 200_000  # characters that are looked at
+LONGEST = 200_000  # characters that are examined
 LINE_KEY = re.compile(r"^([ \t]*)(?:-[ \t]+)?[^\w\s#<]{0,3}([A-Za-z][\w-]*)[\"']?[ \t]*[:=]", re.MULTILINE)
 QUOTED_KEY = re.compile(r"[\"']([A-Za-z][\w-]*)[\"']?[ \t]*(:|$)|[{}]")
 CUT_KEY = re.compile(r"^[ \t{]*[\"']?([A-Za-z][\w-]*)[\"']?\s*\Z", re.MULTILINE)
-SHORT = 200  # characters of a text of which one key is enough
-ENOUGH_KEYS = 3  # of a text whose first line may be a part of one
-CUT = 5  # characters of a cut key that identify it
+SHORT = 200  # up to this many characters one key is enough
+ENOUGH_KEYS = 3  # keys that are needed if the first line may be incomplete
+CUT = 5  # characters that identify a truncated key
 
 _known: dict[str, set[str]] = {}
 

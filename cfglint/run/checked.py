@@ -108,7 +108,7 @@ class CheckedRun(LoadedRun):
             return Outcome(paths, self.kinds, dict(self.facts.target), self.facts.gpus, None, None, unknown, [bug])
 
     def _outcome(self) -> Outcome:
-        # First, for a bug that is found there belongs to the diagnostics.
+        # Computed first, because a bug found there belongs to the diagnostics.
         resolved, _ = self.resolved, self.outside
         target = self.attempt("the target", lambda: self.target, dict(self.facts.target))
         command = self.documents[0] if self.kinds[0] == LAUNCH else None

@@ -1,4 +1,4 @@
-"""From paths to runs: which files are ours, of which kind, and which belong together."""
+"""Finds the runs in paths: which files are training configs, of which kind, and which belong together."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from cfglint.run.launch_runs import LaunchReader
 
 KIND_TRAINER = "huggingface"
-WORTHWHILE = 10_000  # characters of a named file that are worth importing the parsers that tell it as unrelated,
-FEW = 20  # where so many files are named at most
-MOST_NAMES = 1000  # keys of a file that is not recognised, which show the kind that it is closest to
+WORTHWHILE = 10_000  # minimum characters of a named file for the quick scan, whose parsers must be imported
+FEW = 20  # named files; with more of them every file is worth the import
+MOST_NAMES = 1000  # keys of an unrecognised file that are compared with the known kinds
 TEMPLATE_MARKS = ("{{", "{%", "${", "$", "__", "<")
 
 
@@ -46,18 +46,18 @@ class Discovery:
         self.source = source or FileSource()
         self.stats = ScanStats()
         self.taken: set[str] = set()  # paths of the files that others have named
-        self.scripts = False  # whether launch lines may name the files that are looked at
-        self.others_of_line = 0  # further launches of the line of the one that was asked for
+        self.scripts = False  # whether launch lines may name the examined files
+        self.others_of_line = 0  # further launches on the requested line
         self._launches: LaunchReader | None = None
-        self.folders: dict[str, dict[str, list[Found]]] = {}  # what they say of versions, for runs to share
-        self.exclude: list[str] = []  # patterns of absolute paths that are left out
-        self.exclude_named = False  # also where they are named on the command line
+        self.folders: dict[str, dict[str, list[Found]]] = {}  # the versions in folders, cached for all runs
+        self.exclude: list[str] = []  # patterns of excluded absolute paths
+        self.exclude_named = False  # whether named files are excluded, too
         self.own_files: set[str] = set()  # absolute paths of cfglint's own files, which are never configs
-        self.kinds: dict[str, str] = {}  # patterns of absolute paths, and the kind of such files
-        self.named: set[str] = set()  # files of the command line themselves, not found in a folder
+        self.kinds: dict[str, str] = {}  # patterns of absolute paths -> kind of these files
+        self.named: set[str] = set()  # files named on the command line, not found in a folder
         self.references = References(self.source, facts, self.named)
-        self.paths_are_named = True  # whether files among the paths are of the command line, and not found by cfglint
-        self.indexes: dict[str, TrackedFiles] = {}  # what git tracks, by the top of the work tree
+        self.paths_are_named = True  # whether the paths come from the command line, and were not found by cfglint
+        self.indexes: dict[str, TrackedFiles] = {}  # the tracked files, by the top of the work tree
 
     def one(self, paths: list[str]) -> CheckedRun:
         """Load all the paths as one run."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from cfglint.project.pinned_versions import Disk
 
-SECTIONS = ("training_args", "training_arguments", "trainer_args", "train_args", "TrainingArguments")  # of a program's own file
+SECTIONS = ("training_args", "training_arguments", "trainer_args", "train_args", "TrainingArguments")  # sections of a program's own files
 
 
 class FileSource:

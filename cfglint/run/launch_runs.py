@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from cfglint.run.program_runs import BuiltArguments
     from cfglint.source.document import Document
 
-MOST = 24  # launches of one script that are checked; loops are unrolled up to there
+MOST = 24  # maximum number of launches of one script that are checked; loops are unrolled up to this number
 
 
 class LaunchRun:
@@ -156,7 +156,7 @@ class LaunchReader:
             documents.insert(1, built.document)
             kinds.insert(1, built.kind)
         self.choose_consumer(line, command, kinds, built)
-        if built is not None and built.kind == LAUNCH:  # the accelerator of a program that reads its arguments itself
+        if built is not None and built.kind == LAUNCH:  # the accelerator of a program that parses its arguments itself
             built = None
         facts = self.launch_facts(line, command, documents, built)
         for key, reasons in command.unknown.items():

@@ -100,7 +100,7 @@ class LoadedRun:
     def target(self) -> dict[str, str]:
         """The package versions that the prediction is for."""
         target: dict[str, str] = {}
-        chosen = self.configs[0].facts.target if self.configs else self.facts.target  # a framework may pin what it builds on
+        chosen = self.configs[0].facts.target if self.configs else self.facts.target  # a framework may pin the packages that it uses
         for kind in dict.fromkeys([*self.kinds, *(config.kind for config in self.configs)]):
             for package, newest in framework(kind).packages().items():
                 target[package] = chosen.get(package, newest)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-BY_HAND = "--args"  # in the place of a path: a run of nothing but the arguments that are given by hand
-HERE = ""  # the working directory where no path is given; what is below it is named from it
+BY_HAND = "--args"  # in place of a path: a run that consists of arguments given with --args
+HERE = ""  # the working directory if no path is given; files below it have relative paths
 SCRIPTS = (".sh", ".bash", ".sbatch", ".slurm", ".pbs", ".md", ".mk")
 MAKEFILES = ("makefile", "gnumakefile")
 JSON_EXTENSIONS = (".json", ".jsonc", ".hjson", ".config")

@@ -42,7 +42,7 @@ class BuiltArguments:
 
     def facts(self, facts: LaunchFacts) -> LaunchFacts:
         """The facts of a run with these arguments, whose launch is unknown."""
-        if self.kind == "deepspeed":  # whose program may pass an optimizer
+        if self.kind == "deepspeed":  # the program may pass an optimizer
             return facts.replace(kind_given=facts.kind_given or not self.guessed, guessed=self.guessed)
         return facts.replace(
             program=self.program,

@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Any
 
-ESCAPES = ("\\u00", "\\U", "\\x", "\\\n")  # what a key can be spelled with, so that it is not in the text
+ESCAPES = ("\\u00", "\\U", "\\x", "\\\n")  # escapes with which a key may be spelled, so that it cannot be found literally
 WORD_BYTES = bytes(byte if chr(byte).isalnum() and byte < 128 else ord("_" if chr(byte) in "-_" else " ") for byte in range(256))
-CUT = 5  # letters of a word at the end of a text that tell the key that it begins
+CUT = 5  # letters that identify a truncated key at the end of a file
 
 _telling: set[str] = set()
 _named: list[Framework[Any]] = []  # the frameworks whose files have typical names

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from cfglint.run.file_source import FileSource
     from cfglint.source.document import Document, Path
 
-OPENED = (("accelerator_config",), ("fsdp_config",), ("accelerate_config",))  # keys whose string is opened as a file, whatever its ending
+OPENED = (("accelerator_config",), ("fsdp_config",), ("accelerate_config",))  # keys whose string is opened as a file, whatever its suffix
 
 
 class References:
@@ -27,7 +27,7 @@ class References:
     def followed(self, documents: list[Document], kinds: list[str]) -> tuple[list[Document], list[str]]:
         """(documents, kinds) with the files that the documents name, each after the one that names it first."""
         of_line = self._named_by_arguments(documents[0], kinds[0])
-        for document in [*documents]:  # no framework follows what a named file names
+        for document in [*documents]:  # no framework follows references in a file that is itself referenced
             self._follow(document, documents, kinds, bool(of_line) and document is documents[0])
         if of_line and all(self.source.identity(of_line) != self.source.identity(each.path) for each in documents):
             documents.append(self.source.document(of_line, framework("deepspeed").syntax(of_line)))
@@ -38,7 +38,7 @@ class References:
         """Add the files that one document names; `line_wins`: the launch line names the DeepSpeed file in its place."""
         position = documents.index(document)
         after = position + 1
-        same: list[str] = []  # one name for all the names of each document, once a file names another
+        same: list[str] = []  # the identities of the documents, computed when a file names another
         for key, name, kind in framework(kinds[position]).references(document):
             path = None if line_wins and key == ("deepspeed",) else self._path(document, key, name)
             if path is None:
@@ -76,7 +76,7 @@ class References:
         return name if name and self.source.is_file(name) and not self.is_foreign(name, document.path) else ""
 
     def is_foreign(self, path: str, origin: str) -> bool:
-        """Whether a file lies outside the project of the one that names it, and was not named on the command line itself."""
+        """Whether a file is outside the project of the file that names it, and was not named on the command line itself."""
         if path in self.named or self.source.is_given(path):
             return False
         from cfglint.source.root import is_inside, root_of

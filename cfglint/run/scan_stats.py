@@ -29,14 +29,14 @@ class ScanStats:
         self.checked = 0
         self.unrecognized = 0
         self.unrecognized_named: list[tuple[str, list[str]]] = []  # paths of the command line, and the keys in each
-        self.templates: list[str] = []  # files that cannot be read as they are, for they are templates
+        self.templates: list[str] = []  # templates that cannot be parsed
         self.unclear: list[str] = []
         self.related_tools: dict[str, int] = {}
         self.beyond_limits: list[str] = []  # files that exceed a limit of cfglint's own: exit status 2
         self.unreadable: list[str] = []  # paths that could not be opened: exit status 2
-        self.unchosen: list[str] = []  # why a declared launch is not one run: exit status 2
+        self.unchosen: list[str] = []  # reasons why a declared launch is not exactly one run: exit status 2
         self.unknown_kind: list[str] = []  # files of declared runs whose kind is unknown: exit status 2
-        self.outside: dict[str, None] = {}  # versions outside the modelled releases, and the ones that are asked instead
+        self.outside: dict[str, None] = {}  # versions outside the modelled releases, with the ones used instead
         self.targets: dict[str, list[str]] = {}  # `transformers 4.57.1` -> the files of the repository that give this version
 
     def count(self, run: CheckedRun) -> None:

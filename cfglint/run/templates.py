@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from cfglint.frameworks.schema import Property
     from cfglint.source.document import Document, Path
 
-    Fillings = list[str | None]  # the text of a scalar, None for a key that is left out
+    Fillings = list[str | None]  # the content of a scalar, None for a key that is left out
 
 PLACEHOLDER = re.compile(r"\{\{.*\}\}|\$\{[^}]*\}|\$[A-Za-z_]\w*|__[A-Za-z0-9]\w*__|<[A-Za-z][\w .:-]*>|\{%.*%\}", re.DOTALL)
-BARE = re.compile(r"([A-Z][A-Z0-9]*_?)+,?")  # CONFIG_BATCH_SIZE without quotes in JSON; hjson takes the comma along
+BARE = re.compile(r"([A-Z][A-Z0-9]*_?)+,?")  # CONFIG_BATCH_SIZE without quotes in JSON; hjson includes the comma
 BARE_LEAST = 4  # characters
 STATEMENT = re.compile(r"\{%.*?%\}|\{\{.*?\}\}", re.DOTALL)
 FILES = ("dir", "path", "file", "deepspeed", "folder")  # last words of keys whose strings are paths

@@ -84,7 +84,7 @@ def in_json(text: str, word: int) -> Cursor | None:
     quoted = text[word - 1 : word] == '"'
     levels: list[str | None] = []  # the key that each open object or list is the value of
     in_list: list[bool] = []
-    key: str | None = None  # the key behind whose colon the scan is
+    key: str | None = None  # the key before the last colon
     string: str | None = None  # the last complete string
     place, end = 0, word - 1 if quoted else word
     while place < end:

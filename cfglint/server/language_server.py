@@ -31,13 +31,13 @@ if TYPE_CHECKING:
     from cfglint.server.open_files import Facts
 
 SHORTEST_DELAY, LONGEST_DELAY = 0.02, 1.0  # seconds without a key press before the files are checked again
-CHECKS = 2  # how many checks could be made in that time: slow ones are made less often
+CHECKS = 2  # the delay is this many times the duration of a check, so that slow checks run less often
 SEVERITIES = {
     findings.ERROR: types.DiagnosticSeverity.Error,
     findings.WARNING: types.DiagnosticSeverity.Warning,
     findings.INFO: types.DiagnosticSeverity.Information,
 }
-COLLECTOR = (700, 10, 10)  # Python's own thresholds: the command line raises them for processes that end soon
+COLLECTOR = (700, 10, 10)  # Python's default thresholds: the command line raises them for short processes
 FIX_ALL = types.CodeActionKind.SourceFixAll
 
 
@@ -48,11 +48,11 @@ class ConfigServer(LanguageServer):
         super().__init__("cfglint", __version__, text_document_sync_kind=types.TextDocumentSyncKind.Incremental)
         self.files = OpenFiles(facts, config)
         self.found: dict[str, list[Diagnostic]] = {}
-        self.shown: dict[str, list[types.Diagnostic]] = {}  # what the editor has, by URI
+        self.shown: dict[str, list[types.Diagnostic]] = {}  # the diagnostics that the editor shows, by URI
         self.waiting: asyncio.TimerHandle | None = None
         self.changed: set[str] | None = set()  # real paths of the files whose text has changed; None when anything may have
         self.delay = SHORTEST_DELAY
-        self.reported: set[str] = set()  # problems that were shown
+        self.reported: set[str] = set()  # problems that were already shown
         self.lines: dict[str, Lines] = {}
         self.was_shut_down = False
 

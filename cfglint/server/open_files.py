@@ -78,7 +78,7 @@ class OpenRun:
         self.run = run
         self.project = project
         self.files = files  # real paths
-        self.diagnostics: list[Diagnostic] = []  # without comments for cfglint that another run of the file needs
+        self.diagnostics: list[Diagnostic] = []  # without findings about ignore comments that another run of the file needs
 
 
 class OpenFiles:
@@ -93,7 +93,7 @@ class OpenFiles:
         self.buffers = Buffers()
         self.neighbours = Neighbours(self.buffers)
         self.runs: list[OpenRun] = []
-        self.kinds: dict[str, str] = {}  # the last known kind of a file, by real path: a text is often broken while it is edited
+        self.kinds: dict[str, str] = {}  # the last known kind of a file, by real path: a file is often invalid while it is edited
         self.problems: list[str] = []
 
     def check(self, changed: set[str] | None = None) -> dict[str, list[Diagnostic]]:
@@ -131,7 +131,7 @@ class OpenFiles:
     def _affected(self, changed: set[str] | None) -> set[str] | None:
         """The open files whose runs may be affected by a change of some files; None for all of them."""
         if changed is None or not all(path.lower().endswith(EXTENSIONS) for path in changed):
-            return None  # a script may put the names of its files together
+            return None  # a script may compose the names of its files
         found = {*changed}
         names = {os.path.basename(path) for path in changed}
         texts = [self.buffers.open.get(path, "") for path in changed]
@@ -236,7 +236,7 @@ class OpenFiles:
             return Discovery(self.facts(project, declared), declared.kind, source=self.buffers).one(declared.files)
         except ConfigurationError as error:
             self.problems.append(str(error))
-        except UnknownKindError:  # also a script without its launch line
+        except UnknownKindError:  # this includes a script without its launch line
             pass
         return None
 

@@ -27,7 +27,7 @@ NOT_STRICT_JSON: ProblemKind = "not-strict-json"  # the kind of a problem that o
 ALIAS: NodeKind = "alias"
 
 NOTHING = ()  # the children of every scalar
-LONG = 32  # entries of a mapping from which an index pays
+LONG = 32  # minimum number of entries for which an index is built
 
 
 class Problem:
@@ -140,7 +140,7 @@ class Document:
         self.relaxations: list[tuple[int, int, str]] = []
         self._breaks: list[int] | None = None
         self._indexes: dict[int, dict[str | int, list[int]]] = {}
-        self._lines: dict[int, str] = {}  # a thousand findings on one line share its text
+        self._lines: dict[int, str] = {}  # cached, because a thousand findings may be on one line
 
     @property
     def root(self) -> Node | None:

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 WIDE_MARKS = ((b"\xff\xfe\0\0", "UTF-32"), (b"\0\0\xfe\xff", "UTF-32"), (b"\xff\xfe", "UTF-16"), (b"\xfe\xff", "UTF-16"))
-CLEAR_STARS = 2  # in a pattern that cannot take long
-CLEAR_LINES = 1000  # of patterns that do not take long together
+CLEAR_STARS = 2  # maximum number of stars in a pattern that is certainly fast
+CLEAR_LINES = 1000  # maximum number of patterns that are fast together
 LARGEST_RULES = 1_000_000  # bytes of patterns
 SECONDS = 0.5  # of processor time for one path and the patterns of one folder
-ALL_SECONDS = 5.0  # of the same for all that take longer than SLOW
+ALL_SECONDS = 5.0  # of processor time for all paths that take longer than SLOW
 SLOW = 0.002
 READING = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)  # never waits for a pipe
 KINDS = (
@@ -235,7 +235,7 @@ class Ignore:
     """The rules of one `.gitignore`; they are dropped if they take too long, which malicious patterns can cause."""
 
     __slots__ = ("doubtful", "folder", "spec")
-    left = ALL_SECONDS  # of processor time, for the rules of all folders
+    left = ALL_SECONDS  # seconds of processor time left for the rules of all folders
 
     def __init__(self, folder: str) -> None:
         self.folder = os.path.abspath(folder)

@@ -37,7 +37,7 @@ ESCAPES = {'"': '"', "'": "'", "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": 
 WORDS = ("null", "true", "false")
 CONSTANTS = ("NaN", "Infinity", "-Infinity")
 HEX = "0123456789abcdefABCDEF"
-TEXT = "!text"  # the tag of a bare string that looks like a number or word and is none to hjson
+TEXT = "!text"  # the tag of an unquoted string that resembles a number or word but is a string in hjson
 
 
 HJSON_ERROR = "hjson.scanner.HjsonDecodeError"
@@ -132,7 +132,7 @@ class Parser:
         self.constants = constants
         self.position = 0
         self.open: list[Node] = []
-        self.breaks: list[int] | None = None  # where lines end, once a multiline string asks
+        self.breaks: list[int] | None = None  # the line ends, computed for the first multiline string
 
     def run(self) -> None:
         """Parse the root: an object with or without braces, an array, or a single value."""
@@ -167,7 +167,7 @@ class Parser:
                 raise
             self.open.clear()
             self.document.roots[:] = [lone.document.root] if lone.document.root is not None else []
-            constants = [each for each in self.relaxations if each[2] == CONSTANT]  # hjson may see members here
+            constants = [each for each in self.relaxations if each[2] == CONSTANT]  # hjson may parse this as members
             self.relaxations[:] = lone.relaxations + constants
             self.comments[:] = [span for span in self.comments if span[1] <= start]
             self.position = lone.position
@@ -400,7 +400,7 @@ class Parser:
             raise Refused(start, "string index out of range", INDEX_ERROR)
         before = bisect_left(breaks, start)
         indent = start - 1 - breaks[before - 1]
-        if not before:  # hjson counts back to a line break, and past the start of the text goes on from its end
+        if not before:  # hjson searches backwards for a line break, and before the start continues from the end
             indent += len(text)
         position = self.indent(start + 3, -1)
         if position >= len(text):

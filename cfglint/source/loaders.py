@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 NUMERIC = "+-." + DIGITS
-SPECIAL = "+-.0123456789yYnNtTfFoO~<="  # first characters of bare YAML text that may be more than text
+SPECIAL = "+-.0123456789yYnNtTfFoO~<="  # first characters of unquoted YAML scalars that may not be strings
 YAML_WORDS: dict[str, bool | None] = {
     **dict.fromkeys(("yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"), True),
     **dict.fromkeys(("no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF"), False),

@@ -76,7 +76,7 @@ def yaml_int(raw: str) -> int:
     text = unsigned(text)
     if text == "0":
         return 0
-    if len(text) > MOST_DIGITS and ":" in text:  # takes the square of its length
+    if len(text) > MOST_DIGITS and ":" in text:  # takes quadratic time
         raise TooLong
     return sign * printable(magnitude(text), text)
 

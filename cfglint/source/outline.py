@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from json import JSONDecoder
     from typing import Any
 
-LEVELS = 2  # of mappings that an outline has: the root and its sections
+LEVELS = 2  # of mappings in an outline: the root and its sections
 PLAIN = Node(SCALAR, 0, 0)  # every scalar value
 BLANKS = " \t\n\r"
 COLLECTIONS = (list, tuple)
-INDICATORS = " \t-?:"  # what opens block collections at the start of a line
-MOST_INDICATORS = 60  # such characters on a line, and opening brackets of a text: fewer cannot nest deeper than the limit
-NAME_MARKS = "_.<"  # what a bare key may begin with besides letters and digits
+INDICATORS = " \t-?:"  # characters that open block collections at the start of a line
+MOST_INDICATORS = 60  # such characters on a line, and opening brackets in a file: fewer cannot nest deeper than the limit
+NAME_MARKS = "_.<"  # characters other than letters and digits that an unquoted key may begin with
 BEFORE_ANCHORS = " \t\n\r,[{:"
 
 _decoder: list[JSONDecoder] = []

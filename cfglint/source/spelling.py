@@ -52,7 +52,7 @@ def spell_number(value: float, document: Document, bare: str) -> str:
         candidates.append(f"{value:_}")
     loader = YAML11 if document.syntax == "yaml" else HJSON
     if candidates and type(loader.scalar(Node(SCALAR, 0, 0, bare))) is not type(value):
-        return plain  # the form of a fraction, for an integer
+        return plain  # a fraction's format is not used for an integer
     for text in candidates:
         read = loader.scalar(Node(SCALAR, 0, 0, text))
         if read == value and type(read) is type(value):

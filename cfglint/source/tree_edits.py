@@ -280,12 +280,12 @@ class Step:
         start = line_start(self.text, key.head)
         end = self.layout.value_end(value)
         if self.text[start : key.head].strip(" \t"):
-            # The key is on one line with the dash of a list: what follows moves up to it.
+            # The key is on the line of a list's dash: the next key moves up to that line.
             if index + 1 == len(container.children):
                 raise self.refuse("this key is on one line with others", key)
             self.edits.append(Edit(key.head, container.children[index + 1][0].head, ""))
             return
-        if self.text[end - 1 : end] not in ("\n", "\r"):  # it is behind the line break of a block scalar
+        if self.text[end - 1 : end] not in ("\n", "\r"):  # the end is after the line break of a block scalar
             comma = self.layout.comma(end, self.layout.line_end(end))
             if not self.layout.ends_line(self.layout.comment_end(max(end, comma + 1))):
                 raise self.refuse("this key is on one line with others", key)
@@ -328,7 +328,7 @@ class Step:
         else:
             self.edits.append(Edit(key.head, after, ""))
 
-    # what a text says alone
+    # parsing a value or key alone
 
     def when_partial(self, text: str) -> Shape:
         """The tree of a value's source alone."""

@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 PREFIX, SUFFIX = ".cfglint-", ".tmp"
 OPEN_FILES = "/proc/self/fd"
-LOCK_TIMEOUT = 10.0  # seconds for the lock of a folder: cfglint holds it only briefly, unless it was stopped
+LOCK_TIMEOUT = 10.0  # seconds to wait for the lock of a folder: cfglint holds it only briefly, unless it was stopped
 PAUSE = 0.005  # seconds between two tries
 GROUP_BITS, OTHER_BITS = 0o070, 0o007
 
-swept: set[str] = set()  # folders that were looked through for what others left: once is enough for a process
-given_up: set[str] = set()  # folders whose lock could not be had: waited for only once, too
+swept: set[str] = set()  # folders that were searched for leftover files: once per process is enough
+given_up: set[str] = set()  # folders that could not be locked: waited for only once, too
 
 
 def write(path: str, identity: Identity, text: str) -> str | None:
@@ -89,7 +89,7 @@ def write_all(writes: Sequence[Write]) -> None:
             take_back(done, error)
             raise
         for folder in folders:
-            with suppress(OSError):  # not every file system can
+            with suppress(OSError):  # not every file system supports it
                 os.fsync(folder)
 
 
@@ -114,7 +114,7 @@ class Write:
     note: str | None = None
     status: os.stat_result | None = None
     descriptor: int | None = None  # of the staged file, while it is open
-    temporary: str | None = None  # the staged file's name, while it has one of ours
+    temporary: str | None = None  # the temporary name of the staged file, if it has one
     written = False
 
     def __init__(self, path: str, data: bytes) -> None:
@@ -299,7 +299,7 @@ def dress(file: int | str, old: str, status: os.stat_result) -> None:
             os.chown(file, status.st_uid, -1)
         try:
             os.chown(file, -1, status.st_gid)
-        except OSError:  # what the old group may do is not for another one
+        except OSError:  # the permissions of the old group must not apply to another group
             mode = mode & ~GROUP_BITS | (mode & OTHER_BITS) << 3
     if hasattr(os, "listxattr"):
         with suppress(OSError):
@@ -324,7 +324,7 @@ def locked(folders: Iterable[str]) -> Iterator[list[int]]:
     """Lock folders against other processes of cfglint, if they can be locked; yield the descriptors of the folders."""
     with ExitStack() as stack:
         descriptors = []
-        for folder in sorted(folders):  # in one order, or two processes would wait for each other
+        for folder in sorted(folders):  # always in the same order, so that two processes do not wait for each other
             try:
                 descriptor = os.open(folder, os.O_RDONLY)
             except OSError:

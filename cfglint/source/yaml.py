@@ -50,7 +50,7 @@ def parse(path: str, text: str, bom: bool = False, pure: bool = False) -> Docume
             document.relaxations.append((complaint.start, complaint.end, PURE))
     builder.finish()
     refused = builder.problem
-    if refused is not None and refused.kind == "control":  # it is looked for before anything is parsed
+    if refused is not None and refused.kind == "control":  # control characters are searched for before parsing
         before = parse(path, text[: refused.start], bom, pure)
         document.roots, document.leaves, document.comments = before.roots, before.leaves, before.comments
     if parsed and not pure:
@@ -83,7 +83,7 @@ class Builder:
         self.document = document
         self.text = document.text
         self.open: list[Node] = []
-        self.children: list[Node] = []  # of the open collection; a mapping's keys and values in turn until it is closed
+        self.children: list[Node] = []  # children of the open collection; for a mapping alternating keys and values until it is closed
         self.leaves: list[Node] = []
         document.leaves = self.leaves
         self.tags: list[int] = []
@@ -118,7 +118,7 @@ class Builder:
         except YAMLError as error:
             self.problem = syntax_problem(self.text, error)
             return False
-        except UnicodeEncodeError as error:  # half of a pair, in a text that came from no file
+        except UnicodeEncodeError as error:  # a lone surrogate, in a content that did not come from a file
             self.problem = unacceptable(self.text, self.text[error.start])
             return False
         except TooDeep:

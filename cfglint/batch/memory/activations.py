@@ -99,7 +99,7 @@ class Layer:
     def rms_norm(self) -> int:
         """An RMSNorm: its input in fp32 and, where its weight is trained, the normalised input."""
         hidden, residual = self.shape.hidden, self.widths.residual
-        if self.run.fused_kernels:  # Liger keeps the input as it is, the residual stream's own tensor
+        if self.run.fused_kernels:  # Liger stores the unchanged input, which is the tensor of the residual stream
             return residual * hidden
         return 4 * hidden + (residual * hidden if self.trained and self.shape.architecture.norm_weights else 0)
 
@@ -122,7 +122,7 @@ class Layer:
         if shape.experts:
             return kept + self.experts()
         feed_forward_inputs = ("gate_up_proj",) if fused else ("gate_proj", "up_proj")
-        gate_and_up = 2 if self.run.fused_kernels else 3  # gate, its activation, up; a fused kernel makes the activation again
+        gate_and_up = 2 if self.run.fused_kernels else 3  # gate, its activation, up; a fused kernel recomputes the activation
         down = element * shape.intermediate if self.trained else self.inputs(shape.intermediate, "down_proj")
         return kept + self.inputs(shape.hidden, *feed_forward_inputs) + gate_and_up * element * shape.intermediate + down
 
@@ -138,7 +138,7 @@ class Layer:
             per_element = (6 if element == 2 else 8) if self.trained else 4
             kept += per_element * (shape.query_width + shape.kv_width)
         if shape.architecture.fused:
-            values = query + 2 * keys  # v is a view: the whole fused projection stays
+            values = query + 2 * keys  # v is a view, so the complete fused projection stays allocated
         if self.run.attention != FUSED:
             keys, values = query, max(values, query)
         return kept + query + keys + values + query + self.scores()

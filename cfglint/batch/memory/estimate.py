@@ -26,10 +26,10 @@ FP32_STREAM_MARGIN = 1.10
 
 CONTEXT = 0.55  # GiB: CUDA context and libraries
 COMMUNICATION = 0.9  # GiB: NCCL, with more than one GPU
-CERTAIN_CONTEXT = 0.6  # the part of these that is there for sure
+CERTAIN_CONTEXT = 0.6  # the part of both that is certainly used
 FRAGMENTATION = 1.05  # reserved over allocated when memory is short
 USABLE = 0.99
-LARGEST = 1 << 16  # micro batches are not searched beyond
+LARGEST = 1 << 16  # the largest micro batch that is tried
 
 
 @record

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 LOSS_FUNCTION = (4, 46)  # before: `logits.float()` in the model, then a shifted copy
 LABELS_SHIFTED = (4, 49)  # before: a shifted copy of the fp32 logits (4.48.1 measured, 4.57.6 read; the change lies between)
-SMALLEST_CHUNK = 256  # rows of Liger's chunks, at least
-TILE = 4096 * 8192  # logits that TRL makes at a time, at most
+SMALLEST_CHUNK = 256  # rows of Liger's chunks, minimum
+TILE = 4096 * 8192  # maximum number of logits that TRL computes at a time
 
 
 def implementation(version: tuple[int, ...]) -> str:

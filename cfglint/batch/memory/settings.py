@@ -10,7 +10,7 @@ WIDTH = {FP32: 4, BF16: 2, FP16: 2}  # bytes of an element
 # How attention keeps its intermediate values. FUSED: flash-attention or sdpa; MASKED: sdpa with a mask of padding; EAGER: scores in memory.
 FUSED, MASKED, EAGER = "fused", "masked", "eager"
 
-# Optimizers by what they hold. FOREACH makes one more copy of a state while it steps, the fused kernels do not.
+# Optimizers by their states. FOREACH makes one more copy of a state during the step, the fused kernels do not.
 ADAM_FUSED, ADAM_FOREACH = "adam_fused", "adam_foreach"
 ADAM_8BIT, LION_8BIT, ADAM_4BIT = "adam_8bit", "lion_8bit", "adam_4bit"
 ADAFACTOR, SGD, ONE_STATE, PAGED = "adafactor", "sgd", "one_state", "paged"

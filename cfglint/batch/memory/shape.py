@@ -96,7 +96,7 @@ class Shape:
     qkv_bias: bool = False
     output_bias: bool = False
     mlp_bias: bool = False
-    known: bool = True  # the code of this model type has been read
+    known: bool = True  # the code of this model type was examined
 
     @property
     def architecture(self) -> Architecture:

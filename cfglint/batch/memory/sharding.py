@@ -124,7 +124,7 @@ def fsdp(parameters: Parameters) -> Held:
     ranks, options = run.ranks, run.fsdp
     gathered_width = 2 if run.autocast else parameters.widths.weights
     layer = float(shape.layer)
-    if run.quantization != NONE:  # what is gathered is the packed storage
+    if run.quantization != NONE:  # the packed storage is gathered
         layer = shape.matrix_weights * QUANTIZED[run.quantization] / gathered_width
     root = shape.embedding + shape.head + shape.final_norm
     gathered = (2 * layer + root) * gathered_width

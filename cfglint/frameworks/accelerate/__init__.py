@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 KIND: Final = "accelerate"
 NEWEST = RELEASES["accelerate"]
-OLDEST = "0.32.1"  # what the launcher accepts was compared from here on
+OLDEST = "0.32.1"  # the oldest release whose launcher was compared with the predictions
 
 # Keys that `accelerate config` writes together with the type; one of them makes the detection certain.
 COMPANIONS = frozenset(
@@ -43,7 +43,7 @@ COMPANIONS = frozenset(
 )
 
 
-READ_AS_FALSE = ("distributed_type", "dynamo_backend", "mixed_precision")  # keys of which `NO` is a value
+READ_AS_FALSE = ("distributed_type", "dynamo_backend", "mixed_precision")  # keys with the possible value `NO`
 
 
 class Accelerate(Framework["AccelerateConfig"]):

@@ -41,7 +41,7 @@ class AccelerateConfig(Config):
         super().__init__(documents, facts)
         self.trainer = trainer
         self.other_files = list(zip(documents[1:], (kinds or [KIND])[1:], strict=False))
-        self.root: Any = {}  # without a config file the flags say everything
+        self.root: Any = {}  # without a config file the flags contain all settings
         if documents[0].syntax != SYNTAX:
             reading = FRAMEWORK.loader(documents[0], facts).read(documents[0])
             self.load_problems = [(documents[0], problem) for problem in reading.problems]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.accelerate.config import AccelerateConfig
 
 WRAP_POLICIES = ("TRANSFORMER_BASED_WRAP", "SIZE_BASED_WRAP", "NO_WRAP")
-NO_SAGEMAKER = (1, 11)  # the launcher looks up `parallelism_config`, which a SageMaker config does not have
+NO_SAGEMAKER = (1, 11)  # from here on the launcher looks up `parallelism_config`, which a SageMaker config does not have
 
 
 @rule(

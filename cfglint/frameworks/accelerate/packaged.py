@@ -9,4 +9,4 @@ PACKAGED = {
     **dict.fromkeys(("fsdp1", "fsdp2"), "FSDP"),
     **dict.fromkeys(("zero1", "zero2", "zero3"), "DEEPSPEED"),
 }
-PACKAGED_PROCESSES = 8  # `num_processes` in each of them
+PACKAGED_PROCESSES = 8  # the value of `num_processes` in each of them

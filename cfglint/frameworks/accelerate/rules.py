@@ -31,12 +31,12 @@ SAGEMAKER_KEYS = (
     *("pytorch_version", "transformers_version", "py_version", "sagemaker_inputs_file", "sagemaker_metrics_file"),
 )
 OLD_SPELLINGS = ("fp16", "dynamo_backend")  # converted while the file is loaded
-PREFIXES = {"fsdp_config": "fsdp_"}  # which the launcher puts before a block's keys that lack it
+PREFIXES = {"fsdp_config": "fsdp_"}  # the launcher adds this prefix to keys of a block that lack it
 BACKENDS = (
     *("NO", "EAGER", "AOT_EAGER", "INDUCTOR", "AOT_TS_NVFUSER", "NVPRIMS_NVFUSER", "CUDAGRAPHS", "OFI", "FX2TRT"),
     *("ONNXRT", "TENSORRT", "AOT_TORCHXLA_TRACE_ONCE", "TORCHXLA_TRACE_ONCE", "TVM", "HPU_BACKEND", "NEURON"),
 )
-# Keys that have to be in the DeepSpeed file if the launcher's block names one.
+# Keys that must be in the DeepSpeed file if the launcher's block names one.
 DEEPSPEED_FILE_KEYS = (
     "gradient_accumulation_steps",
     "gradient_clipping",
@@ -48,10 +48,10 @@ DEEPSPEED_FILE_KEYS = (
     "zero3_save_16bit_model",
     "mixed_precision",
 )
-UNSET_IS_ONE = (1, 11)  # a missing `num_processes` without several GPUs; 1.6.0 compares null with 1
-BLOCKS_COPIED = (1, 5)  # a block that is not a mapping is left out; 1.4.0 indexes these with each of their entries
+UNSET_IS_ONE = (1, 11)  # from here on a missing `num_processes` means 1 without several GPUs; 1.6.0 compares null with 1
+BLOCKS_COPIED = (1, 5)  # from here on a block that is not a mapping is skipped; 1.4.0 indexes it with each of its entries
 INDEXED_BLOCKS = ("deepspeed_config", "fsdp_config", "megatron_lm_config", "dynamo_config", "ipex_config", "mpirun_config")
-ADDRESS_REQUIRED = (1, 8)  # the launcher asserts the address of the main process; 1.7.0 passes null on
+ADDRESS_REQUIRED = (1, 8)  # from here on the launcher requires the address of the main process; 1.7.0 passes null on
 GPUS = "distributed_type: MULTI_GPU\nnum_processes: 8\n"
 FSDP = "distributed_type: FSDP\nnum_processes: 8\nfsdp_config:\n"
 DEEPSPEED = "distributed_type: DEEPSPEED\nnum_processes: 8\n"

@@ -26,7 +26,7 @@ NEWEST = RELEASES["axolotl"]
 TRANSFORMERS = "5.20.1"  # pinned by 0.21.0
 DEEPSPEED = "0.19.8"
 
-# Names that only axolotl gives to a top-level key.
+# Top-level keys that only axolotl has.
 OWN = frozenset(
     (
         "sequence_len",
@@ -50,7 +50,7 @@ OWN = frozenset(
         "attn_implementation",
     )
 )
-# Names that other kinds have, too.
+# Keys that other kinds have, too.
 SHARED = frozenset(
     (
         "micro_batch_size",
@@ -89,7 +89,7 @@ class Axolotl(Framework["AxolotlConfig"]):
     file_match = ("axolotl.yaml", "axolotl.yml", "*.axolotl.yaml", "*.axolotl.yml")
     estimates_memory = True
     telling_keys = OWN | SHARED | {MODEL}
-    # Rules of the Trainer's file for which this kind has its own: its parser knows the keys, their types and their names.
+    # Rules of Trainer configs that rules of this kind replace: about keys, their types and their names, which its parser checks.
     replaced_rules = frozenset(
         (
             "HFT001",
@@ -143,7 +143,7 @@ class Axolotl(Framework["AxolotlConfig"]):
         version = facts.version("transformers", TRANSFORMERS)
         if version[:2] == modelled[:2]:
             return facts
-        if version > modelled and " says " in facts.target_from.get("transformers", ""):  # a bound that the modelled release keeps
+        if version > modelled and " says " in facts.target_from.get("transformers", ""):  # the modelled release satisfies the bound
             return facts.replace(target={**facts.target, "transformers": TRANSFORMERS})
         outside = {**facts.outside, PACKAGE: f"for transformers {pinned}"}
         return facts.replace(target={**facts.target, PACKAGE: NEWEST}, outside=outside)

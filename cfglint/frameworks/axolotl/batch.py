@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from cfglint.frameworks.axolotl.config import AxolotlConfig
 
-OWN_LENGTH = ("grpo", "ebft", "gdpo")  # trainers that count their steps themselves
+OWN_LENGTH = ("grpo", "ebft", "gdpo")  # trainers that compute their steps themselves
 WARMUP_SHARE = 0.03
 MOST_WARMUP = 100
 
@@ -82,7 +82,7 @@ def product(*factors: Any) -> int | None:
 
 def problem(config: AxolotlConfig, micro: Setting, accumulation: Setting) -> BatchProblem | None:
     """Why the data loader would refuse the batch."""
-    packed = config.model is not None and config.model.sample_packing  # whose sampler makes its own batches
+    packed = config.model is not None and config.model.sample_packing  # packed samples have a sampler that builds the batches itself
     if isinstance(micro.value, int) and micro.value < 0 and not packed:
         text = f"ValueError: batch_size should be a positive integer value, but got batch_size={micro.value}"
         return BatchProblem("not-positive", micro, f"`{MICRO}` is {micro.value}", text, "init")

@@ -48,7 +48,7 @@ class AxolotlConfig(TrainerConfig):
 
     framework: Framework[Any] = FRAMEWORK
     batch_keys = {"micro_batch": "micro_batch_size", "accumulation": "gradient_accumulation_steps"}
-    obsolete_batch_keys = {"accumulation": "batch_size"}  # which counts the steps, and not what is trained on
+    obsolete_batch_keys = {"accumulation": "batch_size"}  # `batch_size` only affects the number of steps, not the training batch
 
     def parsed_arguments(self) -> Arguments:
         """The arguments that axolotl passes to the Trainer; the defaults of the release if the run does not get there."""

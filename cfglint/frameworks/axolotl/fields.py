@@ -277,7 +277,7 @@ def outside(value: Any, limits: dict[str, Any]) -> str:
     return f"Input should be {broken}" if broken else ""
 
 
-# ---- what models do in addition to reading their fields -------------------------------------------------------
+# ---- validators of models, in addition to those of fields -------------------------------------------------------
 
 
 def dataset(value: dict[Any, Any]) -> dict[Any, Any]:

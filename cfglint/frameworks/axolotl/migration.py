@@ -22,7 +22,7 @@ SECTION = "fsdp_config"
 PREFIX = "fsdp_"
 VERSIONS = ("fsdp_version", "version")
 RESHARDS = {"FULL_SHARD": True, "1": True, "SHARD_GRAD_OP": False, "2": False}  # FSDP1's strategies, as ZeRO-3 and ZeRO-2
-# Removed keys that chose a kernel, a way to compute the same, or what is logged.
+# Removed keys that selected a kernel, an equivalent computation, or the logged values.
 HARMLESS = ("flash_attn_rms_norm", "dpo_use_logits_to_keep", "dpo_generate_during_eval")
 
 

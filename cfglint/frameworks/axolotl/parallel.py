@@ -46,7 +46,7 @@ def problem(model: Model, world: int | None) -> SizeProblem | None:
     uses = bool(model.fsdp_config) or size(model, TENSOR) > 1 or size(model, CONTEXT) > 1
     built = _built(model, world) if uses and world > 1 else None
     if built is not None:
-        built.fails_at = "config"  # before the trainer is built
+        built.fails_at = "config"  # this fails before the trainer is built
     return built or _handed(model, world)
 
 

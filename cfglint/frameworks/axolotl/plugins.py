@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 PREFIX = "axolotl.integrations."
 BUILT_IN = ("context_parallel", "expert_parallel")
-# Folder -> (class, the modules inside the folder that hold it; empty for the folder itself).
+# Folder -> (class, the modules of the folder that contain it; empty for the package itself).
 CLASSES = {
     "context_parallel": ("ContextParallelPlugin", ("", "plugin")),
     "coreweave": ("CoreWeavePlugin", ("", "plugin")),
@@ -63,7 +63,7 @@ class Named:
 
 def named(value: Any) -> list[Named]:
     """The plugins of the key `plugins`, in order."""
-    if isinstance(value, str):  # walked letter by letter
+    if isinstance(value, str):  # axolotl iterates over its letters
         return [resolve(0, value[0])] if value else []
     return [resolve(index, name) for index, name in enumerate(value)] if isinstance(value, list) else []
 
@@ -89,7 +89,7 @@ def resolve(index: int, name: Any) -> Named:
     return Named(index, "")
 
 
-# ---- before the fields are read ------------------------------------------------------------------------------------
+# ---- before pydantic's validation ------------------------------------------------------------------------------------
 
 
 def context_parallel_size(data: Data) -> None:
@@ -403,7 +403,7 @@ def hatchery(data: Data) -> None:
         data["remove_unused_columns"] = False
 
 
-# When a plugin is registered, which is before anything is checked.
+# Run when a plugin is registered, before all checks.
 REGISTERED: dict[str, Callable[[Data], None]] = {"diffusion": legacy_diffusion, "hatchery": hatchery}
 BEFORE: dict[str, tuple[Callable[[Data], None], ...]] = {
     "liger": (token_scaling, liger_norm, tiled_mlp, former_swiglu),
@@ -425,7 +425,7 @@ BEFORE: dict[str, tuple[Callable[[Data], None], ...]] = {
 }
 
 
-# ---- after the fields are read ----------------------------------------------------------------------------------------
+# ---- after pydantic's validation ----------------------------------------------------------------------------------------
 
 
 def liger_tensor_parallel(model: Model) -> None:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 MODEL = "AxolotlConfigWCapabilities"
 VALIDATION = "ValidationError"
 
-# Topics: each has a rule of its own.
+# The topics of refusals; each has a rule of its own.
 DATA = "data"
 STREAMING = "streaming"
 BATCH = "batch"

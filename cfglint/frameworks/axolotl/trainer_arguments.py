@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.axolotl.config import AxolotlConfig
     from cfglint.frameworks.axolotl.refusals import Model
 
-# Fields of the same name that are handed on where they are not null.
+# Fields that are passed on under the same name if they are not null.
 SAME = (
     "adam_beta1",
     "adam_beta2",
@@ -45,8 +45,8 @@ SAME = (
     "deepspeed",
     "lr_scheduler_kwargs",
 )
-COMPILE = ("torch_compile", "torch_compile_backend", "torch_compile_mode")  # handed on where the first is true
-HUB = ("hub_model_id", "hub_strategy", "hub_revision")  # handed on together, where the first is given
+COMPILE = ("torch_compile", "torch_compile_backend", "torch_compile_mode")  # passed on if the first is true
+HUB = ("hub_model_id", "hub_strategy", "hub_revision")  # passed on together, if the first is set
 # The Trainer's field -> axolotl's key.
 RENAMED = {
     "per_device_train_batch_size": "micro_batch_size",
@@ -55,7 +55,7 @@ RENAMED = {
     "lr_scheduler_type": "lr_scheduler",
     "num_train_epochs": "num_epochs",
 }
-# Optimizers of axolotl's own, which the Trainer's field does not get (utils/schemas/enums.py:90-112).
+# axolotl's own optimizers, which are not passed to the Trainer's field (utils/schemas/enums.py:90-112).
 OWN_OPTIMIZERS = (
     "optimi_adamw",
     "ao_adamw_4bit",
@@ -78,7 +78,7 @@ OWN_OPTIMIZERS = (
     "q_galore_adamw8bit",
 )
 UNHANDLED = ("ao_adamw_4bit", "ao_adamw_8bit")  # listed, and refused by the builder (core/builders/base.py:522)
-OPTIMIZER = "optimizer"  # the one key that has to be a name: null gets to the Trainer
+OPTIMIZER = "optimizer"  # the only key that must be a name: null is passed to the Trainer
 OWN_SCHEDULES = ("one_cycle", "rex")
 
 

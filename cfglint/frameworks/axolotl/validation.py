@@ -26,7 +26,7 @@ INDUCTOR = (
     "coordinate_descent_tuning", "coordinate_descent_check_all_directions", "shape_padding", "epilogue_fusion", "max_autotune_gemm",
     "fx_graph_cache", "assume_aligned_inputs", "comprehensive_padding", "decompose_mem_bound_mm", "triton.cudagraphs",
 )  # fmt: skip
-# Keys that are gone: what axolotl says (utils/schemas/deprecated.py). Those of GIVEN are refused for any value, the others for a true one.
+# Removed keys with axolotl's messages (utils/schemas/deprecated.py). Those in GIVEN are refused with any value, the others with a true one.
 GONE = {
     "max_packed_sequence_len": "`max_packed_sequence_len` is no longer supported",
     "rope_scaling": "`rope_scaling` is no longer supported, it should now be a key under `model_config`",
@@ -74,7 +74,7 @@ class Validation:
         self.foreign = any(not each.folder for each in self.plugins)
         data = Data(copy.deepcopy(values), folders, self.foreign)
         gpus = self.config.facts.gpus
-        data.pop("axolotl_config_path", None)  # axolotl's own note of where the file lies
+        data.pop("axolotl_config_path", None)  # axolotl stores the path of the file here
         data["capabilities"] = {"bf16": True, "fp8": True, "tf32": True, "n_gpu": gpus, "compute_capability": "sm_90"}
         if any(each.problem for each in self.plugins):
             return
@@ -137,7 +137,7 @@ class Validation:
 
     def _dataset(self, rl: Any, item: Any, path: tuple[str | int, ...]) -> None:
         if not isinstance(item, dict):
-            dict(item)  # raises what axolotl's own conversion raises
+            dict(item)  # raises the same exception as axolotl's own conversion
             return
         name = "DPODataset" if rl in PREFERENCE else "KTODataset" if rl == "kto" else "SFTDataset"
         if name == "SFTDataset" and item.get("type") == "_synthetic":

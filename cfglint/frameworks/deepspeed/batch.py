@@ -265,7 +265,7 @@ def infer(triple: Triple, divisor: Any) -> None:
         return
     if total is not None and micro is not None:
         found = total // micro
-        found //= divisor  # in two steps, because the error names the operator
+        found //= divisor  # two divisions, because the error message names the operator
         values[ACCUMULATION] = found
     elif total is not None and steps is not None:
         found = total // divisor

@@ -18,7 +18,7 @@ COMPOSITES = (
     *(25200, 27720, 45360, 50400, 55440, 83160, 110880, 166320, 221760, 277200, 332640, 498960, 554400, 665280, 720720),
 )
 NEWEST_VERSION = 0.2
-MOST_GPUS = 100_000  # a larger search is not made
+MOST_GPUS = 100_000  # the search has a limit
 MOST_SIZES = 50
 
 
@@ -125,7 +125,7 @@ def candidate(base: int, largest_batch: Any) -> int:
     if base >= largest_batch:
         return base
     times = largest_batch // base
-    above = next((index for index, number in enumerate(COMPOSITES) if number > times), 0)  # 0 as argmax finds without one
+    above = next((index for index, number in enumerate(COMPOSITES) if number > times), 0)  # 0, like the result of argmax without a match
     return COMPOSITES[above - 1] * base
 
 

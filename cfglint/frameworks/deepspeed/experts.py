@@ -23,7 +23,7 @@ CHOICES = {
     "comm_backend": ("comm", "deepep"),
     "score_func": ("auto", "softmax", "sigmoid"),
 }
-# (key, default, smallest, what the message calls such a number)
+# (key, default, minimum, the name of such numbers in the message)
 COUNTS = (("comm_num_sm", 12, 1, "positive"), ("comm_qp_margin", 4, 0, "non-negative"), ("comm_max_tokens_per_rank", 0, 0, "non-negative"))
 NAMES = (
     *("expert_w1", "expert_w2", "expert_w3", "num_experts_attr", "top_k_attr", "router_pattern", "expert_pattern"),

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
     from cfglint.frameworks.memory_inputs import Model
 
-# What the optimizers that a config can name hold; the step works on the fp32 partition and makes no copy of all states.
+# The states of each optimizer name; the step works on the fp32 partition and makes no copy of all states.
 OPTIMIZERS = {
     "adam": ADAM_FUSED,
     "adamw": ADAM_FUSED,

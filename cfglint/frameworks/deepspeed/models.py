@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from cfglint.frameworks.versions import Version
 
 UNKNOWN = "unknown"
-EARLY = "early"  # known to a later release only
-TWICE = "twice"  # given under its other name as well
+EARLY = "early"  # only a later release has the key
+TWICE = "twice"  # also set under its other name
 TYPE = "type"
 RANGE = "range"
 CHOICE = "choice"
@@ -395,7 +395,7 @@ def check_zero(values: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield "", "Assertion failed, Partial offloading only supported for ZeRO Stage 3."
 
 
-# Fields that a validator reads: (the first release that has it, the validator). The strings of a list are one string's list.
+# Fields with a validator: (the first release that has it, the validator).
 VALIDATED: dict[str, dict[str, tuple[Version, Callable[[Any], Any]]]] = {
     "fp16": {
         "loss_scale": ((0, 18, 8), loss_scale),
@@ -404,9 +404,9 @@ VALIDATED: dict[str, dict[str, tuple[Version, Callable[[Any], Any]]]] = {
     },
     "zero_optimization.leaf_module": dict.fromkeys(FIELDS["zero_optimization.leaf_module"], ((), name_list)),
 }
-# Checks of a model as a whole: (the first release that has them, the check).
+# Checks that involve several fields: (the first release that has them, the check).
 CHECKED: dict[str, tuple[Version, Callable[[dict[str, Any]], Iterator[tuple[str, str]]]]] = {
-    "zero_optimization": (PYDANTIC_2_SINCE, check_zero),  # the validator before reads an attribute of a dict, which has none
+    "zero_optimization": (PYDANTIC_2_SINCE, check_zero),  # the older validator looks up an attribute that a dict does not have
     "zero_optimization.zenflow": ((), check_zenflow),
     "fp16": (FP16_CHECKED_SINCE, check_fp16),
 }

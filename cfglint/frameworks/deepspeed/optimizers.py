@@ -62,7 +62,7 @@ NOT_NEGATIVE = {
     "SGD": "lr momentum weight_decay",
 }
 ABOVE_ZERO = {"SparseAdam": "lr eps"}
-# Classes that unpack `betas` when they are built.
+# Classes that unpack `betas` in their constructor.
 READS_BETAS = ("Adam", "AdamW", "Adamax", "NAdam", "RAdam", "SparseAdam", "DeepSpeedCPUAdam", "ZenFlowCPUAdam", "DeepSpeedCPULion")
 NO_AMSGRAD = ("FusedAdam", "FusedLamb")
 NATIVE = ("FusedAdam", "FusedLamb", "FusedLion", "DeepSpeedCPUAdam", "ZenFlowCPUAdam", "DeepSpeedCPULion", "DeepSpeedCPUAdagrad")

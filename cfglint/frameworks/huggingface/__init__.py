@@ -25,7 +25,7 @@ NEWEST = RELEASES["transformers"]
 OLDEST = "4.30.2"
 
 # Top-level keys that only TrainingArguments has.
-ENOUGH = 5  # keys that all are fields of TrainingArguments from which a file is taken for a Trainer's
+ENOUGH = 5  # with this many keys, all of them fields of TrainingArguments, a file is recognised as a Trainer config
 OWN = frozenset(
     (
         "per_device_train_batch_size",
@@ -94,7 +94,7 @@ SHARED = frozenset(
         "torch_compile",
     )
 )
-# Keys of files that hold some of the same names and are none of ours: a trainer's state, a model's config,
+# Keys of other files with some of the same names: a trainer's state, a model's config,
 # a DeepSpeed or GPT-NeoX file.
 FOREIGN = frozenset(
     (

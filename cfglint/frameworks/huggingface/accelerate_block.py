@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.huggingface.trainer_files import TrainerFiles
 
 BLOCK = "deepspeed_config"
-# Keys of the configuration that the launch file says under another name.
+# Keys of the configuration that have another name in the accelerate config.
 NAMES = {
     "gradient_accumulation_steps": (BLOCK, "gradient_accumulation_steps"),
     "gradient_clipping": (BLOCK, "gradient_clipping"),

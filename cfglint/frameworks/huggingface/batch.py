@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from cfglint.frameworks.huggingface.config import TrainerConfig
 
 TENSOR_DIVIDES = (4, 53)
-ALL_DIVIDE = (5,)  # context and sequence parallelism too
-MESH_LAUNCHED = (4, 56)  # releases that run with an accelerate which builds the axes of a launch file
-MESH_SHARES = (4, 46)  # of the releases that run with an accelerate which gives tensor-parallel ranks the same samples
-NUM_STEPS_REPLACES = (4, 46)  # `num_steps` becomes the trainer's own accumulation; before, only accelerate sees it
+ALL_DIVIDE = (5,)  # from here on context and sequence parallelism divide the processes, too
+MESH_LAUNCHED = (4, 56)  # from here on used with an accelerate that supports the axes of its config file
+MESH_SHARES = (4, 46)  # from here on used with an accelerate that gives tensor-parallel ranks the same samples
+NUM_STEPS_REPLACES = (4, 46)  # from here on `num_steps` becomes the trainer's own accumulation; before, only accelerate uses it
 INFINITE = float("inf")
-PER_EPOCH_LOOP = (4, 46)  # the training loop counts updates with range() from here on
+PER_EPOCH_LOOP = (4, 46)  # from here on the training loop counts updates with range()
 REBALANCE = (5, 17)
 
 MICRO = "per_device_train_batch_size"
@@ -182,7 +182,7 @@ def _accumulation_problem(config: TrainerConfig, accumulation: Setting) -> Batch
         text = "ZeroDivisionError: integer division or modulo by zero"
         return BatchProblem("not-positive", accumulation, f"{name} is 0", text, "init")
     counted = config.version >= PER_EPOCH_LOOP or above_zero(config.arguments["max_steps"])
-    if isinstance(value, float) and counted and accumulation.path[0] != ACCUMULATION:  # the field's own float is for TYP200
+    if isinstance(value, float) and counted and accumulation.path[0] != ACCUMULATION:  # TYP200 reports a float in the field itself
         text = "TypeError: 'float' object cannot be interpreted as an integer"
         message = f"`{name}` is {value}, not an integer"
         return BatchProblem("type", accumulation, message, text, "first-step")
@@ -307,7 +307,7 @@ def warmup(config: TrainerConfig, total: int | None) -> int | None:
     if not has_field("warmup_ratio", config.version):
         ratio = None
     if config.version >= RATIO_TAKEN and ratio is not None:
-        given = 0  # the ratio takes its place, null or not
+        given = 0  # the ratio replaces it, even if it is null
     if not all(isinstance(each, (int, float)) and abs(each) < INFINITE for each in (given, ratio or 0)):
         return None
     shared = warmup_steps(0, given, ratio, config.version) == 0 and bool(given or ratio)

@@ -38,7 +38,7 @@ def cast(override: Override) -> Any:
         return texts
     text = " ".join(texts)
     if key == "warmup_steps" and text.removeprefix("-").isdecimal() and len(text) < 20:
-        return int(text)  # an integer field up to 4.57, a float one since; the same number either way
+        return int(text)  # an integer field up to 4.57, a float since; the number is the same
     for kind in kinds:
         value = converted(kind, text)
         if value is not None:

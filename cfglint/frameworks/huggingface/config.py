@@ -20,8 +20,8 @@ class TrainerConfig(TrainerFiles):
     """The config of a `Trainer`, from its files."""
 
     evaluation_assumed = "an evaluation set is passed"
-    unused_fields: Collection[str] = ()  # fields of which this trainer makes no use, though the Trainer would
-    seeded_at: Stage = "init"  # when the random number generators are seeded: by the Trainer's constructor
+    unused_fields: Collection[str] = ()  # fields that this trainer does not use, unlike the Trainer of transformers
+    seeded_at: Stage = "init"  # the stage at which the random number generators are seeded: by the Trainer's constructor
     _deepspeed: HfDeepSpeedConfig | None = None
 
     @property

@@ -22,17 +22,17 @@ if TYPE_CHECKING:
     from cfglint.frameworks.huggingface.trainer_files import TrainerFiles
     from cfglint.source.document import Document, Path
 
-HIDDEN_SIZE = 4096  # of the model, where `auto` sizes need one
+HIDDEN_SIZE = 4096  # the assumed hidden size of an unknown model, for `auto` sizes
 FROM_HIDDEN_SIZE = "the model's hidden size"
 UNKNOWN_STEPS = 1_000_000  # placeholder for an unknown number of steps
 AUTO = "auto"
-MODEL_KEYS = ("model_name_or_path", "model_name", "base_model", "model")  # under which programs take their checkpoint
+MODEL_KEYS = ("model_name_or_path", "model_name", "base_model", "model")  # arguments with which programs receive their checkpoint
 
 FLOORED_WARMUP = (5, 18)  # an automatic warm-up is at least one step from here on
 WHOLE_BUCKETS = (4, 45)  # automatic bucket sizes are integers from here on
-NO_APEX = (5,)  # fp16_backend and fp16_opt_level are gone
+NO_APEX = (5,)  # fp16_backend and fp16_opt_level are removed
 ACCELERATE_1 = (1,)  # release of accelerate from which a missing micro batch is accepted
-WITH_ACCELERATE_1 = (4, 46)  # releases of transformers that people run with accelerate 1.x
+WITH_ACCELERATE_1 = (4, 46)  # releases of transformers that are commonly used with accelerate 1.x
 SETS_BOUNDARY = (1, 8)  # release of accelerate from which its own accumulation decides when the engine takes a step
 
 
@@ -174,7 +174,7 @@ class HfDeepSpeedConfig:
         """Whether "auto" is allowed for a value that is compared with the trainer's."""
         return True
 
-    # ---- looking up and filling, as both libraries do -------------------------------------------------------
+    # ---- looking up and filling values, as both libraries do -------------------------------------------------------
 
     def find(self, path: str) -> tuple[Any, str]:
         """(section, last key) of a dotted key; the section is None if it does not exist."""

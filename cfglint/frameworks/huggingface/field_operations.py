@@ -27,7 +27,7 @@ INIT: Stage = "init"
 STEP: Stage = "first-step"
 
 SEEDED_DATA = (4, 46)  # data_seed is used from here on
-WORKERS_COMPARED = (5, 15)  # TrainingArguments itself looks at the number of workers from here on
+WORKERS_COMPARED = (5, 15)  # from here on TrainingArguments itself compares the number of workers
 CLIPPING_NEEDED = (5, 3)  # before, a max_grad_norm of null meant no clipping
 
 

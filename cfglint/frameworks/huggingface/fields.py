@@ -19,7 +19,7 @@ __all__ = ["CHOICES", "FIELDS", "OPTIMIZERS", "choices", "defaults", "has_field"
 
 OPTIMIZERS = CHOICES["optim"]
 # The Enum classes that exceptions name.
-# What HfArgumentParser makes of the annotations of TrainingArguments, where the type in `FIELDS` does not say it.
+# The types that HfArgumentParser derives from the annotations of TrainingArguments, if they differ from the type in `FIELDS`.
 PARSED: dict[str, str] = {
     "debug": "list:object",
     "include_for_metrics": "list:str",

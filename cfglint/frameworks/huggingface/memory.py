@@ -70,7 +70,7 @@ class TrainerMemory:
         self.config = config
         self.model = model
         self.assumed: list[str] = []
-        self.unread: list[str] = []  # what is not modelled and makes the estimate one of class C
+        self.unread: list[str] = []  # settings that are not modelled, so that the estimate is of class C
 
     # ---- looking up
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 TRAINER = "--output_dir out --per_device_train_batch_size 4 --learning_rate 1e-5 --bf16 True --save_strategy no"
 ZERO_3 = "compute_environment: LOCAL_MACHINE\ndistributed_type: DEEPSPEED\ndeepspeed_config:\n  zero_stage: 3\nnum_processes: 8\n"
-NAMED: ExampleFacts = {"named": 1}  # the other files of an example are found by the script
+NAMED: ExampleFacts = {"named": 1}  # only the script is named; the other files of an example are found through it
 
 
 def problems(config: LaunchConfig, code: str) -> Iterator[Finding]:
@@ -317,7 +317,7 @@ def unquoted_list(config: LaunchConfig) -> Iterator[Finding]:
     command = config.command
     program = command.program
     if not command.is_main or command.guessed or (program is not None and (program.is_strict or program.parser not in ("", *HF_PARSERS))):
-        return  # LCH003 knows what a strict program refuses
+        return  # LCH003 reports the arguments that a strict program refuses
     own = {*program.fields, *program.defaults} if program is not None else ()
     for key, words in command.words.items():
         if words and len(words) > 1 and takes_one(key) and key not in own:

@@ -25,7 +25,7 @@ KIND: Final = "llamafactory"
 NEWEST = RELEASES["llamafactory"]
 TRANSFORMERS = "5.6.0"  # the newest release that llamafactory 0.9.5 accepts
 
-# Keys that are LLaMA-Factory's alone.
+# Keys that only LLaMA-Factory has.
 OWN = frozenset(
     (
         "finetuning_type",
@@ -50,10 +50,10 @@ OWN = frozenset(
 SHARED = frozenset(("model_name_or_path", "dataset", "do_train", "output_dir", "per_device_train_batch_size", "max_samples", "val_size"))
 TRAINING = frozenset(("stage", "do_train", "do_predict", "do_eval"))  # one of these is in every file for training or evaluation
 OTHER_COMMANDS = frozenset(("infer_backend", "export_dir", "vllm_maxlen", "sglang_maxlen", "n_shot", "save_dir"))  # chat, api, export, eval
-OUTPUTS = frozenset(("output_dir", "dataset", "eval_dataset", "num_train_epochs", "max_steps"))  # what only training has besides
+OUTPUTS = frozenset(("output_dir", "dataset", "eval_dataset", "num_train_epochs", "max_steps"))  # further keys of training files
 FOREIGN = frozenset(("train_micro_batch_size_per_gpu", "compute_environment", "services", "jobs", "architectures", "base_model"))
 
-# Rules of the trainer that LLaMA-Factory's own take the place of.
+# Rules of the trainer that LLaMA-Factory's own rules replace.
 REPLACED = frozenset(("HFT001", "HFT002", "KEY200", "KEY201", "KEY202"))
 
 

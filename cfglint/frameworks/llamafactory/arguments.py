@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 OVERWRITTEN = {"remove_unused_columns": False}  # parser.py:437
 FILLED_SCHEDULE = "warmup_stable_decay"
-FILLED_STEPS = ("num_stable_steps", "num_decay_steps")  # one and two thirds of what warm-up leaves; trainer_utils.py:556-570
+FILLED_STEPS = ("num_stable_steps", "num_decay_steps")  # one and two thirds of the steps after warm-up; trainer_utils.py:556-570
 
 
 class TrainerArguments(Arguments):

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from cfglint.source.document import Document
 
 DEEPSPEED = "0.18.4"  # the newest release that llamafactory 0.9.5 accepts
-SMALLEST_SPLIT = 1e-6  # what val_size is compared with
+SMALLEST_SPLIT = 1e-6  # the value that val_size is compared with
 PACKING_STAGES = ("pt", "sft")
-# Rules of the trainer whose exception comes while it is built, not when it trains.
+# Rules of the trainer whose exception is raised during construction, not during training.
 BUILDING = frozenset(("HFT012", "HFT040", "HFT041", "HFT042", "HFT043", "HFT044", "HFT045", "HFT046"))
 MISSING_FILE = "RUN010"
 SHIPPED = "examples/deepspeed/"
@@ -163,7 +163,7 @@ class LlamaFactoryConfig(TrainerConfig):
     def reaches(self, rule: Rule, finding: Finding) -> bool:
         """Whether the run reaches the stage of a finding: without `do_train` it does not train, and another trainer is not modelled."""
         if rule.code == MISSING_FILE and not self.facts.complete and str(finding.setting.value).startswith(SHIPPED):
-            return False  # the run starts in LLaMA-Factory's own checkout, which has it
+            return False  # the run starts in LLaMA-Factory's own checkout, which contains the file
         if (self.trains and not self.own_trainer) or finding.setting.path == ("seed",):  # get_train_args itself seeds
             return True
         return (finding.fails_at or rule.fails_at) not in STAGES_OF_TRAINING or rule.code in BUILDING or rule.code.startswith("LLF")

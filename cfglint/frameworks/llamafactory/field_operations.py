@@ -159,7 +159,7 @@ OPERATIONS: tuple[tuple[str, Stage, Act], ...] = (
     ("val_size", INIT, split_size),
     ("loraplus_lr_ratio", INIT, loraplus_rate),
 )
-# Of the Trainer's fields, behind what the Trainer does with them.
+# Operations on the Trainer's fields, after those of the Trainer.
 OF_TRAINER = (
     Operation("resume_from_checkpoint", INIT, checkpoint),
     Operation("learning_rate", STEP, muon_rate),

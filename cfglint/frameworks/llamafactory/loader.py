@@ -92,7 +92,7 @@ def container(value: Any, document: Document) -> dict[Any, Any]:
     assert root is not None
     if isinstance(value, list):
         raise refused(root, "TypeError: Cannot merge incompatible container types")
-    if isinstance(value, str):  # a text is taken for YAML once more, and for a key without a value
+    if isinstance(value, str):  # a string is parsed as YAML again, and becomes a key without a value
         return {value: None}
     if not isinstance(value, dict):
         raise refused(root, f"OSError: Invalid loaded object type: {type(value).__name__}")

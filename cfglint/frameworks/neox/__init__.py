@@ -51,9 +51,9 @@ FOREIGN = frozenset(
     compute_environment distributed_type per_device_train_batch_size trainer exp_manager megatron_cfg method
     """.split()  # noqa: SIM905
 )
-LEAST = 2  # markers
-FRACTION = 0.3  # of the top-level keys that are markers
-LEAST_FRACTION = 0.1  # below it the markers in a long file are coincidence
+LEAST = 2  # minimum number of markers
+FRACTION = 0.3  # minimum fraction of the top-level keys that are markers
+LEAST_FRACTION = 0.1  # below this fraction, markers in a long file are coincidence
 
 
 class NeoX(Framework["NeoXConfig"]):

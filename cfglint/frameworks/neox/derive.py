@@ -24,7 +24,7 @@ COPIES = {
 
 EMPTIED = frozenset(("clip_grad", "dynamic_loss_scale", "is_pipe_parallel", "config_files", "user_script"))
 BATCH = frozenset(("train_batch_size", "train_micro_batch_size_per_gpu", "gradient_accumulation_steps", "batch_size"))
-# Fields where the type check sees another value than the file has.
+# Fields whose value in the type check differs from that in the file.
 DERIVED = EMPTIED | BATCH | frozenset((*COPIES, "precision", "model_parallel_size", "zero_stage", "lr", "optimizer_type", "fp16"))
 
 

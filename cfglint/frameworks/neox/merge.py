@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from cfglint.source.document import Document, Path
 
 
-ARGUMENT_CLASSES = ("megatron", "neox_arguments")  # where a copy of GPT-NeoX has them
+ARGUMENT_CLASSES = ("megatron", "neox_arguments")  # the folder of these classes in a copy of GPT-NeoX
 
 
 class MergedFiles(Config):

@@ -26,8 +26,8 @@ OLDEST = "0.17.0"
 NEWEST = RELEASES["trl"]
 TRANSFORMERS = "transformers"
 FIRST_WITH_NEWEST = (1,)  # releases of TRL that run with the newest transformers
-TRANSFORMERS_NEEDED = (4, 56, 2)  # by the newest TRL; with an older one it is taken for the oldest modelled release
-OLD_TRANSFORMERS = "4.51.3"  # the transformers assumed for an older one
+TRANSFORMERS_NEEDED = (4, 56, 2)  # required by the newest TRL; with an older transformers, the oldest modelled TRL is assumed
+OLD_TRANSFORMERS = "4.51.3"  # the transformers assumed for an older TRL
 
 TRAINERS = (
     "sft",
@@ -48,7 +48,7 @@ TRAINERS = (
     "xpo",
 )
 
-# Names that only a TRL trainer's class gives to a top-level key.
+# Top-level keys that only the classes of TRL's trainers have.
 OWN = frozenset(
     (
         "assistant_only_loss",
@@ -87,7 +87,7 @@ OWN = frozenset(
         "vllm_server_host",
     )
 )
-# Names that its scripts share with other programs; several together are TRL's.
+# Keys that TRL's scripts have in common with other programs; several together identify TRL.
 SHARED = frozenset(
     (
         "attn_implementation",
@@ -111,7 +111,7 @@ SHARED = frozenset(
         "use_vllm",
     )
 )
-# Keys of other programs whose files hold the same names: open-instruct, ms-swift.
+# Keys of other programs whose files have some of the same names: open-instruct, ms-swift.
 OTHERS = frozenset(
     (
         "attn_impl",

@@ -17,8 +17,8 @@ INLINE_JSON: dict[str, tuple[str, ...]] = {
     "0.17.0": ("model_init_kwargs",),
     "1.16.0": ("model_init_kwargs", "dataset_kwargs", "chat_template_kwargs", "generation_kwargs", "teacher_model_init_kwargs"),
 }
-CHECKPOINTING, RENAMED_CHECKPOINTING = "gradient_checkpointing", "activation_checkpointing"  # the new name takes the old one's default
-PRECISION_BY_DEFAULT = "1.16.0"  # bf16 is on there unless fp16 is (trl 1.16.0 trainer/base_config.py:111)
+CHECKPOINTING, RENAMED_CHECKPOINTING = "gradient_checkpointing", "activation_checkpointing"  # the new name has the default of the old one
+PRECISION_BY_DEFAULT = "1.16.0"  # from here on bf16 is on unless fp16 is (trl 1.16.0 trainer/base_config.py:111)
 
 
 class TrlArguments(Arguments):

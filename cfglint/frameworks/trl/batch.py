@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 GENERATING = ("grpo", "rloo")
 GENERATION = "generation_batch_size"
 GENERATION_STEPS = "steps_per_generation"
-WITHOUT_KL = "apo_zero_unpaired"  # KTO's loss that compares no two samples
+WITHOUT_KL = "apo_zero_unpaired"  # the loss of KTO that does not compare samples
 SMALLEST_FOR_KL = 2
-MOST_GENERATIONS = 10_000  # of a prompt, up to which a batch is looked for
+MOST_GENERATIONS = 10_000  # per prompt; the limit of the search for a batch
 
 
 def generating(config: TrlConfig) -> bool:
@@ -120,7 +120,7 @@ def split_rule(config: TrlConfig) -> SplitRule | None:
         return whole and (evaluation is None or (evaluation[0] * processes) % evaluation[1] == 0)
 
     def accepts(micro: int, accumulation: int, processes: int) -> bool:
-        alone = not config.hands_on or fits(micro, accumulation, 1)  # the command builds the arguments in its own process, too
+        alone = not config.hands_on or fits(micro, accumulation, 1)  # the command itself also builds the arguments, with one process
         return alone and fits(micro, accumulation, processes)
 
     return SplitRule(accepts, per_prompt, f"a generation has to be a multiple of num_generations ({per_prompt})")

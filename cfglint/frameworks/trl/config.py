@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from cfglint.frameworks.versions import Version
     from cfglint.source.document import Document, Path
 
-PROCESSES = "num_processes"  # of `accelerate launch`, to which the command hands the key on
-ENV = "env"  # taken out of the file and exported before anything else
+PROCESSES = "num_processes"  # an option of `accelerate launch`, to which the command passes the key
+ENV = "env"  # removed from the file and exported first
 
 
 class TrlConfig(TrainerConfig):
@@ -42,7 +42,7 @@ class TrlConfig(TrainerConfig):
         self.trl_version: Version = facts.version(PACKAGE, NEWEST)
         self.modelled = facts.tables or (OLDEST if self.trl_version <= parse_version(OLDEST) else NEWEST)
         self.trainers: tuple[str, ...] = trainers_of(self.modelled)
-        if facts.program is not None and facts.trainer not in self.trainers:  # its class is not that of a modelled trainer
+        if facts.program is not None and facts.trainer not in self.trainers:  # the program's trainer is not modelled
             facts = facts.replace(strict_keys=False, guessed=True, trainer=None, program=None)
         self.refused: list[Refused] = []
         self.env: Any = {}
@@ -62,7 +62,7 @@ class TrlConfig(TrainerConfig):
             table = table.of_program(self.facts.program, self.modelled)
         if self.documents[0].syntax == "shell":
             self.values = complemented(self.values, table.types, table.defaults)
-        if self.documents[0].syntax == "python":  # no parser between the code and its class
+        if self.documents[0].syntax == "python":  # code passes the values to the class without a parser
             found = self.values
         else:
             found, self.refused = cast(self.values, table.types, self.trl_version >= NULL_WORDS_READ)

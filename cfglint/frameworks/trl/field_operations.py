@@ -33,7 +33,7 @@ def prepares(config: TrlConfig) -> bool:
 def group_size(value: Any, config: TrlConfig) -> None:
     """Compare the size as trainer/grpo_config.py:1131 and 0.17.0 trainer/grpo_trainer.py:587 do."""
     if generating(config):
-        _ = 1 % (1 if value == 0 else value) if config.modern and value is not None else value < 2  # 0 has a rule of its own
+        _ = 1 % (1 if value == 0 else value) if config.modern and value is not None else value < 2  # another rule reports 0
         if value is None:
             raise TypeError("unsupported operand type(s) for %: 'int' and 'NoneType'")
 

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from cfglint.frameworks.versions import Version
 
 CAST = ("int", "float", "bool", "list:int", "list:float")  # types of a program's own fields whose strings are cast
-BESIDE = ("script", "mixture", "model")  # classes that every script parses next to the trainer's own
+BESIDE = ("script", "mixture", "model")  # classes that every script parses in addition to that of the trainer
 GENERATING = ("grpo", "rloo")  # trainers that generate their training data, whose sampler repeats prompts
 
-INTEGER_WARMUP = (5,)  # warmup_steps is an integer before
+INTEGER_WARMUP = (5,)  # before, warmup_steps is an integer
 
-SAME_LOOP = ("sft", "dpo", "kto", "reward", "orpo", "cpo", "gkd", "bco", "prm", "distillation")  # as long as the Trainer's own run
-USUAL = ("sft", "dpo", "kto", "reward", "grpo", "rloo")  # what a file is for when others have its keys too
+SAME_LOOP = ("sft", "dpo", "kto", "reward", "orpo", "cpo", "gkd", "bco", "prm", "distillation")  # as long as with the Trainer
+USUAL = ("sft", "dpo", "kto", "reward", "grpo", "rloo")  # the trainers that are preferred if several have the keys of a file
 
 _fields: dict[tuple[str, tuple[str, ...], Version], Fields] = {}
 

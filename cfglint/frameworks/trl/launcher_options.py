@@ -15,7 +15,7 @@ FLAGS = names(  # options without a value
     "fp8_use_autocast_during_eval help module multi_gpu no_python no_tpu_cluster quiet same_network tpu tpu_cluster "
     "tpu_use_sudo use_deepspeed use_fsdp use_megatron_lm use_parallelism_config"
 )
-VALUES = names(  # options with one
+VALUES = names(  # options with a value
     "aws_access_key_id aws_secret_access_key config_file deepspeed_config_file deepspeed_exclusion_filter "
     "deepspeed_hostfile deepspeed_inclusion_filter deepspeed_moe_layer_cls_names deepspeed_multinode_launcher "
     "dynamo_backend dynamo_mode env fp8_amax_compute_algo fp8_amax_history_len fp8_backend "

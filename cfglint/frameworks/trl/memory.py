@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from cfglint.frameworks.trl.config import TrlConfig
 
 PACKAGE = "trl"
-FUSED_HEAD = (1, 16)  # SFT's loss without whole logits; between 1.0 and this release it has not been read
+FUSED_HEAD = (1, 16)  # SFT's loss without complete logits; the releases between 1.0 and this one were not examined
 READ_BEFORE = (1,)
-RUNS_WITH_NEWEST = (4, 56)  # transformers: with older ones TRL is a 0.x
+RUNS_WITH_NEWEST = (4, 56)  # release of transformers; with older ones TRL is 0.x
 SFT = "sft"
-PAIRS = ("dpo", "orpo", "cpo", "reward")  # trainers whose micro batch is chosen and rejected rows
+PAIRS = ("dpo", "orpo", "cpo", "reward")  # trainers whose micro batch consists of chosen and rejected rows
 REFERENCE = ("dpo", "kto")  # trainers that hold a reference model, unless adapters can be switched off
 MODELLED = (SFT, *PAIRS, "kto")
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 TRUE = ("yes", "true", "t", "y", "1")
 FALSE = ("no", "false", "f", "n", "0")
 NULL_WORDS = ("none", "null")
-NULL_WORDS_READ = (1,)  # releases of TRL whose own parser reads `none` as null
+NULL_WORDS_READ = (1,)  # from here on TRL's own parser treats `none` as null
 
 
 class Refused:

@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from cfglint.launch.programs.parsers import Construction
     from cfglint.launch.programs.scopes import Scope
 
-    Argument = tuple[str, ast.keyword | ast.expr, ast.expr]  # name, where that is written, value
+    Argument = tuple[str, ast.keyword | ast.expr, ast.expr]  # name, the node that contains it, value
 
-FIRST = "output_dir"  # the one parameter that people give without its name
-MOST = 4  # calls of one program that are runs of their own; with more, what is launched hangs on too much
-OTHER_OBJECTS = ("self", "model", "config", "tokenizer", "trainer")  # whose attributes are not those of arguments
+FIRST = "output_dir"  # the only parameter that is commonly passed by position
+MOST = 4  # calls of one program that become runs; with more, it is uncertain which one is launched
+OTHER_OBJECTS = ("self", "model", "config", "tokenizer", "trainer")  # variables whose attributes are not arguments
 COPIES = ("replace", "copy.replace", "dataclasses.replace")
 
 

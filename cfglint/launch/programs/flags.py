@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
     from cfglint.launch.programs.parsers import Construction
 
-DEEPEST = 5  # functions that hand the parser on
+DEEPEST = 5  # depth of functions that pass the parser on
 DEEPSPEED = "deepspeed/__init__.py"
-ADDED = {  # by deepspeed.add_config_arguments
+ADDED = {  # arguments added by deepspeed.add_config_arguments
     "deepspeed": Field("bool", False, DEEPSPEED, 1, "0"),
     "deepspeed_config": Field("str", None, DEEPSPEED, 1),
     "deepscale": Field("bool", False, DEEPSPEED, 1, "0"),
@@ -102,7 +102,7 @@ class Flags:
         """Record an argument that is added."""
         options = [value_of(each, scope) for each in call.args]
         if not options or not all(isinstance(each, str) and each.startswith("-") for each in options):
-            self.complete = False  # one without a dash takes words that are left over
+            self.complete = False  # a positional argument takes leftover words
             return
         field = flag(scope, call)
         for option in options:
@@ -135,7 +135,7 @@ def flag(scope: Scope, call: ast.Call) -> Field:
     default: Any = MISSING if required else None
     if keyword(call, "default") is not None:
         default = default if required else value_of(keyword(call, "default"), scope)
-    choices = tuple(listed) if typed and isinstance(listed, (list, tuple)) else ()  # another type may change the text first
+    choices = tuple(listed) if typed and isinstance(listed, (list, tuple)) else ()  # another type may convert the string first
     return Field(typed, default, scope.module.path, call.lineno, words(scope, call), choices)
 
 

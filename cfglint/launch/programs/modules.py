@@ -11,9 +11,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-MOST_MODULES = 60  # of a project, for one program
-DEEPEST = 8  # imports that lead on to another import
-# Packages that are those of the framework, whatever folders of that name a project has.
+MOST_MODULES = 60  # modules of a project that are parsed for one program
+DEEPEST = 8  # depth of re-exported names that is followed
+# Packages that are always those of the framework, even if a project has a folder of the same name.
 FRAMEWORKS = frozenset(("transformers", "trl", "accelerate", "deepspeed", "peft", "torch", "datasets", "typing", "dataclasses"))
 
 
@@ -120,7 +120,7 @@ class Modules:
         self.folders = folders
         self.read = read
         self._by_path: dict[str, Module | None] = {}
-        self.is_full = False  # whether there were more modules than are read
+        self.is_full = False  # whether there were more modules than the limit
 
     def module_of(self, path: str, package: str = "") -> Module | None:
         """The module of a file; None if there is none, or it cannot be parsed."""

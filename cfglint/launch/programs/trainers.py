@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from cfglint.launch.programs.scopes import Scope
 
-# Methods of the Trainer on which checks of its first step, or its batch, rest.
+# Methods of the Trainer that checks of its first step, or of its batch, rely on.
 REPLACED = frozenset(
     (
         *("__init__", "train", "_inner_training_loop", "training_step", "get_train_dataloader", "create_optimizer", "create_scheduler"),

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from cfglint.findings.entries import PlanEntry, PlanTable
     from cfglint.review.compare import Comparison
 
-MOST_PLANS = 8  # that are shown as pictures
-FEW = 5  # runs that are all shown; of more, those without findings are folded
+MOST_PLANS = 8  # maximum number of plans with diagrams
+FEW = 5  # up to this many runs are shown; of more, those without findings are folded
 
 
 # ---- check

@@ -10,12 +10,12 @@ if TYPE_CHECKING:
 
     from cfglint.findings.entries import PlanEntry
 
-LEFT = 46  # for the GPU counts
+LEFT = 46  # width of the GPU counts
 COLUMN = 46
 ROW = 40
 SIDE = 30
 TOP = 46
-BARS = 84  # for the bars behind the columns, with their numbers
+BARS = 84  # width of the bars after the columns, with their numbers
 BAR = 14
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 WIDEST = 160  # characters of a line that are shown
 AROUND = 1  # lines shown before and after a finding
 NEARBY = 4  # lines from a finding to another place that is shown with it
-CONTEXT = 2  # lines shown around what matters in a listing
+CONTEXT = 2  # lines shown around relevant lines in a listing
 
 
 @dataclass

@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 WIDTH = 336
-TALLEST = 132  # of the drawing of known GPUs
-CELLS = ((22, 5), (14, 4), (10, 3), (7, 2), (4, 1))  # (side of a GPU, room between two), largest first
+TALLEST = 132  # maximum height of the diagram of known GPUs
+CELLS = ((22, 5), (14, 4), (10, 3), (7, 2), (4, 1))  # (side of a cell, space between two), largest first
 GHOSTS = 4  # dashed boxes for an unknown number of replicas
 ROOM_FOR_TEXT = 64
 
@@ -30,7 +30,7 @@ class Grid:
         self.across = max((WIDTH - 2 + gap) // (self.width + gap), 0)
         self.down = max((TALLEST - 2 + gap) // (self.height + gap), 0)
         if self.across >= 8:
-            self.across -= self.across % 8  # nodes have eight GPUs, and people count in powers of two
+            self.across -= self.across % 8  # nodes have eight GPUs, and powers of two are easier to count
 
     @property
     def room(self) -> int:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from cfglint.findings.entries import MemoryDrawing
 
-WIDTH = 1000  # of a bar, which is as wide as its room
+WIDTH = 1000  # units of a bar, which is scaled to the available width
 HEIGHT = 16
 
 

@@ -20,7 +20,7 @@ AXES = (
     ("sequence parallel", "sequence_parallel"),
     ("pipeline", "pipeline_parallel"),
 )
-ROWS = (  # the table behind the pictures
+ROWS = (  # the table below the diagrams
     ("GPUs", "gpus"),
     *AXES,
     ("data parallel", "data_parallel"),

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from cfglint.report.html.views import Finding
 
 TEMPLATES = os.path.join(os.path.dirname(__file__), "templates")
-FILTERED = ("code", "file", "kind")  # what findings can be filtered by, in addition to their severity
+FILTERED = ("code", "file", "kind")  # the filters for findings, in addition to their severity
 HARMLESS = {ord("<"): "\\u003c", ord(">"): "\\u003e", ord("&"): "\\u0026"}
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from cfglint.report.html.numbers import Numbers
 
-MOST = 10**15  # of anything that is drawn
+MOST = 10**15  # the largest number in a diagram
 
 
 @dataclass

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from cfglint.findings.rule import Rule
 
-MOST_WITH_EXAMPLES = 12  # rules of a page that are shown with their examples; the text of more is long enough
+MOST_WITH_EXAMPLES = 12  # up to this many rules are shown with their examples; with more the page would be too long
 
 
 @dataclass

@@ -14,8 +14,8 @@ WIDTH = 336
 BLOCK = 40
 PITCH = 46
 HEIGHT = 60
-MOST_BLOCKS = 5  # passes that are drawn; of more, the first ones and the last
-MOST_SQUARES = 25  # samples of a pass that are drawn; of more, their number
+MOST_BLOCKS = 5  # maximum number of passes drawn; of more, the first ones and the last
+MOST_SQUARES = 25  # maximum number of samples drawn per pass; for more, their number
 UPDATE = 58
 
 

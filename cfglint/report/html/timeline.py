@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 SCALE = 1000  # units for the whole run
 HIGH = 24  # units for the highest learning rate
 LOW = 10
-MOST_TICKS = 50  # of more, a band is drawn
+MOST_TICKS = 50  # for more, a band is drawn
 LINEAR = "linear"
 COSINE = "cosine"
 CONSTANT = "constant"
-SHAPES = {  # of the schedules whose course is known from warm-up, decay and lowest rate alone
+SHAPES = {  # schedules whose course is determined by warm-up, decay and lowest rate
     "linear": LINEAR,
     "WarmupDecayLR": LINEAR,
     "cosine": COSINE,
@@ -28,7 +28,7 @@ SHAPES = {  # of the schedules whose course is known from warm-up, decay and low
     "constant_with_warmup": CONSTANT,
     "WarmupLR": CONSTANT,
 }
-POINTS = 12  # of a curve
+POINTS = 12  # points of a curve
 
 
 def rate(total: int, warmup: float, schedule: str | None, decay: int | None = None, floor: float = 0.0) -> Markup:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from cfglint.report.html.pictures import Pictures
 
 SEVERITIES = (ERROR, WARNING, INFO)
-MOST_SOURCE = 40_000  # characters of files that a page shows whole; of more, what findings are about
+MOST_SOURCE = 40_000  # up to this many characters of files are shown completely; of more, only lines with findings
 
 
 @dataclass
@@ -263,7 +263,7 @@ def worst(shown: list[Diagnostic], file: str) -> dict[int, str]:
     return found
 
 
-# ---- settings of an account
+# ---- settings of a summary
 
 
 @dataclass

@@ -2,4 +2,4 @@
 
 from __future__ import annotations
 
-SYNTAX = "python"  # of documents that are calls
+SYNTAX = "python"  # the syntax of documents that are calls

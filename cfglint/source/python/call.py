@@ -33,7 +33,7 @@ class CallDocument(Document):
         self.unknown: dict[str, tuple[str, ...]] = {}
         self.literal: set[str] = set()
         self.borrowed: dict[str, str] = {}
-        self.again: Callable[[str], CallDocument] | None = None  # reads this call in another text of the program
+        self.again: Callable[[str], CallDocument] | None = None  # finds this call in another version of the program
         self.roots = [Node(MAPPING, start, end, style="block")]
         self.others: list[dict[Any, Any]] = []
 

@@ -76,7 +76,7 @@ def removed(document: CallDocument, key: Node, end: int) -> Edit:
 
 def argument_end(document: CallDocument, key: Node, node: Node) -> int:
     """The end of the argument whose name is at a place: its value may be a name whose literal is elsewhere."""
-    if key.style:  # of a mapping, which is one literal
+    if key.style:  # a key of a mapping, which is one literal
         return node.end
     from cfglint.source.dataclass_fields import parsed
     from cfglint.source.python.literals import Offsets

@@ -6,4 +6,4 @@ start, each word with the places in the file that its characters come from.
 
 from __future__ import annotations
 
-SYNTAX = "shell"  # of documents that are commands
+SYNTAX = "shell"  # the syntax of documents that are commands

@@ -55,7 +55,7 @@ def and_or(shell: Execution, node: Any) -> bool | None:
         return shell.statement(right)
     if status is None:
         external = not decides(left)
-        if operator == "&&" and external:  # a command of its own is taken to succeed
+        if operator == "&&" and external:  # an external command is assumed to succeed
             return shell.statement(right)
         if operator == "||" and external:
             shell.explore(right)
@@ -162,7 +162,7 @@ def both_ways(shell: Execution, body: list[Any], rest: list[Clause]) -> None:
         finally:
             shell.conditional -= 1
     shell.state = before
-    shell.conditional += left  # the rest of the loop
+    shell.conditional += left  # applies to the rest of the loop
     if not ends:
         raise Stop
     before.take(ends[0])

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from cfglint.source.shell.text import Place, Text
 
 
-OPENING = (".", "…", "<", "{")  # what a placeholder begins with
-TEXTS = ("token", "string", "format", "template", "prompt", "instruction", "delimiter", "separator")  # in names of options
+OPENING = (".", "…", "<", "{")  # first characters of a placeholder
+TEXTS = ("token", "string", "format", "template", "prompt", "instruction", "delimiter", "separator")  # parts of option names
 ELLIPSES = ("...", "…")
 
 
@@ -66,19 +66,19 @@ class CommandDocument(Document):
         self.words: dict[str, list[str] | None] = {}
         self.unknown: dict[str, tuple[str, ...]] = {}
         self.flags: dict[str, str] = {}
-        self.launch: Any = {}  # a LaunchEntry, once it is known
-        self.consumer = ""  # the kind whose parser the arguments, or the file that they name, are for
-        self.is_main = False  # whether the arguments themselves are what the consumer reads
-        self.guessed = False  # whether that is only likely: then nothing about the arguments is an error
+        self.launch: Any = {}  # a LaunchEntry, set later
+        self.consumer = ""  # the kind whose parser takes the arguments, or the file that they name
+        self.is_main = False  # whether the consumer parses the arguments themselves
+        self.guessed = False  # whether the consumer is only likely: then nothing about the arguments is an error
         self.machine = False  # whether the number of GPUs is that of the machine
-        self.again: Callable[[str], CommandDocument] | None = None  # reads this launch in another text of the script
-        self.gpus_on: Callable[[int], int | None] | None = None  # the GPUs of this launch when the machine offers so many
+        self.again: Callable[[str], CommandDocument] | None = None  # finds this launch in another version of the script
+        self.gpus_on: Callable[[int], int | None] | None = None  # the GPUs of this launch on a machine with this many
         self.siblings: list[Call] = []  # the other launches of the script
-        self.size_key = ""  # the launcher's option or variable that gives the processes of a node
-        self.extra_files: list[str] = []  # files that the line names and that are of no kind known here
+        self.size_key = ""  # the launcher's option or variable for the processes per node
+        self.extra_files: list[str] = []  # files that the line names and whose kind is unknown
         self.launch_line: Any = None
-        self.program: Any = None  # what is known of the program that gets the arguments
-        self.edges: dict[str, bool] = {}  # whether the value of an option is written as it is at its place
+        self.program: Any = None  # the facts about the program that receives the arguments
+        self.edges: dict[str, bool] = {}  # whether the value of an option is written literally at its place
         self.roots = [Node(MAPPING, start, end, style="block")]
 
     def add(self, key: str, flag: str, word: Text, texts: list[Text]) -> None:
@@ -96,7 +96,7 @@ class CommandDocument(Document):
         root.children.append((Node(SCALAR, start, end, key), Node(SCALAR, value_start, value_end, " ".join(strings))))
         self.edges[key] = inside
         self.flags[key] = flag
-        if len(texts) > 1 and strings[-1] in ELLIPSES:  # stands for more arguments
+        if len(texts) > 1 and strings[-1] in ELLIPSES:  # means further arguments
             texts, strings = texts[:-1], strings[:-1]
         if any(map(is_placeholder, strings)) and not takes_text(key):
             texts = [unknown("a placeholder")]

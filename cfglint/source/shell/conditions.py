@@ -32,7 +32,7 @@ class Condition:
         self.expander = expander
         self.text = expander.script.text
         self.exists = exists
-        self.assumed = False  # whether the project's files, as they are now, decided
+        self.assumed = False  # whether the result depends on the current files of the project
 
     def holds(self, node: Any) -> bool | None:
         """Whether a test command succeeds; None if that is unknown."""
@@ -90,7 +90,7 @@ class Condition:
             right = self.expression(node.children[2], depth + 1)
             return both(left, right) if operator in ("&&", "-a") else either(left, right)
         first = node.children[0]
-        if first.type == "unary_expression" and first.children[0].type == "!":  # the grammar binds `!` to the operand behind it
+        if first.type == "unary_expression" and first.children[0].type == "!":  # the grammar binds `!` to the next operand
             value = self.compared(first.children[-1], operator, node)
             return None if value is None else not value
         return self.compared(first, operator, node)

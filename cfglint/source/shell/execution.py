@@ -31,7 +31,7 @@ DEEPEST = 60
 DEEPEST_CALL = 12
 UNDECIDED = "differs between branches that are not decided"
 LOOPS = ("for_statement", "c_style_for_statement", "while_statement")
-PRINTS_UNKNOWN = re.compile(r"(date|uuidgen|mktemp|shuf|nvidia-smi)(?:[ \t][^|;&`\n$()<>]*)?").fullmatch  # whatever its words are
+PRINTS_UNKNOWN = re.compile(r"(date|uuidgen|mktemp|shuf|nvidia-smi)(?:[ \t][^|;&`\n$()<>]*)?").fullmatch  # with any words
 
 
 class End(Exception):
@@ -75,23 +75,23 @@ class Execution:
         self.exists = exists
         self.calls: list[Call] = []
         self.exhausted = False
-        self.written: set[str] = set()  # files that redirections make
-        self.errors = False  # whether some of the text is not clear
+        self.written: set[str] = set()  # files that redirections create
+        self.errors = False  # whether a part of the source has unclear syntax
         self.steps = 0
-        self.depth = 0  # of the statement among those that hold it
-        self.call_depth = 0  # of functions, scripts and substituted commands
-        self.conditional = 0  # undecided branches around the statement
-        self.runner: Runner | None = None  # what runs the text that is being followed, where it is not a file
-        self.captured: list[Text] | None = None  # what commands print, where that is asked for
-        self.stdin: Text | None = None  # what a command reads, where that is known
+        self.depth = 0  # nesting depth of the current statement
+        self.call_depth = 0  # nesting depth of functions, scripts and substituted commands
+        self.conditional = 0  # number of undecided branches around the statement
+        self.runner: Runner | None = None  # the command that runs the current source, if that is not a file
+        self.captured: list[Text] | None = None  # the output of commands, if it is used
+        self.stdin: Text | None = None  # the input of a command, if it is known
         self.placeholder = False  # whether a command reads a file, as `<path>` in a template does
-        self.sources = 0  # sourced and called files that are there
+        self.sources = 0  # number of sourced and called files that exist
         self.sourced_files: list[str] = []
-        self.open_quote: int | None = None  # where the last line begins whose quote is never closed
+        self.open_quote: int | None = None  # the beginning of the last line whose quote is never closed
         self.refused = False  # whether bash would have stopped at a syntax error by now
-        self.locals: list[Saved] = []  # of each function that is running
+        self.locals: list[Saved] = []  # saved variables of each running function
         self.script = Script("", "")
-        self.followed = [script_name]  # the scripts that called one another up to here
+        self.followed = [script_name]  # the chain of scripts that called one another
 
     def follow(self, script: Script) -> list[Call]:
         """The commands that a script would start."""
@@ -174,7 +174,7 @@ class Execution:
             action(*arguments)
         except End as end:
             self.state = before
-            self.conditional += isinstance(end, Leave)  # the rest of the loop
+            self.conditional += isinstance(end, Leave)  # applies to the rest of the loop
             return None
         finally:
             self.conditional -= 1

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     Run = Callable[[Script], Text]
 
-SPECIAL_OUTSIDE = re.compile(r"""[\\"'$`]""").search  # where a word is not taken as it is
+SPECIAL_OUTSIDE = re.compile(r"""[\\"'$`]""").search  # characters that make a word special
 SPECIAL_IN_QUOTES = re.compile(r"[\\$`]").search
 BRACED_NAME = re.compile(r"\$\{([A-Za-z0-9_]+)\}").match
 PLAIN = frozenset("\\\"'$`~{").isdisjoint

@@ -209,7 +209,7 @@ def formatted(mark: str, value: str) -> str:
     """A value as `%s`, `%d` or `%02d` writes it."""
     if mark in ("%s", "%d"):
         return value
-    if not value.isdigit() or (value.startswith("0") and value != "0"):  # which would be octal
+    if not value.isdigit() or (value.startswith("0") and value != "0"):  # a leading zero would be octal
         raise NotKnown
     return mark % int(value)
 

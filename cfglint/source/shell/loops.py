@@ -93,5 +93,5 @@ def while_loop(shell: Execution, node: Any) -> bool | None:
             if not leave.continues:
                 return None
         if before == {name: value for name, value in shell.state.variables.items() if isinstance(value, Text)}:
-            return None  # nothing changes: it would never end
+            return None  # nothing changes, so the loop would never end
     return None

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from cfglint.source.shell.execution import Execution
     from cfglint.source.shell.text import Text
 
-MOST_SCRIPTS = 4  # that call one another
+MOST_SCRIPTS = 4  # maximum depth of scripts that call one another
 
 
 def define(shell: Execution, node: Any) -> bool | None:

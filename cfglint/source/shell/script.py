@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
     from cfglint.source.shell.text import Place
 
-LONGEST = 1_000_000  # characters of a script that is read
-HELD = "\x7f"  # placeholders of characters that the grammar parses otherwise than bash: a carriage return is part of a word
+LONGEST = 1_000_000  # maximum number of characters of a script
+HELD = "\x7f"  # placeholder of a character that the grammar parses differently from bash: a carriage return is part of a word
 PLACEHOLDER = "__unknown_"  # variables for the unknown parts of a string that is itself a script
 CHUNK = 1 << 16
 SECONDS = 2.0  # for building a syntax tree
-PARTS = 4_096  # of the nodes of these trees
-TREES = 64  # syntax trees that are kept: loops read the same texts again in each round
+PARTS = 4_096  # number of cached nodes of these trees
+TREES = 64  # number of cached syntax trees: loops parse the same sources in each iteration
 
 
 class Script:

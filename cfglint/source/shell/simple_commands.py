@@ -94,7 +94,7 @@ def start(shell: Execution, words: list[Text], environment: dict[str, Text], nod
     if name == "eval":
         return within(shell, environment, evaluated, shell, words[1:], node)
     if name == "exec":
-        return start(shell, words[1:], environment, node) if len(words) > 1 else True  # alone it only redirects
+        return start(shell, words[1:], environment, node) if len(words) > 1 else True  # without a command it only redirects
     if shell.captured is None:
         shell.note(words, environment, node)
     else:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     Value = Text | list[Text] | dict[str, Text]
 
 
-MOST_PARTS = 5_000  # of a string, or members of an array
+MOST_PARTS = 5_000  # maximum number of parts of a string, or of members of an array
 LONGEST_VALUE = 200_000  # characters
 
 

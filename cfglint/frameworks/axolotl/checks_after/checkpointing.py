@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.frameworks.axolotl.refusals import CHECKPOINTING, Model, Refusal
 
-KERNEL_MODULES = {  # what a fused kernel covers (validation.py:30-66)
+KERNEL_MODULES = {  # the modules that a fused kernel replaces (validation.py:30-66)
     "lora_mlp_kernel": (
         "gate_proj",
         "up_proj",

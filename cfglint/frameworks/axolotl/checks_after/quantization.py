@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    Constraint = tuple[bool, str, str]  # whether it is violated, the key, what axolotl says
+    Constraint = tuple[bool, str, str]  # whether it is violated, the key, axolotl's message
 
 BNB_8BIT = ("adamw_8bit", "adamw_bnb_8bit")
 

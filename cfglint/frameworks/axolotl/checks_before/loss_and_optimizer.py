@@ -6,7 +6,7 @@ from cfglint.frameworks.axolotl.refusals import LOSS, OPTIMIZER, Data, Refusal
 
 CROSS_ENTROPIES = ("cut_cross_entropy", "chunked_cross_entropy", "liger_cross_entropy", "liger_fused_linear_cross_entropy")
 
-POLORA_RIVALS = (  # keys that are incompatible with the polora optimizer, and what axolotl says
+POLORA_RIVALS = (  # keys that are incompatible with the polora optimizer, and axolotl's message
     (
         (
             *("lora_modules_to_save", "unfrozen_parameters", "peft_use_dora", "peft_trainable_token_indices", "lisa_step_interval"),

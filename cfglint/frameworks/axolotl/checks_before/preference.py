@@ -39,7 +39,7 @@ def grpo_batch(data: Data) -> None:
             f"GRPO requires `trl.num_generations >= 2` (got {generations}).",
         )
     gpus, explicit = data["capabilities"]["n_gpu"], given.get("generation_batch_size")
-    if gpus is None and explicit is None:  # the launch is not known
+    if gpus is None and explicit is None:  # the launch is unknown
         return
     world = int(gpus or data.get("world_size") or 1)
     size, source = generation_batch(data, explicit, world)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 KINDS: tuple[Kind, ...] = (KIND,)
 BASE = "base_model: org/model\nlearning_rate: 2.0e-5\ndatasets:\n  - {path: data.jsonl, type: alpaca}\n"
-# Names that other releases or people have used, and what they are called.
+# Names in other releases and common mistakes -> the current name.
 OTHERS = {
     "type_of_model": "model_type",
     "revision_of_model": "model_revision",
@@ -43,7 +43,7 @@ OTHERS = {
     "attention": "attn_implementation",
     "attn_impl": "attn_implementation",
 }
-# Keys that axolotl's checks look at although no model has them.
+# Keys that axolotl's checks use although no model has them.
 READ_ELSEWHERE = frozenset(("fsdp", "inference", "world_size", "relora_steps", "pretrain_multipack_buffer_size"))
 
 

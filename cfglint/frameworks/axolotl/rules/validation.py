@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 KINDS: tuple[Kind, ...] = (KIND,)
 BASE = "base_model: org/model\nlearning_rate: 2.0e-5\ndatasets:\n  - {path: data.jsonl, type: alpaca}\n"
-NEEDS_KEYS = ((DATA, "datasets"), (STREAMING, "max_steps"))  # what the launch line may give, where the file is not the whole run
+NEEDS_KEYS = ((DATA, "datasets"), (STREAMING, "max_steps"))  # keys that the launch line may supply if the file is not the complete run
 
 
 def refused(config: AxolotlConfig, topic: str) -> Iterator[Finding]:

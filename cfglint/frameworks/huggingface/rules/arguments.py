@@ -20,7 +20,7 @@ OUTPUT_OPTIONAL = (4, 49)
 RATIOS_COMPARED = (4, 53)
 BEST_SAVES_NAMED = (5, 4)
 MILLION = 1_000_000  # ratios are compared in millionths
-EMPTY_CACHE_CHECKED = (4, 47)  # between 4.46.3, whose check lets every integer pass, and 4.51.3
+EMPTY_CACHE_CHECKED = (4, 47)  # changed between 4.46.3, whose check accepts every integer, and 4.51.3
 
 
 @rule("HFT001", "not-a-mapping", ERROR, kinds=KINDS, fails_at="config", bad="- output_dir: out\n", good="output_dir: out\n")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.huggingface.config import TrainerConfig
 
 KINDS: tuple[Kind, ...] = ("huggingface",)
-OLD: ExampleFacts = {"target": {"transformers": "4.42.4"}}  # for examples of behavior that only 4.x has
+OLD: ExampleFacts = {"target": {"transformers": "4.42.4"}}  # for examples of behaviour that only 4.x has
 
 __all__ = ["KINDS", "OLD", "article", "certainty", "number", "of", "shown", "strategy"]
 

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from cfglint.findings.vocabulary import Stage
     from cfglint.frameworks.huggingface.config import TrainerConfig
 
-NULL_IS_OFF = (4, 57)  # null is an empty string from here on
-ZERO_IS_OFF = (5, 0)  # so is every value that is false
+NULL_IS_OFF = (4, 57)  # from here on null is treated as an empty string
+ZERO_IS_OFF = (5, 0)  # from here on so is every false value
 SECTION_RULES = (5, 10)  # FSDP2 and checks of fsdp_config from here on
 WORDS = ("full_shard", "shard_grad_op", "no_shard", "hybrid_shard", "hybrid_shard_zero2", "offload", "auto_wrap")
 STRATEGIES = ("full_shard", "shard_grad_op", "no_shard", "hybrid_shard", "hybrid_shard_zero2")

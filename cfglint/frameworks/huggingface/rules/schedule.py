@@ -87,7 +87,7 @@ NUMBERS_NEEDED: dict[str, tuple[tuple[str, str], ...]] = {
 FAR_MORE = 4  # times the training batch from which an evaluation batch is reported: without gradients it needs less memory per sample
 SHAPE_KEYS = ("warmup_type", "decay_type")
 SHAPES = ("linear", "cosine", "1-sqrt")
-OWN = ("optimizer", "num_warmup_steps", "num_training_steps")  # what the trainer itself passes
+OWN = ("optimizer", "num_warmup_steps", "num_training_steps")  # arguments that the trainer itself passes
 WITHOUT_WARMUP = ("constant", "reduce_lr_on_plateau", "greedy")
 
 
@@ -127,7 +127,7 @@ def warmup_steps_value(config: TrainerConfig) -> Iterator[Finding]:
     value = config.arguments[name]
     text, required = "", "a number >= 0"
     if version >= RATIO_TAKEN:
-        if isinstance(value, float) and isnan(value):  # it is below nothing, and math.ceil() refuses it when the schedule is made
+        if isinstance(value, float) and isnan(value):  # NaN is below no bound, and math.ceil() refuses it when the schedule is built
             message = f"`{name}` is NaN; it must be a number >= 0"
             yield Finding(of(config, name), message, exception="ValueError: cannot convert float NaN to integer", fails_at="init")
         elif number(value) and value < 0:
@@ -218,7 +218,7 @@ def scheduler_arguments(config: TrainerConfig) -> Iterator[Finding]:
         return
     if kind not in KEYWORDS or (kind == "inverse_sqrt" and config.version < INVERSE_SQRT_ARGUMENTS):
         return
-    late = config.version >= RATIO_TAKEN and not config.framework.base  # recorded so for the Trainer alone: the model is wrapped before
+    late = config.version >= RATIO_TAKEN and not config.framework.base  # for the Trainer itself only: the model is wrapped before
     when: Stage = "first-step" if late else "init"
     if given is not None and not isinstance(given, dict):
         text = f"TypeError: transformers.optimization.{BUILDERS[kind]}() argument after ** must be a mapping, not {type(given).__name__}"

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 KINDS: tuple[Kind, ...] = ("llamafactory",)
 KIND: ExampleFacts = {"kind": "llamafactory"}
-BASE = "model_name_or_path: org/model\nstage: sft\ndo_train: true\ndataset: mine\noutput_dir: out\n"  # of examples
-SMALL = 1e-6  # what the checks compare ratios with
+BASE = "model_name_or_path: org/model\nstage: sft\ndo_train: true\ndataset: mine\noutput_dir: out\n"  # common keys of examples
+SMALL = 1e-6  # the value that the checks compare ratios with
 
 
 def certainty(config: LlamaFactoryConfig, *names: str) -> Severity:

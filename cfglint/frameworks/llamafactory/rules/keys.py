@@ -36,9 +36,9 @@ MEGATRON = frozenset(
         "recompute_granularity",
     )
 )
-SURE_SIGNS = 2  # Megatron keys in a file from which it is taken for one of USE_MCA
+SURE_SIGNS = 2  # with this many Megatron keys a file is assumed to be for USE_MCA
 MOST_TYPOS = 2
-FORK = 3  # unknown keys from which an undeclared file is taken to be written for other code
+FORK = 3  # with this many unknown keys an undeclared file is assumed to be written for other code
 
 
 @rule(

@@ -157,7 +157,7 @@ def interpolation_kept(config: LlamaFactoryConfig) -> Iterator[Finding]:
             yield Finding(config.setting(name), f"`{name}`: LLaMA-Factory does not resolve `{value[:60]}`, it stays a string")
 
 
-# What is read only where something else is set: prefix or names -> (condition, what is missing).
+# Fields that are used only if another one is set: prefix or names -> (condition, the missing setting).
 GROUPS: tuple[tuple[tuple[str, ...], str, Condition], ...] = (
     (
         tuple(name for name in FIELDS if name.startswith("galore_")),

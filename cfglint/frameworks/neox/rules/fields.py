@@ -46,7 +46,7 @@ HOMES = {
     "zero_stage": ("zero_optimization", "stage"),
     **{name: ("zero_optimization", key) for name, key in COPIES.items()},
 }
-# Arguments that are replaced before anything looks at their own value.
+# Arguments that are replaced before their value is used.
 REPLACED = frozenset(("config_files", "user_script"))
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 KINDS: tuple[Kind, ...] = ("trl",)
 OLD: dict[str, str] = {"trl": "0.17.0", "transformers": "4.51.3"}
-HEAD = "output_dir: out\nmodel_name_or_path: org/model\ndataset_name: org/data\n"  # of the examples
+HEAD = "output_dir: out\nmodel_name_or_path: org/model\ndataset_name: org/data\n"  # common keys of the examples
 
 __all__ = ["HEAD", "KINDS", "OLD", "certain", "of", "shown"]
 

@@ -24,8 +24,8 @@ EVALUATION_MICRO = "per_device_eval_batch_size"
 ACCUMULATION = "gradient_accumulation_steps"
 GENERATIONS = "num_generations"
 LINE = "trl grpo --config train.yaml\n"
-ONE_MICRO_BATCH = parse_version("0.15.0")  # generates for one micro batch, until
-GENERATION_OF_STEPS = parse_version("0.17.0")  # one generation feeds a whole accumulation
+ONE_MICRO_BATCH = parse_version("0.15.0")  # from here on a generation is for one micro batch, until
+GENERATION_OF_STEPS = parse_version("0.17.0")  # from here on one generation supplies a complete accumulation
 
 
 def label(config: TrlConfig) -> str:

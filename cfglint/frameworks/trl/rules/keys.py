@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from cfglint.findings.diagnostic import Fix
     from cfglint.frameworks.trl.config import TrlConfig
 
-REFUSES_UNKNOWN = (0, 19)  # the parser drops unknown keys before (trl 0.18.0 scripts/utils.py)
+REFUSES_UNKNOWN = (0, 19)  # before, the parser drops unknown keys (trl 0.18.0 scripts/utils.py)
 # Fields of older releases that have another name now, by the class that has it; the value stays.
 RENAMED = {
     "max_seq_length": "max_length",
@@ -34,7 +34,7 @@ RENAMED = {
     "wandb_log_unique_prompts": "log_unique_prompts",
     "vllm_guided_decoding_regex": "vllm_structured_outputs_regex",
 }
-# What takes the place of a field that is gone, for people.
+# The replacement of a removed field, for messages.
 REPLACED = {
     "rpo_alpha": "`loss_type: [sigmoid, sft]` with `loss_weights`",
     "gradient_checkpointing_use_reentrant": "`gradient_checkpointing_kwargs: {use_reentrant: ...}`",
@@ -43,7 +43,7 @@ REPLACED = {
     "chars_per_token": "`max_length`",
     "use_liger_loss": "`use_liger_kernel`",
 }
-# Fields that did nothing any more when they went, or that only choose what is logged: taking them out changes no run.
+# Fields that had no effect when they were removed, or that only select logged values: removing them changes no run.
 HARMLESS = frozenset(
     ("dataset_batch_size", "num_of_sequences", "chars_per_token", "vllm_device", "vllm_dtype", "vllm_enable_prefix_caching")
 )
@@ -134,7 +134,7 @@ def nearest(key: str, config: TrlConfig, most: int) -> str | None:
     if plain in config.arguments.fields.types and plain not in config.values:
         return plain
     close = [name for name in near_fields(key, config.arguments.fields.by_length, most) if name not in config.values]
-    if not config.facts.strict_keys:  # a script's own key may well resemble one of TRL's script
+    if not config.facts.strict_keys:  # a key of the script itself may resemble one of TRL's
         close = [name for name in close if not any(name in TABLES[config.modelled].get(each, {}) for each in BESIDE)]
     return close[0] if close else None
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.trl.config import TrlConfig
     from cfglint.frameworks.trl.parser import Refused
 
-MAPPING_CHECKED = (1,)  # releases whose parser says that the file must be a mapping
+MAPPING_CHECKED = (1,)  # from here on the parser reports that the file must be a mapping
 
 
 @rule(

@@ -28,7 +28,7 @@ OLD_DPO_LOSSES = (
 )
 GRPO_LOSSES = ("cispo", "grpo", "bnpo", "dr_grpo", "dapo", "luspo", "sapo", "vespo")
 OLD_GRPO_LOSSES = ("grpo", "bnpo", "dr_grpo")
-REENTRANT_CHOSEN = (5,)  # releases of transformers before which a trainer fills in use_reentrant itself
+REENTRANT_CHOSEN = (5,)  # before this release of transformers, a trainer sets use_reentrant itself
 
 
 def losses(config: TrlConfig) -> list[object]:
