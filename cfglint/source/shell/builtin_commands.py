@@ -36,8 +36,9 @@ def exit_script(shell: Execution, words: list[Text]) -> bool | None:
 
 
 def return_from(shell: Execution, words: list[Text]) -> bool | None:
-    """Follow `return`."""
-    raise Return
+    """Follow `return`, with a status or without."""
+    status = words[0].value if words else None
+    raise Return(None if status is None or not status.isdigit() else not int(status[:4]))
 
 
 def continue_loop(shell: Execution, words: list[Text]) -> bool | None:

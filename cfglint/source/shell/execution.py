@@ -30,6 +30,7 @@ MOST_CALLS = 2_000
 DEEPEST = 60
 DEEPEST_CALL = 12
 UNDECIDED = "differs between branches that are not decided"
+PROGRAMS = ("pipeline", "subshell")
 LOOPS = ("for_statement", "c_style_for_statement", "while_statement")
 PRINTS_UNKNOWN = re.compile(r"(date|uuidgen|mktemp|shuf|nvidia-smi)(?:[ \t][^|;&`\n$()<>]*)?").fullmatch  # with any words
 
@@ -43,7 +44,11 @@ class Stop(End):
 
 
 class Return(End):
-    """Raised where a function or sourced file ends."""
+    """Raised where a function or sourced file ends; `status` is None where it is not known."""
+
+    def __init__(self, status: bool | None = None) -> None:
+        super().__init__()
+        self.status = status
 
 
 class Leave(End):
@@ -139,10 +144,21 @@ class Execution:
                 raise Exhausted
             handler = self.handlers.get(node.type)
             if handler is not None:
-                return self.loop(handler, node) if node.type in LOOPS else handler(self, node)
+                status = self.loop(handler, node) if node.type in LOOPS else handler(self, node)
+                self.keep_status(node, status)
+                return status
             return self.block(node) if node.type in ("program", "do_group", "ERROR") else None
         finally:
             self.depth -= 1
+
+    def keep_status(self, node: Any, status: bool | None) -> None:
+        """Keep what `$?` is after a statement; programs are taken to succeed, and a statement that holds others ends as they do."""
+        if status is not None:
+            self.state.unclear_status = not status
+        elif node.type == "test_command" or (node.type == "compound_statement" and node.children[0].type == "(("):
+            self.state.unclear_status = True
+        elif node.type in PROGRAMS:
+            self.state.unclear_status = False
 
     def loop(self, handler: Handler, node: Any) -> bool | None:
         """Follow a loop; the conditionality caused by an undecided `break` or `continue` ends with it."""
@@ -284,6 +300,7 @@ class Execution:
         unclear = self.placeholder or bool(node.has_error) or (node.parent is not None and node.parent.type == "ERROR")
         broken = unclear or self.refused or (self.open_quote is not None and end >= self.open_quote)
         call = Call(words, env, self.state.folder, self.script.path, line, offset, offset + end - start, self.conditional > 0, broken)
+        self.state.unclear_status = False
         call.needs_caller = self.state.needs_caller or (self.state.nounset and any(from_caller(word) for word in words))
         self.calls.append(call)
 

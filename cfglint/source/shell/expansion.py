@@ -7,7 +7,7 @@ import re
 from cfglint.source.shell.arithmetic import NotArithmetic, assigned, evaluate, is_name
 from cfglint.source.shell.delimiters import closing, closing_quote, name_end
 from cfglint.source.shell.patterns import glob, trimmed
-from cfglint.source.shell.text import EMPTY, Text, joined, literal, split, unknown
+from cfglint.source.shell.text import EMPTY, GAP, MayBeNoWord, Text, joined, literal, may_be_no_word, split, unknown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class Expander:
         if "{" not in word or ("," not in word and ".." not in word):
             simple = self.simple(word, start, True)
             if simple is not None:
-                return [Text(simple)] if simple or word[0] == '"' else []
+                return [Text(simple if word[0] == '"' else from_caller_alone(simple))] if simple or word[0] == '"' else []
             return assembled(self.pieces(start, end), self.state.separators)
         from cfglint.source.shell.braces import expanded
 
@@ -231,8 +231,9 @@ class Expander:
         return found if found is not None else self.absent(name)
 
     def absent(self, name: str) -> Text:
-        """The value of a variable that the script does not set."""
-        if self.state.is_unset(name) or self.assume():
+        """The value of what the script does not set."""
+        lacks = name in self.state.variables or (name.isdigit() and self.state.positional is not None)  # an element, a parameter
+        if lacks or self.state.is_unset(name) or self.assume():
             return EMPTY
         return unknown(f"{POSITIONAL}: ${name}" if name.isdigit() or name == "#" else UNSET + name)
 
@@ -244,11 +245,11 @@ class Expander:
             value = self.state.variables[name]
             if isinstance(value, dict):
                 return value.get("0", EMPTY)
-            return (value[0] if value else EMPTY) if isinstance(value, list) else value
+            return (value[0] if value else EMPTY) if isinstance(value, list) else value  # a gap is empty, too
         if name.isdigit() or name == "#":
             return self.positional(name)
         if name == "?":
-            return literal("0")
+            return unknown("the status of a command") if self.state.unclear_status else literal("0")
         if name in RANDOM:
             return unknown(FROM_RUN_TO_RUN)
         if name == "PWD":
@@ -268,9 +269,14 @@ class Expander:
             return literal(self.state.script_name)
         if given is None:
             return literal("0") if name == "#" and self.assume() else None
+        doubtful = next((index for index, word in enumerate(given) if may_be_no_word(word)), len(given))
+        if doubtful < len(given) and (name == "#" or int(name[:4]) > doubtful + 1):
+            if not self.assume():
+                return unknown(*given[doubtful].reasons)
+            given = [word for word in given if not may_be_no_word(word)]
         if name == "#":
             return literal(str(len(given)))
-        return given[int(name) - 1] if len(name) < 4 and int(name) <= len(given) else EMPTY
+        return given[int(name) - 1] if len(name) < 4 and int(name) <= len(given) else None
 
     def parameter(self, start: int, end: int, quoted: bool) -> list[Piece]:
         """The value of `${...}`; the span is the part between the braces."""
@@ -339,10 +345,10 @@ class Expander:
         """`${name[@]}`, its length, a slice of it, or a default for it."""
         value = self.state.variables.get(name)
         if mark == "#":
-            known = value if isinstance(value, (list, dict)) else ([value] if value is not None else [])
+            known = there(value) if isinstance(value, list) else value if isinstance(value, dict) else [value] if value is not None else []
             return [Piece(literal(str(len(known))), not quoted)]
         if isinstance(value, dict):
-            values: list[Text] | None = list(value.values())
+            values = list(value.values())
         elif isinstance(value, list):
             values = value
         else:
@@ -351,7 +357,7 @@ class Expander:
                 return [Piece(fields=[])] if self.assume() else [Piece(unknown(UNSET + name), not quoted)]
         start, end = rest
         if start < end and self.script.text[start] in "#%/^,":
-            values = [self.edited(each, start, end) if each.known else unknown(*each.reasons) for each in values or ()]
+            values = [self.edited(each, start, end) if each.known else unknown(*each.reasons) for each in there(values)]
         elif start < end and self.script.text[start] == ":" and self.script.text[start + 1 : start + 2] not in "-+=?" and values:
             values = self.sliced(values, start + 1, end, 0)
         elif start < end and self.script.text[start] in ":-" and not values:
@@ -360,14 +366,14 @@ class Expander:
         elif start < end and "+" in self.script.text[start : start + 2]:
             after = start + (2 if self.script.text[start] == ":" else 1)
             return self.pieces(after, end, quoted) if values else ([Piece(fields=[])] if quoted else [])
-        return self.listed(values, quoted, sign == "@", name)
+        return self.listed(there(values), quoted, sign == "@", name)
 
     def sliced(self, values: list[Text], start: int, end: int, base: int) -> list[Text]:
         """`:offset:length` of several values."""
         first, _, length = self.script.text[start:end].partition(":")
         try:
-            offset = max(int(first.strip()) - base, 0)
-            return values[offset : offset + int(length)] if length else values[offset:]
+            rest = there(values[max(int(first.strip()) - base, 0) :])
+            return rest[: int(length)] if length else rest
         except ValueError:
             return values
 
@@ -386,13 +392,14 @@ class Expander:
             return unknown(*error.reasons)
         except NotArithmetic:
             return unknown(f"${{{name}[{self.script.text[start:end]}]}}")
-        return elements[index] if -len(elements) <= index < len(elements) else None
+        found = elements[index] if -len(elements) <= index < len(elements) else GAP
+        return None if found is GAP else found
 
     def indirect(self, name: str, index: tuple[int, int] | None, plain: bool, quoted: bool) -> list[Piece]:
         """`${!name}`, or `${!name[@]}`, the indexes of an array."""
         value = self.state.variables.get(name)
         if index is not None:
-            keys = list(value) if isinstance(value, dict) else [str(at) for at in range(len(value))] if isinstance(value, list) else []
+            keys = list(value) if isinstance(value, dict) else indexes(value) if isinstance(value, list) else []
             return self.listed([literal(key) for key in keys], quoted, True, name)
         pointed = self.value(name)
         if not plain or pointed.value is None or not is_name(pointed.value):
@@ -514,6 +521,23 @@ class Expander:
         output = self.run(inner)
         stripped = len((output.value or "").rstrip("\n"))
         return output[0:stripped] if output.value is not None else output
+
+
+def there(values: list[Text]) -> list[Text]:
+    """The elements of an array that are set."""
+    return [each for each in values if each is not GAP]
+
+
+def indexes(values: list[Text]) -> list[str]:
+    """The indexes of the elements that are set."""
+    return [str(index) for index, each in enumerate(values) if each is not GAP]
+
+
+def from_caller_alone(parts: list[Part]) -> list[Part]:
+    """The parts of a word without quotes, marked where it is nothing but one variable that only the caller could set."""
+    if len(parts) != 1 or parts[0].text is not None or not all(each.startswith((UNSET, POSITIONAL)) for each in parts[0].reasons):
+        return parts
+    return [MayBeNoWord(None, None, parts[0].reasons)]
 
 
 def assembled(pieces: list[Piece], separators: str) -> list[Text]:

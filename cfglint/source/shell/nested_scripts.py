@@ -59,8 +59,9 @@ def call_function(shell: Execution, name: str, arguments: list[Text]) -> bool | 
     shell.locals.append(Saved())
     try:
         return shell.statement(body)
-    except Return:
-        return None
+    except Return as end:
+        shell.state.unclear_status = not end.status
+        return end.status
     finally:
         shell.call_depth -= 1
         shell.script = before

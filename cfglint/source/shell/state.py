@@ -22,10 +22,14 @@ class State:
 
     `positional` is None if the caller supplies the parameters. `folder` is the working folder as a path, None if it is
     unknown. `unset` are the names that the script itself has unset. `nounset`: using an unset variable ends the script
-    (`set -u`). `needs_caller`: a call without arguments would have ended by now, because parameters, variables or files are missing.
+    (`set -u`). `unclear_status`: the last command failed, or it is unknown whether it did. `needs_caller`: a call without
+    arguments would have ended by now, because parameters, variables or files are missing.
     """
 
-    __slots__ = ("exported", "folder", "functions", "needs_caller", "nounset", "positional", "script_name", "unset", "variables")
+    __slots__ = (
+        *("exported", "folder", "functions", "needs_caller", "nounset", "positional", "script_name"),
+        *("unclear_status", "unset", "variables"),
+    )
 
     def __init__(self, folder: str | None, script_name: str) -> None:
         self.variables: dict[str, Value] = {}
@@ -36,6 +40,7 @@ class State:
         self.folder = folder
         self.nounset = False
         self.needs_caller = False
+        self.unclear_status = False
         self.script_name = script_name
 
     def copy(self) -> State:
@@ -46,7 +51,7 @@ class State:
         other.unset = set(self.unset)
         other.positional = None if self.positional is None else list(self.positional)
         other.functions = dict(self.functions)
-        other.nounset, other.needs_caller = self.nounset, self.needs_caller
+        other.nounset, other.needs_caller, other.unclear_status = self.nounset, self.needs_caller, self.unclear_status
         return other
 
     def take(self, other: State) -> None:
@@ -54,6 +59,7 @@ class State:
         self.variables, self.exported, self.unset = other.variables, other.exported, other.unset
         self.positional, self.functions = other.positional, other.functions
         self.folder, self.nounset, self.needs_caller = other.folder, other.nounset, other.needs_caller
+        self.unclear_status = other.unclear_status
 
     @property
     def separators(self) -> str:
@@ -96,6 +102,7 @@ class State:
         self.exported |= other.exported
         self.unset &= other.unset
         self.needs_caller = self.needs_caller or other.needs_caller
+        self.unclear_status = self.unclear_status or other.unclear_status
         self.functions = {**other.functions, **self.functions}
         if self.folder != other.folder:
             self.folder = None

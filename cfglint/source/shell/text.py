@@ -113,6 +113,18 @@ def unknown(*reasons: str) -> Text:
 
 
 EMPTY = Text()
+GAP = Text()  # in the place of an element that a sparse array lacks
+
+
+class MayBeNoWord(Part):
+    """An unknown part that is all of a word, without quotes: bash passes no word where it is empty."""
+
+    __slots__ = ()
+
+
+def may_be_no_word(text: Text) -> bool:
+    """Whether a word is not there where the variable that it reads is not set."""
+    return len(text.parts) == 1 and isinstance(text.parts[0], MayBeNoWord)
 
 
 def joined(texts: Iterable[Text], separator: str = " ") -> Text:

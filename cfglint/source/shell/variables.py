@@ -6,7 +6,7 @@ from cfglint.source.shell.arithmetic import is_name
 from cfglint.source.shell.call import begins
 from cfglint.source.shell.script import part_of
 from cfglint.source.shell.state import Saved
-from cfglint.source.shell.text import EMPTY, Text, unknown
+from cfglint.source.shell.text import EMPTY, GAP, Text, unknown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def assign_element(shell: Execution, target: str, value: Any, adds: bool) -> Non
         shell.state.assign(name, {**current, key: current.get(key, EMPTY) + text if adds else text})
     elif key.isdigit() and len(key) < 5:
         values = list(current) if isinstance(current, list) else [] if current is None else [current]
-        values.extend([EMPTY] * (int(key) + 1 - len(values)))
+        values.extend([GAP] * (int(key) + 1 - len(values)))
         values[int(key)] = values[int(key)] + text if adds else text
         shell.state.assign(name, values)
     else:
@@ -111,7 +111,7 @@ def declaration(shell: Execution, node: Any) -> bool | None:
         elif is_name(text):
             name = text
             if local:
-                keep_local(shell, name)
+                hide(shell, name)
             if associative:
                 shell.state.assign(name, {})
         else:
@@ -125,6 +125,13 @@ def keep_local(shell: Execution, name: str) -> None:
     """Save the value of a name outside of the function."""
     if shell.locals:
         shell.locals[-1].add(shell.state, name)
+
+
+def hide(shell: Execution, name: str) -> None:
+    """Declare a local variable without a value: it is not set, whatever the name means outside of the function."""
+    if shell.locals and name not in shell.locals[-1].values:
+        keep_local(shell, name)
+        shell.state.remove(name)
 
 
 def unset(shell: Execution, node: Any) -> bool | None:
