@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 NEWEST = (1_000_000,)  # later than any release: without a version, the arithmetic is that of the newest
 # Releases of transformers that changed the arithmetic of the Trainer:
+ONE_STEP_TAKEN = (4, 44)  # `warmup_steps: 1` is refused before (4.42.4 training_args.py:1783)
 REST_CUT = (4, 46)  # the last accumulation of an epoch is cut to `num_examples % accumulation` batches, up to REST_COUNTED
 EPOCHS_END = (4, 47)  # an epoch ends with a step of its own; before, accumulation runs on across epochs
 ZERO_IS_A_LIMIT = (4, 49)  # `max_steps: 0` means no steps; before, that it is not set

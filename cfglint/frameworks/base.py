@@ -184,6 +184,16 @@ class Config:
         """Whether there is a value at a path, null included."""
         return self.get(*path, default=Config) is not Config
 
+    def default(self, path: Path, missing: Any) -> Any:
+        """The default of a key in the targeted release; `missing` if it is unknown, or if there is none."""
+        from cfglint.frameworks.schema import load
+
+        try:
+            known = load(self.kind).lookup(tuple(map(str, path)))
+        except FileNotFoundError:  # a kind without a schema
+            return missing
+        return known.default_at(self.version) if known is not None and known.has_default else missing
+
     def setting(self, *path: str | int, value: Any = None, because: str = "") -> Setting:
         """The value at a path with its place; `value` is the default of a missing key.
 

@@ -28,8 +28,6 @@ LOGGING = 10
 ZERO = 2
 USUAL = Choice(8, "transformers' own default")
 TAKES = TRAINING | {"lora", "seed", "checkpointing", "save_steps", "output_dir", "min_learning_rate"}
-ONE_STEP_SINCE = (4, 44)  # training_args.py:1783 of 4.42.4
-RATIO_SINCE = (5,)  # warmup_steps below 1 is a ratio from here on
 
 
 def trainer(job: JobSpec, folder: str = "") -> Generated:
@@ -150,11 +148,11 @@ def warmup(keys: Keys, job: JobSpec, total: int | None) -> None:
         return
     steps_of_it = int(job.warmup) if job.warmup >= 1 else ceil(job.warmup * total) if total is not None else 0
     choices.fitting_warmup(steps_of_it, total)
-    if job.warmup == 1 and job.version("transformers") < ONE_STEP_SINCE:
+    if job.warmup == 1 and job.version("transformers") < steps.ONE_STEP_TAKEN:
         raise Contradiction("--warmup 1: transformers before 4.44 does not accept a single warm-up step; use 2")
     if job.warmup >= 1:
         keys.add("warmup_steps", int(job.warmup))
-    elif job.version("transformers") >= RATIO_SINCE:
+    elif job.version("transformers") >= steps.RATIO_TAKEN:
         keys.add("warmup_steps", job.warmup, "below 1: a ratio of the total steps")
     else:
         keys.add("warmup_ratio", job.warmup, "a ratio of the total steps; from 5.0 on it is written as warmup_steps")

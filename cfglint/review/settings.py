@@ -159,8 +159,7 @@ class Differ:
     def _default(self, side: int, path: Path) -> Any:
         """The framework's default of a key; NOWHERE if none is known."""
         config = self.configs[side]
-        known = self._property(config, path)
-        return known.default_at(config.version) if config is not None and known is not None and known.has_default else NOWHERE
+        return config.default(path, NOWHERE) if config is not None else NOWHERE
 
     def _same(self, before_path: Path, after_path: Path, before: Any, after: Any, states: tuple[State, State]) -> bool:
         """Whether both sides have the same value, with the defaults of absent keys."""

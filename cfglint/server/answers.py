@@ -17,7 +17,7 @@ from cfglint.source.shell.command import CommandDocument
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import TypeAlias
+    from typing import Any, TypeAlias
 
     from cfglint.findings.diagnostic import Diagnostic
     from cfglint.findings.rule import Rule
@@ -194,17 +194,22 @@ def known(run: CheckedRun | None, kind: str, path: Path) -> str:
     if entry is None:
         return ""
     own = framework(kind)
-    return f"`{entry.name}` ({own.package}): {facts(entry, version_of(kind, run))}\n\n{entry.description}".rstrip()
+    return f"`{entry.name}` ({own.package}): {facts(entry, version_of(kind, run), default_of(entry, run))}\n\n{entry.description}".rstrip()
 
 
-def facts(entry: Property, version: tuple[int, ...]) -> str:
+def default_of(entry: Property, run: CheckedRun | None) -> Any:
+    """The default of a key as `check` uses it for the run, in the newest release without one; None if there is none."""
+    config = next((config for config in run.configs if config.kind == entry.schema.kind), None) if run is not None else None
+    return config.default(entry.path, None) if config is not None else entry.default
+
+
+def facts(entry: Property, version: tuple[int, ...], default: Any) -> str:
     """Type, default, choices and history of a key in one line."""
     choices = entry.enum_at(version)
     parts = [" or ".join(sorted(entry.types)) or "any value"]
     if choices:
         parts = ["one of " + ", ".join(map(schema.shown, choices))]
-    default = entry.default_at(version)
-    if entry.has_default and default is not None:
+    if default is not None:
         parts.append(f"default {schema.shown(default)}")
     if entry.since:
         parts.append(f"since {entry.since}")
@@ -225,18 +230,18 @@ def completions(run: CheckedRun | None, text: str, kind: str, syntax: str, offse
     version = version_of(kind, run)
     if place.key is not None:
         entry = table.lookup((*place.section, place.key))
-        return values(entry, place, syntax, version) if entry is not None else []
+        return values(entry, place, syntax, version, default_of(entry, run)) if entry is not None else []
     found: list[Suggestion] = []
     for name in table.keys_at(version, place.section):
         entry = table.lookup((*place.section, name))
         if entry is None:
             continue
         inserted = f'"{name}"' if syntax == "json" and not place.quoted else name
-        found.append(Suggestion(name, inserted, place.word, facts(entry, version), entry.description, True))
+        found.append(Suggestion(name, inserted, place.word, facts(entry, version, default_of(entry, run)), entry.description, True))
     return found
 
 
-def values(entry: Property, place: cursor.Cursor, syntax: str, version: tuple[int, ...]) -> list[Suggestion]:
+def values(entry: Property, place: cursor.Cursor, syntax: str, version: tuple[int, ...], default: Any) -> list[Suggestion]:
     """The values that a key accepts, if they can be listed."""
     allowed = entry.enum_at(version) or ((True, False) if "boolean" in entry.types else ())
     found: list[Suggestion] = []
@@ -246,8 +251,8 @@ def values(entry: Property, place: cursor.Cursor, syntax: str, version: tuple[in
         spelled = schema.shown(value)
         bare = value if isinstance(value, str) else spelled
         needs_quotes = isinstance(value, str) and not place.quoted and (syntax == "json" or value.lower() in ("no", "yes", "on", "off"))
-        default = " (default)" if entry.has_default and schema.equal(value, entry.default_at(version)) else ""
-        found.append(Suggestion(bare, spelled if needs_quotes else bare, place.word, f"{entry.name}{default}", "", False))
+        mark = " (default)" if default is not None and schema.equal(value, default) else ""
+        found.append(Suggestion(bare, spelled if needs_quotes else bare, place.word, f"{entry.name}{mark}", "", False))
     return found
 
 

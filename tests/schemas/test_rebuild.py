@@ -354,6 +354,39 @@ def test_a_new_key_needs_its_release(built, committed):
     assert {"steps", "gone"} <= built({**NOTES, "steps": {**NOTES["steps"], **DATED}, "gone": gone})["properties"].keys()
 
 
+def test_a_new_key_of_a_section_needs_its_release(built, committed):
+    from schema_source import SourceError
+
+    committed({"steps": {}, "part": {"properties": {}}})
+    with pytest.raises(SourceError, match=r"^part\.rate: a new key: since 9"):
+        built(NOTES)
+    assert built({**NOTES, "part.rate": {**NOTES["part.rate"], **DATED}})["properties"]["part"]["properties"]["rate"]["x-since"] == "9.9.9"
+
+
+def test_a_changed_annotation_needs_its_history(changed, tmp_path, monkeypatch):
+    """Of DeepSpeed, of which several releases are modelled: the older ones go on reading the value as before."""
+    import schema_merge
+    from schema_source import SourceError
+
+    source = importlib.import_module("schema_deepspeed")
+    before = source.facts(source.find(TREES / "deepspeed"))
+    after = source.facts(source.find(changed("deepspeed", "runtime/zero/config.py", "overlap: Optional[bool]", "overlap: bool")))
+    monkeypatch.setattr(schema_merge, "NOTES", tmp_path)
+    monkeypatch.setattr(schema_merge, "SCHEMAS", tmp_path)
+    described = {name: {"description": "X.", "x-any": True} for name in paths(before)}
+    (tmp_path / "deepspeed.json").write_text(json.dumps({"head": HEAD, "keys": described, "properties": before}))
+    with pytest.raises(SourceError) as raised:
+        schema_merge.build("deepspeed", "9.9.9", after, lambda file, key: True, histories=source.HISTORIES)
+    said = 'zero.overlap: the x-reads was ["|", "bool", "None"] and is "bool": new since 9.9.9? Say x-reads-history'
+    assert said in str(raised.value)
+
+
+def paths(properties, above=""):
+    for name, raw in properties.items():
+        yield above + name
+        yield from paths(raw.get("properties", {}), f"{above}{name}.")
+
+
 def test_keys_of_other_packages_are_taken_on_trust(built):
     note = {"description": "X.", "type": "string", "x-read-in": "package:other"}
     assert "far" in built({**NOTES, "far": note}, mentioned=lambda file, key: False)["properties"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cfglint.frameworks.axolotl import FRAMEWORK, NEWEST, PACKAGE, TRANSFORMERS
 from cfglint.frameworks.axolotl.validation import Validation
+from cfglint.frameworks.base import Config
 from cfglint.frameworks.huggingface.arguments import Arguments
 from cfglint.frameworks.huggingface.config import TrainerConfig
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.base import Framework
     from cfglint.frameworks.overrides import Override
     from cfglint.frameworks.versions import Version
+    from cfglint.source.document import Path
 
 
 # Keys of runs whose trainer, and with it the arguments, is built after models or data of its own are loaded.
@@ -49,6 +51,10 @@ class AxolotlConfig(TrainerConfig):
     framework: Framework[Any] = FRAMEWORK
     batch_keys = {"micro_batch": "micro_batch_size", "accumulation": "gradient_accumulation_steps"}
     obsolete_batch_keys = {"accumulation": "batch_size"}  # `batch_size` only affects the number of steps, not the training batch
+
+    def default(self, path: Path, missing: Any) -> Any:
+        """The default of a key of the file, which is not always that of the Trainer's argument of the same name."""
+        return Config.default(self, path, missing)
 
     def parsed_arguments(self) -> Arguments:
         """The arguments that axolotl passes to the Trainer; the defaults of the release if the run does not get there."""

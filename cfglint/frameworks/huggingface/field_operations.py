@@ -26,6 +26,7 @@ CONFIG: Stage = "config"
 INIT: Stage = "init"
 STEP: Stage = "first-step"
 
+METRIC_IS_TEXT = (4, 42)  # before, a metric_for_best_model of another type is only compared with two names
 SEEDED_DATA = (4, 46)  # data_seed is used from here on
 WORKERS_COMPARED = (5, 15)  # from here on TrainingArguments itself compares the number of workers
 CLIPPING_NEEDED = (5, 3)  # before, a max_grad_norm of null meant no clipping
@@ -58,7 +59,7 @@ def logging_folder(value: Any, config: TrainerConfig) -> None:
 
 def metric_name(value: Any, config: TrainerConfig) -> None:
     """Use the name as training_args.py:1592 does; up to 4.41 any value is compared with two names."""
-    if value is not None and config.version >= (4, 42) and config.arguments["greater_is_better"] is None:
+    if value is not None and config.version >= METRIC_IS_TEXT and config.arguments["greater_is_better"] is None:
         value.endswith("loss")
 
 

@@ -93,6 +93,14 @@ class TrainerFiles(Config):
 
         return cast(override) if override.origin == ARGS else super().override_value(override)
 
+    def default(self, path: Path, missing: Any) -> Any:
+        """The default of a field as the program's own class, the trainer's or the release sets it; other keys by the schema."""
+        name = path[0]
+        if len(path) > 1 or name not in self.arguments.defaults:
+            return super().default(path, missing)
+        value = self.arguments.defaults[name]
+        return value if self.arguments.known(name) and not isinstance(value, Unknown) else missing
+
     @property
     def version(self) -> Version:
         """The target release of transformers."""

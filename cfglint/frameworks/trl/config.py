@@ -6,7 +6,7 @@ from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.trl import FRAMEWORK, KIND, LAUNCHER_FILE, NEWEST, OLDEST, PACKAGE
 from cfglint.frameworks.trl.arguments import TrlArguments
 from cfglint.frameworks.trl.cli_arguments import complemented
-from cfglint.frameworks.trl.fields import fields, likely_trainers, trainers_of
+from cfglint.frameworks.trl.fields import REQUIRED, fields, likely_trainers, trainers_of
 from cfglint.frameworks.trl.parser import NULL_WORDS_READ, Refused, cast
 from cfglint.frameworks.versions import parse_version
 from cfglint.source.shell.command import CommandDocument
@@ -110,6 +110,11 @@ class TrlConfig(TrainerConfig):
         options = self.command.launch_line.options if self.command is not None else None
         option = options.given.get(PROCESSES) if options is not None else None
         return option is not None and option.in_file and isinstance(self.values.get(PROCESSES), int)
+
+    def default(self, path: Path, missing: Any) -> Any:
+        """The default of the trainer's class; some fields of the script have none."""
+        found = super().default(path, missing)
+        return missing if found == REQUIRED else found
 
     def opens(self, path: Path) -> bool:
         """Whether a class of the script opens a named file; `accelerate_config` belongs to the command."""

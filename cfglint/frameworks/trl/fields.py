@@ -6,6 +6,7 @@ arguments and `ModelConfig`. The tables are those of the modelled releases; anot
 
 from __future__ import annotations
 
+from cfglint.batch.steps import RATIO_TAKEN
 from cfglint.frameworks.huggingface.fields import FIELDS as ARGUMENTS
 from cfglint.frameworks.huggingface.fields import PARSED
 from cfglint.frameworks.huggingface.fields import defaults as argument_defaults
@@ -23,7 +24,7 @@ CAST = ("int", "float", "bool", "list:int", "list:float")  # types of a program'
 BESIDE = ("script", "mixture", "model")  # classes that every script parses in addition to that of the trainer
 GENERATING = ("grpo", "rloo")  # trainers that generate their training data, whose sampler repeats prompts
 
-INTEGER_WARMUP = (5,)  # before, warmup_steps is an integer
+REQUIRED = "required"  # in the tables, instead of the default of a field that has none
 
 SAME_LOOP = ("sft", "dpo", "kto", "reward", "orpo", "cpo", "gkd", "bco", "prm", "distillation")  # as long as with the Trainer
 USUAL = ("sft", "dpo", "kto", "reward", "grpo", "rloo")  # the trainers that are preferred if several have the keys of a file
@@ -88,7 +89,7 @@ def fields(release: str, trainers: tuple[str, ...], transformers: Version) -> Fi
 
 def parsed(name: str, transformers: Version) -> str:
     """The type to which the parser casts a string for a field of `TrainingArguments`."""
-    if name == "warmup_steps" and transformers < INTEGER_WARMUP:
+    if name == "warmup_steps" and transformers < RATIO_TAKEN:
         return "int"
     kind = ARGUMENTS[name][0]
     return PARSED.get(name) or (kind if kind in ("int", "float", "bool") else "str")

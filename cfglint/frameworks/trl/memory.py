@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from cfglint.batch.memory.settings import LOSS_CHUNKED, NONE, ZERO, Settings
 from cfglint.frameworks.huggingface.memory import TrainerMemory
+from cfglint.frameworks.trl import PACKAGE, TRANSFORMERS_NEEDED
 from cfglint.source.record import changed
 
 TYPE_CHECKING = False
@@ -15,10 +16,8 @@ if TYPE_CHECKING:
     from cfglint.frameworks.memory_inputs import Inputs, Model
     from cfglint.frameworks.trl.config import TrlConfig
 
-PACKAGE = "trl"
 FUSED_HEAD = (1, 16)  # SFT's loss without complete logits; the releases between 1.0 and this one were not examined
 READ_BEFORE = (1,)
-RUNS_WITH_NEWEST = (4, 56)  # release of transformers; with older ones TRL is 0.x
 SFT = "sft"
 PAIRS = ("dpo", "orpo", "cpo", "reward")  # trainers whose micro batch consists of chosen and rejected rows
 REFERENCE = ("dpo", "kto")  # trainers that hold a reference model, unless adapters can be switched off
@@ -58,7 +57,7 @@ class TrlMemory(TrainerMemory):
         """Whether the release is 1.0 or newer; an older transformers implies an older TRL."""
         if self.config.facts.target.get(PACKAGE) is not None:
             return self.config.trl_version >= READ_BEFORE
-        return self.config.version >= RUNS_WITH_NEWEST
+        return self.config.version >= TRANSFORMERS_NEEDED
 
     def adapters_stay_fp32(self, settings: Settings) -> bool:
         """Whether adapters are fp32: not over a quantised model, and not over a 16-bit one under ZeRO-3."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import isnan
 
-from cfglint.batch.steps import LAST_EVALUATED, RATIO_TAKEN, ZERO_IS_A_LIMIT
+from cfglint.batch.steps import LAST_EVALUATED, ONE_STEP_TAKEN, RATIO_TAKEN, ZERO_IS_A_LIMIT
 from cfglint.findings.diagnostic import ERROR, INFO, WARNING
 from cfglint.findings.rule import Example, Finding, rule
 from cfglint.frameworks.huggingface.batch import ACCUMULATION, INFINITE, accumulation_steps, steps
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from cfglint.frameworks.huggingface.config import TrainerConfig
 
 NAMED_REFUSAL = (4, 42)
-ONE_REFUSED_UNTIL = (4, 44)
 SAYS_VALUE = (5, 23)
 STABLE_STEPS_OPTIONAL = (4, 49)  # warmup_stable_decay got warmup_type and decay_type here too
 INVERSE_SQRT_ARGUMENTS = (5, 4)  # inverse_sqrt gets lr_scheduler_kwargs from here on
@@ -133,7 +132,7 @@ def warmup_steps_value(config: TrainerConfig) -> Iterator[Finding]:
         elif number(value) and value < 0:
             named = f"Got warmup_steps = {value}, Expected value warmup_steps >= 0"
             text = named if version >= SAYS_VALUE else "warmup_steps must be an integer or a float"
-    elif version >= ONE_REFUSED_UNTIL:
+    elif version >= ONE_STEP_TAKEN:
         required = "an integer >= 0"
         text = "warmup_steps must be of type int and must be 0 or a positive integer." if not isinstance(value, int) or value < 0 else ""
     elif not isinstance(value, int) or value < 0 or value == 1:

@@ -8,7 +8,7 @@ from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.findings.wording import listed
 from cfglint.frameworks.accelerate.packaged import PACKAGED
 from cfglint.frameworks.huggingface.fields import FIELDS as ARGUMENTS
-from cfglint.frameworks.trl import LAUNCHER_FILE
+from cfglint.frameworks.trl import LAUNCHER_FILE, OLDEST
 from cfglint.frameworks.trl._tables import FIELDS as TABLES
 from cfglint.frameworks.trl.fields import BESIDE, has
 from cfglint.frameworks.trl.launcher_options import is_flag, is_option, refused
@@ -123,7 +123,7 @@ def is_removed(key: str, config: TrlConfig) -> bool:
         return False
     if key in ARGUMENTS:
         return bool(ARGUMENTS[key][3]) and config.version >= parse_version(ARGUMENTS[key][3])
-    return config.modern and has(key, "0.17.0")
+    return config.modern and has(key, OLDEST)
 
 
 def nearest(key: str, config: TrlConfig, most: int) -> str | None:
