@@ -17,7 +17,7 @@ from cfglint.rewrite.apply_fixes import Skipped, apply_fixes
 from cfglint.rewrite.retarget import MissingFactError, retarget
 from cfglint.rewrite.value_change import ValueChange
 from cfglint.run.discovery_errors import UnknownKindError
-from cfglint.source.edit import EditRefused
+from cfglint.source.change import EditRefused
 from cfglint.source.errors import CfglintError
 from cfglint.source.files import FileProblem
 

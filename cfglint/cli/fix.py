@@ -28,7 +28,7 @@ from cfglint.rewrite.write_texts import edited
 from cfglint.run.discovery_errors import UnknownKindError
 from cfglint.run.scan_stats import ScanStats
 from cfglint.source import writing
-from cfglint.source.edit import EditRefused
+from cfglint.source.change import EditRefused
 from cfglint.source.files import FileProblem
 
 TYPE_CHECKING = False

@@ -12,13 +12,14 @@ from cfglint.launch import accelerate
 from cfglint.launch.command import WITHOUT_EFFECT, command_document, summary
 from cfglint.launch.line import MACHINE
 from cfglint.launch.machine import Machine
-from cfglint.launch.reader import Project, Reader
+from cfglint.launch.project_files import Project
+from cfglint.launch.reader import Reader
 from cfglint.run.consumer import choose_consumer, has_own_arguments, has_own_files, is_strict
 from cfglint.run.loaded import LAUNCH
 from cfglint.run.paths import BY_HAND
 from cfglint.source import files
+from cfglint.source.change import EditRefused
 from cfglint.source.document import SCALAR, Node
-from cfglint.source.edit import EditRefused
 from cfglint.source.shell.command import CommandDocument
 
 TYPE_CHECKING = False
