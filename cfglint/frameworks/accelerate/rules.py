@@ -624,7 +624,7 @@ def launch_value_type(config: AccelerateConfig) -> Iterator[Finding]:
     elif machines > 1 and config.spawns and not isinstance(processes, (int, float)):
         text = f"TypeError: unsupported operand type(s) for //: '{type(processes).__name__}' and 'int'"
         yield Finding(config.setting("num_processes"), f"`num_processes` is {described(processes)}, not a number", exception=text)
-    elif not config.spawns and processes is not None and not isinstance(processes, (int, float)) and not passed_over(config, processes):
+    elif not config.spawns and processes is not None and not isinstance(processes, (int, float)) and not is_skipped(config, processes):
         text = f"TypeError: '>' not supported between instances of '{type(processes).__name__}' and 'int'"
         yield Finding(config.setting("num_processes"), f"`num_processes` is {described(processes)}, not a number", exception=text)
     for axis in ("cp", "sp") if config.spawns else ():
@@ -660,7 +660,7 @@ def indexing_error(block: object) -> str | None:
     return "TypeError: string indices must be integers" if isinstance(block, str) else "TypeError: list indices must be integers or slices"
 
 
-def passed_over(config: AccelerateConfig, value: object) -> bool:
+def is_skipped(config: AccelerateConfig, value: object) -> bool:
     """Whether the launcher skips a mapping, and treats a missing number as 1 as newer releases do."""
     return isinstance(value, dict) and config.version >= UNSET_IS_ONE
 
