@@ -118,7 +118,7 @@ def run(arguments: Namespace) -> int:
 
 
 def _worked_on(work: Work, arguments: Namespace, gpus: int | None, selection: Selection) -> Work:
-    """The work on a run, done; a bug of ours is its problem and keeps no other run from being fixed."""
+    """Fix one run; a bug in cfglint becomes the problem of this run, so that other runs are still fixed."""
     asked = bool(gpus or arguments.global_batch)
     try:
         if not asked or not _hit_target(work, arguments, gpus):

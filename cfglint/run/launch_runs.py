@@ -174,7 +174,7 @@ class LaunchReader:
         return command
 
     def add_files_of_program(self, line: LaunchLine, command: CommandDocument, documents: list[Document], kinds: list[str]) -> None:
-        """Read the program of a line, and add the files that its code names."""
+        """Add the program of a line, and the files that its code names."""
         command.program = self.program(line)
         if command.program is None:
             return
@@ -186,7 +186,7 @@ class LaunchReader:
             kinds.append("deepspeed")
 
     def choose_consumer(self, line: LaunchLine, command: CommandDocument, kinds: list[str], built: BuiltArguments | None) -> None:
-        """Decide whose parser takes the arguments, where a program may build them in code and a person may give them by hand."""
+        """Decide whose parser takes the arguments if a program may build them in code and the user may give them with --args."""
         choose_consumer(command, kinds)
         if built is not None and built.kind == "deepspeed":
             command.consumer, command.is_main, command.guessed = "deepspeed", False, False
