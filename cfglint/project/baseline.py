@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 
-from cfglint import __version__
 from cfglint.findings.diagnostic import BASELINE, INTERNAL
 from cfglint.findings.fingerprint import identity
 from cfglint.project.settings_file import ConfigurationError, quoted
 from cfglint.source.files import FileProblem, read_bytes
+from cfglint.version import __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
