@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-__version__ = "0.1.0"
+from cfglint.version import __version__ as __version__
+
 __all__ = [
     "ArgumentError",
     "CfglintError",

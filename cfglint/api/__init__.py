@@ -17,7 +17,7 @@ from cfglint.rewrite.apply_fixes import Skipped, apply_fixes
 from cfglint.rewrite.retarget import MissingFactError, retarget
 from cfglint.rewrite.value_change import ValueChange
 from cfglint.run.discovery_errors import UnknownKindError
-from cfglint.source.edit import EditRefused
+from cfglint.source.change import EditRefused
 from cfglint.source.errors import CfglintError
 from cfglint.source.files import FileProblem
 
@@ -73,13 +73,14 @@ def check(
     gpu_memory: float | str | None = None,
     seq_length: int | None = None,
 ) -> CheckResult:
-    """Every finding, and the numbers that each run resolves to.
+    """Check the sources: every finding, and the numbers that each run resolves to.
 
-    `run`: the sources are one run and all of it. `gpus`: processes of the launch. `num_examples`: training samples.
-    `target` maps packages to versions. `overrides` are values given on the launch line, by dotted key. `trainer`: of
-    TRL. `model` (a config.json or a known name), `gpu_memory` (GiB or a card) and `seq_length` are for the estimate of
-    memory. Raises MissingFileError for a path that does not exist, UnknownKindError with `run` when no kind can be
-    detected, ArgumentError for a value that makes no sense.
+    `run`: the sources are the complete configuration of one run. `gpus`: number of processes that the launch starts, one GPU each.
+    `num_examples`: number of training samples. `target` maps packages to versions. `overrides` are values passed on the launch line, by
+    dotted key. `strict_keys`: the script defines no keys of its own, so unknown keys are reported as the framework treats them.
+    `trainer`: the TRL trainer. `model` (path of a config.json or a known name), `gpu_memory` (GiB or name of a card) and `seq_length`
+    (tokens per sample) are for the memory estimate. Raises MissingFileError for a path that does not exist, UnknownKindError if `run`
+    is set and no kind can be detected, ArgumentError for an invalid value.
     """
     from cfglint.explanation.summary import explained
     from cfglint.project.suppression import merge_unused
@@ -261,10 +262,10 @@ def new(
     save_steps: int | None = None,
     output_dir: str | None = None,
 ) -> NewFiles:
-    """Config files for a job, by the facts that `cfglint.generators.job_spec.JobSpec` describes.
+    """Generate config files for a job from the facts that `cfglint.generators.job_spec.JobSpec` describes.
 
-    With kind `run` the matching files of a `framework`. Raises Contradiction where the facts contradict each other, do
-    not suffice or cannot be written in such a file, Unreachable where the global batch cannot be reached on these GPUs.
+    The kind `run` generates all files of a run with `framework`. Raises Contradiction if the facts contradict each other, are missing
+    or cannot be expressed in such a file, Unreachable if these GPUs cannot reach the global batch size.
     """
     given = locals()
     one_of("kind", kind, (*generated_kinds(), RUN))

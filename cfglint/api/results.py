@@ -1,4 +1,4 @@
-"""The results of the library's functions: each has a truth value, rows, the text of the command, and HTML for a notebook."""
+"""The results of the library's functions: each has a truth value, rows, the output of the command, and HTML for a notebook."""
 
 from __future__ import annotations
 
@@ -87,12 +87,12 @@ class CheckResult:
 
 
 class FixResult:
-    """The files of a run after a fix; true where what was asked is reached.
+    """The files of a run after a fix; true if the requested result was reached.
 
-    `texts` are the new texts of the files that change, `changes` each changed value, `removed_comments` (file, comment)
-    of comments that went with a removed key, `skipped` the offered fixes that were not applied. With a target, `plan`
-    has the batch sizes that reach it, `feasible` is false when it cannot be reached, `alternatives` are then the
-    nearest that can, and `needs` is what has to be set outside these files.
+    `texts` maps each changed file to its new content, `changes` lists the changed values, `removed_comments` are (file, comment) of
+    comments that were removed with a key, `skipped` the offered fixes that were not applied. With a target, `plan` has the batch sizes
+    that reach it; `feasible` is false if it cannot be reached, `alternatives` are then the nearest targets that can, and `needs` are
+    the values that must be set outside these files.
     """
 
     def __init__(self, run: CheckedRun, fixed: AppliedFixes | None = None, found: Retarget | None = None) -> None:
@@ -130,7 +130,7 @@ class FixResult:
 
     @property
     def diff(self) -> str:
-        """What changes, as a unified diff."""
+        """The changes as a unified diff."""
         from cfglint.report.fixes import diff_lines
 
         return "".join(diff_lines(self._documents, self.texts))
@@ -226,7 +226,7 @@ class Explanation:
 
     @property
     def memory(self) -> MemoryEntry | None:
-        """What the run needs on each GPU, as `explain --format json` has it; None where the model's shape is unknown."""
+        """The memory that the run needs on each GPU, with the fields of `explain --format json`; None if the model's shape is unknown."""
         memory = self._summary.memory
         return memory.entry() if memory is not None else None
 
@@ -265,14 +265,14 @@ class DiffResult:
 
     @property
     def consequences(self) -> list[ConsequenceEntry]:
-        """What the change means for the run, as `diff --format json` has it."""
+        """The consequences of the change, with the fields of `diff --format json`."""
         from cfglint.report.changes import consequence_entry
 
         return [consequence_entry(each) for each in self._comparison.consequences]
 
     @property
     def settings(self) -> list[SettingChangeEntry]:
-        """The settings that changed, as `diff --format json` has them."""
+        """The changed settings, with the fields of `diff --format json`."""
         from cfglint.report.changes import setting_entry
 
         return [setting_entry(each) for each in self._comparison.settings]
@@ -313,7 +313,7 @@ class NewFiles:
         return paths
 
     def to_dicts(self) -> list[dict[str, str]]:
-        """The files as rows: file, text."""
+        """The files as rows: file, content."""
         return [{"file": name, "text": text} for name, text in self.texts.items()]
 
     def __str__(self) -> str:
@@ -327,7 +327,7 @@ class NewFiles:
 
 
 def as_text(text: str) -> str:
-    """A text for a notebook, line by line as it is."""
+    """HTML that shows a string unchanged in a notebook."""
     from html import escape
 
     return f"<pre>{escape(text)}</pre>"

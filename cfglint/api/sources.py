@@ -1,4 +1,4 @@
-"""The sources of the library's functions: paths, or texts by file name, as runs."""
+"""The sources of the library's functions, paths or contents by file name, as runs."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def single(sources: Sources, facts: LaunchFacts, kind: str | None) -> CheckedRun
 
 
 def one_run(paths: list[str], texts: dict[str, str], facts: LaunchFacts, kind: str | None) -> CheckedRun:
-    """The run that some files make together."""
+    """Load some files as one run."""
     if not paths:
         raise ArgumentError("sources must have at least one file")
     folder = next((path for path in paths if path not in texts and os.path.isdir(path)), None)
@@ -89,7 +89,7 @@ def refuse_unreadable(discovery: Discovery) -> None:
 
 
 def named(sources: object) -> tuple[list[str], dict[str, str]]:
-    """Paths, and the texts that are given for some of them; ArgumentError for anything else."""
+    """Split the sources into paths and the contents passed for some of them; raises ArgumentError for anything else."""
     if isinstance(sources, (str, os.PathLike)):
         return [path_of(sources)], {}
     if isinstance(sources, bytes) or not isinstance(sources, Iterable):
@@ -102,7 +102,7 @@ def named(sources: object) -> tuple[list[str], dict[str, str]]:
 
 
 def path_of(source: object) -> str:
-    """A path as a string; ArgumentError for what is not a path."""
+    """A path as a string; raises ArgumentError for anything else."""
     path = os.fspath(source) if isinstance(source, (str, os.PathLike)) else None
     if not isinstance(path, str):
         raise ArgumentError(f"sources: a path must be a string or a Path, not {source!r}")

@@ -1,8 +1,7 @@
 """Shapes of published models that are often fine-tuned, by the name of their checkpoint.
 
 Source: the config.json of each checkpoint; `parameters` is the count that is published with its weights, and a test compares the
-computed
-count with it. Sizes in the order of COLUMNS.
+computed count with it. Sizes in the order of COLUMNS.
 """
 
 from __future__ import annotations

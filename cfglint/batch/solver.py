@@ -1,8 +1,7 @@
 """Which micro batch and accumulation reach a global batch on a number of GPUs, and what to offer if none do.
 
 A pair of micro batch and accumulation is called a split. The splits of a target are the divisors of the samples per replica, so trial
-division
-finds them without a search. They are compared by this order of preference:
+division finds them without a search. They are compared by this order of preference:
 
 1. the current pair (a valid file is not changed);
 2. enough micro batches in flight to keep every pipeline stage busy;

@@ -115,9 +115,9 @@ def training_length(
 ) -> Length:
     """The length of a run from the batches of a rank; None when the data set has no length.
 
-    Raises ValueError where the Trainer does: `max_steps` is needed when there is no length, and from 4.49.0
-    also when `dataloader_drop_last` leaves no batch at all.
-    transformers 4.42.4 trainer.py:1971-2009, 5.23.0 trainer.py:2500-2545.
+    Raises ValueError where the Trainer does: `max_steps` is needed when there is no length, and from 4.49.0 also
+    when `dataloader_drop_last` leaves no batch at all. transformers 4.42.4 trainer.py:1971-2009, 5.23.0
+    trainer.py:2500-2545.
     """
     if batches is None or (batches == 0 and version >= ZERO_IS_A_LIMIT):
         if max_steps <= 0:
@@ -131,13 +131,11 @@ def training_length(
 def run_end(batches: int, accumulation: int, num_examples: int, length: Length, version: Version = NEWEST) -> tuple[int, float]:
     """(optimizer steps, epochs of data) when the training loop actually stops.
 
-    The count that is announced and the loop did not always agree:
-    up to 4.45 accumulation ran on across epochs, so that a run stopped before its last epoch was over;
-    4.46 also began to cut an epoch's last accumulation to `num_examples % accumulation` batches;
-    from 4.47 each epoch ends with an additional step, which the total of 4.47 to 4.51 does not include;
-    from 4.52.0 total and loop agree.
-    transformers 4.45.2 trainer.py:2316-2420, 4.46.3 trainer.py:2416-2437, 4.49.0 trainer.py:2489-2505,
-    4.52.4 trainer.py:2498-2512.
+    The count that is announced and the loop did not always agree: up to 4.45 accumulation ran on across epochs, so
+    that a run stopped before its last epoch was over; 4.46 also began to cut an epoch's last accumulation to
+    `num_examples % accumulation` batches; from 4.47 each epoch ends with an additional step, which the total of
+    4.47 to 4.51 does not include; from 4.52.0 total and loop agree. transformers 4.45.2 trainer.py:2316-2420,
+    4.46.3 trainer.py:2416-2437, 4.49.0 trainer.py:2489-2505, 4.52.4 trainer.py:2498-2512.
     """
     across_epochs = version < EPOCHS_END
     seen = batches

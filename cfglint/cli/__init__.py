@@ -7,7 +7,7 @@ import gc
 import os
 import sys
 
-from cfglint import __version__
+from cfglint.version import __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -192,12 +192,12 @@ def summary(outcomes: list[Outcome], stats: ScanStats) -> str:
 
 
 def files_checked(files: int, runs: int) -> str:
-    """How many files were checked, and how many training runs they make up where that is another number."""
+    """The number of checked files, and of the training runs that they form if that differs."""
     return f"{counted(files, 'file')} checked" + (f" ({counted(runs, 'training run')})" if runs != files else "")
 
 
 def suppressed(outcomes: list[Outcome]) -> list[str]:
-    """How many findings are suppressed, and by what; nothing where none is."""
+    """The number of suppressed findings by cause; empty if there are none."""
     by = {COMMENT: "by comments", BASELINE: "by the baseline", CONFIGURATION: "by --select, --ignore or settings"}
     numbers = dict.fromkeys(by, 0)
     for outcome in outcomes:

@@ -28,7 +28,7 @@ from cfglint.rewrite.write_texts import edited
 from cfglint.run.discovery_errors import UnknownKindError
 from cfglint.run.scan_stats import ScanStats
 from cfglint.source import writing
-from cfglint.source.edit import EditRefused
+from cfglint.source.change import EditRefused
 from cfglint.source.files import FileProblem
 
 TYPE_CHECKING = False
@@ -118,7 +118,7 @@ def run(arguments: Namespace) -> int:
 
 
 def _worked_on(work: Work, arguments: Namespace, gpus: int | None, selection: Selection) -> Work:
-    """The work on a run, done; a bug of ours is its problem and keeps no other run from being fixed."""
+    """Fix one run; a bug in cfglint becomes the problem of this run, so that other runs are still fixed."""
     asked = bool(gpus or arguments.global_batch)
     try:
         if not asked or not _hit_target(work, arguments, gpus):

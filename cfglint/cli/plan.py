@@ -13,7 +13,7 @@ from cfglint.rewrite.plan import Pace, plan, table
 from cfglint.rewrite.retarget import MissingFactError, current_gpus
 from cfglint.run.checked import CheckedRun
 from cfglint.run.discovery_errors import UnknownKindError
-from cfglint.source.edit import EditRefused
+from cfglint.source.change import EditRefused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

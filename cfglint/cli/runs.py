@@ -68,7 +68,7 @@ def as_json(found: list[Outcome]) -> str:
     """The runs as `check --format json` has them, without findings."""
     import json
 
-    from cfglint import __version__
+    from cfglint.version import __version__
 
     return json.dumps({"cfglint": __version__, "runs": [each.entry() for each in found]}) + "\n"
 

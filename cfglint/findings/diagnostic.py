@@ -6,7 +6,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.findings.entries import LaunchEntry, MemoryDrawing, RunEntry, SettingEntry
     from cfglint.findings.vocabulary import Severity, Stage, Verdict
-    from cfglint.source.edit import Change
+    from cfglint.source.change import Change
 
 ERROR: Severity = "error"
 WARNING: Severity = "warning"

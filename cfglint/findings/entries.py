@@ -151,7 +151,7 @@ if TYPE_CHECKING:
         advice: list[AdviceEntry]
 
     class ValueChangeEntry(TypedDict):
-        """A changed value; null before means added, null after removed."""
+        """A changed value; null before means added, null after means removed."""
 
         file: str
         key: str
@@ -159,7 +159,7 @@ if TYPE_CHECKING:
         after: Any
 
     class NeedEntry(TypedDict):
-        """A value that has to be set outside the files of a run."""
+        """A value that must be set outside the files of a run."""
 
         key: str
         value: int
@@ -178,7 +178,7 @@ if TYPE_CHECKING:
         comment: str
 
     class FixPlan(TypedDict):
-        """The batch sizes that reach a target; null where none does."""
+        """The batch sizes that reach a target; null if none do."""
 
         feasible: bool
         micro_batch: int | None
@@ -200,7 +200,7 @@ if TYPE_CHECKING:
         needs: list[NeedEntry] | None
 
     class FixRunEntry(FixRunBase, total=False):
-        """An entry of `runs` of `fix`; `problem` is there where it could not be done."""
+        """An entry of `runs` of `fix`; `problem` is present if the run could not be fixed."""
 
         problem: str
 
@@ -222,7 +222,7 @@ if TYPE_CHECKING:
         message: str
 
     class EditEntry(TypedDict):
-        """A replacement of the characters from `start` to `end` of the decoded text."""
+        """A replacement of the characters from `start` to `end` of the decoded content."""
 
         file: str
         start: int
@@ -252,7 +252,7 @@ if TYPE_CHECKING:
         fix: FixEntry | None
 
     class ConsequenceEntry(TypedDict):
-        """What a change means for the run; `known` is false where the files cannot tell."""
+        """A consequence of a change for the run; `known` is false if the files do not determine it."""
 
         what: str
         before: Any

@@ -6,6 +6,7 @@ Fast to import, because a rule imports it before it knows whether there is anyth
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import FileEdit, Fix
+from cfglint.source.change import DELETE, INSERT, RENAME, REPLACE, Change, EditRefused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
 
     from cfglint.findings.setting import Setting
     from cfglint.source.document import Document, Node
-    from cfglint.source.edit import Change
 
     Part: TypeAlias = tuple[Document, Change] | None
 
@@ -63,15 +63,15 @@ def move(config: Files, setting: Setting, path: tuple[str | int, ...], title: st
 
 def source_text(setting: Setting, parent: Node) -> str:
     """The source of a written value, its lines indented for another mapping; a YAML block becomes a flow collection."""
-    from cfglint.source import edit
     from cfglint.source.document import SCALAR
+    from cfglint.source.spelling import spell
     from cfglint.source.whitespace import moved_lines
 
     assert setting.document is not None
     assert setting.node is not None
     node, text = setting.node, setting.document.text
     if node.style == "block" or (node.kind == SCALAR and node.style and node.style in "|>"):
-        return edit.spell(setting.value, setting.document)
+        return spell(setting.value, setting.document)
     return moved_lines(text, node, parent)
 
 
@@ -84,10 +84,10 @@ def spelled_key(name: str, document: Document) -> str:
 
 def with_text(document: Document, path: tuple[str | int, ...], text: str) -> Part:
     """The change that adds a key with the source of its value."""
-    from cfglint.source import edit, sections
+    from cfglint.source import sections
 
     place = sections.in_file(document, path[:-1])
-    return sections.file_document(document), edit.Change(edit.INSERT, place, str(path[-1]), text)
+    return sections.file_document(document), Change(INSERT, place, str(path[-1]), text)
 
 
 def insert(config: Files, path: tuple[str | int, ...], value: Any, title: str, safe: bool) -> Fix | None:
@@ -101,37 +101,39 @@ def replaced(setting: Setting, value: Any) -> Part:
         return None
     if setting.document.syntax == "json" and isinstance(value, float) and not abs(value) < float("inf"):
         return None
-    from cfglint.source import edit, sections
+    from cfglint.source import sections
+    from cfglint.source.spelling import spell
 
     document, path = setting.document, sections.in_file(setting.document, setting.path)
-    return sections.file_document(document), edit.Change(edit.REPLACE, path, text=edit.spell(value, document, setting.node))
+    return sections.file_document(document), Change(REPLACE, path, text=spell(value, document, setting.node))
 
 
 def removed(setting: Setting) -> Part:
     """The change of `remove`, for a fix of several changes."""
     if setting.document is None or setting.key_node is None or is_duplicate(setting):
         return None
-    from cfglint.source import edit, sections
+    from cfglint.source import sections
 
-    return sections.file_document(setting.document), edit.Change(edit.DELETE, sections.in_file(setting.document, setting.path))
+    return sections.file_document(setting.document), Change(DELETE, sections.in_file(setting.document, setting.path))
 
 
 def renamed(setting: Setting, key: str) -> Part:
     """The change of `rename`, for a fix of several changes."""
     if setting.document is None or setting.key_node is None or is_duplicate(setting):
         return None
-    from cfglint.source import edit, sections
+    from cfglint.source import sections
 
-    return sections.file_document(setting.document), edit.Change(edit.RENAME, sections.in_file(setting.document, setting.path), key)
+    return sections.file_document(setting.document), Change(RENAME, sections.in_file(setting.document, setting.path), key)
 
 
 def inserted(config: Files, path: tuple[str | int, ...], value: Any) -> Part:
     """The change of `insert`, for a fix of several changes."""
-    from cfglint.source import edit, sections
+    from cfglint.source import sections
+    from cfglint.source.spelling import spell
 
     document = config.document_of(path[0])
     place = sections.in_file(document, path[:-1])
-    return sections.file_document(document), edit.Change(edit.INSERT, place, str(path[-1]), edit.spell(value, document))
+    return sections.file_document(document), Change(INSERT, place, str(path[-1]), spell(value, document))
 
 
 def is_duplicate(setting: Setting) -> bool:
@@ -161,6 +163,6 @@ def several(parts: list[Part], title: str, safe: bool) -> Fix | None:
             for path, (document, changes) in by_path.items()
             for each in edit.edits(document, changes)
         ]
-    except edit.EditRefused:
+    except EditRefused:
         return None
     return Fix(title, edits, safe, [(path, change) for path, (_, changes) in by_path.items() for change in changes])

@@ -107,7 +107,7 @@ def number(value: Any) -> float:
 
 
 def broken_limit(value: float, limits: Iterable[tuple[str, Any]]) -> str:
-    """The first limit that a number does not keep, in pydantic's words: `greater than 0`; empty if it keeps all."""
+    """The first limit that a number violates, in pydantic's wording: `greater than 0`; empty if it violates none."""
     broken = {name: limit for name, limit in limits if name in LIMITS and not keeps(name, value, limit)}
     return next((f"{words} {broken[name]}" for name, words in LIMITS.items() if name in broken), "")
 

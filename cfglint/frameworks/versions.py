@@ -1,4 +1,4 @@
-"""Versions of releases, as numbers that compare as the releases do."""
+"""Versions of releases, as numbers that can be compared."""
 
 from __future__ import annotations
 

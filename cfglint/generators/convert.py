@@ -64,7 +64,7 @@ class Existing:
         self.left = [each for config in read for each in self._unused(config)]
 
     def take(self, fact: str, config: Config, *path: str, value: Any) -> None:
-        """Record a fact and its place; a value of None is no fact."""
+        """Record a fact and its place; None is not recorded."""
         if value is None:
             return
         self._used.add((config, path))
@@ -73,7 +73,7 @@ class Existing:
             self.places[fact] = config.setting(*path)
 
     def number(self, fact: str, config: Config, *path: str, default: float | None = None, least: float = 0) -> None:
-        """Record a number; a value that is no number, or is below `least`, is not recorded."""
+        """Record a number; a value that is not a number, or is below `least`, is not recorded."""
         value = config.get(*path, default=default)
         if type(value) in (int, float) and value >= least:
             self.take(fact, config, *path, value=value)

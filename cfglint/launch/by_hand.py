@@ -6,7 +6,7 @@ import os
 
 from cfglint.launch.arguments import read_arguments
 from cfglint.launch.line import MACHINE, LaunchLine
-from cfglint.launch.reader import ROOT
+from cfglint.launch.project_files import ROOT
 from cfglint.source.shell.filters import normal
 from cfglint.source.shell.script import Script
 

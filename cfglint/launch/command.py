@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.launch.arguments import Argument, read_arguments
+from cfglint.launch.project_files import ROOT
 from cfglint.source.shell.command import CommandDocument
 from cfglint.source.shell.tables import names
 
@@ -97,6 +98,4 @@ def summary(line: LaunchLine, arguments: dict[str, Any]) -> LaunchEntry:
 
 def readable(text: str) -> str:
     """A path of the project for display."""
-    from cfglint.launch.reader import ROOT
-
     return text.replace(ROOT, "<root>")

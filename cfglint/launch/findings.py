@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.wording import counted
+from cfglint.launch.command import readable
 from cfglint.launch.line import Problem
 from cfglint.launch.machine import VISIBLE
 from cfglint.launch.options import Options
@@ -204,8 +205,6 @@ def mentioned(name: str, line: LaunchLine, calls: list[Call], written: set[str])
 
 def folder_name(line: LaunchLine) -> str:
     """The folder of a line for display."""
-    from cfglint.launch.command import readable
-
     text = readable(line.folder or "").removeprefix("<root>").lstrip("/")
     return text or "the top of the project"
 

@@ -9,6 +9,7 @@ from cfglint.launch.arguments import read_arguments
 from cfglint.launch.command import SURE, TRAINER_NAMES
 from cfglint.launch.line import LaunchLine, NamedFile
 from cfglint.launch.machine import Machine
+from cfglint.launch.project_files import ROOT, Project
 from cfglint.launch.slurm import header
 from cfglint.launch.training import trains
 from cfglint.launch.wrappers import SCRIPTS, base, called_script, script_of, unwrapped
@@ -22,13 +23,12 @@ from cfglint.source.shell.text import EMPTY, Part, Text, literal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from typing import Any
 
     from cfglint.source.shell.call import Call
     from cfglint.source.shell.state import State
 
-ROOT = "%root%"  # the project's top in paths that a script computes
 HERE = "%cwd%"  # the start folder of a script while it is undecided
 SUBMITTED_FROM = "SLURM_SUBMIT_DIR"
 SHELL = (".sh", ".bash", ".sbatch", ".slurm", ".pbs", ".job", ".ksh", ".zsh")
@@ -45,34 +45,6 @@ DATA = listed(
     "data dataset train_file valid test_file meta_path annotation eval_ image prompt vocab tokenizer output save "
     "log result corpus input cache feature index doc quer"
 )
-
-
-class Project:
-    """The files around a script. `root` is the project's top folder; `is_file` and `read` take paths relative to the working directory."""
-
-    def __init__(self, root: str, is_file: Callable[[str], bool], read: Callable[[str], str | None]) -> None:
-        self.root = root
-        self.is_file = is_file
-        self.read = read
-
-    def real(self, path: str) -> str | None:
-        """The path of a project file, relative to the working directory; None for one outside the project."""
-        if not path.startswith(ROOT):
-            return None
-        inside = path[len(ROOT) :].lstrip("/")
-        if inside == ".." or inside.startswith("../"):
-            return None
-        return os.path.normpath(os.path.join(self.root, inside)) if inside else self.root
-
-    def text(self, path: str) -> str | None:
-        """The content of a file of the project."""
-        real = self.real(path)
-        return self.read(real) if real is not None and self.is_file(real) else None
-
-    def exists(self, path: str) -> bool | None:
-        """Whether a path of the project is a file; None for a path outside the project."""
-        real = self.real(path)
-        return None if real is None else self.is_file(real)
 
 
 class Unsettled(Exception):

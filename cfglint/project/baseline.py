@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 
-from cfglint import __version__
 from cfglint.findings.diagnostic import BASELINE, INTERNAL
 from cfglint.findings.fingerprint import identity
 from cfglint.project.settings_file import ConfigurationError, quoted
 from cfglint.source.files import FileProblem, read_bytes
+from cfglint.version import __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class Baseline:
         return sum(same not in present for same in self.accepted if same[1] in files)
 
     def matched(self, outcome: Outcome, left: dict[Identity, int], reworded: bool) -> set[Identity]:
-        """Suppress the findings of a run that are left to accept, and return those; `reworded`: with whatever message."""
+        """Suppress the findings of a run that remain to be accepted, and return them; `reworded`: whatever their message."""
         numbers: dict[tuple[str, ...], list[Identity]] = {}
         for same, number in left.items():
             if number:

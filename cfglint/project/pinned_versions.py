@@ -125,7 +125,7 @@ class Repositories:
         return nearest
 
     def is_copy_of(self, folders: list[str], package: str) -> bool:
-        """Whether the repository is that of the framework itself, whose version is no release: its pyproject.toml has this name."""
+        """Whether the repository is that of the framework itself, whose version is not a release: its pyproject.toml has this name."""
         return any(each.version == package for folder in folders for each in self.in_folder(folder).get(OWN_NAME, ()))
 
     def in_folder(self, folder: str) -> dict[str, list[Found]]:

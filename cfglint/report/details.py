@@ -51,7 +51,7 @@ def raises(diagnostic: Diagnostic, outcome: Outcome) -> str:
 
 
 def exception_after(diagnostic: Diagnostic) -> str:
-    """`: ValueError: ...`, or ` (ValueError)` for an exception without a text, or whose text is in the message."""
+    """`: ValueError: ...`, or ` (ValueError)` for an exception without a message, or whose message is already shown."""
     exception = diagnostic.exception or ""
     kind, _, text = exception.partition(":")
     repeated = not text.strip() or is_repeated(text.strip(), diagnostic.message)
@@ -59,12 +59,12 @@ def exception_after(diagnostic: Diagnostic) -> str:
 
 
 def is_repeated(text: str, message: str) -> bool:
-    """Whether a message says an exception's text, which may be a word that is in it by chance."""
+    """Whether a message contains the message of an exception, other than by chance as a single word."""
     return " " in text and text in message
 
 
 def cut(text: str) -> str:
-    """The beginning of a long text, up to a word."""
+    """The beginning of a long string, up to a word."""
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 4].rpartition(' ')[0]} ..."
 
 
@@ -76,7 +76,7 @@ def places(diagnostic: Diagnostic) -> list[Line]:
 
 
 def is_shown(diagnostic: Diagnostic, other: Place, text: str) -> bool:
-    """Whether the message and the excerpt show another place, with its value, already."""
+    """Whether the message and the excerpt already show another place with its value."""
     place = diagnostic.place
     name, value = key_and_value(text)
     seen = (other.file, other.line) == (place.file, place.line)
@@ -84,13 +84,13 @@ def is_shown(diagnostic: Diagnostic, other: Place, text: str) -> bool:
 
 
 def said(diagnostic: Diagnostic, text: str) -> str:
-    """The words for another place: without its value where the message names the two together."""
+    """The note about another place: without its value if the message has both."""
     name, value = key_and_value(text)
     return f"{name} is set here" if f"{name} is {value}" in diagnostic.message else text
 
 
 def key_and_value(text: str) -> tuple[str, str]:
-    """`eval_steps` in backticks and 200, of ``eval_steps` is 200 here`."""
+    """(`eval_steps` in backticks, 200) from the note that `eval_steps` is 200 here."""
     name, _, value = text.removesuffix(" here").partition(" is ")
     return name, value
 
@@ -102,7 +102,7 @@ def remedies(diagnostic: Diagnostic) -> list[Line]:
 
 
 def fixing(diagnostic: Diagnostic, fix: Fix) -> str:
-    """What a fix does and the command for it, with the reason for which it is not safe."""
+    """The action of a fix and the command for it, with the reason if it is not safe."""
     if fix.safe:
         return f"{fix.title} (cfglint fix)"
     guessed = GUESS if diagnostic.severity == ERROR else CHANGES

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from math import isfinite
 
-from cfglint import __version__
+from cfglint.version import __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

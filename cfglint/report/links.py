@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from cfglint import __version__
+from cfglint.version import __version__
 
 MANUAL = "docs/rules.md"
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 
-from cfglint import __version__
 from cfglint.findings.diagnostic import ERROR, INFO, INTERNAL, WARNING
 from cfglint.findings.fingerprint import fingerprints
 from cfglint.report import manual
@@ -15,6 +14,7 @@ from cfglint.report.details import HELP, consequences
 from cfglint.report.escapes import shown
 from cfglint.report.json import encoded
 from cfglint.report.links import home, rule_uri
+from cfglint.version import __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -90,7 +90,7 @@ def excerpt(place: Place, style: str, width: int | None = None) -> Segments:
 
 
 def window(line: str, column: int, widest: int) -> tuple[int, int]:
-    """The first and last column of a long line that are shown, so that a column is among them."""
+    """The first and last column to show of a long line, so that a column is visible."""
     if len(line) <= widest:
         return 0, len(line)
     first = max(0, column - widest // 2)

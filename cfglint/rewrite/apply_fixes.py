@@ -8,6 +8,7 @@ from cfglint.findings.diagnostic import ERROR
 from cfglint.rewrite.value_change import ValueChange, combined_changes
 from cfglint.run.checked import CheckedRun
 from cfglint.source import edit
+from cfglint.source.change import EditRefused
 from cfglint.source.sections import file_document, reread
 
 TYPE_CHECKING = False
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from cfglint.findings.diagnostic import Diagnostic, Fix
+    from cfglint.source.change import Change
     from cfglint.source.document import Document
-    from cfglint.source.edit import Change
 
     FindingKey: TypeAlias = tuple[str, str, str]  # code, file, key
     Span: TypeAlias = tuple[str, int, int]  # file, start, end
@@ -196,5 +197,5 @@ def _texts(documents: dict[str, Document], fixes: list[Fix]) -> dict[str, str] |
     apply = edit.apply if len(fixes) == 1 else edit.apply_together
     try:
         return {path: apply(file_document(documents[path]), each) for path, each in changes.items()}
-    except edit.EditRefused:
+    except EditRefused:
         return None

@@ -10,9 +10,10 @@ from cfglint.rewrite.value_change import ValueChange
 from cfglint.run.checked import CheckedRun
 from cfglint.run.loaded import integer
 from cfglint.source import edit
-from cfglint.source.edit import Change
+from cfglint.source.change import DELETE, INSERT, RENAME, REPLACE, Change, EditRefused
 from cfglint.source.errors import CfglintError
 from cfglint.source.sections import file_document, in_file, reread
+from cfglint.source.spelling import spell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -183,7 +184,7 @@ def refuse_unreadable(run: CheckedRun) -> None:
     for config in run.configs:
         for document, problem in config.load_problems:
             if not document.problems and not problem.only_here:
-                raise edit.EditRefused(f"{document.path} cannot be loaded: {problem.message}", problem.start)
+                raise EditRefused(f"{document.path} cannot be loaded: {problem.message}", problem.start)
 
 
 def refuse_fixed_launch(run: CheckedRun, gpus: int) -> None:
@@ -196,7 +197,7 @@ def refuse_fixed_launch(run: CheckedRun, gpus: int) -> None:
     found = command.gpus_on(gpus)
     if found != gpus:
         count = "is not known" if found is None else f"is {found}"
-        raise edit.EditRefused(f"the GPU count of this launch {count} and cannot be edited: no option gives it as a number", 0)
+        raise EditRefused(f"the GPU count of this launch {count} and cannot be edited: no option gives it as a number", 0)
 
 
 def kept_batch(run: CheckedRun, before: Batch, after: Batch, gpus: int) -> int | None:
@@ -324,15 +325,15 @@ class Term:
         if self.obsolete is not None:
             return file_document(document), self.without_obsolete(document, path, in_file(document, self.obsolete.path))
         if self.in_file:
-            return file_document(document), [Change(edit.REPLACE, path, text=edit.spell(self.value, document, self.setting.node))]
-        return file_document(document), [Change(edit.INSERT, path[:-1], str(path[-1]), edit.spell(self.value, document))]
+            return file_document(document), [Change(REPLACE, path, text=spell(self.value, document, self.setting.node))]
+        return file_document(document), [Change(INSERT, path[:-1], str(path[-1]), spell(self.value, document))]
 
     def without_obsolete(self, document: Document, path: Path, obsolete: Path) -> list[Change]:
         """The changes that set the key and remove the obsolete one."""
-        text = edit.spell(self.value, document)
+        text = spell(self.value, document)
         if self.in_file:
-            return [Change(edit.REPLACE, path, text=text), Change(edit.DELETE, obsolete)]
-        return [Change(edit.REPLACE, obsolete, text=text), Change(edit.RENAME, obsolete, str(path[-1]))]
+            return [Change(REPLACE, path, text=text), Change(DELETE, obsolete)]
+        return [Change(REPLACE, obsolete, text=text), Change(RENAME, obsolete, str(path[-1]))]
 
     def value_changes(self) -> list[ValueChange]:
         """The values before and after."""
@@ -367,7 +368,7 @@ def _rewrite(found: Retarget, facts: LaunchFacts, opened: list[str]) -> None:
         because = f": `{key}` is {imposed}; set it to {found.gpus}, or remove it"
     if reasons and found.run.documents[0].syntax == "shell":
         because = f": {reasons[0]}"
-    raise edit.EditRefused(f"no edit of the batch keys in these files reaches this target{because}", 0)
+    raise EditRefused(f"no edit of the batch keys in these files reaches this target{because}", 0)
 
 
 def _take(found: Retarget, chosen: list[Term]) -> None:
@@ -376,7 +377,7 @@ def _take(found: Retarget, chosen: list[Term]) -> None:
     texts = _texts(chosen, reasons)
     if texts is None:
         keys = ", ".join(f"`{term.setting.name}`" for term in chosen)
-        raise edit.EditRefused(f"{keys} cannot be edited in place: {reasons[0]}{nodes_of(found)}", 0)
+        raise EditRefused(f"{keys} cannot be edited in place: {reasons[0]}{nodes_of(found)}", 0)
     found.texts = {path: text for path, text in texts.items() if chosen}
     found.changed = [change for term in chosen for change in term.value_changes()]
 
@@ -442,7 +443,7 @@ def _texts(chosen: list[Term], reasons: list[str] | None = None) -> dict[str, st
         changes.setdefault(document.path, (document, []))[1].extend(made)
     try:
         return {path: edit.apply(document, each) for path, (document, each) in changes.items()}
-    except edit.EditRefused as error:
+    except EditRefused as error:
         if reasons is not None:
             reasons.append(error.message)
         return None

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from cfglint.source import edit
+from cfglint.source.change import DELETE, INSERT, RENAME, REPLACE
 from cfglint.source.document import SCALAR, pointer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from cfglint.source.change import Change
     from cfglint.source.document import Document, Path
-    from cfglint.source.edit import Change
 
 
 class ValueChange:
@@ -30,13 +30,13 @@ class ValueChange:
 
 def value_changes(document: Document, change: Change) -> list[ValueChange]:
     """The changed values of a change to a document's tree; a renamed key is one removed and one added."""
-    if change.kind == edit.INSERT:
+    if change.kind == INSERT:
         return [ValueChange(document.path, pointer((*change.path, change.key)), None, plain(change.text, document))]
     before = value_at(document, change.path)
-    if change.kind == edit.REPLACE:
+    if change.kind == REPLACE:
         return [ValueChange(document.path, pointer(change.path), before, plain(change.text, document))]
     removed = ValueChange(document.path, pointer(change.path), before, None)
-    if change.kind == edit.DELETE:
+    if change.kind == DELETE:
         return [removed]
     return [removed, ValueChange(document.path, pointer((*change.path[:-1], change.key)), None, before)]
 
@@ -48,11 +48,11 @@ def combined_changes(changes: list[tuple[Document, Change]]) -> list[ValueChange
     for document, change in changes:
         values = value_changes(document, change)
         where = document.path, change.path
-        if change.kind == edit.RENAME and where in replaced:
+        if change.kind == RENAME and where in replaced:
             earlier = replaced[where]
             found.remove(earlier)
             values[1].after = earlier.after
-        elif change.kind == edit.REPLACE:
+        elif change.kind == REPLACE:
             replaced[where] = values[0]
         found += values
     return found

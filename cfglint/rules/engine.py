@@ -188,7 +188,7 @@ def related_text(setting: Setting) -> str:
 
 
 def internal(where: str, error: Exception, document: Document) -> Diagnostic:
-    """A bug in cfglint as a diagnostic: it is no statement about the config, and the exit status is 2."""
+    """A bug in cfglint as a diagnostic: it says nothing about the config, and the exit status is 2."""
     message = f"internal error in {where}: {type(error).__name__}: {clipped(str(error))}"
     return Diagnostic(INTERNAL, "internal-error", WARNING, span(document, 0, 0), "", message, help=REPORT_BUG)
 
@@ -206,12 +206,12 @@ def place_of(setting: Setting, config: Config, on_key: bool) -> Place:
 
 
 def is_long(node: Node, document: Document) -> bool:
-    """Whether a value is a mapping or a list of several lines: its span begins at its first entry, which is not what is wrong."""
+    """Whether a value is a mapping or a list of several lines: its span begins at its first entry, which is not the problem."""
     return node.kind == MAPPING or (node.kind == SEQUENCE and document.position(node.start)[0] != document.position(node.end)[0])
 
 
 def blamed_place(finding: Finding, setting: Setting, config: Config) -> Place:
-    """The place of a finding: of its setting or, where that is missing or a default, of what makes it matter."""
+    """The place of a finding: that of its setting or, if that is missing or a default, of the setting that makes it matter."""
     if setting.node is None and setting.key_node is None:
         others = [each for each in finding.related if each.node is not None and each.written]
         if others:

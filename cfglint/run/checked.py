@@ -74,7 +74,7 @@ class CheckedRun(LoadedRun):
 
     @property
     def bug_reports(self) -> list[str]:
-        """The internal errors so far, a line each: what commands report that show no findings."""
+        """The internal errors so far, one line each, for commands that show no findings."""
         found = [internal(doing, error, self.documents[0]) for doing, error in self.bugs]
         found += [each for each in self._diagnostics or [] if each.code == INTERNAL]
         return list(dict.fromkeys(f"{each.place.file}: {each.message}; {each.help}" for each in found))

@@ -1,4 +1,4 @@
-"""Whose parser takes the arguments of a launch line."""
+"""Decides whose parser takes the arguments of a launch line."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def choose_consumer(command: CommandDocument, kinds: list[str]) -> None:
 
 
 def take_trainer_arguments(command: CommandDocument, names: set[str]) -> None:
-    """Take a line with arguments of the Trainer for that of a program that parses them with HfArgumentParser; `names` are these."""
+    """Treat a line with arguments of the Trainer as that of a program that parses them with HfArgumentParser; `names` are these."""
     line = command.launch_line
     command.consumer, command.is_main = "huggingface", True
     program = (line.program.string if line.program is not None else "").rpartition("/")[2]

@@ -445,7 +445,7 @@ def steps_with(document: Document, kinds: list[str]) -> list[str]:
 
 
 def may_be_template(document: Document) -> bool:
-    """Whether a text may hold a placeholder; cheap, for it is asked of every file."""
+    """Whether a content may contain a placeholder; fast, because it is called for every file."""
     if any(what == "bare string" for _, _, what in document.relaxations):
         return True
     return any(mark in document.text for mark in TEMPLATE_MARKS)

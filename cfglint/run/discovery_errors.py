@@ -1,4 +1,4 @@
-"""Why paths are no run: the kind of a file is unknown, a script has several launches, a section is missing."""
+"""Errors of the discovery: the kind of a file is unknown, a script has several launches, a section is missing."""
 
 from __future__ import annotations
 

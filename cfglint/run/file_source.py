@@ -1,4 +1,4 @@
-"""Where the files of runs are taken from."""
+"""The source of a run's files: the disk, or contents in memory."""
 
 from __future__ import annotations
 

@@ -12,13 +12,14 @@ from cfglint.launch import accelerate
 from cfglint.launch.command import WITHOUT_EFFECT, command_document, summary
 from cfglint.launch.line import MACHINE
 from cfglint.launch.machine import Machine
-from cfglint.launch.reader import Project, Reader
+from cfglint.launch.project_files import Project
+from cfglint.launch.reader import Reader
 from cfglint.run.consumer import choose_consumer, has_own_arguments, has_own_files, is_strict
 from cfglint.run.loaded import LAUNCH
 from cfglint.run.paths import BY_HAND
 from cfglint.source import files
+from cfglint.source.change import EditRefused
 from cfglint.source.document import SCALAR, Node
-from cfglint.source.edit import EditRefused
 from cfglint.source.shell.command import CommandDocument
 
 TYPE_CHECKING = False
@@ -173,7 +174,7 @@ class LaunchReader:
         return command
 
     def add_files_of_program(self, line: LaunchLine, command: CommandDocument, documents: list[Document], kinds: list[str]) -> None:
-        """Read the program of a line, and add the files that its code names."""
+        """Add the program of a line, and the files that its code names."""
         command.program = self.program(line)
         if command.program is None:
             return
@@ -185,7 +186,7 @@ class LaunchReader:
             kinds.append("deepspeed")
 
     def choose_consumer(self, line: LaunchLine, command: CommandDocument, kinds: list[str], built: BuiltArguments | None) -> None:
-        """Decide whose parser takes the arguments, where a program may build them in code and a person may give them by hand."""
+        """Decide whose parser takes the arguments if a program may build them in code and the user may give them with --args."""
         choose_consumer(command, kinds)
         if built is not None and built.kind == "deepspeed":
             command.consumer, command.is_main, command.guessed = "deepspeed", False, False

@@ -1,4 +1,4 @@
-"""The paths of a command line: which files are configs, scripts or programs by their names, and the line that a path asks for."""
+"""The paths of a command line: which files are configs, scripts or programs by their names, and the line in `script:line`."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from cfglint.frameworks.huggingface.fields import FIELDS
 from cfglint.launch.command import WITHOUT_EFFECT
 from cfglint.launch.programs.constructors import built_calls
 from cfglint.launch.programs.evaluation import call_document
-from cfglint.source.edit import EditRefused
+from cfglint.source.change import EditRefused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""The files that the files of a run name."""
+"""Finds the files that the files of a run name."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OPENED = (("accelerator_config",), ("fsdp_config",), ("accelerate_config",))  # 
 
 
 class References:
-    """Follows the names of files. `named` are the files of the command line, which may lie anywhere."""
+    """Follows references to files. `named` are the files of the command line, which may be anywhere."""
 
     def __init__(self, source: FileSource, facts: LaunchFacts, named: set[str]) -> None:
         self.source = source
@@ -25,7 +25,7 @@ class References:
         self.named = named
 
     def followed(self, documents: list[Document], kinds: list[str]) -> tuple[list[Document], list[str]]:
-        """(documents, kinds) with the files that the documents name, each after the one that names it first."""
+        """(documents, kinds) with the files that the documents name, each after the first one that names it."""
         of_line = self._named_by_arguments(documents[0], kinds[0])
         for document in [*documents]:  # no framework follows references in a file that is itself referenced
             self._follow(document, documents, kinds, bool(of_line) and document is documents[0])
@@ -35,7 +35,7 @@ class References:
         return documents, kinds
 
     def _follow(self, document: Document, documents: list[Document], kinds: list[str], line_wins: bool) -> None:
-        """Add the files that one document names; `line_wins`: the launch line names the DeepSpeed file in its place."""
+        """Add the files that one document names; `line_wins`: the DeepSpeed file on the launch line takes precedence."""
         position = documents.index(document)
         after = position + 1
         same: list[str] = []  # the identities of the documents, computed when a file names another
@@ -55,7 +55,7 @@ class References:
                 kinds[known] = kind
 
     def _path(self, document: Document, key: Path, name: str) -> str | None:
-        """The path of a file that a key names; one that is missing, or outside the project, is noted instead."""
+        """The path of a file that a key names; None, after recording it, for one that is missing or outside the project."""
         path = self._locate(name, document.path)
         if path is None:
             if is_config_name(name) or (key in OPENED and is_in_project(name)):
@@ -101,10 +101,10 @@ class References:
 
 
 def is_config_name(name: str) -> bool:
-    """Whether a text names a file that has to lie in the project: a relative path without placeholders and variables."""
+    """Whether a string names a file that must be in the project: a relative path without placeholders and variables."""
     return name[-5:].lower() in (".json", ".yaml", "hjson") and is_in_project(name)
 
 
 def is_in_project(name: str) -> bool:
-    """Whether a text is a relative path without placeholders and variables."""
+    """Whether a string is a relative path without placeholders and variables."""
     return not os.path.isabs(name) and not any(mark in name for mark in "${}<>~")

@@ -1,4 +1,4 @@
-"""What was done with the files that were looked at."""
+"""Statistics of the examined files."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def refers_to_key(document: Document, raw: str) -> bool:
 
 
 def fillings_of(kind: str, path: Path, bare: bool, document: Document) -> Fillings | None:
-    """Values that a key takes; None for free text and for keys that the framework does not have, whose text is their value."""
+    """Values that a key accepts; None for free text and for keys that the framework does not have, which may contain any string."""
     from cfglint.frameworks import schema
 
     try:
@@ -100,7 +100,7 @@ def fillings_of(kind: str, path: Path, bare: bool, document: Document) -> Fillin
 
 
 def filled(document: Document, found: dict[Path, Fillings], world: int) -> Document:
-    """The document with its placeholders filled; places stay those of the text."""
+    """The document with its placeholders filled; places remain those in the file."""
     fresh = reread(document, document.text)
     fresh.missing = document.missing
     spans: list[tuple[int, int]] = []

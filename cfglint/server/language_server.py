@@ -12,7 +12,6 @@ from lsprotocol import types
 from pygls import uris
 from pygls.lsp.server import LanguageServer
 
-from cfglint import __version__
 from cfglint.findings import diagnostic as findings
 from cfglint.report.links import MANUAL, anchor, rule_uri
 from cfglint.rewrite.apply_fixes import apply_fixes
@@ -23,6 +22,7 @@ from cfglint.server.open_files import LARGEST, SETTINGS_FILES, OpenFiles
 from cfglint.server.positions import Lines
 from cfglint.source.files import FileProblem
 from cfglint.source.shell.command import CommandDocument
+from cfglint.version import __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -1,8 +1,8 @@
 """The activations that a layer stores for its backward pass, and the memory that the backward needs in addition, in bytes per token.
 
 Sources: the modeling files of transformers 5.23.0; ATen/autocast_mode.cpp of torch 2.13.0 (which operators run in fp32, the cache of
-16-bit
-weights); peft 0.21.2 `tuners/lora/layer.py`. The sums were compared with allocation traces of the real models, operator by operator.
+16-bit weights); peft 0.21.2 `tuners/lora/layer.py`. The sums were compared with allocation traces of the real models, operator by
+operator.
 """
 
 from __future__ import annotations
@@ -55,8 +55,7 @@ class Layer:
         """The bytes of an activation that linear layers store as their input.
 
         Trained linear layers store one tensor together, or a copy each if autocast casts it. A frozen one stores none; its adapter
-        stores a copy,
-        in fp32 unless autocast casts it, and a dropout mask of one byte per element.
+        stores a copy, in fp32 unless autocast casts it, and a dropout mask of one byte per element.
         """
         lora = self.run.lora
         if lora is None:

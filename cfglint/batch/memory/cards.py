@@ -1,8 +1,8 @@
 """The memory that a GPU makes available to a training process, in GiB, by the name of the card.
 
 Source: the total capacity that torch prints in out-of-memory errors on these cards; it is less than the number in the card's name,
-which
-counts 10^9 bytes or includes memory reserved for ECC and the driver. A name such as `80GB` is the most common card of that size.
+which counts 10^9 bytes or includes memory reserved for ECC and the driver. A name such as `80GB` is the most common card of that
+size.
 """
 
 from __future__ import annotations

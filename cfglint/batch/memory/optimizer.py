@@ -1,10 +1,9 @@
 """The memory of an optimizer: its states per trained parameter, and the temporary memory of its step.
 
 Sources: torch 2.13.0 `optim/adam.py` (`_multi_tensor_adam` makes `exp_avg_sq_sqrt`, one more copy of a state; AdamW is Adam with
-decoupled
-weight decay there, `optim/adamw.py` in older releases), `optim/sgd.py`; transformers `optimization.py` Adafactor; bitsandbytes'
-`optim/optimizer.py` (block-wise states: one byte each and a fp32 maximum per 256; paged states are unified memory, outside of torch's
-allocator, and move to the CPU when the GPU is full).
+decoupled weight decay there, `optim/adamw.py` in older releases), `optim/sgd.py`; transformers `optimization.py` Adafactor;
+bitsandbytes' `optim/optimizer.py` (block-wise states: one byte each and a fp32 maximum per 256; paged states are unified memory,
+outside of torch's allocator, and move to the CPU when the GPU is full).
 """
 
 from __future__ import annotations

@@ -74,13 +74,10 @@ class Settings:
     """The settings of one run that determine the memory of each rank.
 
     `loaded` is the dtype of the weights, `autocast` that of mixed precision or None. `ranks` is the number of data-parallel ranks.
-    `strategy` is
-    NONE, DDP, FSDP or ZERO. `quantization` is NONE, NF4, NF4_DOUBLE or INT8, and `kbit_fp32` tells whether norms, embeddings and head
-    were
-    cast to fp32 (`prepare_model_for_kbit_training`). `fused_kernels`: norms and activations are Liger's. `residual` overrides the bytes
-    per element of the
-    residual stream. `reference_model`: a frozen copy of the model is held as well. `own_code`: the code of the trainer or of the model
-    is not among the code that the estimate was derived from.
+    `strategy` is NONE, DDP, FSDP or ZERO. `quantization` is NONE, NF4, NF4_DOUBLE or INT8, and `kbit_fp32` tells whether norms,
+    embeddings and head were cast to fp32 (`prepare_model_for_kbit_training`). `fused_kernels`: norms and activations are Liger's.
+    `residual` overrides the bytes per element of the residual stream. `reference_model`: a frozen copy of the model is held as well.
+    `own_code`: the code of the trainer or of the model is not among the code that the estimate was derived from.
     """
 
     micro_batch: int = 1

@@ -1,8 +1,7 @@
 """The shape of a causal language model: sizes, weight matrices, parameter counts.
 
 Source: the modeling files of transformers 5.23.0 (`models/*/modeling_*.py`). A model type that is not in ARCHITECTURES is estimated
-like
-Llama, because its code was not examined, and its estimate is of class C.
+like Llama, because its code was not examined, and its estimate is of class C.
 """
 
 from __future__ import annotations
@@ -26,8 +25,7 @@ class Architecture:
 
     `block` is the structure of a layer; `norms` the number of norms in a layer; `fp32_norm`: the norm multiplies by its weight in fp32;
     `head_norm`: q and k are normalised per head; `fused`: q, k, v and gate, up are one matrix each; `softcap`: logits and attention
-    scores
-    pass through tanh; `tied`: head and embedding are one matrix unless config.json specifies otherwise.
+    scores pass through tanh; `tied`: head and embedding are one matrix unless config.json specifies otherwise.
     """
 
     block: str = GATED

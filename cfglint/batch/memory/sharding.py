@@ -2,11 +2,9 @@
 strategy.
 
 Sources: accelerate 1.15.0 (`DistributedDataParallelKwargs`, `accelerator.py:2045` upcasts trained parameters under FSDP mixed
-precision);
-torch `c10d/reducer.cpp` (buckets) and FSDP; DeepSpeed 0.19.8 `runtime/zero/stage_1_and_2.py`, `stage3.py`,
+precision); torch `c10d/reducer.cpp` (buckets) and FSDP; DeepSpeed 0.19.8 `runtime/zero/stage_1_and_2.py`, `stage3.py`,
 `partitioned_param_coordinator.py`, `config.py`, `runtime/bf16_optimizer.py`; peft `prepare_model_for_kbit_training`; bitsandbytes
-(4-bit
-blocks of 64 with an fp32 maximum, double quantisation of those).
+(4-bit blocks of 64 with an fp32 maximum, double quantisation of those).
 """
 
 from __future__ import annotations
@@ -31,8 +29,7 @@ class Held:
     forward.
 
     `buffers` exist in forward and backward, `step_buffers` and `step_gradients` in the optimizer step, `step` is what the step
-    allocates.
-    `fraction` is the part of a gradient that stays on the rank as the backward produces it.
+    allocates. `fraction` is the part of a gradient that stays on the rank as the backward produces it.
     """
 
     weights: float

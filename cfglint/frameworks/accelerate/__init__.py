@@ -119,7 +119,7 @@ class Accelerate(Framework["AccelerateConfig"]):
 
     def load_rules(self) -> None:
         """Register accelerate's rules."""
-        from cfglint.frameworks.accelerate import launch_rules, rules  # noqa: F401
+        from cfglint.frameworks.accelerate import rules  # noqa: F401
 
     def loader(self, document: Document, facts: LaunchFacts) -> Loader:
         """PyYAML's safe loader, or Python's json."""

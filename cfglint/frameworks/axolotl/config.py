@@ -44,8 +44,7 @@ class AxolotlConfig(TrainerConfig):
     """The config of `axolotl train`.
 
     `validation` is the result of pydantic and axolotl's validators; `refusal` is the reason why a later step ends the run. `model` has
-    the
-    values after both, None if the run does not get that far.
+    the values after both, None if the run does not get that far.
     """
 
     framework: Framework[Any] = FRAMEWORK

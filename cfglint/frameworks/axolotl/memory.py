@@ -1,9 +1,8 @@
 """The memory settings of an axolotl run where they differ from those of the Trainer.
 
 Source: axolotl 0.21.0 utils/config/__init__.py `normalize_config` (the load dtype follows the precision), loaders/model.py (4-bit
-loading;
-embeddings and norms go back to the 16-bit dtype after `prepare_model_for_kbit_training`), integrations/liger and cut_cross_entropy. Its
-runs have not been measured: class C.
+loading; embeddings and norms go back to the 16-bit dtype after `prepare_model_for_kbit_training`), integrations/liger and
+cut_cross_entropy. Its runs have not been measured: class C.
 """
 
 from __future__ import annotations

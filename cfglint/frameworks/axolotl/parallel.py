@@ -71,7 +71,7 @@ def _built(model: Model, world: int) -> SizeProblem | None:
 
 
 def _deepspeed_replicas(model: Model, rest: int) -> SizeProblem | None:
-    """DeepSpeed's sequence parallelism takes the processes that are left as replicas."""
+    """Check the processes that DeepSpeed's sequence parallelism leaves as replicas."""
     replicate = model.dp_replicate_size
     if not replicate or replicate <= 1 or replicate == rest:
         return None
@@ -83,7 +83,7 @@ def _deepspeed_replicas(model: Model, rest: int) -> SizeProblem | None:
 
 
 def _data_parallel(model: Model, rest: int) -> tuple[dict[str, int], int]:
-    """(the data-parallel sizes that axolotl makes of the processes that are left, how many of these have no role then)."""
+    """(the data-parallel sizes that axolotl computes from the remaining processes, the number of processes without a role)."""
     shard, replicate = model.dp_shard_size, model.dp_replicate_size
     given: dict[str, int] = {}
     if shard is None and replicate in (None, 1) and rest > 1:
@@ -102,7 +102,7 @@ def _data_parallel(model: Model, rest: int) -> tuple[dict[str, int], int]:
 
 
 def _without_role(model: Model, left: int, world: int) -> SizeProblem:
-    """Why processes have no role."""
+    """The message that processes have no role."""
     if (model.dp_shard_size or 1) > 1 and not model.fsdp_config:
         return SizeProblem(
             (SHARD,),

@@ -152,7 +152,7 @@ class Model:
 
     @property
     def fields(self) -> dict[str, Field]:
-        """The fields by their Python names, those of other releases included."""
+        """The fields by their Python names, including those of other releases."""
         if not self._fields:
             self._fields = {name: Field(self.name, name) for name in FIELDS[self.name]}
             self._names = {field.alias: name for name, field in self._fields.items() if field.alias}
@@ -165,7 +165,7 @@ class Model:
 
 
 def at(history: tuple[tuple[Version, Any], ...] | None, version: Version, newest: Any) -> Any:
-    """What a history has for a release; `newest` without one."""
+    """The value of a history for a release; `newest` without one."""
     for since, value in history or ():
         if since <= version:
             newest = value
@@ -173,7 +173,7 @@ def at(history: tuple[tuple[Version, Any], ...] | None, version: Version, newest
 
 
 def default_of_key(key: str, version: Version) -> Any:
-    """The default of a key of the top level whose default has changed."""
+    """The default of a top-level key whose default has changed between releases."""
     return at(DEFAULT_HISTORY["", key], version, None)
 
 
@@ -186,7 +186,7 @@ def model_of(name: str) -> Model:
 
 
 def reader(reads: Any) -> Callable[[Any], Any]:
-    """How pydantic 2 reads a value by its annotation."""
+    """The function with which pydantic 2 parses a value by its annotation."""
     found = READERS.get(reads)
     if found is None:
         word, *arguments = reads
@@ -258,7 +258,7 @@ def read_section(model: Model, raw: dict[Any, Any], version: Version, title: str
 
 
 def default_of(field: Field, version: Version) -> Any:
-    """The value of a field that is not given."""
+    """The value of a field that is not set."""
     if field.model is not None and field.default is not None:
         return read_section(field.model, {}, version).values
     return field.default_at(version)

@@ -76,7 +76,7 @@ class DeepSpeedSections(Config):
         return self._version
 
     def looks_up(self, *path: str) -> bool:
-        """Whether the targeted release has a key, of those that DeepSpeed looks up one by one."""
+        """Whether the target release has a key, among those that DeepSpeed looks up one by one."""
         return self._version >= SINCE.get(path, ()) and (path not in REMOVED or self._version < REMOVED[path][0])
 
     def read(self) -> None:

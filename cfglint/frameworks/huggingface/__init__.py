@@ -150,7 +150,7 @@ class Trainer(Framework["TrainerConfig"]):
     telling_keys = OWN | SHARED | SWIFT | {"base_model"}
 
     def detect(self, document: Document) -> int:
-        """Detect by top-level keys; a file of a similar tool is no match."""
+        """Detect by top-level keys; a file of a similar tool is not recognised."""
         names = top_keys(document)
         own = len(names & OWN)
         shared = len(names & SHARED)

@@ -1,10 +1,9 @@
 """The memory settings of a LLaMA-Factory run where they differ from those of the Trainer.
 
 Source: llamafactory 0.9.5 model/adapter.py `init_adapter` (trained parameters are cast to fp32, except with pure_bf16, and under ZeRO-3
-or FSDP
-where it is fp32 already), model/model_utils/checkpointing.py (on unless `disable_gradient_checkpointing`),
-model/model_utils/attention.py,
-hparams/parser.py (the compute dtype is that of the precision). Its runs have not been measured: class C.
+or FSDP where it is fp32 already), model/model_utils/checkpointing.py (on unless `disable_gradient_checkpointing`),
+model/model_utils/attention.py, hparams/parser.py (the compute dtype is that of the precision). Its runs have not been measured: class
+C.
 """
 
 from __future__ import annotations

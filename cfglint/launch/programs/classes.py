@@ -102,7 +102,7 @@ def assigned_fields(node: ast.ClassDef) -> set[str]:
 
 
 def field(line: ast.AnnAssign, scope: Scope) -> Field | None:
-    """Parse a field from its definition; None for class variables and fields that are no arguments."""
+    """Parse a field from its definition; None for class variables and fields that are not arguments."""
     annotation = text_annotation(line.annotation)
     outer = dotted(annotation.value if isinstance(annotation, ast.Subscript) else annotation)[-1:]
     if outer in (["ClassVar"], ["InitVar"], ["KW_ONLY"]):

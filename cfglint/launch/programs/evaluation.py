@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 
 class Evaluated:
     """The value of an expression, and the literal that it comes from; `reason` explains why a value is unknown. `argument` is the
-    argument of the
-    program that it comes from.
+    argument of the program that it comes from.
     """
 
     __slots__ = ("argument", "module", "node", "reason", "value")

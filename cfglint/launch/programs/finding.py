@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from cfglint.launch.line import LaunchLine
-    from cfglint.launch.reader import Project
+    from cfglint.launch.project_files import Project
 
 
 class Found:

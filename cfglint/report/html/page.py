@@ -9,9 +9,9 @@ from functools import cache
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from cfglint import __version__
 from cfglint.report.escapes import shown
 from cfglint.report.html.rules import pages
+from cfglint.version import __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import ast
 import json
 
-from cfglint.source import edit
-from cfglint.source.edit import Change, Edit, EditRefused
+from cfglint.source.change import INSERT, RENAME, REPLACE, Change, Edit, EditRefused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,20 +24,20 @@ def edits_of(document: CallDocument, changes: list[Change]) -> list[Edit]:
 
 def edit_of(document: CallDocument, change: Change) -> Edit:
     """The edit that makes one change."""
-    if change.kind == edit.INSERT:
+    if change.kind == INSERT:
         return inserted(document, change)
     key, node = document.find(change.path)
     name = str(change.path[-1]) if change.path else ""
     if key is None or node is None:
         raise EditRefused("there is no such argument in the call", document.extent[0])
-    if change.kind == edit.REPLACE:
+    if change.kind == REPLACE:
         if change.path[0] not in document.literal:
             raise EditRefused(f"the value of `{name}` is computed by the program and not edited", node.start)
         return Edit(node.start, node.end, python_text(change.text))
     written = document.text[key.start : key.end]
     if key.raw not in (written, written[1:-1]):
         raise EditRefused(f"`{name}` is given without its name and not edited", key.start)
-    if change.kind == edit.RENAME:
+    if change.kind == RENAME:
         return Edit(key.start, key.end, written.replace(key.raw, change.key))
     return removed(document, key, argument_end(document, key, node))
 
@@ -102,15 +101,15 @@ def checked(document: CallDocument, text: str, changes: list[Change]) -> CallDoc
     expected = copied(document.values)
     for change in changes:
         inside = expected
-        for step in change.path if change.kind == edit.INSERT else change.path[:-1]:
+        for step in change.path if change.kind == INSERT else change.path[:-1]:
             inside = inside[step]
-        if change.kind == edit.INSERT:
+        if change.kind == INSERT:
             inside[change.key] = value_of(change.text)
             continue
         value = inside.pop(change.path[-1], None)
-        if change.kind == edit.REPLACE:
+        if change.kind == REPLACE:
             inside[change.path[-1]] = value_of(change.text)
-        elif change.kind == edit.RENAME:
+        elif change.kind == RENAME:
             inside[change.key] = value
     if after.values != expected or after.others != document.others:
         raise EditRefused("the edit would change something else of this program too", document.extent[0])

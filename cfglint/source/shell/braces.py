@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+from cfglint.source.shell.delimiters import closing, closing_quote
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     Segment = tuple[int, int] | str  # a span of the script, or a computed string
@@ -54,8 +56,6 @@ def matching(text: str, at: int, end: int) -> tuple[int, list[int]]:
 
 def beyond(text: str, at: int, end: int) -> int:
     """The position of the next character that may be a brace or comma of the word itself."""
-    from cfglint.source.shell.expansion import closing, closing_quote
-
     char = text[at]
     if char == "\\":
         return at + 2

@@ -6,7 +6,7 @@ import re
 
 from cfglint.source.shell.conditions import Condition
 from cfglint.source.shell.execution import End, Leave, Stop
-from cfglint.source.shell.expansion import glob
+from cfglint.source.shell.patterns import glob
 from cfglint.source.shell.script import part_of
 from cfglint.source.shell.text import Text
 
@@ -196,7 +196,7 @@ def case(shell: Execution, node: Any) -> bool | None:
 
 
 def items(shell: Execution, node: Any, value: str | None) -> tuple[list[Any] | None, list[list[Any]]]:
-    """The statements of the item of a `case` that fits a value, None without one, and those of the others."""
+    """The statements in the matching item of a `case`, None without one, and those in the others."""
     fitting: list[Any] | None = None
     others: list[list[Any]] = []
     for item in (child for child in node.children if child.type == "case_item"):

@@ -1,4 +1,4 @@
-"""A command that a script would start, and where it is written."""
+"""A command that a script would start, and its place in the script."""
 
 from __future__ import annotations
 
@@ -18,8 +18,7 @@ class Call:
     `environment` holds the exported variables. `folder` is the working folder. `lost` are words after a broken line
     continuation, which do not reach the command: (words, offset). `broken`: its syntax is unclear, or bash refuses the script
     before it. `needs_caller`: a call without arguments ends before it, because parameters, variables or files are missing.
-    `called_from` is
-    the command of the followed script that calls the one with this command: (path, line).
+    `called_from` is the command of the followed script that calls the one with this command: (path, line).
     """
 
     __slots__ = (

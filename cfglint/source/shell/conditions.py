@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from cfglint.source.shell.arithmetic import NotArithmetic
-from cfglint.source.shell.expansion import Expander, Unknowable, glob
+from cfglint.source.shell.expansion import Expander, Unknowable
+from cfglint.source.shell.patterns import glob
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.source import edit
-from cfglint.source.edit import Change, Edit, EditRefused
+from cfglint.source.change import INSERT, RENAME, REPLACE, Change, Edit, EditRefused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,18 +20,18 @@ def edits_of(document: CommandDocument, changes: list[Change]) -> list[Edit]:
 
 def edit_of(document: CommandDocument, change: Change) -> Edit:
     """The edit that makes one change."""
-    if change.kind == edit.INSERT:
+    if change.kind == INSERT:
         return inserted(document, change.key, unquoted(change.text))
     key, node = document.find(change.path)
     name = str(change.path[0]) if len(change.path) == 1 else ""
     if key is None or node is None or not name:
         raise EditRefused("there is no such argument on the launch line", document.extent[0])
-    if change.kind == edit.REPLACE:
+    if change.kind == REPLACE:
         return replaced(document, name, node, unquoted(change.text))
     written = document.text[key.start : key.end]
     if written.lstrip("-").replace("-", "_") != name:
         raise EditRefused(f"`--{name}` is put together by the script and not edited", key.start)
-    if change.kind == edit.RENAME:
+    if change.kind == RENAME:
         return Edit(key.start, key.end, change.key)
     return removed(document, key, node, name)
 
@@ -101,7 +100,7 @@ def size_of(document: CommandDocument) -> str | None:
 
 def size_after(document: CommandDocument, changes: list[Change]) -> str | None:
     """The number of processes after the changes."""
-    asked = [change.text for change in changes if change.kind == edit.REPLACE and change.path == (document.size_key,)]
+    asked = [change.text for change in changes if change.kind == REPLACE and change.path == (document.size_key,)]
     return unquoted(asked[-1]) if asked else size_of(document)
 
 
@@ -112,14 +111,14 @@ def checked(document: CommandDocument, text: str, changes: list[Change]) -> Comm
     after = document.again(text)
     expected = dict(document.words)
     for change in changes:
-        if change.kind == edit.INSERT:
+        if change.kind == INSERT:
             expected[change.key] = [unquoted(change.text)]
             continue
         name = str(change.path[0])
         value = expected.pop(name, None)
-        if change.kind == edit.REPLACE and name in document.words:
+        if change.kind == REPLACE and name in document.words:
             expected[name] = [unquoted(change.text)]
-        elif change.kind == edit.RENAME:
+        elif change.kind == RENAME:
             expected[change.key] = value
     if after.words != expected or size_of(after) != size_after(document, changes):
         raise EditRefused("the edit would change something else of this launch too", document.extent[0])

@@ -1,7 +1,7 @@
-"""Following the statements of a script: the state, the commands that it would start, and what every statement needs of them.
+"""Executes a script abstractly: the state, the commands that it would start, and the operations that all statements need.
 
-What the caller of the script alone could set (parameters, environment) counts as absent in tests, as in a plain call, and as unknown
-in words.
+Parameters and environment variables that only the caller could set count as absent in tests, as if the script were called without
+arguments, and as unknown in words.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ PRINTS_UNKNOWN = re.compile(r"(date|uuidgen|mktemp|shuf|nvidia-smi)(?:[ \t][^|;&
 
 
 class End(Exception):
-    """What is being followed ends before its last statement."""
+    """Raised where the followed statements end early."""
 
 
 class Stop(End):
@@ -64,10 +64,10 @@ class Exhausted(Exception):
 
 
 class Execution:
-    """A script that is followed from a working folder.
+    """The abstract execution of a script from a working folder.
 
-    `read` gives the text of a file of the project, or None; `exists` whether a path is there, None where that is not known.
-    `handlers` has the function that follows each type of statement.
+    `read` returns the content of a file of the project, or None; `exists` whether a path exists, None if that is unknown. `handlers`
+    maps each type of statement to the function that follows it.
     """
 
     handlers: Mapping[str, Handler]
@@ -109,7 +109,7 @@ class Execution:
         return self.calls
 
     def run(self, script: Script) -> None:
-        """Follow the statements of a script as a part of what is being followed."""
+        """Follow the statements of a script as a part of the current one."""
         root = script.tree()
         if root is None:
             self.exhausted = True
@@ -127,7 +127,7 @@ class Execution:
         return self.statements([child for child in node.children if child.is_named and child.type not in ("comment", "heredoc_body")])
 
     def statements(self, nodes: list[Any]) -> bool | None:
-        """Several statements: the status of the last one."""
+        """Follow several statements; return the status of the last one."""
         status: bool | None = True
         for node in nodes:
             status = self.statement(node)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 
 from cfglint.source.shell.arithmetic import NotArithmetic, assigned, evaluate, is_name
+from cfglint.source.shell.delimiters import closing, closing_quote, name_end
+from cfglint.source.shell.patterns import glob, trimmed
 from cfglint.source.shell.text import EMPTY, GAP, MayBeNoWord, Text, joined, literal, may_be_no_word, split, unknown
 
 TYPE_CHECKING = False
@@ -19,10 +21,7 @@ if TYPE_CHECKING:
 
 SPECIAL_OUTSIDE = re.compile(r"""[\\"'$`]""").search  # characters that make a word special
 SPECIAL_IN_QUOTES = re.compile(r"[\\$`]").search
-NAME = re.compile(r"[A-Za-z0-9_]+").match
 BRACED_NAME = re.compile(r"\$\{([A-Za-z0-9_]+)\}").match
-IN_BRACKETS = {both[0]: re.compile(rf"""[\\'"{re.escape(both)}]""").search for both in ("()", "{}", "[]")}
-IN_STRING = re.compile(r"""[\\"$]""").search
 PLAIN = frozenset("\\\"'$`~{").isdisjoint
 SIMPLE = frozenset("\\\"'`~").isdisjoint  # plain characters and variables
 SIMPLE_IN_QUOTES = frozenset('\\"`').isdisjoint
@@ -561,118 +560,6 @@ def assembled(pieces: list[Piece], separators: str) -> list[Text]:
             open_word = False
         open_word = (bool(fields) or open_word) and not trails
     return [Text(parts) for parts in words[:MOST_FIELDS]]
-
-
-def name_end(text: str, at: int, end: int) -> int:
-    """The end of the variable name that begins at `at`; `at` itself if there is none."""
-    name = NAME(text, at, end)
-    return name.end() if name is not None else at
-
-
-def closing(text: str, at: int, end: int, opening: str, close: str) -> int:
-    """The position where the bracket at `at` is closed, or `end`; quoted strings are skipped."""
-    depth = 0
-    special = IN_BRACKETS[opening]
-    while (following := special(text, at, end)) is not None:
-        at = following.start()
-        char = text[at]
-        if char == "\\":
-            at += 2
-            continue
-        if char == "'" and opening != "{":
-            found = text.find("'", at + 1, end)
-            at = found if found >= 0 else at
-        elif char == '"':
-            at = closing_quote(text, at + 1, end)
-        elif char == opening:
-            depth += 1
-        elif char == close:
-            depth -= 1
-            if not depth:
-                return at
-        at += 1
-    return end
-
-
-def closing_quote(text: str, at: int, end: int) -> int:
-    """The position where a string in double quotes that begins before `at` is closed, or `end`."""
-    while (following := IN_STRING(text, at, end)) is not None:
-        at = following.start()
-        char = text[at]
-        if char == '"':
-            return at
-        if char == "\\":
-            at += 2
-        elif char == "$" and text[at + 1 : at + 2] in ("(", "{"):
-            at = closing_flat(text, at + 1, end) + 1
-        else:
-            at += 1
-    return end
-
-
-def closing_flat(text: str, at: int, end: int) -> int:
-    """Like `closing`, for a bracket inside of quotes; counts brackets and skips quoted strings without nesting."""
-    opening = text[at]
-    close = ")" if opening == "(" else "}"
-    depth = 0
-    inside = False
-    while at < end:
-        char = text[at]
-        if char == "\\":
-            at += 2
-            continue
-        if char == '"':
-            inside = not inside
-        elif char == opening:
-            depth += 1
-        elif char == close:
-            depth -= 1
-            if not depth:
-                return at
-        at += 1
-    return end
-
-
-def trimmed(value: str, pattern: str, operator: str) -> tuple[int, int]:
-    """(start, end) of the part that remains after a pattern is removed at one side."""
-    size = len(value)
-    if len(pattern) > 200 or size > 10_000 or pattern.count("*") > 3:
-        return 0, size
-    expression = re.compile(glob(pattern) + r"\Z", re.DOTALL)
-    ends = range(size + 1)
-    if operator[0] == "#":
-        for end in ends if operator == "#" else reversed(ends):
-            if expression.match(value[:end]):
-                return end, size
-        return 0, size
-    for start in reversed(ends) if operator == "%" else ends:
-        if expression.match(value[start:]):
-            return 0, start
-    return 0, size
-
-
-def glob(pattern: str) -> str:
-    """A pattern of the shell as a regular expression."""
-    found = ""
-    at = 0
-    while at < len(pattern):
-        char = pattern[at]
-        if char == "*":
-            found += ".*"
-        elif char == "?":
-            found += "."
-        elif char == "[" and "]" in pattern[at + 2 :]:
-            close = pattern.index("]", at + 2)
-            inner = pattern[at + 1 : close].replace("\\", "\\\\")
-            found += f"[^{inner[1:]}]" if inner[:1] in ("!", "^") else f"[{inner}]"
-            at = close
-        elif char == "\\" and at + 1 < len(pattern):
-            at += 1
-            found += re.escape(pattern[at])
-        else:
-            found += re.escape(char)
-        at += 1
-    return found
 
 
 ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", "'": "'", '"': '"', "a": "\a", "e": "\x1b", "0": "\0"}

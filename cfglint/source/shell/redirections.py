@@ -1,4 +1,4 @@
-"""Redirections: the files that they make, here-documents and here-strings."""
+"""Redirections: the files that they create, here-documents and here-strings."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WORD_TYPES = frozenset(
 
 
 def targets(node: Any) -> list[Any]:
-    """The words behind the sign of a redirection; the grammar takes those that follow the file for more of its targets."""
+    """The words after the operator of a redirection; the grammar includes words after the file in its targets."""
     return [child for child in node.children if child.type in WORD_TYPES]
 
 

@@ -1,4 +1,4 @@
-"""Simple commands: their words are expanded, and a builtin, a function or a program is started."""
+"""Simple commands: their words are expanded, and a builtin, a function or a program is run."""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ class State:
 
 
 class Saved:
-    """What some variables were before they had a value for one command or function alone."""
+    """The values of variables before they were set for one command or function only."""
 
     __slots__ = ("exported", "unset", "values")
 
@@ -119,14 +119,14 @@ class Saved:
         self.unset: set[str] = set()
 
     def add(self, state: State, name: str) -> None:
-        """Keep what a variable is; what it was when it was added first stays."""
+        """Save the value of a variable; a value saved earlier is kept."""
         if name not in self.values:
             self.values[name] = state.variables.get(name)
             self.exported |= state.exported & {name}
             self.unset |= state.unset & {name}
 
     def restore(self, state: State) -> None:
-        """Give the variables back what they were."""
+        """Restore the saved values."""
         for name, value in self.values.items():
             if value is None:
                 state.variables.pop(name, None)

@@ -1,4 +1,4 @@
-"""Assignments and declarations; variables that hold for one command or one function alone."""
+"""Assignments and declarations; variables that are in effect for one command or one function only."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""What axolotl checks and completes on the fields that pydantic has read (axolotl 0.21.0).
+"""axolotl's checks and completions after pydantic's validation of the fields (axolotl 0.21.0).
 
-Each function is one of axolotl's `mode="after"` validators, with the line of utils/schemas/validation.py where no other file is
-named; the modules are the subjects. `CHECKS_FIRST` and `CHECKS_LAST` have them in the order in which pydantic runs them. Those of
-plugins come between the two.
+Each function is one of axolotl's `mode="after"` validators; the modules are the subjects. `CHECKS_FIRST` and `CHECKS_LAST` list them in
+the order in which pydantic runs them. Those of plugins run between the two.
 """
 
 from __future__ import annotations

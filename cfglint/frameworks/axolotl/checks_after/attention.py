@@ -1,4 +1,4 @@
-"""Attention: checks on the fields that pydantic has read (see the package)."""
+"""Attention: checks after pydantic's validation (see the package)."""
 
 from __future__ import annotations
 

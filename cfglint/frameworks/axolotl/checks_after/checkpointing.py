@@ -1,4 +1,4 @@
-"""Gradient checkpointing and activation offloading: checks on the fields that pydantic has read (see the package)."""
+"""Gradient checkpointing and activation offloading: checks after pydantic's validation (see the package)."""
 
 from __future__ import annotations
 

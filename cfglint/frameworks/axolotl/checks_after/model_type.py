@@ -1,4 +1,4 @@
-"""Architectures: checks on the fields that pydantic has read (see the package)."""
+"""Architectures: checks after pydantic's validation (see the package)."""
 
 from __future__ import annotations
 

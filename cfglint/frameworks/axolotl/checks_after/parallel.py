@@ -1,4 +1,4 @@
-"""Tensor, context and expert parallelism: checks on the fields that pydantic has read (see the package)."""
+"""Tensor, context and expert parallelism: checks after pydantic's validation (see the package)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Precision and torch.compile: checks on the fields that pydantic has read (see the package)."""
+"""Precision and torch.compile: checks after pydantic's validation (see the package)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Preference and reinforcement learning: checks on the fields that pydantic has read (see the package)."""
+"""Preference and reinforcement learning: checks after pydantic's validation (see the package)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Quantized loading and optimizers: checks on the fields that pydantic has read (see the package)."""
+"""Quantized loading and optimizers: checks after pydantic's validation (see the package)."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def staged_nf4(model: Model) -> None:
 
 
 def staged_loading(model: Model) -> Iterator[Constraint]:
-    """What NF4 weights that are staged on the CPU require of the adapter's loading and of the parallel layout."""
+    """The requirements of NF4 weights staged on the CPU for the adapter's loading and the parallel layout."""
     sharding = model.fsdp_config
     unquantized = not model.load_in_4bit or model.adapter != "qlora" or bool(model.load_in_8bit)
     yield unquantized, "adapter", "CPU-staged NF4 requires adapter: qlora and load_in_4bit: true"
@@ -79,7 +79,7 @@ def staged_loading(model: Model) -> Iterator[Constraint]:
 
 
 def staged_quantization(model: Model, torchao: bool) -> Iterator[Constraint]:
-    """What it requires of the quantization."""
+    """The requirements of staged NF4 weights for the quantization."""
     given = model.bnb_config_kwargs or {}
     other_type = given.get("bnb_4bit_quant_type", "nf4") != "nf4"
     yield other_type, "bnb_config_kwargs", "CPU-staged NF4 requires bnb_4bit_quant_type: nf4"
@@ -88,7 +88,7 @@ def staged_quantization(model: Model, torchao: bool) -> Iterator[Constraint]:
 
 
 def staged_adapter(model: Model) -> Iterator[Constraint]:
-    """What it requires of the LoRA adapter."""
+    """The requirements of staged NF4 weights for the LoRA adapter."""
     key = "lora_modules_to_save" if model.lora_modules_to_save else "peft_use_dora"
     yield bool(getattr(model, key)), key, "CPU-staged NF4 currently requires LoRA without DoRA or modules_to_save"
     loftq = bool(model.peft and model.peft.get("loftq_config"))

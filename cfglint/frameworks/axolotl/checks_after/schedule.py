@@ -1,4 +1,4 @@
-"""Schedules, early stopping and the order of samples: checks on the fields that pydantic has read (see the package)."""
+"""Schedules, early stopping and the order of samples: checks after pydantic's validation (see the package)."""
 
 from __future__ import annotations
 

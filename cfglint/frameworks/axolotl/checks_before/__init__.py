@@ -2,8 +2,7 @@
 
 Each function is one of axolotl's `mode="before"` validators; the modules are the subjects. A value of a type that a check does not
 support ends the run as it does in axolotl, with Python's own exception. `CHECKS_FIRST` and `CHECKS_LAST` list them in the order in
-which
-pydantic runs them: the last one defined first. Those of plugins run between the two.
+which pydantic runs them: the last one defined first. Those of plugins run between the two.
 """
 
 from __future__ import annotations

@@ -114,7 +114,7 @@ def evaluations(data: Data) -> None:
 
 
 def evaluations_per_epoch(data: Data, strategy: Any) -> None:
-    """`evals_per_epoch` leaves no place for other settings of the evaluation's interval."""
+    """Refuse other settings of the evaluation interval together with `evals_per_epoch`."""
     if data.get("evals_per_epoch") and data.get("eval_steps"):
         raise Refusal(
             EVALUATION,

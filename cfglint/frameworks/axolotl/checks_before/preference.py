@@ -61,7 +61,7 @@ def grpo_batch(data: Data) -> None:
 
 
 def generation_batch(data: Data, explicit: Any, world: int) -> tuple[int, str]:
-    """(the generation batch size, what it comes from)."""
+    """(the generation batch size, its origin)."""
     if explicit is not None:
         return int(explicit), "trl.generation_batch_size"
     micro, accumulation = data.get("micro_batch_size") or 1, data.get("gradient_accumulation_steps") or 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.wording import described, spelled
-from cfglint.frameworks.accelerate.rules import FSDP, GPUS, KINDS, SAGEMAKER
+from cfglint.frameworks.accelerate.rules.common import FSDP, GPUS, KINDS, SAGEMAKER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
