@@ -272,7 +272,7 @@ def warmup(value: Any, config: TrainerConfig) -> None:
 
 
 def repository(value: Any, config: TrainerConfig) -> None:
-    """Look for an owner in the name as 4.36.2 training_args.py:1759 (huggingface_hub 0.20.3 hf_api.py:5617) does, without an organization."""
+    """Look for an owner in the name as 4.36.2 training_args.py:1759 (huggingface_hub 0.20.3 hf_api.py:5617) does."""
     if value is not None and config.version >= OWNER_LOOKED_FOR and config.arguments["push_to_hub_organization"] is None:
         _ = "/" in value
 

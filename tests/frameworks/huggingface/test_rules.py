@@ -180,7 +180,7 @@ def test_a_removed_evaluation_strategy_that_keeps_the_best_model_from_loading_is
         (BEST_BY_OLD_NAME, {"strict": True}, ["KEY202"]),
         (BEST_BY_OLD_NAME.replace("evaluation_strategy: steps", "evaluation_strategy: epoch"), {}, ["HFT006", "KEY202"]),
         (BEST_BY_OLD_NAME.replace("load_best_model_at_end: true", "load_best_model_at_end: false"), {}, ["KEY202"]),
-        (BEST_BY_OLD_NAME, {"version": "4.42.4"}, ["KEY201"]),
+        (BEST_BY_OLD_NAME, {"version": "4.42.4"}, []),
     ],
 )
 def test_what_a_removed_evaluation_strategy_is_not_the_only_cause_of(trainer, text, given, expected):

@@ -66,10 +66,8 @@ def test_exponents_need_a_point_and_the_fix_writes_one(trainer):
 )
 def test_the_former_name_of_a_repository_is_searched_for_its_owner(trainer, version, text, exception):
     run = trainer(f"output_dir: out\n{text}\n", version=version)
-    raised = [
-        each.exception.removesuffix(" iterable").removesuffix(" a container or") for each in run.diagnostics if each.severity == "error"
-    ]
-    assert raised == ([exception.removesuffix(" iterable")] if exception else [])
+    raised = [each.exception.partition(" is not ")[0] for each in run.diagnostics if each.severity == "error"]  # Python 3.14 says more
+    assert raised == ([exception.partition(" is not ")[0]] if exception else [])
     assert run.fails_at == ("config" if exception else None)
 
 
@@ -89,10 +87,7 @@ CHECKPOINTING = "output_dir: out\ngradient_checkpointing: true\n"
 )
 def test_arguments_of_checkpointing_are_unpacked(trainer, version, name, value, exception):
     run = trainer(f"{CHECKPOINTING}{name}: {value}\n", version=version)
-    raised = [
-        each.exception.removesuffix(" iterable").removesuffix(" a container or") for each in run.diagnostics if each.severity == "error"
-    ]
-    assert raised == ([exception.removesuffix(" iterable")] if exception else [])
+    assert [each.exception for each in run.diagnostics if each.severity == "error"] == ([exception] if exception else [])
     assert run.fails_at == ("first-step" if exception else None)
     assert trainer(f"output_dir: out\n{name}: {value}\n", version=version).verdict == "accept"
 
