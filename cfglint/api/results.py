@@ -248,10 +248,10 @@ class Explanation:
         return f"<Explanation of {files}: global batch {batch}, total steps {steps}>"
 
     def _repr_html_(self) -> str:
-        from cfglint.explanation.summary import pictured
+        from cfglint.explanation.summary import outcome_with_context
         from cfglint.report import html
 
-        return html.notebook([pictured(self._summary)])
+        return html.notebook([outcome_with_context(self._summary)])
 
 
 class DiffResult:

@@ -12,13 +12,13 @@ from cfglint.cli.options import (
     add_skip_option,
     baseline_of,
     first_few,
-    left_out,
     load_configuration,
-    not_done,
     positive,
+    report_unchecked,
     selection_of,
+    skipped_files,
     suppress,
-    tell_unknown,
+    warn_of_unknown_codes,
 )
 from cfglint.cli.output import check_outputs, rows, write
 from cfglint.cli.run_all import outcomes
@@ -76,8 +76,8 @@ def run(arguments: Namespace) -> int:
     except (UsageError, UnknownKindError) as error:
         return fail(str(error))
     written = write(arguments, lambda form, colour, width: report(form, found, colour, width, arguments.statistics))
-    tell_unknown(selection)
-    incomplete = not_done(stats, arguments.skip_unrecognized)
+    warn_of_unknown_codes(selection)
+    incomplete = report_unchecked(stats, arguments.skip_unrecognized)
     warn(summary(found, stats))
     if incomplete or not written:
         return 2
@@ -93,7 +93,7 @@ def show(arguments: Namespace, project: Configuration, stats: ScanStats) -> int:
         lines += files_shown(arguments, project, stats)
     for line in lines:
         print(shown(line))
-    return 2 if not_done(stats, skip_unrecognized=True) else 0
+    return 2 if report_unchecked(stats, skip_unrecognized=True) else 0
 
 
 def report(form: str, found: list[Outcome], colour: bool, width: int | None, counted: bool) -> str:
@@ -177,7 +177,7 @@ def summary(outcomes: list[Outcome], stats: ScanStats) -> str:
                 if each.fix is not None:
                     fixable[each.fix.safe] += 1
     if not stats.checked and not stats.unrecognized_named:
-        return "; ".join(["no training configs found", *left_out(stats)])
+        return "; ".join(["no training configs found", *skipped_files(stats)])
     parts = [files_checked(stats.checked, len(outcomes))]
     found = [counted(number, severity) if severity != "info" else f"{number} info" for severity, number in counts.items() if number]
     if stats.checked or not stats.unrecognized_named:
@@ -187,7 +187,7 @@ def summary(outcomes: list[Outcome], stats: ScanStats) -> str:
     parts += suppressed(outcomes)
     if stats.targets:
         parts.append("for " + first_few(f"{version} ({first_few(sources)})" for version, sources in stats.targets.items()))
-    parts += left_out(stats)
+    parts += skipped_files(stats)
     return "; ".join(parts)
 
 

@@ -10,20 +10,20 @@ from cfglint.cli.options import (
     add_code_options,
     add_run_options,
     add_skip_option,
-    left_out,
     load_configuration,
-    not_done,
     positive,
+    report_unchecked,
     runs_of,
     selection_of,
+    skipped_files,
 )
 from cfglint.cli.output import in_build_log
 from cfglint.cli.progress import counted_on_terminal
 from cfglint.findings.wording import counted
 from cfglint.report import fixes
-from cfglint.report.escapes import MARKS, shown, unobeyed
+from cfglint.report.escapes import MARKS, shown, without_runner_command
 from cfglint.rewrite.apply_fixes import Skipped, apply_fixes
-from cfglint.rewrite.retarget import MissingFactError, Retarget, recorded, retarget
+from cfglint.rewrite.retarget import MissingFactError, Retarget, is_recorded, retarget
 from cfglint.rewrite.write_texts import edited
 from cfglint.run.discovery_errors import UnknownKindError
 from cfglint.run.scan_stats import ScanStats
@@ -165,7 +165,7 @@ def _hit_target(work: Work, arguments: Namespace, gpus: int | None) -> bool:
     except EditRefused as error:
         work.problem = f"{run.documents[0].path}: {error}"
         return False
-    if found.texts and not (arguments.global_batch or arguments.diff or recorded(run, found.gpus)):
+    if found.texts and not (arguments.global_batch or arguments.diff or is_recorded(run, found.gpus)):
         work.problem = (
             f"{run.documents[0].path}: these files do not record the GPU count that they are written for, so a second fix would "
             f"change them again: pass --global-batch {found.solution.problem.global_batch} (the current one) to reach it"
@@ -233,7 +233,7 @@ def _write_run(work: Work) -> None:
 
 
 def _status(works: list[Work], stats: ScanStats, arguments: Namespace) -> int:
-    if not_done(stats, arguments.skip_unrecognized) or any(work.problem for work in works):
+    if report_unchecked(stats, arguments.skip_unrecognized) or any(work.problem for work in works):
         return 2
     if any(work.infeasible for work in works):
         return 1
@@ -304,7 +304,7 @@ def _printed(line: str) -> str:
     such a patch cannot be applied.
     """
     text = shown(line[:-1])
-    if sys.stdout.isatty() or (in_build_log() and (unobeyed(line) != line or any(mark in line for mark in MARKS))):
+    if sys.stdout.isatty() or (in_build_log() and (without_runner_command(line) != line or any(mark in line for mark in MARKS))):
         return f"{text}\n"
     return line
 
@@ -316,4 +316,4 @@ def _summary(works: list[Work], stats: ScanStats, arguments: Namespace) -> str:
     first = f"{counted(changed, 'file')} {verb} ({checked} checked)" if changed else f"nothing to fix ({checked} checked)"
     if any(work.problem for work in works):
         first = f"{counted(changed, 'file')} {verb} ({checked} checked, {sum(bool(work.problem) for work in works)} could not be fixed)"
-    return "; ".join([first, *left_out(stats)])
+    return "; ".join([first, *skipped_files(stats)])

@@ -73,7 +73,7 @@ def run(arguments: Namespace) -> int:
         found = outcomes(arguments, project, stats)
         suppress(found, Selection(project, None, None, None))
         accepted = write_baseline(found)
-        writing.put(SETTINGS, settings(arguments.gpus, bool(accepted), stats.unclear).encode())
+        writing.write_report(SETTINGS, settings(arguments.gpus, bool(accepted), stats.unclear).encode())
         hooked = write_hooks()
     except (UsageError, UnknownKindError, FileProblem) as error:
         return fail(str(error))
@@ -93,7 +93,7 @@ def write_baseline(found: list[Outcome]) -> int:
 def write_hooks() -> str:
     """Write the hooks at the top of a git work tree that has none yet, print them otherwise; return what was done."""
     if os.path.exists(".git") and not os.path.lexists(HOOKS):
-        writing.put(HOOKS, hooks().encode())
+        writing.write_report(HOOKS, hooks().encode())
         return f"wrote {HOOKS}; `pre-commit install` enables it"
     sys.stdout.write(f"# for {HOOKS}\n{hooks()}")
     why = "exists already" if os.path.lexists(HOOKS) else "belongs at the top of a git repository"

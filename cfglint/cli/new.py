@@ -10,7 +10,7 @@ from cfglint.cli.options import UsageError, above_zero, gpu_memory, load_configu
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.generators import FRAMEWORK, RUN, generate, kinds, set_frameworks, takes, trainers
-from cfglint.generators.generated import inside, schema_line, schema_name
+from cfglint.generators.generated import path_in, schema_line, schema_name
 from cfglint.generators.job_spec import FLAGS, OPTIMIZERS, PRECISIONS, SCHEDULERS, Contradiction, JobSpec, Unreachable, flag
 from cfglint.generators.models import SHAPES
 from cfglint.run.discovery import Discovery
@@ -116,13 +116,13 @@ def run(arguments: Namespace) -> int:
         if arguments.kind is None:
             raise UsageError(f"what kind of config? {', '.join((*kinds(), RUN))}")
         model = shape_given(arguments, given)
-        job = aimed(JobSpec(**converted(arguments, given)), arguments)
+        job = with_target_versions(JobSpec(**converted(arguments, given)), arguments)
         folder = folder_of(arguments.output)
         if arguments.gpu_memory is not None and job.micro_batch is None and job.max_micro_batch is None:
-            job = bounded(job, arguments, model)
+            job = with_memory_limit(job, arguments, model)
         made = generate(arguments.kind, job, arguments.framework, folder)
-        doubts = proof(made, job, folder)
-        deliver(made, arguments)
+        doubts = check_generated(made, job, folder)
+        write_or_print(made, arguments)
     except (UsageError, UnknownKindError, Contradiction, files.FileProblem) as error:
         return fail(str(error))
     except Unreachable as error:
@@ -178,7 +178,7 @@ def converted(arguments: Namespace, given: dict[str, Any]) -> dict[str, Any]:
     return {**found.facts, **given}
 
 
-def aimed(job: JobSpec, arguments: Namespace) -> JobSpec:
+def with_target_versions(job: JobSpec, arguments: Namespace) -> JobSpec:
     """Add the target versions to the job: those of the flags, else those of the configuration or the repository."""
     from cfglint.frameworks import framework
     from cfglint.project.pinned_versions import Repositories
@@ -198,7 +198,7 @@ def shape_given(arguments: Namespace, given: dict[str, Any]) -> Model | None:
     return model_of(given.pop("model", None))
 
 
-def bounded(job: JobSpec, arguments: Namespace, model: Model | None) -> JobSpec:
+def with_memory_limit(job: JobSpec, arguments: Namespace, model: Model | None) -> JobSpec:
     """The job with the largest micro batch that certainly fits, estimated from files generated with a micro batch of 1."""
     from cfglint.frameworks.memory import micro_batch_bound, missing_for
 
@@ -217,12 +217,12 @@ def bounded(job: JobSpec, arguments: Namespace, model: Model | None) -> JobSpec:
     return job.replace(max_micro_batch=bound)
 
 
-def proof(made: Generated, job: JobSpec, folder: str) -> list[str]:
+def check_generated(made: Generated, job: JobSpec, folder: str) -> list[str]:
     """The findings of cfglint in the generated files: none, or warnings that follow from the facts.
 
     Raises UsageError if the framework would refuse them, which would be a bug in cfglint.
     """
-    texts = {inside(folder, file.name): file.text for file in made.files}
+    texts = {path_in(folder, file.name): file.text for file in made.files}
     facts = LaunchFacts(job.gpus, job.num_examples, job.target or {}, complete=True, kind_given=True, strict_keys=True, trainer=job.trainer)
     checked: CheckedRun = Discovery(facts, made.files[0].kind, source=FileSource(texts)).one(list(texts))
     found = [each for each in checked.diagnostics if each.severity in (ERROR, WARNING)]
@@ -245,7 +245,7 @@ def names_file(output: str) -> bool:
     return output.endswith((".json", ".yaml", ".yml")) and not os.path.isdir(output)
 
 
-def deliver(made: Generated, arguments: Namespace) -> None:
+def write_or_print(made: Generated, arguments: Namespace) -> None:
     """Print the files, or write all of them; none if one of them exists already."""
     if arguments.output == STANDARD_OUTPUT:
         heads = len(made.files) > 1
@@ -257,7 +257,7 @@ def deliver(made: Generated, arguments: Namespace) -> None:
         raise UsageError(f"{', '.join(there)}: there already; --force replaces, -o - prints")
     for path, file in paths.items():
         file.has_schema = os.path.isfile(os.path.join(os.path.dirname(path), schema_name(file.kind)))
-    writes = [placed(path, file.text) for path, file in paths.items()]
+    writes = [overwriting(path, file.text) for path, file in paths.items()]
     try:
         for path in paths:
             os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
@@ -268,7 +268,7 @@ def deliver(made: Generated, arguments: Namespace) -> None:
     warn_of(f"wrote {path}" for path in paths)
 
 
-def placed(path: str, text: str) -> writing.Write:
+def overwriting(path: str, text: str) -> writing.Write:
     """The write of a file that may replace an existing one."""
     if not os.path.lexists(path):
         return writing.New(path, text.encode("utf-8"))
@@ -294,7 +294,7 @@ def print_notes(made: Generated, doubts: list[str], output: str) -> None:
     for file in made.files:
         if file.is_json:
             warn_of(f"{file.name}: {name} {as_json(value)}: {why}" for name, value, why in file.reasons)
-    warn_of(note.replace(inside(folder_of(output), made.files[0].name), output) if names_file(output) else note for note in made.notes)
+    warn_of(note.replace(path_in(folder_of(output), made.files[0].name), output) if names_file(output) else note for note in made.notes)
     warn_of(doubts)
     if output != STANDARD_OUTPUT:
         warn_of(schema_hints(made, folder_of(output)))
@@ -303,7 +303,7 @@ def print_notes(made: Generated, doubts: list[str], output: str) -> None:
 def schema_hints(made: Generated, folder: str) -> Iterator[str]:
     """How to get the schemas for editors, if they are missing; the files then refer to them in their first line."""
     for kind in dict.fromkeys(file.kind for file in made.files if not file.is_json):
-        path = inside(folder, schema_name(kind))
+        path = path_in(folder, schema_name(kind))
         if not os.path.lexists(path):
             yield f"for completion in an editor: cfglint schema {kind} --draft 7 > {path}, and `# {schema_line(kind)}` as the first line"
 

@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from cfglint.frameworks.memory_inputs import Model
     from cfglint.frameworks.overrides import Override
     from cfglint.project.baseline import Baseline
-    from cfglint.project.pinned_versions import Found
+    from cfglint.project.pinned_versions import PinnedVersion
     from cfglint.project.selection import Selection
     from cfglint.run.checked import CheckedRun
     from cfglint.run.scan_stats import ScanStats
 
-    Folders = dict[str, dict[str, list[Found]]]
+    Folders = dict[str, dict[str, list[PinnedVersion]]]
 
 
 MOST_UNKNOWN = 10  # codes without a rule that are named
@@ -214,7 +214,7 @@ def overrides(pairs: list[str], line: str | None) -> tuple[Override, ...]:
     return tuple(found)
 
 
-def spelt_right(found: tuple[Override, ...]) -> tuple[Override, ...]:
+def refuse_misspelt_keys(found: tuple[Override, ...]) -> tuple[Override, ...]:
     """Return the overrides; raises UsageError if a key is unknown and resembles a known one."""
     if found:
         from cfglint.frameworks.known_names import misspelt_key
@@ -262,7 +262,7 @@ def facts_of(arguments: Namespace, project: Configuration, complete: bool) -> La
         kind_given=bool(arguments.kind),
         strict_keys=arguments.strict_keys,
         trainer=arguments.trainer,
-        overrides=spelt_right(overrides(arguments.set, arguments.args)),
+        overrides=refuse_misspelt_keys(overrides(arguments.set, arguments.args)),
         arguments=arguments.args or "",
         from_gpus=getattr(arguments, "from_gpus", None),
         policies=project.policies,
@@ -456,7 +456,7 @@ def unknown_rule(given: str) -> str:
     return f"no rule has the code or name {given}; " + (f"did you mean {near}?" if near else "`cfglint rule` lists them")
 
 
-def tell_unknown(selection: Selection) -> None:
+def warn_of_unknown_codes(selection: Selection) -> None:
     """Warn about unknown codes in the configuration; those in flags are usage errors."""
     codes = selection.unknown()
     for code in codes[:MOST_UNKNOWN]:
@@ -465,7 +465,7 @@ def tell_unknown(selection: Selection) -> None:
         warn(f"nor is there a rule for {len(codes) - MOST_UNKNOWN:,} others")
 
 
-def left_out(stats: ScanStats) -> list[str]:
+def skipped_files(stats: ScanStats) -> list[str]:
     """The files that were skipped, and why, for the last line on standard error."""
     parts: list[str] = []
     for name, number in sorted(stats.related_tools.items()):
@@ -512,7 +512,7 @@ def add_skip_option(parser: Parser) -> None:
     parser.add_argument("--skip-unrecognized", action="store_true", help="skip named files that are not training configs (for hooks)")
 
 
-def not_done(stats: ScanStats, skip_unrecognized: bool = False) -> bool:
+def report_unchecked(stats: ScanStats, skip_unrecognized: bool = False) -> bool:
     """Whether a named path could not be checked; named files that are not recognised are listed, unless they may be skipped."""
     if skip_unrecognized:
         stats.unrecognized += len(stats.unrecognized_named)

@@ -47,7 +47,7 @@ def write(arguments: Namespace, render: Callable[[str, bool, int | None], str]) 
     done = True
     for form, output in reports(arguments):
         if output is None:
-            sys.stdout.write(render(form, form == "text" and in_colour(arguments.color), columns()))
+            sys.stdout.write(render(form, form == "text" and uses_colour(arguments.color), columns()))
             continue
         done = to_file(render(form, False, None), output) and done
     return done
@@ -58,14 +58,14 @@ def to_file(text: str, output: str) -> bool:
     from cfglint.source import files, writing
 
     try:
-        writing.put(output, text.encode("utf-8", "backslashreplace"))
+        writing.write_report(output, text.encode("utf-8", "backslashreplace"))
     except files.FileProblem as error:
         fail(f"--output {error}")
         return False
     return True
 
 
-def in_colour(asked: str | None = None) -> bool:
+def uses_colour(asked: str | None = None) -> bool:
     """Whether standard output gets colours.
 
     In order of precedence: --color, NO_COLOR (https://no-color.org), FORCE_COLOR (https://force-color.org), a terminal.

@@ -35,7 +35,7 @@ def map_blocks(work: Work[Task, Result], tasks: list[Task], jobs: int | None = N
     that ends early are done in this one. `tell` is called with the number of finished tasks and of all tasks.
     """
     if jobs == 1 or not tasks or not hasattr(os, "fork"):
-        return alone(work, cut(tasks, BLOCK), 0, tell)
+        return run_here(work, split_into_blocks(tasks, BLOCK), 0, tell)
     results = [work(tasks[:1])]
     began = now = time.perf_counter()
     while not jobs and len(results) < len(tasks) and now - began < TRIAL:
@@ -45,13 +45,13 @@ def map_blocks(work: Work[Task, Result], tasks: list[Task], jobs: int | None = N
     left = tasks[len(results) :]
     if not left:
         return results
-    processes = jobs or worthwhile((now - began) / (len(results) - 1) * len(left))
-    blocks = cut(left, max(1, min(BLOCK, len(left) // (TURNS * processes))))
+    processes = jobs or useful_processes((now - began) / (len(results) - 1) * len(left))
+    blocks = split_into_blocks(left, max(1, min(BLOCK, len(left) // (TURNS * processes))))
     done = len(results)
-    return results + (together(work, blocks, processes, done, tell) if processes > 1 else alone(work, blocks, done, tell))
+    return results + (run_in_processes(work, blocks, processes, done, tell) if processes > 1 else run_here(work, blocks, done, tell))
 
 
-def alone(work: Work[Task, Result], blocks: list[list[Task]], done: int, tell: Tell) -> list[Result]:
+def run_here(work: Work[Task, Result], blocks: list[list[Task]], done: int, tell: Tell) -> list[Result]:
     """Process all blocks in this process; `done` tasks were finished before."""
     total = done + sum(map(len, blocks))
     results = []
@@ -62,12 +62,12 @@ def alone(work: Work[Task, Result], blocks: list[list[Task]], done: int, tell: T
     return results
 
 
-def cut(tasks: list[Task], size: int) -> list[list[Task]]:
+def split_into_blocks(tasks: list[Task], size: int) -> list[list[Task]]:
     """Cut the tasks into blocks."""
     return [tasks[start : start + size] for start in range(0, len(tasks), size)]
 
 
-def worthwhile(seconds: float) -> int:
+def useful_processes(seconds: float) -> int:
     """The number of processes that finish this much work fastest: enough work for each, and no more processes than cores."""
     return max(1, min(int(seconds / SHARE), cores(), MOST))
 
@@ -77,7 +77,7 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def together(work: Work[Task, Result], blocks: list[list[Task]], processes: int, done: int = 0, tell: Tell = quiet) -> list[Result]:
+def run_in_processes(work: Work[Task, Result], blocks: list[list[Task]], processes: int, done: int = 0, tell: Tell = quiet) -> list[Result]:
     """Process the blocks in several processes, in turn; `done` tasks were finished before.
 
     The other processes are assumed to be as fast as this one.
@@ -140,7 +140,7 @@ def work_loop(work: Work[Task, Result], blocks: list[list[Task]], into: int) -> 
     try:
         import pickle
 
-        widen(into)
+        enlarge_buffer(into)
         with open(into, "wb") as pipe:
             for block in blocks:
                 pickle.dump(work(block), pipe, pickle.HIGHEST_PROTOCOL)
@@ -150,7 +150,7 @@ def work_loop(work: Work[Task, Result], blocks: list[list[Task]], into: int) -> 
     os._exit(0)
 
 
-def widen(pipe: int) -> None:
+def enlarge_buffer(pipe: int) -> None:
     """Enlarge the buffer of a pipe if the system allows it."""
     try:
         import fcntl

@@ -110,7 +110,7 @@ def _draw(plan_table: PlanTable, path: str) -> str | None:
 
     form = os.path.splitext(path)[1][1:].lower() or "png"
     try:
-        writing.put(path, plot.draw(plan_table, form))
+        writing.write_report(path, plot.draw(plan_table, form))
     except plot.NoPlotting as error:
         return str(error)
     except ValueError as error:  # a file format that matplotlib does not support

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from cfglint.cli.console import fail, warn
-from cfglint.cli.diff import finish, summary
+from cfglint.cli.diff import report_and_status, summary
 from cfglint.cli.options import (
     UsageError,
     add_fact_options,
@@ -66,7 +66,7 @@ def run(arguments: Namespace) -> int:
             comparisons = compare(branch, arguments, project, stats)
     except (UsageError, UnknownKindError, GitProblem, FileProblem) as error:
         return fail(str(error))
-    status = finish(arguments, project, comparisons)
+    status = report_and_status(arguments, project, comparisons)
     warn(f"{summary(comparisons, stats)}; against {name} ({base[:10]})")
     return 2 if stats.unreadable or stats.beyond_limits or stats.unknown_kind else status
 

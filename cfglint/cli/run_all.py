@@ -44,7 +44,7 @@ class PartialOutcomes:
 def outcomes(arguments: Namespace, project: Configuration, stats: ScanStats, holding: bool = True) -> list[Outcome]:
     """The outcome of every run, in the order of the arguments; `holding`: a path is checked in the declared runs that contain it."""
     if not arguments.paths and project.runs and not arguments.args:
-        parts = of_declared(arguments, project)
+        parts = declared_outcomes(arguments, project)
     elif arguments.run:
         discovery, paths = discovery_of(arguments, project, stats)
         folder = next(filter(os.path.isdir, paths), None)
@@ -52,16 +52,16 @@ def outcomes(arguments: Namespace, project: Configuration, stats: ScanStats, hol
             raise UsageError(f"{folder}: is a folder; --run takes the files of one run")
         return [outcome_of(discovery.one(paths), arguments)]
     else:
-        parts = of_paths(arguments, project, holding)
+        parts = path_outcomes(arguments, project, holding)
     for part in parts:
         stats.add(part.stats)
     found = sorted((pair for part in parts for pair in part.found), key=lambda pair: pair[0])
     outcomes_of_runs = [outcome for _, outcome in found]
-    tell_once(outcomes_of_runs)
+    drop_repeated_findings(outcomes_of_runs)
     return outcomes_of_runs
 
 
-def tell_once(found: list[Outcome]) -> None:
+def drop_repeated_findings(found: list[Outcome]) -> None:
     """Leave out findings that are already reported for another run: a file in several runs has the same mistakes in each of them."""
     seen: set[tuple[str, int, str, str, str, str]] = set()
     for outcome in found:
@@ -74,7 +74,7 @@ def tell_once(found: list[Outcome]) -> None:
         outcome.diagnostics[:] = kept
 
 
-def of_declared(arguments: Namespace, project: Configuration) -> list[PartialOutcomes]:
+def declared_outcomes(arguments: Namespace, project: Configuration) -> list[PartialOutcomes]:
     """The declared runs."""
     folders: Folders = {}
 
@@ -85,10 +85,12 @@ def of_declared(arguments: Namespace, project: Configuration) -> list[PartialOut
                 part.found.append((index, outcome_of(found, arguments)))
         return part
 
-    return watched(work, list(enumerate(project.runs)), arguments.jobs, "runs checked")
+    return blocks_with_progress(work, list(enumerate(project.runs)), arguments.jobs, "runs checked")
 
 
-def watched(work: Callable[[list[Task]], PartialOutcomes], tasks: list[Task], jobs: int | None, thing: str) -> list[PartialOutcomes]:
+def blocks_with_progress(
+    work: Callable[[list[Task]], PartialOutcomes], tasks: list[Task], jobs: int | None, thing: str
+) -> list[PartialOutcomes]:
     """Process blocks of the tasks, with a progress line on a terminal."""
     if not sys.stderr.isatty():
         return map_blocks(work, tasks, jobs)
@@ -101,7 +103,7 @@ def watched(work: Callable[[list[Task]], PartialOutcomes], tasks: list[Task], jo
         progress.end()
 
 
-def of_paths(arguments: Namespace, project: Configuration, holding: bool) -> list[PartialOutcomes]:
+def path_outcomes(arguments: Namespace, project: Configuration, holding: bool) -> list[PartialOutcomes]:
     """The outcomes of the paths, without files that are named by another file; see `outcomes`."""
     walked = PartialOutcomes()  # the statistics of the walk itself: folders that cannot be read
     discovery, paths = discovery_of(arguments, project, walked.stats)
@@ -121,13 +123,13 @@ def of_paths(arguments: Namespace, project: Configuration, holding: bool) -> lis
         return part
 
     numbered = discovery.numbered(paths)
-    declared, numbered = of_runs_that_hold(discovery, numbered, arguments, project) if holding else (PartialOutcomes(), numbered)
-    parts = watched(work, numbered, arguments.jobs, "files checked")
-    check_unclaimed(parts, discovery)
+    declared, numbered = outcomes_of_declared_runs(discovery, numbered, arguments, project) if holding else (PartialOutcomes(), numbered)
+    parts = blocks_with_progress(work, numbered, arguments.jobs, "files checked")
+    check_unreferenced(parts, discovery)
     return [walked, *parts, declared]
 
 
-def of_runs_that_hold(
+def outcomes_of_declared_runs(
     discovery: Discovery, numbered: list[tuple[int, str]], arguments: Namespace, project: Configuration
 ) -> tuple[PartialOutcomes, list[tuple[int, str]]]:
     """The declared runs that hold files of the command line, and the files that none of them holds."""
@@ -149,7 +151,7 @@ def of_runs_that_hold(
     return part, [(index, path) for index, path in numbered if discovery.source.identity(path) not in held]
 
 
-def check_unclaimed(parts: list[PartialOutcomes], discovery: Discovery) -> None:
+def check_unreferenced(parts: list[PartialOutcomes], discovery: Discovery) -> None:
     """Check the files that no other file names, once all references are known."""
     taken = discovery.identities(set().union(*(part.taken for part in parts)))
     for part in parts:

@@ -6,7 +6,7 @@ import os
 import sys
 
 from cfglint.cli.console import fail, warn, warn_of
-from cfglint.cli.options import UsageError, add_run_options, left_out, load_configuration
+from cfglint.cli.options import UsageError, add_run_options, load_configuration, skipped_files
 from cfglint.cli.run_all import outcomes
 from cfglint.findings.diagnostic import INTERNAL
 from cfglint.findings.wording import counted
@@ -57,7 +57,7 @@ def run(arguments: Namespace) -> int:
     else:
         sys.stdout.write("".join(map(described, found)))
     launches = sum(each.launch is not None for each in found)
-    parts = [f"{counted(len(found), 'run')}, {counted(launches, 'launch line')}" if found else "no runs found", *left_out(stats)]
+    parts = [f"{counted(len(found), 'run')}, {counted(launches, 'launch line')}" if found else "no runs found", *skipped_files(stats)]
     warn("; ".join(parts))
     bugs = [f"{each.place.file}: {each.message}; {each.help}" for run in found for each in run.diagnostics if each.code == INTERNAL]
     warn_of(bugs)

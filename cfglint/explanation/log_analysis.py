@@ -95,17 +95,20 @@ def find_releases(found: Explanation) -> None:
         found.note = found.note or f"cannot be reproduced: the log does not show {', '.join(missing)}"
         return
     found.steps_per_epoch = banner["steps_per_epoch"]
-    for calculation in (without_length, *((limited, by_epochs) if banner.max_steps_given else (by_epochs, limited))):
+    for calculation in (
+        explain_unknown_length,
+        *((explain_by_limit, explain_by_epochs) if banner.max_steps_given else (explain_by_epochs, explain_by_limit)),
+    ):
         if calculation(found):
             break
     else:
-        found.note = unexplained(found)
+        found.note = unexplained_note(found)
     if banner.paddle:
         found.note += "; the line has the format of PaddleNLP's trainer, which uses the same arithmetic"
     check_release(found)
 
 
-def without_length(found: Explanation) -> bool:
+def explain_unknown_length(found: Explanation) -> bool:
     """Explain a data set without a length: `max_steps` determines the run, and the samples follow from it."""
     banner = found.banner
     if banner["num_epochs"] != ENDLESS:
@@ -127,7 +130,7 @@ def variants(found: Explanation) -> Iterator[tuple[str, int]]:
         yield "split_batches (or a custom sampler)", steps.batches_per_rank(samples, micro, processes, split_batches=True)
 
 
-def by_epochs(found: Explanation) -> bool:
+def explain_by_epochs(found: Explanation) -> bool:
     """Explain the total by epochs times updates per epoch, rounded down or up."""
     banner = found.banner
     total, epochs, accumulation = banner["total_steps"] or 0, banner["num_epochs"] or 0, banner["accumulation"] or 1
@@ -148,7 +151,7 @@ def updates(releases: list[str], batches: int, accumulation: int) -> int | None:
     return counts.pop() if len(counts) == 1 else None
 
 
-def limited(found: Explanation) -> bool:
+def explain_by_limit(found: Explanation) -> bool:
     """Explain the total by `max_steps`, or a fraction of an epoch: any total that ends in the last epoch shown."""
     banner = found.banner
     total, epochs, accumulation = banner["total_steps"] or 0, banner["num_epochs"] or 0, banner["accumulation"] or 1
@@ -229,7 +232,7 @@ def loop_ends(found: Explanation, batches: int, total: int) -> Iterator[tuple[st
     yield "", late, "with 4.47 to 4.51"
 
 
-def unexplained(found: Explanation) -> str:
+def unexplained_note(found: Explanation) -> str:
     """Why the printed steps cannot be reproduced."""
     banner = found.banner
     epochs, accumulation = banner["num_epochs"] or 0, banner["accumulation"] or 1

@@ -8,7 +8,7 @@ from cfglint.findings.diagnostic import Context
 from cfglint.findings.setting import DEFAULT, DERIVED, Setting
 from cfglint.findings.wording import counted
 from cfglint.frameworks.summary import BATCH, GPUS, GROUPS, LAUNCH, Item
-from cfglint.rules.engine import internal
+from cfglint.rules.engine import internal_error
 from cfglint.run.loaded import integer
 
 TYPE_CHECKING = False
@@ -196,7 +196,7 @@ def table(account: RunSummary) -> SummaryEntry:
     }
 
 
-def context(account: RunSummary) -> Context:
+def diagram_context(account: RunSummary) -> Context:
     """The values that diagrams of the run need."""
     run = account.run
     texts = {document.path: document.text for document in run.documents}
@@ -205,20 +205,20 @@ def context(account: RunSummary) -> Context:
     return Context(texts, [entry(item) for item in account.items], account.marks, account.assumed, run.facts.complete, memory)
 
 
-def pictured(account: RunSummary) -> Outcome:
+def outcome_with_context(account: RunSummary) -> Outcome:
     """The outcome of a summarised run with the values of its diagrams."""
     outcome = account.run.outcome()
-    outcome.context = context(account)
+    outcome.context = diagram_context(account)
     return outcome
 
 
 def explained(run: CheckedRun) -> Outcome:
     """The outcome of a run with the values of its diagrams; an exception in the summary is reported like every bug in cfglint."""
     try:
-        return pictured(RunSummary(run))
+        return outcome_with_context(RunSummary(run))
     except Exception as error:
         outcome = run.outcome()
-        outcome.diagnostics.append(internal("explaining the run", error, run.documents[0]))
+        outcome.diagnostics.append(internal_error("explaining the run", error, run.documents[0]))
         return outcome
 
 

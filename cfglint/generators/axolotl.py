@@ -6,7 +6,7 @@ from math import ceil
 
 from cfglint.generators import choices, deepspeed, huggingface
 from cfglint.generators.choices import Choice
-from cfglint.generators.generated import Generated, GeneratedFile, Keys, inside
+from cfglint.generators.generated import Generated, GeneratedFile, Keys, path_in
 from cfglint.generators.generator import Generator
 from cfglint.generators.job_spec import Contradiction
 
@@ -48,10 +48,10 @@ def training(job: JobSpec, folder: str = "") -> Generated:
     logging(keys, job, total)
     keys.add_known("seed", job.seed, default=42)
     if job.zero is not None:
-        keys.add("deepspeed", inside(folder, deepspeed.NAME), "looked up from where axolotl is started")
+        keys.add("deepspeed", path_in(folder, deepspeed.NAME), "looked up from where axolotl is started")
     files = [GeneratedFile(NAME, KIND, keys, (choices.made_for(job),))]
     if job.zero is not None:
-        files.append(deepspeed.of_a_trainer(job))
+        files.append(deepspeed.trainer_config(job))
     return Generated(files, chosen.split, notes(job, chosen, folder))
 
 
@@ -159,7 +159,7 @@ def logging(keys: Keys, job: JobSpec, total: int | None) -> None:
 
 def notes(job: JobSpec, chosen: Chosen, folder: str) -> tuple[str, ...]:
     """The facts that the files cannot contain."""
-    lines = [chosen.equation, f"start it with: {launcher(job)} {inside(folder, NAME)}"]
+    lines = [chosen.equation, f"start it with: {launcher(job)} {path_in(folder, NAME)}"]
     if job.num_examples and not job.steps and not job.tokens:
         lines.insert(1, f"{predicted(job, chosen, job.epochs or EPOCHS)} steps with {job.num_examples:,} examples")
     lines[1:1] = choices.epochs_of(job, chosen.split)

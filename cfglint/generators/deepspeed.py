@@ -7,7 +7,7 @@ from math import ceil
 from cfglint.frameworks.deepspeed.models import model_of
 from cfglint.generators import choices
 from cfglint.generators.choices import Choice, Chosen
-from cfglint.generators.generated import Generated, GeneratedFile, Keys, inside
+from cfglint.generators.generated import Generated, GeneratedFile, Keys, path_in
 from cfglint.generators.generator import Generator
 from cfglint.generators.job_spec import TRAINING, Contradiction
 
@@ -31,7 +31,7 @@ SMALLEST = Choice(1, "smallest memory use, as no limit was given")
 TAKES = TRAINING | {"lora"}
 
 
-def own(job: JobSpec, folder: str = "") -> Generated:
+def standalone_config(job: JobSpec, folder: str = "") -> Generated:
     """The config of a run without the Trainer: `deepspeed.initialize` receives no other settings."""
     job.refuse_beyond(TAKES, KIND)
     chosen = choices.batch(job, SMALLEST)
@@ -48,11 +48,11 @@ def own(job: JobSpec, folder: str = "") -> Generated:
     keys.add_known("steps_per_print", job.logging_steps)
     total = planned_steps(job, chosen)
     schedule(keys, job, total)
-    start = f"start it with: {choices.deepspeed_launcher(job)} your_script.py --deepspeed --deepspeed_config {inside(folder, NAME)}"
-    return Generated([GeneratedFile(NAME, KIND, keys)], chosen.split, (chosen.equation, *of_the_script(job, total, chosen), start))
+    start = f"start it with: {choices.deepspeed_launcher(job)} your_script.py --deepspeed --deepspeed_config {path_in(folder, NAME)}"
+    return Generated([GeneratedFile(NAME, KIND, keys)], chosen.split, (chosen.equation, *script_duties(job, total, chosen), start))
 
 
-def of_the_script(job: JobSpec, total: int | None, chosen: Chosen) -> list[str]:
+def script_duties(job: JobSpec, total: int | None, chosen: Chosen) -> list[str]:
     """The tasks of the script for which a DeepSpeed config has no key."""
     lines = []
     if total is not None:
@@ -71,7 +71,7 @@ def of_the_script(job: JobSpec, total: int | None, chosen: Chosen) -> list[str]:
     return lines
 
 
-def of_a_trainer(job: JobSpec, why_stage: str = "") -> GeneratedFile:
+def trainer_config(job: JobSpec, why_stage: str = "") -> GeneratedFile:
     """The DeepSpeed part of a Trainer run; `auto` for each value that the Trainer sets.
 
     `why_stage` is the reason for the stage if it is not specified.
@@ -163,7 +163,7 @@ class DeepSpeedFiles(Generator):
     optimizers = OPTIMIZERS
 
     def generate(self, job: JobSpec, folder: str = "") -> Generated:
-        return own(job, folder)
+        return standalone_config(job, folder)
 
     def read(self, found: Existing, config: Any) -> None:
         from cfglint.generators.convert import of_deepspeed

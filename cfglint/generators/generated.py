@@ -94,7 +94,7 @@ class Generated:
         self.notes = notes
 
 
-def inside(folder: str, name: str) -> str:
+def path_in(folder: str, name: str) -> str:
     """The path of a file relative to where the job is started."""
     return f"{folder.rstrip('/')}/{name}" if folder else name
 

@@ -8,7 +8,7 @@ from cfglint.batch import steps
 from cfglint.frameworks.huggingface.fields import has_field
 from cfglint.generators import accelerate, choices, deepspeed
 from cfglint.generators.choices import Choice, Chosen
-from cfglint.generators.generated import Generated, GeneratedFile, Keys, inside
+from cfglint.generators.generated import Generated, GeneratedFile, Keys, path_in
 from cfglint.generators.generator import Generator
 from cfglint.generators.job_spec import TRAINING, Contradiction
 
@@ -33,9 +33,9 @@ TAKES = TRAINING | {"lora", "seed", "checkpointing", "save_steps", "output_dir",
 def trainer(job: JobSpec, folder: str = "") -> Generated:
     """The Trainer config, with a DeepSpeed config if ZeRO is specified."""
     file, chosen = trainer_file(job, folder)
-    files = [file] if job.zero is None else [file, deepspeed.of_a_trainer(job)]
+    files = [file] if job.zero is None else [file, deepspeed.trainer_config(job)]
     starter = choices.torch_launcher(job) if job.zero is None else choices.deepspeed_launcher(job)
-    return Generated(files, chosen.split, notes(job, chosen, f"{starter} your_script.py {inside(folder, NAME)}"))
+    return Generated(files, chosen.split, notes(job, chosen, f"{starter} your_script.py {path_in(folder, NAME)}"))
 
 
 def matching_set(job: JobSpec, folder: str = "") -> Generated:
@@ -43,8 +43,8 @@ def matching_set(job: JobSpec, folder: str = "") -> Generated:
     why = "" if job.zero is not None else "accelerate's own default"
     job = job.replace(zero=ZERO) if why else job
     file, chosen = trainer_file(job, folder)
-    files = [file, deepspeed.of_a_trainer(job, why), accelerate.beside_a_trainer(job, inside(folder, deepspeed.NAME))]
-    command = f"{accelerate.launcher(job, folder)} your_script.py {inside(folder, NAME)}"
+    files = [file, deepspeed.trainer_config(job, why), accelerate.trainer_launch_file(job, path_in(folder, deepspeed.NAME))]
+    command = f"{accelerate.launcher(job, folder)} your_script.py {path_in(folder, NAME)}"
     return Generated(files, chosen.split, notes(job, chosen, command))
 
 
@@ -77,7 +77,7 @@ def trainer_file(job: JobSpec, folder: str) -> tuple[GeneratedFile, Chosen]:
     logging(keys, job, total)
     keys.add_known("seed", job.seed, default=42)
     if job.zero is not None:
-        keys.add("deepspeed", inside(folder, deepspeed.NAME), "looked up from where the script is started")
+        keys.add("deepspeed", path_in(folder, deepspeed.NAME), "looked up from where the script is started")
     return GeneratedFile(NAME, KIND, keys, (choices.made_for(job),)), chosen
 
 

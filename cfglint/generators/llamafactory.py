@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.generators import choices, deepspeed, huggingface
-from cfglint.generators.generated import Generated, GeneratedFile, Keys, inside
+from cfglint.generators.generated import Generated, GeneratedFile, Keys, path_in
 from cfglint.generators.generator import Generator
 
 TYPE_CHECKING = False
@@ -30,7 +30,7 @@ def training(job: JobSpec, folder: str = "") -> Generated:
     keys = Keys()
     method(keys, job)
     if job.zero is not None:
-        keys.add("deepspeed", inside(folder, deepspeed.NAME), "looked up from where llamafactory-cli is started")
+        keys.add("deepspeed", path_in(folder, deepspeed.NAME), "looked up from where llamafactory-cli is started")
     data(keys, job)
     keys.begin("output")
     keys.add("output_dir", job.output_dir or OUTPUT, "a checkpoint that is already in it is resumed")
@@ -46,7 +46,7 @@ def training(job: JobSpec, folder: str = "") -> Generated:
         keys.add("disable_gradient_checkpointing", True)
     files = [GeneratedFile(NAME, KIND, keys, (choices.made_for(job),))]
     if job.zero is not None:
-        files.append(deepspeed.of_a_trainer(job))
+        files.append(deepspeed.trainer_config(job))
     return Generated(files, chosen.split, notes(job, chosen, folder))
 
 
@@ -73,7 +73,7 @@ def data(keys: Keys, job: JobSpec) -> None:
 
 def notes(job: JobSpec, chosen: Chosen, folder: str) -> tuple[str, ...]:
     """The facts that the files cannot contain."""
-    lines = [chosen.equation, f"start it with: {launcher(job)} {inside(folder, NAME)}"]
+    lines = [chosen.equation, f"start it with: {launcher(job)} {path_in(folder, NAME)}"]
     if job.num_examples and not job.steps and not job.tokens:
         count = huggingface.predicted(job, chosen, job.epochs or huggingface.EPOCHS)
         lines.insert(1, f"{count} steps with {job.num_examples:,} examples")

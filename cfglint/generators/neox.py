@@ -7,7 +7,7 @@ from math import floor, nextafter
 from cfglint.batch import steps
 from cfglint.generators import choices, models
 from cfglint.generators.choices import Choice, Chosen
-from cfglint.generators.generated import Generated, GeneratedFile, Keys, inside
+from cfglint.generators.generated import Generated, GeneratedFile, Keys, path_in
 from cfglint.generators.generator import Generator
 from cfglint.generators.job_spec import PARALLEL, SIZES, TRAINING, Contradiction, flag
 from cfglint.generators.models import Shape
@@ -32,21 +32,23 @@ MODEL_FACTS = (*SIZES, "kv_heads")
 TAKES = TRAINING.union(("model", *MODEL_FACTS, *PARALLEL, "seed", "checkpointing", "save_steps", "output_dir", "min_learning_rate"))
 
 
-def whole(job: JobSpec, folder: str = "") -> Generated:
+def single_file(job: JobSpec, folder: str = "") -> Generated:
     """One file with all settings."""
     model, shape, chosen = model_keys(job)
     cluster_keys(model, job, shape)
-    return Generated([GeneratedFile(MODEL, KIND, model, (choices.made_for(job),))], chosen.split, notes(job, chosen, inside(folder, MODEL)))
+    return Generated(
+        [GeneratedFile(MODEL, KIND, model, (choices.made_for(job),))], chosen.split, notes(job, chosen, path_in(folder, MODEL))
+    )
 
 
-def pair(job: JobSpec, folder: str = "") -> Generated:
+def model_and_cluster_files(job: JobSpec, folder: str = "") -> Generated:
     """Two files: the model and its training, and the paths and nodes of this cluster; no key is in both files."""
     model, shape, chosen = model_keys(job)
     cluster = Keys()
     cluster_keys(cluster, job, shape)
     head = ("Paths and nodes of this cluster; the model is in " + MODEL + ".",)
     files = [GeneratedFile(MODEL, KIND, model, (choices.made_for(job),)), GeneratedFile(CLUSTER, KIND, cluster, head)]
-    return Generated(files, chosen.split, notes(job, chosen, f"{inside(folder, MODEL)} {inside(folder, CLUSTER)}"))
+    return Generated(files, chosen.split, notes(job, chosen, f"{path_in(folder, MODEL)} {path_in(folder, CLUSTER)}"))
 
 
 def notes(job: JobSpec, chosen: Chosen, names: str) -> tuple[str, ...]:
@@ -59,8 +61,8 @@ def model_keys(job: JobSpec) -> tuple[Keys, Shape, Chosen]:
     """The keys for layout, sizes, batch, optimizer and length of the run."""
     job.refuse_beyond(TAKES, KIND)
     shape = shape_of(job)
-    fitting(shape, job)
-    chosen = choices.batch(job, usual(job, shape))
+    check_sizes(shape, job)
+    chosen = choices.batch(job, default_micro_batch(job, shape))
     keys = Keys()
     keys.begin("GPUs")
     layout(keys, job)
@@ -95,12 +97,12 @@ def shape_of(job: JobSpec) -> Shape:
     return shape
 
 
-def usual(job: JobSpec, shape: Shape) -> Choice:
+def default_micro_batch(job: JobSpec, shape: Shape) -> Choice:
     """The default micro batch: that of the published config, scaled from its sequence length."""
     return Choice(shape.micro_batch, f"as in configs/{shape.source}")
 
 
-def fitting(shape: Shape, job: JobSpec) -> None:
+def check_sizes(shape: Shape, job: JobSpec) -> None:
     """Raise Contradiction for sizes that are not divisible by heads, stages and ranks, or that are incompatible with ZeRO."""
     ranks, stages = job.tensor_parallel or 1, job.pipeline_parallel or 1
     if shape.hidden % shape.heads:
@@ -282,10 +284,10 @@ class NeoXFiles(Generator):
     makes_sets = True
 
     def generate(self, job: JobSpec, folder: str = "") -> Generated:
-        return whole(job, folder)
+        return single_file(job, folder)
 
     def matching_set(self, job: JobSpec, folder: str = "") -> Generated:
-        return pair(job, folder)
+        return model_and_cluster_files(job, folder)
 
     def read(self, found: Existing, config: Any) -> None:
         from cfglint.generators.convert import of_neox

@@ -11,7 +11,7 @@ from cfglint.frameworks.trl import FRAMEWORK
 from cfglint.frameworks.trl.batch import SMALLEST_FOR_KL
 from cfglint.generators import choices, deepspeed, huggingface
 from cfglint.generators.choices import Choice, Chosen
-from cfglint.generators.generated import Generated, GeneratedFile, Keys, inside
+from cfglint.generators.generated import Generated, GeneratedFile, Keys, path_in
 from cfglint.generators.generator import Generator
 from cfglint.generators.huggingface import NAME, OUTPUT
 from cfglint.generators.job_spec import TRAINING, Contradiction, Unreachable
@@ -54,7 +54,7 @@ def trainer(job: JobSpec, folder: str = "") -> Generated:
     keys.add("dataset_name", "org/dataset", "what to train on")
     keys.add("per_device_train_batch_size", chosen.split.micro_batch, chosen.why)
     keys.add("gradient_accumulation_steps", chosen.split.accumulation, chosen.adjustable)
-    own(keys, job, name, per_prompt)
+    trainer_keys(keys, job, name, per_prompt)
     total = length(keys, job, chosen, per_prompt)
     rates(keys, job, name, total)
     precision(keys, job)
@@ -62,9 +62,9 @@ def trainer(job: JobSpec, folder: str = "") -> Generated:
     logging(keys, job, total)
     keys.add_known("seed", job.seed, default=42)
     if job.zero is not None:
-        keys.add("deepspeed", inside(folder, deepspeed.NAME), "looked up from where the script is started")
+        keys.add("deepspeed", path_in(folder, deepspeed.NAME), "looked up from where the script is started")
     file = GeneratedFile(NAME, KIND, keys, (choices.made_for(job),))
-    files = [file] if job.zero is None else [file, deepspeed.of_a_trainer(job)]
+    files = [file] if job.zero is None else [file, deepspeed.trainer_config(job)]
     return Generated(files, chosen.split, notes(job, name, chosen, per_prompt, folder))
 
 
@@ -97,7 +97,7 @@ def batch(job: JobSpec, name: str, per_prompt: int | None) -> Chosen:
     return chosen
 
 
-def own(keys: Keys, job: JobSpec, name: str, per_prompt: int | None) -> None:
+def trainer_keys(keys: Keys, job: JobSpec, name: str, per_prompt: int | None) -> None:
     """Add the keys of the trainer's own class."""
     if per_prompt is not None:
         keys.add("num_generations", per_prompt, "completions of each prompt, which the trainer compares; must divide the global batch")
@@ -185,7 +185,7 @@ def logging(keys: Keys, job: JobSpec, total: int | None) -> None:
 
 def notes(job: JobSpec, name: str, chosen: Chosen, per_prompt: int | None, folder: str) -> tuple[str, ...]:
     """The facts that the files cannot contain."""
-    lines = [chosen.equation, f"start it with: {command(job, name, chosen.split, per_prompt, inside(folder, NAME))}"]
+    lines = [chosen.equation, f"start it with: {command(job, name, chosen.split, per_prompt, path_in(folder, NAME))}"]
     if per_prompt is not None:
         lines.insert(1, f"the global batch counts completions: {chosen.split.global_batch // per_prompt} prompts per step")
     if job.num_examples and not job.steps and not job.tokens:

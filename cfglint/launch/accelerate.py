@@ -73,26 +73,26 @@ def resolve_with(line: LaunchLine, machine: Machine, named: Text | None, file: d
         processes, machines = options.text("num_processes"), options.text("num_machines")
         total = None if processes is None else number(processes, None, machine, line, "processes")
         count = number(machines, machine.nodes or 1, machine, line, "nodes")
-        several(line, total if total is not None else machine.gpus, count)
+        set_sizes(line, total if total is not None else machine.gpus, count)
         return
     total = total_processes(line, file, machine)
     machines_text = options.text("num_machines")
     from_file = integer((file or {}).get("num_machines"), 1)
     count = number(machines_text, from_file if file is not None else 1, machine, line, "nodes")
-    line.values = joined(line, file, type_of)
+    line.values = launch_settings(line, file, type_of)
     if not type_of and file is None and (total is None or total > 1):
         type_of = "multi_gpu"
     if not type_of or "cpu" in options:
         line.gpus_per_node, line.nodes, line.processes = 1, count if count else 1, 1
         line.unknown = [each for each in line.unknown if each[0] not in ("gpus_per_node", "processes")]
-        one_process(line, file)
+        set_one_process(line, file)
         return
     line.inner = "deepspeed" if type_of == "use_deepspeed" and count is not None and count > 1 else "torchrun"
     deepspeed_file(line, file, type_of)
-    several(line, total, count)
+    set_sizes(line, total, count)
 
 
-def several(line: LaunchLine, total: int | None, machines: int | None) -> None:
+def set_sizes(line: LaunchLine, total: int | None, machines: int | None) -> None:
     """Distribute processes over machines; the remainder of the division is dropped."""
     if total is None or machines is None:
         line.gpus_per_node = None if total is None or machines is None or not machines else total // machines
@@ -150,7 +150,7 @@ def integer(value: Any, default: int | None) -> int | None:
     return value if type(value) is int else None
 
 
-def joined(line: LaunchLine, file: dict[Any, Any] | None, type_of: str) -> dict[str, Any]:
+def launch_settings(line: LaunchLine, file: dict[Any, Any] | None, type_of: str) -> dict[str, Any]:
     """The settings of the launch: those of the file, overridden by the flags."""
     assert line.options is not None
     values: dict[str, Any] = dict(file or {})
@@ -174,7 +174,7 @@ def flags(line: LaunchLine) -> list[tuple[str, Option, str | None]]:
     return found
 
 
-def one_process(line: LaunchLine, file: dict[Any, Any] | None) -> None:
+def set_one_process(line: LaunchLine, file: dict[Any, Any] | None) -> None:
     """Start one process for a file of type NO, whatever its `num_processes`."""
     assert line.options is not None
     option = line.options.given.get("num_processes")

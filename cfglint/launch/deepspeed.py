@@ -44,9 +44,9 @@ def read(line: LaunchLine, words: list[Text], machine: Machine, text_of: Callabl
     if filtered is not None:
         resources(line, machine, hosts, filtered, "include" in options)
     elif hosts is not None:
-        with_hosts(line, machine, hosts)
+        sizes_with_hosts(line, machine, hosts)
     else:
-        one_node(line, machine)
+        sizes_of_one_node(line, machine)
 
 
 def hosts_of(line: LaunchLine, text_of: Callable[[str], str | None]) -> dict[str, int] | None:
@@ -95,7 +95,7 @@ def resources(line: LaunchLine, machine: Machine, hosts: dict[str, int] | None, 
         line.unsure("gpus_per_node", MACHINE)
         line.machine = True
         counts = [machine.gpus_per_node if count is None else count for count in counts]
-    spread(line, counts)
+    set_node_sizes(line, counts)
 
 
 def slot_numbers(text: str) -> list[int]:
@@ -110,7 +110,7 @@ def slot_numbers(text: str) -> list[int]:
     return found
 
 
-def spread(line: LaunchLine, counts: list[int | None]) -> None:
+def set_node_sizes(line: LaunchLine, counts: list[int | None]) -> None:
     """Set the sizes of nodes, which may differ."""
     if len({*counts}) == 1:
         line.sized(counts[0], len(counts))
@@ -121,17 +121,17 @@ def spread(line: LaunchLine, counts: list[int | None]) -> None:
     line.processes = sum(known) if len(known) == len(counts) else None
 
 
-def with_hosts(line: LaunchLine, machine: Machine, hosts: dict[str, int]) -> None:
+def sizes_with_hosts(line: LaunchLine, machine: Machine, hosts: dict[str, int]) -> None:
     """Set the sizes from the hosts of a file, limited by the numbers of nodes and GPUs in flags."""
     assert line.options is not None
     nodes = number(line.options.text("num_nodes"), None, machine, line, "nodes")
     each = number(line.options.text("num_gpus"), None, machine, line, "gpus_per_node")
     sizes = [*hosts.values()][: nodes if nodes is not None and nodes > 0 else None]
     counts: list[int | None] = [each if each is not None and each > 0 else size for size in sizes]
-    spread(line, counts)
+    set_node_sizes(line, counts)
 
 
-def one_node(line: LaunchLine, machine: Machine) -> None:
+def sizes_of_one_node(line: LaunchLine, machine: Machine) -> None:
     """Set the sizes without a hostfile: one node, with `--num_gpus` GPUs, else those of CUDA_VISIBLE_DEVICES or all of the machine."""
     assert line.options is not None
     options = line.options

@@ -12,7 +12,7 @@ from cfglint.launch.machine import Machine
 from cfglint.launch.project_files import ROOT, Project
 from cfglint.launch.slurm import header
 from cfglint.launch.training import trains
-from cfglint.launch.wrappers import SCRIPTS, base, called_script, script_of, unwrapped
+from cfglint.launch.wrappers import SCRIPTS, called_script, command_name, script_of, unwrapped
 from cfglint.source import files
 from cfglint.source.shell.filters import TOOLS, normal
 from cfglint.source.shell.interpreter import Interpreter
@@ -47,7 +47,7 @@ DATA = listed(
 )
 
 
-class Unsettled(Exception):
+class UndecidedFolder(Exception):
     """The effect of a script depends on the folder that it is started from; within each of `groups` it may be the same."""
 
     def __init__(self, groups: list[list[str]]) -> None:
@@ -67,7 +67,7 @@ class Follower(Interpreter):
     def settle_folder(self) -> None:
         """Raise Unsettled if the start folder is undecided."""
         if self.folders:
-            raise Unsettled([[folder] for folder in self.folders])
+            raise UndecidedFolder([[folder] for folder in self.folders])
 
     def exist(self, path: str) -> bool | None:
         """Whether a path exists; if the start folder is undecided, only if all candidates agree."""
@@ -78,7 +78,7 @@ class Follower(Interpreter):
         given = [*dict.fromkeys(answers.values())]
         if len(given) == 1:
             return given[0]
-        raise Unsettled([[folder for folder, each in answers.items() if each is answer] for answer in given])
+        raise UndecidedFolder([[folder for folder, each in answers.items() if each is answer] for answer in given])
 
     def located(self, path: str) -> str | None:
         """A path relative to the working folder; one above an undecided start folder requires a decision."""
@@ -187,7 +187,7 @@ class Reader:
         runs = self.runs_from(script, folders, name, text)
         if len(folders) == 1:
             return runs[folders[0]], True
-        looked_for = {run: looked_for_by(run.calls) for run in {*runs.values()}}
+        looked_for = {run: reference_counts(run.calls) for run in {*runs.values()}}
         scores = [self.score(looked_for[runs[folder]], folder) + 2 * runs[folder].sources for folder in folders]
         best = folders[scores.index(max(scores))]
         for call in runs[best].calls:
@@ -200,7 +200,7 @@ class Reader:
             return {folders[0]: self.follow(script, folders[0], name, text)}
         try:
             return dict.fromkeys(folders, self.follow(script, HERE, name, text, folders))
-        except Unsettled as unsettled:
+        except UndecidedFolder as unsettled:
             parts = [self.runs_from(script, group, name, text) for group in unsettled.groups]
         return {folder: run for part in parts for folder, run in part.items()}
 
@@ -234,7 +234,7 @@ class Reader:
         line = self.launched(call, words)
         if line is None:
             return None
-        line.srun = wrappers if wrappers and base(wrappers[0]) == "srun" else line.srun
+        line.srun = wrappers if wrappers and command_name(wrappers[0]) == "srun" else line.srun
         line.folder = call.folder
         if line.launcher == "python" and line.srun and line.processes == 1:
             line.processes = None
@@ -262,7 +262,7 @@ class Reader:
 
     def launched(self, call: Call, words: list[Text]) -> LaunchLine | None:
         """Parse a command as a launch line, by the name of its launcher."""
-        name = base(words[0])
+        name = command_name(words[0])
         rest = words[1:]
         if name.startswith("python") or name.endswith((".py",)):
             return self.python(call, rest if name.startswith("python") else words)
@@ -406,21 +406,21 @@ def set_start_folder(call: Call, folder: str) -> None:
     """Replace an undecided start folder by the chosen one."""
     if call.folder is not None and call.folder.startswith(HERE):
         call.folder = normal(folder + call.folder[len(HERE) :])
-    call.words = [settled(word, folder) if HERE in word.string else word for word in call.words]
-    call.environment = {key: settled(value, folder) if HERE in value.string else value for key, value in call.environment.items()}
+    call.words = [with_start_folder(word, folder) if HERE in word.string else word for word in call.words]
+    call.environment = {key: with_start_folder(value, folder) if HERE in value.string else value for key, value in call.environment.items()}
 
 
-def settled(text: Text, folder: str) -> Text:
+def with_start_folder(text: Text, folder: str) -> Text:
     """Replace the undecided start folder in a string."""
     return Text(Part(part.text.replace(HERE, folder)) if part.text is not None and HERE in part.text else part for part in text.parts)
 
 
-def looked_for_by(calls: list[Call]) -> dict[tuple[str, str], int]:
+def reference_counts(calls: list[Call]) -> dict[tuple[str, str], int]:
     """How many commands, of those that may start a program, refer to each (working folder, file)."""
     found: dict[tuple[str, str], int] = {}
     for call in calls:
         _, _, inner = unwrapped(call.words)
-        if call.folder is None or not inner or not launches(base(inner[0])):
+        if call.folder is None or not inner or not launches(command_name(inner[0])):
             continue
         for name in named(inner[1:], SOUGHT):
             if not name.startswith(("/", "~", "%")):
@@ -431,7 +431,7 @@ def looked_for_by(calls: list[Call]) -> dict[tuple[str, str], int]:
 def named(words: list[Text], ends: tuple[str, ...]) -> set[str]:
     """The files with these endings that the words of a command name; those of deepy.py are in the folder of its `-d`."""
     program = next((index for index, word in enumerate(words) if not word.string.startswith("-")), len(words))
-    if program < len(words) and base(words[program]) == "deepy.py":
+    if program < len(words) and command_name(words[program]) == "deepy.py":
         files = tools.deepy_files(words[program + 1 :])
         words = [words[program], *words[program + 1 : program + 2], *files]
         return {word.string for word in words if word.string.endswith(ends)}
@@ -452,7 +452,7 @@ def after_dashes(words: list[Text]) -> list[Text] | None:
     if at is None:
         return None
     for index in range(at + 1, min(len(words), at + 40)):
-        if launches(base(words[index])):
+        if launches(command_name(words[index])):
             return words[index:]
     return None
 

@@ -38,8 +38,8 @@ def llamafactory(line: LaunchLine, words: list[Text], machine: Machine) -> bool:
     line.arguments = words[1:]
     if line.arguments and line.arguments[0].string.endswith((".yaml", ".yml", ".json")):
         line.files.append(NamedFile(line.arguments[0], "positional", "llamafactory"))
-    forced = enabled(environment.get("FORCE_TORCHRUN"))
-    if enabled(environment.get("USE_RAY")) or enabled(environment.get("USE_KT")):
+    forced = is_switched_on(environment.get("FORCE_TORCHRUN"))
+    if is_switched_on(environment.get("USE_RAY")) or is_switched_on(environment.get("USE_KT")):
         line.sized(1, 1)
         return True
     if "NPROC_PER_NODE" not in environment:
@@ -63,7 +63,7 @@ def visible_count(line: LaunchLine, machine: Machine) -> int | None:
     return len([each for each in given.value.split(",") if each.strip().isdigit()])
 
 
-def enabled(text: Text | None) -> bool:
+def is_switched_on(text: Text | None) -> bool:
     """Whether an environment variable is switched on."""
     return text is not None and (text.value or "").lower() in ON
 
@@ -95,7 +95,7 @@ def trl(line: LaunchLine, words: list[Text], machine: Machine, values_of: Callab
     for option, word in pairwise(words):
         if option.value == "--config":
             line.files.append(NamedFile(word, "--config", "trl"))
-            handed_on(line.options, word, values_of(word.value) if word.value is not None else None)
+            add_file_options(line.options, word, values_of(word.value) if word.value is not None else None)
     start(line, machine, values_of)
     return True
 
@@ -141,7 +141,7 @@ def trl_options(words: list[Text]) -> tuple[Options, list[Text]]:
     return options, arguments
 
 
-def handed_on(options: Options, word: Text, values: dict[Any, Any] | None) -> None:
+def add_file_options(options: Options, word: Text, values: dict[Any, Any] | None) -> None:
     """Add accelerate's options from the config file, if the line does not have them; one without a value stops the launch."""
     for key, value in (values or {}).items():
         name = key.replace("-", "_") if isinstance(key, str) else ""

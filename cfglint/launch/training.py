@@ -39,12 +39,12 @@ def trains(line: LaunchLine, names: set[str], read: Callable[[str], str | None])
     if line.program is not None and line.program.known and (program.startswith("[") or is_placeholder(program)):
         return False  # a usage line: `deepy.py [script.py]`
     name = program.rpartition("/")[2] if not line.module else program
-    if line.module and marked(name.rpartition(".")[2], OTHERS):  # `train.sample` samples
+    if line.module and has_word(name.rpartition(".")[2], OTHERS):  # `train.sample` samples
         name = name.rpartition(".")[2]
     elif line.module and PREPARES & set(name.split(".")[:-1]):  # `data.sft.convert` writes data
         name = name.rpartition(".")[2]
     given = len(names & ARGUMENTS)
-    other, named = marked(name, OTHERS), marked(name, TRAINS)
+    other, named = has_word(name, OTHERS), has_word(name, TRAINS)
     if "do_train" not in names and names & {"do_eval", "eval_only"} and not given:
         return False
     if line.launcher == "deepy.py":
@@ -68,6 +68,6 @@ def program_trains(line: LaunchLine, read: Callable[[str], str | None]) -> bool:
     return TRAINER_CALL in text or (BACKWARD in text and (line.launcher in LAUNCHERS or ENGINE in text))
 
 
-def marked(name: str, marks: tuple[str, ...]) -> bool:
+def has_word(name: str, marks: tuple[str, ...]) -> bool:
     """Whether a name contains one of some words."""
     return any(mark in name for mark in marks)

@@ -88,7 +88,7 @@ class Baseline:
         refuse_overwriting(self.path)
         findings = [{**dict(zip(FIELDS, same, strict=True)), "count": number} for same, number in sorted(self.accepted.items())]
         text = json.dumps({"cfglint-baseline": VERSION, "cfglint": self.release, "findings": findings}, indent=1) + "\n"
-        writing.put(self.path, text.encode("ascii"))
+        writing.write_report(self.path, text.encode("ascii"))
 
 
 def refuse_overwriting(path: str) -> None:

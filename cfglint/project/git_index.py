@@ -28,7 +28,7 @@ class TrackedFiles:
     def __init__(self, top: str) -> None:
         self.top = os.path.realpath(top)
         self.paths = frozenset(read_index(top))
-        self.folders = frozenset(folder for path in self.paths for folder in above(path))
+        self.folders = frozenset(folder for path in self.paths for folder in parent_folders(path))
 
     def has(self, path: str, is_folder: bool) -> bool:
         """Whether a file is tracked, or a file below a folder."""
@@ -37,7 +37,7 @@ class TrackedFiles:
         return relative in (self.folders if is_folder else self.paths)
 
 
-def above(path: str) -> list[str]:
+def parent_folders(path: str) -> list[str]:
     """The folders that a path goes through."""
     parts = path.split("/")[:-1]
     return ["/".join(parts[:end]) for end in range(1, len(parts) + 1)]

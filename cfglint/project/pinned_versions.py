@@ -49,7 +49,7 @@ MAIN_REQUIREMENTS = ("requirements", "base", "common", "core", "default", "insta
 SIDE_GROUPS = ("dev", "test", "doc", "lint", "style", "quality", "ci", "example", "benchmark", "bench")  # parts of names
 
 
-class Found:
+class PinnedVersion:
     """The version of a package in a file: version, file, and whether it is exact."""
 
     __slots__ = ("exact", "file", "spec", "version")
@@ -87,7 +87,7 @@ class Disk:
 class Repositories:
     """The versions in the folders around configs; each folder is examined once, and `looked_at` caches the result."""
 
-    def __init__(self, looked_at: dict[str, dict[str, list[Found]]] | None = None, disk: Disk | None = None) -> None:
+    def __init__(self, looked_at: dict[str, dict[str, list[PinnedVersion]]] | None = None, disk: Disk | None = None) -> None:
         self._folders = looked_at if looked_at is not None else {}
         self._disk = disk or Disk()
 
@@ -111,11 +111,11 @@ class Repositories:
         said_by = {package: each.source for package, each in found.items() if each}
         return facts.replace(target={**facts.target, **target}, target_from={**facts.target_from, **said_by})
 
-    def look(self, folders: list[str], package: str) -> Found | None:
+    def look(self, folders: list[str], package: str) -> PinnedVersion | None:
         """The exact version in the nearest folder; if that has a range, an exact version of a parent folder within the range takes
         precedence.
         """
-        nearest: Found | None = None
+        nearest: PinnedVersion | None = None
         for folder in folders:
             answers = self.in_folder(folder).get(package, [])
             exact = next((each for each in answers if each.exact), None)
@@ -128,15 +128,15 @@ class Repositories:
         """Whether the repository is that of the framework itself, whose version is not a release: its pyproject.toml has this name."""
         return any(each.version == package for folder in folders for each in self.in_folder(folder).get(OWN_NAME, ()))
 
-    def in_folder(self, folder: str) -> dict[str, list[Found]]:
+    def in_folder(self, folder: str) -> dict[str, list[PinnedVersion]]:
         """The versions of packages in the files of a folder, the most trusted first."""
         if folder not in self._folders:
-            answers: dict[str, list[Found]] = {}
+            answers: dict[str, list[PinnedVersion]] = {}
             for name in sources(folder, self._disk):
                 text = self._disk.text(os.path.join(folder, name))
                 own = own_name(text) if name == "pyproject.toml" else ""
                 if own:
-                    answers[OWN_NAME] = [Found(own, True, name, "")]
+                    answers[OWN_NAME] = [PinnedVersion(own, True, name, "")]
                 for package in RELEASES:
                     found = in_file(name, text, package) if package in text.lower() else None
                     if found and not (package in answers and is_option(name)):
@@ -226,11 +226,11 @@ def may_name_versions(path: str) -> bool:
     return name in ("uv.lock", "poetry.lock", "pyproject.toml", "setup.cfg", "setup.py") or is_environment(name)
 
 
-def in_file(name: str, text: str, package: str) -> Found | None:
+def in_file(name: str, text: str, package: str) -> PinnedVersion | None:
     """The version of a package in one file."""
     if name.endswith(".lock"):
         version = locked(text, package)
-        return Found(version, True, name, version) if version else None
+        return PinnedVersion(version, True, name, version) if version else None
     if name.endswith(".toml"):
         return best(specifiers(text, package), package, name)
     if name.startswith("setup."):
@@ -239,7 +239,7 @@ def in_file(name: str, text: str, package: str) -> Found | None:
         lines = setup_files.requirements_of_script(text) if name.endswith(".py") else setup_files.requirements_of_cfg(text)
         return best(required("\n".join(lines), package), package, name)
     if name.endswith(".txt") and at_commit(text, package):
-        return Found("", True, name, "a commit")
+        return PinnedVersion("", True, name, "a commit")
     return best(in_environment(text, package) if is_environment(name) else required(text, package), package, name)
 
 
@@ -338,17 +338,17 @@ def within(table: dict[str, Any], *keys: str) -> dict[str, Any]:
     return table
 
 
-def best(requirements: Iterator[str], package: str, file: str) -> Found | None:
+def best(requirements: Iterator[str], package: str, file: str) -> PinnedVersion | None:
     """The exact version of the first requirement that has one, else the newest release that the first range allows."""
-    ranges: list[Found] = []
+    ranges: list[PinnedVersion] = []
     for spec in requirements:
         clauses = clauses_of(spec)
         pinned = next((version for operator, version in clauses if operator in ("==", "===") and "*" not in version), None)
         if pinned:
-            return Found(pinned, True, file, spec)
+            return PinnedVersion(pinned, True, file, spec)
         version = newest(clauses, [*RELEASES[package].split(), NEWEST[package]])
         if clauses and version:
-            ranges.append(Found(version, False, file, spec))
+            ranges.append(PinnedVersion(version, False, file, spec))
     return ranges[0] if ranges else None
 
 

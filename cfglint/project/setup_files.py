@@ -29,7 +29,7 @@ def requirements_of_script(text: str) -> list[str]:
         module = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return []
-    names = assigned(module)
+    names = assignments_of(module)
     for call in ast.walk(module):
         if isinstance(call, ast.Call):
             for keyword in call.keywords:
@@ -38,7 +38,7 @@ def requirements_of_script(text: str) -> list[str]:
     return [*strings(names[KEYWORD], names, 0)] if KEYWORD in names else []
 
 
-def assigned(module: ast.Module) -> dict[str, ast.expr]:
+def assignments_of(module: ast.Module) -> dict[str, ast.expr]:
     """The values that are assigned to names."""
     found: dict[str, ast.expr] = {}
     for node in ast.walk(module):

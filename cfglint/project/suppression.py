@@ -29,7 +29,7 @@ def suppress(run: Run, found: list[Diagnostic]) -> list[Diagnostic]:
     for diagnostic in found:
         path = diagnostic.place.file
         if diagnostic.code != INTERNAL and by_line.get(path):
-            hits = hitting(diagnostic, documents[path], by_line[path])
+            hits = matching_ignores(diagnostic, documents[path], by_line[path])
             used |= hits
             diagnostic.suppressed = COMMENT if hits else diagnostic.suppressed
     for path, line, code in used:
@@ -52,7 +52,7 @@ def lines_of(ignores: list[Ignore]) -> dict[int, dict[str, list[Ignore]]]:
     return found
 
 
-def hitting(diagnostic: Diagnostic, document: Document, by_line: dict[int, dict[str, list[Ignore]]]) -> set[tuple[str, int, str]]:
+def matching_ignores(diagnostic: Diagnostic, document: Document, by_line: dict[int, dict[str, list[Ignore]]]) -> set[tuple[str, int, str]]:
     """(file, line, code) of the ignores that suppress a finding: on the line of its place or of its key, on the first one for no key."""
     code = diagnostic.code
     lines = {diagnostic.place.line, key_line(document, diagnostic.key) or 1}

@@ -33,10 +33,10 @@ def render_account(form: str, account: RunSummary, width: int | None = None) -> 
 
         return summary.as_json(table(account))
     if form == "html":
-        from cfglint.explanation.summary import pictured
+        from cfglint.explanation.summary import outcome_with_context
         from cfglint.report import html
 
-        return html.explain(pictured(account))
+        return html.explain(outcome_with_context(account))
     return summary.as_text(account, width)
 
 

@@ -55,7 +55,7 @@ def exception_after(diagnostic: Diagnostic) -> str:
     exception = diagnostic.exception or ""
     kind, _, text = exception.partition(":")
     repeated = not text.strip() or is_repeated(text.strip(), diagnostic.message)
-    return f" ({kind})" if repeated else f": {cut(exception)}"
+    return f" ({kind})" if repeated else f": {beginning(exception)}"
 
 
 def is_repeated(text: str, message: str) -> bool:
@@ -63,7 +63,7 @@ def is_repeated(text: str, message: str) -> bool:
     return " " in text and text in message
 
 
-def cut(text: str) -> str:
+def beginning(text: str) -> str:
     """The beginning of a long string, up to a word."""
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 4].rpartition(' ')[0]} ..."
 
@@ -71,7 +71,7 @@ def cut(text: str) -> str:
 def places(diagnostic: Diagnostic) -> list[Line]:
     """The other places that a finding is about, in one line, but for those that its own line shows and its message names."""
     others = [(other, text) for other, text in diagnostic.related if not is_shown(diagnostic, other, text)]
-    named = [f"{said(diagnostic, text)} ({other.file}:{other.line})" for other, text in others]
+    named = [f"{place_note(diagnostic, text)} ({other.file}:{other.line})" for other, text in others]
     return [(NOTE, ", ".join(named))] if named else []
 
 
@@ -83,7 +83,7 @@ def is_shown(diagnostic: Diagnostic, other: Place, text: str) -> bool:
     return seen and name in diagnostic.message and (value in diagnostic.message or other.start == place.start)
 
 
-def said(diagnostic: Diagnostic, text: str) -> str:
+def place_note(diagnostic: Diagnostic, text: str) -> str:
     """The note about another place: without its value if the message has both."""
     name, value = key_and_value(text)
     return f"{name} is set here" if f"{name} is {value}" in diagnostic.message else text

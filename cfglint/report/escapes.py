@@ -15,13 +15,13 @@ def shown(text: str) -> str:
     if "##" in text:
         for mark in MARKS:
             text = text.replace(mark, f"#\\x23{mark[2:]}")
-    text = unobeyed(text)
+    text = without_runner_command(text)
     if text.isprintable() and not any(char in text for char in INVISIBLE):
         return text
     return "".join(char if visible(char) else char.encode("unicode_escape").decode("ascii") for char in text)
 
 
-def unobeyed(line: str) -> str:
+def without_runner_command(line: str) -> str:
     """A line that GitHub's runner does not execute as a command: it executes `::name ...` after leading white space."""
     return line.replace("::", ":\\x3a", 1) if "::" in line and line.lstrip().startswith("::") else line
 

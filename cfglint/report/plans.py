@@ -123,7 +123,7 @@ def notes(plan_table: PlanTable, quoted: Callable[[str], str]) -> list[str]:
     advised: dict[str, list[str]] = {}
     for each in plan_table["advice"]:
         where = f"{each['key']} {each['value']} ({quoted(each['place'])})"
-        advised.setdefault(where, []).append(f"{amount(each['advised'])} ({each['rule'].partition(',')[0]})")
+        advised.setdefault(where, []).append(f"{format_number(each['advised'])} ({each['rule'].partition(',')[0]})")
     lines += [f"  {where}: {' or '.join(values)}" for where, values in advised.items()]
     return [*lines, *(f"  {rule}" for rule in dict.fromkeys(each["rule"] for each in plan_table["advice"]) if "," in rule)]
 
@@ -141,7 +141,7 @@ def other_splits(plans: list[PlanEntry]) -> list[str]:
     return ["", "Other splits that work (GPUs: micro batch x accumulation):", *lines] if lines else []
 
 
-def amount(value: float) -> str:
+def format_number(value: float) -> str:
     """A number with four digits; an integer with all its digits."""
     return str(int(value)) if float(value).is_integer() else f"{value:.4g}"
 

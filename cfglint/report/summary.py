@@ -11,7 +11,7 @@ from cfglint.findings.diagnostic import WARNING
 from cfglint.findings.setting import DERIVED, NOT_KNOWN
 from cfglint.frameworks import framework
 from cfglint.frameworks.summary import FILLED, GROUPS
-from cfglint.report.escapes import shown, unobeyed
+from cfglint.report.escapes import shown, without_runner_command
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ def folded(paragraphs: list[Paragraph], width: int | None) -> str:
     lines: list[str] = []
     for start, text, indent in paragraphs:
         folder = textwrap.TextWrapper(width or WIDTH, start, indent, break_long_words=False, break_on_hyphens=False)
-        lines += map(unobeyed, folder.wrap(text) or [start.rstrip()])
+        lines += map(without_runner_command, folder.wrap(text) or [start.rstrip()])
     return "".join(f"{line}\n" for line in lines)
 
 

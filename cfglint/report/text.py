@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, INFO, WARNING
 from cfglint.report.details import details
-from cfglint.report.escapes import shown, unobeyed
+from cfglint.report.escapes import shown, without_runner_command
 from cfglint.report.grouping import grouped
 
 TYPE_CHECKING = False
@@ -63,7 +63,7 @@ def folded(text: str, column: int, indent: str, width: int | None) -> str:
 
     adjacent = column <= width - SHORTEST  # otherwise it begins on a line of its own, below a long path
     folder = TextWrapper(width, " " * column if adjacent else indent, indent, break_long_words=False, break_on_hyphens=False)
-    lines = [unobeyed(line) for line in folder.wrap(text.lstrip())]
+    lines = [without_runner_command(line) for line in folder.wrap(text.lstrip())]
     if not adjacent:
         return "\n" + "\n".join(lines) + "\n"
     start = " " if text.startswith(" ") else ""

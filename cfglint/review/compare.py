@@ -8,7 +8,7 @@ from cfglint.review import consequences
 from cfglint.review.consequences import VERSION
 from cfglint.review.settings import setting_changes
 from cfglint.review.snapshot import Side
-from cfglint.rules.engine import internal
+from cfglint.rules.engine import internal_error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Comparison:
             self.consequences = consequences.consequences_of(sides[0], sides[1], self.settings)
         except Exception as error:
             side = next(each for each in reversed(sides) if each is not None)
-            side.outcome.diagnostics.append(internal("comparing the runs", error, side.run.documents[0]))
+            side.outcome.diagnostics.append(internal_error("comparing the runs", error, side.run.documents[0]))
 
     @property
     def files(self) -> list[str]:

@@ -117,20 +117,27 @@ def relation(before: Any, after: Any) -> float | None:
 def consequences_of(old: Side | None, new: Side | None, settings: list[SettingChange]) -> list[Consequence]:
     """The consequences of a change for a run, most important first; a side is None if the run is new or deleted."""
     if old is None:
-        return alone(new, "new run", "starts", "does not start") if new is not None else []
+        return one_sided_run(new, "new run", "starts", "does not start") if new is not None else []
     if new is None:
-        return [turned(each) for each in alone(old, "deleted run", "started", "did not start")]
+        return [as_deleted(each) for each in one_sided_run(old, "deleted run", "started", "did not start")]
     if not (old.readable and new.readable):
         return unreadable(old, new)
-    lost = unfound(old, new)
+    lost = missing_references(old, new)
     if lost:  # all other consequences depend on such a file
         return lost
     changed_keys = {each.key for each in settings}
-    found = [*start(old, new), *launch(old, new), *batch(old, new, changed_keys), *length(old, new), *rate(old, new), *rest(old, new)]
+    found = [
+        *start(old, new),
+        *launch(old, new),
+        *batch(old, new, changed_keys),
+        *length(old, new),
+        *rate(old, new),
+        *other_lines(old, new),
+    ]
     return [*found, *from_settings(old, new, settings, {each.what for each in found if each.before != each.after or each.factor != 1})]
 
 
-def alone(side: Side, text: str, starts: str, fails: str) -> list[Consequence]:
+def one_sided_run(side: Side, text: str, starts: str, fails: str) -> list[Consequence]:
     """A run that the other side does not have, with its numbers."""
     if not side.readable:
         return [Consequence("run", text), Consequence("unreadable", f"{side.unreadable_file} cannot be read", None, True)]
@@ -148,7 +155,7 @@ def alone(side: Side, text: str, starts: str, fails: str) -> list[Consequence]:
     return [Consequence("run", f"{text}: {', '.join([*state, *(each.text for each in found)])}", None, verdict), *found]
 
 
-def turned(consequence: Consequence) -> Consequence:
+def as_deleted(consequence: Consequence) -> Consequence:
     """The number of a deleted run: its value is the one before."""
     consequence.before, consequence.after = consequence.after, None
     return consequence
@@ -193,7 +200,7 @@ def on_gpus(side: Side) -> str:
     return "" if gpus is None else f" on {gpus} GPU{'s' if gpus > 1 else ''}"
 
 
-def unfound(old: Side, new: Side) -> list[Consequence]:
+def missing_references(old: Side, new: Side) -> list[Consequence]:
     """The consequence of named files that no longer exist, so that nothing in them counts."""
     before = [name for name, _ in missing_files(old.run)]
     names = [name for name, _ in missing_files(new.run) if name not in before]
@@ -404,10 +411,10 @@ def estimated(old: Side, new: Side) -> list[Consequence]:
     same = "the same epoch" if epochs[1] == 1 else f"the same {epochs[1]:g} epochs"
     how = f"{epochs[0]:g} -> {epochs[1]:g} epochs" if epochs[0] != epochs[1] else same
     batches = "" if times == 1 else f" in {'larger' if times > 1 else 'smaller'} batches"
-    found = [Consequence("total_steps", f"total steps {about(factor)}: {how}{batches}", factor=factor, known=False)]
+    found = [Consequence("total_steps", f"total steps {approximate_ratio(factor)}: {how}{batches}", factor=factor, known=False)]
     steps = old.number("warmup_steps"), new.number("warmup_steps")
     if steps[0] and steps[0] == steps[1]:
-        text = f"warm-up stays {steps[1]:,} steps, {about(1 / factor)} as a fraction of the run"
+        text = f"warm-up stays {steps[1]:,} steps, {approximate_ratio(1 / factor)} as a fraction of the run"
         found.append(Consequence("warmup", text, steps[1], steps[1], 1 / factor))
     return found
 
@@ -423,7 +430,7 @@ def samples(old: Side, new: Side) -> list[Consequence]:
     batches = old.number("consumed_batch"), new.number("consumed_batch")
     if batches[0] and batches[1]:
         return changed("samples", "total samples", totals[0] * batches[0], totals[1] * batches[1])
-    return [Consequence("samples", f"total samples {about(factor)}, in {totals[1]:,} steps")]
+    return [Consequence("samples", f"total samples {approximate_ratio(factor)}, in {totals[1]:,} steps")]
 
 
 def warmup(old: Side, new: Side) -> list[Consequence]:
@@ -474,7 +481,7 @@ def rate(old: Side, new: Side) -> list[Consequence]:
     return [Consequence("learning_rate", text, before, after)]
 
 
-def rest(old: Side, new: Side) -> list[Consequence]:
+def other_lines(old: Side, new: Side) -> list[Consequence]:
     """Every other line of the summary with a different value."""
     found = []
     for label in dict.fromkeys((*new.lines, *old.lines)):
@@ -583,7 +590,7 @@ def percent(percentage: float) -> str:
     return f"{percentage:.0f} %" if percentage >= 10 else f"{percentage:.2g} %"
 
 
-def about(times: float) -> str:
+def approximate_ratio(times: float) -> str:
     """The wording for an approximate ratio."""
     text = ratio(1, times)
     return text if text.startswith("about") else f"about {text}"

@@ -18,7 +18,7 @@ def paired(before: list[CheckedRun], after: list[CheckedRun]) -> list[Pair]:
     """(before, after) for the launches of a script, the most similar first; those without a counterpart have None."""
     if len(before) * len(after) > MOST_PAIRS:
         longest = max(len(before), len(after))
-        return [(at(before, index), at(after, index)) for index in range(longest)]
+        return [(run_at(before, index), run_at(after, index)) for index in range(longest)]
     scores = [
         (-likeness(described(old), described(new)), abs(first - second), first, second)
         for first, old in enumerate(before)
@@ -35,7 +35,7 @@ def paired(before: list[CheckedRun], after: list[CheckedRun]) -> list[Pair]:
     return found
 
 
-def at(runs: list[CheckedRun], index: int) -> CheckedRun | None:
+def run_at(runs: list[CheckedRun], index: int) -> CheckedRun | None:
     """A run by its position."""
     return runs[index] if index < len(runs) else None
 

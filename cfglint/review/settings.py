@@ -62,7 +62,7 @@ class SettingChange:
         self.after = after
         self.notes: list[str] = []
         self.effect = has_effect(key)
-        before.text, after.text = apart(before.text, after.text)
+        before.text, after.text = shortened_pair(before.text, after.text)
         types = [TYPES.get(type(each.value), "another type") for each in (before, after)]
         if before.written and after.written and types[0] != types[1] and AUTO not in (before.value, after.value):
             self.notes.append(f"was parsed as {types[0]}, now as {types[1]}")
@@ -175,7 +175,7 @@ class Differ:
         config = self.configs[side]
         if config is None or value is NOWHERE:
             default = self._default(side, path)
-            text = "(unset)" if default is NOWHERE or default is None else f"{short(spelled(default))} (default)"
+            text = "(unset)" if default is NOWHERE or default is None else f"{shortened(spelled(default))} (default)"
             return State(default, text)
         setting = config.setting(*path)
         document, node = setting.document, setting.node
@@ -216,14 +216,14 @@ def spelled(value: Any) -> str:
     return json.dumps(value, default=str, ensure_ascii=False)
 
 
-def apart(before: str, after: str) -> tuple[str, str]:
+def shortened_pair(before: str, after: str) -> tuple[str, str]:
     """Two strings shortened for display, around the place where they begin to differ."""
     same = next((place for place, (one, other) in enumerate(zip(before, after, strict=False)) if one != other), 0)
     first = max(0, same - LONGEST // 3) if max(len(before), len(after)) > LONGEST else 0
-    return short(before, first), short(after, first)
+    return shortened(before, first), shortened(after, first)
 
 
-def short(text: str, first: int = 0) -> str:
+def shortened(text: str, first: int = 0) -> str:
     """A string from an offset on, shortened for display."""
     cut = text[first : first + LONGEST]
     return f"{'...' if first else ''}{cut}{'...' if len(text) > first + LONGEST else ''}"

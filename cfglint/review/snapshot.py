@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from cfglint.explanation.summary import RunSummary, context
+from cfglint.explanation.summary import RunSummary, diagram_context
 from cfglint.frameworks.summary import FILLED
-from cfglint.rules.engine import internal
+from cfglint.rules.engine import internal_error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,9 +24,9 @@ class Side:
         try:
             account = RunSummary(run)
             self.lines = {item.label: item for item in account.items if item.group != FILLED}
-            self.outcome.context = context(account)
+            self.outcome.context = diagram_context(account)
         except Exception as error:
-            self.outcome.diagnostics.append(internal("explaining the run", error, run.documents[0]))
+            self.outcome.diagnostics.append(internal_error("explaining the run", error, run.documents[0]))
 
     @property
     def readable(self) -> bool:

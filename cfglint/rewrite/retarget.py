@@ -159,7 +159,7 @@ def retarget(run: CheckedRun, facts: LaunchFacts, gpus: int | None, global_batch
     target = global_batch or kept_batch(run, before, after, gpus)
     if target is None:
         raise MissingFactError("current global batch is unknown", from_gpus="the current GPU count", global_batch="a target")
-    opened = left_open(run)
+    opened = open_terms(run)
     bound = None if max_micro else memory_bound(run, facts.replace(gpus=gpus))
     solution = solver.solve(problem_of(run, before, after, gpus, target, max_micro or bound, opened))
     found = Retarget(run, gpus, before, solution)
@@ -210,7 +210,7 @@ def kept_batch(run: CheckedRun, before: Batch, after: Batch, gpus: int) -> int |
     return integer(before.global_batch.value) if before.problem is None else None
 
 
-def recorded(run: CheckedRun, gpus: int) -> bool:
+def is_recorded(run: CheckedRun, gpus: int) -> bool:
     """Whether a second fix for these GPUs would change nothing: the files contain the total batch or the GPU count, or the project
     declares it.
     """
@@ -220,7 +220,7 @@ def recorded(run: CheckedRun, gpus: int) -> bool:
     return batch is not None and (implied_gpus(batch) is not None or any("gpus" in config.batch_keys for config in run.configs))
 
 
-def left_open(run: CheckedRun) -> list[str]:
+def open_terms(run: CheckedRun) -> list[str]:
     """The factors (`micro_batch`, `accumulation`, `global_batch`) that these files leave to a trainer whose file is not among them.
 
     A DeepSpeed file on its own may have `"auto"`, or no batch key at all; an accelerate file never has one.

@@ -73,7 +73,7 @@ def apply(rules: list[Rule], subject: Config | Run, config: Config) -> list[Diag
     for rule in rules:
         try:
             for finding in rule.check(subject):
-                diagnostic = judge(rule, finding, config)
+                diagnostic = to_diagnostic(rule, finding, config)
                 if diagnostic is not None:
                     diagnostics.append(diagnostic)
                     if len(diagnostics) >= MOST:
@@ -81,7 +81,7 @@ def apply(rules: list[Rule], subject: Config | Run, config: Config) -> list[Diag
         except Exception as error:
             if has_unknown(config) and isinstance(error, (TypeError, AttributeError)):
                 continue  # an unknown value has no type
-            diagnostics.append(internal(f"rule {rule.code}", error, config.documents[0]))
+            diagnostics.append(internal_error(f"rule {rule.code}", error, config.documents[0]))
         if len(diagnostics) >= MOST:
             return diagnostics[:MOST]
     return diagnostics
@@ -93,10 +93,10 @@ def has_unknown(config: Config) -> bool:
     return bool(getattr(config.documents[0], "unknown", None)) or (program is not None and bool(program.changed))
 
 
-def judge(rule: Rule, finding: Finding, config: Config) -> Diagnostic | None:
+def to_diagnostic(rule: Rule, finding: Finding, config: Config) -> Diagnostic | None:
     """The diagnostic of a finding; its severity is lowered if the file may be partial or be parsed by another parser."""
     skipped = config.is_partial and rule.when_partial == SKIP
-    if skipped or not config.reaches(rule, finding) or rests_on_unknown(finding, config):
+    if skipped or not config.reaches(rule, finding) or uses_unknown_value(finding, config):
         return None
     setting = config.blamed(finding.setting)
     severity = finding.severity or rule.severity
@@ -163,7 +163,7 @@ def is_independent(rule: Rule, config: Config) -> bool:
     return rule.code.startswith(("KEY", "TYP", "LCH")) or rule.code == "RUN001"
 
 
-def rests_on_unknown(finding: Finding, config: Config) -> bool:
+def uses_unknown_value(finding: Finding, config: Config) -> bool:
     """Whether a value that a finding names is unknown, or is set by the program itself."""
     from cfglint.frameworks.unknown import Unknown
 
@@ -187,7 +187,7 @@ def related_text(setting: Setting) -> str:
     return f"`{setting.name}` is {setting.spelled if setting.written else spelled(setting.value)} here"
 
 
-def internal(where: str, error: Exception, document: Document) -> Diagnostic:
+def internal_error(where: str, error: Exception, document: Document) -> Diagnostic:
     """A bug in cfglint as a diagnostic: it says nothing about the config, and the exit status is 2."""
     message = f"internal error in {where}: {type(error).__name__}: {clipped(str(error))}"
     return Diagnostic(INTERNAL, "internal-error", WARNING, span(document, 0, 0), "", message, help=REPORT_BUG)

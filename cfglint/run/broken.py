@@ -26,7 +26,7 @@ _known: dict[str, set[str]] = {}
 def kind_of_text(path: str, text: str, syntax: str) -> tuple[str | None, int]:
     """(kind, certainty) by the keys in a file's content, like `detect` for a document; a single likely kind counts as certain."""
     text = text[:LONGEST].replace("\0", "")
-    document = salvaged(path, text, syntax)
+    document = keys_only(path, text, syntax)
     kind, clarity = detect(document)
     if kind is not None:
         return kind, clarity
@@ -59,7 +59,7 @@ def by_known_keys(document: Document, text: str, among: list[str]) -> tuple[str 
     return None, MAYBE if best or among else NO_MATCH
 
 
-def salvaged(path: str, text: str, syntax: str) -> Document:
+def keys_only(path: str, text: str, syntax: str) -> Document:
     """A document with the keys of a content as a tree, without their values."""
     document = Document(path, text, syntax)
     root = Node(MAPPING, 0, len(text), "", "block")
@@ -123,7 +123,7 @@ def key_names(document: Document) -> list[str]:
     """The top-level keys of a file; if it is not a mapping, those on its lines."""
     root = document.root
     if root is None or root.kind != MAPPING:
-        root = salvaged(document.path, document.text[:LONGEST], document.syntax).root
+        root = keys_only(document.path, document.text[:LONGEST], document.syntax).root
     return [key.raw for key, _ in root.pairs()] if root is not None else []
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, INTERNAL, SEVERITIES, STAGES, Outcome
-from cfglint.rules.engine import inspect, internal
+from cfglint.rules.engine import inspect, internal_error
 from cfglint.run.loaded import LAUNCH, NUMBERS, LoadedRun
 from cfglint.source.document import LIMIT
 
@@ -33,7 +33,7 @@ class CheckedRun(LoadedRun):
             order = {document.path: index for index, document in enumerate(self.documents)}
             found.extend(self.attempt("the rules of the project", self._of_the_project, []))
             found.extend(self.attempt("the ignore comments", lambda: self._of_comments(found), []))
-            bugs = [internal(doing, error, self.documents[0]) for doing, error in self.bugs]
+            bugs = [internal_error(doing, error, self.documents[0]) for doing, error in self.bugs]
             found = [*bugs, *found]
             found.sort(key=lambda each: (order.get(each.place.file, 0), each.place.start, each.code))
             self._diagnostics = found
@@ -75,7 +75,7 @@ class CheckedRun(LoadedRun):
     @property
     def bug_reports(self) -> list[str]:
         """The internal errors so far, one line each, for commands that show no findings."""
-        found = [internal(doing, error, self.documents[0]) for doing, error in self.bugs]
+        found = [internal_error(doing, error, self.documents[0]) for doing, error in self.bugs]
         found += [each for each in self._diagnostics or [] if each.code == INTERNAL]
         return list(dict.fromkeys(f"{each.place.file}: {each.message}; {each.help}" for each in found))
 
@@ -103,7 +103,7 @@ class CheckedRun(LoadedRun):
         try:
             return self._outcome()
         except Exception as error:
-            bug = internal("the outcome of the run", error, self.documents[0])
+            bug = internal_error("the outcome of the run", error, self.documents[0])
             paths, unknown = [document.path for document in self.documents], dict.fromkeys(NUMBERS)
             return Outcome(paths, self.kinds, dict(self.facts.target), self.facts.gpus, None, None, unknown, [bug])
 

@@ -178,9 +178,9 @@ class LaunchReader:
         command.program = self.program(line)
         if command.program is None:
             return
-        from cfglint.launch.programs.arguments import know
+        from cfglint.launch.programs.arguments import match_arguments
 
-        know(line, command)
+        match_arguments(line, command)
         for path in self.named_by_program(line, command):
             documents.append(self.source.document(path, "json"))
             kinds.append("deepspeed")

@@ -145,13 +145,13 @@ def consumer_first(documents: list[Document], kinds: list[str]) -> tuple[list[Do
     """The files in order, with those of a launcher after those of the script: the script is the consumer of the run."""
     if len(kinds) == 1 or kinds[0] == LAUNCH or not framework(kinds[0]).is_launcher:
         return documents, kinds
-    pairs = sorted(zip(documents, kinds, strict=True), key=lambda pair: standing(pair[1]))
-    if standing(pairs[0][1]):
+    pairs = sorted(zip(documents, kinds, strict=True), key=lambda pair: file_order(pair[1]))
+    if file_order(pairs[0][1]):
         return documents, kinds
     return [document for document, _ in pairs], [kind for _, kind in pairs]
 
 
-def standing(kind: str) -> int:
+def file_order(kind: str) -> int:
     """0 for files that consume a run, 1 for those that they name, 2 for a launcher's."""
     return 2 if framework(kind).is_launcher else int(framework(kind).can_be_referenced)
 

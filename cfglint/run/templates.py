@@ -109,11 +109,11 @@ def filled(document: Document, found: dict[Path, Fillings], world: int) -> Docum
         if parent is None:
             continue
         fill(parent.resolved(), path[-1], fillings[world % len(fillings)], spans)
-    fresh.relaxations[:] = [each for each in fresh.relaxations if not any(follows(fresh.text, each[0], *span) for span in spans)]
+    fresh.relaxations[:] = [each for each in fresh.relaxations if not any(is_in_placeholder(fresh.text, each[0], *span) for span in spans)]
     return fresh
 
 
-def follows(text: str, place: int, start: int, end: int) -> bool:
+def is_in_placeholder(text: str, place: int, start: int, end: int) -> bool:
     """Whether a place lies in a placeholder or right behind it, where hjson has taken the comma for a part of it."""
     return start <= place <= end or (place > end and not text[end:place].strip())
 

@@ -114,7 +114,7 @@ def definitions(run: CheckedRun, document: Document, offset: int) -> list[Span]:
     if value.kind == ALIAS:
         target = value.target
         return [(document.path, target.head, target.end)] if target is not None else []
-    return named_file(run, document, value) or filler(run, document, path, value)
+    return named_file(run, document, value) or filling_values(run, document, path, value)
 
 
 def named_file(run: CheckedRun, document: Document, value: Node) -> list[Span]:
@@ -126,7 +126,7 @@ def named_file(run: CheckedRun, document: Document, value: Node) -> list[Span]:
     return [(each.path, 0, 0) for each in run.documents if each is not document and os.path.abspath(each.path).endswith(end)][:1]
 
 
-def filler(run: CheckedRun, document: Document, path: Path, value: Node) -> list[Span]:
+def filling_values(run: CheckedRun, document: Document, path: Path, value: Node) -> list[Span]:
     """The values in other files that fill an "auto"."""
     keys = [
         word
@@ -153,7 +153,7 @@ def hover(run: CheckedRun, document: Document, kind: str, offset: int) -> tuple[
     if found is None:
         return ("\n\n---\n\n".join(parts), findings[0].place.start, findings[0].place.end) if findings else None
     path, key, value = found
-    parts = [text for text in (resolved(run, document, path, value), *parts, known(run, kind_of(document, kind), path)) if text]
+    parts = [text for text in (resolved(run, document, path, value), *parts, schema_facts(run, kind_of(document, kind), path)) if text]
     if not parts:
         return None
     start, end = (key.start, key.end) if key is not None and key.start <= offset <= key.end else (value.start, value.end)
@@ -187,7 +187,7 @@ def kind_of(document: Document, kind: str) -> str:
     return document.consumer or kind if isinstance(document, CommandDocument) else kind
 
 
-def known(run: CheckedRun | None, kind: str, path: Path) -> str:
+def schema_facts(run: CheckedRun | None, kind: str, path: Path) -> str:
     """The facts in the schema about a key in the release of the run, as Markdown."""
     table = schema_of(kind)
     entry = table.lookup(path) if table is not None else None

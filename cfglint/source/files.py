@@ -91,7 +91,7 @@ def read_bytes(path: str, limit: int = MAX_SIZE) -> bytes:
             raise FileProblem(path, f"has {size:,} bytes, the limit is {limit:,}", LIMIT)
         return read_all(descriptor, size, limit)
     except OSError as error:
-        raise FileProblem(path, why(path, error)) from None
+        raise FileProblem(path, error_message(path, error)) from None
     finally:
         os.close(descriptor)
 
@@ -101,7 +101,7 @@ def open_regular(path: str) -> int:
     try:
         descriptor = os.open(path, READING)
     except OSError as error:
-        raise FileProblem(path, why(path, error)) from None
+        raise FileProblem(path, error_message(path, error)) from None
     except ValueError as error:
         raise FileProblem(path, str(error)) from None
     mode = os.fstat(descriptor).st_mode
@@ -123,7 +123,7 @@ def read_all(descriptor: int, size: int, limit: int) -> bytes:
     return b"".join(parts)
 
 
-def why(path: str, error: OSError) -> str:
+def error_message(path: str, error: OSError) -> str:
     """The message for a system error."""
     if isinstance(error, FileNotFoundError):
         target = link_target(path)
@@ -185,7 +185,7 @@ def walk_entries(
     `unreadable`. `tracked(path, is_folder)` tells whether git tracks a path: then no rule excludes it.
     """
     looked_at = Walk(tracked or (lambda path, is_folder: False), [] if unreadable is None else unreadable)
-    open_folders = [looked_at.entries(folder, inherited(folder))]
+    open_folders = [looked_at.entries(folder, parent_rules(folder))]
     while open_folders:
         entry, rules = next(open_folders[-1], (None, []))
         if entry is None:
@@ -309,7 +309,7 @@ def ignored(rules: list[Ignore], path: str, is_folder: bool) -> bool:
     return False
 
 
-def inherited(folder: str) -> list[Ignore]:
+def parent_rules(folder: str) -> list[Ignore]:
     """The rules of the parent folders, up to the repository's, that do not exclude the folder itself."""
     rules: list[Ignore] = []
     below, above = "", os.path.abspath(folder)

@@ -44,7 +44,7 @@ def write(path: str, identity: Identity, text: str) -> str | None:
     return edited.note
 
 
-def put(path: str, data: bytes) -> None:
+def write_report(path: str, data: bytes) -> None:
     """Write a report, replacing an existing file; raises FileProblem, and then the existing file does not change.
 
     A path that is not a regular file, such as a pipe or /dev/stdout, is written to; so is a file that cannot be
@@ -86,14 +86,14 @@ def write_all(writes: Sequence[Write]) -> None:
                 each.attempt(each.commit)
                 done.append(each)
         except FileProblem as error:
-            take_back(done, error)
+            undo_writes(done, error)
             raise
         for folder in folders:
             with suppress(OSError):  # not every file system supports it
                 os.fsync(folder)
 
 
-def take_back(done: list[Write], error: FileProblem) -> None:
+def undo_writes(done: list[Write], error: FileProblem) -> None:
     """Undo writes because a later one failed; the returned FileProblem names those that remain."""
     try:
         while done:
@@ -154,7 +154,7 @@ class Write:
         with open(self.descriptor, "wb", closefd=False) as file:
             file.write(self.data)
         if self.status:
-            dress(self.temporary or self.descriptor, self.target, self.status)
+            copy_ownership(self.temporary or self.descriptor, self.target, self.status)
         os.fsync(self.descriptor)
 
     def name(self) -> None:
@@ -291,7 +291,7 @@ def named(descriptor: int | None, folder: str) -> str:
     return name
 
 
-def dress(file: int | str, old: str, status: os.stat_result) -> None:
+def copy_ownership(file: int | str, old: str, status: os.stat_result) -> None:
     """Give a new file the owner, group, access list, extended attributes (Linux) and mode of an old one, as far as permitted."""
     mode = stat.S_IMODE(status.st_mode)
     if hasattr(os, "chown"):
@@ -334,7 +334,7 @@ def locked(folders: Iterable[str]) -> Iterator[list[int]]:
             if not lock(descriptor, 0 if folder in given_up else LOCK_TIMEOUT):
                 given_up.add(folder)
             elif folder not in swept:
-                sweep(folder)
+                remove_leftovers(folder)
                 swept.add(folder)
         yield descriptors
 
@@ -365,7 +365,7 @@ def lock(descriptor: int, timeout: float) -> bool:
     return True
 
 
-def sweep(folder: str) -> None:
+def remove_leftovers(folder: str) -> None:
     """Remove the temporary files of killed processes from a locked folder."""
     with suppress(OSError):
         for name in os.listdir(folder):

@@ -35,7 +35,7 @@ STAGES = {
     "numbers": (Framework, "numbers"),
     "fork": (Config, "is_for_fork"),
     "target": (LoadedRun, "target"),
-    "judging": (engine, "judge"),
+    "judging": (engine, "to_diagnostic"),
     "place": (engine, "place_of"),
     "comments": (suppression, "suppress"),
     "order": (checked, "inspect"),
@@ -109,7 +109,7 @@ def test_a_bug_while_the_rules_are_loaded_is_reported(folder, monkeypatch, capsy
 
 
 def test_a_bug_on_one_side_of_a_release_is_kept():
-    bug = engine.internal("rule X", Bug("injected"), FileSource({"a.json": "{}"}).document("a.json", "json"))
+    bug = engine.internal_error("rule X", Bug("injected"), FileSource({"a.json": "{}"}).document("a.json", "json"))
     assert checked.in_common([bug], []) == [bug]
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 LATE = ("rl", "streaming", "pretraining_dataset", "reward_model", "process_reward_model", "diffusion_lm", "use_ray")
 
 
-class Handed(Arguments):
+class AxolotlTrainingArguments(Arguments):
     """The `TrainingArguments` that axolotl builds: `given` are the fields that the file sets, under axolotl's names; axolotl fills in
     the rest.
     """
@@ -62,17 +62,17 @@ class AxolotlConfig(TrainerConfig):
         self.refusal: Refusal | None = None
         if not self.validation.accepted or not isinstance(self.root, dict | None):
             self.parsed = False
-            return Handed({}, {}, {}, self._version)
+            return AxolotlTrainingArguments({}, {}, {}, self._version)
         from cfglint.frameworks.axolotl.normalization import normalize
-        from cfglint.frameworks.axolotl.trainer_arguments import handed
+        from cfglint.frameworks.axolotl.trainer_arguments import trainer_fields
 
         self.refusal = normalize(self)
         if self.refusal is not None:
             self.parsed = False
-            return Handed({}, {}, {}, self._version)
+            return AxolotlTrainingArguments({}, {}, {}, self._version)
         self.parsed = True
-        given, filled, source = handed(self)
-        return Handed(given, filled, source, self._version)
+        given, filled, source = trainer_fields(self)
+        return AxolotlTrainingArguments(given, filled, source, self._version)
 
     def _additions(self) -> dict[str, Any]:
         """The values that axolotl writes into DeepSpeed's config; under packing also the micro batch (core/builders/causal.py:480)."""

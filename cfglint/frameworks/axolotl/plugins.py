@@ -50,7 +50,7 @@ GROUPED = ("auto", "marlin", "cutlass", "deepgemm")
 NON_EXPERT = ("none", "bf16", "fp8", "fp8_blockwise", "nf4", "nvfp4")
 
 
-class Named:
+class NamedPlugin:
     """A plugin as a file names it: `folder` of a plugin of axolotl, empty for any other; `problem` is the exception that ends the run."""
 
     __slots__ = ("folder", "index", "problem")
@@ -61,32 +61,36 @@ class Named:
         self.problem = problem
 
 
-def named(value: Any) -> list[Named]:
+def plugins_of(value: Any) -> list[NamedPlugin]:
     """The plugins of the key `plugins`, in order."""
     if isinstance(value, str):  # axolotl iterates over its letters
         return [resolve(0, value[0])] if value else []
     return [resolve(index, name) for index, name in enumerate(value)] if isinstance(value, list) else []
 
 
-def resolve(index: int, name: Any) -> Named:
+def resolve(index: int, name: Any) -> NamedPlugin:
     """Find one plugin by its name."""
     if not isinstance(name, str):
-        return Named(index, "", f"AttributeError: '{type(name).__name__}' object has no attribute 'partition'")
+        return NamedPlugin(index, "", f"AttributeError: '{type(name).__name__}' object has no attribute 'partition'")
     module, colon, class_name = name.partition(":")
     if not colon:
         module, dot, class_name = name.rpartition(".")
         if not dot:
-            return Named(index, "", "ValueError: not enough values to unpack (expected 2, got 1)")
+            return NamedPlugin(index, "", "ValueError: not enough values to unpack (expected 2, got 1)")
     ours = module.startswith(PREFIX)
     folder, _, inner = module.removeprefix(PREFIX).partition(".")
     known = CLASSES.get(folder)
     if known is not None and inner in known[1]:
         if class_name == known[0]:
-            return Named(index, folder)
-        return Named(index, "", f"AttributeError: module '{PREFIX}{folder}' has no attribute '{class_name}'") if ours else Named(index, "")
+            return NamedPlugin(index, folder)
+        return (
+            NamedPlugin(index, "", f"AttributeError: module '{PREFIX}{folder}' has no attribute '{class_name}'")
+            if ours
+            else NamedPlugin(index, "")
+        )
     if ours and known is None:
-        return Named(index, "", f"ModuleNotFoundError: No module named '{PREFIX}{folder}'")
-    return Named(index, "")
+        return NamedPlugin(index, "", f"ModuleNotFoundError: No module named '{PREFIX}{folder}'")
+    return NamedPlugin(index, "")
 
 
 # ---- before pydantic's validation ------------------------------------------------------------------------------------

@@ -82,7 +82,7 @@ OPTIMIZER = "optimizer"  # the only key that must be a name: null is passed to t
 OWN_SCHEDULES = ("one_cycle", "rex")
 
 
-def handed(config: AxolotlConfig) -> tuple[dict[str, Any], dict[str, Any], dict[str, str]]:
+def trainer_fields(config: AxolotlConfig) -> tuple[dict[str, Any], dict[str, Any], dict[str, str]]:
     """Return (fields that the file sets, fields that axolotl fills in, the Trainer's field -> axolotl's key)."""
     model = config.model
     assert model is not None

@@ -55,7 +55,7 @@ class Validation:
         self.faults: list[Fault] = []
         self.dropped: list[tuple[str | int, ...]] = []
         self.model: Model | None = None
-        self.plugins: list[plugins.Named] = []
+        self.plugins: list[plugins.NamedPlugin] = []
         self.foreign = False
         self.additions: dict[str, Any] = {}
         values = {} if config.root is None else config.values
@@ -69,7 +69,7 @@ class Validation:
         return self.model is not None
 
     def _run(self, values: dict[Any, Any]) -> None:
-        self.plugins = plugins.named(values.get("plugins"))
+        self.plugins = plugins.plugins_of(values.get("plugins"))
         folders = [each.folder for each in self.plugins if each.folder]
         self.foreign = any(not each.folder for each in self.plugins)
         data = Data(copy.deepcopy(values), folders, self.foreign)

@@ -90,12 +90,12 @@ def integral(value: Any) -> Any:
 
 def why_parallel(config: DeepSpeedConfig) -> str:
     """The values from which the data-parallel size is computed, for display."""
-    if mesh(config):
+    if has_mesh(config):
         return "data_parallel_size"
     return "GPUs / sequence_parallel_size" if has_sequence_key(config) else "GPUs"
 
 
-def mesh(config: DeepSpeedConfig) -> bool:
+def has_mesh(config: DeepSpeedConfig) -> bool:
     """Whether the two keys of a device mesh are both set."""
     return config.version >= MESH_SINCE and "sequence_parallel_size" in config.values and "data_parallel_size" in config.values
 
@@ -120,7 +120,7 @@ def sequence_parallel(config: DeepSpeedConfig) -> int:
 def sequence_ranks(config: DeepSpeedConfig) -> int:
     """The sequence parallel size that DeepSpeed divides the GPUs by; tensor parallelism (AutoTP) is not part of it."""
     size = config.values.get("sequence_parallel_size", 1)
-    return size if isinstance(size, int) and size > 1 and (mesh(config) or has_sequence_key(config)) else 1
+    return size if isinstance(size, int) and size > 1 and (has_mesh(config) or has_sequence_key(config)) else 1
 
 
 def consumed(layout: Layout, settings: dict[str, Setting], divisor: Any) -> int | None:
@@ -137,7 +137,7 @@ def consumed(layout: Layout, settings: dict[str, Setting], divisor: Any) -> int 
 
 def data_parallel(config: DeepSpeedConfig) -> tuple[Any, BatchProblem | None]:
     """The divisor of DeepSpeed's arithmetic, or the error before it has one; None where the GPU count is unknown."""
-    if mesh(config):
+    if has_mesh(config):
         return mesh_size(config)
     if not has_sequence_key(config):
         return config.world_size, None
@@ -186,19 +186,19 @@ def infer_missing(config: DeepSpeedConfig, triple: Triple, divisor: Any) -> Batc
     written = [key for key in KEYS if triple.values[key] is not None]
     if is_elastic(config):
         return elastic(config, triple, divisor)
-    if waits(config):
-        return undecided(config, triple)
+    if may_be_resolved(config):
+        return certain_problem(config, triple)
     if TRAIN not in written and MICRO not in written:
         return missing(config, written)
     if divisor is None:
-        return undecided(config, triple)
+        return certain_problem(config, triple)
     try:
         infer(triple, divisor)
         check(triple, divisor)
     except Unequal as raised:
         return BatchProblem(triple.reason, blamed(config, triple, written), explain(triple, divisor), f"AssertionError: {raised}")
     except (TypeError, ZeroDivisionError, OverflowError) as raised:
-        return uncountable(config, triple, written, raised)
+        return operand_problem(config, triple, written, raised)
     return None
 
 
@@ -244,7 +244,7 @@ def decided(config: DeepSpeedConfig, section: dict[str, Any]) -> bool:
     return not config.open or "auto" not in values
 
 
-def waits(config: DeepSpeedConfig) -> bool:
+def may_be_resolved(config: DeepSpeedConfig) -> bool:
     """Whether a trainer may still resolve the "auto" of one of the three values."""
     return any(config.values.get(key) == "auto" and number(config, key) is None for key in KEYS)
 
@@ -343,7 +343,7 @@ def plain_number(value: Any) -> str:
     return str(integral(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
-def uncountable(config: DeepSpeedConfig, triple: Triple, written: list[str], raised: Exception) -> BatchProblem:
+def operand_problem(config: DeepSpeedConfig, triple: Triple, written: list[str], raised: Exception) -> BatchProblem:
     """The problem when an operator raises for the type of its operands."""
     if isinstance(raised, ZeroDivisionError):
         key = next((key for key in written if triple.values[key] == 0), written[0])
@@ -352,7 +352,7 @@ def uncountable(config: DeepSpeedConfig, triple: Triple, written: list[str], rai
     return refusal(config, key, raised, f"`{key}` is {described(triple.values[key])}, not a number")
 
 
-def undecided(config: DeepSpeedConfig, triple: Triple) -> BatchProblem | None:
+def certain_problem(config: DeepSpeedConfig, triple: Triple) -> BatchProblem | None:
     """The problem that every GPU count has: an invalid type, a value that is not positive, a remainder."""
     written = [key for key in KEYS if triple.values[key] is not None]
     for key in written:

@@ -76,7 +76,7 @@ class Fill:
         self.because = because
 
 
-class LeftOver(Exception):
+class UnresolvedAuto(Exception):
     """An `"auto"` that is not resolved."""
 
     def __init__(self, path: str) -> None:
@@ -237,7 +237,7 @@ class HfDeepSpeedConfig:
     def _attempt(self, stage: Stage, step: Callable[[], None]) -> bool:
         try:
             step()
-        except LeftOver as error:
+        except UnresolvedAuto as error:
             self.refusal = Refusal(error.path, f"ValueError: {error}", stage)
         except (AttributeError, TypeError, ValueError, KeyError, RuntimeError) as error:
             self.refusal = Refusal(self._at, f"{type(error).__name__}: {error}", stage)
@@ -409,7 +409,7 @@ class HfDeepSpeedConfig:
                 self._leftovers(f"{path}.", value, known)
             elif value == AUTO:
                 if path not in known:
-                    raise LeftOver(path)
+                    raise UnresolvedAuto(path)
                 self.fill(path, known[path], "accelerate's default")
 
     def engine(self) -> Config | None:

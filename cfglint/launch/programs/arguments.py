@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from cfglint.source.shell.command import CommandDocument
 
 
-def know(line: LaunchLine, command: CommandDocument) -> None:
+def match_arguments(line: LaunchLine, command: CommandDocument) -> None:
     """Expand the names of a command's arguments, and record on the line what its program would refuse."""
     program: ProgramFacts = command.program
     if not program.parser or line.launcher in ("megatron", "swift"):

@@ -13,8 +13,8 @@ from cfglint.report.changes import NOTHING, place, title
 from cfglint.report.comment import urgency
 from cfglint.report.html import chart, pictures, views
 from cfglint.report.html.numbers import Numbers
-from cfglint.report.html.page import page, signs, when_partial
-from cfglint.report.plans import COLUMNS, amount, remark, row
+from cfglint.report.html.page import fragment, page, signs
+from cfglint.report.plans import COLUMNS, format_number, remark, row
 from cfglint.report.summary import LOG_LABELS, sentence
 
 TYPE_CHECKING = False
@@ -184,7 +184,7 @@ def plan(plan_table: PlanTable, outcome: Outcome | None = None) -> str:
         rows=[[line[place] for place in columns] for line in cells],
         pace=plan_table["pace"],
         before=plan_table["before"],
-        advice=[{**each, "advised": amount(each["advised"])} for each in plan_table["advice"]],
+        advice=[{**each, "advised": format_number(each["advised"])} for each in plan_table["advice"]],
         current=current,
         planned=[planned(each, outcome) for each in plans if each["feasible"]][:MOST_PLANS],
     )
@@ -290,14 +290,14 @@ def notebook(outcomes: list[Outcome]) -> str:
     """The diagrams and findings of runs as a fragment for another page."""
     shown = [views.run(each, f"run-{number}", listed=False) for number, each in enumerate(outcomes, 1)]
     findings = [each for run in shown for each in run.findings]
-    return when_partial(headline=verdict(shown), lead=summary(shown, findings), runs=shown, chart=None)
+    return fragment(headline=verdict(shown), lead=summary(shown, findings), runs=shown, chart=None)
 
 
 def notebook_plan(plan_table: PlanTable) -> str:
     """The chart of plans as a fragment for another page."""
     plans = plan_table["plans"]
     drawn = chart.draw(plans, plan_headline(plans))
-    return when_partial(
+    return fragment(
         headline=plan_headline(plans), lead="; ".join(f"{each['gpus']} GPUs: {remark(each)}" for each in plans), runs=[], chart=drawn
     )
 
@@ -307,4 +307,4 @@ def notebook_changes(comparisons: list[Comparison]) -> str:
     altered = [change(each, f"run-{number}") for number, each in enumerate(comparisons, 1)]
     sentences = [f"{head}{rest}" for each in altered for head, rest in each["sentences"]]
     sides = [side for each in altered for side in (each["before"], each["after"]) if side]
-    return when_partial(headline=changes_headline(comparisons, altered), lead="; ".join(sentences), runs=sides, chart=None)
+    return fragment(headline=changes_headline(comparisons, altered), lead="; ".join(sentences), runs=sides, chart=None)

@@ -33,7 +33,7 @@ def draw(plans: list[PlanEntry], label: str) -> Markup:
         y = TOP + ROW * (place + 0.5)
         parts.append(svg.element("path", class_="rule", d=f"M{LEFT} {svg.number(y)}H{right}"))
         parts.append(svg.text(LEFT - 12, y + 5, f"{plan['gpus']:,}", class_="end strong"))
-        parts += row(plan, sizes, y) if plan["options"] else crossed(plan, (LEFT + right) / 2, y)
+        parts += row(plan, sizes, y) if plan["options"] else unreachable_row(plan, (LEFT + right) / 2, y)
         if name:
             parts += bar(name, values, place, right + 8, y)
     return svg.picture(width, TOP + ROW * len(plans), *parts, label=label)
@@ -54,7 +54,7 @@ def row(plan: PlanEntry, sizes: list[int], y: float) -> list[str]:
     return parts
 
 
-def crossed(plan: PlanEntry, x: float, y: float) -> list[str]:
+def unreachable_row(plan: PlanEntry, x: float, y: float) -> list[str]:
     """A GPU count without a split, with the nearest batches that have one."""
     near = [f"{plan['alternatives'][side]:,}" for side in ("below", "above") if plan["alternatives"][side]]
     words = f"\u2715 {' or '.join(near)}".rstrip()

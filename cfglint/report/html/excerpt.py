@@ -106,7 +106,7 @@ def listing(text: str, severities: dict[int, str], anchored: Iterable[int], full
     if not lines[-1]:
         lines = lines[:-1]
     linked = set(anchored)
-    wanted = range(1, len(lines) + 1) if full else sorted(near(linked, len(lines)))
+    wanted = range(1, len(lines) + 1) if full else sorted(with_neighbours(linked, len(lines)))
     listed: list[Listed] = []
     last = 0
     for number in wanted:
@@ -115,7 +115,7 @@ def listing(text: str, severities: dict[int, str], anchored: Iterable[int], full
     return listed
 
 
-def near(numbers: Iterable[int], count: int) -> set[int]:
+def with_neighbours(numbers: Iterable[int], count: int) -> set[int]:
     """Line numbers and their neighbours."""
     return {line for number in numbers for line in range(number - CONTEXT, number + CONTEXT + 1) if 1 <= line <= count}
 
@@ -159,9 +159,9 @@ def hunks(file: str, lines: Sequence[str], removed: set[int], added: dict[int, l
     """The changed lines and the places of a file with the lines around them; a line that names the place begins each part."""
     count = len(lines) - (not lines[-1])
     centres = {*removed, *(each.line for each in places[:1])}
-    wanted = {near for line in centres for near in range(line - AROUND, line + AROUND + 1)}
+    wanted = {with_neighbours for line in centres for with_neighbours in range(line - AROUND, line + AROUND + 1)}
     wanted.update(each.line for each in places)
-    wanted.update(near for line in added for near in (line - 1, line))
+    wanted.update(with_neighbours for line in added for with_neighbours in (line - 1, line))
     marks = {each.line: marked(each) for each in reversed(places)}
     found: list[Changed] = []
     last = None

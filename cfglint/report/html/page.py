@@ -41,7 +41,7 @@ def page(template: str, findings: list[Finding], anchors: list[str], **values: A
     return environment().get_template(template).render({**given, **values})
 
 
-def when_partial(**values: Any) -> str:
+def fragment(**values: Any) -> str:
     """A fragment of a page, for notebooks: diagrams and findings with their style, without a script."""
     return environment().get_template("fragment.html").render(style=part("style.css"), **values)
 

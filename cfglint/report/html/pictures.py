@@ -51,12 +51,12 @@ class Pictures:
 
 def draw(numbers: Numbers) -> Pictures:
     """All diagrams of a run."""
-    total = usable(numbers.resolved.get("total_steps"))
+    total = drawable(numbers.resolved.get("total_steps"))
     needs = numbers.needs("total steps") if total is None else ""
     return Pictures(gpu_picture(numbers), step_picture(numbers), lanes(numbers, total), total, needs)
 
 
-def usable(value: int | None) -> int | None:
+def drawable(value: int | None) -> int | None:
     """A count that can be drawn; a count of a refused file may be 0 or less, or huge."""
     return value if value is not None and 0 < value <= MOST else None
 
@@ -76,8 +76,8 @@ def gpu_picture(numbers: Numbers) -> Picture:
     rows = numbers.replica // columns
     caption = gpu_caption(numbers)
     if numbers.gpus is not None and numbers.replicas is None:
-        return Picture(layout.draw(usable(numbers.gpus), 1, 1), caption)
-    return Picture(layout.draw(usable(numbers.replicas), columns, rows), caption)
+        return Picture(layout.draw(drawable(numbers.gpus), 1, 1), caption)
+    return Picture(layout.draw(drawable(numbers.replicas), columns, rows), caption)
 
 
 def gpu_caption(numbers: Numbers) -> str:
@@ -99,7 +99,7 @@ def gpu_caption(numbers: Numbers) -> str:
 
 def step_picture(numbers: Numbers) -> Picture:
     """One optimizer step of one replica."""
-    micro, accumulation = (usable(numbers.resolved.get(key)) for key in ("micro_batch", "accumulation"))
+    micro, accumulation = (drawable(numbers.resolved.get(key)) for key in ("micro_batch", "accumulation"))
     caption = step_caption(numbers, micro, accumulation)
     return Picture(step.draw(micro, accumulation), caption)
 
@@ -135,7 +135,7 @@ def rate_lane(numbers: Numbers, total: int) -> Lane:
     peak = numbers.value("learning rate")
     name = str(schedule) if schedule is not None else None
     course = name if warmup is not None else None
-    drawing = timeline.rate(total, warmup or 0, course, usable(decay), lowest_fraction(numbers.value("lowest rate"), peak))
+    drawing = timeline.rate(total, warmup or 0, course, drawable(decay), lowest_fraction(numbers.value("lowest rate"), peak))
     words = (
         warming(warmup)
         + (f", then {name}" if name else "")
@@ -165,7 +165,7 @@ def warming(steps: int | None) -> str:
 
 def epoch_lane(numbers: Numbers, total: int) -> list[Lane]:
     """The ends of the epochs, if there are several."""
-    length = usable(numbers.resolved.get("steps_per_epoch"))
+    length = drawable(numbers.resolved.get("steps_per_epoch"))
     if length is None:
         return []
     ends = range(length, total + 1, length)

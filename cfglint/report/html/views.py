@@ -35,7 +35,7 @@ class Related:
 
 
 @dataclass
-class Mend:
+class FixView:
     """A fix: its title, the command that applies it, and its changes."""
 
     title: str
@@ -62,7 +62,7 @@ class Finding:
     stops: str
     exception: str
     lines: list[tuple[str, str]]
-    fix: Mend | None
+    fix: FixView | None
     diagnostic: Diagnostic
     has_page: bool = False  # whether the page of its rule is shown, too
 
@@ -194,7 +194,7 @@ def finding(diagnostic: Diagnostic, outcome: Outcome, anchor: str, home: str, an
     texts = outcome.context.texts if outcome.context else {}
     lines = excerpt.lines_of(texts[place.file]) if place.file in texts else None
     others = [other for other, _ in diagnostic.related]
-    fix = apply_fixes(diagnostic.fix, texts, place, others) if diagnostic.fix else None
+    fix = fix_view(diagnostic.fix, texts, place, others) if diagnostic.fix else None
     seen = [] if fix is not None and fix.diff else excerpt.around(place, others, lines)
     numbers_seen = {(place.file, each.number) for each in seen} | {(each.file, each.number) for each in (fix.diff if fix else ())}
     return Finding(
@@ -231,10 +231,10 @@ def related(place: Place, words: str, anchors: dict[str, str], seen: bool) -> Re
     return Related(words, place.file, place.line, [line] if line else [], anchor)
 
 
-def apply_fixes(fix: Fix, texts: dict[str, str], place: Place, others: list[Place]) -> Mend:
+def fix_view(fix: Fix, texts: dict[str, str], place: Place, others: list[Place]) -> FixView:
     """A fix with its diff, which includes the places of its finding."""
     command = "cfglint fix" if fix.safe else "cfglint fix --unsafe-fixes"
-    return Mend(fix.title, command, excerpt.diff(fix, texts, place, others))
+    return FixView(fix.title, command, excerpt.diff(fix, texts, place, others))
 
 
 def sources(outcome: Outcome, anchor: str, shown: list[Diagnostic], full: bool) -> list[Source]:

@@ -17,7 +17,7 @@ import yaml
 
 import cfglint
 from cases import each_case
-from cfglint.frameworks.axolotl.plugins import named
+from cfglint.frameworks.axolotl.plugins import plugins_of
 from cfglint.frameworks.axolotl.refusals import Refusal
 from cfglint.frameworks.axolotl.validation import Validation
 from cfglint.frameworks.launch_facts import LaunchFacts
@@ -207,9 +207,9 @@ def test_the_classes_of_the_bundled_plugins():
     """
     for name in bundled.split():
         folder = name.partition(".")[0]
-        [ours] = named([f"axolotl.integrations.{name}"])
-        [short] = named([name.replace(".", ":", name.count(".")) if name.count(".") == 1 else name])
-        [wrong] = named([f"axolotl.integrations.{name}s"])
+        [ours] = plugins_of([f"axolotl.integrations.{name}"])
+        [short] = plugins_of([name.replace(".", ":", name.count(".")) if name.count(".") == 1 else name])
+        [wrong] = plugins_of([f"axolotl.integrations.{name}s"])
         assert (ours.folder, ours.problem, short.folder) == (folder, "", folder)
         assert wrong.problem.startswith("AttributeError: module 'axolotl.integrations.")
 
@@ -225,7 +225,7 @@ def test_the_classes_of_the_bundled_plugins():
     ],
 )
 def test_other_plugins(value, problem):
-    [found] = named(value)
+    [found] = plugins_of(value)
     assert (found.folder, found.problem) == ("", problem)
 
 

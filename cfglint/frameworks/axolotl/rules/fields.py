@@ -236,11 +236,11 @@ def unknown_keys(config: AxolotlConfig) -> list[tuple[Setting, str | None]]:
             continue
         setting = config.place(path)
         if setting.written and setting.value is not None:
-            found.append((setting, meant(config, path, key)))
+            found.append((setting, suggestion(config, path, key)))
     return found
 
 
-def meant(config: AxolotlConfig, path: tuple[str | int, ...], key: str) -> str | None:
+def suggestion(config: AxolotlConfig, path: tuple[str | int, ...], key: str) -> str | None:
     """The suggestion for an unknown key: a similar key, or the plugin that defines it."""
     near = OTHERS.get(key) or closest(config, path)
     plugin = plugin_of(near or key, config) if len(path) == 1 else ""

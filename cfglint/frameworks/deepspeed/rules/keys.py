@@ -191,14 +191,14 @@ def nearest(config: DeepSpeedConfig, setting: Setting) -> tuple[str, Fix | None]
         return "", None
     candidate = found[0]
     if candidate.path[:-1] != section:
-        return elsewhere(setting, candidate), at_home(config, setting, candidate)
+        return suggestion_elsewhere(setting, candidate), move_to_section(config, setting, candidate)
     hint = f"; did you mean `{candidate.path[-1]}`?"
     if config.has(*candidate.path):
         return hint, None
     return hint, rename(setting, candidate.path[-1], f"rename it to `{candidate.path[-1]}`", safe=candidate.distance == 1)
 
 
-def at_home(config: DeepSpeedConfig, setting: Setting, candidate: Candidate) -> Fix | None:
+def move_to_section(config: DeepSpeedConfig, setting: Setting, candidate: Candidate) -> Fix | None:
     """The fix that moves a key to the section it belongs to; None if only a similar name is known there, or the section is not set."""
     from cfglint.findings.fix_builders import move
 
@@ -208,7 +208,7 @@ def at_home(config: DeepSpeedConfig, setting: Setting, candidate: Candidate) -> 
     return move(config, setting, candidate.path, f"move it into `{home}`" if home else "move it to the top level", safe=True)
 
 
-def elsewhere(setting: Setting, candidate: Candidate) -> str:
+def suggestion_elsewhere(setting: Setting, candidate: Candidate) -> str:
     """The suggestion of a key of another section with the same or a similar name; empty for a common word."""
     if candidate.path[-1] in COMMON_WORDS:
         return ""
@@ -278,7 +278,7 @@ def deprecated_key(config: DeepSpeedConfig) -> Iterator[Finding]:
     for old, new, advice in deprecated(config):
         if not new or new not in config.zero.given:
             setting = config.at("zero_optimization", old)
-            fix = modern(config, setting, old, advice)
+            fix = modern_key_fix(config, setting, old, advice)
             yield Finding(setting, f"`{old}` is deprecated", help="" if fix else advice, fix=fix, on_key=True)
 
 
@@ -297,7 +297,7 @@ def offloading(config: DeepSpeedConfig, old: str, new: str) -> str:
     return f'use `"{new}": {{"device": "cpu"}}`' if config.zero[old] else "remove it: nothing is offloaded by default"
 
 
-def modern(config: DeepSpeedConfig, setting: Setting, old: str, advice: str) -> Fix | None:
+def modern_key_fix(config: DeepSpeedConfig, setting: Setting, old: str, advice: str) -> Fix | None:
     """The fix to the new key, if that is a renaming or a removal; the advice is the title of the latter."""
     from cfglint.findings.fix_builders import remove, rename
 

@@ -43,10 +43,10 @@ def faults(config: DeepSpeedConfig, kind: str) -> Iterator[Finding]:
                 setting = config.at(name, *fault.path)
                 text = fault_text(setting, name, fault.message)
                 note = ASSUMED_SIZE if config.is_assumed(setting) else None
-                yield Finding(setting, text, exception=fault.exception, consumer_only=tuned(config, setting.value), note=note)
+                yield Finding(setting, text, exception=fault.exception, consumer_only=is_tuning_list(config, setting.value), note=note)
 
 
-def tuned(config: DeepSpeedConfig, value: Any) -> bool:
+def is_tuning_list(config: DeepSpeedConfig, value: Any) -> bool:
     """Whether DeepSpeed's autotuner, which starts its own runs, treats a value as the list of values to try."""
     return isinstance(value, list) and bool(config.get("autotuning", "enabled"))
 
@@ -203,10 +203,10 @@ def not_mappings(config: DeepSpeedConfig) -> Iterator[Finding]:
         value = values.get(key, {}) if config.looks_up(key) else {}
         if not isinstance(value, dict) and not (value is None and key == "aio"):
             yield no_mapping(config, key, f"AttributeError: '{type(value).__name__}' object has no attribute '{look}'")
-    yield from odd_sections(config)
+    yield from specially_parsed_sections(config)
 
 
-def odd_sections(config: DeepSpeedConfig) -> Iterator[Finding]:
+def specially_parsed_sections(config: DeepSpeedConfig) -> Iterator[Finding]:
     """Findings for the two sections that are parsed differently: `expert_parallel` and `timers`."""
     experts = config.values.get("expert_parallel")
     if experts and not isinstance(experts, dict) and config.looks_up("expert_parallel"):

@@ -58,7 +58,7 @@ def removed_argument(config: TrainerConfig) -> Iterator[Finding]:
             continue
         if config.is_argument(key):
             continue
-        if not strict and (idle(key, config.values[key]) or config.facts.guessed or config.declares(key)):
+        if not strict and (has_no_effect(key, config.values[key]) or config.facts.guessed or config.declares(key)):
             continue
         if key == "evaluation_strategy" and not strict and lost_strategy(config) is not None:
             continue  # HFT006, an error that this key is the cause of, is the one finding
@@ -69,7 +69,7 @@ def removed_argument(config: TrainerConfig) -> Iterator[Finding]:
         yield Finding(config.setting(key), message, severity=severity, exception=exception, fix=fix, on_key=True)
 
 
-def idle(key: str, value: Any) -> bool:
+def has_no_effect(key: str, value: Any) -> bool:
     """Whether a removed field has its former default, or switches nothing on."""
     return not value or value == FIELDS[key][1]
 

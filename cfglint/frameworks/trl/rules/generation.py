@@ -59,7 +59,7 @@ def incomplete_groups(config: TrlConfig) -> Iterator[Finding]:
     Source: trl 1.16.0 trainer/grpo_config.py:1129-1135, trainer/rloo_config.py:692-698; 0.17.0 trainer/grpo_trainer.py:592-608;
     0.16.1 trainer/grpo_trainer.py:424-433.
     """
-    if not ready(config) or sizes_conflict(config):
+    if not has_valid_sizes(config) or sizes_conflict(config):
         return
     made = one_micro_batch(config) if generates_for_one(config) else generation(config)
     if made.size is None or made.per_prompt is None or made.per_prompt == 0:
@@ -108,7 +108,7 @@ def exception(config: TrlConfig, size: float, per_prompt: float) -> str:
     )
 
 
-def ready(config: TrlConfig) -> bool:
+def has_valid_sizes(config: TrlConfig) -> bool:
     """Whether the trainer generates and its sizes are numbers: otherwise the batch or the parser fails first."""
     return config.parsed and generating(config) and config.batch.problem is None
 
@@ -150,7 +150,7 @@ def generation_not_divisible(config: TrlConfig) -> Iterator[Finding]:
 
     Source: trl 1.16.0 trainer/grpo_config.py:1101-1107, trainer/rloo_config.py:664-670.
     """
-    if not ready(config) or not config.modern or config.arguments[GENERATION_STEPS] is not None:
+    if not has_valid_sizes(config) or not config.modern or config.arguments[GENERATION_STEPS] is not None:
         return
     one = indivisible_by(config)
     if one is not None:
@@ -254,7 +254,7 @@ def incomplete_evaluation_groups(config: TrlConfig) -> Iterator[Finding]:
     Source: trl 1.16.0 trainer/grpo_config.py:1118-1127, trainer/rloo_config.py:681-690; 0.17.0 trainer/grpo_trainer.py:609-620.
     """
     found, world = evaluation_group(config), config.world_size
-    if not ready(config) or found is None or not world or (found[0] * world) % found[1] == 0:
+    if not has_valid_sizes(config) or found is None or not world or (found[0] * world) % found[1] == 0:
         return
     (size, per_prompt), gpus = found, counted(world, "GPU")
     text = f"ValueError: The global eval batch size ({size} * {world}) must be divisible by the number of generations used for evaluation "
@@ -314,7 +314,7 @@ def incomplete_groups_in_command(config: TrlConfig) -> Iterator[Finding]:
 
     Source: trl 1.16.0 cli/commands/training.py (TrainingCommand.run), trainer/grpo_config.py:1096-1135, trainer/rloo_config.py.
     """
-    if not config.hands_on or not ready(config) or sizes_conflict(config):
+    if not config.hands_on or not has_valid_sizes(config) or sizes_conflict(config):
         return
     made, world = generation(config), config.world_size
     micro, per_prompt = number(config.batch.micro_batch.value), made.per_prompt
@@ -482,7 +482,7 @@ def invalid_generation_size(config: TrlConfig) -> Iterator[Finding]:
 
     Source: trl 1.16.0 trainer/grpo_trainer.py (get_train_dataloader, _logs), torch 2.13 utils/data/sampler.py.
     """
-    if not config.modern or not ready(config) or sizes_conflict(config):
+    if not config.modern or not has_valid_sizes(config) or sizes_conflict(config):
         return
     for name in (GENERATION, GENERATION_STEPS):
         value = config.arguments[name]
@@ -517,7 +517,7 @@ def too_few_prompts(config: TrlConfig) -> Iterator[Finding]:
     """
     made, examples, limit = generation(config), config.facts.num_examples, config.arguments["max_steps"]
     size, per_prompt = count(made.size), count(made.per_prompt)
-    if not config.modern or not ready(config) or not size or not per_prompt or not examples or config.streams:
+    if not config.modern or not has_valid_sizes(config) or not size or not per_prompt or not examples or config.streams:
         return
     prompts = size // per_prompt
     if size % per_prompt == 0 and examples < prompts and isinstance(limit, (int, float)) and limit <= 0:

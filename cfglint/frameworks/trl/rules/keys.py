@@ -201,9 +201,9 @@ def effect_of_removal(key: str, value: Any, config: TrlConfig) -> str:
 
 def no_loss(key: str, value: Any) -> bool:
     """Whether a removed key only sets its former default, or switches nothing on."""
-    from cfglint.frameworks.huggingface.rules.migrations import idle
+    from cfglint.frameworks.huggingface.rules.migrations import has_no_effect
 
-    return idle(key, value) if key in ARGUMENTS else value is None or value is False or key in HARMLESS
+    return has_no_effect(key, value) if key in ARGUMENTS else value is None or value is False or key in HARMLESS
 
 
 def replacement(key: str, config: TrlConfig) -> tuple[str, Fix | None]:

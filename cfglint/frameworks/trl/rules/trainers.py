@@ -350,12 +350,12 @@ def dpo_loss_combination(config: TrlConfig) -> Iterator[Finding]:
         text = (
             f"ValueError: `f_divergence_type={divergence!r}` is only supported for the following loss types: {sorted(DIVERGENCE_LOSSES)}."
         )
-        message = f"`f_divergence_type` {shown(divergence)} does not support the loss {named(chosen)}"
+        message = f"`f_divergence_type` {shown(divergence)} does not support the loss {listed_values(chosen)}"
         severity = certain(config, "f_divergence_type", "loss_type")
         yield Finding(of(config, "f_divergence_type"), message, related=(setting,), exception=text, severity=severity)
     elif args["use_weighting"] and any(each in ("aot", "aot_unpaired") for each in chosen):
         text = "NotImplementedError: WPO-style weighting is not implemented for 'aot' or 'aot_unpaired'"
-        message = f"`use_weighting` does not support the loss {named(chosen)}"
+        message = f"`use_weighting` does not support the loss {listed_values(chosen)}"
         yield Finding(of(config, "use_weighting"), message, related=(setting,), exception=text)
     elif "exo_pair" in chosen and args["label_smoothing"] == 0.0:
         text = "ValueError: Label smoothing must be greater than 0.0 when using 'exo_pair' loss."
@@ -364,7 +364,7 @@ def dpo_loss_combination(config: TrlConfig) -> Iterator[Finding]:
         yield Finding(setting, message, related=(of(config, "label_smoothing"),), exception=text, severity=severity)
 
 
-def named(values: list[object]) -> str:
+def listed_values(values: list[object]) -> str:
     """Values as a list in a message."""
     return ", ".join(map(str, values))
 
