@@ -358,7 +358,7 @@ def smaller_batch_with_autotp(config: DeepSpeedConfig) -> Iterator[Finding]:
     """
     batch = config.batch
     total, taken = batch.global_batch.value, batch.consumed_batch
-    if batch.layout.tensor_parallel > 1 and config.trainer is None and isinstance(total, int) and taken is not None:
+    if batch.layout.tensor_parallel > 1 and config.trainer is None and isinstance(total, int) and taken not in (None, total):
         setting = config.setting("tensor_parallel", "autotp_size")
         text = f"with `autotp_size` {spelled(setting.value)} a step consumes {taken} samples, not {total} (`train_batch_size`)"
         yield Finding(setting, text, related=(batch.global_batch,))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import SKIP, Example, Finding, rule
 from cfglint.frameworks.huggingface.fields import CHOICES, choices, has_choice, has_field
-from cfglint.frameworks.huggingface.rules.common import KINDS, OLD, article, certainty, number, of, shown, strategy
+from cfglint.frameworks.huggingface.rules.common import KINDS, OLD, article, certainty, lost_strategy, number, of, shown, strategy
 from cfglint.frameworks.huggingface.rules.keys import ACCELERATOR_KEYS
 
 TYPE_CHECKING = False
@@ -216,7 +216,12 @@ def fractional_steps(config: TrainerConfig) -> Iterator[Finding]:
     old_names=("best-model-strategies",),
     kinds=KINDS,
     fails_at="config",
-    bad="output_dir: out\nload_best_model_at_end: true\neval_strategy: epoch\nsave_strategy: steps\n",
+    bad=(
+        "output_dir: out\nload_best_model_at_end: true\neval_strategy: epoch\nsave_strategy: steps\n",
+        Example(
+            "output_dir: out\nload_best_model_at_end: true\nevaluation_strategy: steps\nsave_strategy: steps\n", "/evaluation_strategy"
+        ),
+    ),
     good="output_dir: out\nload_best_model_at_end: true\neval_strategy: epoch\nsave_strategy: epoch\n",
     example={"at": "/load_best_model_at_end"},
 )
@@ -241,16 +246,19 @@ def best_model_strategies(config: TrainerConfig) -> Iterator[Finding]:
         return
     except_ = ', except when --save_strategy="best"' if config.version >= BEST_SAVES_NAMED else ""
     text = f"ValueError: --load_best_model_at_end requires the save and eval strategy to match{except_}, but found"
-    former = config.setting("evaluation_strategy")
-    removed = former.written and not has_field("evaluation_strategy", config.version)
-    yield Finding(
-        of(config, "load_best_model_at_end"),
-        f"`load_best_model_at_end` requires equal strategies, but `save_strategy` is {shown(save)}"
-        f" and `{strategy(config).name}` is {shown(when)}" + (" (`evaluation_strategy` was removed)" if removed else ""),
-        related=(of(config, "save_strategy"), former if removed else strategy(config)),
-        exception=text,
-        severity=ERROR if is_joined(config) else certainty(config, "save_strategy", config.arguments.strategy_key),
-    )
+    severity = ERROR if is_joined(config) else certainty(config, "save_strategy", config.arguments.strategy_key)
+    message = f"`load_best_model_at_end` requires equal strategies, but `save_strategy` is {shown(save)} and `{strategy(config).name}` is"
+    best, lost = of(config, "load_best_model_at_end"), lost_strategy(config)
+    if lost is None:
+        related = (of(config, "save_strategy"), strategy(config))
+        yield Finding(best, f"{message} {shown(when)}", related=related, exception=text, severity=severity)
+    elif not config.facts.strict_keys:  # else the parser rejects the removed key, and that is the finding
+        from cfglint.frameworks.huggingface.rules.migrations import replacement
+
+        related = (of(config, "save_strategy"), best)
+        message = f"{message} {shown(when)}: `evaluation_strategy` was removed, use `eval_strategy`"
+        fix = replacement("evaluation_strategy", config)[1]
+        yield Finding(lost, message, related=related, exception=text, severity=severity, fix=fix, on_key=True)
 
 
 def is_joined(config: TrainerConfig) -> bool:

@@ -7,7 +7,7 @@ from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.huggingface import OWN_LOOP
 from cfglint.frameworks.huggingface._tables import FIELDS, MOVED, RENAMED, REPLACED_BY_HAND, SWITCHES
 from cfglint.frameworks.huggingface.fields import has_field
-from cfglint.frameworks.huggingface.rules.common import KINDS, shown
+from cfglint.frameworks.huggingface.rules.common import KINDS, lost_strategy, shown
 from cfglint.frameworks.huggingface.rules.keys import not_used
 from cfglint.frameworks.versions import parse_version
 
@@ -60,6 +60,8 @@ def removed_argument(config: TrainerConfig) -> Iterator[Finding]:
             continue
         if not strict and (has_no_effect(key, config.values[key]) or config.facts.guessed or config.declares(key)):
             continue
+        if key == "evaluation_strategy" and not strict and lost_strategy(config) is not None:
+            continue  # HFT006, an error that this key is the cause of, is the one finding
         successor, fix = replacement(key, config)
         message = f"`{key}` was removed in transformers {FIELDS[key][3]}" + (f"; use {successor}" if successor else "")
         severity = ERROR if strict else WARNING

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from cfglint.findings.vocabulary import Stage
     from cfglint.frameworks.huggingface.config import TrainerConfig
 
 NAMED_REFUSAL = (4, 42)
@@ -185,7 +184,7 @@ def warmup_ratio_range(config: TrainerConfig) -> Iterator[Finding]:
     ERROR,
     old_names=("scheduler-arguments",),
     kinds=KINDS,
-    fails_at="first-step",
+    fails_at="init",
     bad=(
         "output_dir: out\nlr_scheduler_type: cosine\nlr_scheduler_kwargs: {min_lr: 1.0e-6}\n",
         "output_dir: out\nlr_scheduler_type: cosine_with_min_lr\n",
@@ -207,7 +206,8 @@ def scheduler_arguments(config: TrainerConfig) -> Iterator[Finding]:
 
     Fix: use the arguments of the schedule in `lr_scheduler_type`.
 
-    Source: transformers 5.23.0 optimization.py:960-1054, 4.42.4 optimization.py:471-556.
+    Source: transformers 5.23.0 optimization.py:960-1054, 4.42.4 optimization.py:471-556; the schedule is built with the optimizer, before
+    the first step (5.23.0 trainer.py:1770, `_prepare_for_training`).
     """
     args = config.arguments
     kind, given = args["lr_scheduler_type"], args["lr_scheduler_kwargs"]
@@ -217,12 +217,10 @@ def scheduler_arguments(config: TrainerConfig) -> Iterator[Finding]:
         return
     if kind not in KEYWORDS or (kind == "inverse_sqrt" and config.version < INVERSE_SQRT_ARGUMENTS):
         return
-    late = config.version >= RATIO_TAKEN and not config.framework.base  # for the Trainer itself only: the model is wrapped before
-    when: Stage = "first-step" if late else "init"
     if given is not None and not isinstance(given, dict):
         text = f"TypeError: transformers.optimization.{BUILDERS[kind]}() argument after ** must be a mapping, not {type(given).__name__}"
         setting = of(config, "lr_scheduler_kwargs")
-        yield Finding(setting, f"`lr_scheduler_kwargs` is {shown(given)}, not a mapping", exception=text, fails_at=when)
+        yield Finding(setting, f"`lr_scheduler_kwargs` is {shown(given)}, not a mapping", exception=text)
         return
     keywords: dict[Any, Any] = given or {}
     taken = [key for key in KEYWORDS[kind] if config.version >= STABLE_STEPS_OPTIONAL or key not in SHAPE_KEYS]
@@ -234,7 +232,7 @@ def scheduler_arguments(config: TrainerConfig) -> Iterator[Finding]:
                 message = f"`lr_scheduler_kwargs.{key}` is passed by the Trainer itself and must not be set"
             else:
                 message = f"schedule {kind} has no parameter `{key}` (valid: {', '.join(taken)})"
-            yield Finding(place, message, exception=f"TypeError: {BUILDERS[kind]}() {text} {key!r}", fails_at=when, on_key=True)
+            yield Finding(place, message, exception=f"TypeError: {BUILDERS[kind]}() {text} {key!r}", on_key=True)
     for key, operation in NUMBERS_NEEDED.get(kind, ()):
         value = keywords.get(key)
         if value is not None and not number(value):
@@ -242,10 +240,10 @@ def scheduler_arguments(config: TrainerConfig) -> Iterator[Finding]:
             place = config.setting("lr_scheduler_kwargs", key)
             fix = spelled_as_number(place)
             message = f"`lr_scheduler_kwargs.{key}` is {described(value)}, not a number"
-            yield Finding(place, message, exception=text, fails_at=when, fix=fix, consumer_only=True)
+            yield Finding(place, message, exception=text, fix=fix, consumer_only=True)
     severity = certainty(config, "lr_scheduler_kwargs")
     for message, text in _lacking(kind, keywords, config):
-        yield Finding(of(config, "lr_scheduler_type"), message, exception=text, fails_at=when, severity=severity)
+        yield Finding(of(config, "lr_scheduler_type"), message, exception=text, severity=severity)
 
 
 def _lacking(kind: str, given: dict[Any, Any], config: TrainerConfig) -> Iterator[tuple[str, str]]:
