@@ -596,6 +596,8 @@ def test_many_findings_are_counted_on_request(files, flags, offered, tmp_path, m
     """A report of several screens does not begin with what a reader wants first."""
     monkeypatch.chdir(tmp_path)
     for number in range(files):
-        (tmp_path / f"{number}.json").write_text('{"train_batch_size": 8, "gradient_cliping": 1.0}', encoding="utf-8")
+        (tmp_path / f"{number}.json").write_text(
+            '{"train_batch_size": 8, "zero_optimization": {}, "gradient_cliping": 1.0}', encoding="utf-8"
+        )
     main(["check", *flags, "."])
     assert capsys.readouterr().err.endswith("; `--statistics` counts them by rule\n") == offered
