@@ -486,6 +486,15 @@ def test_every_generated_table_has_a_tool():
     assert found == {"axolotl", "deepspeed", "huggingface", "llamafactory", "neox", "trl"}
 
 
+@pytest.mark.parametrize("kind", ["accelerate", "axolotl", "deepspeed", "huggingface", "llamafactory", "neox", "trl"])
+def test_a_release_is_named_in_the_pages(kind):
+    module = importlib.import_module("schema_merge")
+    for path, text in module.named(kind, "9.9.9").items():
+        changed = [new for old, new in zip(path.read_text(encoding="utf-8").splitlines(), text.splitlines(), strict=True) if old != new]
+        assert len(changed) == (path.suffix == ".md" or kind not in ("axolotl", "llamafactory", "neox")), path
+        assert all("9.9.9" in line for line in changed)
+
+
 def test_the_newest_releases_are_those_of_the_schemas():
     module = importlib.import_module("schema_merge")
     assert module.releases() == module.RELEASES.read_text(encoding="utf-8")
