@@ -7,6 +7,7 @@ from cfglint.findings.rule import Example, Finding, rule
 from cfglint.frameworks.huggingface.batch import accumulation_steps, batches_of_rank, takes_steps
 from cfglint.frameworks.huggingface.field_operations import ADAMS, TORCH_ADAMS
 from cfglint.frameworks.huggingface.rules.common import KINDS, certainty, number, of, shown
+from cfglint.frameworks.remedies import choice
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -86,8 +87,9 @@ def best_checkpoint_metric(config: TrainerConfig) -> Iterator[Finding]:
     if args["save_strategy"] == "best" and args["metric_for_best_model"] is None and not follows and config.version >= (4, 47):
         yield Finding(
             of(config, "save_strategy"),
-            '`save_strategy` "best" requires `metric_for_best_model`',
+            "`save_strategy: best` requires `metric_for_best_model`",
             severity=certainty(config, "metric_for_best_model"),
+            help="set `metric_for_best_model: loss`",
         )
 
 
@@ -119,7 +121,12 @@ def accumulation_twice(config: TrainerConfig) -> Iterator[Finding]:
     if "num_steps" in config.accumulation_kwargs and number(own) and own > 1:
         setting = config.setting("accelerator_config", "gradient_accumulation_kwargs", "num_steps")
         related = (of(config, "gradient_accumulation_steps"),)
-        yield Finding(setting, f"`num_steps` is incompatible with `gradient_accumulation_steps` ({own})", related=related)
+        yield Finding(
+            setting,
+            f"`num_steps` is incompatible with `gradient_accumulation_steps`, which is {own}",
+            related=related,
+            help="remove `accelerator_config.gradient_accumulation_kwargs.num_steps`",
+        )
 
 
 @rule(
@@ -156,13 +163,17 @@ def batch_size_search(config: TrainerConfig) -> Iterator[Finding]:
         wrapper = "DeepSpeed" if config.uses_deepspeed else "FSDP" if config.uses_fsdp and config.launched else ""
         if wrapper:
             text = f"NotImplementedError: `{wrapper}` doesn't support `auto_find_batch_size`."
-            yield Finding(setting, f"`auto_find_batch_size` is incompatible with {wrapper}", exception=text)
+            yield Finding(
+                setting, f"`auto_find_batch_size` is incompatible with {wrapper}", exception=text, help="remove `auto_find_batch_size`"
+            )
             return
     launch = config.deepspeed
     section = launch.written.get("zero_optimization") if launch is not None else None
     if isinstance(section, dict) and section.get("stage") == 3:
         text = "ValueError: `auto_find_batch_size` isn't supported yet with DeepSpeed Zero-3."
-        yield Finding(setting, "`auto_find_batch_size` is incompatible with ZeRO stage 3", exception=text)
+        yield Finding(
+            setting, "`auto_find_batch_size` is incompatible with ZeRO stage 3", exception=text, help="remove `auto_find_batch_size`"
+        )
 
 
 @rule(
@@ -196,11 +207,19 @@ def compile_backend(config: TrainerConfig) -> Iterator[Finding]:
     setting = of(config, "torch_compile_backend")
     if not isinstance(value, str):
         text = f"AttributeError: '{type(value).__name__}' object has no attribute 'upper'"
-        yield Finding(setting, f"`torch_compile_backend` is {shown(value)}, not a string", exception=text)
+        yield Finding(
+            setting,
+            f"`torch_compile_backend` is {shown(value)}, not a string",
+            exception=text,
+            help="set `torch_compile_backend: inductor`",
+        )
     elif value.lower() not in COMPILERS:
         text = f"ValueError: '{value.upper()}' is not a valid DynamoBackend"
         yield Finding(
-            setting, f"`torch_compile_backend` is {shown(value)}, which is not a backend that accelerate supports", exception=text
+            setting,
+            f"`torch_compile_backend` is {shown(value)}, which is not a backend of accelerate",
+            exception=text,
+            help=choice("torch_compile_backend", value, COMPILERS),
         )
 
 
@@ -227,7 +246,12 @@ def unknown_tracker(config: TrainerConfig) -> Iterator[Finding]:
     for name in config.arguments.trackers:
         if not isinstance(name, str) or name not in known:
             text = f"ValueError: {name} is not supported, only {', '.join(known)} are supported."
-            yield Finding(of(config, "report_to"), f"`report_to` names {shown(name)}, which is not a supported tracker", exception=text)
+            yield Finding(
+                of(config, "report_to"),
+                f"`report_to` names {shown(name)}, which is not a supported tracker",
+                exception=text,
+                help=choice("report_to", name, (*known, "none")),
+            )
 
 
 def _within(since: str, until: str, version: Version) -> bool:
@@ -260,7 +284,7 @@ def seed_range(config: TrainerConfig) -> Iterator[Finding]:
     if isinstance(value, int) and not 0 <= value < SEEDS:
         text = "ValueError: Seed must be between 0 and 2**32 - 1"
         message = f"`seed` is {value}; it must be between 0 and {SEEDS - 1}"
-        yield Finding(of(config, "seed"), message, exception=text, fails_at=config.seeded_at)
+        yield Finding(of(config, "seed"), message, exception=text, fails_at=config.seeded_at, help="set `seed: 42`, which is the default")
 
 
 @rule(
@@ -287,7 +311,12 @@ def parallelism_in_file(config: TrainerConfig) -> Iterator[Finding]:
     if value is not None:
         text = f"AttributeError: '{type(value).__name__}' object has no attribute 'get_device_mesh'"
         message = "`parallelism_config` is not supported in a file: the Trainer requires an object, not a mapping"
-        yield Finding(config.setting("parallelism_config"), message, exception=text)
+        yield Finding(
+            config.setting("parallelism_config"),
+            message,
+            exception=text,
+            help="remove `parallelism_config`; accelerate's config file can hold one",
+        )
 
 
 @rule(
@@ -327,7 +356,11 @@ def no_batches(config: TrainerConfig) -> Iterator[Finding]:
     if examples == 0:
         if config.arguments["train_sampling_strategy"] in (None, "random") and not config.arguments["group_by_length"]:
             text = "ValueError: num_samples should be a positive integer value, but got num_samples=0"
-            yield Finding(of(config, "per_device_train_batch_size"), "the number of training samples is 0", exception=text)
+            yield Finding(
+                of(config, "per_device_train_batch_size"),
+                "the training set is empty: the number of samples (num-examples) is 0",
+                exception=text,
+            )
         return
     limit = config.arguments["max_steps"]
     if config.own_sampler or batches_of_rank(config) != 0 or not number(limit):
@@ -337,11 +370,24 @@ def no_batches(config: TrainerConfig) -> Iterator[Finding]:
     if config.version >= LENGTH_NEEDED and limit <= 0:
         text = f"ValueError: args.max_steps must be set to a positive value if dataloader does not have a length, was {limit}"
         message = f"`dataloader_drop_last` drops all {examples} samples: they do not fill one batch on each process"
-        yield Finding(setting, message, related=(size,), exception=text)
+        yield Finding(
+            setting,
+            message,
+            related=(size,),
+            exception=text,
+            help="set `dataloader_drop_last: false`, or a smaller `per_device_train_batch_size`",
+        )
     elif config.version < LENGTH_NEEDED and config.launched is False:
         text = "TypeError: 'NoneType' object is not subscriptable"
         message = f"`dataloader_drop_last` drops all {examples} samples: they do not fill one batch"
-        yield Finding(setting, message, related=(size,), exception=text, fails_at="first-step")
+        yield Finding(
+            setting,
+            message,
+            related=(size,),
+            exception=text,
+            fails_at="first-step",
+            help="set `dataloader_drop_last: false`, or a smaller `per_device_train_batch_size`",
+        )
 
 
 @rule(
@@ -378,7 +424,12 @@ def workers_needed(config: TrainerConfig) -> Iterator[Finding]:
         return
     if workers < 0:
         text = "ValueError: num_workers option should be non-negative; use num_workers=0 to disable multiprocessing."
-        yield Finding(of(config, "dataloader_num_workers"), f"`dataloader_num_workers` is {workers}; it must be >= 0", exception=text)
+        yield Finding(
+            of(config, "dataloader_num_workers"),
+            f"`dataloader_num_workers` is {workers}; it must be >= 0",
+            exception=text,
+            help="set `dataloader_num_workers: 0` to load in the main process",
+        )
         return
     context = args["dataloader_multiprocessing_context"]
     for name, enabled, text in (
@@ -392,11 +443,22 @@ def workers_needed(config: TrainerConfig) -> Iterator[Finding]:
         if enabled and workers == 0:
             severity = certainty(config, "dataloader_num_workers")
             message = f"`{name}` requires `dataloader_num_workers` > 0, but it is 0"
-            yield Finding(of(config, name), message, exception=f"ValueError: {text}", severity=severity)
+            yield Finding(
+                of(config, name),
+                message,
+                exception=f"ValueError: {text}",
+                severity=severity,
+                help=f"set `dataloader_num_workers: 2`, or remove `{name}`",
+            )
     if context is not None and workers > 0 and context not in ("fork", "spawn", "forkserver"):
         text = "ValueError: multiprocessing_context option should specify a valid start method in ['fork', 'spawn', 'forkserver']"
         message = f"`dataloader_multiprocessing_context` is {shown(context)}; it must be fork, spawn or forkserver"
-        yield Finding(of(config, "dataloader_multiprocessing_context"), message, exception=text)
+        yield Finding(
+            of(config, "dataloader_multiprocessing_context"),
+            message,
+            exception=text,
+            help=choice("dataloader_multiprocessing_context", context, ("fork", "spawn", "forkserver")),
+        )
 
 
 @rule(
@@ -423,7 +485,12 @@ def prefetch_negative(config: TrainerConfig) -> Iterator[Finding]:
     if number(value) and value < 0 and number(workers) and workers > 0:
         text = "ValueError: prefetch_factor option should be non-negative"
         message = f"`dataloader_prefetch_factor` is {value}; it must be >= 0"
-        yield Finding(of(config, "dataloader_prefetch_factor"), message, exception=text)
+        yield Finding(
+            of(config, "dataloader_prefetch_factor"),
+            message,
+            exception=text,
+            help="set `dataloader_prefetch_factor: 2`, which is the default",
+        )
 
 
 @rule(
@@ -467,15 +534,30 @@ def optimizer_value(config: TrainerConfig) -> Iterator[Finding]:
         return
     if number(args["adam_epsilon"]) and not args["adam_epsilon"] >= 0:
         text = f"ValueError: Invalid epsilon value: {args['adam_epsilon']}"
-        yield Finding(of(config, "adam_epsilon"), f"`adam_epsilon` is {args['adam_epsilon']}; it must be >= 0", exception=text)
+        yield Finding(
+            of(config, "adam_epsilon"),
+            f"`adam_epsilon` is {args['adam_epsilon']}; it must be >= 0",
+            exception=text,
+            help="set `adam_epsilon: 1.0e-8`, which is the default",
+        )
     for index, name in enumerate(("adam_beta1", "adam_beta2")):
         value = args[name]
         if number(value) and not 0 <= value < 1:
             text = f"ValueError: Invalid beta parameter at index {index}: {value}"
-            yield Finding(of(config, name), f"`{name}` is {value}; it must be >= 0 and < 1", exception=text)
+            yield Finding(
+                of(config, name),
+                f"`{name}` is {value}; it must be >= 0 and < 1",
+                exception=text,
+                help=f"set `{name}: {0.9 if name == 'adam_beta1' else 0.999}`, which is the default",
+            )
         elif number(value) and not isinstance(value, float) and optimizer in TORCH_ADAMS:
             text = "ValueError: betas must be either both floats or both Tensors"
-            yield Finding(of(config, name), f"`{name}` is {shown(value)}, not a float; write {float(value)}", exception=text)
+            yield Finding(
+                of(config, name),
+                f"`{name}` is {shown(value)}, an integer; it must be a float",
+                exception=text,
+                help=f"set `{name}: {float(value)}`",
+            )
 
 
 @rule(
@@ -506,7 +588,12 @@ def optimizer_arguments(config: TrainerConfig) -> Iterator[Finding]:
         if count != 1:
             found = "too many values to unpack (expected 2)" if count else "not enough values to unpack (expected 2, got 1)"
             text = f"ValueError: {found}"
-            yield Finding(of(config, "optim_args"), f"`optim_args` contains {shown(part)}, which is not name=value", exception=text)
+            yield Finding(
+                of(config, "optim_args"),
+                f"`optim_args` contains {shown(part)}, which is not name=value",
+                exception=text,
+                help="write name=value, with commas between several",
+            )
             return
 
 
@@ -545,16 +632,32 @@ def target_modules(config: TrainerConfig) -> Iterator[Finding]:
     setting = of(config, "optim")
     if optimizer.endswith("layerwise") and config.launched:
         text = f"NotImplementedError: Layer-wise {optimizer} does not support DDP at this time"
-        yield Finding(setting, f"`optim` {optimizer} does not support multiple processes (DDP)", exception=text)
+        yield Finding(
+            setting,
+            f"`optim: {optimizer}` does not support multiple processes (DDP)",
+            exception=text,
+            help=f"set `optim: {optimizer.removesuffix('_layerwise')}`",
+        )
     if config.arguments["optim_target_modules"] is None:
         text = f"ValueError: You need to define `optim_target_modules` to use {optimizer} optimizers"
         severity = certainty(config, "optim_target_modules")
-        yield Finding(setting, f"`optim` {optimizer} requires `optim_target_modules`", exception=text, severity=severity)
+        yield Finding(
+            setting,
+            f"`optim: {optimizer}` requires `optim_target_modules`",
+            exception=text,
+            severity=severity,
+            help="set `optim_target_modules: all-linear`",
+        )
     accumulation = accumulation_steps(config).value
     if optimizer.endswith("layerwise") and accumulation != 1:
         text = f"ValueError: Layerwise {optimizer} does not support gradient accumulation!"
-        message = f"`optim` {optimizer} does not support gradient accumulation, which is {shown(accumulation)}"
-        yield Finding(setting, message, exception=text)
+        message = f"`optim: {optimizer}` does not support gradient accumulation, but `gradient_accumulation_steps` is {shown(accumulation)}"
+        yield Finding(
+            setting,
+            message,
+            exception=text,
+            help=f"set `gradient_accumulation_steps: 1`, or set `optim: {optimizer.removesuffix('_layerwise')}`",
+        )
 
 
 @rule(
@@ -580,7 +683,12 @@ def noise_negative(config: TrainerConfig) -> Iterator[Finding]:
     value = config.arguments["neftune_noise_alpha"]
     if number(value) and value < 0 and takes_steps(config):
         text = "RuntimeError: uniform_ expects to return a [from, to) range"
-        yield Finding(of(config, "neftune_noise_alpha"), f"`neftune_noise_alpha` is {value}; it must be >= 0", exception=text)
+        yield Finding(
+            of(config, "neftune_noise_alpha"),
+            f"`neftune_noise_alpha` is {value}; it must be >= 0",
+            exception=text,
+            help="remove `neftune_noise_alpha` for no noise",
+        )
 
 
 @rule(
@@ -609,4 +717,9 @@ def deepspeed_value(config: TrainerConfig) -> Iterator[Finding]:
         text = f"TypeError: stat: path should be string, bytes, os.PathLike or integer, not {type(value).__name__}"
         if isinstance(value, int):
             text = "OSError: [Errno 9] Bad file descriptor"
-        yield Finding(of(config, "deepspeed"), f"`deepspeed` is {shown(value)}; it must be a mapping or a file name", exception=text)
+        yield Finding(
+            of(config, "deepspeed"),
+            f"`deepspeed` is {shown(value)}; it must be a mapping or a file name",
+            exception=text,
+            help="remove `deepspeed`, or name a DeepSpeed config",
+        )

@@ -32,12 +32,21 @@ def number(value: Any) -> bool:
     return isinstance(value, (int, float))
 
 
-def conflict(config: LlamaFactoryConfig, name: str, *others: str, message: str, exception: str, needs: tuple[str, ...] = ()) -> Finding:
-    """A finding on a field that does not go with others; `needs` are those of them whose default matters."""
+def conflict(
+    config: LlamaFactoryConfig,
+    name: str,
+    *others: str,
+    message: str,
+    exception: str,
+    needs: tuple[str, ...] = (),
+    remedy: str | None = None,
+) -> Finding:
+    """A finding on a field that is incompatible with others; `needs` are those of them whose default matters."""
     return Finding(
         config.field(name),
         message,
         related=[config.field(other) for other in others],
         exception=exception,
         severity=certainty(config, *needs),
+        help=remedy,
     )

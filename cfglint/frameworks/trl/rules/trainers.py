@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import Example, Finding, rule
+from cfglint.findings.wording import counted
+from cfglint.frameworks.remedies import choice
 from cfglint.frameworks.trl.batch import GENERATING, WITHOUT_KL, generating
 from cfglint.frameworks.trl.field_operations import adapters as peft
 from cfglint.frameworks.trl.rules.common import HEAD, KINDS, OLD, certain, of, shown
@@ -72,7 +74,12 @@ def packing_without_length(config: TrlConfig) -> Iterator[Finding]:
         and not skips_preparation(config)
         and args.known(name, "packing")
     ):
-        yield Finding(of(config, name), "`packing` requires `max_length`", related=(of(config, "packing"),))
+        yield Finding(
+            of(config, name),
+            "`packing` requires `max_length`",
+            related=(of(config, "packing"),),
+            help="set `max_length: 1024`, or set `packing: false`",
+        )
 
 
 @rule(
@@ -101,7 +108,13 @@ def padding_free_with_length(config: TrlConfig) -> Iterator[Finding]:
         return
     if args.known("padding_free", "packing", "max_length"):
         message = f"`padding_free` without `packing` requires `max_length: null`, and it is {shown(args['max_length'])}"
-        yield Finding(of(config, "padding_free"), message, related=(of(config, "max_length"),), severity=certain(config, "packing"))
+        yield Finding(
+            of(config, "padding_free"),
+            message,
+            related=(of(config, "max_length"),),
+            severity=certain(config, "packing"),
+            help="set `packing: true`, or set `max_length: null`",
+        )
 
 
 @rule(
@@ -138,18 +151,34 @@ def invalid_sft_choice(config: TrlConfig) -> Iterator[Finding]:
     loss, strategy, mode = args["loss_type"], args["packing_strategy"], args["truncation_mode"]
     if loss not in SFT_LOSSES:
         text = f"ValueError: Invalid `loss_type` {loss} passed. Supported values are 'nll' and 'dft'."
-        yield Finding(of(config, "loss_type"), f"`loss_type` is {shown(loss)}; SFT has nll and dft", exception=text)
+        yield Finding(
+            of(config, "loss_type"),
+            f"`loss_type` is {shown(loss)}; for SFT it must be nll or dft",
+            exception=text,
+            help=choice("loss_type", loss, ("nll", "dft")),
+        )
     if skips_preparation(config) or not args.known("packing", "max_length"):
         return
     packs = args["packing"] or (args["eval_packing"] and args.eval_strategy in ("steps", "epoch"))
     if packs and strategy not in PACKING_STRATEGIES and args["max_length"] is not None:
         text = f"ValueError: Invalid packing strategy {strategy!r}, must be one of ('bfd', 'bfd_split', 'wrapped')."
-        message = f"`packing_strategy` is {shown(strategy)}, not one of bfd, bfd_split, wrapped"
-        yield Finding(of(config, "packing_strategy"), message, exception=text)
+        message = f"`packing_strategy` is {shown(strategy)}; it must be one of bfd, bfd_split, wrapped"
+        yield Finding(
+            of(config, "packing_strategy"),
+            message,
+            exception=text,
+            help=choice("packing_strategy", strategy, ("bfd", "bfd_split", "wrapped")),
+        )
     if not args["packing"] and args["max_length"] is not None and mode not in TRUNCATIONS:
         text = f"ValueError: Unsupported truncation mode: {mode}, expected 'keep_start' or 'keep_end'"
-        message = f"`truncation_mode` is {shown(mode)}, not keep_start or keep_end"
-        yield Finding(of(config, "truncation_mode"), message, exception=text, severity=certain(config, "truncation_mode"))
+        message = f"`truncation_mode` is {shown(mode)}; it must be keep_start or keep_end"
+        yield Finding(
+            of(config, "truncation_mode"),
+            message,
+            exception=text,
+            severity=certain(config, "truncation_mode"),
+            help=choice("truncation_mode", mode, ("keep_start", "keep_end")),
+        )
 
 
 @rule(
@@ -196,15 +225,30 @@ def selective_checkpointing(config: TrlConfig) -> Iterator[Finding]:
     on = args.checkpointing
     if peft(config) and zero_stage(config) == 3 and on:
         text = f"{head} is not supported with PEFT + DeepSpeed ZeRO-3"
-        yield Finding(setting, "`selective` does not support ZeRO-3 with LoRA", related=(of(config, "use_peft"),), exception=text)
+        yield Finding(
+            setting,
+            "`selective` does not support ZeRO-3 with LoRA",
+            related=(of(config, "use_peft"),),
+            exception=text,
+            help="remove `gradient_checkpointing_kwargs.selective`, or use ZeRO stage 2",
+        )
     elif not on:
         text = f"{head} requires `gradient_checkpointing=True`."
         yield Finding(
-            setting, "`selective` requires `gradient_checkpointing`", related=(of(config, "gradient_checkpointing"),), exception=text
+            setting,
+            "`selective` requires `gradient_checkpointing`",
+            related=(of(config, "gradient_checkpointing"),),
+            exception=text,
+            help="set `gradient_checkpointing: true`, or remove `gradient_checkpointing_kwargs`",
         )
     elif given.get("use_reentrant"):
         text = f"{head} requires non-reentrant gradient checkpointing."
-        yield Finding(setting, "`selective` is incompatible with `use_reentrant: true`", exception=text)
+        yield Finding(
+            setting,
+            "`selective` is incompatible with `use_reentrant: true`",
+            exception=text,
+            help="set `gradient_checkpointing_kwargs.use_reentrant: false`",
+        )
 
 
 def zero_stage(config: TrlConfig) -> object:
@@ -243,7 +287,11 @@ def streaming_without_steps(config: TrlConfig) -> Iterator[Finding]:
     severity = certain(config, "max_steps")
     if config.facts.kind_given or config.facts.trainer is not None:
         yield Finding(
-            of(config, key), "streamed data has no length: `max_steps` is required", related=(of(config, "max_steps"),), severity=severity
+            of(config, key),
+            "`max_steps` is required: streamed data has no length",
+            related=(of(config, "max_steps"),),
+            severity=severity,
+            help="set `max_steps: 1000`, or another number of steps",
         )
 
 
@@ -271,8 +319,10 @@ def liger_with_fused_loss(config: TrlConfig) -> Iterator[Finding]:
     patched = config.modern and config.only("sft", "dpo", "kto", "grpo", "rloo") and config.arguments["use_liger_kernel"]
     if patched and isinstance(given, dict) and given.get("fused_linear_cross_entropy"):
         text = 'ValueError: `liger_kernel_config={"fused_linear_cross_entropy": True}` is not supported: it replaces the model\'s forward'
-        message = "TRL's trainers do not support Liger's `fused_linear_cross_entropy`"
-        yield Finding(of(config, "liger_kernel_config"), message, exception=text)
+        message = "`fused_linear_cross_entropy` of Liger is not supported by TRL's trainers"
+        yield Finding(
+            of(config, "liger_kernel_config"), message, exception=text, help="set `liger_kernel_config.fused_linear_cross_entropy: false`"
+        )
 
 
 @rule(
@@ -304,7 +354,12 @@ def adapter_on_output_layer(config: TrlConfig) -> Iterator[Finding]:
         and isinstance(modules, list)
         and "lm_head" in modules
     ):
-        yield Finding(of(config, "lora_target_modules"), "`lm_head` is not supported as a LoRA target", related=(of(config, "use_peft"),))
+        yield Finding(
+            of(config, "lora_target_modules"),
+            "`lora_target_modules` contains lm_head, which is not supported",
+            related=(of(config, "use_peft"),),
+            help="remove lm_head from `lora_target_modules`",
+        )
 
 
 @rule(
@@ -343,25 +398,50 @@ def dpo_loss_combination(config: TrlConfig) -> Iterator[Finding]:
     if not config.modern:
         if chosen == ["kto_pair"]:
             text = "ValueError: Support for kto_pair has been removed in DPOTrainer. Please use KTOTrainer."
-            yield Finding(setting, "DPO does not support the loss kto_pair; use the KTO trainer", exception=text)
+            yield Finding(
+                setting,
+                "`loss_type: kto_pair` is not supported by DPO",
+                exception=text,
+                help="set `loss_type: sigmoid`, or train with the script `kto`",
+            )
         return
     divergence = args["f_divergence_type"]
     if divergence != "reverse_kl" and not all(each in DIVERGENCE_LOSSES for each in chosen):
         text = (
             f"ValueError: `f_divergence_type={divergence!r}` is only supported for the following loss types: {sorted(DIVERGENCE_LOSSES)}."
         )
-        message = f"`f_divergence_type` {shown(divergence)} does not support the loss {named(chosen)}"
+        message = f"`f_divergence_type: {divergence}` does not support the loss {named(chosen)}"
         severity = certain(config, "f_divergence_type", "loss_type")
-        yield Finding(of(config, "f_divergence_type"), message, related=(setting,), exception=text, severity=severity)
+        yield Finding(
+            of(config, "f_divergence_type"),
+            message,
+            related=(setting,),
+            exception=text,
+            severity=severity,
+            help="set `f_divergence_type: reverse_kl`, or another `loss_type`",
+        )
     elif args["use_weighting"] and any(each in ("aot", "aot_unpaired") for each in chosen):
         text = "NotImplementedError: WPO-style weighting is not implemented for 'aot' or 'aot_unpaired'"
         message = f"`use_weighting` does not support the loss {named(chosen)}"
-        yield Finding(of(config, "use_weighting"), message, related=(setting,), exception=text)
+        yield Finding(
+            of(config, "use_weighting"),
+            message,
+            related=(setting,),
+            exception=text,
+            help="set `use_weighting: false`, or another `loss_type`",
+        )
     elif "exo_pair" in chosen and args["label_smoothing"] == 0.0:
         text = "ValueError: Label smoothing must be greater than 0.0 when using 'exo_pair' loss."
-        message = "the loss exo_pair requires `label_smoothing` above 0"
+        message = "`loss_type: exo_pair` requires `label_smoothing` above 0"
         severity = certain(config, "label_smoothing")
-        yield Finding(setting, message, related=(of(config, "label_smoothing"),), exception=text, severity=severity)
+        yield Finding(
+            setting,
+            message,
+            related=(of(config, "label_smoothing"),),
+            exception=text,
+            severity=severity,
+            help="set `label_smoothing: 0.1`, or another `loss_type`",
+        )
 
 
 def named(values: list[object]) -> str:
@@ -398,7 +478,12 @@ def unknown_loss(config: TrlConfig) -> Iterator[Finding]:
     unknown = [each for each in losses(config) if each not in known]
     if unknown and config.arguments.known("loss_type"):
         text = f"ValueError: Unknown loss type: {unknown[0]}"
-        yield Finding(of(config, "loss_type"), f"`loss_type` {shown(unknown[0])} is not one of {', '.join(known)}", exception=text)
+        yield Finding(
+            of(config, "loss_type"),
+            f"`loss_type` is {shown(unknown[0])}, which is not a loss of this trainer",
+            exception=text,
+            help=choice("loss_type", unknown[0], known),
+        )
 
 
 @rule(
@@ -454,18 +539,37 @@ def reference_not_synchronized(config: TrlConfig) -> Iterator[Finding]:
             related=(of(config, "beta"),),
             exception=text,
             severity=certain(config, "beta"),
+            help="set `beta: 0.04`, or set `sync_ref_model: false`",
         )
     elif config.modern and peft(config):
         text = f"NotImplementedError: {head} using a PEFT model, which is currently not supported."
-        yield Finding(setting, "`sync_ref_model` does not support LoRA", related=(of(config, "use_peft"),), exception=text)
+        yield Finding(
+            setting,
+            "`sync_ref_model` does not support LoRA",
+            related=(of(config, "use_peft"),),
+            exception=text,
+            help="set `sync_ref_model: false`, or set `use_peft: false`",
+        )
     elif not config.modern and config.only("dpo") and (peft(config) or args["precompute_ref_log_probs"]):
         other = "use_peft" if peft(config) else "precompute_ref_log_probs"
         text = "ValueError: You currently cannot use `ref_model=None` with TR-DPO method. Please provide `ref_model`."
-        yield Finding(setting, f"`sync_ref_model` is incompatible with `{other}`", related=(of(config, other),), exception=text)
+        yield Finding(
+            setting,
+            f"`sync_ref_model` is incompatible with `{other}`",
+            related=(of(config, other),),
+            exception=text,
+            help=f"set `sync_ref_model: false`, or set `{other}: false`",
+        )
     elif config.modern and config.only("dpo", "kto") and args["precompute_ref_log_probs"]:
         text = "ValueError: You cannot use `sync_ref_model=True` together with `precompute_ref_log_probs=True`."
         related = (of(config, "precompute_ref_log_probs"),)
-        yield Finding(setting, "`sync_ref_model` is incompatible with `precompute_ref_log_probs`", related=related, exception=text)
+        yield Finding(
+            setting,
+            "`sync_ref_model` is incompatible with `precompute_ref_log_probs`",
+            related=related,
+            exception=text,
+            help="set `sync_ref_model: false`, or set `precompute_ref_log_probs: false`",
+        )
 
 
 @rule(
@@ -492,7 +596,12 @@ def precompute_with_streaming(config: TrlConfig) -> Iterator[Finding]:
     if config.modern and config.only("dpo", "kto") and config.streams and config.arguments["precompute_ref_log_probs"]:
         key = "dataset_streaming" if config.arguments["dataset_streaming"] else "streaming"
         message = "`precompute_ref_log_probs` does not support streamed data"
-        yield Finding(of(config, "precompute_ref_log_probs"), message, related=(of(config, key),))
+        yield Finding(
+            of(config, "precompute_ref_log_probs"),
+            message,
+            related=(of(config, key),),
+            help=f"set `precompute_ref_log_probs: false`, or set `{key}: false`",
+        )
 
 
 @rule(
@@ -529,10 +638,20 @@ def kto_batch(config: TrlConfig) -> Iterator[Finding]:
         text = f"ValueError: Loss type `{args['loss_type']!r}` estimates the KL divergence term and requires "
         text += "`train_sampling_strategy='sequential'`"
         message = f'`train_sampling_strategy` is {shown(order)}; KTO requires "sequential"'
-        yield Finding(of(config, "train_sampling_strategy"), message, exception=text)
+        yield Finding(
+            of(config, "train_sampling_strategy"),
+            message,
+            exception=text,
+            help="set `train_sampling_strategy: sequential`, or remove `train_sampling_strategy`",
+        )
     elif isinstance(micro.value, int) and micro.value == 1:
         text = "ValueError: Actual (not effective) batch size must be > 1. KTO will not work properly because the KL term will be "
-        yield Finding(micro, "KTO requires a micro batch of at least 2", exception=f"{text}equivalent to the implied reward.")
+        yield Finding(
+            micro,
+            "`per_device_train_batch_size` is 1; KTO requires at least 2",
+            exception=f"{text}equivalent to the implied reward.",
+            help="set `per_device_train_batch_size: 2` or more",
+        )
 
 
 @rule(
@@ -558,7 +677,12 @@ def streaming_dispatch(config: TrlConfig) -> Iterator[Finding]:
     """
     if config.modern and generating(config) and config.streams and config.accelerator.get("dispatch_batches"):
         setting = config.setting("accelerator_config", "dispatch_batches")
-        yield Finding(setting, "streamed data requires `dispatch_batches: false`", related=(of(config, "dataset_streaming"),))
+        yield Finding(
+            setting,
+            "`dispatch_batches` is true; streamed data requires false",
+            related=(of(config, "dataset_streaming"),),
+            help="set `accelerator_config.dispatch_batches: false`",
+        )
 
 
 @rule(
@@ -588,10 +712,17 @@ def vespo_importance_sampling(config: TrlConfig) -> Iterator[Finding]:
         text = (
             f"ValueError: VESPO loss requires `vllm_importance_sampling_mode` to be either 'token_truncate' or 'token_mask'. Got: {mode}."
         )
-        message = f"the loss vespo requires `vllm_importance_sampling_mode` token_truncate or token_mask, and it is {shown(mode)}"
+        message = f"`loss_type: vespo` requires `vllm_importance_sampling_mode: token_truncate` or token_mask, but it is {shown(mode)}"
         related = (of(config, "vllm_importance_sampling_mode"),)
         severity = certain(config, "vllm_importance_sampling_mode")
-        yield Finding(of(config, "loss_type"), message, related=related, exception=text, severity=severity)
+        yield Finding(
+            of(config, "loss_type"),
+            message,
+            related=related,
+            exception=text,
+            severity=severity,
+            help="set `vllm_importance_sampling_mode: token_truncate`",
+        )
 
 
 @rule(
@@ -622,8 +753,14 @@ def reward_weights_length(config: TrlConfig) -> Iterator[Finding]:
     count = len(functions) + bool(args["reward_model_name_or_path"])
     if len(weights) != count:
         text = f"ValueError: Number of reward weights ({len(weights)}) must match number of reward functions ({count})"
-        message = f"`reward_weights` has {len(weights)} weights for {count} reward function{'s' * (count != 1)}"
-        yield Finding(of(config, "reward_weights"), message, related=(of(config, "reward_funcs"),), exception=text)
+        message = f"`reward_weights` has {counted(len(weights), 'weight')} for {counted(count, 'reward function')}"
+        yield Finding(
+            of(config, "reward_weights"),
+            message,
+            related=(of(config, "reward_funcs"),),
+            exception=text,
+            help=f"write {counted(count, 'weight')}",
+        )
 
 
 @rule(
@@ -658,7 +795,9 @@ def model_options_for_instance(config: TrlConfig) -> Iterator[Finding]:
             continue
         passed = f"{what.replace('ref_', '')}_kwargs" if trainer == "KTO" and what == "model" else name
         text = f"ValueError: You passed {passed} to the {trainer}Trainer/{trainer}Config, but your {what} is already instantiated."
-        yield Finding(of(config, name), f"`{name}` is not accepted: the script loads the model itself", exception=text)
+        yield Finding(
+            of(config, name), f"`{name}` is not accepted: the script loads the model itself", exception=text, help=f"remove `{name}`"
+        )
 
 
 @rule(
@@ -682,7 +821,11 @@ def reward_length_missing(config: TrlConfig) -> Iterator[Finding]:
     Source: trl 0.17.0 trainer/reward_trainer.py:177, 220.
     """
     if not config.modern and config.only("reward") and config.arguments["max_length"] is None and config.arguments.known("max_length"):
-        yield Finding(of(config, "max_length"), "`max_length` is null, and the reward trainer of this release requires a number")
+        yield Finding(
+            of(config, "max_length"),
+            "`max_length` is null, and the reward trainer of this release requires a number",
+            help="set `max_length: 1024`",
+        )
 
 
 @rule(
@@ -711,4 +854,4 @@ def reward_adapter_task(config: TrlConfig) -> Iterator[Finding]:
     if config.modern and config.only("reward") and peft(config) and task in ("CAUSAL_LM", "SEQ_2_SEQ_LM"):
         setting, related = of(config, "lora_task_type"), (of(config, "use_peft"),)
         message = f'`lora_task_type` is {shown(task)}; a reward model with LoRA requires "SEQ_CLS"'
-        yield Finding(setting, message, related=related, severity=certain(config, "lora_task_type"))
+        yield Finding(setting, message, related=related, severity=certain(config, "lora_task_type"), help="set `lora_task_type: SEQ_CLS`")
