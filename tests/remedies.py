@@ -1,7 +1,7 @@
 """What the text of a remedy says to do, and doing it to the values of a file.
 
-Understood are "set `key: value`" (also "write" and "add"), "remove `key`" and "replace it with `key: value`"; remedies are separated by
-", or", the parts of one by "and".
+Understood are "set `key: value`" and "set `key` to value" (also "write" and "add"), "remove `key`", and "replace it with `key: value`".
+Remedies are separated by ", or", the parts of one by "and".
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 import yaml
 
 VERBS = "set|write|add|remove|replace it with"
-ACTION = re.compile(rf"({VERBS}|and) `([\w.-]+)(?:: ([^`]*))?`")
+ACTION = re.compile(rf"({VERBS}|and) `([\w.-]+)(?:: ([^`]*))?`(?: to (true|false|null|\"[^\"]*\"|-?[\d.]+(?:e[+-]?\d+)?)(?![\w.]))?")
 ALTERNATIVES = re.compile(rf",? or (?=(?:{VERBS}) )")
 LEFT = re.compile(rf"\b({VERBS}|start|use|config)\b")  # words of a remedy that does not say everything
 
@@ -20,8 +20,8 @@ def remedies(text):
     """The alternatives of a remedy that say everything: lists of (verb, key, value as text or None)."""
     for alternative in ALTERNATIVES.split(text):
         actions = []
-        for verb, key, value in ACTION.findall(alternative):
-            actions.append((actions[-1][0] if verb == "and" and actions else verb, key, value))
+        for verb, key, value, after in ACTION.findall(alternative):
+            actions.append((actions[-1][0] if verb == "and" and actions else verb, key, value or after))
         complete = all(verb == "remove" or value for verb, _, value in actions)
         if actions and complete and not LEFT.search(ACTION.sub("", alternative)):
             yield actions

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from cfglint.findings.wording import spelled
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -10,12 +12,14 @@ if TYPE_CHECKING:
 MOST = 12  # names that a remedy lists
 
 
-def choice(name: str, value: Any, allowed: Iterable[Any]) -> str:
-    """The line to write for a misspelt name, else the names that are allowed."""
+def choice(name: str, value: Any, allowed: Iterable[Any], quoted: bool = False) -> str:
+    """The line to write for a misspelt name, else the names that are allowed; `quoted`: of a JSON file."""
     from cfglint.frameworks.known_names import closest
 
     names = ["null" if each is None else str(each) for each in allowed]
     near = closest(str(value).lower(), names) or next((each for each in names if each.lower() == str(value).lower()), None)
+    if quoted:
+        return f'set `{name}` to "{near}"' if near is not None else f"set `{name}` to {listed([spelled(each) for each in names])}"
     if near is not None:
         return f"set `{name}: {near}`"
     return f"set `{name}` to {listed(names)}"

@@ -42,8 +42,9 @@ def failures(rule, number, folders):
             continue
         for actions in remedies(found.help):
             try:
-                values = done(yaml.safe_load(example.text), actions, found.key)
-                text = json.dumps(values) if found.file.endswith(".json") else yaml.safe_dump(values, width=1000)
+                is_json = found.file.endswith(".json")
+                values = done((json.loads if is_json else yaml.safe_load)(example.text), actions, found.key)
+                text = json.dumps(values) if is_json else yaml.safe_dump(values, width=1000)
             except (TypeError, AttributeError, KeyError, IndexError, ValueError) as error:
                 yield f"{rule.code}/{number + 1}: {actions} cannot be done: {error!r}"
                 continue

@@ -71,7 +71,7 @@ def of_place(refusal: Refusal) -> str | None:
     place = dotted(refusal.paths[0]) if refusal.paths else ""
     if place == "optimizer" or refusal.message.startswith(f"`{place}: "):
         return f"use another `{place}`"
-    if place and WITHOUT.search(refusal.message):
+    if place and WITHOUT.search(refusal.message) and not refusal.message.startswith(f"`{place}`:"):
         return f"remove `{place}`"
     return f"set `{place}: 1`" if refusal.message.endswith("must be 1 or more") else None
 
