@@ -35,10 +35,10 @@ class Problem:
 
     The kind `limit` is one of cfglint's own limits, which says nothing about what a framework makes of the text.
     `exception` is what the loader would raise, as `Type: text`, when one is known.
-    `only_here`: another parser that commonly loads such a file accepts it; `note` says which.
+    `only_here`: another parser that commonly loads such a file accepts it; `note` says which. `remedy` is what to write.
     """
 
-    __slots__ = ("end", "exception", "kind", "message", "note", "only_here", "start")
+    __slots__ = ("end", "exception", "kind", "message", "note", "only_here", "remedy", "start")
 
     def __init__(self, start: int, end: int, message: str, kind: ProblemKind = "syntax", exception: str | None = None) -> None:
         self.start = start
@@ -48,6 +48,7 @@ class Problem:
         self.exception = exception
         self.only_here = False
         self.note: str | None = None
+        self.remedy: str | None = None
 
     def __repr__(self) -> str:
         return f"Problem({self.start}, {self.end}, {self.message!r}, {self.kind!r})"

@@ -7,6 +7,7 @@ from cfglint.findings.rule import SKIP, Example, Finding, rule
 from cfglint.findings.setting import OVERRIDE
 from cfglint.findings.wording import described, listed, spelled
 from cfglint.frameworks.accelerate.config import AXES, DEVICES, TYPES
+from cfglint.frameworks.remedies import choice
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -134,7 +135,15 @@ def unknown_launch_key(config: AccelerateConfig) -> Iterator[Finding]:
         fix = rename(setting, meant, f"rename it to `{meant}`", safe=False) if meant and not where and meant not in config.values else None
         if block is not None:
             fix = move(config, setting, block, f"move it into `{block[0]}`", safe=severity_of(config, key) in (None, ERROR))
-        yield Finding(setting, message, exception=text, on_key=True, fix=fix, severity=severity_of(config, key))
+        yield Finding(
+            setting,
+            message,
+            exception=text,
+            on_key=True,
+            fix=fix,
+            severity=severity_of(config, key),
+            help=None if fix else f"remove `{key}`",
+        )
 
 
 def other_releases(key: object) -> str:
@@ -194,14 +203,19 @@ def distributed_type(config: AccelerateConfig) -> Iterator[Finding]:
         return
     if "distributed_type" not in config.values:
         text = "ValueError: A `distributed_type` must be specified in the config file."
-        yield Finding(config.setting("distributed_type"), "`distributed_type` is missing", exception=text)
+        yield Finding(
+            config.setting("distributed_type"),
+            "`distributed_type` is missing",
+            exception=text,
+            help="add `distributed_type: MULTI_GPU`, or the type that fits",
+        )
     elif isinstance(config.distributed, str) and config.distributed not in TYPES and config.local:
         setting = config.setting("distributed_type")
         meant = config.distributed.upper().replace("-", "_")
         text = f"ValueError: {config.distributed!r} is not a valid DistributedType"
         fix = replace(setting, meant, f"write {meant}", safe=True) if meant in TYPES else None
         message = f"`distributed_type` is {setting.spelled}, which is not a valid choice"
-        choices = None if fix else f"write one of {', '.join(TYPES)}"
+        choices = None if fix else choice("distributed_type", config.distributed, TYPES)
         yield Finding(setting, message, exception=text, fix=fix, help=choices)
 
 
@@ -229,7 +243,7 @@ def compute_environment(config: AccelerateConfig) -> Iterator[Finding]:
         setting = config.setting("compute_environment")
         text = f"ValueError: The config file at {config.documents[0].path} had unknown keys"
         message = f"`compute_environment` is {setting.spelled}; it must be LOCAL_MACHINE or {SAGEMAKER}"
-        yield Finding(setting, message, exception=text)
+        yield Finding(setting, message, exception=text, help="set `compute_environment: LOCAL_MACHINE`")
 
 
 @rule(
@@ -259,7 +273,7 @@ def missing_num_processes(config: AccelerateConfig) -> Iterator[Finding]:
     """
     if config.values and config.local and "distributed_type" in config.values and config.processes == -1:
         text = f"`num_processes` is missing, and `distributed_type` is {config.setting('distributed_type').spelled}"
-        yield Finding(config.setting("num_processes"), text, help="set it to the total over all machines")
+        yield Finding(config.setting("num_processes"), text, help="set `num_processes` to the number of GPUs, over all machines")
 
 
 @rule(
@@ -297,7 +311,12 @@ def mixed_precision(config: AccelerateConfig) -> Iterator[Finding]:
     setting = config.setting("mixed_precision")
     if isinstance(value, str):
         text = f"ValueError: Unknown mixed_precision mode: {value.lower()}. Choose between ['no', 'fp8', 'fp16', 'bf16']."
-        yield Finding(setting, f"`mixed_precision` is {setting.spelled}; it must be no, fp16, bf16 or fp8", exception=text)
+        yield Finding(
+            setting,
+            f"`mixed_precision` is {setting.spelled}; it must be no, fp16, bf16 or fp8",
+            exception=text,
+            help=choice("mixed_precision", value, ("no", "fp16", "bf16", "fp8")),
+        )
         return
     text = f"AttributeError: '{type(value).__name__}' object has no attribute 'lower'"
     bare = value is False
@@ -332,8 +351,8 @@ def indivisible_num_processes(config: AccelerateConfig) -> Iterator[Finding]:
     each, machines = config.per_machine, config.machines
     if each and config.spawns and machines > 1 and config.processes % machines:
         setting = config.setting("num_processes")
-        message = f"`num_processes` is {config.processes}, not a multiple of {machines} machines: only {each * machines} start"
-        yield Finding(setting, message, related=(config.setting("num_machines"),))
+        message = f"`num_processes` is {config.processes}, not a multiple of {machines} machines: only {each * machines} processes start"
+        yield Finding(setting, message, related=(config.setting("num_machines"),), help=f"set `num_processes: {each * machines}`")
 
 
 @rule(
@@ -359,8 +378,14 @@ def fewer_processes_than_machines(config: AccelerateConfig) -> Iterator[Finding]
     """
     if config.spawns and config.local and config.machines != 1 and config.per_machine == 0:
         setting = config.setting("num_processes")
-        message = f"`num_processes` (the total) is {config.processes}, less than {config.machines} machines"
-        yield Finding(setting, message, related=(config.setting("num_machines"),), exception="AssertionError")
+        message = f"`num_processes`, the total, is {config.processes}, less than `num_machines` ({config.machines})"
+        yield Finding(
+            setting,
+            message,
+            related=(config.setting("num_machines"),),
+            exception="AssertionError",
+            help=f"set `num_processes: {config.machines}` or more: it is the total over all machines",
+        )
 
 
 def starts_one_of_many(config: AccelerateConfig) -> bool:
@@ -392,7 +417,7 @@ def single_process_launch(config: AccelerateConfig) -> Iterator[Finding]:
     if starts_one_of_many(config):
         setting = config.setting("distributed_type")
         message = f"`distributed_type` is {setting.spelled}, which starts one process, but `num_processes` is {config.processes}"
-        yield Finding(setting, message, related=(config.setting("num_processes"),), help="write MULTI_GPU")
+        yield Finding(setting, message, related=(config.setting("num_processes"),), help="set `distributed_type: MULTI_GPU`")
 
 
 @rule(
@@ -416,8 +441,14 @@ def unused_block(config: AccelerateConfig) -> Iterator[Finding]:
     """
     for name, types in BLOCKS.items():
         if config.section(name) and isinstance(config.distributed, str) and config.distributed not in types and config.local:
-            message = f"`{name}` is ignored with `distributed_type` {config.distributed}, it requires {listed(types)}"
-            yield Finding(config.setting(name), message, related=(config.setting("distributed_type"),), on_key=True)
+            message = f"`{name}` is ignored with `distributed_type: {config.distributed}`; it requires {listed(types)}"
+            yield Finding(
+                config.setting(name),
+                message,
+                related=(config.setting("distributed_type"),),
+                on_key=True,
+                help=f"set `distributed_type: {types[0]}`, or remove `{name}`",
+            )
 
 
 @rule(
@@ -490,7 +521,7 @@ def setting_belongs_in_deepspeed_file(config: AccelerateConfig) -> Iterator[Find
         settings.append(config.setting("mixed_precision" if config.get("mixed_precision") is not None else "fp16"))
     for setting in settings:
         file = named_file(config)
-        message = f"`{setting.path[-1]}` belongs in the DeepSpeed config file, not in the accelerate config"
+        message = f"`{setting.path[-1]}` must be set in the DeepSpeed config file, and not here as well"
         fix = remove(setting, f"remove `{setting.path[-1]}`", safe=False)
         yield Finding(setting, message, related=(file,) if file else (), exception=exception, on_key=True, fix=fix)
 
@@ -536,7 +567,7 @@ def efficient_loading_without_sync(config: AccelerateConfig) -> Iterator[Finding
     if found[1] and not section[found[1]] and (not found[0] or section[found[0]]):
         related = (config.setting("fsdp_config", found[0]),) if found[0] else ()
         message = f"`{found[1]}` is {spelled(section[found[1]])}, but `fsdp_cpu_ram_efficient_loading` requires true"
-        yield Finding(config.setting("fsdp_config", found[1]), message, related=related)
+        yield Finding(config.setting("fsdp_config", found[1]), message, related=related, help=f"set `fsdp_config.{found[1]}: true`")
 
 
 @rule(
@@ -570,11 +601,13 @@ def gpu_ids(config: AccelerateConfig) -> Iterator[Finding]:
     setting = config.setting("gpu_ids")
     if not isinstance(value, str):
         text = f"AttributeError: '{type(value).__name__}' object has no attribute 'split'"
-        yield Finding(setting, f"`gpu_ids` is {setting.spelled}, not a string", exception=text, help=f"write '{value}'")
+        yield Finding(
+            setting, f"`gpu_ids` is {setting.spelled}, not a string", exception=text, help=f'set `gpu_ids: "{value}"`, with quotes'
+        )
     elif value != "all" and "," not in value and config.distributed in DEVICES and config.machines == 1:
         text = "ValueError: Less than two GPU ids were configured and tried to run on multiple GPUs."
-        message = f"`gpu_ids` names one GPU, but `distributed_type` {config.distributed} requires at least two"
-        yield Finding(setting, message, exception=text, help="list the GPUs, or write all")
+        message = f"`gpu_ids` names one GPU, but `distributed_type: {config.distributed}` requires at least two"
+        yield Finding(setting, message, exception=text, help="set `gpu_ids: all`, or list the GPUs")
 
 
 @rule(
@@ -620,19 +653,39 @@ def launch_value_type(config: AccelerateConfig) -> Iterator[Finding]:
     kind = type(machines).__name__
     if not isinstance(machines, (int, float)):
         text = f"TypeError: '>' not supported between instances of '{kind}' and 'int'"
-        yield Finding(config.setting("num_machines"), f"`num_machines` is {described(machines)}, not a number", exception=text)
+        yield Finding(
+            config.setting("num_machines"),
+            f"`num_machines` is {described(machines)}, not a number",
+            exception=text,
+            help=f"set `num_machines: {machines}`, without quotes" if str(machines).isdecimal() else "set `num_machines: 1`",
+        )
     elif machines > 1 and config.spawns and not isinstance(processes, (int, float)):
         text = f"TypeError: unsupported operand type(s) for //: '{type(processes).__name__}' and 'int'"
-        yield Finding(config.setting("num_processes"), f"`num_processes` is {described(processes)}, not a number", exception=text)
+        yield Finding(
+            config.setting("num_processes"),
+            f"`num_processes` is {described(processes)}, not a number",
+            exception=text,
+            help=f"set `num_processes: {processes}`, without quotes" if str(processes).isdecimal() else None,
+        )
     elif not config.spawns and processes is not None and not isinstance(processes, (int, float)) and not passed_over(config, processes):
         text = f"TypeError: '>' not supported between instances of '{type(processes).__name__}' and 'int'"
-        yield Finding(config.setting("num_processes"), f"`num_processes` is {described(processes)}, not a number", exception=text)
+        yield Finding(
+            config.setting("num_processes"),
+            f"`num_processes` is {described(processes)}, not a number",
+            exception=text,
+            help=f"set `num_processes: {processes}`, without quotes" if str(processes).isdecimal() else None,
+        )
     for axis in ("cp", "sp") if config.spawns else ():
         path = ("parallelism_config", f"parallelism_config_{axis}_size")
         size = config.get(*path, default=1)
         if not isinstance(size, (int, float)):
             text = f"TypeError: '>' not supported between instances of '{type(size).__name__}' and 'int'"
-            yield Finding(config.setting(*path), f"`{path[-1]}` is {described(size)}, not a number", exception=text)
+            yield Finding(
+                config.setting(*path),
+                f"`{path[-1]}` is {described(size)}, not a number",
+                exception=text,
+                help="remove the quotes" if str(size).isdecimal() else None,
+            )
     yield from blocks_of_another_type(config)
 
 
@@ -646,7 +699,12 @@ def blocks_of_another_type(config: AccelerateConfig) -> Iterator[Finding]:
         if text is None and name == "deepspeed_config" and config.uses_deepspeed:
             text = f"AttributeError: '{type(block).__name__}' object has no attribute 'keys'"
         if text is not None:
-            yield Finding(config.setting(name), f"`{name}` is {spelled(block)}, not a mapping", exception=text)
+            yield Finding(
+                config.setting(name),
+                f"`{name}` is {spelled(block)}, not a mapping",
+                exception=text,
+                help=f"remove `{name}`, or write a mapping",
+            )
 
 
 def indexing_error(block: object) -> str | None:
@@ -701,10 +759,15 @@ def dynamo_backend(config: AccelerateConfig) -> Iterator[Finding]:
     if not isinstance(value, str):
         text = f"AttributeError: '{type(value).__name__}' object has no attribute 'upper'"
         message = f"`{path[-1]}` is {config.setting(*path).spelled}, not a string in YAML"
-        yield Finding(config.setting(*path), message, exception=text, help="quote it")
+        yield Finding(config.setting(*path), message, exception=text, help="quote the value")
     elif value.upper() not in BACKENDS:
         text = f"ValueError: Unknown dynamo backend: {value.upper()}. Choose between {list(BACKENDS)}."
-        yield Finding(config.setting(*path), f"`{path[-1]}` is {spelled(value)}, which is not a valid choice", exception=text)
+        yield Finding(
+            config.setting(*path),
+            f"`{path[-1]}` is {spelled(value)}, which is not a valid choice",
+            exception=text,
+            help=choice(".".join(path), value, [each.lower() for each in BACKENDS]),
+        )
 
 
 @rule(
@@ -737,7 +800,12 @@ def main_process_unknown(config: AccelerateConfig) -> Iterator[Finding]:
     for key, label in (("main_process_ip", "IP"), ("main_process_port", "port")):
         if config.get(key) is None and config.distributed != "XLA":
             text = f"AssertionError: When using multiple machines, you need to specify the main process {label}."
-            yield Finding(config.setting(key), f"`num_machines` is {config.machines}, which requires `{key}`", exception=text)
+            yield Finding(
+                config.setting(key),
+                f"`num_machines` is {config.machines}, which requires `{key}`",
+                exception=text,
+                help="set `main_process_ip` to the address of the first machine" if key.endswith("ip") else f"set `{key}`",
+            )
             return
 
 
@@ -767,7 +835,12 @@ def process_count_mismatch(config: AccelerateConfig) -> Iterator[Finding]:
     if gpus is not None and config.started is not None and config.started != gpus and "num_processes" in config.values:
         setting = config.setting("num_processes")
         started = "" if config.started == setting.value else f" (starts {config.started})"
-        yield Finding(setting, f"`num_processes` is {setting.spelled}{started}, but {config.facts.gpus_source} is {gpus}")
+        yield Finding(
+            setting,
+            f"`num_processes` is {setting.spelled}{started}, but {config.facts.gpus_source} is {gpus}",
+            note=f"accelerate launch starts {config.started}",
+            help=f"set `num_processes: {gpus}`, or pass --num_processes to accelerate launch",
+        )
 
 
 @rule(
@@ -805,13 +878,23 @@ def parallelism_sizes(config: AccelerateConfig) -> Iterator[Finding]:
     if low:
         setting = config.setting("parallelism_config", f"parallelism_config_{low}_size")
         message = f"`{setting.path[-1]}` is {sizes[low]}; it must be at least 1"
-        yield Finding(setting, message, exception=f"ValueError: {low}_size must be at least 1, but got {sizes[low]}")
+        yield Finding(
+            setting,
+            message,
+            exception=f"ValueError: {low}_size must be at least 1, but got {sizes[low]}",
+            help=f"set `parallelism_config.parallelism_config_{low}_size: 1`",
+        )
         return
     if None in sizes.values():
         return
     error = incompatible_axes(config) or missing_fsdp(config) or wrong_product(config)
     if error:
-        yield Finding(config.setting("parallelism_config"), error[0], exception=error[1])
+        yield Finding(
+            config.setting("parallelism_config"),
+            error[0],
+            exception=error[1],
+            help="change the sizes so that their product is the number of processes" if "product" in error[0] else None,
+        )
 
 
 def incompatible_axes(config: AccelerateConfig) -> tuple[str, str] | None:
@@ -916,5 +999,5 @@ def overridden_mixed_precision(config: AccelerateConfig) -> Iterator[Finding]:
     own = next((name for name in ("fp16", "bf16") if trainer.get(name)), None)
     if own and own != config.precision:
         setting = config.setting("mixed_precision")
-        message = f"`mixed_precision` {setting.spelled} is overridden by the Trainer's `{own}`"
-        yield Finding(setting, message, related=(trainer.setting(own),))
+        message = f"`mixed_precision` is {setting.spelled}, which the Trainer's `{own}` overrides"
+        yield Finding(setting, message, related=(trainer.setting(own),), help="remove `mixed_precision`")

@@ -121,11 +121,11 @@ def _handed(model: Model, world: int) -> SizeProblem | None:
     if total == world:
         return None
     keys = tuple(key for key in (CONTEXT, TENSOR, SHARD, REPLICATE, EXPERT) if size(model, key) > 1)
-    product = " x ".join(f"`{key}` ({size(model, key)})" for key in keys)
+    product = " x ".join(f"`{key}` ({size(model, key)})" for key in keys) + f" = {total}" if keys[1:] else f"`{keys[0]}` is {total}"
     names = "dp_shard_size/tp_size/cp_size/sp_size" + ("/ep_size" if patched(model) else "")
     return SizeProblem(
         keys,
-        f"{product} = {total}, but the run has {world} processes, one on each GPU: the two must be equal",
+        f"{product}, but the run has {world} processes, one on each GPU: the two must be equal",
         f"ParallelismConfig total_size ({total}) does not match num_processes ({world}). Please adjust dp_replicate_size/ {names}.",
         fitting({key: size(model, key) for key in keys}, total, world),
     )

@@ -173,7 +173,13 @@ def deprecated_key(config: AxolotlConfig) -> Iterator[Finding]:
         return
     for old, new in RENAMED.items():
         if config.get(old) is not None:
-            yield Finding(config.place((old,)), f"deprecated key `{old}`; use `{new}`", on_key=True, note="it still works")
+            yield Finding(
+                config.place((old,)),
+                f"deprecated key `{old}`; use `{new}`",
+                on_key=True,
+                note="it still works",
+                help=f"rename it to `{new}`",
+            )
 
 
 @rule(

@@ -196,5 +196,6 @@ def schedule_argument(config: AxolotlConfig) -> Iterator[Finding]:
                 config.place(("lr_scheduler_kwargs", key)),
                 f"`lr_scheduler: one_cycle` has no parameter `{key}`",
                 exception=text,
+                help=f"remove `lr_scheduler_kwargs.{key}`",
                 on_key=True,
             )

@@ -176,5 +176,6 @@ def optimizer_string_for_number(config: DeepSpeedConfig) -> Iterator[Finding]:
                 config.setting("optimizer", "params", key),
                 f"`optimizer.params.{key}` is {described(value)}, not a number",
                 exception=f"TypeError: {call}: incompatible function arguments.",
+                note="the compiled optimizer does not accept a string: it fails at the first step",
                 fix=unquoted(config, "optimizer", "params", key),
             )

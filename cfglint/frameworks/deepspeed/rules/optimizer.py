@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
+    from cfglint.findings.diagnostic import Fix
+    from cfglint.findings.setting import Setting
     from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
     from cfglint.frameworks.deepspeed.optimizers import Optimizer
 
@@ -109,17 +111,16 @@ def max_grad_norm_in_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
     setting = config.setting("optimizer", "params", "max_grad_norm")
     raised = "ValueError: 'max_grad_norm' is not supported as an optimizer parameter"
     text = "`max_grad_norm` is not an optimizer parameter; DeepSpeed clips by top-level `gradient_clipping`"
-    yield Finding(setting, text, exception=raised, fix=clip_at_top(config, setting.value), on_key=True)
+    yield Finding(setting, text, exception=raised, fix=clip_at_top(config, setting), on_key=True)
 
 
-def clip_at_top(config: DeepSpeedConfig, value: Any) -> Any:
+def clip_at_top(config: DeepSpeedConfig, setting: Setting) -> Fix | None:
     """The move to `gradient_clipping`, or the removal where that key is set."""
-    from cfglint.findings.fix_builders import inserted, removed, several
+    from cfglint.findings.fix_builders import move, remove
 
-    gone = removed(config.setting("optimizer", "params", "max_grad_norm"))
     if "gradient_clipping" in config.values:
-        return several([gone], f"remove it, `gradient_clipping` is {config.setting('gradient_clipping').spelled}", safe=True)
-    return several([gone, inserted(config, ("gradient_clipping",), value)], "move it to top-level `gradient_clipping`", safe=True)
+        return remove(setting, f"remove it, `gradient_clipping` is {config.setting('gradient_clipping').spelled}", safe=True)
+    return move(config, setting, ("gradient_clipping",), "move it to top-level `gradient_clipping`", safe=True)
 
 
 @rule(

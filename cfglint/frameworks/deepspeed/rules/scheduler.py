@@ -419,5 +419,5 @@ def unknown_warmup_type(config: DeepSpeedConfig) -> Iterator[Finding]:
         return
     value = scheduler.params.get("warmup_type", "log")
     if value not in ("log", "linear") and not (value == "auto" and config.open):
-        text = f'unknown `warmup_type` {spelled(value)}: the warmup is logarithmic ("log")'
+        text = f'`warmup_type` is {spelled(value)}, which is unknown: the warm-up is logarithmic ("log")'
         yield Finding(at(config, "warmup_type"), text, help='set `scheduler.params.warmup_type` to "linear", or to "log"')

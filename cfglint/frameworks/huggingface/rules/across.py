@@ -275,7 +275,7 @@ def deepspeed_schedule_wins(config: TrainerConfig) -> Iterator[Finding]:
         return
     theirs, ours = _type(launch, "scheduler"), config.arguments["lr_scheduler_type"]
     if ours not in SCHEDULES.get(str(theirs), ()):
-        message = f"`lr_scheduler_type` is overridden by the DeepSpeed config's scheduler {theirs}"
+        message = f"`lr_scheduler_type` is overridden by `scheduler.type` of the DeepSpeed config, {theirs}"
         yield Finding(
             of(config, "lr_scheduler_type"),
             message,
@@ -346,7 +346,7 @@ def default_schedule_replaced(config: TrainerConfig) -> Iterator[Finding]:
         return
     theirs, default = _type(launch, "scheduler"), config.arguments["lr_scheduler_type"]
     if theirs is not None and default not in SCHEDULES.get(str(theirs), ()):
-        text = f"`scheduler.type` {theirs} replaces the Trainer's default schedule ({default})"
+        text = f"`scheduler.type` is {theirs}, which replaces the Trainer's default schedule ({default})"
         yield Finding(
             launch.setting("scheduler.type"),
             text,
@@ -387,7 +387,7 @@ def deepspeed_optimizer_wins(config: TrainerConfig) -> Iterator[Finding]:
         related = (launch.setting("optimizer.type"),)
         yield Finding(
             of(config, "optim"),
-            f"`optim` is overridden by the DeepSpeed config's optimizer {theirs}",
+            f"`optim` is overridden by `optimizer.type` of the DeepSpeed config, {theirs}",
             related=related,
             help="remove the `optimizer` section of the DeepSpeed config to use the Trainer's",
         )
@@ -427,7 +427,7 @@ def clipping_replaced(config: TrainerConfig) -> Iterator[Finding]:
     if "max_grad_norm" in config.arguments and norm != actual:
         clips = f"clips at {actual}" if actual else "does not clip"
         setting = of(config, "max_grad_norm")
-        message = f"`max_grad_norm` ({norm}) is ignored: without `gradient_clipping` in its config DeepSpeed {clips}"
+        message = f"`max_grad_norm` is {norm}, which is ignored: without `gradient_clipping` in its config DeepSpeed {clips}"
         yield Finding(
             setting, message, related=(launch.setting("gradient_clipping"),), help="set `gradient_clipping: auto` in the DeepSpeed config"
         )
@@ -467,7 +467,7 @@ def accumulation_replaced(config: TrainerConfig) -> Iterator[Finding]:
     if number(own.value) and own.value > 1:
         release = config.facts.target["accelerate"]
         message = (
-            f"`{own.name}` ({own.value}) is ignored by accelerate {release}: without the key in the DeepSpeed config its engine uses 1"
+            f"`{own.name}` is {own.value}, which accelerate {release} ignores: the DeepSpeed config lacks the key, so DeepSpeed uses 1"
         )
         yield Finding(
             own,

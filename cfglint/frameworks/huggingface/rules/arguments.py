@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import inf
+
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import SKIP, Example, Finding, rule
 from cfglint.frameworks.huggingface.fields import CHOICES, choices, has_field
@@ -223,7 +225,7 @@ def fractional_steps(config: TrainerConfig) -> Iterator[Finding]:
                 of(config, name),
                 f"`{name}` is {value}; a number of steps above 1 must be an integer",
                 exception=text,
-                help=f"set `{name}: {round(value)}`",
+                help=f"set `{name}: {round(value)}`" if value < inf else None,
             )
 
 
@@ -329,8 +331,8 @@ def best_model_steps(config: TrainerConfig) -> Iterator[Finding]:
 
 
 def multiple(save: float, every: float) -> str | None:
-    """The nearest number of steps at which an evaluation takes place; None for ratios."""
-    return f"set `save_steps: {round(max(1, save // every) * every)}`" if save >= 1 and every >= 1 else None
+    """The nearest number of steps at which an evaluation takes place; None for ratios and infinities."""
+    return f"set `save_steps: {round(max(1, save // every) * every)}`" if 1 <= save < inf and 1 <= every < inf else None
 
 
 def _not_a_multiple(save: float, every: float, version: tuple[int, ...]) -> str:

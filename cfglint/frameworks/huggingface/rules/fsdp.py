@@ -242,7 +242,12 @@ def fsdp_config_value(config: TrainerConfig) -> Iterator[Finding]:
     if value is not None and not isinstance(value, (dict, str)) and (on or config.version < SECTION_RULES):
         attribute = "get" if config.version < SECTION_RULES else "keys"
         text = f"AttributeError: '{type(value).__name__}' object has no attribute '{attribute}'"
-        yield Finding(config.setting("fsdp_config"), f"`fsdp_config` is {shown(value)}, not a mapping", exception=text)
+        yield Finding(
+            config.setting("fsdp_config"),
+            f"`fsdp_config` is {shown(value)}, not a mapping",
+            exception=text,
+            help="remove `fsdp_config`, or write a mapping",
+        )
         return
     section = Section(config)
     if not on or section.values.get("xla"):

@@ -11,6 +11,8 @@ from cfglint.frameworks.huggingface.fields import choices
 from cfglint.frameworks.huggingface.rules.common import KINDS, certainty, number, of, shown
 from cfglint.frameworks.huggingface.rules.value_types import described, spelled_as_number
 
+MIN_RATE = "set `lr_scheduler_kwargs: {min_lr_rate: 0.1}`, or a `min_lr`"
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -278,7 +280,14 @@ def scheduler_arguments(config: TrainerConfig) -> Iterator[Finding]:
             yield Finding(place, message, exception=text, fails_at=when, fix=fix, consumer_only=True)
     severity = certainty(config, "lr_scheduler_kwargs")
     for message, text in _lacking(kind, keywords, config):
-        yield Finding(of(config, "lr_scheduler_type"), message, exception=text, fails_at=when, severity=severity)
+        yield Finding(
+            of(config, "lr_scheduler_type"),
+            message,
+            exception=text,
+            fails_at=when,
+            severity=severity,
+            help=MIN_RATE if "min_lr_rate" in message else None,
+        )
 
 
 def _lacking(kind: str, given: dict[Any, Any], config: TrainerConfig) -> Iterator[tuple[str, str]]:
@@ -536,7 +545,7 @@ def warmup_of_one(config: TrainerConfig) -> Iterator[Finding]:
     value = config.arguments["warmup_steps"]
     if config.version >= FLOATS_TAKEN and isinstance(value, float) and 1 <= value < INFINITE and (value == 1 or not value.is_integer()):
         count = int(value)
-        message = f"`warmup_steps` {value} means {count} step{'s' * (count > 1)}; only a value below 1 is a ratio of the run"
+        message = f"`warmup_steps` is {value}, which means {count} step{'s' * (count > 1)}; only a value below 1 is a ratio of the run"
         yield Finding(
             of(config, "warmup_steps"),
             message,
@@ -649,7 +658,7 @@ def last_steps_not_evaluated(config: TrainerConfig) -> Iterator[Finding]:
     every = -int(-total * ratio // 1)
     done, meant = total // every, round(1 / ratio)
     if done < meant and total % every:
-        text = f"`eval_steps` {ratio} of {total:,} steps is every {every:,} steps: the last {total % every:,} steps are not evaluated"
+        text = f"`eval_steps` is {ratio}, so every {every:,} of {total:,} steps: the last {total % every:,} steps are not evaluated"
         yield Finding(
             of(config, "eval_steps"), text, note="the best model is one from before them", help=f"set `eval_steps: {total // meant}`"
         )

@@ -83,7 +83,7 @@ def unknown_key(config: LlamaFactoryConfig) -> Iterator[Finding]:
         message = (
             f"{len(foreign)} keys are unknown to LLaMA-Factory 0.9.5 ({named}{more}): the file may be written for a fork or another release"
         )
-        yield Finding(config.setting(foreign[0]), message, severity=WARNING, on_key=True)
+        yield Finding(config.setting(foreign[0]), message, severity=WARNING, on_key=True, note="LLaMA-Factory itself refuses them")
         unknown = [key for key in unknown if key not in foreign]
     if megatron or MEGATRON.intersection(unknown):
         yield for_megatron(unknown, config)

@@ -63,7 +63,7 @@ def uncast_value(config: LlamaFactoryConfig) -> Iterator[Finding]:
     for stumble in failures(config):
         setting = config.field(stumble.field)
         fix = spelled_as_number(setting, FIELDS[stumble.field][0].split("|", 1)[0])
-        message = f"`{stumble.field}` is {described(setting.value)}: {stumble.exception}"
+        message = f"`{stumble.field}` is {described(setting.value)}, which LLaMA-Factory cannot work with"
         yield Finding(
             setting,
             message,

@@ -9,6 +9,7 @@ from cfglint.frameworks.neox.derive import switched_on
 from cfglint.frameworks.neox.fields import CANNOT
 from cfglint.frameworks.neox.python_errors import describe, number, raised
 from cfglint.frameworks.neox.rules import elsewhere, neox_rule, remove, replace
+from cfglint.frameworks.remedies import either
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -75,6 +76,9 @@ def precision_conflict(config: NeoXConfig) -> Iterator[Finding]:
                 message,
                 related=(enabled,) if where is not enabled else (config.setting("fp16", "enabled"),),
                 exception=f"AssertionError: DeepSpeed {section} field was set but precision conflicts",
+                help=f"set `precision: {needed}`, or remove `{section}`"
+                if where is not enabled
+                else "set `bf16.enabled: false`, or set `fp16.enabled: false`",
             )
 
 
@@ -102,7 +106,7 @@ def bfloat16_needs_zero_section(config: NeoXConfig) -> Iterator[Finding]:
     """
     if config.derived.precision == "bfloat16" and config.argument("zero_optimization") is None:
         name = "precision" if "precision" in config.values else "bf16"
-        message = "bfloat16 requires the section `zero_optimization`"
+        message = "bfloat16 requires a `zero_optimization` section"
         yield Finding(config.setting(name), message, help="add `zero_optimization: {stage: 0}`")
 
 
@@ -131,7 +135,7 @@ def half_cross_entropy_needs_fp16(config: NeoXConfig) -> Iterator[Finding]:
         return
     if "precision" in config.values or not elsewhere(config, "fp16"):
         message = f"`fp16_lm_cross_entropy` requires fp16, but the precision is {config.derived.precision}"
-        yield Finding(config.setting("fp16_lm_cross_entropy"), message)
+        yield Finding(config.setting("fp16_lm_cross_entropy"), message, help="set `fp16_lm_cross_entropy: false`")
 
 
 @neox_rule(
@@ -169,19 +173,33 @@ def optimizer_section(config: NeoXConfig) -> Iterator[Finding]:
         used_before = name == "optimizer" and section
         if "params" not in section:
             text = "KeyError: 'params'" if used_before else CANNOT
-            yield Finding(config.setting(name), f"`{name}` has no key `params`, which is required", exception=text)
+            yield Finding(
+                config.setting(name), f"`{name}.params` is missing; it is required", exception=text, help=f"set `{name}.params: {{}}`"
+            )
         elif not isinstance(section["params"], dict):
             error = f"AttributeError: '{type(section['params']).__name__}' object has no attribute 'get'"
             message = f"`{name}.params` is {describe(section['params'])}, not a mapping"
-            yield Finding(config.setting(name, "params"), message, exception=error if used_before else CANNOT)
+            yield Finding(
+                config.setting(name, "params"), message, exception=error if used_before else CANNOT, help=f"set `{name}.params: {{}}`"
+            )
         if "type" not in section:
-            yield Finding(config.setting(name), f"`{name}` has no key `type`, which is required", exception=CANNOT)
+            yield Finding(
+                config.setting(name),
+                f"`{name}.type` is missing; it is required",
+                exception=CANNOT,
+                help="set `optimizer.type: Adam`" if name == "optimizer" else "remove `scheduler`",
+            )
         elif name == "scheduler" and not isinstance(section["type"], str):
             message = f"`scheduler.type` is {describe(section['type'])}, not a string"
-            yield Finding(config.setting(name, "type"), message, exception=CANNOT)
+            yield Finding(config.setting(name, "type"), message, exception=CANNOT, help="remove `scheduler`")
         elif section["type"] is None:
             error = "AttributeError: 'NoneType' object has no attribute 'lower'"
-            yield Finding(config.setting(name, "type"), f"`{name}.type` is null, not a string", exception=error)
+            yield Finding(
+                config.setting(name, "type"),
+                f"`{name}.type` is null, not a string",
+                exception=error,
+                help="set `optimizer.type: Adam`" if name == "optimizer" else "remove `scheduler`",
+            )
 
 
 @neox_rule(
@@ -212,7 +230,11 @@ def section_without_enabled(config: NeoXConfig) -> Iterator[Finding]:
             continue
         if name == "fp16" and (config.derived.precision == "fp16" or elsewhere(config, "precision")):
             continue
-        yield Finding(config.setting(name), f"`{name}` has no key `enabled`, which is required")
+        yield Finding(
+            config.setting(name),
+            f"`{name}.enabled` is missing; it is required",
+            help=f"set `{name}.enabled: true`, or set `{name}.enabled: false`",
+        )
 
 
 @neox_rule(
@@ -245,8 +267,8 @@ def zero_stage(config: NeoXConfig) -> Iterator[Finding]:
     if not isinstance(section, dict):
         return
     if "stage" not in section:
-        message = "`zero_optimization` has no key `stage`, which is required"
-        yield Finding(config.setting("zero_optimization"), message, exception="KeyError: 'stage'")
+        message = "`zero_optimization.stage` is missing; it is required"
+        yield Finding(config.setting("zero_optimization"), message, exception="KeyError: 'stage'", help="set `zero_optimization.stage: 1`")
         return
     stage = section["stage"]
     if config.derived.zero_stage is None and config.argument("autotuning") is None:
@@ -284,7 +306,11 @@ def onebitadam_needs_iterations(config: NeoXConfig) -> Iterator[Finding]:
     Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1062-1065.
     """
     if config.derived.optimizer_name == "onebitadam" and config.argument("train_iters") is None:
-        yield Finding(config.setting("optimizer", "type"), "`optimizer.type` OneBitAdam requires `train_iters`")
+        yield Finding(
+            config.setting("optimizer", "type"),
+            "`optimizer.type: OneBitAdam` requires `train_iters`",
+            help="set `train_iters` to the number of steps",
+        )
 
 
 @neox_rule(
@@ -310,8 +336,13 @@ def experts_with_zero(config: NeoXConfig) -> Iterator[Finding]:
     stage: Any = config.derived.zero.get("stage")
     if number(experts) and experts > 1 and number(stage) and stage >= 2:
         setting = config.setting("zero_optimization", "stage")
-        message = f"ZeRO stage {stage} is incompatible with mixture of experts (`moe_num_experts` is {experts})"
-        yield Finding(setting, message, related=(config.setting("moe_num_experts"),))
+        message = f"`zero_optimization.stage` is {stage}; with `moe_num_experts: {experts}` it must be 0 or 1"
+        yield Finding(
+            setting,
+            message,
+            related=(config.setting("moe_num_experts"),),
+            help="set `zero_optimization.stage: 1`, or set `moe_num_experts: 1`",
+        )
 
 
 @neox_rule(
@@ -346,14 +377,24 @@ def attention_config(config: NeoXConfig) -> Iterator[Finding]:
     written, layers, attention = config.argument("attention_config"), config.argument("num_layers"), config.derived.attention
     if written is None and attention is not None and attention.layers != layers:
         text = "AssertionError: Length of attention config list must equal num_layers"
-        yield Finding(config.setting("num_layers"), f"`num_layers` is {describe(layers)}; it must not be negative", exception=text)
+        yield Finding(
+            config.setting("num_layers"),
+            f"`num_layers` is {describe(layers)}; it must not be negative",
+            exception=text,
+            help="set `num_layers` to a positive number",
+        )
     if not isinstance(written, list):
         return
     setting = config.setting("attention_config")
     if attention is None:
         if layers is not None or config.facts.complete:
             error = config.derived.attention_refusal or ""
-            yield Finding(setting, f"`attention_config` cannot be expanded: {error.partition(': ')[2]}", exception=error)
+            yield Finding(
+                setting,
+                f"`attention_config` cannot be expanded: {error.partition(': ')[2]}",
+                exception=error,
+                help="make the repeats of the patterns add up to `num_layers`",
+            )
         return
     if layers is not None and attention.layers != layers:
         yield Finding(
@@ -361,11 +402,17 @@ def attention_config(config: NeoXConfig) -> Iterator[Finding]:
             f"`attention_config` gives {attention.layers} layers, but `num_layers` is {describe(layers)}",
             related=(config.setting("num_layers"),),
             exception="AssertionError: Length of attention config list must equal num_layers",
+            help=f"set `num_layers: {attention.layers}`, or make the patterns add up to {describe(layers)}",
         )
     for kind in attention.kinds:
         if kind not in ATTENTION_KINDS:
-            message = f"`attention_config` has the unknown attention type {spelled(kind)} (valid: {', '.join(ATTENTION_KINDS)})"
-            yield Finding(setting, message, exception=f"AssertionError: Attention type {kind} not recognized")
+            message = f"`attention_config` has the unknown attention type {spelled(kind)}"
+            yield Finding(
+                setting,
+                message,
+                exception=f"AssertionError: Attention type {kind} not recognized",
+                help=f"write one of {', '.join(ATTENTION_KINDS)}",
+            )
 
 
 @neox_rule(
@@ -403,16 +450,24 @@ def attention_incompatible(config: NeoXConfig) -> Iterator[Finding]:
     if attention.any("gmlp", "amlp") and config.argument("partition_activations"):
         text = "AssertionError: GMLP Blocks are not compatible with partition activations"
         message = "`partition_activations` is incompatible with gMLP and aMLP layers"
-        yield Finding(config.setting("partition_activations"), message, related=related, exception=text)
+        yield Finding(
+            config.setting("partition_activations"), message, related=related, exception=text, help="set `partition_activations: false`"
+        )
     if attention.any("rwkv") and config.derived.tensor not in (None, 1):
         text = "AssertionError: RWKV not currently compatible with model parallelism"
-        message = "`model_parallel_size` must be 1: RWKV does not support model parallelism"
-        yield Finding(config.setting("model_parallel_size"), message, related=related, exception=text)
+        message = f"`model_parallel_size` is {config.argument('model_parallel_size')}; RWKV layers do not support model parallelism"
+        yield Finding(config.setting("model_parallel_size"), message, related=related, exception=text, help="set `model_parallel_size: 1`")
     for kind, name in (("mamba", "Mamba"), ("rwkv", "RWKV")):
         if attention.any(kind) and config.derived.zero_stage == 3:
             text = f"AssertionError: Zero stage 3 not compatible with {name}"
             setting = config.setting("zero_optimization", "stage")
-            yield Finding(setting, f"ZeRO stage 3 is incompatible with {name} layers", related=related, exception=text)
+            yield Finding(
+                setting,
+                f"`zero_optimization.stage` is 3, which is incompatible with {name} layers",
+                related=related,
+                exception=text,
+                help="set `zero_optimization.stage: 1`",
+            )
 
 
 @neox_rule(
@@ -455,13 +510,19 @@ def grouped_query_attention(config: NeoXConfig) -> Iterator[Finding]:
         if heads is None or number(heads):
             text = f"TypeError: unsupported operand type(s) for %: '{type(heads).__name__}' and '{type(shared).__name__}'"
             message = f"`num_kv_heads` is {describe(shared)}, but `num_attention_heads` is {describe(heads)}"
-            yield Finding(setting, message, exception=text)
+            yield Finding(setting, message, exception=text, help="set `num_attention_heads`")
         return
     error = raised(lambda: heads % shared)
     if error or heads % shared:
         text = error or "AssertionError: num_kv_heads must evenly divide num_attention_heads and be no greater than it"
         message = f"`num_kv_heads` ({shared}) must divide `num_attention_heads` ({heads})"
-        yield Finding(setting, message, related=(config.setting("num_attention_heads"),), exception=text)
+        yield Finding(
+            setting,
+            message,
+            related=(config.setting("num_attention_heads"),),
+            exception=text,
+            help=f"set `num_kv_heads` to a divisor of {heads}",
+        )
     elif shared < heads:
         yield from _grouped(config, shared)
 
@@ -471,15 +532,33 @@ def _grouped(config: NeoXConfig, shared: Any) -> Iterator[Finding]:
     if config.argument("sparsity_config"):
         text = "AssertionError: Sparse attention not compatible with GQA or MQA"
         message = "`num_kv_heads` below `num_attention_heads` is incompatible with `sparsity_config`"
-        yield Finding(setting, message, related=(config.setting("sparsity_config"),), exception=text)
+        yield Finding(
+            setting,
+            message,
+            related=(config.setting("sparsity_config"),),
+            exception=text,
+            help="remove `num_kv_heads`, or remove `sparsity_config`",
+        )
     if attention is not None and not set(map(str, attention.kinds)) <= set(PLAIN_ATTENTION):
         text = "AssertionError: GQA / MQA currently only compatible with Flash or standard global/sliding window Attention"
         message = "`num_kv_heads` below `num_attention_heads` requires global or flash attention in every layer"
-        yield Finding(setting, message, related=(config.setting("attention_config"),), exception=text)
+        yield Finding(
+            setting,
+            message,
+            related=(config.setting("attention_config"),),
+            exception=text,
+            help="remove `num_kv_heads`, or use global or flash attention in every layer",
+        )
     if tensor and shared % tensor:
         text = "AssertionError: Number of KV heads must be at least model_parallel_size for now!"
         message = f"`num_kv_heads` ({shared}) must be a multiple of `model_parallel_size` ({tensor})"
-        yield Finding(setting, message, related=(config.setting("model_parallel_size"),), exception=text)
+        yield Finding(
+            setting,
+            message,
+            related=(config.setting("model_parallel_size"),),
+            exception=text,
+            help=f"set `num_kv_heads: {tensor}`, or a smaller `model_parallel_size`",
+        )
 
 
 @neox_rule(
@@ -570,7 +649,14 @@ def missing_size(config: NeoXConfig) -> Iterator[Finding]:
             text = f"ValueError: NeoXArgs.validate_values() {name} is None."
             if name == "num_layers" and config.derived.attention_refusal:
                 text = config.derived.attention_refusal
-            yield Finding(config.setting(name), f"`{name}` is missing; it has no default", exception=text)
+            yield Finding(
+                config.setting(name),
+                f"`{name}` is missing; it has no default",
+                exception=text,
+                help=f"set `{name}: {config.argument('seq_length')}`"
+                if name == "max_position_embeddings" and config.argument("seq_length")
+                else f"set `{name}`",
+            )
 
 
 @neox_rule(
@@ -601,12 +687,23 @@ def learning_rate(config: NeoXConfig) -> Iterator[Finding]:
     rate, least = config.derived.lr, config.argument("min_lr")
     if rate is None:
         text = "ValueError: NeoXArgs.validate_values() lr is None"
-        yield Finding(config.setting("optimizer", "params", "lr"), "`optimizer.params.lr` is null, not a number", exception=text)
+        yield Finding(
+            config.setting("optimizer", "params", "lr"),
+            "`optimizer.params.lr` is null, not a number",
+            exception=text,
+            help="set `optimizer.params.lr: 0.001`, or another number",
+        )
     elif number(rate) and number(least) and not least <= rate and not elsewhere(config, "optimizer", "min_lr"):
         text = "ValueError: NeoXArgs.validate_values() min_lr must be smaller or equal lr"
         place = config.setting("optimizer", "params", "lr")
-        message = f"`min_lr` ({least}) is greater than the learning rate ({rate}{'' if place.written else ', the default'})"
-        yield Finding(config.setting("min_lr"), message, related=(place,), exception=text)
+        message = f"`min_lr` is {least}, more than the learning rate ({rate}{'' if place.written else ', the default'})"
+        yield Finding(
+            config.setting("min_lr"),
+            message,
+            related=(place,),
+            exception=text,
+            help=f"set `min_lr: {rate / 10:.1e}`" if isinstance(rate, float) else "set `min_lr` below the learning rate",
+        )
 
 
 @neox_rule(
@@ -633,7 +730,11 @@ def save_without_schedule(config: NeoXConfig) -> Iterator[Finding]:
     """
     save = config.argument("save")
     if save is not None and config.argument("checkpoint_factor") is None and config.argument("extra_save_iters") is None:
-        yield Finding(config.setting("save"), "`save` requires `checkpoint_factor` or `extra_save_iters`")
+        yield Finding(
+            config.setting("save"),
+            "`save` requires `checkpoint_factor` or `extra_save_iters`",
+            help="set `checkpoint_factor: 1000`, or remove `save`",
+        )
 
 
 @neox_rule(
@@ -676,17 +777,23 @@ def data_paths(config: NeoXConfig) -> Iterator[Finding]:
         yield Finding(
             config.setting("data_path"), "`data_path` is incompatible with separate train, valid and test paths",
             related=(config.setting(names[0]),),
-            exception=text,
-        )  # fmt: skip
+            exception=text, help="remove `data_path`, or remove the lists")  # fmt: skip
     elif given and len(given) < len(SPLITS) and not elsewhere(config, *names):
         absent = " and ".join(f"`{name}`" for name in names if name not in given)
         text = "AssertionError: One or more of train/valid/test data_path are not provided"
-        yield Finding(config.setting(given[0]), f"`{given[0]}` also requires {absent}", exception=text)
+        yield Finding(
+            config.setting(given[0]), f"`{given[0]}` also requires {absent}", exception=text, help=f"add {absent}, or use `data_path` alone"
+        )
     labels = config.argument("train_label_data_paths")
     if labels and (alone or (not config.argument("train_data_paths") and not elsewhere(config, "train_data_paths"))):
         text = "AssertionError: Must use `train_label_data_paths` with `train_data_paths`, not `data_path`"
         message = "`train_label_data_paths` requires `train_data_paths` and is incompatible with `data_path`"
-        yield Finding(config.setting("train_label_data_paths"), message, exception=text)
+        yield Finding(
+            config.setting("train_label_data_paths"),
+            message,
+            exception=text,
+            help="remove `train_label_data_paths`, or use `train_data_paths` instead of `data_path`",
+        )
     for split in SPLITS:
         yield from _weights(config, split)
 
@@ -698,11 +805,20 @@ def _weights(config: NeoXConfig, split: str) -> Iterator[Finding]:
     if weights is None and not paths:
         if not config.argument(f"pos_{split}_data_paths"):
             message = f"`{split}_data_paths` is empty"
-            yield Finding(config.setting(f"{split}_data_paths"), message, exception="TypeError: object of type 'NoneType' has no len()")
+            yield Finding(
+                config.setting(f"{split}_data_paths"),
+                message,
+                exception="TypeError: object of type 'NoneType' has no len()",
+                help=f"add a path to `{split}_data_paths`",
+            )
     elif isinstance(weights, list) and len(weights) != len(paths):
         message = f"`{split}_data_weights` has {len(weights)} entries, but `{split}_data_paths` has {len(paths)}"
         yield Finding(
-            config.setting(f"{split}_data_weights"), message, related=(config.setting(f"{split}_data_paths"),), exception="AssertionError"
+            config.setting(f"{split}_data_weights"),
+            message,
+            related=(config.setting(f"{split}_data_paths"),),
+            exception="AssertionError",
+            help=f"write one weight for each path, or remove `{split}_data_weights`",
         )
 
 
@@ -754,7 +870,12 @@ def hosts_included_and_excluded(config: NeoXConfig) -> Iterator[Finding]:
     Source: gpt-neox (May 2026) megatron/utils.py:204; deepspeed launcher/runner.py (parse_resource_filter).
     """
     if config.argument("hostfile") is not None and config.argument("include") and config.argument("exclude"):
-        yield Finding(config.setting("exclude"), "`exclude` is incompatible with `include`", related=(config.setting("include"),))
+        yield Finding(
+            config.setting("exclude"),
+            "`exclude` is incompatible with `include`",
+            related=(config.setting("include"),),
+            help=either("exclude", "include"),
+        )
 
 
 @neox_rule(
@@ -784,7 +905,13 @@ def extra_args_key(config: NeoXConfig) -> Iterator[Finding]:
         if isinstance(key, str) and hasattr(extra, key):
             text = f"ValueError: Key {key} is already specified elsewhere."
             message = f"`{key}` is not accepted in `deepspeed_extra_args`: it is the name of a dictionary method"
-            yield Finding(config.setting("deepspeed_extra_args", key), message, exception=text, on_key=True)
+            yield Finding(
+                config.setting("deepspeed_extra_args", key),
+                message,
+                exception=text,
+                on_key=True,
+                help=f"remove `deepspeed_extra_args.{key}`",
+            )
 
 
 @neox_rule(
@@ -814,7 +941,7 @@ def not_for_json(config: NeoXConfig) -> Iterator[Finding]:
                 text = f"TypeError: Object of type {type(inner).__name__} is not JSON serializable"
                 setting = config.setting(*path)
                 message = f"`{setting.name}` is a {type(inner).__name__}, which cannot be passed to the workers as JSON"
-                yield Finding(setting, message, exception=text)
+                yield Finding(setting, message, exception=text, help="quote it")
 
 
 def _not_serializable(value: Any, path: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], Any]]:

@@ -233,7 +233,9 @@ def deprecated_option(config: TrlConfig) -> Iterator[Finding]:
         given = args[name]
         if given is not None and (value is None or (given == value and type(given) is type(value))):
             what = f"`{name}`" if value is None else f"`{name}: {shown(value)}`"
-            yield Finding(of(config, name), f"{what} is deprecated; use {instead}", note="it still works, and will be removed in TRL 2.0")
+            yield Finding(
+                of(config, name), f"{what} is deprecated", note="it still works, and will be removed in TRL 2.0", help=f"use {instead}"
+            )
 
 
 @rule(

@@ -128,7 +128,7 @@ def invalid_string(config: TrlConfig) -> Iterator[Finding]:
             else {"int": "an integer", "float": "a number", "dict": "a mapping"}.get(each.kind, each.kind)
         )
         message = f"`{each.name}` is the string {shown(each.value)}, which cannot be converted to {need}"
-        yield Finding(setting, message, exception=f"SystemExit: 2 ({each.text})", fix=meant_number(setting, each))
+        yield Finding(setting, message, exception=f"SystemExit: 2 ({each.text})", fix=meant_number(setting, each), help=f"write {need}")
 
 
 def meant_number(setting: Setting, refused: Refused) -> Fix | None:
