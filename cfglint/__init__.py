@@ -1,8 +1,9 @@
-"""What would the real framework do with these config files on this many GPUs?"""
+"""Predicts how an LLM training framework would run the given config files on a number of GPUs, without the framework."""
 
 from __future__ import annotations
 
-__version__ = "0.1.0"
+from cfglint.version import __version__ as __version__
+
 __all__ = [
     "ArgumentError",
     "CfglintError",
@@ -59,9 +60,9 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> object:
-    """The names of `cfglint.api`, imported when one is asked for: the command needs none of them.
+    """Import a public name from `cfglint.api` when it is first used: the command needs none of them.
 
-    None is the name of a module of the package: its import would replace the function.
+    None where a module of the package has that name: its import would replace the function.
     """
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -9,7 +9,8 @@ import re
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.memory import named_model
 from cfglint.project.policy_schema import PolicySchemas
-from cfglint.run.discovery import Discovery, FileSource
+from cfglint.run.discovery import Discovery
+from cfglint.run.file_source import FileSource
 
 NAMES = {
     "deepspeed": "ds_config.json",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from functools import cache
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import cfglint
@@ -12,9 +13,10 @@ PACKAGE = Path(cfglint.__file__).parent
 # From the top downwards; a module may import those after its own.
 LAYERS = (
     *("__main__", "cli", "server", "api", "report", "review", "generators", "explanation", "rewrite", "run", "launch", "project", "rules"),
-    *("frameworks", "findings", "batch", "source", "__init__"),
+    *("frameworks", "findings", "batch", "source", "__init__", "version"),
 )
-MOST_FILES = 3  # next to the folders: __init__, __main__ and py.typed
+MOST_FILES = 4  # next to the folders: __init__, __main__, version and py.typed
+TOP, ANYWHERE, TYPED = range(3)  # the lists of `imports_of`
 
 
 @cache
@@ -51,7 +53,7 @@ def ours(nodes):
 
 
 def layer(module):
-    """The part of the top level that a module belongs to; names such as `__version__` are those of `__init__`."""
+    """The part of the top level that a module belongs to; the names of the library are those of `__init__`."""
     parts = module.split(".")
     return parts[1] if len(parts) > 1 and parts[1] in LAYERS else "__init__"
 
@@ -68,11 +70,11 @@ def upwards(which):
 
 
 def test_no_import_points_upwards():
-    assert list(upwards(1)) == []
+    assert list(upwards(ANYWHERE)) == []
 
 
 def test_no_annotation_names_a_type_of_a_part_above():
-    assert list(upwards(2)) == []
+    assert list(upwards(TYPED)) == []
 
 
 def test_every_part_of_the_top_level_has_a_layer():
@@ -83,29 +85,49 @@ def test_every_part_of_the_top_level_has_a_layer():
 
 
 def test_no_circle_between_modules_at_their_tops():
-    graph = {}
-    for path in PACKAGE.rglob("*.py"):
-        name = ".".join(("cfglint", *path.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(".__init__")
-        body = [node for node in imports_of(path)[0] if isinstance(node, ast.ImportFrom) and node.module]
-        graph[name] = {target for node in body for target in targets(node)}
-    circles = [name for name in graph if name in reachable(graph, name)]
-    assert circles == []
+    assert circle(graph(TOP)) == []
 
 
-def targets(node):
+def test_no_circle_through_late_imports():
+    """The `__init__` of a package is its entry and imports the parts on demand; nothing else may import late what imports it."""
+    assert circle(graph(TOP, ANYWHERE)) == []
+
+
+def test_no_circle_through_annotations():
+    """The functions that a framework's config calls are annotated with the class of that config; nothing else names what imports it."""
+    found = graph(TOP, ANYWHERE, TYPED)
+    for name, needed in found.items():
+        needed.discard(f"{name.rpartition('.')[0]}.config")
+    assert circle(found) == []
+
+
+def graph(*kinds):
+    """Module -> the modules that it imports in some of the ways of `imports_of`; of packages, only what they import at their top."""
+    paths = {module_name(path): path for path in PACKAGE.rglob("*.py")}
+    found = {}
+    for name, path in paths.items():
+        chosen = {TOP} if path.stem == "__init__" else kinds
+        nodes = [node for which in chosen for node in imports_of(path)[which] if isinstance(node, ast.ImportFrom) and node.module]
+        found[name] = {target for node in nodes for target in targets(node, paths)} & (paths.keys() - {name})
+    return found
+
+
+def module_name(path):
+    """The name under which a module is imported."""
+    return ".".join(("cfglint", *path.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(".__init__")
+
+
+def targets(node, modules):
     """The modules that a `from` import needs: those that it names, else the one that holds the names."""
     for each in node.names:
         name = f"{node.module}.{each.name}"
-        path = PACKAGE.parent / name.replace(".", "/")
-        yield name if path.with_suffix(".py").exists() or (path / "__init__.py").exists() else node.module
+        yield name if name in modules else node.module
 
 
-def reachable(graph, start):
-    """The modules that are imported when one is, itself only through a circle."""
-    seen, waiting = set(), list(graph[start])
-    while waiting:
-        name = waiting.pop()
-        if name in graph and name not in seen:
-            seen.add(name)
-            waiting.extend(graph[name])
-    return seen
+def circle(found):
+    """Modules each of which imports the next, from one back to itself; none without such a circle."""
+    try:
+        TopologicalSorter(found).prepare()
+    except CycleError as error:
+        return error.args[1]
+    return []

@@ -21,8 +21,14 @@ ROOT = Path(__file__).resolve().parent.parent
 NOTES = ROOT / "tools" / "notes"
 SCHEMAS = ROOT / "schemas"
 RELEASES = ROOT / "cfglint" / "frameworks" / "_releases.py"
+NAMING = {  # files that name the newest release of a kind: how the line begins, and the words
+    "README.md": ("| `{kind}` |", " {release}"),
+    "schemas/README.md": ("| `{kind}.json` |", " {release}"),
+    "pyproject.toml": ("conformance = ", '"{package}=={release}"'),
+}
 WIDTH = 120
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
+DEFINITIONS = "$defs"  # the first step of the path of a note on a field of a model
 OTHER_PACKAGE = "package:"  # a key that another package reads, which the tree cannot confirm
 VALUE_KEYWORDS = ("type", "enum", "const", "anyOf", "not", "$ref", "pattern", "items")
 ORDER = (
@@ -57,14 +63,16 @@ def build(
     """
     notes = json.loads((NOTES / f"{kind}.json").read_text(encoding="utf-8"))
     problems: list[str] = []
-    properties = _copy(facts)
+    properties, definitions = _copy(facts), _copy(definitions or {})
+    everything = {**properties, DEFINITIONS: {"properties": definitions}}
     for path, note in notes["keys"].items():
-        problems += _apply(properties, path.split("."), note, mentioned)
+        problems += _apply(everything, path.split("."), note, mentioned)
+    properties = {key: raw for key, raw in everything.items() if key != DEFINITIONS}
     problems += _incomplete(properties, "")
     before = _committed(kind)
     for keyword in ("default", *histories):
-        problems += _unexplained(keyword, before, properties, version)
-    problems += _undated(before, properties, version) if before else []
+        problems += _unexplained(keyword, before, everything, version)
+    problems += _undated(before, everything, version) if before else []
     if problems:
         raise SourceError("\n".join(problems))
     head = {
@@ -74,7 +82,7 @@ def build(
         "x-framework": {**notes["head"]["x-framework"], "version": version},
     }
     if definitions:
-        head["$defs"] = {**head.get("$defs", {}), **definitions}
+        head[DEFINITIONS] = {**head.get(DEFINITIONS, {}), **definitions}
     return written(_ordered({**head, "properties": properties})) + "\n"
 
 
@@ -87,11 +95,28 @@ def releases(changed: dict[str, str] | None = None) -> str:
     return f"{head}\n\nRELEASES = {{\n{lines}}}\n"
 
 
-def _committed(kind: str) -> dict[str, Raw]:
-    """The properties of the schema as it is now; none for a new kind."""
+def named(kind: str, version: str) -> dict[Path, str]:
+    """The texts of the pages and the project file that name the newest release of a kind, with `version` in its place."""
     path = SCHEMAS / f"{kind}.json"
-    found: dict[str, Raw] = json.loads(path.read_text(encoding="utf-8"))["properties"] if path.exists() else {}
+    if not path.exists():
+        return {}
+    framework = json.loads(path.read_text(encoding="utf-8"))["x-framework"]
+    package, before = framework["name"], framework["version"]
+    found = {}
+    for file, (start, form) in NAMING.items():
+        lines = (ROOT / file).read_text(encoding="utf-8").splitlines(keepends=True)
+        old, new = (form.format(package=package, release=release) for release in (before, version))
+        found[ROOT / file] = "".join(line.replace(old, new) if line.startswith(start.format(kind=kind)) else line for line in lines)
     return found
+
+
+def _committed(kind: str) -> dict[str, Raw]:
+    """The properties of the schema as it is now, and those of the models in its head; none for a new kind."""
+    path = SCHEMAS / f"{kind}.json"
+    if not path.exists():
+        return {}
+    schema: Raw = json.loads(path.read_text(encoding="utf-8"))
+    return {**schema["properties"], DEFINITIONS: {"properties": schema.get(DEFINITIONS, {})}}
 
 
 def _unexplained(keyword: str, before: dict[str, Raw], after: dict[str, Raw], version: str, above: str = "") -> list[str]:
@@ -100,19 +125,21 @@ def _unexplained(keyword: str, before: dict[str, Raw], after: dict[str, Raw], ve
     name = keyword.removeprefix("x-")
     for key in before.keys() & after.keys():
         old, new = before[key], after[key]
-        if keyword in old and keyword in new and json.dumps(old[keyword]) != json.dumps(new[keyword]):
-            entries = [json.dumps(entry[name]) for entry in new.get(f"x-{name}-history", ())]
-            if entries[-2:] != [json.dumps(old[keyword]), json.dumps(new[keyword])]:
-                was, now = written(old[keyword]), written(new[keyword])
-                problems.append(f"{above}{key}: the {keyword} was {was} and is {now}: new since {version}? Say x-{name}-history")
+        was, now = (json.dumps(side.get(keyword)) for side in (old, new))
+        told = [json.dumps(entry[name]) for entry in new.get(f"x-{name}-history", ())]
+        if keyword in old and keyword in new and was != now and told[-2:] != [was, now]:
+            problems.append(f"{above}{key}: the {keyword} was {was} and is {now}: new since {version}? Say x-{name}-history")
         problems += _unexplained(keyword, old.get("properties", {}), new.get("properties", {}), version, f"{above}{key}.")
     return sorted(problems)
 
 
-def _undated(before: dict[str, Raw], after: dict[str, Raw], version: str) -> list[str]:
-    """Keys at the top level that the committed schema does not have, and of which the notes do not say since when."""
-    fresh = [key for key in after.keys() - before.keys() if not {"x-since", "x-removed"} & after[key].keys()]
-    return [f"{key}: a new key: since {version}, or the new name of a removed one? Say x-since" for key in sorted(fresh)]
+def _undated(before: dict[str, Raw], after: dict[str, Raw], version: str, above: str = "") -> list[str]:
+    """Keys that the committed schema does not have, and of which the notes do not say since when; those of a new section follow it."""
+    fresh = [key for key in after.keys() - before.keys() if not {"x-since", "x-removed", "x-alias-of"} & after[key].keys()]
+    problems = [f"{above}{key}: a new key: since {version}, or the new name of a removed one? Say x-since" for key in sorted(fresh)]
+    for key in before.keys() & after.keys():
+        problems += _undated(before[key].get("properties", {}), after[key].get("properties", {}), version, f"{above}{key}.")
+    return problems
 
 
 def written(value: Any, margin: str = "") -> str:

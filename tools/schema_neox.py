@@ -80,11 +80,69 @@ def _accepted(module: Module, annotation: ast.expr) -> Raw:
 def _union(module: Module, annotation: ast.Subscript) -> Raw:
     """The members that a value can match: the check compares `type(value)`, which a List[...] or Literal never equals."""
     parts = annotation.slice.elts if isinstance(annotation.slice, ast.Tuple) else [annotation.slice]
-    types = []
+    members = []
     for part in parts:
         text = ast.unparse(part)
         if text in PLAIN:
-            types.append(PLAIN[text])
+            members.append(text)
         elif not text.startswith(("List[", "Literal[")):
             raise module.refuse(part, "a member of a union without a rule")
-    return {"type": [*(["number"] if "number" in types else types), "null"]}
+    types = [PLAIN[member] for member in members]
+    return {"type": [*(["number"] if "number" in types else types), "null"], "x-reads": ["|", *members]}
+
+
+HEAD = '''"""The fields of NeoXArgs: their types, defaults and allowed values, as its type check knows them.
+
+Generated from schemas/neox.json by tools/rebuild_schema.py; do not edit.
+"""
+
+# ruff: noqa
+# fmt: off
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+'''
+
+
+def tables(schema: Raw) -> str:
+    """The text of `cfglint/frameworks/neox/_tables.py`."""
+    known: dict[str, Raw] = schema["properties"]
+    current = {name: raw for name, raw in known.items() if "x-removed" not in raw}
+    parts = [
+        ("name: (annotation, default); `literal` and `union` refer to CHOICES and MEMBERS.", "FIELDS: dict[str, tuple[str, Any]]"),
+        ("The values that a literal field allows, null aside.", "CHOICES: dict[str, str]"),
+        ("The Python types that pass for a union field.", "MEMBERS: dict[str, str]"),
+        (
+            "The release that brought a field, of fields that the oldest tagged one does not have.",
+            "SINCE: dict[str, str]",
+        ),
+        ("Fields that only tagged releases have.", "REMOVED: dict[str, str]"),
+        ("Fields that nothing reads.", "UNUSED: dict[str, str]"),
+    ]
+    entries: tuple[Raw, ...] = (
+        {name: (_annotation(raw), raw.get("default")) for name, raw in current.items()},
+        {name: " ".join(each for each in raw["enum"] if each is not None) for name, raw in current.items() if "enum" in raw},
+        {name: " ".join(raw["x-reads"][1:]) for name, raw in current.items() if "x-reads" in raw},
+        {name: raw["x-since"] for name, raw in current.items() if "x-since" in raw},
+        {name: raw["x-removed"] for name, raw in known.items() if "x-removed" in raw},
+        {name: raw["x-unused"] for name, raw in current.items() if "x-unused" in raw},
+    )
+    return HEAD + "\n".join(_table(comment, name, rows) for (comment, name), rows in zip(parts, entries, strict=True))
+
+
+def _table(comment: str, name: str, rows: Raw) -> str:
+    lines = "".join(f"    {key!r}: {value!r},\n" for key, value in rows.items())
+    return f"# {comment}\n{name} = {{\n{lines}}}\n"
+
+
+def _annotation(raw: Raw) -> str:
+    """The annotation of a field, `literal` and `union` for all of their kind."""
+    if "x-any" in raw:
+        return "Any"
+    if "x-reads" in raw:
+        return "union"
+    return "literal" if "enum" in raw else {words: name for name, words in PLAIN.items()}[raw["type"][0]]

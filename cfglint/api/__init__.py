@@ -1,8 +1,8 @@
-"""The library: `check`, `fix`, `plan`, `explain`, `diff` and `new` over paths or texts.
+"""The library: `check`, `fix`, `plan`, `explain`, `diff` and `new`, for paths or for the contents of files.
 
-Nothing is printed and no file is written, but for `FixResult.write` and `NewFiles.write`. In a notebook each result
-shows itself as HTML. Sources are a path, several paths, or a mapping from file names to texts; a file that another one
-names is looked up among the texts first. Every error that the caller can handle is a `CfglintError`.
+Nothing is printed, and only `FixResult.write` and `NewFiles.write` write files. In a notebook each result
+is displayed as HTML. `sources` is a path, several paths, or a mapping from file names to file contents; a file that another
+one names is looked up in the mapping first. Every error that the caller can handle is a `CfglintError`.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from cfglint.generators.job_spec import Contradiction, JobSpec, Unreachable
 from cfglint.rewrite.apply_fixes import Skipped, apply_fixes
 from cfglint.rewrite.retarget import MissingFactError, retarget
 from cfglint.rewrite.value_change import ValueChange
-from cfglint.run.discovery import UnknownKindError
-from cfglint.source.edit import EditRefused
+from cfglint.run.discovery_errors import UnknownKindError
+from cfglint.source.change import EditRefused
 from cfglint.source.errors import CfglintError
 from cfglint.source.files import FileProblem
 
@@ -73,13 +73,14 @@ def check(
     gpu_memory: float | str | None = None,
     seq_length: int | None = None,
 ) -> CheckResult:
-    """Every finding, and the numbers that each run resolves to.
+    """Check the sources: every finding, and the numbers that each run resolves to.
 
-    `run`: the sources are one run and all of it. `gpus`: processes of the launch. `num_examples`: training samples.
-    `target` maps packages to versions. `overrides` are values given on the launch line, by dotted key. `trainer`: of
-    TRL. `model` (a config.json or a known name), `gpu_memory` (GiB or a card) and `seq_length` are for the estimate of
-    memory. Raises MissingFileError for a path that does not exist, UnknownKindError with `run` when no kind can be
-    detected, ArgumentError for a value that makes no sense.
+    `run`: the sources are the complete configuration of one run. `gpus`: number of processes that the launch starts, one GPU each.
+    `num_examples`: number of training samples. `target` maps packages to versions. `overrides` are values passed on the launch line, by
+    dotted key. `strict_keys`: the script defines no keys of its own, so unknown keys are reported as the framework treats them.
+    `trainer`: the TRL trainer. `model` (path of a config.json or a known name), `gpu_memory` (GiB or name of a card) and `seq_length`
+    (tokens per sample) are for the memory estimate. Raises MissingFileError for a path that does not exist, UnknownKindError if `run`
+    is set and no kind can be detected, ArgumentError for an invalid value.
     """
     from cfglint.explanation.summary import explained
     from cfglint.project.suppression import merge_unused
@@ -112,11 +113,12 @@ def fix(
     gpu_memory: float | str | None = None,
     seq_length: int | None = None,
 ) -> FixResult:
-    """The texts of one run after its safe fixes, or after the fewest changes that reach a target.
+    """Apply the safe fixes to one run, or the smallest change that reaches a target global batch size.
 
-    The target is `global_batch` (default: the current one) on `gpus` (default: the current count, `from_gpus` where
-    the files do not give it). `unsafe` also applies fixes that change what the run computes. Raises MissingFactError
-    when the target cannot be computed, EditRefused when a text cannot be edited.
+    The target is `global_batch` samples per optimizer step (default: the current value) on `gpus` GPUs (default: the current count;
+    `from_gpus` gives it if the files do not). `max_micro_batch`: upper bound on the samples per GPU and forward pass. `unsafe` also
+    applies fixes that change what the run computes. Raises MissingFactError if the target cannot be computed, EditRefused if
+    a file cannot be edited.
     """
     gpus, global_batch = positive("gpus", gpus), positive("global_batch", global_batch)
     most, unsafe = positive("max_micro_batch", max_micro_batch), boolean("unsafe", unsafe)
@@ -149,7 +151,11 @@ def plan(
     gpu_memory: float | str | None = None,
     seq_length: int | None = None,
 ) -> PlanResult:
-    """A global batch (default: the current one) on one or several GPU counts; MissingFactError when it cannot be computed."""
+    """Plan a global batch size (default: the current one) on one or several GPU counts.
+
+    `seconds_per_step` or `tokens_per_second` (all GPUs together) give the hours of each plan. Raises MissingFactError if the
+    current batch size is needed and cannot be computed.
+    """
     from cfglint.rewrite import plan as planning
 
     counts, most = counted(gpus), positive("max_micro_batch", max_micro_batch)
@@ -176,7 +182,7 @@ def explain(
     gpu_memory: float | str | None = None,
     seq_length: int | None = None,
 ) -> Explanation:
-    """Every number that a run resolves to, and its origin."""
+    """Explain a run: every value that it resolves to, and its origin. Raises the errors of `check`."""
     from cfglint.explanation.summary import RunSummary
 
     facts = launch_facts(
@@ -201,7 +207,7 @@ def diff(
     gpu_memory: float | str | None = None,
     seq_length: int | None = None,
 ) -> DiffResult:
-    """The effect of a change on one run."""
+    """Compare a run before and after a change of its config. Raises the errors of `check`."""
     from cfglint.review.compare import Comparison
 
     facts = launch_facts(
@@ -256,10 +262,10 @@ def new(
     save_steps: int | None = None,
     output_dir: str | None = None,
 ) -> NewFiles:
-    """Config files for a job, by the facts that `cfglint.generators.job_spec.JobSpec` describes.
+    """Generate config files for a job from the facts that `cfglint.generators.job_spec.JobSpec` describes.
 
-    With kind `run` the matching files of a `framework`. Raises Contradiction where the facts contradict each other, do
-    not suffice or cannot be written in such a file, Unreachable where the global batch cannot be reached on these GPUs.
+    The kind `run` generates all files of a run with `framework`. Raises Contradiction if the facts contradict each other, are missing
+    or cannot be expressed in such a file, Unreachable if these GPUs cannot reach the global batch size.
     """
     given = locals()
     one_of("kind", kind, (*generated_kinds(), RUN))

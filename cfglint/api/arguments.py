@@ -1,4 +1,4 @@
-"""The arguments of the library's functions: checked, and as the facts of a launch or of a job."""
+"""Validates the arguments of the library's functions, and converts them to the facts of a launch or of a job."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
     Path: TypeAlias = str | os.PathLike[str]
     Versions: TypeAlias = Mapping[str, str]
 
-LARGEST = 10**18  # of a count, as on the command line
+LARGEST = 10**18  # the largest count, as on the command line
 ABOVE_ZERO = ("learning_rate", "epochs", "epsilon")
 FROM_ZERO = ("seed",)
 
 
 class ArgumentError(CfglintError, ValueError):
-    """An argument of a function has a value that makes no sense; the text names both."""
+    """An argument of a function has an invalid value; the message names both."""
 
 
 def positive(name: str, value: int | None) -> int | None:
-    """The value of a count; ArgumentError for what is not a positive integer."""
+    """Return a count; raises ArgumentError if it is not a positive integer."""
     if value is not None and (type(value) is not int or not 1 <= value <= LARGEST):
         raise ArgumentError(f"{name} must be a positive integer{' up to 10**18' * is_large(value)}, not {value!r}")
     return value
@@ -45,7 +45,7 @@ def is_large(value: object) -> bool:
 
 
 def counted(gpus: object) -> list[int | None]:
-    """GPU counts as a list; ArgumentError for what is neither a count nor several."""
+    """Return GPU counts as a list; raises ArgumentError for anything but a positive integer or several of them."""
     if isinstance(gpus, int):
         return [positive("gpus", gpus)]
     if isinstance(gpus, (str, bytes)) or not isinstance(gpus, Iterable):
@@ -57,14 +57,14 @@ def counted(gpus: object) -> list[int | None]:
 
 
 def boolean(name: str, value: bool) -> bool:
-    """The value of a switch; ArgumentError for anything but True and False."""
+    """Return the value of a switch; raises ArgumentError for anything but True and False."""
     if type(value) is not bool:
         raise ArgumentError(f"{name} must be True or False, not {value!r}")
     return value
 
 
 def number(name: str, value: float | None, above_zero: bool = True) -> float | None:
-    """A finite number above 0, or from 0 on; ArgumentError for anything else."""
+    """Return a finite number above 0, or from 0 on; raises ArgumentError for any other value."""
     if value is None:
         return None
     fits = type(value) in (int, float) and isfinite(value) and (value > 0 if above_zero else value >= 0)
@@ -74,14 +74,14 @@ def number(name: str, value: float | None, above_zero: bool = True) -> float | N
 
 
 def text(name: str, value: str | None) -> str | None:
-    """A string; ArgumentError for anything else."""
+    """Return a string; raises ArgumentError for any other value."""
     if value is not None and not isinstance(value, str):
         raise ArgumentError(f"{name} must be a string, not {value!r}")
     return value
 
 
 def one_of(name: str, value: Any, allowed: Iterable[object]) -> Any:
-    """A value of a list; ArgumentError for any other."""
+    """Return one of the allowed values; raises ArgumentError for any other."""
     allowed = list(allowed)
     if value is not None and not any(type(value) is type(each) and value == each for each in allowed):
         raise ArgumentError(f"{name} must be one of {', '.join(map(str, allowed))}, not {value!r}")
@@ -89,7 +89,7 @@ def one_of(name: str, value: Any, allowed: Iterable[object]) -> Any:
 
 
 def versions(target: Versions | None) -> dict[str, str]:
-    """Packages with their versions; ArgumentError for an unknown package or what is not a version."""
+    """Return packages with their versions; raises ArgumentError for an unknown package or an invalid version."""
     from cfglint.frameworks.known_names import unknown_package
 
     if not isinstance(target, Mapping | None):
@@ -104,7 +104,7 @@ def versions(target: Versions | None) -> dict[str, str]:
 
 
 def given_on_the_line(overrides: Mapping[str, object] | None) -> tuple[Override, ...]:
-    """The overrides of a launch line; ArgumentError for a misspelt key or a value that no launch line can have."""
+    """The overrides of a launch line; raises ArgumentError for a misspelt key or a value that no launch line can contain."""
     if overrides is None:
         return ()
     if not isinstance(overrides, Mapping):
@@ -124,7 +124,7 @@ def given_on_the_line(overrides: Mapping[str, object] | None) -> tuple[Override,
 
 
 def as_written(key: str, value: object) -> str:
-    """A value as a launch line has it: a string as it is, anything else as JSON."""
+    """A value as on a launch line: a string unchanged, any other value as JSON."""
     from json import dumps
 
     try:
@@ -134,7 +134,7 @@ def as_written(key: str, value: object) -> str:
 
 
 def memory_of_a_gpu(value: float | str | None) -> float | None:
-    """GiB, from a number or the name of a card."""
+    """The memory of a GPU in GiB, from a number or the name of a card."""
     from cfglint.batch.memory.cards import offered
 
     try:
@@ -172,7 +172,7 @@ def launch_facts(
     run: bool = True,
     from_gpus: int | None = None,
 ) -> LaunchFacts:
-    """The facts of a launch; ArgumentError for a value that makes no sense."""
+    """The facts of a launch; raises ArgumentError for an invalid value."""
     one_of("kind", kind, kinds())
     packages = versions(target)
     return LaunchFacts(
@@ -195,14 +195,14 @@ def launch_facts(
 
 
 def job_spec(facts: dict[str, Any]) -> JobSpec:
-    """A job from its facts; ArgumentError for a value that makes no sense, whatever the kind of file."""
+    """A job from its facts; raises ArgumentError for a value that is invalid for every kind of file."""
     for name, value in facts.items():
         check_fact(name, value)
     return JobSpec(**facts)
 
 
 def check_fact(name: str, value: Any) -> None:
-    """Raise ArgumentError for a value that a fact of a job cannot have."""
+    """Raise ArgumentError for an invalid value of a job's fact."""
     choices: dict[str, Iterable[object]] = {
         "precision": PRECISIONS,
         "optimizer": OPTIMIZERS,

@@ -1,4 +1,4 @@
-"""The results of the library's functions: each has a truth value, rows, the text of the command, and HTML for a notebook."""
+"""The results of the library's functions: each has a truth value, rows, the output of the command, and HTML for a notebook."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 class CheckResult:
     """The runs of some sources with their findings, in the order of the sources.
 
-    True where something was checked and every run would start. `unrecognized` are the named files that are not a
+    True if something was checked and every run would start. `unrecognized` lists the named files that are not a
     config of a known kind, and so were not checked.
     """
 
@@ -52,7 +52,7 @@ class CheckResult:
 
     @property
     def ok(self) -> bool:
-        """Whether something was checked, all that was named, and every run would start."""
+        """Whether at least one file was checked, every named file was recognised, and every run would start."""
         return bool(self.runs) and not self.unrecognized and all(run.verdict == "accept" for run in self.runs)
 
     def __bool__(self) -> bool:
@@ -65,7 +65,7 @@ class CheckResult:
         return len(self.runs)
 
     def to_dicts(self) -> list[FindingEntry]:
-        """The findings as rows of plain values, as `check --format json` has them."""
+        """The findings as rows of plain values, with the fields of `check --format json`."""
         from cfglint.report.json import entry
 
         return [entry(diagnostic) for diagnostic in self.diagnostics]
@@ -87,12 +87,12 @@ class CheckResult:
 
 
 class FixResult:
-    """The files of a run after a fix; true where what was asked is reached.
+    """The files of a run after a fix; true if the requested result was reached.
 
-    `texts` are the new texts of the files that change, `changes` each changed value, `removed_comments` (file, comment)
-    of comments that went with a removed key, `skipped` the offered fixes that were not applied. With a target, `plan`
-    has the batch sizes that reach it, `feasible` is false when it cannot be reached, `alternatives` are then the
-    nearest that can, and `needs` is what has to be set outside these files.
+    `texts` maps each changed file to its new content, `changes` lists the changed values, `removed_comments` are (file, comment) of
+    comments that were removed with a key, `skipped` the offered fixes that were not applied. With a target, `plan` has the batch sizes
+    that reach it; `feasible` is false if it cannot be reached, `alternatives` are then the nearest targets that can, and `needs` are
+    the values that must be set outside these files.
     """
 
     def __init__(self, run: CheckedRun, fixed: AppliedFixes | None = None, found: Retarget | None = None) -> None:
@@ -130,13 +130,13 @@ class FixResult:
 
     @property
     def diff(self) -> str:
-        """What changes, as a unified diff."""
+        """The changes as a unified diff."""
         from cfglint.report.fixes import diff_lines
 
         return "".join(diff_lines(self._documents, self.texts))
 
     def write(self) -> list[str]:
-        """Write the new texts, all or none, and return their paths; FileProblem when a file changed since it was read."""
+        """Write the new contents, all or none, and return their paths; raises FileProblem if a file has changed since it was read."""
         from cfglint.rewrite.write_texts import write_texts
 
         return write_texts(self._documents, self.texts)
@@ -167,14 +167,14 @@ class FixResult:
 
 
 class PlanResult:
-    """A target on several GPU counts, an entry for each; true where one of them works."""
+    """A target global batch size on several GPU counts, one entry for each; true if at least one of them works."""
 
     def __init__(self, table: PlanTable) -> None:
         self._table = table
 
     @property
     def plans(self) -> list[PlanEntry]:
-        """A plan for each GPU count, as `plan --format json` has them."""
+        """One plan for each GPU count, with the fields of `plan --format json`."""
         return self._table["plans"]
 
     def __bool__(self) -> bool:
@@ -184,7 +184,7 @@ class PlanResult:
         return iter(self.plans)
 
     def to_dicts(self) -> list[dict[str, Any]]:
-        """The plans as flat rows: GPUs, split, steps, hours."""
+        """The plans as flat rows: GPUs, batch sizes, steps, hours."""
         rows = []
         for each in self.plans:
             plan, chosen = dict(each), dict(each["chosen"] or {})
@@ -209,7 +209,7 @@ class PlanResult:
 
 
 class Explanation:
-    """Every number that a run resolves to, with its origin; true where the run would start."""
+    """Every resolved value of a run with its origin; true if the run would start."""
 
     def __init__(self, summary: RunSummary) -> None:
         self._summary = summary
@@ -221,12 +221,12 @@ class Explanation:
 
     @property
     def resolved(self) -> dict[str, int | None]:
-        """The numbers that the framework computes; None for one that cannot be known."""
+        """The numbers that the framework computes; None for a number that is unknown."""
         return self._summary.resolved
 
     @property
     def memory(self) -> MemoryEntry | None:
-        """What the run needs on each GPU, as `explain --format json` has it; None where the model's shape is unknown."""
+        """The memory that the run needs on each GPU, with the fields of `explain --format json`; None if the model's shape is unknown."""
         memory = self._summary.memory
         return memory.entry() if memory is not None else None
 
@@ -248,14 +248,14 @@ class Explanation:
         return f"<Explanation of {files}: global batch {batch}, total steps {steps}>"
 
     def _repr_html_(self) -> str:
-        from cfglint.explanation.summary import pictured
+        from cfglint.explanation.summary import outcome_with_context
         from cfglint.report import html
 
-        return html.notebook([pictured(self._summary)])
+        return html.notebook([outcome_with_context(self._summary)])
 
 
 class DiffResult:
-    """A run before and after a change; true where something changed in effect."""
+    """A run before and after a change of its config; true if the change has an effect."""
 
     def __init__(self, comparison: Comparison) -> None:
         self._comparison = comparison
@@ -265,14 +265,14 @@ class DiffResult:
 
     @property
     def consequences(self) -> list[ConsequenceEntry]:
-        """What the change means for the run, as `diff --format json` has it."""
+        """The consequences of the change, with the fields of `diff --format json`."""
         from cfglint.report.changes import consequence_entry
 
         return [consequence_entry(each) for each in self._comparison.consequences]
 
     @property
     def settings(self) -> list[SettingChangeEntry]:
-        """The settings that changed, as `diff --format json` has them."""
+        """The changed settings, with the fields of `diff --format json`."""
         from cfglint.report.changes import setting_entry
 
         return [setting_entry(each) for each in self._comparison.settings]
@@ -296,14 +296,16 @@ class DiffResult:
 
 
 class NewFiles:
-    """Generated config files: `texts` by name, the consumer first; `notes` are what no file can contain."""
+    """Generated config files: `texts` maps file names to contents, with the trainer's file first; `notes` are remarks that no file can
+    contain.
+    """
 
     def __init__(self, texts: dict[str, str], notes: tuple[str, ...]) -> None:
         self.texts = texts
         self.notes = notes
 
     def write(self, folder: Path = ".") -> list[str]:
-        """Write the files into a folder and return their paths; FileProblem when one exists."""
+        """Write the files into a folder and return their paths; raises FileProblem if one of them exists."""
         from cfglint.source import writing
 
         paths = [os.path.join(os.fspath(folder), name) for name in self.texts]
@@ -311,7 +313,7 @@ class NewFiles:
         return paths
 
     def to_dicts(self) -> list[dict[str, str]]:
-        """The files as rows: file, text."""
+        """The files as rows: file, content."""
         return [{"file": name, "text": text} for name, text in self.texts.items()]
 
     def __str__(self) -> str:
@@ -325,7 +327,7 @@ class NewFiles:
 
 
 def as_text(text: str) -> str:
-    """A text for a notebook, line by line as it is."""
+    """HTML that shows a string unchanged in a notebook."""
     from html import escape
 
     return f"<pre>{escape(text)}</pre>"

@@ -1,4 +1,4 @@
-"""The sources of the library's functions: paths, or texts by file name, as runs."""
+"""The sources of the library's functions, paths or contents by file name, as runs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import os
 from collections.abc import Iterable, Mapping
 
 from cfglint.api.arguments import ArgumentError
-from cfglint.run.discovery import Discovery, FileSource
+from cfglint.run.discovery import Discovery
+from cfglint.run.file_source import FileSource
 from cfglint.source.errors import CfglintError
 
 TYPE_CHECKING = False
@@ -25,26 +26,26 @@ class MissingFileError(CfglintError, FileNotFoundError):
 
 
 class Texts(FileSource):
-    """Files that are given as texts, in front of those on the disk."""
+    """Files whose content was passed by the caller, which take precedence over files on disk."""
 
     def __init__(self, given: dict[str, str]) -> None:
         super().__init__()
         self.given = given
 
     def is_file(self, path: str) -> bool:
-        """Whether there is such a text or file."""
+        """Whether the content was passed, or the file exists on disk."""
         return path in self.given or super().is_file(path)
 
     def is_given(self, path: str) -> bool:
-        """Whether there is such a text."""
+        """Whether the content of this file was passed."""
         return path in self.given
 
     def identity(self, path: str) -> str:
-        """A text is identified by its name alone."""
+        """The identity of a file: its path, if its content was passed."""
         return path if path in self.given else super().identity(path)
 
     def read(self, path: str) -> tuple[str, bool]:
-        """(text, whether it had a byte order mark); raises FileProblem."""
+        """Return (content, whether it had a byte order mark); raises FileProblem."""
         return (self.given[path], False) if path in self.given else super().read(path)
 
 
@@ -61,12 +62,12 @@ def runs_of(sources: Sources, facts: LaunchFacts, kind: str | None) -> tuple[lis
 
 
 def single(sources: Sources, facts: LaunchFacts, kind: str | None) -> CheckedRun:
-    """The sources as one run, and all of it."""
+    """Load the sources as the complete configuration of one run."""
     return one_run(*named(sources), facts, kind)
 
 
 def one_run(paths: list[str], texts: dict[str, str], facts: LaunchFacts, kind: str | None) -> CheckedRun:
-    """The run that some files make together."""
+    """Load some files as one run."""
     if not paths:
         raise ArgumentError("sources must have at least one file")
     folder = next((path for path in paths if path not in texts and os.path.isdir(path)), None)
@@ -88,7 +89,7 @@ def refuse_unreadable(discovery: Discovery) -> None:
 
 
 def named(sources: object) -> tuple[list[str], dict[str, str]]:
-    """Paths, and the texts that are given for some of them; ArgumentError for anything else."""
+    """Split the sources into paths and the contents passed for some of them; raises ArgumentError for anything else."""
     if isinstance(sources, (str, os.PathLike)):
         return [path_of(sources)], {}
     if isinstance(sources, bytes) or not isinstance(sources, Iterable):
@@ -101,7 +102,7 @@ def named(sources: object) -> tuple[list[str], dict[str, str]]:
 
 
 def path_of(source: object) -> str:
-    """A path as a string; ArgumentError for what is not a path."""
+    """A path as a string; raises ArgumentError for anything else."""
     path = os.fspath(source) if isinstance(source, (str, os.PathLike)) else None
     if not isinstance(path, str):
         raise ArgumentError(f"sources: a path must be a string or a Path, not {source!r}")
@@ -109,7 +110,7 @@ def path_of(source: object) -> str:
 
 
 def in_keywords(error: CfglintError) -> CfglintError:
-    """An error whose message names keyword arguments in the place of flags: `kind`, not `--kind`."""
+    """Return the error with command-line options in its message replaced by keyword arguments: `kind`, not `--kind`."""
     import re
 
     error.args = tuple(re.sub(r"--([a-z][a-z-]*)", lambda flag: flag[1].replace("-", "_"), str(each)) for each in error.args)

@@ -1,9 +1,9 @@
-"""The batch equation, stated once: `global = micro x accumulation x data_parallel`.
+"""The batch equation, defined once: `global = micro x accumulation x data_parallel`.
 
-`micro` is the samples that one model replica takes at a time, `accumulation` the micro batches between two
-optimizer steps, `data_parallel` the number of replicas, `global` the samples of one optimizer step.
-Each framework defines what divides the GPUs into replicas: tensor, pipeline and context parallelism
-as a rule; Megatron's sequence parallelism, expert parallelism, ZeRO and FSDP sharding never.
+`micro` is the number of samples that one model replica processes at a time, `accumulation` the number of micro batches between two
+optimizer steps, `data_parallel` the number of replicas, `global` the number of samples per optimizer step.
+Each framework defines what divides the GPUs into replicas: usually tensor, pipeline and context parallelism;
+never Megatron's sequence parallelism, expert parallelism, ZeRO or FSDP sharding.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ def product(micro_batch: int, accumulation: int, data_parallel: int) -> int:
 
 
 def data_parallel(gpus: int, *sizes: int) -> int | None:
-    """Replicas on `gpus` GPUs when one replica spans `sizes` (tensor, pipeline, ...); None where that is not an integer."""
+    """Replicas on `gpus` GPUs if one replica spans `sizes` (tensor, pipeline, ...); None if the quotient is not an integer."""
     replica = prod(sizes)
     if min(gpus, *sizes, 1) < 1 or gpus % replica:
         return None
@@ -40,5 +40,5 @@ def divisors(number: int) -> list[int]:
 
 
 def text(micro_batch: object, accumulation: object, data_parallel: object, global_batch: object) -> str:
-    """`2 x 8 x 4 = 64`: micro batch, accumulation, data-parallel size and their product."""
+    """The equation as a string, `2 x 8 x 4 = 64`: micro batch, accumulation, data-parallel size and their product."""
     return f"{micro_batch} x {accumulation} x {data_parallel} = {global_batch}"

@@ -1,10 +1,12 @@
-"""Shapes of published models that people fine-tune, by the name of their checkpoint.
+"""Shapes of published models that are often fine-tuned, by the name of their checkpoint.
 
-Source: the config.json of each checkpoint; `parameters` is the count that is published with its weights, and a test holds the computed
-count to it. Sizes in the order of COLUMNS.
+Source: the config.json of each checkpoint; `parameters` is the count that is published with its weights, and a test compares the
+computed count with it. Sizes in the order of COLUMNS.
 """
 
 from __future__ import annotations
+
+from functools import cache
 
 from cfglint.batch.memory.shape import of_config
 
@@ -100,7 +102,7 @@ MODELS: dict[str, Row] = {
     "pythia-12b": (NEOX, 5120, 20480, 36, 40, 40, 50688, UNTIED),
     "neox-20b": (NEOX, 6144, 24576, 44, 64, 64, 50432, UNTIED),
 }
-# Where the width of a head is not hidden size / heads, and the experts of a mixture.
+# Models whose head width is not hidden size / heads, and models with experts.
 HEAD_DIM = {"mistral-nemo-12b": 128, "mistral-small-24b": 128, "gemma-2b": 256, "gemma-7b": 256, "gemma-2-2b": 256, "gemma-2-9b": 256} | {
     "gemma-2-27b": 128
 }
@@ -126,7 +128,7 @@ def shape_of(name: str) -> Shape:
     return of_config(config_of(name))
 
 
-# Models of one shape, and other names of checkpoints.
+# Models with the same shape, and alternative names of checkpoints.
 SAME = {
     "llama-3.1-8b": "llama-3-8b",
     "llama-3.1-70b": "llama-3-70b",
@@ -154,7 +156,7 @@ SAME = {
     "tinyllama-1.1b-chat-v1.0": "tinyllama-1.1b",
     "gpt2-small": "gpt2",
 }
-# Published models of other architectures, by the hidden size of their config.json (`d_model`, `n_embd` where it is called that).
+# Published models of other architectures, by the hidden size of their config.json (`d_model` or `n_embd` in some).
 HIDDEN_SIZES: dict[int, str] = {
     512: "t5-small flan-t5-small mt5-small whisper-base",
     768: "bert-base-uncased bert-base-cased roberta-base deberta-v3-base t5-base flan-t5-base mt5-base whisper-small opt-125m gpt-neo-125m",
@@ -190,7 +192,9 @@ ENDINGS = (*VARIANTS, "-sft", "-int4", "-awq", "-1m", "-32k", "-16k", "-si")
 
 
 def known_name(text: str) -> str | None:
-    """The name in the table of a model as people write it: `meta-llama/Llama-3.1-8B-Instruct` is llama-3-8b; None for another model."""
+    """The name in the table for a model name in common spelling: `meta-llama/Llama-3.1-8B-Instruct` is llama-3-8b; None for another
+    model.
+    """
     for name in spellings(text, VARIANTS):
         if SAME.get(name, name) in MODELS:
             return SAME.get(name, name)
@@ -198,12 +202,18 @@ def known_name(text: str) -> str | None:
 
 
 def hidden_size_of(text: str) -> int | None:
-    """The hidden size of a published model as people write it; None for another model."""
+    """The hidden size of a published model, whose name may have any common spelling; None for another model."""
     name = known_name(text)
     if name is not None:
         return MODELS[name][1]
-    sizes = {each: size for size, names in HIDDEN_SIZES.items() for each in names.split()}
+    sizes = hidden_sizes()
     return next((sizes[name] for name in spellings(text, ENDINGS) if name in sizes), None)
+
+
+@cache
+def hidden_sizes() -> dict[str, int]:
+    """The hidden sizes by the names of the models."""
+    return {each: size for size, names in HIDDEN_SIZES.items() for each in names.split()}
 
 
 def spellings(text: str, endings: tuple[str, ...]) -> Iterator[str]:

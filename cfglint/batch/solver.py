@@ -1,14 +1,14 @@
-"""Which micro batch and accumulation reach a global batch on a number of GPUs, and what to offer when none do.
+"""Which micro batch and accumulation reach a global batch on a number of GPUs, and what to offer if none do.
 
-The splits of a target are the divisors of the samples per replica, so a trial division finds them without a
-search. Several are compared by this order of preference:
+A pair of micro batch and accumulation is called a split. The splits of a target are the divisors of the samples per replica, so trial
+division finds them without a search. They are compared by this order of preference:
 
 1. the current pair (a valid file is not changed);
 2. enough micro batches in flight to keep every pipeline stage busy;
 3. the current micro batch (memory and kernel shapes do not change; one key changes);
 4. a power of two, only when asked for;
 5. the largest micro batch, never above the limit. The default limit is the current micro batch: memory use does
-   not grow unless the user allows it.
+not grow unless the user allows it.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ SHRUNK = "micro_shrunk"
 
 
 class SplitRule:
-    """What a trainer requires of a micro batch and an accumulation in addition to their product.
+    """A requirement of a trainer on micro batch and accumulation in addition to their product.
 
-    `accepts(micro batch, accumulation, processes)` is whether it accepts a pair. Among `period` consecutive numbers of
-    samples per replica there is one with an accepted pair, if there is one at all. `reason` says what is required.
+    `accepts(micro batch, accumulation, processes)` tells whether it accepts a pair. Among any `period` consecutive numbers of
+    samples per replica at least one has an accepted pair, if any number has. `reason` describes the requirement.
     """
 
     __slots__ = ("accepts", "period", "reason")
@@ -53,12 +53,12 @@ class SplitRule:
 class Problem:
     """A target global batch, the GPUs and their layout, and the current values of the files.
 
-    `micro_batch` and `accumulation` are the current ones; None, or anything below 1, when unknown. `max_micro_batch`
-    limits the answer and is required when the current micro batch is unknown. `virtual_stages` is the number of
-    model chunks a stage of an interleaved pipeline, `micro_batch_group` the micro batches that one chunk takes
-    in a row (default: the number of stages). `pipeline_micro_batch` is set where a pipeline splits the local
+    `micro_batch` and `accumulation` are the current ones; None, or anything below 1, if unknown. `max_micro_batch`
+    limits the answer and is required if the current micro batch is unknown. `virtual_stages` is the number of
+    model chunks per stage of an interleaved pipeline, `micro_batch_group` the micro batches that one chunk processes
+    in a row (default: the number of stages). `pipeline_micro_batch` is set if a pipeline splits the local
     batch itself (torchtitan), so that accumulation repeats the schedule instead of filling it.
-    Raises ValueError for numbers that make no problem.
+    Raises ValueError for contradictory or invalid numbers.
     """
 
     __slots__ = (
@@ -126,7 +126,7 @@ class Problem:
 
     @property
     def sizes(self) -> tuple[int, int, int, int]:
-        """What one replica spans: tensor, pipeline, context, sequence."""
+        """The GPUs that one replica spans: tensor, pipeline, context, sequence."""
         return self.tensor_parallel, self.pipeline_parallel, self.context_parallel, self.sequence_parallel
 
     @property
@@ -141,12 +141,12 @@ class Problem:
 
     @property
     def interleaved(self) -> bool:
-        """Whether the accumulation has to suit an interleaved pipeline schedule."""
+        """Whether the accumulation must be valid for an interleaved pipeline schedule."""
         return self.virtual_stages > 1 and self.pipeline_micro_batch is None
 
     @property
     def group(self) -> int:
-        """Micro batches that one chunk of an interleaved pipeline takes in a row."""
+        """Micro batches that one chunk of an interleaved pipeline processes in a row."""
         return self.micro_batch_group or self.pipeline_parallel
 
     def replace(self, **changes: Any) -> Problem:
@@ -156,7 +156,7 @@ class Problem:
 
 
 class Split:
-    """One way to make a global batch."""
+    """One pair of micro batch and accumulation that reaches a global batch."""
 
     __slots__ = ("accumulation", "data_parallel", "global_batch", "micro_batch")
 
@@ -176,12 +176,12 @@ class Split:
 
 
 class Solution:
-    """What `solve` found: the chosen split and every other, or the nearest things that can be had.
+    """The result of `solve`: the chosen split and every other one, or the nearest alternatives.
 
     `below` and `above` are the nearest global batches that these GPUs can reach, `keep_below` and `keep_above`
     the same with the current micro batch. `gpus_below` and `gpus_above` are the nearest GPU counts that reach the
-    target itself, looked for up to twice the GPUs, `node_gpus_*` those that fill whole nodes or an even part
-    of one; when the layout does not fit, the nearest counts that it fits on. All are None where there is none.
+    target itself, searched up to twice the GPUs, `node_gpus_*` those that fill complete nodes or an even part
+    of one; if the layout does not fit, the nearest counts that it fits on. Each is None if there is none.
     `changed` names the numbers that differ from the current ones, `reasons` explains the choice, or why there is none.
     """
 
@@ -235,7 +235,7 @@ class Solution:
 
     @property
     def bubble(self) -> float:
-        """The fraction of time in which a pipeline stage of the chosen split is idle (0 without a pipeline)."""
+        """The fraction of time in which a pipeline stage is idle with the chosen split (0 without a pipeline)."""
         return bubble(self.problem, self.chosen.pair) if self.chosen else 0.0
 
 

@@ -17,6 +17,15 @@ if TYPE_CHECKING:
     Version = tuple[int, ...]
 
 NEWEST = (1_000_000,)  # later than any release: without a version, the arithmetic is that of the newest
+# Releases of transformers that changed the arithmetic of the Trainer:
+ONE_STEP_TAKEN = (4, 44)  # `warmup_steps: 1` is refused before (4.42.4 training_args.py:1783)
+REST_CUT = (4, 46)  # the last accumulation of an epoch is cut to `num_examples % accumulation` batches, up to REST_COUNTED
+EPOCHS_END = (4, 47)  # an epoch ends with a step of its own; before, accumulation runs on across epochs
+ZERO_IS_A_LIMIT = (4, 49)  # `max_steps: 0` means no steps; before, that it is not set
+REST_COUNTED = (4, 52)  # a last, shorter accumulation counts as a step of its epoch
+RATIO_TAKEN = (5,)  # `warmup_steps` may be a ratio, and `warmup_ratio` takes its place; before, the steps override the ratio
+LAST_EVALUATED = (5, 4)  # the last step is evaluated, whatever the interval
+LAST_FLOORED = (4, 51, 3)  # the newest release before REST_COUNTED
 FLOOR_RELEASES = ">=4.30,<4.52.0"
 CEIL_RELEASES = ">=4.52.0"
 
@@ -74,7 +83,7 @@ def updates_per_epoch(batches: int, accumulation: int, version: Version = NEWEST
     A last, shorter accumulation is counted from 4.52.0, and dropped up to 4.51.3.
     transformers 4.51.3 trainer.py:5303, 4.52.4 trainer.py:5323-5327, 5.23.0 trainer.py:2514-2518.
     """
-    rest = batches % accumulation > 0 and version >= (4, 52)
+    rest = batches % accumulation > 0 and version >= REST_COUNTED
     return max(batches // accumulation + rest, 1)
 
 
@@ -85,7 +94,7 @@ def total_steps(max_steps: int, epochs: float, updates: int, version: Version = 
     `max_steps: 0` meant "unset" up to 4.48.3; from 4.49.0 the total is 0 and the run ends after one step.
     transformers 4.42.4 trainer.py:1978-1992, 4.49.0 trainer.py:5213-5223, 5.23.0 trainer.py:2501-2521.
     """
-    if max_steps > 0 or (max_steps == 0 and version >= (4, 49)):
+    if max_steps > 0 or (max_steps == 0 and version >= ZERO_IS_A_LIMIT):
         return max_steps
     return ceil(epochs * updates)
 
@@ -106,11 +115,11 @@ def training_length(
 ) -> Length:
     """The length of a run from the batches of a rank; None when the data set has no length.
 
-    Raises ValueError where the Trainer does: `max_steps` is needed when there is no length, and from 4.49.0
-    also when `dataloader_drop_last` leaves no batch at all.
-    transformers 4.42.4 trainer.py:1971-2009, 5.23.0 trainer.py:2500-2545.
+    Raises ValueError where the Trainer does: `max_steps` is needed when there is no length, and from 4.49.0 also
+    when `dataloader_drop_last` leaves no batch at all. transformers 4.42.4 trainer.py:1971-2009, 5.23.0
+    trainer.py:2500-2545.
     """
-    if batches is None or (batches == 0 and version >= (4, 49)):
+    if batches is None or (batches == 0 and version >= ZERO_IS_A_LIMIT):
         if max_steps <= 0:
             raise ValueError(f"args.max_steps must be set to a positive value if dataloader does not have a length, was {max_steps}")
         return Length(max_steps, max_steps, None)
@@ -122,17 +131,15 @@ def training_length(
 def run_end(batches: int, accumulation: int, num_examples: int, length: Length, version: Version = NEWEST) -> tuple[int, float]:
     """(optimizer steps, epochs of data) when the training loop actually stops.
 
-    The count that is announced and the loop did not always agree:
-    up to 4.45 accumulation ran on across epochs, so that a run stopped before its last epoch was over;
-    4.46 also began to cut an epoch's last accumulation to `num_examples % accumulation` batches;
-    from 4.47 each epoch ends with an additional step, which the total of 4.47 to 4.51 does not include;
-    from 4.52.0 total and loop agree.
-    transformers 4.45.2 trainer.py:2316-2420, 4.46.3 trainer.py:2416-2437, 4.49.0 trainer.py:2489-2505,
-    4.52.4 trainer.py:2498-2512.
+    The count that is announced and the loop did not always agree: up to 4.45 accumulation ran on across epochs, so
+    that a run stopped before its last epoch was over; 4.46 also began to cut an epoch's last accumulation to
+    `num_examples % accumulation` batches; from 4.47 each epoch ends with an additional step, which the total of
+    4.47 to 4.51 does not include; from 4.52.0 total and loop agree. transformers 4.45.2 trainer.py:2316-2420,
+    4.46.3 trainer.py:2416-2437, 4.49.0 trainer.py:2489-2505, 4.52.4 trainer.py:2498-2512.
     """
-    across_epochs = version < (4, 47)
+    across_epochs = version < EPOCHS_END
     seen = batches
-    if (4, 46) <= version < (4, 52):
+    if REST_CUT <= version < REST_COUNTED:
         tail = batches % accumulation
         seen += min(tail, num_examples % accumulation or accumulation) - tail
     taken, carried, epochs = 0, 0, 0.0
@@ -153,12 +160,12 @@ def warmup_steps(total: int, steps: float = 0, ratio: float | None = None, versi
     """Steps of learning-rate warm-up, from `warmup_steps` and `warmup_ratio` as written.
 
     4.x: steps when positive, else the ratio. 5.x: steps below 1 are a ratio themselves, and up to 5.14 a
-    `warmup_ratio` that is given replaces them; 5.15.0 removed it.
+    `warmup_ratio` that is given replaces them; 5.15.0 removed it, so that `ratio` is None from there on.
     transformers 4.57.6 training_args.py:2551-2558, 5.14.1 training_args.py:1487-1489, 5.23.0 training_args.py:2154-2161.
     """
-    if version < (5,):
+    if version < RATIO_TAKEN:
         return steps if steps > 0 else ceil(total * (ratio or 0))
-    if ratio is not None and version < (5, 15):
+    if ratio is not None:
         steps = ratio
     return int(steps) if steps >= 1 else ceil(total * steps)
 
@@ -177,14 +184,14 @@ def evaluations(total: int, every: int, version: Version = NEWEST, delay: float 
     From 5.4.0 the last step is evaluated too. transformers 5.3.0 and 5.23.0 trainer_callback.py:575-601.
     """
     regular = max(total // every - max(ceil(delay / every) - 1, 0), 0)
-    last = version >= (5, 4) and total % every != 0 and delay <= total
+    last = version >= LAST_EVALUATED and total % every != 0 and delay <= total
     return regular + last
 
 
 def evaluation_steps(total: int, every: int, version: Version = NEWEST, delay: float = 0) -> Iterator[int]:
     """The steps after which the run of `evaluations` evaluates."""
     count = evaluations(total, every, version, delay)
-    last = total if total % every and version >= (5, 4) else total - total % every
+    last = total if total % every and version >= LAST_EVALUATED else total - total % every
     first = max(ceil(delay / every), 1) * every
     yield from (min(first + place * every, last) for place in range(count))
 
@@ -204,7 +211,7 @@ def save_steps(total: int, every: int) -> Iterator[int]:
 
 def releases_giving(total: int, batches: int, accumulation: int, epochs: float) -> list[str]:
     """The ranges of transformers releases whose arithmetic makes `total` steps of a run that is set by epochs."""
-    eras = ((FLOOR_RELEASES, (4, 51, 3)), (CEIL_RELEASES, NEWEST))
+    eras = ((FLOOR_RELEASES, LAST_FLOORED), (CEIL_RELEASES, NEWEST))
     return [releases for releases, version in eras if ceil(epochs * updates_per_epoch(batches, accumulation, version)) == total]
 
 

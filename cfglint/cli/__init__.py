@@ -1,4 +1,4 @@
-"""The command line: one small module a command. Nothing else prints, nothing else reads argv or the environment."""
+"""The command line: one small module per command. No other module prints or reads argv or the environment."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import gc
 import os
 import sys
 
-from cfglint import __version__
+from cfglint.version import __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,15 +31,15 @@ COMMANDS = {
 
 NOT_DONE = 2
 INTERRUPTED = 130
-NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # files of ours say so themselves, so it is standard output
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # standard output: errors about files are reported elsewhere
 RARELY = (30_000, 20, 20)  # thresholds of the garbage collector
 
 
 def program() -> NoReturn:
-    """The command in a process of its own, which ends with it.
+    """Run the command as a process of its own, and end the process.
 
-    A check leaves few cycles behind, so looking for them waits until there may be many; and at the end nothing
-    is taken apart that the system takes back at once. Together they are a sixth of the time for one file.
+    A check leaves few reference cycles behind, so garbage collection is delayed; and at the end memory
+    that the system frees anyway is not released piece by piece. Together they save a sixth of the time for one file.
     """
     from cfglint.source import libyaml
 
@@ -60,10 +60,10 @@ def program() -> NoReturn:
 
 
 def ended(error: Exception) -> int:
-    """Report the exception that ended a command, a bug of ours in one line with its place; return the exit status."""
+    """Report an unexpected exception, which is a bug in cfglint, in one line with its place; return the exit status."""
     from cfglint.cli.console import bug_report, fail
 
-    if isinstance(error, BrokenPipeError):  # the process that reads our output has ended, as with `| head`
+    if isinstance(error, BrokenPipeError):  # the process that reads the output has ended, as with `| head`
         return NOT_DONE
     if isinstance(error, OSError) and error.errno in NO_ROOM:
         return fail(f"standard output: {error.strerror}")
@@ -73,7 +73,7 @@ def ended(error: Exception) -> int:
 
 
 def main(arguments: list[str]) -> int:
-    """Run one command; its exit status: 0 nothing found, 1 findings, 2 cfglint could not do the job."""
+    """Run one command and return its exit status: 0 no findings, 1 findings, 2 cfglint could not do the job."""
     name = arguments[0] if arguments else "--help"
     if name == "help" and len(arguments) > 1:
         name, arguments = arguments[1], [arguments[1], "--help"]
@@ -119,7 +119,7 @@ def modelled_releases() -> list[str]:
 
 
 def usage() -> str:
-    """The text of `cfglint --help`."""
+    """The output of `cfglint --help`."""
     lines = ["usage: cfglint COMMAND ...", "", "What would the real framework do with these config files on this many GPUs?", ""]
     lines += [f"  {name:<11}{text}" for name, text in COMMANDS.items()]
     lines += ["", "Run `cfglint help COMMAND` for options and examples. Exit status: 0 no findings, 1 findings, 2 could not do the job."]

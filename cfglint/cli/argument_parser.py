@@ -1,7 +1,7 @@
-"""Options and positionals of a command line.
+"""Options and positional arguments of a command line.
 
-argparse alone costs as much as starting Python (it brings `re`, `gettext` and `shutil`), and `check` runs before
-every commit. The calls are argparse's own, as far as they are here.
+argparse alone takes as long as starting Python (it imports `re`, `gettext` and `shutil`), and `check` runs before
+every commit. The methods are those of argparse, as far as they exist here.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ INDENT = 28  # columns before the explanation of an option
 
 
 class Namespace:
-    """The parsed arguments, an attribute per option; an absent option has its default."""
+    """The parsed arguments, one attribute per option; an absent option has its default."""
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(name)
@@ -34,7 +34,7 @@ class Namespace:
 
 
 class Misused(Exception):
-    """Arguments that the parser does not take; the text says which and why."""
+    """Arguments that the parser does not accept; the message explains which and why."""
 
 
 class Option:
@@ -67,7 +67,7 @@ class Option:
 
     @property
     def choices(self) -> Words | None:
-        """The only values that it takes; None where its type decides."""
+        """The only values that it accepts; None if its type decides."""
         return self._choices() if callable(self._choices) else self._choices
 
     @property
@@ -86,7 +86,7 @@ class Option:
         return not self.name.startswith("-")
 
     def value(self, text: str) -> Any:
-        """The text as the option's type; Misused when it has another."""
+        """Convert a string to the option's type; raises Misused if that fails."""
         choices = self.choices
         if choices is not None and text not in choices:
             raise Misused(f"{self.named(text)}: expected one of {', '.join(choices)}")
@@ -96,11 +96,11 @@ class Option:
             raise Misused(f"{self.named(text)}: expected {expected(self.convert)}") from None
 
     def named(self, text: str) -> str:
-        """The option with a value, as it was given."""
+        """The option and the value that was given for it, for messages."""
         return f"{self.metavar} {text or repr(text)}" if self.positional else f"{self.name} {text or repr(text)}"
 
     def store(self, namespace: Namespace, text: str) -> None:
-        """Take a value in."""
+        """Store a value in the namespace."""
         if self.act is not None:
             self.act(namespace, text)
         elif self.repeated or self.nargs in ("+", "*"):
@@ -109,7 +109,7 @@ class Option:
             setattr(namespace, self.dest, self.value(text))
 
     def shown(self) -> str:
-        """`--gpus N`, `[PATH ...]`."""
+        """The option in a usage line: `--gpus N`, `[PATH ...]`."""
         if self.flag:
             return self.name
         name = self.metavar if self.positional else f"{self.name} {self.metavar}"
@@ -117,7 +117,7 @@ class Option:
 
 
 def expected(convert: Convert) -> str:
-    """The name of what a converter takes: its docstring, for our own."""
+    """The description of the values that a converter accepts: its docstring, for cfglint's own."""
     type_name = {int: "an integer", float: "a number"}.get(convert)  # type: ignore[call-overload]
     described = (convert.__doc__ or "A value.").partition("\n")[0].removesuffix(".")
     article = described.partition(" ")[0] in ("A", "An")
@@ -125,7 +125,7 @@ def expected(convert: Convert) -> str:
 
 
 class Parser:
-    """The arguments of one command. `parse_args` exits with status 2 for what it does not take, 0 after `--help`."""
+    """The arguments of one command. `parse_args` exits with status 2 for invalid arguments, 0 after `--help`."""
 
     def __init__(self, prog: str, description: str) -> None:
         self.prog = prog
@@ -216,11 +216,11 @@ class Parser:
             raise Misused(f"unexpected argument {plain[0]!r}")
 
     def usage(self) -> str:
-        """The command with its arguments, in one line."""
+        """The usage line: the command with its arguments."""
         return " ".join([self.prog, *(option.shown() for option in self.positionals), "[OPTION ...]"])
 
     def help(self) -> str:
-        """The text that `--help` prints."""
+        """The output of `--help`."""
         lines = [f"usage: {self.usage()}", "", self.description, ""]
         for option in (*self.positionals, *self.options.values()):
             lines += explained(option)
@@ -230,7 +230,7 @@ class Parser:
 
 
 def explained(option: Option) -> list[str]:
-    """The lines of an option in a help text."""
+    """The lines about one option in a help text."""
     from textwrap import wrap
 
     left = f"  {option.shown()}"

@@ -12,13 +12,13 @@ from cfglint.cli.options import (
     add_skip_option,
     baseline_of,
     first_few,
-    left_out,
     load_configuration,
-    not_done,
     positive,
+    report_unchecked,
     selection_of,
+    skipped_files,
     suppress,
-    tell_unknown,
+    warn_of_unknown_codes,
 )
 from cfglint.cli.output import check_outputs, rows, write
 from cfglint.cli.run_all import outcomes
@@ -26,7 +26,8 @@ from cfglint.findings.diagnostic import BASELINE, COMMENT, CONFIGURATION, rank
 from cfglint.findings.wording import counted
 from cfglint.report import FORMATS, render
 from cfglint.report.escapes import shown
-from cfglint.run.discovery import ScanStats, UnknownKindError
+from cfglint.run.discovery_errors import UnknownKindError
+from cfglint.run.scan_stats import ScanStats
 from cfglint.source.files import FileProblem
 
 TYPE_CHECKING = False
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from cfglint.project.baseline import Baseline
     from cfglint.project.settings_file import Configuration
 
-SHORTEST_PLACE = 24  # columns for a path and its line; fewer would say nothing
+SHORTEST_PLACE = 24  # columns for a path and its line; with fewer it is not readable
 
 
 def add_arguments(parser: Parser) -> None:
@@ -59,7 +60,7 @@ def add_arguments(parser: Parser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    """Check and report; the exit status says whether something at or above --fail-on was found."""
+    """Check and report; return exit status 1 if there is a finding at or above --fail-on."""
     stats = ScanStats()
     try:
         check_outputs(arguments)
@@ -75,8 +76,8 @@ def run(arguments: Namespace) -> int:
     except (UsageError, UnknownKindError) as error:
         return fail(str(error))
     written = write(arguments, lambda form, colour, width: report(form, found, colour, width, arguments.statistics))
-    tell_unknown(selection)
-    incomplete = not_done(stats, arguments.skip_unrecognized)
+    warn_of_unknown_codes(selection)
+    incomplete = report_unchecked(stats, arguments.skip_unrecognized)
     warn(summary(found, stats))
     if incomplete or not written:
         return 2
@@ -92,11 +93,11 @@ def show(arguments: Namespace, project: Configuration, stats: ScanStats) -> int:
         lines += files_shown(arguments, project, stats)
     for line in lines:
         print(shown(line))
-    return 2 if not_done(stats, skip_unrecognized=True) else 0
+    return 2 if report_unchecked(stats, skip_unrecognized=True) else 0
 
 
 def report(form: str, found: list[Outcome], colour: bool, width: int | None, counted: bool) -> str:
-    """The findings in a format; in text, a table of their codes where that is asked for, or below more than a terminal shows at once."""
+    """The findings in one format; as text, a table of their codes if requested, or below a list longer than the terminal."""
     if counted and form == "text":
         return statistics(found, width)
     text = render(form, found, colour, width)
@@ -105,7 +106,7 @@ def report(form: str, found: list[Outcome], colour: bool, width: int | None, cou
 
 
 class Count:
-    """How often a code was found, how many of these findings `fix` repairs, and the first of the worst severity."""
+    """How often a code was found, how many of these findings `fix` repairs, and the first finding of the highest severity."""
 
     __slots__ = ("first", "fixable", "found")
 
@@ -121,7 +122,7 @@ class Count:
 
     @property
     def line(self) -> str:
-        """The line of the table, without the place."""
+        """A line of the table, without the place."""
         fixable = f" ({self.fixable} fixable)" if self.fixable else ""
         return f"{self.found:>6}  {self.first.code}  {self.first.severity:<7} {self.first.name}{fixable}"
 
@@ -143,7 +144,7 @@ def statistics(outcomes: list[Outcome], width: int | None = None) -> str:
 
 
 def with_place(row: Count, start: int, width: int | None) -> str:
-    """The line of a code with its first place in a column of its own: the end of the path where the width is too small."""
+    """A line of the table with the first place in a column of its own: the end of the path if the width is too small."""
     place = shown(f"{row.first.place.file}:{row.first.place.line}")
     room = len(place) if width is None else width - start
     if len(place) > room:
@@ -152,7 +153,7 @@ def with_place(row: Count, start: int, width: int | None) -> str:
 
 
 def accept(accepted: Baseline, outcomes: list[Outcome], write_new: bool) -> None:
-    """Silence what the baseline accepts, after writing it when that was asked for."""
+    """Suppress what the baseline accepts, after writing it if requested."""
     if write_new:
         accepted = accepted.of(accepted.path, outcomes)
         try:
@@ -176,7 +177,7 @@ def summary(outcomes: list[Outcome], stats: ScanStats) -> str:
                 if each.fix is not None:
                     fixable[each.fix.safe] += 1
     if not stats.checked and not stats.unrecognized_named:
-        return "; ".join(["no training configs found", *left_out(stats)])
+        return "; ".join(["no training configs found", *skipped_files(stats)])
     parts = [files_checked(stats.checked, len(outcomes))]
     found = [counted(number, severity) if severity != "info" else f"{number} info" for severity, number in counts.items() if number]
     if stats.checked or not stats.unrecognized_named:
@@ -186,17 +187,17 @@ def summary(outcomes: list[Outcome], stats: ScanStats) -> str:
     parts += suppressed(outcomes)
     if stats.targets:
         parts.append("for " + first_few(f"{version} ({first_few(sources)})" for version, sources in stats.targets.items()))
-    parts += left_out(stats)
+    parts += skipped_files(stats)
     return "; ".join(parts)
 
 
 def files_checked(files: int, runs: int) -> str:
-    """How many files were checked, and how many training runs they make up where that is another number."""
+    """The number of checked files, and of the training runs that they form if that differs."""
     return f"{counted(files, 'file')} checked" + (f" ({counted(runs, 'training run')})" if runs != files else "")
 
 
 def suppressed(outcomes: list[Outcome]) -> list[str]:
-    """How many findings are suppressed, and by what; nothing where none is."""
+    """The number of suppressed findings by cause; empty if there are none."""
     by = {COMMENT: "by comments", BASELINE: "by the baseline", CONFIGURATION: "by --select, --ignore or settings"}
     numbers = dict.fromkeys(by, 0)
     for outcome in outcomes:
@@ -209,7 +210,7 @@ def suppressed(outcomes: list[Outcome]) -> list[str]:
 
 
 def fixes_available(safe: int, unsafe: int) -> str:
-    """How many findings `fix` repairs, and how many more it repairs when it may change what the run computes."""
+    """How many findings `fix` repairs, and how many more with `--unsafe-fixes`."""
     if not safe:
         return f"{unsafe} fixable with `cfglint fix --unsafe-fixes`"
     return f"{safe} fixable with `cfglint fix`" + (f", {unsafe} more with --unsafe-fixes" if unsafe else "")

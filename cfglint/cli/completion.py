@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 WITH_HELP = {**COMMANDS, "help": "the options of a command"}
 SHELLS = ("bash", "zsh", "fish")
-FILES = ("PATH", "FILE", "FILE.svg", "PATH|NAME")  # metavars of what is looked for among the files
+FILES = ("PATH", "FILE", "FILE.svg", "PATH|NAME")  # metavars of options whose value is a file
 
 
 def add_arguments(parser: Parser) -> None:
-    """The shell."""
+    """Add the argument of `completion`: the shell."""
     parser.add_argument("shell", choices=SHELLS, metavar="SHELL", help="bash, zsh or fish")
     parser.add_example("cfglint completion bash >> ~/.bashrc", "complete in every new bash")
     parser.add_example('cfglint completion zsh > "${fpath[1]}/_cfglint"', "complete in every new zsh")
@@ -48,7 +48,7 @@ def codes() -> list[str]:
 
 
 def words(option: Option) -> str:
-    """The values that an option takes, where these are a list: its choices, or the kinds that have a schema."""
+    """The values that an option accepts, if they are a list: its choices, or the kinds that have a schema."""
     if option.choices is not None:
         return " ".join(option.choices)
     if option.metavar == "KIND":
@@ -103,7 +103,7 @@ complete -o default -F _cfglint cfglint
 
 
 def bash(commands: dict[str, Parser]) -> str:
-    """The script for bash; where it has no word, bash completes files."""
+    """The script for bash; where it has no suggestion, bash completes files."""
     values: dict[str, list[str]] = {}
     options = [f'                "help "*) words="{" ".join(commands)}" ;;']
     for name, parser in commands.items():
@@ -188,12 +188,12 @@ def zsh_value(option: Option) -> str:
 
 
 def escaped(text: str) -> str:
-    """A text inside a specification."""
+    """Escape a string for use in a zsh specification."""
     return text.replace("\\", "\\\\").replace("[", "\\[").replace("]", "\\]").replace(":", "\\:")
 
 
 def quoted(text: str) -> str:
-    """A word of a shell."""
+    """Quote a string for a POSIX shell."""
     return "'" + text.replace("'", "'\\''") + "'"
 
 
@@ -230,5 +230,5 @@ def fish_value(option: Option) -> str:
 
 
 def fish_quoted(text: str) -> str:
-    """A word of fish."""
+    """Quote a string for fish."""
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"

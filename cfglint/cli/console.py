@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def warn(text: str) -> None:
-    """One line on standard error, if anybody takes it."""
+    """Print one line on standard error; a closed standard error is ignored."""
     try:
         print(f"cfglint: {shown(text)}", file=sys.stderr)
     except OSError:
@@ -20,19 +20,19 @@ def warn(text: str) -> None:
 
 
 def warn_of(texts: Iterable[str]) -> None:
-    """Several messages, a line each."""
+    """Print several messages, one line each."""
     for text in texts:
         warn(text)
 
 
 def fail(text: str) -> int:
-    """Say why the job could not be done; the exit status for that."""
+    """Report why the job could not be done; return the exit status for that."""
     warn(text)
     return 2
 
 
 def bug_report(error: Exception) -> str:
-    """A bug of ours in one line, with the place where it was raised."""
+    """A bug in cfglint in one line, with the place where the exception was raised."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next

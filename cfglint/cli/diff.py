@@ -1,4 +1,4 @@
-"""`cfglint diff`: what a change of config means for the run."""
+"""`cfglint diff`: the effect of a config change on the run."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from cfglint.cli.options import (
     add_output_options,
     add_run_options,
     facts_of,
-    left_out,
     load_configuration,
     selection_of,
+    skipped_files,
     suppress,
-    tell_unknown,
+    warn_of_unknown_codes,
 )
 from cfglint.cli.output import check_outputs, write
 from cfglint.findings.diagnostic import INTERNAL
@@ -25,7 +25,10 @@ from cfglint.report import FORMATS, render_changes
 from cfglint.report.changes import only_new
 from cfglint.review import renames
 from cfglint.review.compare import Comparison
-from cfglint.run.discovery import Discovery, ScanStats, UnknownKindError, is_script, line_of
+from cfglint.run.discovery import Discovery
+from cfglint.run.discovery_errors import UnknownKindError
+from cfglint.run.paths import is_script, line_of
+from cfglint.run.scan_stats import ScanStats
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,12 +59,12 @@ def run(arguments: Namespace) -> int:
         comparisons = compare(arguments, project, stats)
     except (UsageError, UnknownKindError) as error:
         return fail(str(error))
-    status = finish(arguments, project, comparisons)
+    status = report_and_status(arguments, project, comparisons)
     warn(summary(comparisons, stats))
     return 2 if stats.unreadable or stats.beyond_limits else status
 
 
-def finish(arguments: Namespace, project: Configuration, comparisons: list[Comparison]) -> int:
+def report_and_status(arguments: Namespace, project: Configuration, comparisons: list[Comparison]) -> int:
     """Silence, print, and the exit status: 1 for a new finding at or above --fail-on, 2 for a bug of ours."""
     selection = Selection(project, arguments.select, arguments.ignore, arguments.fail_on)
     for one_side in ([each.before for each in comparisons], [each.after for each in comparisons]):
@@ -69,23 +72,23 @@ def finish(arguments: Namespace, project: Configuration, comparisons: list[Compa
     for each in comparisons:
         each.add_notes()
     written = write(arguments, lambda form, colour, width: render_changes(form, comparisons, colour, width))
-    tell_unknown(selection)
+    warn_of_unknown_codes(selection)
     sides = [side for each in comparisons for side in (each.before, each.after) if side is not None]
     bugs = [found for side in sides for found in side.diagnostics if found.code == INTERNAL]
     return 2 if bugs or not written else selection.status(only_new(comparisons))
 
 
 def summary(comparisons: list[Comparison], stats: ScanStats) -> str:
-    """How many runs there were, and what is new in them."""
+    """The number of runs, and what is new in them."""
     altered = sum(not each.empty for each in comparisons)
     new = [found.severity for each in comparisons for found in each.new]
     found = [counted(new.count(severity), severity) for severity in ("error", "warning") if severity in new]
     parts = [f"{counted(len(comparisons), 'run')} compared, {altered} changed in effect", f"{' and '.join(found) or 'no findings'} new"]
-    return "; ".join([*parts, *left_out(stats)])
+    return "; ".join([*parts, *skipped_files(stats)])
 
 
 def compare(arguments: Namespace, project: Configuration, stats: ScanStats) -> list[Comparison]:
-    """The comparisons that the paths ask for."""
+    """The comparisons that the paths require."""
     old, new = sides(arguments)
     for path in (*old, *new):
         if not os.path.exists(path) and not os.path.exists(line_of(path)[0]):
@@ -95,14 +98,14 @@ def compare(arguments: Namespace, project: Configuration, stats: ScanStats) -> l
     if os.path.isdir(old[0]) != os.path.isdir(new[0]):
         raise UsageError("OLD and NEW have to be two files or two folders")
     if os.path.isdir(old[0]):
-        return of_folders(old[0], new[0], arguments, project, stats)
+        return compare_folders(old[0], new[0], arguments, project, stats)
     if is_script(line_of(old[0])[0]) and is_script(line_of(new[0])[0]):
-        return of_scripts(old[0], new[0], arguments, project, stats)
-    return [of_files(old[0], new[0], arguments, project, stats)]
+        return compare_scripts(old[0], new[0], arguments, project, stats)
+    return [compare_files(old[0], new[0], arguments, project, stats)]
 
 
-def of_scripts(old: str, new: str, arguments: Namespace, project: Configuration, stats: ScanStats) -> list[Comparison]:
-    """The launches of two scripts, those that are most alike compared with each other."""
+def compare_scripts(old: str, new: str, arguments: Namespace, project: Configuration, stats: ScanStats) -> list[Comparison]:
+    """Compare the launch lines of two scripts, each with the most similar one."""
     from cfglint.review.launches import paired
 
     before, after = ([run for _, run in discovery(arguments, project, stats, complete=False).each([path])] for path in (old, new))
@@ -119,7 +122,7 @@ def sides(arguments: Namespace) -> tuple[list[str], list[str]]:
 
 
 def discovery(arguments: Namespace, project: Configuration, stats: ScanStats, *, complete: bool, kind: str | None = None) -> Discovery:
-    """The discovery of the runs of one side."""
+    """Set up the discovery of the runs of one side."""
     section = tuple(arguments.section.split(".")) if arguments.section else ()
     found = Discovery(facts_of(arguments, project, complete), arguments.kind or kind, section)
     found.stats = stats
@@ -127,26 +130,26 @@ def discovery(arguments: Namespace, project: Configuration, stats: ScanStats, *,
     return found
 
 
-def of_files(old: str, new: str, arguments: Namespace, project: Configuration, stats: ScanStats) -> Comparison:
-    """The runs of two files; where the kind of one is unknown, it is that of the other."""
-    runs: list[CheckedRun | None] = [of_file(path, arguments, project, stats) for path in (old, new)]
+def compare_files(old: str, new: str, arguments: Namespace, project: Configuration, stats: ScanStats) -> Comparison:
+    """Compare the runs of two files; if the kind of one is unknown, the kind of the other is used."""
+    runs: list[CheckedRun | None] = [run_of_file(path, arguments, project, stats) for path in (old, new)]
     recognized = next((each for each in runs if each is not None), None)
     if recognized is None:
         raise UnknownKindError(old)
     return Comparison(
-        *(each or of_file(path, arguments, project, stats, recognized.kinds[0]) for each, path in zip(runs, (old, new), strict=True))
+        *(each or run_of_file(path, arguments, project, stats, recognized.kinds[0]) for each, path in zip(runs, (old, new), strict=True))
     )
 
 
-def of_file(path: str, arguments: Namespace, project: Configuration, stats: ScanStats, kind: str | None = None) -> CheckedRun | None:
+def run_of_file(path: str, arguments: Namespace, project: Configuration, stats: ScanStats, kind: str | None = None) -> CheckedRun | None:
     """The run of a file with the files that it names; None where its kind is unknown."""
     runs = discovery(arguments, project, stats if kind else ScanStats(), complete=False, kind=kind).each([path])
     return next((each for _, each in runs), None)
 
 
-def of_folders(old: str, new: str, arguments: Namespace, project: Configuration, stats: ScanStats) -> list[Comparison]:
-    """The runs of two folders, paired by their paths below them, the rest by what is in them."""
-    before, after = (below(folder, arguments, project, stats) for folder in (old, new))
+def compare_folders(old: str, new: str, arguments: Namespace, project: Configuration, stats: ScanStats) -> list[Comparison]:
+    """Compare the runs of two folders, paired by their paths relative to the folder, the rest by similar content."""
+    before, after = (runs_below(folder, arguments, project, stats) for folder in (old, new))
     if not before and not after:
         raise UsageError(f"neither {old} nor {new} holds a config that cfglint knows; say what it is with --kind")
     renamed = renames.renamed(*({name: each.documents[0].text for name, each in runs.items()} for runs in (before, after)))
@@ -155,7 +158,7 @@ def of_folders(old: str, new: str, arguments: Namespace, project: Configuration,
     return [Comparison(before.get(renamed.get(name, name)), after.get(name)) for name in sorted(names)]
 
 
-def below(folder: str, arguments: Namespace, project: Configuration, stats: ScanStats) -> dict[str, CheckedRun]:
-    """The runs of a folder by the path of their first file below it."""
+def runs_below(folder: str, arguments: Namespace, project: Configuration, stats: ScanStats) -> dict[str, CheckedRun]:
+    """The runs of a folder by the path of their first file, relative to the folder."""
     runs = discovery(arguments, project, stats, complete=False).each([folder])
     return {os.path.relpath(each.documents[0].path, folder): each for _, each in runs}

@@ -1,4 +1,4 @@
-"""`cfglint explain`: every number of a run and where it comes from; or a trainer log, reconciled."""
+"""`cfglint explain`: every number of a run and its origin; or a training log compared with the config."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cfglint.cli.options import UsageError, add_run_options, load_configuration,
 from cfglint.cli.output import columns, to_file
 from cfglint.explanation import log_analysis, log_parser
 from cfglint.report import render_account, render_log
-from cfglint.run.discovery import MissingSectionError, UnknownKindError
+from cfglint.run.discovery_errors import MissingSectionError, UnknownKindError
 from cfglint.source import files
 
 TYPE_CHECKING = False
@@ -39,7 +39,7 @@ def add_arguments(parser: Parser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    """Explain and print; exit status 1 when a log differs from the files that it is held against."""
+    """Explain and print; exit status 1 if a log differs from the files that it is compared with."""
     width = None if arguments.output else columns()
     try:
         project = load_configuration(arguments)
@@ -57,7 +57,7 @@ def run(arguments: Namespace) -> int:
 
 
 def holds_banner(path: str) -> bool:
-    """Whether a file is a training log, by its content."""
+    """Whether the content of a file is that of a training log."""
     try:
         return log_parser.is_log(read_lines(path))
     except files.FileProblem:
@@ -75,7 +75,7 @@ def read_lines(path: str) -> Iterator[str]:
 
 
 def explain_run(arguments: Namespace, project: Configuration, width: int | None) -> tuple[str, int]:
-    """The account of the run that the paths are, and the exit status."""
+    """The explanation of the run that the paths describe, and the exit status."""
     from cfglint.explanation.summary import RunSummary
 
     try:
@@ -101,7 +101,7 @@ def explain_log(path: str, arguments: Namespace, project: Configuration) -> list
 
 
 def place_in(each_run: CheckedRun) -> Callable[[str], str]:
-    """A function that returns the origin of a number of a run."""
+    """Return a function that gives the origin of a number of a run."""
     from cfglint.explanation.summary import RunSummary, origin
 
     account = RunSummary(each_run)
@@ -113,7 +113,7 @@ def place_in(each_run: CheckedRun) -> Callable[[str], str]:
 
 
 def write(text: str, output: str | None) -> int:
-    """Write to a file or standard output; 2 when that fails."""
+    """Write to a file or standard output; return 2 if that fails."""
     if output is None:
         sys.stdout.write(text)
         return 0

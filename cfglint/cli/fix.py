@@ -1,4 +1,4 @@
-"""`cfglint fix`: safe fixes, and the rewrite that hits a target global batch."""
+"""`cfglint fix`: safe fixes, and the rewrite that reaches a target global batch size."""
 
 from __future__ import annotations
 
@@ -10,24 +10,25 @@ from cfglint.cli.options import (
     add_code_options,
     add_run_options,
     add_skip_option,
-    left_out,
     load_configuration,
-    not_done,
     positive,
+    report_unchecked,
     runs_of,
     selection_of,
+    skipped_files,
 )
 from cfglint.cli.output import in_build_log
 from cfglint.cli.progress import counted_on_terminal
 from cfglint.findings.wording import counted
 from cfglint.report import fixes
-from cfglint.report.escapes import MARKS, shown, unobeyed
+from cfglint.report.escapes import MARKS, shown, without_runner_command
 from cfglint.rewrite.apply_fixes import Skipped, apply_fixes
-from cfglint.rewrite.retarget import MissingFactError, Retarget, recorded, retarget
+from cfglint.rewrite.retarget import MissingFactError, Retarget, is_recorded, retarget
 from cfglint.rewrite.write_texts import edited
-from cfglint.run.discovery import ScanStats, UnknownKindError
+from cfglint.run.discovery_errors import UnknownKindError
+from cfglint.run.scan_stats import ScanStats
 from cfglint.source import writing
-from cfglint.source.edit import EditRefused
+from cfglint.source.change import EditRefused
 from cfglint.source.files import FileProblem
 
 TYPE_CHECKING = False
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from cfglint.rewrite.value_change import ValueChange
     from cfglint.run.checked import CheckedRun
 
-    Reason = tuple[str, str]  # a code, and why it was not fixed
+    Reason = tuple[str, str]  # the code of a finding, and why it was not fixed
 
 
 def add_arguments(parser: Parser) -> None:
@@ -63,11 +64,11 @@ def add_arguments(parser: Parser) -> None:
 
 
 STANDARD_INPUT = "-"
-MOST_NAMED = 3  # files that are named one by one where the same is not fixed in them
+MOST_NAMED = 3  # files that are named if the same finding is not fixed in them; more are counted
 
 
 class Work:
-    """The result for one run: the files' new texts and how they came about."""
+    """The result for one run: the new contents of its files and how they were computed."""
 
     def __init__(self, run: CheckedRun) -> None:
         self.run = run
@@ -75,9 +76,9 @@ class Work:
         self.changed: list[ValueChange] = []
         self.retarget: Retarget | None = None
         self.titles: list[tuple[str, str]] = []
-        self.comments: list[tuple[str, str]] = []  # that went with a removed key: (file, text)
+        self.comments: list[tuple[str, str]] = []  # comments that were removed with a key: (file, comment)
         self.skipped: list[Skipped] = []
-        self.problem: str | None = None  # why it could not be done: exit status 2
+        self.problem: str | None = None  # why the job could not be done: exit status 2
 
     @property
     def infeasible(self) -> bool:
@@ -91,7 +92,7 @@ class Work:
 
 
 def run(arguments: Namespace) -> int:
-    """Fix, write, report; the exit status says whether all that was asked is done."""
+    """Fix, write, report; the exit status tells whether everything requested is done."""
     stats = ScanStats()
     target_gpus, arguments.gpus = arguments.gpus, None
     works: list[Work] = []
@@ -117,7 +118,7 @@ def run(arguments: Namespace) -> int:
 
 
 def _worked_on(work: Work, arguments: Namespace, gpus: int | None, selection: Selection) -> Work:
-    """The work on a run, done; a bug of ours is its problem and keeps no other run from being fixed."""
+    """Fix one run; a bug in cfglint becomes the problem of this run, so that other runs are still fixed."""
     asked = bool(gpus or arguments.global_batch)
     try:
         if not asked or not _hit_target(work, arguments, gpus):
@@ -133,7 +134,7 @@ def _worked_on(work: Work, arguments: Namespace, gpus: int | None, selection: Se
 
 
 def _name_skipped_once(works: list[Work]) -> None:
-    """Leave out what was not fixed in a file and has been reported for another run that contains it."""
+    """Leave out fixes that were not applied and are already reported for another run with the same file."""
     named: set[tuple[str, str, str]] = set()
     for work in works:
         work.skipped = [each for each in work.skipped if (each.code, each.file, each.reason) not in named]
@@ -141,7 +142,7 @@ def _name_skipped_once(works: list[Work]) -> None:
 
 
 def _print_fixed(works: list[Work], stats: ScanStats, arguments: Namespace) -> int:
-    """Print the fixed text of standard input; what was done goes to standard error."""
+    """Print the fixed content of standard input; the report goes to standard error."""
     for work in works:
         document = work.run.documents[0]
         sys.stdout.write(work.texts.get(document.path, document.text))
@@ -150,7 +151,7 @@ def _print_fixed(works: list[Work], stats: ScanStats, arguments: Namespace) -> i
 
 
 def _hit_target(work: Work, arguments: Namespace, gpus: int | None) -> bool:
-    """Rewrite the batch keys for the target; False when it cannot be computed."""
+    """Change the batch keys to reach the target; return False if it cannot be computed."""
     run = work.run
     unread = next((document for document in run.documents if document.problems), None)
     if unread is not None:
@@ -164,7 +165,7 @@ def _hit_target(work: Work, arguments: Namespace, gpus: int | None) -> bool:
     except EditRefused as error:
         work.problem = f"{run.documents[0].path}: {error}"
         return False
-    if found.texts and not (arguments.global_batch or arguments.diff or recorded(run, found.gpus)):
+    if found.texts and not (arguments.global_batch or arguments.diff or is_recorded(run, found.gpus)):
         work.problem = (
             f"{run.documents[0].path}: these files do not record the GPU count that they are written for, so a second fix would "
             f"change them again: pass --global-batch {found.solution.problem.global_batch} (the current one) to reach it"
@@ -213,7 +214,7 @@ def _write(works: list[Work], arguments: Namespace) -> None:
 
 
 def _write_run(work: Work) -> None:
-    """Write the new texts of a run's files: all, or none when one of them is no longer what was read."""
+    """Write the new contents of a run's files: all, or none if one of them has changed since it was read."""
     edits = edited(work.run.documents, work.texts)
     try:
         writing.write_all(edits)
@@ -232,7 +233,7 @@ def _write_run(work: Work) -> None:
 
 
 def _status(works: list[Work], stats: ScanStats, arguments: Namespace) -> int:
-    if not_done(stats, arguments.skip_unrecognized) or any(work.problem for work in works):
+    if report_unchecked(stats, arguments.skip_unrecognized) or any(work.problem for work in works):
         return 2
     if any(work.infeasible for work in works):
         return 1
@@ -276,7 +277,7 @@ def _counted_lines(often: Counter[Reason]) -> list[str]:
 
 
 def _as_text(work: Work, arguments: Namespace, often: Collection[Reason] = ()) -> str:
-    """What changed and what follows from it, without what is `often` not fixed; with --diff the diff alone, so that it can be piped on."""
+    """The changes and their consequences, without the unapplied fixes listed in `often`; with --diff only the diff, which can be piped."""
     if work.problem:
         warn(work.problem)
         if not work.changed and not work.skipped:
@@ -297,13 +298,13 @@ def _as_text(work: Work, arguments: Namespace, often: Collection[Reason] = ()) -
 
 
 def _printed(line: str) -> str:
-    """A line of a diff: harmless on a terminal, as it is in a file or a pipe.
+    """A line of a diff: escaped on a terminal, unchanged in a file or a pipe.
 
-    In the log of a build, which is a pipe, too, a line that the runner would take for a command is made harmless;
-    that patch does not apply.
+    In a CI log, which is a pipe, too, a line that the runner would execute as a command is escaped;
+    such a patch cannot be applied.
     """
     text = shown(line[:-1])
-    if sys.stdout.isatty() or (in_build_log() and (unobeyed(line) != line or any(mark in line for mark in MARKS))):
+    if sys.stdout.isatty() or (in_build_log() and (without_runner_command(line) != line or any(mark in line for mark in MARKS))):
         return f"{text}\n"
     return line
 
@@ -315,4 +316,4 @@ def _summary(works: list[Work], stats: ScanStats, arguments: Namespace) -> str:
     first = f"{counted(changed, 'file')} {verb} ({checked} checked)" if changed else f"nothing to fix ({checked} checked)"
     if any(work.problem for work in works):
         first = f"{counted(changed, 'file')} {verb} ({checked} checked, {sum(bool(work.problem) for work in works)} could not be fixed)"
-    return "; ".join([first, *left_out(stats)])
+    return "; ".join([first, *skipped_files(stats)])

@@ -14,7 +14,8 @@ from cfglint.frameworks import kinds
 from cfglint.project import baseline
 from cfglint.project.selection import Selection
 from cfglint.report.links import home
-from cfglint.run.discovery import ScanStats, UnknownKindError
+from cfglint.run.discovery_errors import UnknownKindError
+from cfglint.run.scan_stats import ScanStats
 from cfglint.source import writing
 from cfglint.source.files import FileProblem
 
@@ -27,7 +28,7 @@ SETTINGS = "cfglint.toml"
 BASELINE = "cfglint-baseline.json"
 MOST_UNCLEAR = 10  # files that the configuration names
 HOOKS = ".pre-commit-config.yaml"
-# (id, what follows `cfglint`, the files), as in .pre-commit-hooks.yaml
+# (id, arguments of `cfglint`, files), as in .pre-commit-hooks.yaml
 EACH_HOOK = (
     ("cfglint-fix", "fix --skip-unrecognized", "types_or: [yaml, json]"),
     ("cfglint", "check --skip-unrecognized --fail-on warning", "types_or: [yaml, json]"),
@@ -60,7 +61,7 @@ def add_arguments(parser: Parser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    """Write the files, and print the hooks where they cannot be written; 2 when a file is there already or cannot be written."""
+    """Write the files, and print the hooks if they cannot be written; return 2 if a file exists already or cannot be written."""
     arguments.format, arguments.jobs = [], None
     stats = ScanStats()
     try:
@@ -72,7 +73,7 @@ def run(arguments: Namespace) -> int:
         found = outcomes(arguments, project, stats)
         suppress(found, Selection(project, None, None, None))
         accepted = write_baseline(found)
-        writing.put(SETTINGS, settings(arguments.gpus, bool(accepted), stats.unclear).encode())
+        writing.write_report(SETTINGS, settings(arguments.gpus, bool(accepted), stats.unclear).encode())
         hooked = write_hooks()
     except (UsageError, UnknownKindError, FileProblem) as error:
         return fail(str(error))
@@ -82,7 +83,7 @@ def run(arguments: Namespace) -> int:
 
 
 def write_baseline(found: list[Outcome]) -> int:
-    """Write a baseline where there is something to accept; the number of findings in it."""
+    """Write a baseline if there are findings to accept; return their number."""
     number = sum(not each.suppressed for outcome in found for each in outcome.diagnostics)
     if number:
         baseline.Baseline(BASELINE, {}).of(BASELINE, found).write()
@@ -90,9 +91,9 @@ def write_baseline(found: list[Outcome]) -> int:
 
 
 def write_hooks() -> str:
-    """Write the hooks at the top of a git work tree that has none yet, print them elsewhere; what was done."""
+    """Write the hooks at the top of a git work tree that has none yet, print them otherwise; return what was done."""
     if os.path.exists(".git") and not os.path.lexists(HOOKS):
-        writing.put(HOOKS, hooks().encode())
+        writing.write_report(HOOKS, hooks().encode())
         return f"wrote {HOOKS}; `pre-commit install` enables it"
     sys.stdout.write(f"# for {HOOKS}\n{hooks()}")
     why = "exists already" if os.path.lexists(HOOKS) else "belongs at the top of a git repository"
@@ -100,7 +101,9 @@ def write_hooks() -> str:
 
 
 def hooks() -> str:
-    """The hooks from the repository that pip took this installation from; where it took it from none, those of the command itself."""
+    """The hooks, which refer to the repository that pip installed cfglint from; without such a repository, hooks that run the
+    installed command.
+    """
     repository, revision = home()
     if not repository:
         return INSTALLED + "".join(LOCAL.format(id=name, command=command, files=files) for name, command, files in EACH_HOOK)
@@ -109,7 +112,7 @@ def hooks() -> str:
 
 
 def settings(gpus: int | None, has_baseline: bool, unclear: list[str]) -> str:
-    """The text of the configuration; what a person has to decide is a comment in it."""
+    """The content of the configuration file; decisions that are left to the user are comments in it."""
     lines = [f"gpus = {gpus}" if gpus else "# gpus = 8  # GPUs of a launch, for files that do not give them"]
     lines.append('fail-on = "error"  # lowest severity that fails: error, warning or info')
     if has_baseline:

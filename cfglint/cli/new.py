@@ -10,10 +10,12 @@ from cfglint.cli.options import UsageError, above_zero, gpu_memory, load_configu
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.generators import FRAMEWORK, RUN, generate, kinds, set_frameworks, takes, trainers
-from cfglint.generators.generated import inside, schema_line, schema_name
+from cfglint.generators.generated import path_in, schema_line, schema_name
 from cfglint.generators.job_spec import FLAGS, OPTIMIZERS, PRECISIONS, SCHEDULERS, Contradiction, JobSpec, Unreachable, flag
 from cfglint.generators.models import SHAPES
-from cfglint.run.discovery import Discovery, FileSource, UnknownKindError, missing
+from cfglint.run.discovery import Discovery
+from cfglint.run.discovery_errors import UnknownKindError
+from cfglint.run.file_source import FileSource, missing
 from cfglint.source import files, writing
 
 TYPE_CHECKING = False
@@ -32,7 +34,7 @@ INSTEAD = ({"micro_batch", "max_micro_batch"}, {"epochs", "steps", "tokens"}, {"
 
 
 def add_arguments(parser: Parser) -> None:
-    """The options of `new`; all but the last ones are facts."""
+    """Add the options of `new`; all but the last ones are facts of the job."""
     parser.add_argument("kind", nargs="?", choices=(*kinds(), RUN), metavar="KIND", help=f"{', '.join(kinds())}; or run, a set that agrees")
     parser.add_argument("--gpus", type=positive, metavar="N", help="GPUs of the launch, one process each")
     parser.add_argument("--gpus-per-node", type=positive, metavar="N", help="GPUs of a machine (default 8)")
@@ -62,7 +64,7 @@ def add_arguments(parser: Parser) -> None:
 
 
 def add_training(parser: Parser) -> None:
-    """Length, learning rate and the like."""
+    """Add the options for length, learning rate and similar settings."""
     parser.add_argument("--epochs", type=above_zero, metavar="E", help="passes over the data")
     parser.add_argument("--steps", type=positive, metavar="S", help="optimizer steps, in the place of --epochs")
     parser.add_argument("--tokens", type=tokens, metavar="T", help="tokens, such as 300e9, in the place of --epochs")
@@ -88,12 +90,12 @@ def add_model(parser: Parser) -> None:
 
 
 def to_output(arguments: Namespace, text: str) -> None:
-    """Take `-o` as `--output`."""
+    """Return the arguments with `-o` replaced by `--output`."""
     arguments.output = text
 
 
 def not_negative(text: str) -> float:
-    """A ratio below 1 or a number of steps, from 0 on."""
+    """A ratio below 1 or a number of steps, 0 or more."""
     return 0.0 if float(text) == 0 else above_zero(text)
 
 
@@ -103,7 +105,7 @@ def tokens(text: str) -> int:
 
 
 def run(arguments: Namespace) -> int:
-    """Generate, prove and write; exit status 1 when the GPUs cannot have the global batch."""
+    """Generate, check and write; return exit status 1 if the GPUs cannot reach the global batch size."""
     try:
         given = facts_given(arguments)
         if not given and not sources(arguments) and sys.stdin.isatty() and sys.stdout.isatty():
@@ -114,13 +116,13 @@ def run(arguments: Namespace) -> int:
         if arguments.kind is None:
             raise UsageError(f"what kind of config? {', '.join((*kinds(), RUN))}")
         model = shape_given(arguments, given)
-        job = aimed(JobSpec(**converted(arguments, given)), arguments)
+        job = with_target_versions(JobSpec(**converted(arguments, given)), arguments)
         folder = folder_of(arguments.output)
         if arguments.gpu_memory is not None and job.micro_batch is None and job.max_micro_batch is None:
-            job = bounded(job, arguments, model)
+            job = with_memory_limit(job, arguments, model)
         made = generate(arguments.kind, job, arguments.framework, folder)
-        doubts = proof(made, job, folder)
-        deliver(made, arguments)
+        doubts = check_generated(made, job, folder)
+        write_or_print(made, arguments)
     except (UsageError, UnknownKindError, Contradiction, files.FileProblem) as error:
         return fail(str(error))
     except Unreachable as error:
@@ -176,8 +178,8 @@ def converted(arguments: Namespace, given: dict[str, Any]) -> dict[str, Any]:
     return {**found.facts, **given}
 
 
-def aimed(job: JobSpec, arguments: Namespace) -> JobSpec:
-    """The job with the versions of the flags, else those of the configuration or the repository."""
+def with_target_versions(job: JobSpec, arguments: Namespace) -> JobSpec:
+    """Add the target versions to the job: those of the flags, else those of the configuration or the repository."""
     from cfglint.frameworks import framework
     from cfglint.project.pinned_versions import Repositories
 
@@ -190,14 +192,14 @@ def aimed(job: JobSpec, arguments: Namespace) -> JobSpec:
 
 
 def shape_given(arguments: Namespace, given: dict[str, Any]) -> Model | None:
-    """The model whose memory counts; its name is a fact of the files of GPT-NeoX only, and taken out of the others'."""
+    """The model whose memory is estimated; only GPT-NeoX files contain its name as a fact, so it is removed for other kinds."""
     if "neox" in {arguments.kind, arguments.framework if arguments.kind == RUN else ""} or arguments.gpu_memory is None:
         return None
     return model_of(given.pop("model", None))
 
 
-def bounded(job: JobSpec, arguments: Namespace, model: Model | None) -> JobSpec:
-    """The job with the largest micro batch that surely fits, estimated from the files generated with a micro batch of 1."""
+def with_memory_limit(job: JobSpec, arguments: Namespace, model: Model | None) -> JobSpec:
+    """The job with the largest micro batch that certainly fits, estimated from files generated with a micro batch of 1."""
     from cfglint.frameworks.memory import micro_batch_bound, missing_for
 
     made = generate(arguments.kind, job.replace(max_micro_batch=1), arguments.framework)
@@ -215,12 +217,12 @@ def bounded(job: JobSpec, arguments: Namespace, model: Model | None) -> JobSpec:
     return job.replace(max_micro_batch=bound)
 
 
-def proof(made: Generated, job: JobSpec, folder: str) -> list[str]:
+def check_generated(made: Generated, job: JobSpec, folder: str) -> list[str]:
     """The findings of cfglint in the generated files: none, or warnings that follow from the facts.
 
-    UsageError when the framework would refuse them, which is a mistake of cfglint's own.
+    Raises UsageError if the framework would refuse them, which would be a bug in cfglint.
     """
-    texts = {inside(folder, file.name): file.text for file in made.files}
+    texts = {path_in(folder, file.name): file.text for file in made.files}
     facts = LaunchFacts(job.gpus, job.num_examples, job.target or {}, complete=True, kind_given=True, strict_keys=True, trainer=job.trainer)
     checked: CheckedRun = Discovery(facts, made.files[0].kind, source=FileSource(texts)).one(list(texts))
     found = [each for each in checked.diagnostics if each.severity in (ERROR, WARNING)]
@@ -231,7 +233,7 @@ def proof(made: Generated, job: JobSpec, folder: str) -> list[str]:
 
 
 def folder_of(output: str | None) -> str:
-    """The folder of the output seen from here, "" for this one and for what is printed."""
+    """The folder of the output relative to the working directory; "" for that directory and for printed output."""
     if output in (None, STANDARD_OUTPUT):
         return ""
     folder = os.path.dirname(output) if names_file(output) else output
@@ -239,12 +241,12 @@ def folder_of(output: str | None) -> str:
 
 
 def names_file(output: str) -> bool:
-    """Whether a path is meant for a file: by its ending, unless a folder is there."""
+    """Whether an output path means a file: judged by its suffix, unless it is an existing folder."""
     return output.endswith((".json", ".yaml", ".yml")) and not os.path.isdir(output)
 
 
-def deliver(made: Generated, arguments: Namespace) -> None:
-    """Print the files, or write all of them; none when one of them is there already."""
+def write_or_print(made: Generated, arguments: Namespace) -> None:
+    """Print the files, or write all of them; none if one of them exists already."""
     if arguments.output == STANDARD_OUTPUT:
         heads = len(made.files) > 1
         sys.stdout.write("\n".join((f"==> {file.name} <==\n" if heads else "") + file.text for file in made.files))
@@ -255,7 +257,7 @@ def deliver(made: Generated, arguments: Namespace) -> None:
         raise UsageError(f"{', '.join(there)}: there already; --force replaces, -o - prints")
     for path, file in paths.items():
         file.has_schema = os.path.isfile(os.path.join(os.path.dirname(path), schema_name(file.kind)))
-    writes = [placed(path, file.text) for path, file in paths.items()]
+    writes = [overwriting(path, file.text) for path, file in paths.items()]
     try:
         for path in paths:
             os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
@@ -266,8 +268,8 @@ def deliver(made: Generated, arguments: Namespace) -> None:
     warn_of(f"wrote {path}" for path in paths)
 
 
-def placed(path: str, text: str) -> writing.Write:
-    """The write of a file, in the place of one that is there."""
+def overwriting(path: str, text: str) -> writing.Write:
+    """The write of a file that may replace an existing one."""
     if not os.path.lexists(path):
         return writing.New(path, text.encode("utf-8"))
     identity = files.read(path)[2]
@@ -275,7 +277,7 @@ def placed(path: str, text: str) -> writing.Write:
 
 
 def destinations(made: Generated, output: str) -> dict[str, GeneratedFile]:
-    """The path of each file; UsageError where a single name is given for several, or one that its parser would refuse."""
+    """The path of each file; raises UsageError if one name is given for several files, or a name that the parser would refuse."""
     if not names_file(output):
         return {os.path.normpath(os.path.join(output, file.name)): file for file in made.files}
     if len(made.files) > 1:
@@ -288,26 +290,26 @@ def destinations(made: Generated, output: str) -> dict[str, GeneratedFile]:
 
 
 def print_notes(made: Generated, doubts: list[str], output: str) -> None:
-    """Print the reasons of values in files without comments, the notes and the findings."""
+    """Print the reasons for values in files without comments, the notes and the findings."""
     for file in made.files:
         if file.is_json:
             warn_of(f"{file.name}: {name} {as_json(value)}: {why}" for name, value, why in file.reasons)
-    warn_of(note.replace(inside(folder_of(output), made.files[0].name), output) if names_file(output) else note for note in made.notes)
+    warn_of(note.replace(path_in(folder_of(output), made.files[0].name), output) if names_file(output) else note for note in made.notes)
     warn_of(doubts)
     if output != STANDARD_OUTPUT:
         warn_of(schema_hints(made, folder_of(output)))
 
 
 def schema_hints(made: Generated, folder: str) -> Iterator[str]:
-    """How to get the schemas for editors, where they are not there yet; the files then name them in a first line."""
+    """How to get the schemas for editors, if they are missing; the files then refer to them in their first line."""
     for kind in dict.fromkeys(file.kind for file in made.files if not file.is_json):
-        path = inside(folder, schema_name(kind))
+        path = path_in(folder, schema_name(kind))
         if not os.path.lexists(path):
             yield f"for completion in an editor: cfglint schema {kind} --draft 7 > {path}, and `# {schema_line(kind)}` as the first line"
 
 
 def as_json(value: Any) -> str:
-    """A value as JSON has it; a section by three dots."""
+    """A value in JSON; a section as three dots."""
     import json
 
     return "{...}" if isinstance(value, dict) else json.dumps(value)

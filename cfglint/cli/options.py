@@ -1,4 +1,4 @@
-"""Options that several commands share, and the values made of them."""
+"""Options that several commands use, and the values computed from them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.versions import is_version
 from cfglint.project import settings_file
 from cfglint.project.settings_file import LARGEST, Configuration, ConfigurationError, DeclaredRun
-from cfglint.run.discovery import BY_HAND, HERE, Discovery, FileSource, LaunchChoiceError, ScanStats, UnknownKindError, line_of
+from cfglint.run.discovery import Discovery
+from cfglint.run.discovery_errors import LaunchChoiceError, UnknownKindError
+from cfglint.run.file_source import FileSource
+from cfglint.run.paths import BY_HAND, HERE, line_of
 from cfglint.source.limits import MAX_SIZE
 from cfglint.source.root import resolved
 
@@ -26,15 +29,16 @@ if TYPE_CHECKING:
     from cfglint.frameworks.memory_inputs import Model
     from cfglint.frameworks.overrides import Override
     from cfglint.project.baseline import Baseline
-    from cfglint.project.pinned_versions import Found
+    from cfglint.project.pinned_versions import PinnedVersion
     from cfglint.project.selection import Selection
     from cfglint.run.checked import CheckedRun
+    from cfglint.run.scan_stats import ScanStats
 
-    Folders = dict[str, dict[str, list[Found]]]
+    Folders = dict[str, dict[str, list[PinnedVersion]]]
 
 
 MOST_UNKNOWN = 10  # codes without a rule that are named
-LONGEST_LINE = 100_000  # characters of a launch line; a word takes the square of its length
+LONGEST_LINE = 100_000  # characters of a launch line; parsing takes quadratic time in the length of a word
 
 
 class UsageError(Exception):
@@ -51,7 +55,7 @@ def add_run_options(parser: Parser) -> None:
 
 
 def add_fact_options(parser: Parser) -> None:
-    """The facts of a launch: GPUs, versions, samples, overrides."""
+    """Add the options for the facts of a launch: GPUs, versions, samples, overrides."""
     parser.add_argument("--gpus", type=positive, metavar="N", help="GPUs of the launch, one process each")
     parser.add_argument("--nodes", type=positive, metavar="N", help="machines of the launch, where a launch line leaves them open")
     parser.add_argument("--env", action="append", default=[], metavar="NAME=VALUE", help="a shell variable of a launch script; repeatable")
@@ -68,32 +72,32 @@ def add_fact_options(parser: Parser) -> None:
 
 
 def add_finding_options(parser: Parser) -> None:
-    """Which findings count."""
+    """Add the options that select findings."""
     add_code_options(parser)
     parser.add_argument("--fail-on", choices=("error", "warning", "info"), help="lowest severity that fails (default: error)")
 
 
 def add_code_options(parser: Parser) -> None:
-    """Which rules count."""
+    """Add the options that select rules."""
     parser.add_argument("--select", type=codes, metavar="CODES", help="only these codes or families, separated by commas")
     parser.add_argument("--ignore", type=codes, metavar="CODES", help="not these codes or families")
 
 
 def add_output_options(parser: Parser, formats: tuple[str, ...]) -> None:
-    """How the result is printed; a format and a file can be given several times, in pairs."""
+    """Add the options for the output; a format and a file can be given several times, in pairs."""
     parser.add_argument("--format", action="append", default=[], choices=formats, help="repeatable, with one --output each")
     parser.add_argument("--output", action=paired, default=[], metavar="FILE", help="write there instead of to standard output")
     parser.add_argument("--color", choices=("auto", "always", "never"), default="auto", help="colours in the text report (default: auto)")
 
 
 def add_baseline_options(parser: Parser) -> None:
-    """Findings that are accepted."""
+    """Add the options for accepted findings."""
     parser.add_argument("--baseline", metavar="FILE", help="findings that are accepted already")
     parser.add_argument("--write-baseline", action="store_true", help="accept what is found now: write it to the baseline")
 
 
 def paired(namespace: Namespace, file: str) -> None:
-    """Give a file to the --format before it; formats before that one go to standard output."""
+    """Assign a file to the --format before it; earlier formats go to standard output."""
     unpaired = len(namespace.format) - 1 - len(namespace.output)
     namespace.output = [*namespace.output, *[None] * unpaired, file]
 
@@ -114,7 +118,7 @@ def gpu_memory(text: str) -> float:
 
 
 def model_of(text: str | None) -> Model | None:
-    """The model that a flag or a declared run names; UsageError when its shape is unknown."""
+    """The model that a flag or a declared run names; raises UsageError if its shape is unknown."""
     if text is None:
         return None
     from cfglint.frameworks.memory import UnknownModel, named_model
@@ -142,7 +146,7 @@ def codes(text: str) -> list[str]:
 
 
 def load_configuration(arguments: Namespace, read: Callable[[str], Configuration] = settings_file.read) -> Configuration:
-    """The configuration that holds here: of --config, else the nearest one. UsageError when it cannot be used."""
+    """The configuration in effect: that of --config, else the nearest one. Raises UsageError if it cannot be used."""
     try:
         path = arguments.config or settings_file.find(working_directory())
         project = read(path) if path else Configuration()
@@ -161,7 +165,7 @@ def load_configuration(arguments: Namespace, read: Callable[[str], Configuration
 
 
 def working_directory() -> str:
-    """The working directory; UsageError when it was deleted."""
+    """The working directory; raises UsageError if it was deleted."""
     try:
         return os.getcwd()
     except OSError as error:
@@ -169,7 +173,7 @@ def working_directory() -> str:
 
 
 def targets(arguments: Namespace) -> dict[str, str]:
-    """`--target NAME==VERSION` as a mapping."""
+    """Parse `--target NAME==VERSION` into a mapping."""
     target = {}
     for text in arguments.target:
         name, _, version = map(str.strip, text.partition("=="))
@@ -185,7 +189,7 @@ def targets(arguments: Namespace) -> dict[str, str]:
 
 
 def environment(pairs: list[str]) -> tuple[tuple[str, str], ...]:
-    """`--env NAME=VALUE` as pairs."""
+    """Parse `--env NAME=VALUE` into pairs."""
     found: list[tuple[str, str]] = []
     for text in pairs:
         name, mark, value = text.partition("=")
@@ -196,7 +200,7 @@ def environment(pairs: list[str]) -> tuple[tuple[str, str], ...]:
 
 
 def overrides(pairs: list[str], line: str | None) -> tuple[Override, ...]:
-    """`--set KEY=VALUE` and the arguments of a launch line as overrides, the launch line's first."""
+    """Parse `--set KEY=VALUE` and the arguments of a launch line into overrides, those of the launch line first."""
     if not pairs and not line:
         return ()
     from cfglint.frameworks.overrides import Override
@@ -210,8 +214,8 @@ def overrides(pairs: list[str], line: str | None) -> tuple[Override, ...]:
     return tuple(found)
 
 
-def spelt_right(found: tuple[Override, ...]) -> tuple[Override, ...]:
-    """The overrides, none of whose keys is close to a key of some kind without being one; UsageError else."""
+def refuse_misspelt_keys(found: tuple[Override, ...]) -> tuple[Override, ...]:
+    """Return the overrides; raises UsageError if a key is unknown and resembles a known one."""
     if found:
         from cfglint.frameworks.known_names import misspelt_key
 
@@ -223,7 +227,7 @@ def spelt_right(found: tuple[Override, ...]) -> tuple[Override, ...]:
 
 
 def launch_line(line: str) -> list[Override]:
-    """`--key value`, `--key=value`, `--key a b` and `--flag` of a launch line; words before the first option are left out."""
+    """Parse `--key value`, `--key=value`, `--key a b` and `--flag` of a launch line; words before the first option are left out."""
     if len(line) > LONGEST_LINE:
         raise UsageError(f"--args: has {len(line):,} characters, the limit is {LONGEST_LINE:,}")
     import shlex
@@ -245,7 +249,7 @@ def launch_line(line: str) -> list[Override]:
 
 
 def facts_of(arguments: Namespace, project: Configuration, complete: bool) -> LaunchFacts:
-    """The facts that the flags and the project's configuration give for undeclared runs."""
+    """The facts of undeclared runs, from the flags and the project's configuration."""
     gpus, gpus_source = (arguments.gpus, "--gpus") if arguments.gpus else (project.gpus, project.path)
     given = targets(arguments)
     return LaunchFacts(
@@ -258,7 +262,7 @@ def facts_of(arguments: Namespace, project: Configuration, complete: bool) -> La
         kind_given=bool(arguments.kind),
         strict_keys=arguments.strict_keys,
         trainer=arguments.trainer,
-        overrides=spelt_right(overrides(arguments.set, arguments.args)),
+        overrides=refuse_misspelt_keys(overrides(arguments.set, arguments.args)),
         arguments=arguments.args or "",
         from_gpus=getattr(arguments, "from_gpus", None),
         policies=project.policies,
@@ -271,7 +275,7 @@ def facts_of(arguments: Namespace, project: Configuration, complete: bool) -> La
 
 
 def facts_of_declared(run: DeclaredRun, arguments: Namespace, project: Configuration) -> LaunchFacts:
-    """The facts of a declared run, flags winning."""
+    """The facts of a declared run; flags take precedence."""
     facts = facts_of(arguments, project, complete=True)
     if not arguments.gpus and run.gpus is not None:
         facts.gpus, facts.gpus_source = run.gpus, f"the declared run in {project.path}"
@@ -297,7 +301,7 @@ def facts_of_declared(run: DeclaredRun, arguments: Namespace, project: Configura
 
 
 def baseline_of(arguments: Namespace, project: Configuration) -> Baseline | None:
-    """The accepted findings that hold here, none yet when they are to be written; UsageError when they cannot be used."""
+    """The baseline in effect, empty if it is about to be written; raises UsageError if it cannot be used."""
     path = baseline_path(arguments, project)
     if path is None:
         if arguments.write_baseline:
@@ -320,7 +324,7 @@ def baseline_path(arguments: Namespace, project: Configuration) -> str | None:
 
 
 def own_files(arguments: Namespace, project: Configuration) -> set[str]:
-    """The files that are cfglint's own, which are not counted as skipped where a folder is walked."""
+    """cfglint's own files, which do not count as skipped where a folder is walked."""
     path = baseline_path(arguments, project)
     return {os.path.abspath(path)} if path else set()
 
@@ -343,9 +347,9 @@ def runs_of(arguments: Namespace, project: Configuration, stats: ScanStats) -> I
 def declared_runs(
     declared: DeclaredRun, arguments: Namespace, project: Configuration, stats: ScanStats, folders: Folders
 ) -> list[CheckedRun]:
-    """The run that the configuration declares, or the runs of its launch line; none where its kind is unknown.
+    """The run that the configuration declares, or the runs of its launch line; none if its kind is unknown.
 
-    `folders` caches what is found out about versions for the next.
+    `folders` caches the versions found, by folder.
     """
     discovery = Discovery(facts_of_declared(declared, arguments, project), arguments.kind or declared.kind)
     discovery.stats, discovery.folders = stats, folders
@@ -372,7 +376,7 @@ def discovery_of(arguments: Namespace, project: Configuration, stats: ScanStats)
 
 
 def one_run(arguments: Namespace, project: Configuration, complete: bool, known: dict[str, int] | None = None) -> CheckedRun:
-    """The paths as the files of one run. `known` are facts from elsewhere, for what no flag says; UsageError names what is missing."""
+    """Load the paths as one run. `known` are facts from other sources, used where no flag is given; UsageError names what is missing."""
     if not arguments.paths and not arguments.args:
         raise UsageError("PATH is missing: name the files of one run, or give --args")
     declared = run_of(arguments, project)
@@ -399,7 +403,7 @@ def one_run(arguments: Namespace, project: Configuration, complete: bool, known:
 
 
 def run_of(arguments: Namespace, project: Configuration) -> DeclaredRun | None:
-    """The only declared run that lists all of the paths; None where flags or standard input determine what the files are."""
+    """The only declared run that lists all of the paths; None if flags or standard input determine the kind of the files."""
     if arguments.kind or arguments.section or arguments.run or "-" in arguments.paths or not arguments.paths:
         return None
     wanted = set(map(resolved, arguments.paths))
@@ -408,21 +412,21 @@ def run_of(arguments: Namespace, project: Configuration) -> DeclaredRun | None:
 
 
 def with_stdin(arguments: Namespace) -> tuple[list[str], dict[str, bytes]]:
-    """The paths with `-` replaced by its file name, and the bytes of standard input, at most one more than the limit."""
+    """The paths with `-` replaced by its file name, and the bytes of standard input, at most one byte above the limit."""
     if "-" not in arguments.paths:
         return arguments.paths or [BY_HAND if arguments.args else HERE], {}
     if not arguments.stdin_filename:
         raise UsageError("`-` reads standard input: say what it is with --stdin-filename NAME")
     try:
         data = sys.stdin.buffer.read(MAX_SIZE + 1)
-    except (AttributeError, OSError) as error:  # closed, as with `<&-`, or open for nothing but writing
+    except (AttributeError, OSError) as error:  # standard input is closed, as with `<&-`, or open for writing only
         raise UsageError("`-` reads standard input, and that cannot be read") from error
     name = arguments.stdin_filename
     return [name if path == "-" else path for path in arguments.paths], {name: data}
 
 
 def suppress(outcomes: list[Outcome], selection: Selection) -> None:
-    """Mark what comments, flags and the configuration suppress."""
+    """Mark the findings that comments, flags and the configuration suppress."""
     if any(each.code == UNUSED_IGNORE for outcome in outcomes for each in outcome.diagnostics):
         from cfglint.project.suppression import merge_unused
 
@@ -432,7 +436,7 @@ def suppress(outcomes: list[Outcome], selection: Selection) -> None:
 
 
 def selection_of(arguments: Namespace, project: Configuration) -> Selection:
-    """The selection of flags and configuration; UsageError for an unknown code of a flag."""
+    """The selection of rules by flags and configuration; raises UsageError for an unknown code in a flag."""
     from cfglint.project.selection import Selection
 
     selection = Selection(project, arguments.select, arguments.ignore, getattr(arguments, "fail_on", None))
@@ -443,7 +447,7 @@ def selection_of(arguments: Namespace, project: Configuration) -> Selection:
 
 
 def unknown_rule(given: str) -> str:
-    """That no rule has a code or name, with the one that it is close to."""
+    """The message for an unknown code or name of a rule, with the most similar one."""
     from cfglint.frameworks.known_names import closest
     from cfglint.rules.catalogue import every_rule
 
@@ -452,8 +456,8 @@ def unknown_rule(given: str) -> str:
     return f"no rule has the code or name {given}; " + (f"did you mean {near}?" if near else "`cfglint rule` lists them")
 
 
-def tell_unknown(selection: Selection) -> None:
-    """Say which codes of the configuration no rule has; those of the flags are errors of usage."""
+def warn_of_unknown_codes(selection: Selection) -> None:
+    """Warn about unknown codes in the configuration; those in flags are usage errors."""
     codes = selection.unknown()
     for code in codes[:MOST_UNKNOWN]:
         warn(f"no rule has the code {code}")
@@ -461,7 +465,7 @@ def tell_unknown(selection: Selection) -> None:
         warn(f"nor is there a rule for {len(codes) - MOST_UNKNOWN:,} others")
 
 
-def left_out(stats: ScanStats) -> list[str]:
+def skipped_files(stats: ScanStats) -> list[str]:
     """The files that were skipped, and why, for the last line on standard error."""
     parts: list[str] = []
     for name, number in sorted(stats.related_tools.items()):
@@ -493,7 +497,7 @@ def left_out(stats: ScanStats) -> list[str]:
 
 
 def is_missing(path: str) -> bool:
-    """Whether the path does not exist; False where that cannot be determined, as below an unreadable folder."""
+    """Whether the path does not exist; False if that cannot be determined, as below an unreadable folder."""
     try:
         os.lstat(path)
     except (FileNotFoundError, NotADirectoryError):
@@ -508,8 +512,8 @@ def add_skip_option(parser: Parser) -> None:
     parser.add_argument("--skip-unrecognized", action="store_true", help="skip named files that are not training configs (for hooks)")
 
 
-def not_done(stats: ScanStats, skip_unrecognized: bool = False) -> bool:
-    """Whether some of what was named could not be looked at; named files that are not recognised are listed, unless they may be skipped."""
+def report_unchecked(stats: ScanStats, skip_unrecognized: bool = False) -> bool:
+    """Whether a named path could not be checked; named files that are not recognised are listed, unless they may be skipped."""
     if skip_unrecognized:
         stats.unrecognized += len(stats.unrecognized_named)
         stats.unrecognized_named.clear()
@@ -525,6 +529,6 @@ def not_done(stats: ScanStats, skip_unrecognized: bool = False) -> bool:
 
 
 def first_few(names: Iterable[str]) -> str:
-    """The first three of some names, and whether there are more."""
+    """The first three names, and whether there are more."""
     listed = [*names]
     return ", ".join([*listed[:3], *["..."] * (len(listed) > 3)])

@@ -1,4 +1,4 @@
-"""Reports to where they were asked for: each `--format` to its `--output`, the one without to standard output."""
+"""Writes reports: each `--format` to its `--output`, a format without a file to standard output."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def check_outputs(arguments: Namespace) -> None:
 
 
 def reports(arguments: Namespace) -> list[tuple[str, str | None]]:
-    """(format, file) of every report that is asked for; None is standard output."""
+    """(format, file) of every requested report; None is standard output."""
     number = max(len(arguments.format), len(arguments.output), 1)
     forms = [*arguments.format, *["text"] * number][:number]
     outputs = [*arguments.output, *[None] * number][:number]
@@ -40,35 +40,35 @@ def reports(arguments: Namespace) -> list[tuple[str, str | None]]:
 
 
 def write(arguments: Namespace, render: Callable[[str, bool, int | None], str]) -> bool:
-    """Print or write every asked format; False when a file could not be written.
+    """Print or write every requested format; return False if a file could not be written.
 
-    `render` makes the report of a format, with colours or without, for a terminal of so many columns (None: no limit).
+    `render` returns the report in a format, with or without colours, for a terminal width in columns (None: no limit).
     """
     done = True
     for form, output in reports(arguments):
         if output is None:
-            sys.stdout.write(render(form, form == "text" and in_colour(arguments.color), columns()))
+            sys.stdout.write(render(form, form == "text" and uses_colour(arguments.color), columns()))
             continue
         done = to_file(render(form, False, None), output) and done
     return done
 
 
 def to_file(text: str, output: str) -> bool:
-    """Write a report to its file; False, with a message, when that is impossible."""
+    """Write a report to its file; print a message and return False if that is impossible."""
     from cfglint.source import files, writing
 
     try:
-        writing.put(output, text.encode("utf-8", "backslashreplace"))
+        writing.write_report(output, text.encode("utf-8", "backslashreplace"))
     except files.FileProblem as error:
         fail(f"--output {error}")
         return False
     return True
 
 
-def in_colour(asked: str | None = None) -> bool:
+def uses_colour(asked: str | None = None) -> bool:
     """Whether standard output gets colours.
 
-    The first that decides: --color, NO_COLOR (https://no-color.org), FORCE_COLOR (https://force-color.org), a terminal.
+    In order of precedence: --color, NO_COLOR (https://no-color.org), FORCE_COLOR (https://force-color.org), a terminal.
     """
     if asked in ("always", "never"):
         return asked == "always"
@@ -78,7 +78,7 @@ def in_colour(asked: str | None = None) -> bool:
 
 
 def in_build_log() -> bool:
-    """Whether standard output may be the log of a build on GitHub or Azure, whose runners obey lines that look like commands."""
+    """Whether standard output may be a CI log of GitHub or Azure, whose runners execute lines that look like commands."""
     import stat
 
     if not (os.environ.get("GITHUB_ACTIONS") or os.environ.get("TF_BUILD")):
@@ -90,7 +90,7 @@ def in_build_log() -> bool:
 
 
 def columns() -> int | None:
-    """The width of the terminal: COLUMNS, or that of standard output; None where that is not a terminal."""
+    """The width of the terminal: COLUMNS, or that of standard output; None if that is not a terminal."""
     asked = os.environ.get("COLUMNS", "")
     if asked.isascii() and asked.isdigit() and int(asked[:6]):
         return max(NARROWEST, int(asked[:6]))
@@ -101,7 +101,7 @@ def columns() -> int | None:
 
 
 def rows() -> int | None:
-    """The lines of the terminal; None where standard output is not one."""
+    """The number of lines of the terminal; None if standard output is not one."""
     try:
         return os.get_terminal_size(sys.stdout.fileno()).lines if sys.stdout.isatty() else None
     except (OSError, ValueError):

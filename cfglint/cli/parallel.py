@@ -1,4 +1,4 @@
-"""Work dealt out to several processes, where there is enough of it."""
+"""Distributes work over several processes if there is enough of it."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     Work = Callable[[list[Task]], Result]
     Tell = Callable[[int, int], None]
 
-BLOCK = 32  # tasks that are dealt out together, at most
-TURNS = 4  # blocks of a process, at least: one dear task does not keep the others waiting
-TRIAL = 0.05  # seconds of work after which it is known what a task costs
-SHARE = 0.15  # seconds of work that a process has to find: several times what it costs
-MOST = 16  # processes that are started unasked
-WIDE = 1 << 20  # bytes that wait in a pipe, so that a process need not wait for its reader
+BLOCK = 32  # maximum number of tasks in a block
+TURNS = 4  # minimum number of blocks per process, so that one slow task does not delay the others
+TRIAL = 0.05  # seconds of work after which the time of a task can be estimated
+SHARE = 0.15  # minimum seconds of work for a process: several times the cost of starting it
+MOST = 16  # maximum number of processes without --jobs
+WIDE = 1 << 20  # bytes that a pipe can buffer, so that the writing process need not wait
 
 
 def quiet(_done: int, _total: int) -> None:
@@ -28,14 +28,14 @@ def quiet(_done: int, _total: int) -> None:
 
 
 def map_blocks(work: Work[Task, Result], tasks: list[Task], jobs: int | None = None, tell: Tell = quiet) -> list[Result]:
-    """The results of `work` for blocks of the tasks, in their order, however many processes did it.
+    """Apply `work` to blocks of the tasks and return the results in order, for any number of processes.
 
-    `jobs` is their number, this one included; by default as many as are worth starting, judged by the first tasks. Those are done
+    `jobs` is the number of processes, including this one; by default as many as save time, estimated from the first tasks. Those run
     in this process, so that the others inherit its imports and caches. Results are pickled. The blocks of a process
     that ends early are done in this one. `tell` is called with the number of finished tasks and of all tasks.
     """
     if jobs == 1 or not tasks or not hasattr(os, "fork"):
-        return alone(work, cut(tasks, BLOCK), 0, tell)
+        return run_here(work, split_into_blocks(tasks, BLOCK), 0, tell)
     results = [work(tasks[:1])]
     began = now = time.perf_counter()
     while not jobs and len(results) < len(tasks) and now - began < TRIAL:
@@ -45,14 +45,14 @@ def map_blocks(work: Work[Task, Result], tasks: list[Task], jobs: int | None = N
     left = tasks[len(results) :]
     if not left:
         return results
-    processes = jobs or worthwhile((now - began) / (len(results) - 1) * len(left))
-    blocks = cut(left, max(1, min(BLOCK, len(left) // (TURNS * processes))))
+    processes = jobs or useful_processes((now - began) / (len(results) - 1) * len(left))
+    blocks = split_into_blocks(left, max(1, min(BLOCK, len(left) // (TURNS * processes))))
     done = len(results)
-    return results + (together(work, blocks, processes, done, tell) if processes > 1 else alone(work, blocks, done, tell))
+    return results + (run_in_processes(work, blocks, processes, done, tell) if processes > 1 else run_here(work, blocks, done, tell))
 
 
-def alone(work: Work[Task, Result], blocks: list[list[Task]], done: int, tell: Tell) -> list[Result]:
-    """The results of the blocks, all of them worked on here; `done` tasks were before."""
+def run_here(work: Work[Task, Result], blocks: list[list[Task]], done: int, tell: Tell) -> list[Result]:
+    """Process all blocks in this process; `done` tasks were finished before."""
     total = done + sum(map(len, blocks))
     results = []
     for block in blocks:
@@ -62,13 +62,13 @@ def alone(work: Work[Task, Result], blocks: list[list[Task]], done: int, tell: T
     return results
 
 
-def cut(tasks: list[Task], size: int) -> list[list[Task]]:
-    """The tasks in blocks."""
+def split_into_blocks(tasks: list[Task], size: int) -> list[list[Task]]:
+    """Cut the tasks into blocks."""
     return [tasks[start : start + size] for start in range(0, len(tasks), size)]
 
 
-def worthwhile(seconds: float) -> int:
-    """How many processes are faster than one at so much work: enough for each to do, and a core."""
+def useful_processes(seconds: float) -> int:
+    """The number of processes that finish this much work fastest: enough work for each, and no more processes than cores."""
     return max(1, min(int(seconds / SHARE), cores(), MOST))
 
 
@@ -77,10 +77,10 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def together(work: Work[Task, Result], blocks: list[list[Task]], processes: int, done: int = 0, tell: Tell = quiet) -> list[Result]:
-    """The results of the blocks, which are dealt out in turn; `done` tasks were before.
+def run_in_processes(work: Work[Task, Result], blocks: list[list[Task]], processes: int, done: int = 0, tell: Tell = quiet) -> list[Result]:
+    """Process the blocks in several processes, in turn; `done` tasks were finished before.
 
-    The other processes are taken to be as fast as this one.
+    The other processes are assumed to be as fast as this one.
     """
     processes = min(processes, len(blocks))
     total = done + sum(map(len, blocks))
@@ -113,7 +113,7 @@ class Worker:
         os.set_blocking(self.pipe, False)
 
     def listen(self) -> None:
-        """Take in what there is, without waiting for more."""
+        """Receive available results without waiting for more."""
         try:
             while part := os.read(self.pipe, WIDE):
                 self.heard.append(part)
@@ -121,7 +121,7 @@ class Worker:
             return
 
     def results(self) -> list[Any] | None:
-        """Wait for the results; None when the process ended early."""
+        """Wait for the results; None if the process ended early."""
         import io
         import pickle
 
@@ -136,22 +136,22 @@ class Worker:
 
 
 def work_loop(work: Work[Task, Result], blocks: list[list[Task]], into: int) -> NoReturn:
-    """Work on the blocks, send the results one by one, and end the process."""
+    """Process the blocks, send the results one by one, and end the process."""
     try:
         import pickle
 
-        widen(into)
+        enlarge_buffer(into)
         with open(into, "wb") as pipe:
             for block in blocks:
                 pickle.dump(work(block), pipe, pickle.HIGHEST_PROTOCOL)
                 pipe.flush()
-    except BaseException:  # whatever it is, it happens again where the blocks are done once more
+    except BaseException:  # the same error occurs again when the blocks are repeated in the main process
         os._exit(1)
     os._exit(0)
 
 
-def widen(pipe: int) -> None:
-    """Let more wait in a pipe, where the system can."""
+def enlarge_buffer(pipe: int) -> None:
+    """Enlarge the buffer of a pipe if the system allows it."""
     try:
         import fcntl
 

@@ -1,4 +1,4 @@
-"""`cfglint plan`: which splits and GPU counts work for a global batch, and what each means."""
+"""`cfglint plan`: which batch sizes and GPU counts reach a global batch size, and their consequences."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from cfglint.report import plans
 from cfglint.rewrite.plan import Pace, plan, table
 from cfglint.rewrite.retarget import MissingFactError, current_gpus
 from cfglint.run.checked import CheckedRun
-from cfglint.run.discovery import UnknownKindError
-from cfglint.source.edit import EditRefused
+from cfglint.run.discovery_errors import UnknownKindError
+from cfglint.source.change import EditRefused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from cfglint.findings.entries import PlanTable
 
 
-MOST_COUNTS = 32  # of a range that is not one by doubling
+MOST_COUNTS = 32  # maximum length of a range that is not powers of two
 
 
 def add_arguments(parser: Parser) -> None:
@@ -53,7 +53,7 @@ def counts(text: str) -> list[int]:
 
 
 def between(low: int, high: int) -> list[int]:
-    """The counts of a range: doublings where they end at its last count, else each one; ValueError for too many."""
+    """The counts of a range: powers of two if they end at its last count, else each one; raises ValueError for too many."""
     doubled = [low]
     while doubled[-1] * 2 <= high:
         doubled.append(doubled[-1] * 2)
@@ -65,7 +65,7 @@ def between(low: int, high: int) -> list[int]:
 
 
 def run(arguments: Namespace) -> int:
-    """Plan and print; exit status 1 when no GPU count reaches the target."""
+    """Plan and print; return exit status 1 if no GPU count reaches the target."""
     gpu_counts, arguments.gpus = arguments.gpus, None
     pace = Pace(arguments.time_per_step, arguments.tokens_per_second)
     try:
@@ -93,7 +93,7 @@ def run(arguments: Namespace) -> int:
 
 
 def _report(form: str, plan_table: PlanTable, run: CheckedRun) -> str:
-    """The plans in a format; an HTML page shows the current run as well."""
+    """The plans in a format; an HTML page also shows the current run."""
     if form != "html":
         return plans.render(form, plan_table, terminal=sys.stdout.isatty(), width=columns())
     from cfglint.explanation.summary import explained
@@ -104,16 +104,16 @@ def _report(form: str, plan_table: PlanTable, run: CheckedRun) -> str:
 
 
 def _draw(plan_table: PlanTable, path: str) -> str | None:
-    """Write the plot; the reason when it cannot be written."""
+    """Write the plot; return the reason if it cannot be written."""
     from cfglint.report import plot
     from cfglint.source import files, writing
 
     form = os.path.splitext(path)[1][1:].lower() or "png"
     try:
-        writing.put(path, plot.draw(plan_table, form))
+        writing.write_report(path, plot.draw(plan_table, form))
     except plot.NoPlotting as error:
         return str(error)
-    except ValueError as error:  # a kind of file that matplotlib does not write
+    except ValueError as error:  # a file format that matplotlib does not support
         return f"--plot {path}: {error}"
     except files.FileProblem as error:
         return f"--plot {error}"

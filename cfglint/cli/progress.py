@@ -1,4 +1,4 @@
-"""A line on the terminal while a command works for longer than a second."""
+"""A progress line on the terminal while a command works for longer than a second."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     Item = TypeVar("Item")
 
 PATIENCE = 1.0  # seconds before the line appears
-PAUSE = 0.1  # seconds between two states of it
+PAUSE = 0.1  # seconds between two updates
 CLEAR = "\r\x1b[K"
 
 
 class Progress:
-    """How many files or runs are done, on standard error where that is a terminal; nothing elsewhere."""
+    """The number of finished files or runs, on standard error if that is a terminal; nothing elsewhere."""
 
     def __init__(self, thing: str) -> None:
         self.thing = thing
@@ -26,7 +26,7 @@ class Progress:
         self.drawn = False
 
     def __call__(self, done: int, total: int | None = None) -> None:
-        """Show so many, and of how many where that is known."""
+        """Show the number of finished items, and the total if it is known."""
         now = time.monotonic()
         if now < self.next:
             return
@@ -36,12 +36,12 @@ class Progress:
         self.write(f"{CLEAR}cfglint: {count} {self.thing}")
 
     def end(self) -> None:
-        """Take the line away."""
+        """Erase the line."""
         if self.drawn:
             self.write(CLEAR)
 
     def write(self, text: str) -> None:
-        """Write to the terminal, if it is still there."""
+        """Write to the terminal; a closed terminal is ignored."""
         try:
             sys.stderr.write(text)
             sys.stderr.flush()
@@ -50,7 +50,7 @@ class Progress:
 
 
 def counted_on_terminal(items: Iterable[Item], thing: str) -> Iterator[Item]:
-    """The items; how many of them were taken is shown while they are."""
+    """Yield the items and show how many were taken so far."""
     progress = Progress(thing)
     try:
         for number, item in enumerate(items, 1):

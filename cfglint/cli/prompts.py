@@ -1,4 +1,4 @@
-"""The questions of `cfglint new` on a terminal; each names the flag that answers it too, and has a default."""
+"""The questions of `cfglint new` on a terminal; each names the equivalent flag and has a default."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ if TYPE_CHECKING:
     Answers = dict[str, Any]
 
 GPUS = 8
-BATCH = 256  # samples of a step: what a default is near to
+BATCH = 256  # samples per step: defaults are close to this
 NEOX_BATCH = 1024  # Pythia's (configs/pythia/*.yml of GPT-NeoX)
 NEOX_STEPS = 143_000  # Pythia's
 MICRO_BATCH = 8
 LEAVE = ("q", "quit", "exit")
 BACK = ("b", "back")
-OFFERED = ("adamw", "adamw-8bit", "adafactor", "lion")  # optimizers that have a usual rate
+OFFERED = ("adamw", "adamw-8bit", "adafactor", "lion")  # optimizers with a usual learning rate
 LEAVING = "nothing was written; every question has a flag, see `cfglint help new`"
 
 
 class Stopped(UsageError):
-    """The person does not want to go on."""
+    """The user wants to stop."""
 
 
 class Asked:
-    """What was answered."""
+    """The answers of the user."""
 
     def __init__(self, kind: str, framework: str, facts: Answers) -> None:
         self.kind = kind
@@ -41,32 +41,32 @@ class Asked:
 
 
 class Back(Exception):
-    """The person wants to answer the question before again."""
+    """The user wants to go back to the previous question."""
 
 
 class Dialogue:
-    """The questions on a terminal; those that were answered are not asked again where it starts over."""
+    """The dialogue on a terminal; answered questions are not asked again when it starts over."""
 
     def __init__(self) -> None:
         self.answers: list[str] = []
-        self.place = 0  # of the next question
+        self.place = 0  # index of the next question
 
     def start_over(self) -> None:
-        """Go through the answers again."""
+        """Start again with the first question, using the answers given so far."""
         self.place = 0
 
     def show(self, text: str) -> None:
-        """Print a text, once."""
+        """Print a message, once."""
         if self.place == len(self.answers):
             print(text)
 
     def number(self, text: str, flag: str, default: int) -> int:
-        """A positive integer, asked for until there is one."""
+        """Ask for a positive integer until there is one."""
         found: int = self.value(text, flag, positive, str(default))
         return found
 
     def choice(self, text: str, flag: str, allowed: tuple[str, ...], default: str) -> str:
-        """One of a few words, asked for until it is one."""
+        """Ask for one of a few words until there is one."""
 
         def one_of(answer: str) -> str:
             if answer not in allowed:
@@ -78,7 +78,7 @@ class Dialogue:
         return chosen
 
     def value(self, text: str, flag: str, read: Callable[[str], Any], default: str) -> Any:
-        """An answer, or the default on an empty line; Stopped for `q`, Back for `b`."""
+        """Ask for a value; an empty line means the default. Raises Stopped for `q`, Back for `b`."""
         while self.place == len(self.answers):
             answer = input(f"{text}, {flag} [{default}]: ").strip() or default
             if answer in LEAVE:
@@ -97,7 +97,7 @@ class Dialogue:
 
 
 def ask(kind: str | None, framework: str) -> Asked:
-    """Ask for the facts, and show what can be had on these GPUs until the batch is settled; Stopped where the person leaves."""
+    """Ask for the facts, and show what is possible on these GPUs until the batch is settled; raises Stopped if the user leaves."""
     print("Enter takes the value in brackets; b goes back to the question before; q ends without writing.")
     dialogue = Dialogue()
     asked = None
@@ -111,7 +111,7 @@ def ask(kind: str | None, framework: str) -> Asked:
 
 
 def attempt(dialogue: Dialogue, kind: str | None, framework: str) -> Asked | None:
-    """The answers to all questions; None where the person goes back."""
+    """The answers to all questions; None if the user goes back."""
     try:
         return interview(dialogue, kind, framework)
     except Back:
@@ -120,7 +120,7 @@ def attempt(dialogue: Dialogue, kind: str | None, framework: str) -> Asked | Non
 
 
 def interview(dialogue: Dialogue, kind: str | None, framework: str) -> Asked:
-    """All questions, in their order."""
+    """Ask all questions, in order."""
     if kind is None:
         dialogue.show(f"  {RUN}: the files of a whole run, which name each other")
         kind = dialogue.choice("What to make", "KIND", (*kinds(), RUN), RUN)
@@ -138,7 +138,7 @@ def interview(dialogue: Dialogue, kind: str | None, framework: str) -> Asked:
 
 
 def length(dialogue: Dialogue, neox: bool) -> Answers:
-    """The model of GPT-NeoX, and how long to train."""
+    """Ask for the model (GPT-NeoX only) and the length of training."""
     if neox:
         from cfglint.generators.models import SHAPES
 
@@ -149,12 +149,12 @@ def length(dialogue: Dialogue, neox: bool) -> Answers:
 
 
 def samples_or_unknown(text: str) -> int | None:
-    """A positive integer, or unknown."""
+    """A positive integer, or `unknown`."""
     return None if text == "unknown" else positive(text)
 
 
 def memory(dialogue: Dialogue, neox: bool, kind: str) -> Answers:
-    """The parallel sizes and offloading."""
+    """Ask for the parallel sizes and offloading."""
     usual = "1" if neox else "2" if kind == RUN else "none"
     stage = dialogue.choice("ZeRO stage", "--zero", (*("none",) * (usual == "none"), "0", "1", "2", "3"), usual)
     if stage == "none":
@@ -168,7 +168,7 @@ def memory(dialogue: Dialogue, neox: bool, kind: str) -> Answers:
 
 
 def training(dialogue: Dialogue, kind: str, framework: str, facts: Answers) -> Answers:
-    """The training facts; the learning rate in brackets is a usual one."""
+    """Ask for the training facts; the learning rate in brackets is a usual one."""
     found: Answers = {}
     trainers = generator_of(kind, framework).trainers
     if trainers:
@@ -185,13 +185,13 @@ def training(dialogue: Dialogue, kind: str, framework: str, facts: Answers) -> A
 
 
 def optimizers(kind: str, framework: str, offload: bool) -> tuple[str, ...]:
-    """The optimizers of a kind of file that have a usual rate; AdamW alone where its states are on the CPU."""
+    """The optimizers of a kind of file for which a usual learning rate is known; only AdamW if its states are on the CPU."""
     known = generator_of(kind, framework).optimizers
     return OFFERED[:1] if offload else tuple(name for name in OFFERED if name in known)
 
 
 def usual_rate(kind: str, framework: str, facts: Answers) -> tuple[float, str]:
-    """(learning rate, reason) that the files would have where none is given."""
+    """(learning rate, reason) that the files get by default."""
     if facts.get("model") is not None:
         from cfglint.generators.models import published
 
@@ -202,7 +202,7 @@ def usual_rate(kind: str, framework: str, facts: Answers) -> tuple[float, str]:
 
 
 def batch(dialogue: Dialogue, kind: str, framework: str, facts: Answers) -> Answers:
-    """The global batch and the bound on the micro batch, asked again until the user accepts the result."""
+    """Ask for the global batch size and the limit of the micro batch until the user accepts the result."""
     if kind == "accelerate":
         return {}
     wanted = NEOX_BATCH if facts.get("model") is not None else BATCH
@@ -219,7 +219,7 @@ def batch(dialogue: Dialogue, kind: str, framework: str, facts: Answers) -> Answ
 
 
 def show_plan(dialogue: Dialogue, kind: str, framework: str, facts: Answers, printed: bool = False) -> bool:
-    """Print the plan for these facts unless it was printed already; False where no plan is possible."""
+    """Print the plan for these facts unless it was printed already; return False if no plan is possible."""
     works = True
     try:
         text = planned(generate(kind, JobSpec(**facts), framework), facts["gpus"], facts.get("num_examples"))
@@ -235,7 +235,8 @@ def planned(made: Generated, gpus: int, num_examples: int | None) -> str:
     from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.report import plans
     from cfglint.rewrite.plan import Pace, plan, table
-    from cfglint.run.discovery import Discovery, FileSource
+    from cfglint.run.discovery import Discovery
+    from cfglint.run.file_source import FileSource
 
     facts = LaunchFacts(gpus, num_examples, complete=True, kind_given=True)
     texts = {file.name: file.text for file in made.files}

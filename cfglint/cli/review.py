@@ -1,11 +1,11 @@
-"""`cfglint review`: what a git branch means for every run that it touches."""
+"""`cfglint review`: the effect of a git branch on every run that it changes."""
 
 from __future__ import annotations
 
 import os
 
 from cfglint.cli.console import fail, warn
-from cfglint.cli.diff import finish, summary
+from cfglint.cli.diff import report_and_status, summary
 from cfglint.cli.options import (
     UsageError,
     add_fact_options,
@@ -24,7 +24,8 @@ from cfglint.report import FORMATS
 from cfglint.review.branch import STATES, WORKING, Branch
 from cfglint.review.compare import Comparison
 from cfglint.review.git import GitProblem, Repository
-from cfglint.run.discovery import LaunchChoiceError, ScanStats, UnknownKindError
+from cfglint.run.discovery_errors import LaunchChoiceError, UnknownKindError
+from cfglint.run.scan_stats import ScanStats
 from cfglint.source.files import FileProblem
 
 TYPE_CHECKING = False
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from cfglint.project.settings_file import Configuration, DeclaredRun
 
 GITHUB = "GITHUB_BASE_REF"  # the branch that a pull request goes to
-GITLAB = "CI_MERGE_REQUEST_DIFF_BASE_SHA"  # the commit at which a merge request left its target
+GITLAB = "CI_MERGE_REQUEST_DIFF_BASE_SHA"  # the commit at which a merge request branched off its target
 USUAL = ("origin/HEAD", "origin/main", "origin/master", "main", "master")
 DEEPER = "git fetch --unshallow; on GitHub `fetch-depth: 0` of actions/checkout, on GitLab `GIT_DEPTH: 0`"
 
@@ -65,7 +66,7 @@ def run(arguments: Namespace) -> int:
             comparisons = compare(branch, arguments, project, stats)
     except (UsageError, UnknownKindError, GitProblem, FileProblem) as error:
         return fail(str(error))
-    status = finish(arguments, project, comparisons)
+    status = report_and_status(arguments, project, comparisons)
     warn(f"{summary(comparisons, stats)}; against {name} ({base[:10]})")
     return 2 if stats.unreadable or stats.beyond_limits or stats.unknown_kind else status
 
@@ -74,7 +75,7 @@ def run(arguments: Namespace) -> int:
 
 
 def base_of(arguments: Namespace, repository: Repository) -> tuple[str, str]:
-    """(the commit at which the branch left its base, the base as people call it)."""
+    """(the commit at which the branch left its base, the name of the base as the user knows it)."""
     head = repository.commit("HEAD")
     if head is None:
         raise UsageError("there is no commit yet, so nothing to compare with")
@@ -114,7 +115,7 @@ def left_at(repository: Repository, name: str, commit: str, head: str) -> str:
 
 
 def compare(branch: Branch, arguments: Namespace, project: Configuration, stats: ScanStats) -> list[Comparison]:
-    """Every touched run: the declared ones, then the other files that changed."""
+    """Compare every changed run: the declared ones, then the other files that changed."""
     before = earlier(branch, project)
     branch.settings = before, project
     branch.compare(file for declared in project.runs for file in declared.files)
@@ -127,7 +128,7 @@ def compare(branch: Branch, arguments: Namespace, project: Configuration, stats:
         try:
             old, new = branch.declared(declared.files, was, facts, declared.kind)
         except LaunchChoiceError:
-            continue  # compared as what its script starts
+            continue  # compared as the launch of its script
         except UnknownKindError as error:
             stats.unknown_kind.append(error.path)
             continue
@@ -142,14 +143,14 @@ def compare(branch: Branch, arguments: Namespace, project: Configuration, stats:
 
 
 def configuration_of(branch: Branch, path: str) -> Configuration:
-    """The configuration as the reviewed state has it, as the working tree does where that state has none."""
+    """The configuration of the reviewed state; if that state has none, the one of the working tree."""
     if branch.new.is_file(path):
         return settings_file.configuration_of(branch.new.read_bytes(path), path)
     return settings_file.read(path)
 
 
 def earlier(branch: Branch, project: Configuration) -> Configuration:
-    """The configuration on the old side, where it was another one."""
+    """The configuration of the old side, if it was a different one."""
     if not project.path or not all(side.is_file(project.path) for side in (branch.old, branch.new)):
         return project
     content = branch.old.read_bytes(project.path)
@@ -163,12 +164,12 @@ def earlier(branch: Branch, project: Configuration) -> Configuration:
 
 
 def counterpart(declared: DeclaredRun, branch: Branch, before: Configuration) -> DeclaredRun | None:
-    """The declaration of the same files on the old side."""
+    """The declared run with the same files on the old side."""
     files = [branch.old_name(os.path.relpath(file)) for file in declared.files]
     return next((each for each in before.runs if [os.path.relpath(file) for file in each.files] == files), None)
 
 
 def differ(before: LaunchFacts, after: LaunchFacts) -> bool:
-    """Whether a declaration says something else of the launch."""
+    """Whether two declarations describe different launches."""
     said = ("gpus", "gpu_memory", "num_examples", "target", "strict_keys", "overrides", "expected_numbers", "kind_given")
     return any(getattr(before, name) != getattr(after, name) for name in said)

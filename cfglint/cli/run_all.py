@@ -1,4 +1,4 @@
-"""The outcomes of all runs of a command line; several processes where there are many."""
+"""The outcomes of all runs of a command line; several processes if there are many runs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 from cfglint.cli.options import UsageError, declared_runs, discovery_of
 from cfglint.cli.parallel import map_blocks
 from cfglint.findings.diagnostic import INTERNAL
-from cfglint.run.discovery import ScanStats
+from cfglint.run.scan_stats import ScanStats
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 
 class PartialOutcomes:
-    """A part of the outcomes, by position, and what was learnt on the way.
+    """A part of the outcomes, by position, and what was found on the way.
 
-    `perhaps` are outcomes of files that others may name, by position and path, each with its own statistics: they count
-    when no file has. `taken` are the files that were named.
+    `perhaps` are outcomes of files that other files may name, by position and path, each with its own statistics: they count
+    only if no file names them. `taken` are the files that were named.
     """
 
     __slots__ = ("found", "stats", "taken", "tentative")
@@ -44,7 +44,7 @@ class PartialOutcomes:
 def outcomes(arguments: Namespace, project: Configuration, stats: ScanStats, holding: bool = True) -> list[Outcome]:
     """The outcome of every run, in the order of the arguments; `holding`: a path is checked in the declared runs that contain it."""
     if not arguments.paths and project.runs and not arguments.args:
-        parts = of_declared(arguments, project)
+        parts = declared_outcomes(arguments, project)
     elif arguments.run:
         discovery, paths = discovery_of(arguments, project, stats)
         folder = next(filter(os.path.isdir, paths), None)
@@ -52,17 +52,17 @@ def outcomes(arguments: Namespace, project: Configuration, stats: ScanStats, hol
             raise UsageError(f"{folder}: is a folder; --run takes the files of one run")
         return [outcome_of(discovery.one(paths), arguments)]
     else:
-        parts = of_paths(arguments, project, holding)
+        parts = path_outcomes(arguments, project, holding)
     for part in parts:
         stats.add(part.stats)
     found = sorted((pair for part in parts for pair in part.found), key=lambda pair: pair[0])
     outcomes_of_runs = [outcome for _, outcome in found]
-    tell_once(outcomes_of_runs)
+    drop_repeated_findings(outcomes_of_runs)
     return outcomes_of_runs
 
 
-def tell_once(found: list[Outcome]) -> None:
-    """Leave out what was reported for another run already: a file in several runs has the same mistakes in each of them."""
+def drop_repeated_findings(found: list[Outcome]) -> None:
+    """Leave out findings that are already reported for another run: a file in several runs has the same mistakes in each of them."""
     seen: set[tuple[str, int, str, str, str, str]] = set()
     for outcome in found:
         kept = []
@@ -74,7 +74,7 @@ def tell_once(found: list[Outcome]) -> None:
         outcome.diagnostics[:] = kept
 
 
-def of_declared(arguments: Namespace, project: Configuration) -> list[PartialOutcomes]:
+def declared_outcomes(arguments: Namespace, project: Configuration) -> list[PartialOutcomes]:
     """The declared runs."""
     folders: Folders = {}
 
@@ -85,11 +85,13 @@ def of_declared(arguments: Namespace, project: Configuration) -> list[PartialOut
                 part.found.append((index, outcome_of(found, arguments)))
         return part
 
-    return watched(work, list(enumerate(project.runs)), arguments.jobs, "runs checked")
+    return blocks_with_progress(work, list(enumerate(project.runs)), arguments.jobs, "runs checked")
 
 
-def watched(work: Callable[[list[Task]], PartialOutcomes], tasks: list[Task], jobs: int | None, thing: str) -> list[PartialOutcomes]:
-    """The results of blocks of the tasks, with a progress line on a terminal."""
+def blocks_with_progress(
+    work: Callable[[list[Task]], PartialOutcomes], tasks: list[Task], jobs: int | None, thing: str
+) -> list[PartialOutcomes]:
+    """Process blocks of the tasks, with a progress line on a terminal."""
     if not sys.stderr.isatty():
         return map_blocks(work, tasks, jobs)
     from cfglint.cli.progress import Progress
@@ -101,9 +103,9 @@ def watched(work: Callable[[list[Task]], PartialOutcomes], tasks: list[Task], jo
         progress.end()
 
 
-def of_paths(arguments: Namespace, project: Configuration, holding: bool) -> list[PartialOutcomes]:
-    """The files of the paths, without those that were named by another one; see `outcomes`."""
-    walked = PartialOutcomes()  # of the walk itself: folders that cannot be read
+def path_outcomes(arguments: Namespace, project: Configuration, holding: bool) -> list[PartialOutcomes]:
+    """The outcomes of the paths, without files that are named by another file; see `outcomes`."""
+    walked = PartialOutcomes()  # the statistics of the walk itself: folders that cannot be read
     discovery, paths = discovery_of(arguments, project, walked.stats)
 
     def work(block: list[tuple[int, str]]) -> PartialOutcomes:
@@ -121,13 +123,13 @@ def of_paths(arguments: Namespace, project: Configuration, holding: bool) -> lis
         return part
 
     numbered = discovery.numbered(paths)
-    declared, numbered = of_runs_that_hold(discovery, numbered, arguments, project) if holding else (PartialOutcomes(), numbered)
-    parts = watched(work, numbered, arguments.jobs, "files checked")
-    check_unclaimed(parts, discovery)
+    declared, numbered = outcomes_of_declared_runs(discovery, numbered, arguments, project) if holding else (PartialOutcomes(), numbered)
+    parts = blocks_with_progress(work, numbered, arguments.jobs, "files checked")
+    check_unreferenced(parts, discovery)
     return [walked, *parts, declared]
 
 
-def of_runs_that_hold(
+def outcomes_of_declared_runs(
     discovery: Discovery, numbered: list[tuple[int, str]], arguments: Namespace, project: Configuration
 ) -> tuple[PartialOutcomes, list[tuple[int, str]]]:
     """The declared runs that hold files of the command line, and the files that none of them holds."""
@@ -149,7 +151,7 @@ def of_runs_that_hold(
     return part, [(index, path) for index, path in numbered if discovery.source.identity(path) not in held]
 
 
-def check_unclaimed(parts: list[PartialOutcomes], discovery: Discovery) -> None:
+def check_unreferenced(parts: list[PartialOutcomes], discovery: Discovery) -> None:
     """Check the files that no other file names, once all references are known."""
     taken = discovery.identities(set().union(*(part.taken for part in parts)))
     for part in parts:
@@ -160,7 +162,7 @@ def check_unclaimed(parts: list[PartialOutcomes], discovery: Discovery) -> None:
 
 
 def outcome_of(run: CheckedRun, arguments: Namespace) -> Outcome:
-    """The outcome of a run, with the data of its pictures where a page is written."""
+    """The outcome of a run, with the data of its diagrams if an HTML page is written."""
     if "html" not in arguments.format:
         return run.outcome()
     from cfglint.explanation.summary import explained

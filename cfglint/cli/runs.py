@@ -6,13 +6,14 @@ import os
 import sys
 
 from cfglint.cli.console import fail, warn, warn_of
-from cfglint.cli.options import UsageError, add_run_options, left_out, load_configuration
+from cfglint.cli.options import UsageError, add_run_options, load_configuration, skipped_files
 from cfglint.cli.run_all import outcomes
 from cfglint.findings.diagnostic import INTERNAL
 from cfglint.findings.wording import counted
 from cfglint.frameworks import framework
 from cfglint.launch.line import MACHINE
-from cfglint.run.discovery import ScanStats, UnknownKindError
+from cfglint.run.discovery_errors import UnknownKindError
+from cfglint.run.scan_stats import ScanStats
 from cfglint.source.shell.expansion import POSITIONAL, UNSET
 from cfglint.source.shell.filters import MACHINE as COUNTED
 
@@ -56,7 +57,7 @@ def run(arguments: Namespace) -> int:
     else:
         sys.stdout.write("".join(map(described, found)))
     launches = sum(each.launch is not None for each in found)
-    parts = [f"{counted(len(found), 'run')}, {counted(launches, 'launch line')}" if found else "no runs found", *left_out(stats)]
+    parts = [f"{counted(len(found), 'run')}, {counted(launches, 'launch line')}" if found else "no runs found", *skipped_files(stats)]
     warn("; ".join(parts))
     bugs = [f"{each.place.file}: {each.message}; {each.help}" for run in found for each in run.diagnostics if each.code == INTERNAL]
     warn_of(bugs)
@@ -67,13 +68,13 @@ def as_json(found: list[Outcome]) -> str:
     """The runs as `check --format json` has them, without findings."""
     import json
 
-    from cfglint import __version__
+    from cfglint.version import __version__
 
     return json.dumps({"cfglint": __version__, "runs": [each.entry() for each in found]}) + "\n"
 
 
 def described(outcome: Outcome) -> str:
-    """A run in a few lines: what it starts, on what, with which files, its numbers, what is unknown."""
+    """A run in a few lines: program, launch size, files, numbers, and what is unknown."""
     launch = outcome.launch
     others = outcome.files[1:]
     if launch is None:
@@ -97,7 +98,7 @@ def described(outcome: Outcome) -> str:
 
 
 def sizes(outcome: Outcome) -> str:
-    """`16 (8 on each of 2 nodes)`."""
+    """The size of a launch: `16 (8 on each of 2 nodes)`."""
     launch = outcome.launch
     each, nodes = (launch["gpus_per_node"], launch["nodes"]) if launch else (None, None)
     if outcome.gpus is None and takes_all(outcome):
@@ -108,7 +109,7 @@ def sizes(outcome: Outcome) -> str:
 
 
 def takes_all(outcome: Outcome) -> bool:
-    """Whether a launch takes the GPUs that its machine has, and nothing else about its size is unknown."""
+    """Whether a launch uses all GPUs of its machine, and nothing else about its size is unknown."""
     reasons = {each["reason"] for each in outcome.launch["unknown"] if each["field"] in FLAGS} if outcome.launch else set()
     return any(reason in OF_MACHINE for reason in reasons) and all(reason in OF_MACHINE or is_derived(reason) for reason in reasons)
 
@@ -119,14 +120,14 @@ def is_derived(reason: str) -> bool:
 
 
 def per_gpu(outcome: Outcome) -> str:
-    """`4 samples x 8 accumulation steps`, where their product with the GPUs is not known."""
+    """The batch of one GPU, `4 samples x 8 accumulation steps`, if the number of GPUs is unknown."""
     micro, steps = outcome.resolved["micro_batch"], outcome.resolved.get("accumulation")
     more = f" x {steps} accumulation steps" if steps is not None and steps > 1 else ""
     return f"{micro} sample{'s' if micro != 1 else ''}{more}"
 
 
 def unknown(outcome: Outcome) -> list[str]:
-    """What is unknown, a line for each cause, with the flag that gives the value."""
+    """The unknown values, a line for each cause, with the flag that supplies the value."""
     causes: dict[str, list[str]] = {}
     for each in outcome.launch["unknown"] if outcome.launch else ():
         fields = causes.setdefault(each["reason"], [])
@@ -145,7 +146,7 @@ def unknown(outcome: Outcome) -> list[str]:
 
 
 def because(fields: list[str], reason: str) -> str:
-    """`--model_name_or_path, --output_dir: VERSION is not set in the script (pass --env VERSION=VALUE)`."""
+    """The line about unknown fields: `--model_name_or_path, --output_dir: VERSION is not set in the script (pass --env VERSION=VALUE)`."""
     names = [SIZES.get(field, "--" + field.removeprefix("arguments.")) for field in fields]
     more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
     flag = next((FLAGS[field] for field in fields if field in FLAGS), "--gpus N" if reason == COUNTED else "")
@@ -159,7 +160,7 @@ def because(fields: list[str], reason: str) -> str:
 
 
 def declared(found: list[Outcome]) -> str:
-    """A `[[run]]` table for each run, one for those of a line, with their global batch as a promise where they have the same."""
+    """A `[[run]]` table for each run, or one for all runs of a launch line, with their expected global batch size if it is the same."""
     tables: dict[str, list[Outcome]] = {}
     for outcome in found:
         if outcome.launch is None or not outcome.launch["conditional"] or outcome.launch["needs_caller"]:
@@ -168,7 +169,7 @@ def declared(found: list[Outcome]) -> str:
 
 
 def named(outcome: Outcome) -> str:
-    """`launch = "train.sh:12"`, or the files of a run."""
+    """What a run is declared by: `launch = "train.sh:12"`, or its files."""
     launch = outcome.launch
     if launch is None:
         return f"files = [{', '.join(map(quoted, outcome.files))}]"
@@ -177,7 +178,7 @@ def named(outcome: Outcome) -> str:
 
 
 def promises(runs: list[Outcome]) -> str:
-    """The GPUs that a machine gives a run, and its global batch; neither where the runs of a line differ."""
+    """The lines with GPU count and expected global batch size; neither if the runs of a launch line differ."""
     lines = []
     gpus = {outcome.gpus if outcome.machine else None for outcome in runs}
     batches = {outcome.resolved.get("global_batch") for outcome in runs}
@@ -188,7 +189,7 @@ def promises(runs: list[Outcome]) -> str:
 
 
 def quoted(text: str) -> str:
-    """A string of TOML."""
+    """Quote a string for TOML."""
     import json
 
     return json.dumps(text, ensure_ascii=False)

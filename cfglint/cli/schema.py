@@ -22,7 +22,7 @@ def add_arguments(parser: Parser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    """Print the schema as it lies in its file or as draft-07, or the kinds that have one."""
+    """Print the schema as stored or as draft-07, or the kinds that have one."""
     if arguments.catalog:
         return print_catalog(arguments.catalog)
     if arguments.kind is None:

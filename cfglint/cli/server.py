@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: Parser) -> None:
-    """The options of `server`: facts that hold for every launch."""
+    """Add the options of `server`: facts of every launch."""
     add_fact_options(parser)
     parser.add_argument("--stdio", action="store_true", help="standard input and output: the only way, so this may be left out")
     parser.add_example("cfglint server", "started by an editor; see docs/integrations.md")
@@ -27,11 +27,11 @@ def run(arguments: Namespace) -> int:
     def facts(project: Configuration, declared: DeclaredRun | None) -> LaunchFacts:
         try:
             return facts_of_declared(declared, arguments, project) if declared else facts_of(arguments, project, complete=False)
-        except UsageError as error:  # of a declared run: the server goes on
+        except UsageError as error:  # an error in a declared run does not stop the server
             raise ConfigurationError(str(error)) from error
 
     try:
-        facts_of(arguments, Configuration(), complete=False)  # options that cannot be used end the command, not the first check
+        facts_of(arguments, Configuration(), complete=False)  # invalid options end the command now, not at the first check
     except UsageError as error:
         return fail(str(error))
     try:

@@ -1,11 +1,12 @@
-"""What `check --show-files` and `check --show-settings` print: what would be checked, and with which settings."""
+"""The output of `check --show-files` and `check --show-settings`: what would be checked, and with which settings."""
 
 from __future__ import annotations
 
 import os
 
 from cfglint.cli.options import discovery_of, runs_of
-from cfglint.run.discovery import ScanStats, is_one_of
+from cfglint.run.paths import is_one_of
+from cfglint.run.scan_stats import ScanStats
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from cfglint.project.settings_file import Configuration
     from cfglint.run.checked import CheckedRun
 
-NOT_SETTINGS = ("folder", "policies", "path", "runs")  # of a configuration: what it was read from and what is shown on lines of its own
+NOT_SETTINGS = ("folder", "policies", "path", "runs")  # attributes that are no settings, or are shown on lines of their own
 
 
 def files_shown(arguments: Namespace, project: Configuration, stats: ScanStats) -> list[str]:
@@ -29,7 +30,7 @@ def files_shown(arguments: Namespace, project: Configuration, stats: ScanStats) 
 
 
 def walked(arguments: Namespace, project: Configuration, stats: ScanStats) -> tuple[list[str], dict[str, list[str]], dict[str, str]]:
-    """The files of the paths in their order, what the checked ones are, and why the others are skipped."""
+    """The files of the paths in order, the kinds and runs of the checked ones, and why the others are skipped."""
     discovery, paths = discovery_of(arguments, project, stats)
     excluded, discovery.exclude = discovery.exclude, []
     order: list[str] = []
@@ -62,7 +63,7 @@ def walked(arguments: Namespace, project: Configuration, stats: ScanStats) -> tu
 
 
 def add_members(members: dict[str, list[str]], run: CheckedRun) -> None:
-    """Enter the files of a run with their kinds and the run's first file."""
+    """Add the files of a run with their kinds and the first file of the run."""
     for position, (document, kind) in enumerate(zip(run.documents, run.kinds, strict=True)):
         place = kind if position == 0 else f"{kind}, in the run of {run.documents[0].path}"
         rows = members.setdefault(document.path, [])
@@ -71,7 +72,7 @@ def add_members(members: dict[str, list[str]], run: CheckedRun) -> None:
 
 
 def reason(stats: ScanStats) -> str:
-    """Why a file is skipped, from what was counted for it alone."""
+    """Why a file is skipped, from the statistics of that file alone."""
     if stats.unreadable:
         return "cannot be opened"
     if stats.related_tools:
@@ -91,7 +92,7 @@ def lines_of(order: list[str], members: dict[str, list[str]], skipped: dict[str,
 
 
 def settings_shown(arguments: Namespace, project: Configuration) -> list[str]:
-    """A line for every setting: its value, and whether the command line, the configuration or the default gives it."""
+    """A line for every setting: its value, and whether it comes from the command line, the configuration or the default."""
     lines = [f"configuration: {project.path or '(none)'}"]
     for name in sorted(set(vars(project)) - set(NOT_SETTINGS)):
         value, origin = getattr(project, name), project.path
@@ -104,7 +105,7 @@ def settings_shown(arguments: Namespace, project: Configuration) -> list[str]:
 
 
 def written(value: object) -> str:
-    """A setting as a person reads it."""
+    """The value of a setting as it is printed."""
     if isinstance(value, dict):
         return ", ".join(f"{key} = {written(each)}" for key, each in value.items()) or "(unset)"
     if isinstance(value, (list, tuple)):

@@ -17,18 +17,18 @@ if TYPE_CHECKING:
     from cfglint.explanation.log_parser import TrainingBanner
 
 ENDLESS = 2**63 - 1  # the epochs that the Trainer prints when the data set has no length: sys.maxsize
-FLOOR = (4, 51, 3)
+FLOOR = steps.LAST_FLOORED
 CEIL = steps.NEWEST
 ERAS = ((steps.FLOOR_RELEASES, FLOOR), (steps.CEIL_RELEASES, CEIL))
 NEEDED = ("num_examples", "num_epochs", "micro_batch", "accumulation", "global_batch", "total_steps")
-LOOPS = ((4, 45, 2), (4, 51, 3))  # releases whose training loops end at different places
+LOOPS = ((4, 45, 2), FLOOR)  # releases whose training loops end at different steps
 
 
 class Explanation:
-    """A banner and what follows from it.
+    """A banner and the numbers that follow from it.
 
-    `consistent_with` are ranges of transformers releases; empty when no release's arithmetic gives the printed
-    steps, or when the banner is not from this trainer. `note` explains in one sentence how the steps are computed or why they
+    `consistent_with` are ranges of transformers releases; empty if no release's arithmetic gives the printed
+    steps, or if the banner is from another trainer. `note` explains in one sentence how the steps are computed or why they
     cannot be reproduced; `details` are (what, number, how) for display.
     """
 
@@ -51,7 +51,7 @@ class Explanation:
 
 
 class Difference:
-    """A number that a log and a configuration give differently, with the place of the latter."""
+    """A number with different values in a log and a configuration, with its place in the configuration."""
 
     __slots__ = ("configured", "key", "logged", "place")
 
@@ -88,25 +88,28 @@ def find_devices(found: Explanation) -> None:
 
 
 def find_releases(found: Explanation) -> None:
-    """Which releases compute the printed steps, and by which calculation."""
+    """Find the releases that compute the printed steps, and the calculation that does."""
     banner = found.banner
     missing = [name for name in NEEDED if banner[name] is None]
     if found.data_parallel is None or missing:
         found.note = found.note or f"cannot be reproduced: the log does not show {', '.join(missing)}"
         return
     found.steps_per_epoch = banner["steps_per_epoch"]
-    for calculation in (without_length, *((limited, by_epochs) if banner.max_steps_given else (by_epochs, limited))):
+    for calculation in (
+        explain_unknown_length,
+        *((explain_by_limit, explain_by_epochs) if banner.max_steps_given else (explain_by_epochs, explain_by_limit)),
+    ):
         if calculation(found):
             break
     else:
-        found.note = unexplained(found)
+        found.note = unexplained_note(found)
     if banner.paddle:
         found.note += "; the line has the format of PaddleNLP's trainer, which uses the same arithmetic"
     check_release(found)
 
 
-def without_length(found: Explanation) -> bool:
-    """A data set without a length: `max_steps` determines the run, and the samples follow from it."""
+def explain_unknown_length(found: Explanation) -> bool:
+    """Explain a data set without a length: `max_steps` determines the run, and the samples follow from it."""
     banner = found.banner
     if banner["num_epochs"] != ENDLESS:
         return False
@@ -119,7 +122,7 @@ def without_length(found: Explanation) -> bool:
 
 
 def variants(found: Explanation) -> Iterator[tuple[str, int]]:
-    """(the setting that the run would need, batches per process and epoch), the default first."""
+    """Yield (the setting that the run would need, batches per process and epoch), the default first."""
     samples, micro, processes = found.banner["num_examples"] or 0, found.micro_batch or 1, found.data_parallel or 1
     yield "", steps.batches_per_rank(samples, micro, processes)
     yield "dataloader_drop_last", steps.batches_per_rank(samples, micro, processes, drop_last=True)
@@ -127,8 +130,8 @@ def variants(found: Explanation) -> Iterator[tuple[str, int]]:
         yield "split_batches (or a custom sampler)", steps.batches_per_rank(samples, micro, processes, split_batches=True)
 
 
-def by_epochs(found: Explanation) -> bool:
-    """Epochs times the updates per epoch, rounded down or up."""
+def explain_by_epochs(found: Explanation) -> bool:
+    """Explain the total by epochs times updates per epoch, rounded down or up."""
     banner = found.banner
     total, epochs, accumulation = banner["total_steps"] or 0, banner["num_epochs"] or 0, banner["accumulation"] or 1
     for setting, batches in variants(found):
@@ -148,8 +151,8 @@ def updates(releases: list[str], batches: int, accumulation: int) -> int | None:
     return counts.pop() if len(counts) == 1 else None
 
 
-def limited(found: Explanation) -> bool:
-    """A `max_steps`, or a fraction of an epoch: any total that ends in the last epoch shown."""
+def explain_by_limit(found: Explanation) -> bool:
+    """Explain the total by `max_steps`, or a fraction of an epoch: any total that ends in the last epoch shown."""
     banner = found.banner
     total, epochs, accumulation = banner["total_steps"] or 0, banner["num_epochs"] or 0, banner["accumulation"] or 1
     batches = next(variants(found))[1]
@@ -168,7 +171,7 @@ def limited(found: Explanation) -> bool:
 
 
 def epochs_note(found: Explanation, batches: int, setting: str) -> str:
-    """How the printed total is computed, in one sentence."""
+    """Describe in one sentence how the printed total is computed."""
     banner = found.banner
     epochs, accumulation = banner["num_epochs"] or 0, banner["accumulation"] or 1
     condition = f"with {setting}: " if setting else ""
@@ -188,7 +191,7 @@ def epochs_note(found: Explanation, batches: int, setting: str) -> str:
 
 
 def batches_line(found: Explanation, batches: int, setting: str) -> tuple[str, str, str]:
-    """The batches per process, with their formula."""
+    """The row with the batches per process and their formula."""
     samples, micro, processes = found.banner["num_examples"] or 0, found.micro_batch or 1, found.data_parallel or 1
     rounded = "rounded down" if setting.startswith("dataloader_drop_last") else "rounded up"
     if processes == 1 or setting.startswith("split"):
@@ -212,7 +215,7 @@ def add_details(found: Explanation, batches: int, setting: str) -> None:
 
 
 def loop_ends(found: Explanation, batches: int, total: int) -> Iterator[tuple[str, str, str]]:
-    """Where the training loop of old releases stopped: the printed total does not include all of its updates."""
+    """The rows about where the training loop of old releases stopped: the printed total does not include all of its updates."""
     banner = found.banner
     accumulation, epochs = banner["accumulation"] or 1, banner["num_epochs"] or 0
     if total > 100_000:
@@ -229,7 +232,7 @@ def loop_ends(found: Explanation, batches: int, total: int) -> Iterator[tuple[st
     yield "", late, "with 4.47 to 4.51"
 
 
-def unexplained(found: Explanation) -> str:
+def unexplained_note(found: Explanation) -> str:
     """Why the printed steps cannot be reproduced."""
     banner = found.banner
     epochs, accumulation = banner["num_epochs"] or 0, banner["accumulation"] or 1
@@ -249,11 +252,11 @@ def totals_of(epochs: int, batches: int, accumulation: int) -> list[int]:
 
 
 def check_release(found: Explanation) -> None:
-    """Compare the answer with the release that the log itself names."""
+    """Compare the result with the release that the log itself names."""
     release = found.banner.release
     if not release or not found.consistent_with:
         return
-    era = steps.CEIL_RELEASES if parse_version(release) >= (4, 52) else steps.FLOOR_RELEASES
+    era = steps.CEIL_RELEASES if parse_version(release) >= steps.REST_COUNTED else steps.FLOOR_RELEASES
     agrees = "which agrees" if era in found.consistent_with else "which does NOT agree"
     found.note += f"; the log names transformers {release}, {agrees}"
 
@@ -262,7 +265,7 @@ def check_release(found: Explanation) -> None:
 
 
 def arguments_note(found: Explanation) -> str:
-    """The layout that follows from the printed arguments."""
+    """Describe the layout that follows from the printed arguments."""
     banner = found.banner
     gpus, tensor, pipe = banner["gpus"], banner["tensor_parallel"] or 1, max(banner["pipeline_parallel"] or 1, 1)
     notes = []
@@ -289,7 +292,7 @@ COMPARED = (
 
 
 def compare(found: Explanation, resolved: dict[str, int | None], place: Callable[[str], str]) -> None:
-    """Record the differences between a log and a configuration; `place` gives the source of a configured number."""
+    """Record the differences between a log and a configuration; `place` returns the source of a configured number."""
     logged = {
         "micro_batch": found.micro_batch,
         "accumulation": found.banner["accumulation"],
@@ -304,12 +307,12 @@ def compare(found: Explanation, resolved: dict[str, int | None], place: Callable
 
 
 def count(number: int, thing: str) -> str:
-    """`1 epoch`, `3 epochs`."""
+    """A number with its noun: `1 epoch`, `3 epochs`."""
     return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
 
 
 def hint(found: Explanation) -> dict[str, int]:
-    """The launch facts that a log shows: devices and training samples."""
+    """The launch facts that a log contains: devices and training samples."""
     facts = {}
     if found.data_parallel is not None:
         gpus = found.banner["gpus"]

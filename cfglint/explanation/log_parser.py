@@ -26,7 +26,7 @@ STARTS = (
     ("DeepSpeedEngine configuration:", DEEPSPEED),
 )
 MAX_STEPS_GIVEN = "max_steps is given, it will override"
-REACH = 80  # lines after its start within which a banner's numbers are looked for
+REACH = 80  # lines after the start of a banner that are searched for its numbers
 ARGUMENTS_REACH = 1000  # the same for a list of all arguments
 
 LINES = (
@@ -56,15 +56,15 @@ ARGUMENTS = {
 
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 _NUMBER = re.compile(r"\s*([0-9][0-9,_]*(?:\.[0-9]+)?)")
-_ARGUMENT = re.compile(rf"(?:^|\s)({'|'.join(ARGUMENTS)}) \.* (\S+)")  # names longer than the dots have none
+_ARGUMENT = re.compile(rf"(?:^|\s)({'|'.join(ARGUMENTS)}) \.* (\S+)")  # names that are longer than the dots have no dots
 _RELEASE = re.compile(r'"transformers_version": "([0-9][0-9.a-z]*)"')
 _WORLD_SIZE = re.compile(r"\bworld[_ ]size\s*[:=]\s*([0-9]+)")
 
 
 class TrainingBanner:
-    """The numbers that one training run printed: `line` is their place, `framework` the trainer.
+    """The numbers that one training run printed: `line` is the line number of the banner, `framework` the trainer.
 
-    `numbers` holds what is printed, by the names of `LINES` and `ARGUMENTS`. `max_steps_given` and `release`
+    `numbers` holds the printed numbers, by the names of `LINES` and `ARGUMENTS`. `max_steps_given` and `release`
     (of transformers) come from the lines before it.
     """
 
@@ -94,7 +94,7 @@ class TrainingBanner:
 
 
 def is_log(lines: Iterable[str]) -> bool:
-    """Whether a text contains a banner, which a configuration file never does."""
+    """Whether the lines contain a banner, which a configuration file never does."""
     return any(start in line for line in lines for start, _ in STARTS)
 
 
@@ -119,7 +119,7 @@ def repeats(before: TrainingBanner | None, banner: TrainingBanner) -> bool:
 
 
 def pieces(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
-    """(line number, text) of a log without terminal codes; lines are also split at carriage returns."""
+    """Yield (line number, content) of a log without terminal codes; lines are also split at carriage returns."""
     number = 1
     for line in lines:
         for piece in line.rstrip("\r\n").split("\r") if "\r" in line else (line.rstrip("\n"),):
@@ -159,7 +159,7 @@ class _Loader:
         self.max_steps_given = False
 
     def _remember(self, text: str) -> None:
-        """Keep what a later banner needs."""
+        """Store what a later banner needs."""
         if MAX_STEPS_GIVEN in text:
             self.max_steps_given = True
         elif '"transformers_version"' in text:
@@ -197,7 +197,7 @@ def argument(text: str) -> Iterator[tuple[str, int, tuple[str, ...]]]:
 
 
 def leading_integer(text: str) -> int | None:
-    """The integer at the start of a text: `1,230`, `37800.0`; None where there is none."""
+    """The integer at the start of a string: `1,230`, `37800.0`; None if there is none."""
     found = _NUMBER.match(text)
     if not found:
         return None

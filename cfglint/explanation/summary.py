@@ -8,7 +8,7 @@ from cfglint.findings.diagnostic import Context
 from cfglint.findings.setting import DEFAULT, DERIVED, Setting
 from cfglint.findings.wording import counted
 from cfglint.frameworks.summary import BATCH, GPUS, GROUPS, LAUNCH, Item
-from cfglint.rules.engine import internal
+from cfglint.rules.engine import internal_error
 from cfglint.run.loaded import integer
 
 TYPE_CHECKING = False
@@ -30,7 +30,7 @@ LAYOUT = (
 
 
 class RunSummary:
-    """The lines of a run: `items` by group, what is `assumed` about the launch, and the `errors` that keep it from starting."""
+    """The lines about a run: `items` by group, what is `assumed` about the launch, and the `errors` that keep it from starting."""
 
     def __init__(self, run: CheckedRun) -> None:
         self.run = run
@@ -69,7 +69,7 @@ class RunSummary:
         self.memory_flags = missing_for(config)
 
     def _leave_in_common(self, older: RunSummary) -> None:
-        """Make unknown what the older of the two releases that the target lies between has another value for."""
+        """Mark values as unknown if the older of the two releases around the target has another value."""
         values = {(item.group, item.label): item.setting.value for item in older.items}
         because = f"{older.run.facts.tables} and {self.run.configs[0].facts.tables} differ"
         for item in self.items:
@@ -113,7 +113,7 @@ class RunSummary:
         values = [integer(term.value) for term in terms]
         because = " x ".join(str(value) if value is not None else "?" for value in values)
         known = [value for value in values if value is not None]
-        if len(known) == len(values) and prod(known) != batch.global_batch.value:  # made of another key, as axolotl's batch_size
+        if len(known) == len(values) and prod(known) != batch.global_batch.value:  # computed from another key, as axolotl's batch_size
             because = batch.global_batch.because or because
         if batch.global_batch.written:
             self.items.append(Item(BATCH, "global batch", batch.global_batch, "", package))
@@ -131,14 +131,14 @@ class RunSummary:
 
     @property
     def _gpus(self) -> str:
-        """The flag for the GPUs, where their number is not known."""
+        """The option for the GPU count, if it is unknown."""
         return GPUS if self.run.facts.gpus is None else ""
 
     def _use_filled(self) -> None:
-        """Give a line that shows an `"auto"` its source."""
+        """Give each line that shows an `"auto"` the source of its value."""
         fills = [item for item in self.items if item.group == GROUPS[-1]]
         filled = {(place_of(item.setting), item.label.rpartition(".")[2]): item.setting for item in fills}
-        absent = {item.label: item.setting for item in fills}  # what accelerate adds to the block of its config
+        absent = {item.label: item.setting for item in fills}  # the values that accelerate adds to the block of its config
         for item in self.items:
             setting = item.setting
             if item.group != GROUPS[-1] and setting.path:
@@ -153,7 +153,7 @@ class RunSummary:
 
 
 def readable(run: CheckedRun) -> bool:
-    """Whether the framework can load the values of its files."""
+    """Whether the framework can load the values of the run's files."""
     return bool(run.configs) and not run.configs[0].fatal_problems
 
 
@@ -170,7 +170,7 @@ def division(batch: Batch) -> str:
 
 
 def place_of(setting: Setting) -> tuple[str, int] | int:
-    """The span of a value, to identify two settings of one place; the object's identity for an unwritten value."""
+    """The span of a value, to identify two settings at the same place; the object's identity for an unwritten value."""
     if setting.document is None or setting.node is None or setting.origin == DEFAULT:
         return id(setting)
     return setting.document.path, setting.node.start
@@ -196,8 +196,8 @@ def table(account: RunSummary) -> SummaryEntry:
     }
 
 
-def context(account: RunSummary) -> Context:
-    """The values that diagrams of the run are drawn from."""
+def diagram_context(account: RunSummary) -> Context:
+    """The values that diagrams of the run need."""
     run = account.run
     texts = {document.path: document.text for document in run.documents}
     asked = run.facts.model is not None or run.facts.gpu_memory is not None
@@ -205,25 +205,25 @@ def context(account: RunSummary) -> Context:
     return Context(texts, [entry(item) for item in account.items], account.marks, account.assumed, run.facts.complete, memory)
 
 
-def pictured(account: RunSummary) -> Outcome:
-    """The outcome of a summary's run with its context."""
+def outcome_with_context(account: RunSummary) -> Outcome:
+    """The outcome of a summarised run with the values of its diagrams."""
     outcome = account.run.outcome()
-    outcome.context = context(account)
+    outcome.context = diagram_context(account)
     return outcome
 
 
 def explained(run: CheckedRun) -> Outcome:
-    """The outcome of a run with its context; an exception in the summary is reported like every bug in cfglint."""
+    """The outcome of a run with the values of its diagrams; an exception in the summary is reported like every bug in cfglint."""
     try:
-        return pictured(RunSummary(run))
+        return outcome_with_context(RunSummary(run))
     except Exception as error:
         outcome = run.outcome()
-        outcome.diagnostics.append(internal("explaining the run", error, run.documents[0]))
+        outcome.diagnostics.append(internal_error("explaining the run", error, run.documents[0]))
         return outcome
 
 
 def value_or_auto(setting: Setting) -> Any:
-    """The value of a setting; `auto` for one that is written so and that its consumer fills, whose number is not known."""
+    """The value of a setting; `auto` if it is written so and filled by its consumer with an unknown number."""
     if setting.value is None and setting.written and setting.node is not None and setting.node.raw == "auto":
         return "auto"
     return setting.value

@@ -6,7 +6,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.findings.entries import LaunchEntry, MemoryDrawing, RunEntry, SettingEntry
     from cfglint.findings.vocabulary import Severity, Stage, Verdict
-    from cfglint.source.edit import Change
+    from cfglint.source.change import Change
 
 ERROR: Severity = "error"
 WARNING: Severity = "warning"
@@ -18,17 +18,17 @@ STAGES: tuple[Stage, ...] = ("load", "config", "init", "first-step")
 INTERNAL = "INT000"
 UNUSED_IGNORE = "SUP001"
 
-# What suppresses a finding.
+# The causes of suppression.
 COMMENT = "comment"
 BASELINE = "baseline"
 CONFIGURATION = "configuration"
 
 
-LONGEST = 1000  # characters of a text that quotes values
+LONGEST = 1000  # maximum number of characters of a message that quotes values
 
 
 def clipped(text: str) -> str:
-    """A text shortened in the middle where it is longer than a screen."""
+    """The string, shortened in the middle if it is longer than a screen."""
     return text if len(text) <= LONGEST else f"{text[: LONGEST // 2]} ... {text[-LONGEST // 4 :]}"
 
 
@@ -40,7 +40,7 @@ def rank(severity: Severity) -> int:
 class Place:
     """A span in a file: `line`/`column` count from 1 in characters, `start`/`end` are offsets.
 
-    `source` is the text of the first line, for reports that show it.
+    `source` is the first line of the span, for reports that show it.
     """
 
     __slots__ = ("column", "end", "end_column", "end_line", "file", "line", "source", "start")
@@ -60,7 +60,7 @@ class Place:
 
 
 class FileEdit:
-    """Replace `start`..`end` of a file's decoded text by `text`."""
+    """Replace `start`..`end` of a file's decoded content by `text`."""
 
     __slots__ = ("end", "file", "start", "text")
 
@@ -75,7 +75,7 @@ class FileEdit:
 
 
 class Fix:
-    """A fix of a finding: edits of the text, and the changes of the tree that they implement.
+    """A fix of a finding: edits of the files, and the changes of values that they make.
 
     Safe: the batch, schedule, precision and data of the run stay the same, or the run could not have started.
     `by_release`: it is not safe only because the release of the framework is not specified.
@@ -166,7 +166,7 @@ class Diagnostic:
 
 
 class Context:
-    """What a report with diagrams shows in addition to the findings, as plain values.
+    """The data that a report with diagrams shows in addition to the findings, as plain values.
 
     `texts` are the decoded files by their paths; `settings` and `assumed` are those of `cfglint.explanation.summary.table`;
     `marks` are the steps at which a run evaluates and saves, by the name of the setting that counts them;
@@ -195,8 +195,8 @@ class Context:
 class Outcome:
     """The result of a run as plain values: the entry of `runs` in the JSON output. `context` is set only on request.
 
-    `consumer` is the kind whose framework the run is for: that of the first file, but for a launch line. `machine`: the number of
-    GPUs is that of the machine, which the launch does not give.
+    `consumer` is the kind whose framework executes the run: that of the first file, except for a launch line. `machine`: the number of
+    GPUs is that of the machine, because the launch does not specify it.
     """
 
     __slots__ = (
@@ -236,7 +236,7 @@ class Outcome:
         self.context: Context | None = None
         self.consumer = kinds[0]
         self.machine = True
-        self.launch: LaunchEntry | None = None  # what is known of the launch line, for a run that a script starts
+        self.launch: LaunchEntry | None = None  # the facts of the launch line, for a run that a script starts
 
     def __repr__(self) -> str:
         return f"<Outcome of {', '.join(self.files)}: {self.verdict or 'undecided'}, findings: {len(self.diagnostics)}>"

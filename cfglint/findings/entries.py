@@ -1,4 +1,4 @@
-"""The entries of the JSON output, as types for mypy; none of them exists at run time."""
+"""The types of the entries in the JSON output, for mypy; none of them exists at run time."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ if TYPE_CHECKING:
     from cfglint.findings.vocabulary import Origin, Severity, Stage, Verdict
 
     class UnknownArgument(TypedDict):
-        """A field of a launch that is not known, and why."""
+        """A field of a launch that is unknown, and why."""
 
         field: str
         reason: str
 
     class LaunchEntry(TypedDict):
-        """What is known of the launch line that starts a run; a number that is not known is null."""
+        """The known properties of the launch line that starts a run; an unknown number is null."""
 
         file: str
         line: int
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
         unknown: list[UnknownArgument]
 
     class RunEntryBase(TypedDict):
-        """An entry of `runs`, whoever starts it."""
+        """The fields of every entry of `runs`."""
 
         files: list[str]
         kinds: list[str]
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
         resolved: dict[str, int | None]
 
     class RunEntry(RunEntryBase, total=False):
-        """An entry of `runs`; `launch` is there for a run that a script starts."""
+        """An entry of `runs`; `launch` is present for a run that a script starts."""
 
         launch: LaunchEntry
 
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
         needs: str | None
 
     class LargestMicroBatch(TypedDict):
-        """The largest micro batch that fits surely, and the largest that may fit."""
+        """The largest micro batch that certainly fits, and the largest that may fit."""
 
         surely: int | None
         possibly: int | None
@@ -81,13 +81,13 @@ if TYPE_CHECKING:
     )
 
     class MemoryDrawing(MemoryEntry):
-        """The memory of a run with a line for people and the terms of every moment, for diagrams."""
+        """The memory of a run with a one-line description and the terms of every moment, for diagrams."""
 
         line: str
         moments: list[tuple[str, dict[str, float]]]
 
     class SummaryEntry(RunEntry):
-        """What `explain` shows of a run."""
+        """The output of `explain` for a run."""
 
         settings: list[SettingEntry]
         assumed: list[str]
@@ -133,7 +133,7 @@ if TYPE_CHECKING:
         reasons: list[str]
 
     class AdviceEntry(TypedDict):
-        """A setting that was tuned for another global batch, and the value of a published rule."""
+        """A setting that was tuned for another global batch size, and the value that a published rule suggests."""
 
         key: str
         place: str
@@ -151,7 +151,7 @@ if TYPE_CHECKING:
         advice: list[AdviceEntry]
 
     class ValueChangeEntry(TypedDict):
-        """A changed value; null before means added, null after removed."""
+        """A changed value; null before means added, null after means removed."""
 
         file: str
         key: str
@@ -159,7 +159,7 @@ if TYPE_CHECKING:
         after: Any
 
     class NeedEntry(TypedDict):
-        """A value that has to be set outside the files of a run."""
+        """A value that must be set outside the files of a run."""
 
         key: str
         value: int
@@ -178,7 +178,7 @@ if TYPE_CHECKING:
         comment: str
 
     class FixPlan(TypedDict):
-        """The batch sizes that reach a target; null where none does."""
+        """The batch sizes that reach a target; null if none do."""
 
         feasible: bool
         micro_batch: int | None
@@ -200,7 +200,7 @@ if TYPE_CHECKING:
         needs: list[NeedEntry] | None
 
     class FixRunEntry(FixRunBase, total=False):
-        """An entry of `runs` of `fix`; `problem` is there where it could not be done."""
+        """An entry of `runs` of `fix`; `problem` is present if the run could not be fixed."""
 
         problem: str
 
@@ -214,7 +214,7 @@ if TYPE_CHECKING:
         end_column: int
 
     class RelatedEntry(TypedDict):
-        """Another place that a finding is about."""
+        """Another place involved in a finding."""
 
         file: str
         line: int
@@ -222,7 +222,7 @@ if TYPE_CHECKING:
         message: str
 
     class EditEntry(TypedDict):
-        """A replacement of the characters from `start` to `end` of the decoded text."""
+        """A replacement of the characters from `start` to `end` of the decoded content."""
 
         file: str
         start: int
@@ -252,7 +252,7 @@ if TYPE_CHECKING:
         fix: FixEntry | None
 
     class ConsequenceEntry(TypedDict):
-        """What a change means for the run; `known` is false where the files cannot tell."""
+        """A consequence of a change for the run; `known` is false if the files do not determine it."""
 
         what: str
         before: Any

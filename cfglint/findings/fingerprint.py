@@ -1,4 +1,4 @@
-"""The identity of a finding, which does not change when lines move."""
+"""The identity of a finding, which stays the same when lines move."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LINE = re.compile(r"(?<=\bline )\d+|(?<=[\w.]):\d+(?::\d+)?(?=[\s,;)]|$)")
 
 
 def identity(diagnostic: Diagnostic, folder: str = "") -> Identity:
-    """(code, file, key, message without line numbers); the file relative to a folder, with forward slashes."""
+    """(code, file, key, message without line numbers); the path of the file is relative to a folder, with forward slashes."""
     file = diagnostic.place.file
     if folder:
         file = os.path.relpath(os.path.abspath(file), folder)

@@ -1,11 +1,12 @@
-"""Fixes that rules offer, built from settings.
+"""Functions that build the fixes of rules from settings.
 
-Light to import, because a rule imports it before it knows whether there is anything to fix.
+Fast to import, because a rule imports it before it knows whether there is anything to fix.
 """
 
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import FileEdit, Fix
+from cfglint.source.change import DELETE, INSERT, RENAME, REPLACE, Change, EditRefused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
 
     from cfglint.findings.setting import Setting
     from cfglint.source.document import Document, Node
-    from cfglint.source.edit import Change
 
     Part: TypeAlias = tuple[Document, Change] | None
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
         """The files of a config."""
 
         def document_of(self, key: Any) -> Document:
-            """The file that has a top-level key, or that it would be added to."""
+            """The file that contains a top-level key, or that it would be added to."""
 
 
 def replace(setting: Setting, value: Any, title: str, safe: bool) -> Fix | None:
-    """Replace a written value; None where the file does not allow it."""
+    """Replace a written value; None if the file does not allow it."""
     return several([replaced(setting, value)], title, safe)
 
 
@@ -40,9 +40,9 @@ def rename(setting: Setting, key: str, title: str, safe: bool) -> Fix | None:
 
 
 def move(config: Files, setting: Setting, path: tuple[str | int, ...], title: str, safe: bool) -> Fix | None:
-    """Move a key and its value, as it is written, to another path; None where that one is taken, or its section is not a mapping.
+    """Move a key and its value, as written, to another path; None if that path is taken, or its section is not a mapping.
 
-    Sections of the path that do not exist are added.
+    Missing sections of the path are added.
     """
     from cfglint.source.document import MAPPING
 
@@ -62,16 +62,16 @@ def move(config: Files, setting: Setting, path: tuple[str | int, ...], title: st
 
 
 def source_text(setting: Setting, parent: Node) -> str:
-    """The text of a written value, its lines indented for another mapping; of a YAML block as a flow collection."""
-    from cfglint.source import edit
+    """The source of a written value, its lines indented for another mapping; a YAML block becomes a flow collection."""
     from cfglint.source.document import SCALAR
+    from cfglint.source.spelling import spell
     from cfglint.source.whitespace import moved_lines
 
     assert setting.document is not None
     assert setting.node is not None
     node, text = setting.node, setting.document.text
     if node.style == "block" or (node.kind == SCALAR and node.style and node.style in "|>"):
-        return edit.spell(setting.value, setting.document)
+        return spell(setting.value, setting.document)
     return moved_lines(text, node, parent)
 
 
@@ -83,11 +83,11 @@ def spelled_key(name: str, document: Document) -> str:
 
 
 def with_text(document: Document, path: tuple[str | int, ...], text: str) -> Part:
-    """The change that adds a key with the text of its value."""
-    from cfglint.source import edit, sections
+    """The change that adds a key with the source of its value."""
+    from cfglint.source import sections
 
     place = sections.in_file(document, path[:-1])
-    return sections.file_document(document), edit.Change(edit.INSERT, place, str(path[-1]), text)
+    return sections.file_document(document), Change(INSERT, place, str(path[-1]), text)
 
 
 def insert(config: Files, path: tuple[str | int, ...], value: Any, title: str, safe: bool) -> Fix | None:
@@ -101,37 +101,39 @@ def replaced(setting: Setting, value: Any) -> Part:
         return None
     if setting.document.syntax == "json" and isinstance(value, float) and not abs(value) < float("inf"):
         return None
-    from cfglint.source import edit, sections
+    from cfglint.source import sections
+    from cfglint.source.spelling import spell
 
     document, path = setting.document, sections.in_file(setting.document, setting.path)
-    return sections.file_document(document), edit.Change(edit.REPLACE, path, text=edit.spell(value, document, setting.node))
+    return sections.file_document(document), Change(REPLACE, path, text=spell(value, document, setting.node))
 
 
 def removed(setting: Setting) -> Part:
     """The change of `remove`, for a fix of several changes."""
     if setting.document is None or setting.key_node is None or is_duplicate(setting):
         return None
-    from cfglint.source import edit, sections
+    from cfglint.source import sections
 
-    return sections.file_document(setting.document), edit.Change(edit.DELETE, sections.in_file(setting.document, setting.path))
+    return sections.file_document(setting.document), Change(DELETE, sections.in_file(setting.document, setting.path))
 
 
 def renamed(setting: Setting, key: str) -> Part:
     """The change of `rename`, for a fix of several changes."""
     if setting.document is None or setting.key_node is None or is_duplicate(setting):
         return None
-    from cfglint.source import edit, sections
+    from cfglint.source import sections
 
-    return sections.file_document(setting.document), edit.Change(edit.RENAME, sections.in_file(setting.document, setting.path), key)
+    return sections.file_document(setting.document), Change(RENAME, sections.in_file(setting.document, setting.path), key)
 
 
 def inserted(config: Files, path: tuple[str | int, ...], value: Any) -> Part:
     """The change of `insert`, for a fix of several changes."""
-    from cfglint.source import edit, sections
+    from cfglint.source import sections
+    from cfglint.source.spelling import spell
 
     document = config.document_of(path[0])
     place = sections.in_file(document, path[:-1])
-    return sections.file_document(document), edit.Change(edit.INSERT, place, str(path[-1]), edit.spell(value, document))
+    return sections.file_document(document), Change(INSERT, place, str(path[-1]), spell(value, document))
 
 
 def is_duplicate(setting: Setting) -> bool:
@@ -143,7 +145,7 @@ def is_duplicate(setting: Setting) -> bool:
 
 
 def several(parts: list[Part], title: str, safe: bool) -> Fix | None:
-    """One fix that makes all the changes, in their order; None when one is missing or cannot be made.
+    """One fix that makes all the changes, in order; None if one is missing or cannot be made.
 
     The edits of a file are computed together, because each change applies to the result of the one before.
     """
@@ -161,6 +163,6 @@ def several(parts: list[Part], title: str, safe: bool) -> Fix | None:
             for path, (document, changes) in by_path.items()
             for each in edit.edits(document, changes)
         ]
-    except edit.EditRefused:
+    except EditRefused:
         return None
     return Fix(title, edits, safe, [(path, change) for path, (_, changes) in by_path.items() for change in changes])

@@ -8,9 +8,9 @@ if TYPE_CHECKING:
 
 
 class Ignore:
-    """One code, or family of codes, that a comment suppresses on some lines. `start`/`end` are its span.
+    """One code, or family of codes, that a comment suppresses on some lines. `start`/`end` is the span of the comment.
 
-    `code` is empty for a comment that is addressed to cfglint and names no code.
+    `code` is empty for a cfglint comment that names no code.
     """
 
     __slots__ = ("code", "document", "end", "lines", "start", "used")

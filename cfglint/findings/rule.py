@@ -13,10 +13,11 @@ if TYPE_CHECKING:
 
     Check = Callable[..., Iterable["Finding"]]
 
-    Text: TypeAlias = str | dict[str, str]  # a file, or name -> text for a run of several files
+    Text: TypeAlias = str | dict[str, str]  # a file's content, or name -> content for a run of several files
 
     class ExampleFacts(TypedDict, total=False):
-        """The launch of an example: its kind and launch facts; `name` of its only file, how many of its files are `named`.
+        """The facts of an example's launch: kind, launch facts, `name` of its only file, how many of its files are `named` on the
+        command line.
 
         `at` is the JSON pointer of the finding, `policies` a policy schema.
         """
@@ -49,10 +50,10 @@ RUN: Scope = "run"
 class Finding:
     """The result of a rule: a setting and, in one line, what is wrong with it.
 
-    `related` are the other settings that take part, `note` a consequence that is not an exception, `help` the remedy.
-    `exception`, `fails_at` and `severity` default to the rule's own. `consumer_only`: only the parser of the declared
+    `related` are the other settings involved, `note` a consequence that is not an exception, `help` the remedy.
+    `exception`, `fails_at` and `severity` default to those of the rule. `consumer_only`: only the parser of the declared
     kind fails on it, so without a declared kind such an error becomes a warning. `on_key` points at the key, not the value.
-    `of_launcher`: the launcher of a run fails on it, whoever parses the arguments of the program.
+    `of_launcher`: the launcher of a run fails on it, regardless of how the program parses its arguments.
     """
 
     __slots__ = (
@@ -91,7 +92,7 @@ class Finding:
 
 
 class Example:
-    """A file, or a run of several files, in which a rule finds something.
+    """A file, or a run of several files, in which a rule must find something.
 
     `at` is the JSON pointer of a finding, `exception` the beginning of its exception, `message` a part of its message.
     `facts` override those of the rule's `example`.
@@ -112,9 +113,9 @@ class Example:
 class Rule:
     """A check and what it predicts.
 
-    `when_partial` is what happens to an error when the files may be only a part of the run. `scope` is what the check
-    is called with: each config, or the complete run. `by_version`: the finding holds for some releases only, so its
-    fix is safe only where the release is specified. `old_names` are accepted wherever names are.
+    `when_partial` is what happens to an error if the files may be only a part of the run. `scope` is what the check
+    is called with: each config, or the complete run. `by_version`: the finding is valid for some releases only, so its
+    fix is safe only if the release is specified. `old_names` are accepted wherever names are.
     """
 
     __slots__ = (
@@ -189,7 +190,7 @@ RULES: list[Rule] = []
 
 
 def names_of(code: str) -> tuple[str, ...]:
-    """The current and the old names of the rule with a code; nothing for a code whose rule is not loaded."""
+    """The current and the old names of the rule with a code; empty if its rule is not loaded."""
     return next((each.names for each in RULES if each.code == code), ())
 
 
@@ -210,11 +211,11 @@ def rule(
     by_version: bool = False,
     old_names: tuple[str, ...] = (),
 ) -> Callable[[Check], Check]:
-    """Register a check. `kinds` empty means every kind.
+    """Register a check as a rule. Empty `kinds` means every kind.
 
-    `bad` and `good` are a file's text (or name -> text for a run of several files) in which the rule must and must not
-    find something; `bad` may be a tuple of several, each a text or an `Example`, so that every `Finding` of the rule has
-    one. The manual shows the first one, and `fixed` is the result of `fix` for it. `example` holds their launch facts.
+    `bad` and `good` are the content of a file (or name -> content for a run of several files) in which the rule must and must not
+    find something; `bad` may be a tuple of several, each a content or an `Example`, so that every `Finding` of the rule has
+    an example. The manual shows the first one, and `fixed` is the result of `fix` for it. `example` holds their launch facts.
     """
 
     def register(check: Check) -> Check:

@@ -16,11 +16,11 @@ DEFAULT: Origin = "default"
 DERIVED: Origin = "derived"
 AUTO: Origin = "auto"
 OVERRIDE: Origin = "override"
-NOT_KNOWN = "not known"  # the source of a value that is given and not known
+NOT_KNOWN = "not known"  # the source of a value that is set but unknown
 
 
 class NoSuchField(LookupError):
-    """A field was looked up that no release of the framework has: a mistake of ours, never one of the file."""
+    """A field was looked up that no release of the framework has: a bug in cfglint, never a mistake in a file."""
 
 
 class Setting:
@@ -71,7 +71,7 @@ class Setting:
 
     @property
     def spelled(self) -> str:
-        """The value as its file spells it, where that is a scalar on one line; else as JSON spells it."""
+        """The value as its file spells it if that is a scalar on one line; else as JSON spells it."""
         from cfglint.findings.wording import LONGEST_VALUE, spelled
 
         node = self.node

@@ -7,9 +7,9 @@ if TYPE_CHECKING:
     from typing import Literal, TypeAlias
 
     Severity: TypeAlias = Literal["info", "warning", "error"]
-    Stage: TypeAlias = Literal["load", "config", "init", "first-step"]  # when a run dies, in this order
+    Stage: TypeAlias = Literal["load", "config", "init", "first-step"]  # when a run fails, in chronological order
     Verdict: TypeAlias = Literal["accept", "reject"]
-    Scope: TypeAlias = Literal["config", "run"]  # what a rule is called with
+    Scope: TypeAlias = Literal["config", "run"]  # the argument of a rule's function
     WhenPartial: TypeAlias = Literal["keep", "warn", "skip"]  # what happens to an error if the files may be a part of the run
     Origin: TypeAlias = Literal["written", "default", "derived", "auto", "override"]  # where the value of a setting comes from
     BatchReason: TypeAlias = Literal["mismatch", "missing", "type", "not-positive", "layout", "elasticity"]

@@ -44,14 +44,14 @@ def counted(number: object, noun: str) -> str:
 
 
 def required(expected: str) -> str:
-    """What pydantic expects, in the words of cfglint's messages: `an integer` for `a valid integer`."""
+    """What pydantic expects, in the wording of cfglint's messages: `an integer` for `a valid integer`."""
     for words, ours in EXPECTATIONS:
         expected = expected.replace(words, ours)
     return expected
 
 
 def shortened(text: str) -> str:
-    """A text without what is too long for a message."""
+    """A string whose middle is left out if it is too long for a message."""
     return text if len(text) <= LONGEST_VALUE else text[: LONGEST_VALUE - 3] + "..."
 
 

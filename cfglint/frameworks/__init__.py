@@ -1,4 +1,4 @@
-"""The kinds of file that cfglint knows: every folder here is one."""
+"""The supported kinds of config file: each folder here is one."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def known_packages() -> set[str]:
 
 
 def framework(kind: str) -> Framework[Any]:
-    """The framework of a kind; KeyError for a kind that is not there."""
+    """The framework of a kind; raises KeyError for an unknown kind."""
     if kind not in _loaded:
         if kind not in kinds():
             raise KeyError(kind)
@@ -43,23 +43,23 @@ def framework(kind: str) -> Framework[Any]:
 
 
 def trainers() -> tuple[str, ...]:
-    """The trainers that a program can build from files of some kind: the values of `--trainer`."""
+    """The trainers that a program can build from files of any kind: the values of `--trainer`."""
     return tuple(name for kind in kinds() for name in framework(kind).trainers)
 
 
 def takes_arguments(kind: str) -> bool:
-    """Whether the arguments of a launch line may be for files of this kind: not for those of a launcher or an engine."""
+    """Whether files of this kind can take the arguments of a launch line: not those of a launcher or an engine."""
     own = framework(kind)
     return bool(own.package) and not (own.is_launcher or own.can_be_referenced)
 
 
 def kind_of_class(name: str) -> str:
-    """The kind of the files and arguments from which a parser fills a class; empty for a class that is not a framework's."""
+    """The kind of the files and arguments from which a parser fills a class; empty for a class of no framework."""
     return next((kind for kind in kinds() if name in framework(kind).argument_classes()), "")
 
 
 def trainer_of_class(name: str) -> str | None:
-    """The trainer that a class of arguments is for; None where that is not decided by the class."""
+    """The trainer that a class of arguments belongs to; None if the class does not determine it."""
     kind = kind_of_class(name)
     return framework(kind).argument_classes()[name] or None if kind else None
 
@@ -70,7 +70,7 @@ def fields_of_class(name: str) -> set[str]:
 
 
 def nearest_modelled(package: str, version: str) -> str | None:
-    """The modelled release that is nearest to a version of a package; None where the version is modelled itself, or the package is not."""
+    """The modelled release nearest to a version of a package; None if the version itself is modelled, or the package is not."""
     for kind in kinds():
         own = framework(kind)
         if own.package == package and own.oldest:
@@ -82,7 +82,7 @@ def nearest_modelled(package: str, version: str) -> str | None:
 
 
 def detect(document: Document) -> tuple[str | None, int]:
-    """(kind, how sure) of a document; (None, MAYBE) where several kinds claim it or it only looks like one."""
+    """(kind, certainty) of a document; (None, MAYBE) if several kinds match or the match is uncertain."""
     best: list[str] = []
     clearest = NO_MATCH
     for kind in kinds():
@@ -92,14 +92,14 @@ def detect(document: Document) -> tuple[str | None, int]:
         elif clarity and clarity == clearest:
             best.append(kind)
     bases = {framework(kind).base for kind in best}
-    best = [kind for kind in best if kind not in bases]  # a kind that extends another one is the closer match
+    best = [kind for kind in best if kind not in bases]  # a kind that extends another one takes precedence
     if clearest == CERTAIN and len(best) == 1:
         return best[0], CERTAIN
     return None, MAYBE if clearest else NO_MATCH
 
 
 def related_tool(document: Document) -> str | None:
-    """The name of a tool whose file this is and that has no kind here yet, such as LLaMA-Factory."""
+    """The name of a tool that the file belongs to and that is not supported yet."""
     for kind in kinds():
         name = framework(kind).related_tool(document)
         if name:

@@ -1,4 +1,4 @@
-"""The interface of a framework: how its files are recognised, parsed and combined, and the config and batch made of them."""
+"""The interface of a framework: how its files are recognised, parsed and combined, and the config and batch computed from them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     Own = TypeVar("Own", bound="Config")
 
     class Described(Generic[Own]):
-        """A framework by the class of its configs."""
+        """A framework with the class of its configs as type parameter."""
 
 else:
 
@@ -36,7 +36,7 @@ else:
             return cls
 
 
-FORK_KEYS = 3  # unknown keys from which on an undeclared file is taken for a fork's
+FORK_KEYS = 3  # with this many unknown keys an undeclared file is assumed to be written for a fork
 
 NO_MATCH = 0
 MAYBE = 1
@@ -44,21 +44,21 @@ CERTAIN = 2
 
 
 class Config:
-    """The config of one framework: the values of its files as its parser loads them, and what they resolve to.
+    """The config of one framework: the values of its files as its parser loads them, and the values computed from them.
 
-    `documents` are the files in the order in which the framework reads them; `values` is the mapping that
-    its code works on. `owner` maps a top-level key to the document that gives it, where that is not the
-    first. `load_problems` are reasons for which the framework could not read a file: (document, problem).
-    `mismatched_keys` are the keys for whose values the trainer that passes them raises an error, so that the framework
+    `documents` are the files in the order in which the framework loads them; `values` is the mapping that
+    its code works on. `owner` maps a top-level key to the document that contains it, if that is not the
+    first. `load_problems` are reasons why the framework could not load a file: (document, problem).
+    `mismatched_keys` are the keys whose values the trainer rejects before it passes them on, so that the framework
     never uses them.
     """
 
     framework: Framework[Any]
     mismatched_keys: Collection[str] = ()
-    sole_consumer = False  # whether the kind's own parser is the only one that reads such files
+    sole_consumer = False  # whether the kind's own parser is the only one for such files
     insertable_auto: Collection[str] = ()  # roles of `batch_keys` whose missing key may be added as "auto", for its consumer to fill
-    gpus_key = ""  # the key with which a file imposes the number of GPUs, where that is not one of `batch_keys`
-    obsolete_batch_keys: dict[str, str] = {}  # role of `batch_keys` -> a key that a new batch does away with
+    gpus_key = ""  # the key that sets the number of GPUs, if that is not one of `batch_keys`
+    obsolete_batch_keys: dict[str, str] = {}  # role of `batch_keys` -> an obsolete key that a new batch replaces
     batch_keys: dict[str, str] = {}  # micro_batch, accumulation, global_batch, gpus -> the framework's key, dotted in a section
 
     def __init__(self, documents: list[Document], facts: LaunchFacts) -> None:
@@ -67,9 +67,9 @@ class Config:
         self.values: dict[Any, Any] = {}
         self.owner: dict[Any, Document] = {}
         self.load_problems: list[tuple[Document, Problem]] = []
-        self.overridden: dict[Path, str] = {}  # where an override on the launch line came from
-        self.override_places: dict[Path, tuple[Document, Node]] = {}  # where a script writes it
-        self.plain_scalars: list[Setting] | None = None  # kept by the rules on spelling, which ask for them one after the other
+        self.overridden: dict[Path, str] = {}  # the origin of an override on the launch line
+        self.override_places: dict[Path, tuple[Document, Node]] = {}  # the place of an override in a script
+        self.plain_scalars: list[Setting] | None = None  # cached for the rules about scalars
         self._batch: Batch | None = None
         self._for_fork: bool | None = None
 
@@ -80,17 +80,17 @@ class Config:
 
     @property
     def package(self) -> str:
-        """The package whose release decides."""
+        """The package whose release determines the behaviour."""
         return self.framework.package
 
     @property
     def asked_packages(self) -> Collection[str]:
-        """Packages beyond those of the kinds whose release decides something here, where it is specified."""
+        """Further packages, beyond those of the kinds, whose release matters here if it is specified."""
         return ()
 
     @property
     def fatal_problems(self) -> list[tuple[Document, Problem]]:
-        """The load problems that every parser which commonly reads such a file has."""
+        """The load problems that every common parser of such a file has."""
         return [(document, problem) for document, problem in self.load_problems if not problem.only_here]
 
     @property
@@ -116,28 +116,28 @@ class Config:
         return self._batch
 
     def numbers(self) -> dict[str, int | None]:
-        """What the run resolves to beyond the batch: `seq_length`, `steps_per_epoch`, `total_steps`, `warmup_steps`."""
+        """The numbers that the run resolves to beyond the batch: `seq_length`, `steps_per_epoch`, `total_steps`, `warmup_steps`."""
         return self.framework.numbers(self)
 
     @property
     def is_for_fork(self) -> bool:
-        """Whether an undeclared file has so many unknown keys that it is probably written for a fork."""
+        """Whether an undeclared file has so many unknown keys that it was probably written for a fork."""
         if self._for_fork is None:
             undeclared = not (self.facts.complete or self.facts.kind_given)
             self._for_fork = undeclared and len(self.framework.unknown_keys(self)) >= FORK_KEYS
         return self._for_fork
 
     def is_outside(self, rule: Rule) -> bool:
-        """Whether what a rule finds is about a release or fork that is not modelled, and so no error."""
+        """Whether a finding of the rule would be about a release or fork that is not modelled, and so no error."""
         return self.package in self.facts.outside or self.is_for_fork
 
     @property
     def is_partial(self) -> bool:
-        """Whether what is missing may come from elsewhere: another file, the launch line, or an object passed in code."""
+        """Whether missing values may come from elsewhere: another file, the launch line, or an object passed in code."""
         return not self.facts.complete
 
     def blamed(self, setting: Setting) -> Setting:
-        """The setting that is the cause of a finding about another one."""
+        """The setting that is the cause of a finding about another setting."""
         return setting
 
     def is_assumed(self, setting: Setting) -> bool:
@@ -145,31 +145,31 @@ class Config:
         return False
 
     def reaches(self, rule: Rule, finding: Finding) -> bool:
-        """Whether the run gets as far as a finding says."""
+        """Whether the run reaches the stage of a finding."""
         return True
 
     def failure_stage(self, fails_at: Stage | None) -> Stage | None:
-        """When a run dies that its framework would end at a stage of its own; a trainer reaches DeepSpeed's stages later."""
+        """The stage at which a run fails if its framework fails at the given stage; a trainer reaches DeepSpeed's stages later."""
         return fails_at
 
     def account(self) -> Summary:
-        """The run for people: what `explain` shows beyond batch and layout, each with its origin."""
+        """The summary of the run: the lines of `explain` beyond batch and layout, each with its origin."""
         return self.framework.account(self)
 
     def split_rule(self) -> SplitRule | None:
-        """The constraints of this framework on micro batch and accumulation beyond their product; None without any."""
+        """The requirements of this framework on micro batch and accumulation beyond their product; None if it has none."""
         return None
 
     def nested_configs(self) -> list[Config]:
-        """Configs of other kinds that this one brings into the run, such as a DeepSpeed file that a trainer names."""
+        """Configs of other kinds that this one adds to the run, such as a DeepSpeed file that a trainer names."""
         return []
 
     def has_field(self, key: str) -> bool:
-        """Whether the framework has a field of this name; True where it is not known."""
+        """Whether the framework has a field of this name; true if that is unknown."""
         return True
 
     def get(self, *path: str | int, default: Any = None) -> Any:
-        """The value at a path as the framework sees it; the default where there is nothing."""
+        """The value at a path as the framework sees it; the default if there is none."""
         value: Any = self.values
         for step in path:
             if isinstance(value, dict) and step in value:
@@ -181,11 +181,21 @@ class Config:
         return value
 
     def has(self, *path: str | int) -> bool:
-        """Whether there is anything at a path, null included."""
+        """Whether there is a value at a path, null included."""
         return self.get(*path, default=Config) is not Config
 
+    def default(self, path: Path, missing: Any) -> Any:
+        """The default of a key in the targeted release; `missing` if it is unknown, or if there is none."""
+        from cfglint.frameworks.schema import load
+
+        try:
+            known = load(self.kind).lookup(tuple(map(str, path)))
+        except FileNotFoundError:  # a kind without a schema
+            return missing
+        return known.default_at(self.version) if known is not None and known.has_default else missing
+
     def setting(self, *path: str | int, value: Any = None, because: str = "") -> Setting:
-        """The value at a path with its place; `value` is the default of a key that is not there.
+        """The value at a path with its place; `value` is the default of a missing key.
 
         The place of a missing key is its nearest parent, or the start of the file.
         """
@@ -208,11 +218,11 @@ class Config:
         return Setting(path, value, DEFAULT, document, None, None, because or "default")
 
     def launched_with(self, values: dict[Any, Any]) -> dict[Any, Any]:
-        """The values with the overrides of the launch applied; `overridden` has their paths."""
+        """Apply the overrides of the launch to the values; `overridden` has their paths."""
         return self.laid_over(values, self.facts.overrides)
 
     def laid_over(self, values: dict[Any, Any], overrides: tuple[Override, ...]) -> dict[Any, Any]:
-        """The values with others over them; `overridden` has their paths."""
+        """Apply some overrides to the values; `overridden` has their paths."""
         if not overrides:
             return values
         from cfglint.frameworks.overrides import put
@@ -239,30 +249,30 @@ class Config:
 
 
 class Framework(Described["Own"]):
-    """A kind of file: what recognises it and what makes a Config of it. One instance a folder, named FRAMEWORK."""
+    """A kind of file: recognises it and creates a Config from it. Each folder has one instance, named FRAMEWORK."""
 
     kind: Kind
     title = ""
     package = ""
     newest = ""
-    release_parts = 2  # numbers of a version in which a release has to lie between the modelled ones
+    release_parts = 2  # how many numbers of a version decide whether it lies between the modelled releases
     oldest = ""  # the first modelled release; empty where only the newest is modelled
     can_be_referenced = False  # whether files of another kind may name a file of this kind
-    base = ""  # the kind whose rules hold for this one too: its config is a subclass of that kind's
-    replaced_rules: Collection[str] = ()  # codes of such rules that rules of this kind take the place of
+    base = ""  # the kind whose rules apply to this one too: its config is a subclass of that kind's
+    replaced_rules: Collection[str] = ()  # codes of such rules that rules of this kind replace
     estimates_memory = False  # whether `memory` estimates the memory of a run of this kind
     no_generator = ""  # why `cfglint new` does not generate files of this kind; empty where it does
-    trainers: tuple[str, ...] = ()  # the trainers that a program can build from a file, where that changes what the file means
-    telling_keys: frozenset[str] = frozenset()  # `detect` and `related_tool` recognise no file without one, with `_` for each `-`
+    trainers: tuple[str, ...] = ()  # the trainers that a program can build from a file, if the meaning of the file depends on it
+    telling_keys: frozenset[str] = frozenset()  # `detect` and `related_tool` need one of these keys; `_` for each `-`
     is_launcher = False  # whether files of this kind start a run that a file of another kind describes
-    launchers: tuple[str, ...] = ()  # commands that take files of this kind and of no other
-    redefined_fields: tuple[str, ...] = ()  # the Trainer's fields that its own classes define again, in every release
-    reads_arguments = False  # whether its parser lays the arguments of a launch line over the file that the line names
-    rule_families: dict[str, str] = {}  # the first letters of the codes of its own rules -> the title in the manual
+    launchers: tuple[str, ...] = ()  # commands that accept only files of this kind
+    redefined_fields: tuple[str, ...] = ()  # the Trainer's fields that its own classes redefine, in every release
+    reads_arguments = False  # whether arguments of a launch line override the file that the line names
+    rule_families: dict[str, str] = {}  # the prefixes of the codes of its rules -> the title in the manual
     file_match: tuple[str, ...] = ()  # patterns of file names by which an editor chooses the schema
 
     def detect(self, document: Document) -> int:
-        """NO_MATCH, MAYBE (looks like it) or CERTAIN, by keys and name; cheap, for it sees every file of a folder."""
+        """NO_MATCH, MAYBE (looks like it) or CERTAIN, by keys and name; must be fast, because it is called for every file of a folder."""
         raise NotImplementedError
 
     def may_be(self, names: list[str], path: str) -> bool:
@@ -277,11 +287,11 @@ class Framework(Described["Own"]):
         return False
 
     def related_tool(self, document: Document) -> str | None:
-        """The name of a tool without a kind here that this file belongs to, if this framework knows it."""
+        """The name of an unsupported tool that this file belongs to, if this framework recognises it."""
         return None
 
     def packages(self) -> dict[str, str]:
-        """The packages whose version decides, with the newest release that is known."""
+        """The packages whose version determines the behaviour, with the newest modelled release."""
         return {self.package: self.newest}
 
     def completed(self, facts: LaunchFacts) -> LaunchFacts:
@@ -289,7 +299,7 @@ class Framework(Described["Own"]):
         return facts
 
     def unknown_keys(self, config: Own) -> list[str]:
-        """The keys that the framework refuses as unknown, and the project's own copy of it does not have; none where it takes every key."""
+        """The keys that the framework, and the project's own copy of it, refuse as unknown; empty if it accepts every key."""
         return []
 
     def started_by(self, program: str, facts: LaunchFacts) -> LaunchFacts:
@@ -297,23 +307,25 @@ class Framework(Described["Own"]):
         return self.completed(facts)
 
     def between(self, facts: LaunchFacts) -> tuple[str, str] | None:
-        """The two modelled releases between which the target lies, whose common answer holds; None where it has tables."""
+        """The two modelled releases around the target, of which only the common behaviour is reported; None if the target has its own
+        tables.
+        """
         return None
 
     def syntax(self, path: str) -> str:
-        """`yaml` or `json`: how this framework's parser parses a file of that name."""
+        """The syntax, `yaml` or `json`, in which this framework's parser parses a file of that name."""
         return "json" if path.lower().endswith((".json", ".jsonc", ".hjson")) else "yaml"
 
     def argument_classes(self) -> dict[str, str]:
-        """The classes that a program makes of files and arguments of this kind, each with the trainer it is for; empty for any."""
+        """The classes that a program creates from files and arguments of this kind, each with its trainer; an empty trainer means any."""
         return {}
 
     def script_classes(self) -> Collection[str]:
-        """The framework's further classes that such a parser may be given as well."""
+        """Further classes of the framework that such a parser may be given."""
         return ()
 
     def fields_of_class(self, name: str) -> set[str]:
-        """The fields that one of these classes has in any modelled release; none for a class of another framework."""
+        """The fields that one of these classes has in any modelled release; empty for a class of another framework."""
         return set()
 
     def schema_additions(self) -> Additions:
@@ -323,23 +335,23 @@ class Framework(Described["Own"]):
         return Additions()
 
     def references(self, document: Document) -> list[tuple[Path, str, str]]:
-        """(key path, file named there, kind of that file) for files that a file pulls into its run."""
+        """(key path, file named there, kind of that file) for the files that a file adds to its run."""
         return []
 
     def launched_gpus(self, document: Document, facts: LaunchFacts) -> tuple[int, str] | None:
-        """(GPUs, place of that setting) for a file of this kind that starts a run; None where it does not set them."""
+        """(GPUs, place of that setting) for a file of this kind that starts a run; None if it does not set them."""
         return None
 
     def config(self, documents: list[Document], kinds: list[str], facts: LaunchFacts) -> Config:
-        """The config made of the files, in the given order."""
+        """The config of the files, in the given order."""
         raise NotImplementedError
 
     def batch(self, config: Own) -> Batch:
-        """The batch of a config of this kind, inferred as the framework does."""
+        """The batch of a config of this kind, computed as the framework does."""
         raise NotImplementedError
 
     def numbers(self, config: Own) -> dict[str, int | None]:
-        """What a config of this kind resolves to beyond the batch; see `Config.numbers`."""
+        """The numbers that a config of this kind resolves to beyond the batch; see `Config.numbers`."""
         return {}
 
     def model(self, config: Own) -> Model | None:
@@ -347,11 +359,11 @@ class Framework(Described["Own"]):
         return None
 
     def memory(self, config: Own, model: Model) -> Inputs | None:
-        """The memory settings of a config of this kind; None where that is not modelled."""
+        """The memory settings of a config of this kind; None if that is not modelled."""
         return None
 
     def account(self, config: Own) -> Summary:
-        """A config of this kind for people; see `Config.account`."""
+        """The summary of a config of this kind; see `Config.account`."""
         raise NotImplementedError
 
     def load_rules(self) -> None:

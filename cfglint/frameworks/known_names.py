@@ -1,10 +1,10 @@
-"""Names in the values of options that nothing knows: misspelt packages, keys and codes are errors of usage."""
+"""Unknown names in the values of options: misspelt packages, keys and codes are usage errors."""
 
 from __future__ import annotations
 
 from cfglint.frameworks import kinds, known_packages
 
-DEEPEST = 10  # sections of a key that is looked up; no framework nests deeper
+DEEPEST = 10  # maximum depth of a key that is looked up; no framework nests deeper
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ NEAR = 2  # edits
 
 
 def unknown_package(name: str) -> str | None:
-    """What is wrong with a package of `--target`; None for a known one."""
+    """The error for an unknown package of `--target`; None for a known one."""
     known = known_packages()
     if name in known:
         return None
@@ -25,7 +25,7 @@ def unknown_package(name: str) -> str | None:
 
 
 def misspelt_key(override: Override) -> str | None:
-    """The key that a misspelt one of `--set` or `--args` is close to; None for a key of some kind, or one that is close to none."""
+    """The known key that a misspelt key of `--set` or `--args` resembles; None for a known key, or one that resembles none."""
     from cfglint.frameworks import schema
 
     path = tuple(override.key.replace("-", "_").split("."))
@@ -45,7 +45,7 @@ def misspelt_key(override: Override) -> str | None:
 
 
 def closest(name: str, names: Iterable[str]) -> str | None:
-    """The name that is nearest to a misspelt one; None where none is near."""
+    """The name that resembles a misspelt one most; None if none is similar."""
     from cfglint.frameworks.schema import edits
 
     most = NEAR if len(name) > 6 else 1

@@ -1,4 +1,4 @@
-"""What is known of a launch in addition to its files."""
+"""The facts about a launch that are not in its files."""
 
 from __future__ import annotations
 
@@ -34,20 +34,18 @@ NOTHING: Mapping[str, Any] = {}
 
 @record
 class LaunchFacts:
-    """What is known of a launch in addition to the files.
+    """The facts about a launch that are not in its files.
 
-    `gpus` is what the launch offers, one process each; None when unknown. `complete`: the files are the whole
-    run. `kind_given`: the user specified the kind of the files. `target` maps a package to its version text,
-    `target_from` to what said so where that was a file of the repository, `outside` to the version that was asked for
-    where it lies outside the modelled releases (`target` then has the nearest of these). `expected_numbers` are numbers of
-    `Run.resolved` that the project holds the run to; `policies` are its own schemas. `model` is the model's shape,
-    `gpu_memory` what a card offers in GiB, `seq_length` the tokens of a row where the files do not say it. `trainer` is
-    the TRL trainer that the script builds, None where it is not specified. `tables` is the modelled release whose tables
-    are used where the target lies between two of them. `launcher_flags` are the flags of `accelerate launch`, by the keys of
-    its config file. `nodes` are the machines where the launch line leaves them open, `environment` the
-    shell variables of its script. `arguments` are those of a launch line that is given by hand; `command` is the one of a line in a script,
-    and `program` is what is known of its program. `guessed`: the parser of its arguments is only likely. `undecided` names
-    arguments that are given but not known.
+    `gpus` is the number of GPUs of the launch, one process each; None if unknown. `complete`: the files are the whole run.
+    `kind_given`: the user specified the kind of the files. `target` maps a package to its version as a string, `target_from` to the
+    file of the repository that it was found in, `outside` to the requested version if it lies outside the modelled releases (`target`
+    then has the nearest of these). `expected_numbers` are numbers of `Run.resolved` that the project requires; `policies` are its own
+    schemas. `model` is the model's shape, `gpu_memory` the memory of a card in GiB, `seq_length` the tokens per row if the files do not
+    set it. `trainer` is the TRL trainer that the script builds, None if it is not specified. `tables` is the modelled release whose
+    tables are used if the target lies between two of them. `launcher_flags` are the flags of `accelerate launch`, by the keys of its
+    config file. `nodes` is the number of machines if the launch line leaves it open, `environment` the shell variables of its script.
+    `arguments` are those given with --args; `command` is the launch line in a script, and `program` are the facts about its program.
+    `guessed`: the parser of its arguments is only likely. `undecided` names arguments that are set to unknown values.
     """
 
     gpus: int | None = None
@@ -79,7 +77,7 @@ class LaunchFacts:
     examples_source: str = "--num-examples"
 
     def version(self, package: str, newest: str) -> Version:
-        """The targeted release of a package as three or more numbers, the newest known when none is named."""
+        """The target release of a package as three or more numbers; the newest known release if none is specified."""
         version = parse_version(self.target.get(package, newest))
         return version + (0,) * (3 - len(version))  # 5.0 is 5.0.0
 

@@ -1,6 +1,6 @@
 """The memory of a run on each GPU: the model's shape, the memory settings that its framework derives from the files, and the estimate.
 
-Everything here is imported only where a model or a card is known.
+This module is imported only if a model or a card is known.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class UnknownModel(Exception):
 
 @record
 class RunMemory:
-    """The memory of a run; numbers are null where the card or the micro batch is not known."""
+    """The memory of a run; a number is null if the card or the micro batch is unknown."""
 
     model: Model
     inputs: Inputs
@@ -53,7 +53,7 @@ class RunMemory:
 
     @property
     def line(self) -> str:
-        """One line for people: peak, card, band, verdict, terms, the largest micro batch, what was assumed."""
+        """One line for display: peak, card, band, verdict, terms, the largest micro batch, assumptions."""
         found = self.estimate
         parts = []
         if self.inputs.micro_known:
@@ -73,7 +73,7 @@ class RunMemory:
         return "; ".join(parts) + assumed
 
     def drawn(self) -> MemoryDrawing:
-        """The entry with the line for people and every moment's terms, for diagrams."""
+        """The entry with its line for display and the terms of every moment, for diagrams."""
         moments = [(moment.name, {name: gib(size) for name, size in moment.terms().items()}) for moment in self.estimate.moments]
         return {**self.entry(), "line": self.line, "moments": moments if self.inputs.micro_known else []}
 
@@ -95,7 +95,7 @@ class RunMemory:
 
 
 def rounded(size: float) -> str:
-    """Bytes in GiB for people: one decimal below 100."""
+    """Bytes in GiB for display: one decimal below 100."""
     amount = size / GIB
     return f"{amount:.1f}" if amount < 100 else f"{amount:.0f}"
 
@@ -106,7 +106,9 @@ def gib(size: float) -> float:
 
 
 def named_model(text: str) -> Model:
-    """The model that a flag or a declared run names: a config.json, its folder, or a published one. UnknownModel for anything else."""
+    """The model that a flag or a declared run names: a config.json, its folder, or a published model. Raises UnknownModel for anything
+    else.
+    """
     path = os.path.join(text, CONFIG_FILE) if os.path.isdir(text) else text
     if os.path.isfile(path):
         return read_model(path)
@@ -123,7 +125,7 @@ def named_model(text: str) -> Model:
 
 
 def read_model(path: str) -> Model:
-    """The model of a config.json. UnknownModel when it is not one."""
+    """The model of a config.json. Raises UnknownModel if the file describes none."""
     import json
 
     from cfglint.source.files import FileProblem, read
@@ -157,7 +159,7 @@ def model_in_project(name: Any, origin: str) -> Model | None:
 
 
 def inside(path: str, folder: str) -> bool:
-    """Whether a file lies in a folder or in the working directory once links are resolved."""
+    """Whether a file is in a folder or in the working directory after links are resolved."""
     return any(is_inside(path, os.path.realpath(root)) for root in (folder, "."))
 
 
@@ -167,7 +169,7 @@ def model_of(config: Config) -> Model | None:
 
 
 def memory_of(config: Config) -> RunMemory | None:
-    """The memory of a config's run; None where the model's shape or what a framework does with it is not known."""
+    """The memory of a config's run; None if the model's shape or the memory settings of its framework are unknown."""
     model = model_of(config)
     inputs = config.framework.memory(config, model) if model is not None else None
     if model is None or inputs is None or inputs.missing:
@@ -176,7 +178,7 @@ def memory_of(config: Config) -> RunMemory | None:
     shape, settings, others = model.shape, inputs.settings, inputs.alternatives
     try:
         found = estimate(shape, settings, *others)
-    except OverflowError:  # sizes beyond all floats
+    except OverflowError:  # sizes that exceed a float
         return None
     if available is None:
         return RunMemory(model, inputs, found, None, None, None, None)
@@ -192,7 +194,7 @@ def memory_of(config: Config) -> RunMemory | None:
 
 
 def micro_batch_bound(config: Config) -> int | None:
-    """The largest micro batch that surely fits; None where model or card are not known, or where none surely fits."""
+    """The largest micro batch that certainly fits; None if model or card are unknown, or if none certainly fits."""
     if config.facts.gpu_memory is None:
         return None
     found = memory_of(config)
@@ -200,7 +202,7 @@ def micro_batch_bound(config: Config) -> int | None:
 
 
 def missing_for(config: Config) -> list[str]:
-    """The flags that give what is missing for an estimate and its verdict; none where the kind of run is not modelled."""
+    """The flags that supply missing facts for an estimate and its verdict; empty if this kind of run is not modelled."""
     if not config.framework.estimates_memory:
         return []
     flags = [] if config.facts.gpu_memory is not None else [CARD_FLAG]

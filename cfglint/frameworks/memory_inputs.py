@@ -1,4 +1,4 @@
-"""What the memory of a run is estimated from: the shape of its model, and the settings that its framework derives from the files."""
+"""The inputs of a memory estimate: the shape of the model, and the settings that the framework derives from the files."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 @record
 class Model:
-    """A model's shape, the dtype of its checkpoint where it is known, and their source."""
+    """The shape of a model, the dtype of its checkpoint if it is known, and their source."""
 
     shape: Shape
     checkpoint: str | None

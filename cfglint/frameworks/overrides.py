@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from cfglint.source.document import Document, Node
 
 REFERENCE = re.compile(r"\$\{([A-Za-z_][\w.]*)\}")
-# Words and paths that YAML can only parse as a string, except for WORDS; behind a number, lists of numbers, addresses and names.
+# Words and paths that YAML can only parse as a string, except for WORDS; after a digit: lists of numbers, addresses and names.
 PLAIN_STRING = re.compile(
     r"(?:(?:[A-Za-z/]|\.\.?/|~/|[0-9][0-9_.,]*(?: [0-9]|[g-su-wyzG-SU-WYZ]|\.[0-9]+\.|,))"
     r"(?:[A-Za-z0-9_.,/@+=-]|[#:]+(?=[A-Za-z0-9_./])| (?=[A-Za-z0-9_./]))*"
@@ -22,17 +22,17 @@ WORDS = frozenset(("true", "false", "yes", "no", "on", "off", "null"))
 BOOLEANS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 PLAIN_INTEGER = re.compile(r"-?(?:0|[1-9](?:_?[0-9]){0,17})")
 PLAIN_FLOAT = re.compile(r"-?[0-9]{1,30}(?:\.[0-9]{1,30}(?:[eE][-+]?[0-9]{1,3})?|[eE][-+]?[0-9]{1,3})")
-MOST_RESOLVED = 100_000  # characters and nodes of values with everything in its place
-REMEMBERED = 4096  # strings of launch lines, of which a project has many twice
-SECONDS = 2  # of processor time for that
+MOST_RESOLVED = 100_000  # maximum number of characters and nodes of resolved values
+REMEMBERED = 4096  # cached strings of launch lines, many of which occur twice in a project
+SECONDS = 2  # of processor time for resolving
 
 SET = "--set"
 ARGS = "--args"
-FLAG = "flag"  # of the launcher, over its config file
+FLAG = "flag"  # a flag of the launcher, which overrides its config file
 
 
 class Override:
-    """One value of the launch line: `key` may be dotted, `texts` are its words, empty for a flag without a value."""
+    """One value of the launch line: `key` may be dotted, `texts` are the words of the value, empty for a flag without a value."""
 
     __slots__ = ("key", "origin", "place", "texts", "unknown")
 
@@ -40,15 +40,15 @@ class Override:
         self.key = key
         self.texts = texts
         self.origin = origin
-        self.place: tuple[Document, Node] | None = None  # where a script writes it
-        self.unknown: tuple[str, ...] = ()  # why its value is not known
+        self.place: tuple[Document, Node] | None = None  # the place in a script
+        self.unknown: tuple[str, ...] = ()  # why its value is unknown
 
     def __str__(self) -> str:
         return " ".join((self.origin, self.key, *self.texts))
 
 
 def put(values: dict[Any, Any], path: tuple[str, ...], value: Any) -> None:
-    """Set a value at a path, copying the mappings on the way so that the file's own tree does not change."""
+    """Set a value at a path; mappings on the path are copied, so that the values of the file do not change."""
     for step in path[:-1]:
         inner = values.get(step)
         values[step] = dict(inner) if isinstance(inner, dict) else {}
@@ -59,7 +59,7 @@ def put(values: dict[Any, Any], path: tuple[str, ...], value: Any) -> None:
 def by_omegaconf(override: Override) -> Any:
     """The value of an override as OmegaConf parses it: numbers, booleans, null, lists and mappings in flow style.
 
-    The string itself where it is not YAML, is nested too deeply, or has aliases, which OmegaConf expands. Launch scripts have
+    The unchanged string if it is not YAML, is nested too deeply, or has aliases, which OmegaConf expands. Launch scripts have
     hundreds of plain words and numbers, whose values are known without OmegaConf.
     """
     text = " ".join(override.texts)
@@ -101,7 +101,7 @@ def loaded_by_omegaconf(text: str) -> Any:
 
 
 def interpolated(values: dict[Any, Any]) -> dict[Any, Any]:
-    """The values with `${key}` replaced by what it refers to; as they are where that cannot be resolved here, or never ends.
+    """The values with `${key}` replaced by the value it refers to; unchanged if that cannot be resolved here, or never ends.
 
     References to the environment (`${oc.env:...}`) and other resolvers are not resolved: they depend on the launch.
     """
@@ -128,7 +128,7 @@ class Growth:
         self._known: dict[str, int] = {}
 
     def of(self, value: Any) -> int:
-        """Characters and nodes of a value. RecursionError where references are nested too deeply."""
+        """The number of characters and nodes of a value; raises RecursionError if references are nested too deeply."""
         if isinstance(value, dict):
             return 1 + sum(map(self.of, value.values()))
         if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""What is known of the program of a launch: who parses its arguments, which ones it has, which trainer it builds."""
+"""The facts about the program of a launch: which parser it uses, which arguments it has, which trainer it builds."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ HF_PARSERS = (HF_PARSER, TRL_PARSER)
 
 
 class Missing:
-    """The default of an argument that has to be given."""
+    """The type of `MISSING`: the default of a required argument."""
 
     def __repr__(self) -> str:
         return "required"
@@ -28,9 +28,9 @@ MISSING = Missing()
 class Field:
     """An argument of a program.
 
-    `kind` is its type in the words of `huggingface.fields`, empty where it is not known. `default` is `MISSING` for an argument
-    that has to be given, and `Unknown` where the program computes it. `takes` are the words that follow the option: `1`, `?`,
-    `+`, `*`, `0`, or empty where that is not known.
+    `kind` is its type as `huggingface.fields` names it, empty if it is unknown. `default` is `MISSING` for a required
+    argument, and `Unknown` if the program computes it. `takes` is the number of words that follow the option: `1`, `?`,
+    `+`, `*`, `0`, or empty if it is unknown.
     """
 
     kind: str
@@ -42,22 +42,22 @@ class Field:
 
     @property
     def place(self) -> str:
-        """`train.py:12`."""
+        """The place of the definition: `train.py:12`."""
         return f"{self.path}:{self.line}"
 
 
 @record
 class ProgramFacts:
-    """What is known of a program from its syntax tree.
+    """The facts about a program that follow from its syntax tree.
 
     `arguments` is the framework's class that the parser fills (`TrainingArguments`, `SFTConfig`), empty without one; `classes` are
-    its other classes of TRL. `fields` are arguments of the program's own, `defaults` those that a subclass gives to fields of
-    `arguments`. `complete`: there are no further arguments. `refuses`: an argument that is none of them ends the program;
-    `refuses_in_file`: so does a key of a config file. `trainer` is the framework's class of the one trainer that it builds,
-    `own_trainer` whether a subclass replaces parts that checks rest on. `changed` are fields that the code sets after parsing.
-    `exact`: the defaults of `arguments` are known, as is every class between it and the parser.
-    `config_files` are DeepSpeed files that the code names where the line names none. `built` are the calls that build a trainer's
-    arguments in code, `scopes` the code that it may run (both of `launch.programs`).
+    its other classes of TRL. `fields` are arguments that the program defines itself, `defaults` those that a subclass sets for fields
+    of `arguments`. `complete`: there are no further arguments. `refuses`: an unknown argument ends the program; `refuses_in_file`: so
+    does an unknown key of a config file. `trainer` is the framework's class of the one trainer that it builds, `own_trainer` whether
+    a subclass replaces methods that checks rely on. `changed` are fields that the code sets after parsing. `exact`: the defaults of
+    `arguments` are known, as is every class between it and the parser. `config_files` are DeepSpeed files that the code names if the
+    line names none. `built` are the calls that build a trainer's arguments in code, `scopes` the code that it may run (both of
+    `launch.programs`).
     """
 
     path: str
@@ -79,11 +79,13 @@ class ProgramFacts:
 
     @property
     def is_strict(self) -> bool:
-        """Whether every argument that it accepts is known, and any other one ends it."""
+        """Whether every argument that it accepts is known, and any other argument ends it."""
         return self.complete and self.refuses
 
     def accepts(self, name: str) -> bool:
-        """Whether a name is one of its own arguments, the complement `no_x` of a boolean one, or may be short for one."""
+        """Whether a name is an argument that the program defines, the negation `no_x` of a boolean one, or may be an abbreviation of
+        one.
+        """
         if name in self.fields or name in self.defaults or any(field.startswith(name) for field in self.fields):
             return True
         positive = self.fields.get(name.removeprefix("no_"))

@@ -22,15 +22,15 @@ LIMITS = {
     "exclusiveMaximum": "less than",
 }
 INT64 = 9_223_372_036_854_775_808
-COMPOSED: dict[Loader, tuple[Callable[..., Loader], tuple[Any, ...]]] = {}  # the loaders that are made of others: by what, of which
+COMPOSED: dict[Loader, tuple[Callable[..., Loader], tuple[Any, ...]]] = {}  # composed loaders: (function, arguments)
 
 
 class Refused(Exception):
-    """A value that the field does not accept; the message is pydantic's."""
+    """A value that the field does not accept, with pydantic's message."""
 
 
 def boolean(value: Any) -> bool:
-    """`bool`: booleans, 0 and 1 as numbers, and the usual words in any case."""
+    """Parse a `bool`: booleans, 0 and 1 as numbers, and the usual words in any case."""
     if isinstance(value, bool):
         return value
     if isinstance(value, (int, float)):
@@ -50,7 +50,7 @@ def boolean(value: Any) -> bool:
 
 
 def integer(value: Any) -> int:
-    """`int`: integers, also as integral floats, booleans or decimal strings."""
+    """Parse an `int`: integers, also as integral floats, booleans or decimal strings."""
     if isinstance(value, int):
         return int(value)
     if isinstance(value, float):
@@ -77,7 +77,7 @@ def integer_of_float(value: float) -> int:
 
 
 def parsed_integer(text: str) -> int:
-    """The integer that a string spells: ` 5 `, `5_000`, `+5`, `5.0`, but neither `5e3` nor `5.5`."""
+    """Parse the integer in a string: ` 5 `, `5_000`, `+5`, `5.0`, but neither `5e3` nor `5.5`."""
     digits = text.strip(" \t\n\r\v\f")
     head, dot, tail = digits.partition(".")
     if dot and tail and not tail.strip("0"):
@@ -92,7 +92,7 @@ def parsed_integer(text: str) -> int:
 
 
 def number(value: Any) -> float:
-    """`float`: numbers, booleans, and strings that Python's float reads."""
+    """Parse a `float`: numbers, booleans, and strings that Python's float accepts."""
     if isinstance(value, (int, float)):
         try:
             return float(value)
@@ -107,13 +107,13 @@ def number(value: Any) -> float:
 
 
 def broken_limit(value: float, limits: Iterable[tuple[str, Any]]) -> str:
-    """The first limit that a number does not keep, in pydantic's words: `greater than 0`; empty if it keeps all."""
+    """The first limit that a number violates, in pydantic's wording: `greater than 0`; empty if it violates none."""
     broken = {name: limit for name, limit in limits if name in LIMITS and not keeps(name, value, limit)}
     return next((f"{words} {broken[name]}" for name, words in LIMITS.items() if name in broken), "")
 
 
 def keeps(name: str, value: float, limit: float) -> bool:
-    """Whether a number keeps a limit."""
+    """Whether a number is within a bound."""
     if name == "minimum":
         return value >= limit
     if name == "maximum":
@@ -122,28 +122,28 @@ def keeps(name: str, value: float, limit: float) -> bool:
 
 
 def text(value: Any) -> str:
-    """`str`: nothing but strings."""
+    """Parse a `str`: only strings."""
     if isinstance(value, str):
         return value
     raise Refused("Input should be a valid string")
 
 
 def path(value: Any) -> str:
-    """`pathlib.Path`: nothing but strings."""
+    """Parse a `pathlib.Path`: only strings."""
     if isinstance(value, str):
         return value
     raise Refused("Input is not a valid path for <class 'pathlib.Path'>")
 
 
 def items(value: Any) -> list[Any]:
-    """`list`."""
+    """Parse a `list`."""
     if isinstance(value, list):
         return value
     raise Refused("Input should be a valid list")
 
 
 def items_of(loader: Loader) -> Loader:
-    """`list[...]`, each item converted by `loader`."""
+    """A loader for `list[...]`, each item converted by `loader`."""
 
     def read(value: Any) -> list[Any]:
         return [loader(item) for item in items(value)]
@@ -153,19 +153,19 @@ def items_of(loader: Loader) -> Loader:
 
 
 def mapping(value: Any) -> dict[Any, Any]:
-    """`dict`."""
+    """Parse a `dict`."""
     if isinstance(value, dict):
         return value
     raise Refused("Input should be a valid dictionary")
 
 
 def anything(value: Any) -> Any:
-    """`object`."""
+    """Accept any `object`."""
     return value
 
 
 def optional(loader: Loader) -> Loader:
-    """`Optional[...]`: null, or what `loader` accepts."""
+    """A loader for `Optional[...]`: null, or any value that `loader` accepts."""
 
     def read(value: Any) -> Any:
         return None if value is None else loader(value)
@@ -175,7 +175,7 @@ def optional(loader: Loader) -> Loader:
 
 
 def one_of(*choices: str) -> Loader:
-    """A string out of `choices`, spelled exactly."""
+    """A loader for a string that is one of `choices`, spelled exactly."""
 
     def read(value: Any) -> str:
         if isinstance(value, str) and value in choices:
@@ -188,7 +188,7 @@ def one_of(*choices: str) -> Loader:
 
 
 def text_or_integer(value: Any) -> str | int:
-    """`Union[str, int]`: strings stay strings."""
+    """Parse a `Union[str, int]`: strings stay strings."""
     if isinstance(value, str):
         return value
     try:
@@ -198,7 +198,7 @@ def text_or_integer(value: Any) -> str | int:
 
 
 def stage(value: Any) -> int:
-    """ZeRO's stage: 0 to 3, also as a boolean, a whole float or a string of one digit."""
+    """Parse ZeRO's stage: 0 to 3, also as a boolean, an integral float or a string of one digit."""
     if isinstance(value, (int, float)) and value in (0, 1, 2, 3):
         return int(value)
     if isinstance(value, str):
@@ -212,5 +212,5 @@ def stage(value: Any) -> int:
 
 
 def torch_type(value: Any) -> Any:
-    """`torch.dtype`: an object that no file can hold."""
+    """Parse a `torch.dtype`: refuse every value, because no file can contain such an object."""
     raise Refused("Input should be an instance of dtype")

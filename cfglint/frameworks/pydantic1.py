@@ -1,7 +1,7 @@
 """Conversion of values by pydantic 1, by the type of the field (pydantic 1.10, validators.py).
 
-DeepSpeed's sections are models of pydantic 1 up to 0.14.5, through `pydantic.v1` where pydantic 2 is installed. `earlier`
-gives the loader that takes the place of one of pydantic 2: fractions are truncated to integers, numbers are taken as
+DeepSpeed's sections are models of pydantic 1 up to 0.14.5, through `pydantic.v1` if pydantic 2 is installed. `earlier`
+returns the loader that replaces one of pydantic 2: fractions are truncated to integers, numbers are accepted as
 strings, but an enumeration is looked up by its value alone.
 """
 
@@ -21,7 +21,7 @@ MEMBERS = "value is not a valid enumeration member; permitted: "
 
 
 def boolean(value: Any) -> bool:
-    """`bool`: booleans, 0 and 1 as numbers, and the usual words in any case."""
+    """Parse a `bool`: booleans, 0 and 1 as numbers, and the usual words in any case."""
     if isinstance(value, (bool, int, float)) and value in (0, 1):
         return value == 1
     word = value.lower() if isinstance(value, str) else ""
@@ -31,7 +31,7 @@ def boolean(value: Any) -> bool:
 
 
 def integer(value: Any) -> int:
-    """`int`: what int() takes; fractions are truncated."""
+    """Parse an `int`: any value that int() accepts; fractions are truncated."""
     if isinstance(value, (int, float, str)):
         try:
             return int(value)
@@ -41,7 +41,7 @@ def integer(value: Any) -> int:
 
 
 def number(value: Any) -> float:
-    """`float`: what float() takes."""
+    """Parse a `float`: any value that float() accepts."""
     if isinstance(value, (int, float, str)):
         try:
             return float(value)
@@ -51,28 +51,28 @@ def number(value: Any) -> float:
 
 
 def text(value: Any) -> str:
-    """`str`: strings, and numbers and booleans as Python prints them."""
+    """Parse a `str`: strings, and numbers and booleans as Python prints them."""
     if isinstance(value, (str, int, float)):
         return str(value)
     raise Refused("str type expected")
 
 
 def path(value: Any) -> str:
-    """`pathlib.Path`: nothing but strings."""
+    """Parse a `pathlib.Path`: only strings."""
     if isinstance(value, str):
         return value
     raise Refused("value is not a valid path")
 
 
 def items(value: Any) -> list[Any]:
-    """`list`."""
+    """Parse a `list`."""
     if isinstance(value, list):
         return value
     raise Refused("value is not a valid list")
 
 
 def mapping(value: Any) -> dict[Any, Any]:
-    """`dict`: what dict() takes, so also an empty string and a list of pairs."""
+    """Parse a `dict`: any value that dict() accepts, so also an empty string and a list of pairs."""
     try:
         return dict(value)
     except (TypeError, ValueError):
@@ -80,7 +80,7 @@ def mapping(value: Any) -> dict[Any, Any]:
 
 
 def stage(value: Any) -> int:
-    """ZeRO's stage: an enumeration of 0 to 3, which equal numbers and booleans name, but no strings."""
+    """Parse ZeRO's stage: an enumeration of 0 to 3, which equal numbers and booleans select, but no strings."""
     if isinstance(value, (int, float)) and value in (0, 1, 2, 3):
         return int(value)
     raise Refused(MEMBERS + "0, 1, 2, 3")
@@ -99,9 +99,9 @@ EARLIER: dict[Loader, Loader] = {
 
 
 def earlier(loader: Loader) -> Loader:
-    """The loader of pydantic 1 for the type that `loader` reads with pydantic 2; other loaders are kept.
+    """The loader of pydantic 1 for the type that `loader` parses with pydantic 2; other loaders are kept.
 
-    Null is refused with a message of its own where the type is not optional.
+    Null is refused with a message of its own if the type is not optional.
     """
     parts = pydantic.COMPOSED.get(loader)
     if parts is not None:
@@ -114,7 +114,7 @@ def earlier(loader: Loader) -> Loader:
 
 
 def not_null(loader: Loader) -> Loader:
-    """`loader`, with null refused before it is asked."""
+    """Return `loader` with a check that refuses null first."""
 
     def read(value: Any) -> Any:
         if value is None:
@@ -125,7 +125,7 @@ def not_null(loader: Loader) -> Loader:
 
 
 def member(*choices: str) -> Loader:
-    """An enumeration of strings."""
+    """A loader for an enumeration of strings."""
 
     def read(value: Any) -> str:
         if value is None:

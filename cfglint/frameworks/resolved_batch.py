@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 class Layout:
-    """GPUs and what they are split by; sizes are 1 where a framework has no such axis."""
+    """GPUs and the parallel sizes that divide them; a size is 1 if a framework has no such axis."""
 
     __slots__ = ("context_parallel", "gpus", "pipeline_parallel", "sequence_parallel", "tensor_parallel")
 
@@ -29,7 +29,7 @@ class Layout:
 
 
 class BatchProblem:
-    """Why a framework would refuse the batch: `reason` is `mismatch`, `missing`, `type`, `not-positive`, or `layout`."""
+    """The reason why a framework would refuse the batch: `reason` is `mismatch`, `missing`, `type`, `not-positive`, or `layout`."""
 
     __slots__ = ("exception", "fails_at", "message", "reason", "setting")
 
@@ -42,11 +42,11 @@ class BatchProblem:
 
 
 class Batch:
-    """The batch as its framework computes it; a number it cannot know is None.
+    """The batch as its framework computes it; an unknown number is None.
 
-    `global_batch` is what the framework prints and what a file has to say; `consumed_batch` is the samples
+    `global_batch` is the size that the framework prints and compares with the file; `consumed_batch` is the number of samples
     that one optimizer step really takes. `data_parallel` is the framework's own divisor, and `gpus_per_replica`
-    is what the framework divides the GPUs by to get it.
+    is what the framework divides the GPUs by to compute it.
     """
 
     __slots__ = (

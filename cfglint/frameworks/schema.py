@@ -1,7 +1,7 @@
-"""The JSON Schema of a kind as a table: what a key takes, since when, and how a file compares with it.
+"""The JSON Schema of a kind as a table: the keys with their types and releases, and the violations in a file.
 
-`check` gives the answers that a JSON Schema validator gives for the keywords that our schemas use, a few
-hundred times faster; the tests hold the two together. The keywords of our own (`x-...`) are described in
+`check` gives the answers that a JSON Schema validator gives for the keywords that cfglint's schemas use, a few
+hundred times faster; the tests compare the two. cfglint's own keywords (`x-...`) are described in
 `schemas/README.md`.
 """
 
@@ -27,9 +27,9 @@ REJECT = "reject"
 IGNORE = "ignore"
 PASS_THROUGH = "pass-through"
 
-UNKNOWN_KEYS = "config"  # when a section that refuses unknown keys does so, where it checks nothing else
+UNKNOWN_KEYS = "config"  # the stage at which a section without other checks refuses unknown keys
 
-KEPT = 10_000  # guesses at keys
+KEPT = 10_000  # cached suggestions for keys
 
 NULL = type(None)
 PYTHON_TYPES: dict[str, tuple[type, ...]] = {
@@ -44,7 +44,7 @@ PYTHON_TYPES: dict[str, tuple[type, ...]] = {
 JSON_NAMES = {NULL: "null", bool: "a boolean", int: "an integer", float: "a number", str: "a string", list: "a list", dict: "a mapping"}
 EVERY_TYPE: Types = frozenset(JSON_NAMES)
 NUMERIC = frozenset((int, float))
-SUSPECTS: dict[str, Types] = {  # the types whose values a keyword can refuse
+SUSPECTS: dict[str, Types] = {  # the types to which a keyword applies
     "enum": EVERY_TYPE,
     "const": EVERY_TYPE,
     "not": EVERY_TYPE,
@@ -75,7 +75,7 @@ def kinds() -> list[str]:
 
 
 def file_of(kind: str) -> str:
-    """Where a kind's schema lies; FileNotFoundError when there is none."""
+    """The path of a kind's schema; raises FileNotFoundError if there is none."""
     for folder in FOLDERS:
         path = os.path.join(folder, kind + ".json")
         if os.path.exists(path):
@@ -84,7 +84,7 @@ def file_of(kind: str) -> str:
 
 
 def load(kind: str) -> Schema:
-    """The schema of a kind, read once a process; FileNotFoundError when there is none."""
+    """The schema of a kind, loaded once per process; raises FileNotFoundError if there is none."""
     if kind not in _loaded:
         import json
 
@@ -94,10 +94,10 @@ def load(kind: str) -> Schema:
 
 
 class Property:
-    """What a schema says of one key. `path` is the key's place; indices of lists are not in it.
+    """The facts about one key in a schema. `path` is the key's path, without indices of lists.
 
-    `checked_at` is the stage at which the framework refuses every value that this schema refuses, None
-    where it takes some of them: then a violation shows a mistake, not a refusal.
+    `checked_at` is the stage at which the framework refuses every value that this schema refuses; None
+    if it accepts some of them: then a violation is probably a mistake, but no refusal.
     """
 
     __slots__ = ("checked_at", "path", "raw", "schema")
@@ -115,12 +115,12 @@ class Property:
 
     @property
     def types(self) -> frozenset[str]:
-        """JSON type names that the key takes; `integer` is also in where `number` is. Empty: not restricted."""
+        """The JSON type names that the key accepts; `number` includes `integer`. Empty: not restricted."""
         return self.schema.type_names(self.raw)
 
     @property
     def enum(self) -> tuple[Any, ...] | None:
-        """The allowed values where there is a closed list, else None."""
+        """The allowed values if there is a closed list, else None."""
         return self.schema.closed_list(self.raw)
 
     def enum_at(self, version: tuple[int, ...]) -> tuple[Any, ...] | None:
@@ -134,7 +134,7 @@ class Property:
 
     @property
     def default(self) -> Any:
-        """The framework's default in the newest known version; None also when it has none (see `has_default`)."""
+        """The default of the framework in the newest known version; None also if it has none (see `has_default`)."""
         return self.raw.get("default")
 
     @property
@@ -143,7 +143,7 @@ class Property:
         return "default" in self.raw
 
     def default_at(self, version: tuple[int, ...]) -> Any:
-        """The default in a release, by the key's history."""
+        """The default in a release, by the history of the key."""
         current = self.raw.get("default")
         for entry in self.raw.get("x-default-history", ()):
             if parse_version(entry["since"]) <= version:
@@ -172,7 +172,7 @@ class Property:
 
     @property
     def since(self) -> str | None:
-        """The first release that knows the key; None when it is as old as our knowledge."""
+        """The first release with the key; None if it is older than the oldest modelled release."""
         return self.raw.get("x-since")
 
     @property
@@ -182,12 +182,12 @@ class Property:
 
     @property
     def renamed_to(self) -> tuple[str, ...] | None:
-        """The path that took over the key's meaning and, with `renamed_value`, its value."""
+        """The path of the key that replaced this one and, with `renamed_value`, took its value."""
         path = self.raw.get("x-renamed-to")
         return tuple(path.split(".")) if path else None
 
     def renamed_value(self, value: Any) -> Any:
-        """What the value becomes under `renamed_to`; None when the key is to be dropped."""
+        """The value under `renamed_to`; None if the key must be removed instead."""
         values = self.raw.get("x-renamed-values")
         if values is None:
             return value
@@ -195,12 +195,12 @@ class Property:
 
     @property
     def deprecated(self) -> bool:
-        """Whether the newest known version warns of the key or has removed it."""
+        """Whether the newest known version warns about the key or has removed it."""
         return bool(self.raw.get("deprecated"))
 
     @property
     def alias_of(self) -> str | None:
-        """The usual spelling, when this is another one of the same key."""
+        """The usual spelling, if this is an alternative spelling of the same key."""
         return self.raw.get("x-alias-of")
 
     @property
@@ -210,12 +210,12 @@ class Property:
 
     @property
     def policy(self) -> str | None:
-        """For a section: what becomes of a key that it does not know; None for other keys."""
+        """The treatment of unknown keys in a section; None for other keys."""
         return self.raw.get("x-section-policy")
 
     @property
     def description(self) -> str:
-        """What the key does."""
+        """A description of the key."""
         return str(self.raw.get("description", ""))
 
     def known_to(self, version: tuple[int, ...]) -> bool:
@@ -231,7 +231,7 @@ class Violation:
     """A value that its schema does not allow.
 
     `keyword` is the one that fails (`type`, `enum`, `minimum`, `additionalProperties`, ...). `checked_at`
-    is the stage at which the framework refuses it, None when it may well be taken.
+    is the stage at which the framework refuses it, None if the framework may accept it.
     """
 
     __slots__ = ("checked_at", "keyword", "message", "path")
@@ -265,7 +265,7 @@ class Candidate:
 
 
 class Schema:
-    """A kind's schema. Paths are tuples of keys; list indices in them are skipped."""
+    """The schema of a kind. Paths are tuples of keys; list indices in them are skipped."""
 
     __slots__ = ("_homes", "_levels", "_names", "_nearest", "_others", "_quick", "exact_types", "kind", "raw")
 
@@ -280,30 +280,30 @@ class Schema:
         self._names: dict[tuple[str, ...], Names] = {}
         self._others: Names = []
 
-    # What there is
+    # Looking up keys
 
     def keys(self, path: Path = ()) -> list[str]:
-        """The keys of a section, removed ones and other spellings left out; empty when there is no such section."""
+        """The keys of a section, without removed keys and other spellings; empty if there is no such section."""
         return [name for name, raw in self._properties(path).items() if "x-removed" not in raw and "x-alias-of" not in raw]
 
     def keys_at(self, version: tuple[int, ...], path: tuple[str, ...] = ()) -> list[str]:
-        """The keys of a section in a release, those included that a later one removed."""
+        """The keys of a section in a release, including those that a later release removed."""
         entries = {name: self.lookup((*path, name)) for name, raw in self._properties(path).items() if "x-alias-of" not in raw}
         return [name for name, entry in entries.items() if entry is not None and entry.known_to(version)]
 
     def lookup(self, path: Path | str) -> Property | None:
-        """What is known of a key, given as a path or as `zero_optimization.stage`; None for an unknown one."""
+        """The facts about a key, given as a path or as `zero_optimization.stage`; None for an unknown key."""
         steps = tuple(path.split(".")) if isinstance(path, str) else tuple(step for step in path if isinstance(step, str))
         found = self._find(steps)
         return Property(self, steps, found[0], found[1]) if found is not None and steps else None
 
     def policy(self, path: Path = ()) -> str:
-        """What the framework does with a key that a section does not know: reject, ignore or pass-through."""
+        """The framework's treatment of unknown keys in a section: reject, ignore or pass-through."""
         found = self._find(tuple(step for step in path if isinstance(step, str)))
         return str(found[0].get("x-section-policy", PASS_THROUGH)) if found is not None else PASS_THROUGH
 
     def homes(self, key: str) -> list[tuple[str, ...]]:
-        """Every path at which a key of this name lives, the shortest first."""
+        """Every path with a key of this name, the shortest first."""
         if self._homes is None:
             self._homes = {}
             sections: list[tuple[str, ...]] = [()]
@@ -316,9 +316,9 @@ class Schema:
         return self._homes.get(key, [])
 
     def nearest(self, path: Path, key: str, count: int = 3) -> list[Candidate]:
-        """Suggestions for an unknown key of a section, the likeliest first.
+        """Suggestions for an unknown key of a section, the most likely first.
 
-        First near names of the section itself, then the same name in other sections, then near names there.
+        First similar names in the section itself, then the same name in other sections, then similar names there.
         The same typo is often in many files of a repository, so answers are cached.
         """
         section = tuple(step for step in path if isinstance(step, str))
@@ -337,7 +337,7 @@ class Schema:
         return found or [each for each in near(key, self._everywhere()) if each.path[:-1] != section]
 
     def _everywhere(self) -> Names:
-        """The first home of every key."""
+        """The first path of every key."""
         if not self._others:
             self.homes("")
             self._others = [(homes[0], Spelling(name)) for name, homes in (self._homes or {}).items()]
@@ -359,7 +359,7 @@ class Schema:
         return self._levels[path]
 
     def _target(self, reference: str) -> Raw:
-        """What a `$ref` within the file points to."""
+        """The schema that a `$ref` within the file refers to."""
         node: Any = self.raw
         for step in reference[2:].split("/"):
             node = node[step]
@@ -385,10 +385,10 @@ class Schema:
             return tuple(raw["enum"])
         return next((tuple(branch["enum"]) for branch in raw.get("anyOf", ()) if "enum" in branch), None)
 
-    # The table check
+    # Checking values
 
     def check(self, values: Any, path: Path = ()) -> list[Violation]:
-        """What the schema does not allow in a mapping, or in the section at `path`; empty when all is well."""
+        """The violations in a mapping, or in the section at `path`; empty if there are none."""
         found: list[Violation] = []
         level = self._find(tuple(step for step in path if isinstance(step, str)))
         if level is not None:
@@ -450,7 +450,7 @@ class Schema:
                 self._violations(properties[key], value, (*path, key), stage, found)
 
     def _safe(self, raw: Raw) -> frozenset[Any]:
-        """Types of which every value is allowed, and allowed texts, so that one look is enough."""
+        """The types of which every value is allowed, and the allowed strings, so that one look-up is enough."""
         texts = [value for value in raw.get("enum", ()) if isinstance(value, str)] if "pattern" not in raw and "not" not in raw else []
         return self._safe_types(raw) | frozenset(texts)
 
@@ -515,7 +515,7 @@ def near(key: str, names: Names) -> list[Candidate]:
 
 
 def out_of_bounds(raw: Raw, value: float) -> list[tuple[str, str]]:
-    """(keyword, message) of each bound of a schema that a number breaks."""
+    """(keyword, message) of each bound of a schema that a number violates."""
     broken = []
     for keyword, words in BOUNDS:
         bound = raw.get(keyword)
@@ -532,12 +532,12 @@ def out_of_bounds(raw: Raw, value: float) -> list[tuple[str, str]]:
 
 
 def allowed_by_pattern(raw: Raw, key: Any) -> bool:
-    """Whether a key that no property names matches one of `patternProperties`."""
+    """Whether a key without a property of its own matches one of `patternProperties`."""
     return any(matches(pattern, str(key)) for pattern in raw.get("patternProperties", ()))
 
 
 def matches(pattern: str, text: str) -> bool:
-    """Whether a pattern occurs in a text; `$` is the very end, as in JSON Schema's dialect."""
+    """Whether a pattern occurs in a string; `$` is the very end, as in JSON Schema's dialect."""
     import re
 
     return re.search(pattern.replace("$", r"\Z") if pattern.endswith("$") else pattern, text) is not None
@@ -572,9 +572,9 @@ def plain(key: str) -> str:
 
 
 class Spelling:
-    """A key taken apart for comparing.
+    """A key split into parts for comparison.
 
-    `letters` has a bit for each letter; some have the same bit. `reach` is how many bits may differ with the number
+    `letters` has a bit for each letter; some letters use the same bit. `reach` is the number of bits that may differ with the number
     of typos that a name of this length allows.
     """
 
@@ -591,7 +591,7 @@ class Spelling:
 
 
 def distance(written: str, intended: str) -> int | None:
-    """The number of typos between two keys; None when there are too many for a suggestion.
+    """The number of typos between two keys; None if there are too many for a suggestion.
 
     A typo is a wrong, missing, extra or swapped letter; case and dashes together count as one, and so does
     a different order of words. A truncated or extended key, a missing or extra word, and abbreviated words count
@@ -601,7 +601,7 @@ def distance(written: str, intended: str) -> int | None:
 
 
 def typos(one: Spelling, other: Spelling) -> int | None:
-    """`distance` for keys that are compared with many."""
+    """The same as `distance`, for keys that are compared with many."""
     if one.plain == other.plain:
         return 0 if one.key == other.key else 1
     if one.letters == other.letters and sorted(one.words) == sorted(other.words):
@@ -639,7 +639,7 @@ def is_part(words: list[str], more: list[str]) -> bool:
 
 
 def edits(one: str, other: str, limit: int) -> int:
-    """Edit distance with neighbouring letters swapped counted once; `limit` + 1 when it is more than `limit`."""
+    """Edit distance in which a swap of neighbouring letters counts once; `limit` + 1 if it is more than `limit`."""
     if abs(len(one) - len(other)) > limit:
         return limit + 1
     before: list[int] = []

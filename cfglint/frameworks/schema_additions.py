@@ -1,4 +1,4 @@
-"""What a framework takes beyond the schema of its kind, which is what a person should write."""
+"""Values that a framework accepts beyond the schema of its kind, which describes only recommended values."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ if TYPE_CHECKING:
     Raw = dict[str, Any]
 
 NUMBER_AS_STRING = {"type": "string", "pattern": r"^\s*[+-]?(\d[\d_]*(\.\d*)?|\.\d+)([eE][+-]?\d+)?\s*$"}
-TRUTH = {"enum": [None, 0, 1, "true", "True"]}  # for a boolean that is only asked whether it is true: these mean what they say
+TRUTH = {"enum": [None, 0, 1, "true", "True"]}  # for a boolean that is only tested for truth: the values whose meaning is obvious
 
 
 class Additions:
     """Further values of a kind: `values` by key, `by_type` by a type that the schema names.
 
-    `placeholders`: the loader fills `${...}` before the values are read. `more_keys`: keys beyond the schema depend on
-    something outside the file, so that an unknown one is for `check` to judge.
+    `placeholders`: the loader fills `${...}` before the values are parsed. `more_keys`: keys beyond the schema depend on
+    something outside the file, so that only `check` can judge an unknown key.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""The schemas as entries of a catalogue, in the form of https://www.schemastore.org: editors choose by the name of a file."""
+"""The schemas as entries of a catalogue, in the format of https://www.schemastore.org: editors select by file name."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def catalog(address: str) -> list[Entry]:
-    """The entries of all schemas, each at an address that ends with the name of its kind."""
+    """The entries of all schemas; each address ends with the name of the kind."""
     return [entry(kind, address) for kind in kinds()]
 
 

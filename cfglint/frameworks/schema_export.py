@@ -1,7 +1,7 @@
-"""The schema of a kind for other tools: JSON Schema draft-07, with no keyword of our own, strict in ajv.
+"""The schema of a kind for other tools: JSON Schema draft-07, without cfglint's own keywords, valid in ajv's strict mode.
 
-Editors and https://www.schemastore.org read draft-07. What our `x-` keywords say is left out, except where a
-person wants to read it: the description says since when a key exists, that it was removed, or that it is deprecated.
+Editors and https://www.schemastore.org use draft-07. The `x-` keywords are left out, but the facts in them that a
+person wants to know are in the description: since when a key exists, that it was removed, or that it is deprecated.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 DRAFT_7 = "http://json-schema.org/draft-07/schema#"
 
-PLAIN = frozenset(  # keywords that mean the same in both drafts and hold no schemas
+PLAIN = frozenset(  # keywords with the same meaning in both drafts that contain no schemas
     (
         "$id",
         "const",
@@ -44,10 +44,10 @@ PLAIN = frozenset(  # keywords that mean the same in both drafts and hold no sch
         "uniqueItems",
     )
 )
-ONE = frozenset(("additionalProperties", "items", "not"))  # hold a schema
-SOME = frozenset(("allOf", "anyOf", "oneOf"))  # hold a list of schemas
-NAMED = frozenset(("patternProperties", "properties"))  # hold schemas by name
-NEEDED_TYPES = {  # ajv's strict mode wants the type named where one of these keywords is used
+ONE = frozenset(("additionalProperties", "items", "not"))  # contain a schema
+SOME = frozenset(("allOf", "anyOf", "oneOf"))  # contain a list of schemas
+NAMED = frozenset(("patternProperties", "properties"))  # contain schemas by name
+NEEDED_TYPES = {  # ajv's strict mode requires the type with each of these keywords
     "exclusiveMaximum": "number",
     "exclusiveMinimum": "number",
     "items": "array",
@@ -63,11 +63,11 @@ EVERY_TYPE = ["array", "boolean", "null", "number", "object", "string"]
 
 
 RESTRICTIONS = ("$ref", *NEEDED_TYPES, *SOME, *NAMED, "additionalProperties", "const", "enum", "not", "required", "type")
-PLACEHOLDER = {"type": "string", "pattern": r"\$\{"}  # of an environment variable or of OmegaConf: filled before the values are read
+PLACEHOLDER = {"type": "string", "pattern": r"\$\{"}  # of an environment variable or of OmegaConf: filled before the values are parsed
 
 
 def draft7(kind: str, schema: Raw) -> Raw:
-    """The schema of a kind, as its file has it, as draft-07."""
+    """The schema of a kind, as stored in its file, converted to draft-07."""
     exported = {"$schema": DRAFT_7, **converted(schema)}
     additions = framework(kind).schema_additions()
     for key, own in exported["properties"].items():
@@ -83,7 +83,7 @@ def draft7(kind: str, schema: Raw) -> Raw:
 
 
 def references(raw: Any) -> Iterator[str]:
-    """The references of a schema to properties: what these are in is taken apart by their types, so they need a name of their own."""
+    """The references of a schema to properties: their owners are split by type, so the properties need names of their own."""
     if isinstance(raw, dict):
         if str(raw.get("$ref", "")).startswith(OF_PROPERTIES):
             yield raw["$ref"]
@@ -95,19 +95,19 @@ def references(raw: Any) -> Iterator[str]:
 
 
 def definition_name(pointer: str) -> str:
-    """The name of the definition that a reference to a property becomes."""
+    """The name of the definition that replaces a reference to a property."""
     return "-".join(part for part in pointer.split("/")[2:] if part != "properties")
 
 
 def found_at(raw: Any, pointer: str) -> Any:
-    """What a reference in a schema refers to."""
+    """The schema that a reference refers to."""
     for part in pointer.split("/")[1:]:
         raw = raw[part]
     return raw
 
 
 def named_by_definition(raw: Any) -> Any:
-    """A schema with its references to properties as references to definitions."""
+    """A schema with its references to properties replaced by references to definitions."""
     if isinstance(raw, list):
         return [named_by_definition(each) for each in raw]
     if not isinstance(raw, dict):
@@ -118,7 +118,7 @@ def named_by_definition(raw: Any) -> Any:
 
 
 def widened(additions: Additions, own: Raw, another: Raw | None = None) -> Raw:
-    """A property, and those in it, with the values that the framework takes beyond the schema; `another` are further ones of the key."""
+    """A property, and those in it, with the values that the framework accepts beyond the schema; `another` are further ones of the key."""
     own = {**own, "anyOf": [widened_section(additions, each) for each in own["anyOf"]]} if "anyOf" in own else own
     own = widened_section(additions, own)
     named = types_of(own).union(*(types_of(each) for each in own.get("anyOf", ())))
@@ -140,26 +140,26 @@ def widened_section(additions: Additions, own: Raw) -> Raw:
 
 
 def types_of(raw: Raw) -> set[str]:
-    """The types that a schema names, none where it names all."""
+    """The types that a schema names; empty if it names all."""
     types = raw.get("type", ())
     return {types} if isinstance(types, str) else set(types if types != EVERY_TYPE else ())
 
 
 def takes_every_string(raw: Raw) -> bool:
-    """Whether a schema, without its alternatives, takes strings whatever they hold."""
+    """Whether a schema, without its alternatives, accepts strings whatever their content."""
     anything = not raw.keys() & {*RESTRICTIONS}
     return anything or ("string" in types_of(raw) and not raw.keys() & {"const", "enum", "pattern", "allOf"})
 
 
 def extended(own: Raw, more: list[Raw]) -> Raw:
-    """A property that takes further values; its description and default stay where editors look for them."""
+    """A property that accepts further values; its description and default stay where editors look for them."""
     unlike = [each for position, each in enumerate(more) if each not in more[:position]]
     restrictions = {keyword: value for keyword, value in own.items() if keyword in RESTRICTIONS}
     return {**{keyword: value for keyword, value in own.items() if keyword not in RESTRICTIONS}, "anyOf": [restrictions, *unlike]}
 
 
 def converted(raw: Any) -> Any:
-    """A schema, or a part of one, as draft-07."""
+    """A schema, or a part of one, converted to draft-07."""
     if not isinstance(raw, dict):
         return raw
     found: Raw = {}
@@ -170,7 +170,7 @@ def converted(raw: Any) -> Any:
         elif keyword in PLAIN:
             found[keyword] = value
     if raw.get("x-checked-at") == "init":
-        found.pop("not", None)  # refused only where the script passes no object of its own
+        found.pop("not", None)  # refused only if the script passes no object of its own
     notes = notes_of(raw)
     if notes:
         found["description"] = f"{found.get('description', '')} ({'; '.join(notes)})".strip()
@@ -183,7 +183,7 @@ def converted(raw: Any) -> Any:
 
 
 def each_converted(schemas: dict[str, Any]) -> dict[str, Any]:
-    """Schemas by name, converted."""
+    """A mapping of schemas, converted."""
     return {name: converted(schema) for name, schema in schemas.items()}
 
 
@@ -200,7 +200,7 @@ CONVERT: dict[str, Callable[[Any], Any]] = {
 
 
 def with_types(found: Raw) -> None:
-    """Name the types where a schema restricts none, and drop keywords that are about none of its types."""
+    """Add the types to a schema that restricts none, and remove keywords that concern none of its types."""
     if "type" not in found:
         if any(keyword in found for keyword in NEEDED_TYPES):
             found["type"] = EVERY_TYPE
@@ -212,7 +212,7 @@ def with_types(found: Raw) -> None:
 
 
 def notes_of(raw: Raw) -> list[str]:
-    """What a person wants to read of the keywords that are left out."""
+    """The facts in the removed keywords that are useful to a person."""
     notes = []
     if "x-since" in raw:
         notes.append(f"since {raw['x-since']}")

@@ -1,4 +1,4 @@
-"""Draft-07 schemas as ajv's strict mode takes them: one type in each `type`, and patterns with a title that describes them."""
+"""Draft-07 schemas as ajv's strict mode accepts them: one type in each `type`, and patterns with a title that describes them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ AUTO = "^auto$"
 OR_AUTO = "|^auto$"
 NUMBER = "a number as a string, such as '1e-5'"
 INTEGER = "an integer as a string, such as '8'"
-MESSAGES = {  # what a string that fits a pattern is
+MESSAGES = {  # descriptions of the strings that match a pattern
     r"\$\{": "a placeholder that is filled before the values are read, such as ${NAME}",
     r"^tokenizer_default_fallback_": "tokenizer_default_fallback_ and the name of a chat template",
     r"^\s*\+?[0123]\s*$": "an integer from 0 to 3 as a string",
@@ -45,11 +45,11 @@ MESSAGES = {  # what a string that fits a pattern is
     r"^([Yy][Ee][Ss]|[Tt][Rr][Uu][Ee]|[TtYy1]|[Nn][Oo]|[Ff][Aa][Ll][Ss][Ee]|[FfNn0])$": "a boolean as a string, such as 'true' or 'no'",
     r".": "a string that is not empty",
 }
-LETTERS = "^(?:["  # begins the pattern of words in which case does not count
+LETTERS = "^(?:["  # the beginning of a case-insensitive pattern of words
 
 
 def strict(raw: Any) -> Any:
-    """A schema and those in it with one type each and with descriptions of the patterns."""
+    """A schema and its subschemas with one type each and with descriptions of the patterns."""
     if isinstance(raw, list):
         return [strict(each) for each in raw]
     if not isinstance(raw, dict):
@@ -63,7 +63,7 @@ def strict(raw: Any) -> Any:
 
 
 def separated(found: Raw) -> Raw:
-    """A schema of several types with an alternative for each; where the values are listed, their types are used."""
+    """A schema of several types as an alternative for each type; if the values are listed, their types are used."""
     rest = {keyword: value for keyword, value in found.items() if keyword != "type" and keyword not in OF_TYPE}
     if "enum" in found:
         return rest
@@ -94,7 +94,7 @@ def flat(alternatives: list[Raw]) -> list[Raw]:
 
 
 def with_message(found: Raw) -> Raw:
-    """A schema with a pattern, described by what a string has to be; a pattern of one word is that constant."""
+    """A schema with a pattern, with a description of the required string; a pattern of one word becomes that constant."""
     pattern = found["pattern"]
     if pattern == AUTO:
         return {**{keyword: value for keyword, value in found.items() if keyword != "pattern"}, "const": "auto"}
@@ -102,7 +102,7 @@ def with_message(found: Raw) -> Raw:
 
 
 def message(pattern: str) -> str:
-    """What a string has to be to fit a pattern."""
+    """The requirement of a pattern on a string, for people."""
     if pattern.endswith(OR_AUTO):
         return f'{message(pattern.removesuffix(OR_AUTO))}, or "auto"'
     return f"{words(pattern)}, in upper or lower case" if pattern.startswith(LETTERS) else MESSAGES[pattern]

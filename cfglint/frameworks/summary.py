@@ -1,4 +1,4 @@
-"""The summary of a run for people: its numbers with their origins, and the assumptions."""
+"""The summary of a run for display: its numbers with their origins, and the assumptions."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ GROUPS = (LAUNCH, BATCH, LENGTH, RATE, PRECISION, FILLED)
 
 EXAMPLES = "--num-examples N"
 GPUS = "--gpus N"
-MOST_MARKS = 1000  # steps of one kind that are kept; more of them are nothing to draw
+MOST_MARKS = 1000  # maximum number of steps of one kind in a diagram
 
 
 class Item:
-    """One line: a setting with a label. `needs` names what is missing to determine an unknown value."""
+    """One line: a setting with a label. `needs` names the fact without which a value is unknown."""
 
     __slots__ = ("group", "label", "needs", "package", "setting")
 
@@ -34,7 +34,7 @@ class Item:
         self.label = label
         self.setting = setting
         self.needs = needs
-        self.package = package  # whose default it is, with the version: `transformers 5.23.0`
+        self.package = package  # the package that has this default, with its version: `transformers 5.23.0`
 
     @property
     def unknown(self) -> bool:
@@ -43,7 +43,7 @@ class Item:
 
 
 class Summary:
-    """The lines of one config in their order, what is assumed of its launch, and the steps at which it evaluates and saves."""
+    """The lines of one config in order, the assumptions about its launch, and the steps at which it evaluates and saves."""
 
     def __init__(self, package: str) -> None:
         self.package = package  # with its version: `transformers 5.23.0`
@@ -60,7 +60,7 @@ class Summary:
         self.add(group, label, Setting((name,), value, DERIVED, because=because), needs)
 
     def mark(self, name: str, steps: Iterable[int]) -> None:
-        """The steps that a line counts, where they are not too many."""
+        """Record the steps that a line counts, if they are not too many."""
         kept = list(islice(steps, MOST_MARKS + 1))
         if len(kept) <= MOST_MARKS:
             self.marks[name] = kept

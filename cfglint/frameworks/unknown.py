@@ -1,10 +1,10 @@
-"""A value that is given and not known: a shell variable that nothing sets, the output of a command."""
+"""A value that is set but unknown: a shell variable that is set nowhere, the output of a command."""
 
 from __future__ import annotations
 
 
 class Unknown:
-    """A value of which nothing is known; numbers that need it are null, and no finding may rest on it."""
+    """A value about which nothing is known; numbers computed from it are null, and no finding may depend on it."""
 
     __slots__ = ("reasons",)
 

@@ -1,4 +1,4 @@
-"""Versions of releases, as numbers that compare as the releases do."""
+"""Versions of releases, as numbers that can be compared."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def is_version(text: str) -> bool:
 
 
 def parse_version(text: str) -> Version:
-    """`4.42.4` or `2026-05` as at least three numbers, which compare as versions do: 5.0 is 5.0.0; suffixes are cut."""
+    """Parse `4.42.4` or `2026-05` into at least three numbers, which compare as versions do: 5.0 is 5.0.0; suffixes are cut."""
     if text not in _versions:
         numbers = leading_numbers(text)
         _versions[text] = (*numbers, *(0,) * (VERSION_PARTS - len(numbers))) if numbers else ()

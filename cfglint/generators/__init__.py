@@ -1,6 +1,6 @@
-"""From a job specification to new configs that its framework accepts.
+"""Generates new configs, which their framework accepts, from a job specification.
 
-`generate` is pure: what it returns has names, texts and reasons, and nothing is read or written.
+`generate` is pure: it returns names, contents and reasons, and reads and writes no files.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from cfglint.generators.job_spec import JobSpec
 
 RUN = "run"
-FRAMEWORK: Kind = "huggingface"  # whose set it is where none is named
+FRAMEWORK: Kind = "huggingface"  # the framework of a set if none is named
 
 
 def kinds() -> list[str]:
@@ -24,13 +24,13 @@ def kinds() -> list[str]:
 
 
 def generator_of(kind: str, framework: str = FRAMEWORK) -> Generator:
-    """What makes the files of a kind, or with `run` the set of a framework; the module has the name of the kind."""
+    """The generator of a kind, or with `run` of the set of a framework; the module has the name of the kind."""
     found: Generator = __import__(f"cfglint.generators.{framework if kind == RUN else kind}", fromlist=["GENERATOR"]).GENERATOR
     return found
 
 
 def set_frameworks() -> list[str]:
-    """The frameworks that a matching set can be made for."""
+    """The frameworks for which a matching set of files can be generated."""
     return [kind for kind in kinds() if generator_of(kind).makes_sets]
 
 
@@ -45,10 +45,11 @@ def takes(kind: str, framework: str = FRAMEWORK) -> frozenset[str]:
 
 
 def generate(kind: str, job: JobSpec, framework: str = FRAMEWORK, folder: str = "") -> Generated:
-    """The files of a kind, or with `run` the set of a framework; `folder` is their folder, relative to where the job is started.
+    """Generate the files of a kind, or with `run` the set of a framework; `folder` is their folder, relative to where the job is
+    started.
 
-    Raises `cfglint.generators.job_spec.Contradiction` where the facts are incompatible, insufficient or not supported
-    in such a file, and `Unreachable` where the global batch cannot be had on these GPUs.
+    Raises `cfglint.generators.job_spec.Contradiction` if the facts are incompatible, insufficient or not supported
+    by this kind of file, and `Unreachable` if these GPUs cannot reach the global batch size.
     """
     made = generator_of(kind, framework)
     return made.matching_set(job, folder) if kind == RUN else made.generate(job, folder)

@@ -1,9 +1,9 @@
-"""A config for `accelerate launch`: processes, nodes and engine."""
+"""Generates a config for `accelerate launch`: processes, nodes and engine."""
 
 from __future__ import annotations
 
 from cfglint.generators import choices, deepspeed
-from cfglint.generators.generated import Generated, GeneratedFile, Keys, inside
+from cfglint.generators.generated import Generated, GeneratedFile, Keys, path_in
 from cfglint.generators.generator import Generator
 from cfglint.generators.job_spec import COMMON
 
@@ -21,7 +21,7 @@ WORDS = {"bf16": "bf16", "fp16": "fp16", "fp32": "no"}
 
 
 def launch(job: JobSpec, folder: str = "") -> Generated:
-    """The config for a script of which nothing else is known."""
+    """The config for a script about which nothing else is known."""
     job.refuse_beyond(TAKES, KIND)
     keys = processes(job)
     name, why = choices.precision(job)
@@ -34,22 +34,22 @@ def launch(job: JobSpec, folder: str = "") -> Generated:
 def launcher(job: JobSpec, folder: str) -> str:
     """The command that starts a script, on every machine."""
     ranks = " --machine_rank RANK --main_process_ip ADDRESS_OF_THE_FIRST" if choices.nodes(job) > 1 else ""
-    return f"accelerate launch --config_file {inside(folder, NAME)}{ranks}"
+    return f"accelerate launch --config_file {path_in(folder, NAME)}{ranks}"
 
 
-def beside_a_trainer(job: JobSpec, deepspeed_file: str) -> GeneratedFile:
-    """The config for a Trainer run under DeepSpeed; precision and other settings are in the configs of these two."""
+def trainer_launch_file(job: JobSpec, deepspeed_file: str) -> GeneratedFile:
+    """The accelerate config for a Trainer run under DeepSpeed; precision and other settings are in the configs of these two."""
     keys = processes(job)
     section = "deepspeed_config"
     why = "ZeRO, precision and gradient clipping are set there; repeated here they are rejected"
     keys.add(f"{section}.deepspeed_config_file", deepspeed_file, why)
-    sharded_while_built(keys, job)
-    every_machine(keys, job)
+    shard_during_construction(keys, job)
+    standard_launcher(keys, job)
     return GeneratedFile(NAME, KIND, keys)
 
 
 def processes(job: JobSpec) -> Keys:
-    """Nodes, processes and the launcher."""
+    """Add nodes, processes and the launcher."""
     keys = Keys()
     gpus, machines = job.needed_gpus(), choices.nodes(job)
     kind = "DEEPSPEED" if job.zero is not None else "MULTI_GPU" if gpus > 1 else "NO"
@@ -63,7 +63,7 @@ def processes(job: JobSpec) -> Keys:
 
 
 def engine(keys: Keys, job: JobSpec) -> None:
-    """The DeepSpeed block, for a script without a DeepSpeed file."""
+    """Add the DeepSpeed block, for a script without a DeepSpeed file."""
     section = "deepspeed_config"
     keys.add(f"{section}.zero_stage", job.zero, deepspeed.SHARDS[job.zero or 0])
     accumulation, why = 1, "as the script does it; a trainer's own number has to be the same"
@@ -78,18 +78,18 @@ def engine(keys: Keys, job: JobSpec) -> None:
         keys.add(f"{section}.offload_param_device", "cpu")
     if job.zero == 3:
         keys.add(f"{section}.zero3_save_16bit_model", True, "else a saved model is a folder of pieces")
-    sharded_while_built(keys, job)
-    every_machine(keys, job)
+    shard_during_construction(keys, job)
+    standard_launcher(keys, job)
 
 
-def sharded_while_built(keys: Keys, job: JobSpec) -> None:
-    """At stage 3 no process ever holds the complete model."""
+def shard_during_construction(keys: Keys, job: JobSpec) -> None:
+    """Make accelerate shard the model during construction: at stage 3 no process ever holds the complete model."""
     if job.zero == 3:
         keys.add("deepspeed_config.zero3_init_flag", True, "splits weights while the model is built, so that it never has to fit whole")
 
 
-def every_machine(keys: Keys, job: JobSpec) -> None:
-    """The launcher that requires neither a hostfile nor password-less ssh."""
+def standard_launcher(keys: Keys, job: JobSpec) -> None:
+    """Add the launcher that requires neither a hostfile nor password-less ssh."""
     if choices.nodes(job) > 1:
         why = "accelerate launch is run on every machine; the default, pdsh, wants a hostfile and ssh"
         keys.add("deepspeed_config.deepspeed_multinode_launcher", "standard", why)

@@ -1,12 +1,14 @@
-"""A file for `axolotl train`, with the DeepSpeed file that it names where ZeRO was asked for."""
+"""Generates a file for `axolotl train`, with the DeepSpeed file that it names if ZeRO was requested."""
 
 from __future__ import annotations
 
 from math import ceil
 
+from cfglint.frameworks.axolotl import DEEPSPEED, NEWEST, PACKAGE, TRANSFORMERS
+from cfglint.frameworks.axolotl._tables import FIELDS
 from cfglint.generators import choices, deepspeed, huggingface
 from cfglint.generators.choices import Choice
-from cfglint.generators.generated import Generated, GeneratedFile, Keys, inside
+from cfglint.generators.generated import Generated, GeneratedFile, Keys, path_in
 from cfglint.generators.generator import Generator
 from cfglint.generators.job_spec import Contradiction
 
@@ -22,9 +24,9 @@ KIND = "axolotl"
 NAME = "config.yml"
 OUTPUT = "./outputs/out"
 TAKES = huggingface.TAKES
-TARGET = {"axolotl": "0.21.0", "transformers": "5.20.1", "deepspeed": "0.19.8"}
+TARGET = {PACKAGE: NEWEST, "transformers": TRANSFORMERS, "deepspeed": DEEPSPEED}
 SEQUENCE = 2048
-EPOCHS = 1.0
+EPOCHS: float = FIELDS["num_epochs"][1]
 LOGGING = 10
 USUAL = Choice(4, "a usual start: raise it as far as memory allows")
 
@@ -46,17 +48,17 @@ def training(job: JobSpec, folder: str = "") -> Generated:
     precision(keys, job)
     keys.add("gradient_checkpointing", job.checkpointing is not False, "recomputes activations: less memory, about a third more compute")
     logging(keys, job, total)
-    keys.add_known("seed", job.seed, default=42)
+    keys.add_known("seed", job.seed, default=huggingface.default(job, "seed"))
     if job.zero is not None:
-        keys.add("deepspeed", inside(folder, deepspeed.NAME), "looked up from where axolotl is started")
+        keys.add("deepspeed", path_in(folder, deepspeed.NAME), "looked up from where axolotl is started")
     files = [GeneratedFile(NAME, KIND, keys, (choices.made_for(job),))]
     if job.zero is not None:
-        files.append(deepspeed.of_a_trainer(job))
+        files.append(deepspeed.trainer_config(job))
     return Generated(files, chosen.split, notes(job, chosen, folder))
 
 
 def model(keys: Keys, job: JobSpec) -> None:
-    """Model and adapter."""
+    """Add model and adapter."""
     keys.begin("model")
     keys.add("base_model", "org/model", "replace with a model of the hub, or a folder")
     if job.lora:
@@ -68,7 +70,7 @@ def model(keys: Keys, job: JobSpec) -> None:
 
 
 def data(keys: Keys, job: JobSpec) -> None:
-    """The data set and what becomes of its samples."""
+    """Add the data set and its processing."""
     keys.begin("data")
     keys.add("datasets", [{"path": "data/train.jsonl", "type": "chat_template"}], "replace with your data")
     keys.add("val_set_size", 0.0, "without an evaluation set")
@@ -82,7 +84,7 @@ def data(keys: Keys, job: JobSpec) -> None:
 
 
 def length(keys: Keys, job: JobSpec, chosen: Chosen) -> int | None:
-    """Write epochs or steps; return the number of optimizer steps, where it is known."""
+    """Add epochs or steps; return the number of optimizer steps, if it is known."""
     asked = choices.total_steps(job, chosen.split.global_batch, job.seq_length)
     if asked is not None:
         keys.add("max_steps", asked, choices.why_steps(job, chosen.split.global_batch, job.seq_length))
@@ -93,12 +95,12 @@ def length(keys: Keys, job: JobSpec, chosen: Chosen) -> int | None:
 
 
 def predicted(job: JobSpec, chosen: Chosen, epochs: float) -> int:
-    """Optimizer steps of a run in epochs, as axolotl counts them."""
+    """The number of optimizer steps of a run in epochs, as axolotl computes it."""
     return max(ceil((job.num_examples or 0) * epochs / chosen.split.global_batch), 1)
 
 
 def rates(keys: Keys, job: JobSpec, total: int | None) -> None:
-    """Optimizer, learning rate and its schedule."""
+    """Add optimizer, learning rate and its schedule."""
     keys.add_known("optimizer", huggingface.optimizer(job, "axolotl"))
     keys.add("learning_rate", *choices.rate(job))
     schedule(keys, job)
@@ -107,7 +109,7 @@ def rates(keys: Keys, job: JobSpec, total: int | None) -> None:
 
 
 def schedule(keys: Keys, job: JobSpec) -> None:
-    """The shape of the schedule, down to the lowest rate where that is not 0."""
+    """Add the shape of the schedule, and its minimum rate if that is not 0."""
     lowest = job.min_learning_rate
     if job.scheduler == "constant":
         keys.add("lr_scheduler", "constant_with_warmup")
@@ -123,7 +125,7 @@ def schedule(keys: Keys, job: JobSpec) -> None:
 
 
 def warmup(keys: Keys, job: JobSpec, total: int | None) -> None:
-    """Warm-up in steps or as a fraction, which axolotl cuts off; without either it would warm up 3 %."""
+    """Add warm-up in steps or as a fraction, which axolotl truncates; without either it would warm up for 3 %."""
     if not job.warmup:
         keys.add("warmup_steps", 0, "without it axolotl warms up for 3 %, at most 100 steps")
         return
@@ -138,7 +140,7 @@ def warmup(keys: Keys, job: JobSpec, total: int | None) -> None:
 
 
 def precision(keys: Keys, job: JobSpec) -> None:
-    """The number format; fp32 is what axolotl does without a key."""
+    """Add the number format; axolotl uses fp32 without a key."""
     name, why = choices.precision(job)
     if name != "fp32":
         keys.add(name, True, why)
@@ -148,7 +150,7 @@ def precision(keys: Keys, job: JobSpec) -> None:
 
 
 def logging(keys: Keys, job: JobSpec, total: int | None) -> None:
-    """Log lines often enough for a curve, also in a short run; checkpoints where an interval is specified."""
+    """Add log entries frequent enough for a curve, also in a short run; checkpoints if an interval is specified."""
     every = job.logging_steps or LOGGING
     keys.add("logging_steps", 1 if total is not None and every > total else every)
     if job.save_steps:
@@ -158,8 +160,8 @@ def logging(keys: Keys, job: JobSpec, total: int | None) -> None:
 
 
 def notes(job: JobSpec, chosen: Chosen, folder: str) -> tuple[str, ...]:
-    """What the files cannot say."""
-    lines = [chosen.equation, f"start it with: {launcher(job)} {inside(folder, NAME)}"]
+    """The facts that the files cannot contain."""
+    lines = [chosen.equation, f"start it with: {launcher(job)} {path_in(folder, NAME)}"]
     if job.num_examples and not job.steps and not job.tokens:
         lines.insert(1, f"{predicted(job, chosen, job.epochs or EPOCHS)} steps with {job.num_examples:,} examples")
     lines[1:1] = choices.epochs_of(job, chosen.split)
@@ -186,7 +188,7 @@ class AxolotlFiles(Generator):
         return training(job, folder)
 
     def read(self, found: Existing, config: Any) -> None:
-        """The trainer's facts under axolotl's names, the adapter and the length of a sample."""
+        """Read the trainer's facts under axolotl's names, the adapter and the length of a sample."""
         from cfglint.generators.convert import of_trainer
 
         of_trainer(found, config)
@@ -195,7 +197,7 @@ class AxolotlFiles(Generator):
             return
         if config.get("max_steps") is None:
             found.facts.pop("steps", None)  # axolotl's own count
-            found.number("epochs", config, "num_epochs", default=1.0)
+            found.number_or_default("epochs", config, "num_epochs")
         if config.get("warmup_ratio") is not None:
             found.number("warmup", config, "warmup_ratio")
         if model.adapter in ("lora", "qlora"):

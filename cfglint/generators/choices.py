@@ -56,7 +56,7 @@ class Chosen:
 
 
 def batch(job: JobSpec, cap: Choice) -> Chosen:
-    """The batch sizes for the job's global batch; `cap` bounds the micro batch where it is not specified.
+    """The batch sizes for the job's global batch; `cap` limits the micro batch if it is not specified.
 
     Without a global batch it is the micro batch on every replica, times the pipeline stages.
     """
@@ -78,7 +78,7 @@ def batch(job: JobSpec, cap: Choice) -> Chosen:
 
 
 def why_micro(split: Split, problem: Problem, cap: Choice, bounded: bool) -> str:
-    """The reason for the micro batch, and for its upper bound where that was not specified."""
+    """The reason for the micro batch, and for its limit if that was not specified."""
     busy = " and keeps the pipeline busy" if problem.pipeline_parallel > 1 else ""
     per_replica = split.micro_batch * split.accumulation
     divides = f"the largest up to {problem.cap} that divides {per_replica}{busy}"
@@ -88,7 +88,7 @@ def why_micro(split: Split, problem: Problem, cap: Choice, bounded: bool) -> str
 
 
 def exact(problem: Problem, micro_batch: int) -> Split:
-    """The batch sizes with a specified micro batch; Unreachable where it does not divide the global batch."""
+    """The batch sizes with a specified micro batch; raises Unreachable if it does not divide the global batch."""
     replicas = problem.data_parallel or 1
     accumulation, rest = divmod(problem.global_batch, micro_batch * replicas)
     if rest:
@@ -101,7 +101,7 @@ def exact(problem: Problem, micro_batch: int) -> Split:
 
 
 def infeasible(solution: Solution) -> str:
-    """Why a global batch is infeasible, and the nearest feasible ones."""
+    """The message that a global batch cannot be reached, with the nearest ones that can."""
     text = solution.reasons[0]
     near = [str(each.global_batch) for each in (solution.below, solution.above) if each]
     if near:
@@ -112,7 +112,7 @@ def infeasible(solution: Solution) -> str:
 
 
 def total_steps(job: JobSpec, global_batch: int, seq_length: int | None) -> int | None:
-    """The specified optimizer steps, from steps or tokens; None for a run in epochs or of unknown length."""
+    """The specified number of optimizer steps, from steps or tokens; None for a run in epochs or of unknown length."""
     if job.tokens is not None and seq_length:
         return ceil(job.tokens / (global_batch * seq_length))
     return job.steps
@@ -126,7 +126,7 @@ def why_steps(job: JobSpec, global_batch: int, seq_length: int | None) -> str:
 
 
 def warmup_steps(job: JobSpec, total: int | None) -> int | None:
-    """Steps of warm-up; a ratio requires the total steps. Contradiction where they are unknown or too few."""
+    """Steps of warm-up; a ratio requires the total steps. Raises Contradiction if they are unknown or too few."""
     if not job.warmup:
         return None
     if job.warmup < 1 and total is None:
@@ -137,13 +137,13 @@ def warmup_steps(job: JobSpec, total: int | None) -> int | None:
 
 
 def fitting_warmup(steps: int, total: int | None) -> None:
-    """Raise Contradiction when warm-up is longer than the run."""
+    """Raise Contradiction if warm-up is longer than the run."""
     if total is not None and steps >= total:
         raise Contradiction(f"--warmup {steps} is longer than the run ({total} steps)")
 
 
 def nodes(job: JobSpec) -> int:
-    """Nodes of the job; Contradiction where the GPUs do not fill them."""
+    """The number of nodes of the job; raises Contradiction if the GPUs do not fill them."""
     gpus, each = job.needed_gpus(), job.gpus_per_node or GPUS_PER_NODE
     if gpus <= each:
         return 1
@@ -158,7 +158,7 @@ def deepspeed_launcher(job: JobSpec) -> str:
 
 
 def torch_launcher(job: JobSpec) -> str:
-    """The launcher of torch, started on every machine; none for one GPU."""
+    """The launcher of torch, started on every machine; empty for one GPU."""
     machines = nodes(job)
     each = f"--nproc_per_node {job.needed_gpus() // machines}"
     if machines == 1:
@@ -173,12 +173,12 @@ def made_for(job: JobSpec) -> str:
 
 
 def precision(job: JobSpec) -> tuple[str, str]:
-    """(precision, reason); default bf16."""
+    """(precision, reason); the default is bf16."""
     return (job.precision, "") if job.precision else (PRECISION, WHY_PRECISION)
 
 
 def rate(job: JobSpec) -> tuple[float, str]:
-    """(learning rate, reason); a rate that people fine-tune with where none is specified."""
+    """(learning rate, reason); a common fine-tuning rate if none is specified."""
     if job.learning_rate is not None:
         return job.learning_rate, ""
     if job.lora:
@@ -187,7 +187,9 @@ def rate(job: JobSpec) -> tuple[float, str]:
 
 
 def epochs_of(job: JobSpec, split: Split, per_example: int = 1, seq_length: int | None = None) -> tuple[str, ...]:
-    """A note with the epochs that --steps or --tokens amount to, where the examples are known; `per_example` is samples per example."""
+    """A note with the epochs that --steps or --tokens amount to, if the number of examples is known; `per_example` is samples per
+    example.
+    """
     total = total_steps(job, split.global_batch, seq_length or job.seq_length)
     if total is None or job.num_examples is None:
         return ()

@@ -1,6 +1,6 @@
-"""From an existing run to the facts of its job, so that it can be written for another framework.
+"""Extracts the facts of a job from an existing run, so that it can be generated for another framework.
 
-What a file leaves to its framework counts as said: a default of one framework is not the other's.
+A default of the old framework counts as specified, because the new framework may have another default.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Existing:
         self.left = [each for config in read for each in self._unused(config)]
 
     def take(self, fact: str, config: Config, *path: str, value: Any) -> None:
-        """Note a fact and the place that says it; a value of None is none."""
+        """Record a fact and its place; None is not recorded."""
         if value is None:
             return
         self._used.add((config, path))
@@ -73,13 +73,17 @@ class Existing:
             self.places[fact] = config.setting(*path)
 
     def number(self, fact: str, config: Config, *path: str, default: float | None = None, least: float = 0) -> None:
-        """Note a number; what is none, or below the least that makes sense, stays where it is."""
+        """Record a number; a value that is not a number, or is below `least`, is not recorded."""
         value = config.get(*path, default=default)
         if type(value) in (int, float) and value >= least:
             self.take(fact, config, *path, value=value)
 
+    def number_or_default(self, fact: str, config: Config, *path: str, least: float = 0) -> None:
+        """Record a number, or the default of its key in the release of the config."""
+        self.number(fact, config, *path, default=config.default(path, None), least=least)
+
     def use(self, config: Config, *path: str) -> None:
-        """Note that a key is understood, without being a fact of its own."""
+        """Mark a key as understood although it is not a fact of its own."""
         self._used.add((config, path))
 
     def drop(self, names: list[str]) -> list[Setting]:
@@ -104,7 +108,7 @@ class Existing:
         self.facts = {name: value for name, value in self.facts.items() if value is not None}
 
     def _unused(self, config: Config) -> Iterator[Setting]:
-        """The written settings of a config that nothing took."""
+        """The written settings of a config from which no fact was taken."""
         used = {path for owner, path in self._used if owner is config}
         for path in leaf_paths(config.values):
             if not any(path[: len(each)] == each for each in used) and path[0] not in BATCH:
@@ -124,7 +128,7 @@ def leaf_paths(values: dict[Any, Any], before: Path = ()) -> Iterator[Path]:
 
 
 def of_trainer(found: Existing, config: Any) -> None:
-    """The facts of `TrainingArguments`, defaults included."""
+    """Read the facts of `TrainingArguments`, defaults included."""
     given = config.arguments
 
     def number(fact: str, field: str, least: float = 0) -> None:
@@ -153,7 +157,7 @@ def of_trainer(found: Existing, config: Any) -> None:
 
 
 def trainer_choices(found: Existing, config: Any) -> None:
-    """Optimizer, schedule, precision and the like."""
+    """Read optimizer, schedule, precision and similar facts."""
     given = config.arguments
     spelled = {name: fact for fact, names in TRAINER_OPTIMIZERS.items() for name in names}
     found.take("optimizer", config, "optim", value=spelled.get(given["optim"]))
@@ -175,7 +179,7 @@ def trainer_choices(found: Existing, config: Any) -> None:
 
 
 def of_deepspeed(found: Existing, config: Any) -> None:
-    """The facts of a DeepSpeed config; under a trainer only what the trainer does not set itself."""
+    """Read the facts of a DeepSpeed config; under a trainer only those that the trainer does not set itself."""
     if config.has("zero_optimization") and config.stage is not None:
         found.take("zero", config, "zero_optimization", "stage", value=config.stage)
     moved = config.get("zero_optimization", "offload_param", "device") == "cpu"
@@ -194,14 +198,14 @@ def of_deepspeed(found: Existing, config: Any) -> None:
                 found.use(config, section)
         return
     found.take("precision", config, config.precision, "enabled", value=config.precision)
-    found.number("clipping", config, "gradient_clipping", default=1.0)
+    found.number_or_default("clipping", config, "gradient_clipping")
     found.number("logging_steps", config, "steps_per_print", least=1)
     deepspeed_optimizer(found, config)
     deepspeed_schedule(found, config)
 
 
 def deepspeed_optimizer(found: Existing, config: Any) -> None:
-    """The facts of the `optimizer` section."""
+    """Read the facts of the `optimizer` section."""
     name = config.get("optimizer", "type")
     known = {"adam": "adamw", "adamw": "adamw", "lion": "lion", "sgd": "sgd"}
     found.take("optimizer", config, "optimizer", "type", value=known.get(name.lower()) if isinstance(name, str) else None)
@@ -212,7 +216,7 @@ def deepspeed_optimizer(found: Existing, config: Any) -> None:
 
 
 def optimizer_numbers(found: Existing, config: Config, weight_decay: float) -> None:
-    """Weight decay, betas and epsilon of an `optimizer` section as DeepSpeed and GPT-NeoX write it."""
+    """Read weight decay, betas and epsilon of an `optimizer` section as DeepSpeed and GPT-NeoX write it."""
     found.number("weight_decay", config, "optimizer", "params", "weight_decay", default=weight_decay)
     found.number("epsilon", config, "optimizer", "params", "eps", default=1.0e-8)
     betas = config.get("optimizer", "params", "betas", default=[0.9, 0.999] if found.facts.get("optimizer") == "adamw" else None)
@@ -222,7 +226,7 @@ def optimizer_numbers(found: Existing, config: Config, weight_decay: float) -> N
 
 
 def deepspeed_schedule(found: Existing, config: Any) -> None:
-    """The facts of the `scheduler` section; without one the rate is constant."""
+    """Read the facts of the `scheduler` section; without one the rate is constant."""
     name = config.get("scheduler", "type")
     if name is None:
         found.facts.update(scheduler="constant", warmup=0.0)
@@ -243,7 +247,7 @@ def deepspeed_schedule(found: Existing, config: Any) -> None:
 
 
 def of_neox(found: Existing, config: Any) -> None:
-    """The facts of GPT-NeoX arguments, defaults included."""
+    """Read the facts of GPT-NeoX arguments, defaults included."""
     for key, fact in NEOX_SIZES.items():
         found.number(fact, config, key, least=1)
     found.number("seq_length", config, "seq_length", least=1)
@@ -253,7 +257,7 @@ def of_neox(found: Existing, config: Any) -> None:
     found.number("epochs", config, "train_epochs", least=1)
     found.number("save_steps", config, "checkpoint_factor", least=1)
     found.number("logging_steps", config, "log_interval", least=1)
-    found.number("seed", config, "seed", default=1234, least=1)
+    found.number_or_default("seed", config, "seed", least=1)
     if config.argument("checkpoint_activations") is True:
         found.take("checkpointing", config, "checkpoint_activations", value=True)
     if isinstance(config.get("save"), str):
@@ -262,7 +266,7 @@ def of_neox(found: Existing, config: Any) -> None:
 
 
 def neox_training(found: Existing, config: Any) -> None:
-    """Precision, ZeRO, optimizer and schedule."""
+    """Read precision, ZeRO, optimizer and schedule."""
     derived = config.derived
     found.take("precision", config, "precision", value={"bfloat16": "bf16"}.get(derived.precision, derived.precision))
     for section in ("fp16", "bf16"):
@@ -271,20 +275,20 @@ def neox_training(found: Existing, config: Any) -> None:
         found.take("zero", config, "zero_optimization", "stage", value=derived.zero_stage)
     found.take("optimizer", config, "optimizer", "type", value={"adam": "adamw", "lion": "lion"}.get(derived.optimizer_name))
     found.number("learning_rate", config, "optimizer", "params", "lr", default=1.0e-3)
-    optimizer_numbers(found, config, weight_decay=0.1)
-    found.number("weight_decay", config, "weight_decay", default=0.1)
-    found.number("clipping", config, "gradient_clipping", default=1.0)
+    optimizer_numbers(found, config, weight_decay=config.default(("weight_decay",), None))
+    found.number_or_default("weight_decay", config, "weight_decay")
+    found.number_or_default("clipping", config, "gradient_clipping")
     found.number("clipping", config, "deepspeed_extra_args", "gradient_clipping")
     style = config.argument("lr_decay_style")
     found.take("scheduler", config, "lr_decay_style", value=style if style in ("linear", "cosine", "constant") else None)
-    found.number("min_learning_rate", config, "min_lr", default=0.0)
-    found.number("warmup", config, "warmup", default=0.01)
+    found.number_or_default("min_learning_rate", config, "min_lr")
+    found.number_or_default("warmup", config, "warmup")
     if config.get("lr_decay_iters") == config.get("train_iters"):
         found.use(config, "lr_decay_iters")
 
 
 def of_accelerate(found: Existing, config: Any) -> None:
-    """The facts of a launch."""
+    """Read the facts of a launch."""
     for key in ("compute_environment", "distributed_type", "num_processes", "num_machines", "machine_rank"):
         found.use(config, key)
     if config.started is not None:

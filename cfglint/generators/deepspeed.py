@@ -1,4 +1,4 @@
-"""A DeepSpeed config: the complete config of a run, or the part that the Trainer does not set."""
+"""Generates a DeepSpeed config: the complete config of a run, or the part that the Trainer does not set."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from math import ceil
 from cfglint.frameworks.deepspeed.models import model_of
 from cfglint.generators import choices
 from cfglint.generators.choices import Choice, Chosen
-from cfglint.generators.generated import Generated, GeneratedFile, Keys, inside
+from cfglint.generators.generated import Generated, GeneratedFile, Keys, path_in
 from cfglint.generators.generator import Generator
 from cfglint.generators.job_spec import TRAINING, Contradiction
 
@@ -31,8 +31,8 @@ SMALLEST = Choice(1, "smallest memory use, as no limit was given")
 TAKES = TRAINING | {"lora"}
 
 
-def own(job: JobSpec, folder: str = "") -> Generated:
-    """The config of a run without the Trainer: `deepspeed.initialize` gets nothing else."""
+def standalone_config(job: JobSpec, folder: str = "") -> Generated:
+    """The config of a run without the Trainer: `deepspeed.initialize` receives no other settings."""
     job.refuse_beyond(TAKES, KIND)
     chosen = choices.batch(job, SMALLEST)
     keys = Keys()
@@ -48,12 +48,12 @@ def own(job: JobSpec, folder: str = "") -> Generated:
     keys.add_known("steps_per_print", job.logging_steps)
     total = planned_steps(job, chosen)
     schedule(keys, job, total)
-    start = f"start it with: {choices.deepspeed_launcher(job)} your_script.py --deepspeed --deepspeed_config {inside(folder, NAME)}"
-    return Generated([GeneratedFile(NAME, KIND, keys)], chosen.split, (chosen.equation, *of_the_script(job, total, chosen), start))
+    start = f"start it with: {choices.deepspeed_launcher(job)} your_script.py --deepspeed --deepspeed_config {path_in(folder, NAME)}"
+    return Generated([GeneratedFile(NAME, KIND, keys)], chosen.split, (chosen.equation, *script_duties(job, total, chosen), start))
 
 
-def of_the_script(job: JobSpec, total: int | None, chosen: Chosen) -> list[str]:
-    """What the script has to do, since a DeepSpeed config has no key for it."""
+def script_duties(job: JobSpec, total: int | None, chosen: Chosen) -> list[str]:
+    """The tasks of the script for which a DeepSpeed config has no key."""
     lines = []
     if total is not None:
         lines.append(f"the script ends the run: stop it after {total:,} steps")
@@ -71,10 +71,10 @@ def of_the_script(job: JobSpec, total: int | None, chosen: Chosen) -> list[str]:
     return lines
 
 
-def of_a_trainer(job: JobSpec, why_stage: str = "") -> GeneratedFile:
-    """The DeepSpeed part of a Trainer run; `auto` where the Trainer sets the value.
+def trainer_config(job: JobSpec, why_stage: str = "") -> GeneratedFile:
+    """The DeepSpeed part of a Trainer run; `auto` for each value that the Trainer sets.
 
-    `why_stage` is the reason for the stage where it is not specified.
+    `why_stage` is the reason for the stage if it is not specified.
     """
     keys = Keys()
     keys.add("train_batch_size", AUTO, "filled in by the trainer, from its own file")
@@ -92,14 +92,14 @@ def of_a_trainer(job: JobSpec, why_stage: str = "") -> GeneratedFile:
 
 
 def batch(keys: Keys, chosen: Chosen) -> None:
-    """Global and micro batch; the accumulation follows from them, on other GPU counts too."""
+    """Add global and micro batch; the accumulation follows from them, on other GPU counts too."""
     why = f"{chosen.equation}; on other GPU counts the accumulation changes, and this stays"
     keys.add("train_batch_size", chosen.split.global_batch, why)
     keys.add("train_micro_batch_size_per_gpu", chosen.split.micro_batch, chosen.why)
 
 
 def zero(keys: Keys, job: JobSpec, why_stage: str = "") -> None:
-    """The ZeRO section, with offloading to the CPU."""
+    """Add the ZeRO section, with offloading to the CPU."""
     stage = job.zero or 0
     keys.add("zero_optimization.stage", stage, SHARDS[stage] + (f"; {why_stage}" if why_stage else ""))
     moved = {None: (), "optimizer": ("offload_optimizer",), "all": ("offload_optimizer", "offload_param")}[job.offload]
@@ -110,7 +110,7 @@ def zero(keys: Keys, job: JobSpec, why_stage: str = "") -> None:
 
 
 def optimizer(keys: Keys, job: JobSpec) -> None:
-    """The optimizer with its learning rate; SGD is untested with ZeRO and requires `zero_allow_untested_optimizer`."""
+    """Add the optimizer with its learning rate; SGD is untested with ZeRO and requires `zero_allow_untested_optimizer`."""
     name = job.optimizer or "adamw"
     job.replace(optimizer=name).choose("optimizer", OPTIMIZERS, "DeepSpeed")
     if job.offload and name not in ON_CPU:
@@ -127,7 +127,7 @@ def optimizer(keys: Keys, job: JobSpec) -> None:
 
 
 def schedule(keys: Keys, job: JobSpec, total: int | None) -> None:
-    """The schedule, if specified; warm-up is linear, not DeepSpeed's logarithmic default."""
+    """Add the schedule, if specified; warm-up is linear, not DeepSpeed's logarithmic default."""
     shape = job.scheduler or ("constant" if job.warmup else None)
     if shape is None or (shape == "constant" and not job.warmup):
         return
@@ -149,7 +149,7 @@ def schedule(keys: Keys, job: JobSpec, total: int | None) -> None:
 
 
 def planned_steps(job: JobSpec, chosen: Chosen) -> int | None:
-    """Optimizer steps of the run; None where its length is unknown."""
+    """The number of optimizer steps of the run; None if its length is unknown."""
     total = choices.total_steps(job, chosen.split.global_batch, job.seq_length)
     if total is None and job.epochs and job.num_examples:
         total = ceil(job.epochs * job.num_examples / chosen.split.global_batch)
@@ -163,7 +163,7 @@ class DeepSpeedFiles(Generator):
     optimizers = OPTIMIZERS
 
     def generate(self, job: JobSpec, folder: str = "") -> Generated:
-        return own(job, folder)
+        return standalone_config(job, folder)
 
     def read(self, found: Existing, config: Any) -> None:
         from cfglint.generators.convert import of_deepspeed

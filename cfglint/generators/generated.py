@@ -1,4 +1,4 @@
-"""A generated file: its keys in order with why each is there, and its text."""
+"""A generated file: its keys in order, each with its reason, and its content."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
     from cfglint.batch.solver import Split
 
-WIDTH = 120  # a comment that would end beyond is placed above its key
+WIDTH = 120  # a comment that would be longer is placed above its key
 EMPTY = Document("", "", "yaml")
 
 
 class Keys:
-    """Keys in the order in which they are written, nested by dots, each with why it is there where that is not plain."""
+    """Keys in the order in which they are written, nested by dots, each with the reason for it if that is not obvious."""
 
     def __init__(self) -> None:
         self.values: dict[str, Any] = {}
@@ -26,11 +26,11 @@ class Keys:
         self._title = ""
 
     def begin(self, title: str) -> None:
-        """Begin a group of keys, with a line of comment above it."""
+        """Begin a group of keys, with a comment line above it."""
         self._title = title
 
     def add(self, name: str, value: Any, why: str = "") -> None:
-        """Write a key; `zero_optimization.stage` goes into its section, which is made where it is missing."""
+        """Add a key; `zero_optimization.stage` is added to its section, which is created if it is missing."""
         *sections, key = name.split(".")
         place = self.values
         for section in sections:
@@ -43,15 +43,15 @@ class Keys:
             self._title = ""
 
     def add_known(self, name: str, value: Any, why: str = "", default: Any = None) -> None:
-        """Write a key unless its value is None, or what the framework does without it."""
+        """Add a key unless its value is None or the default of the framework."""
         if value is not None and value != default:
             self.add(name, value, why)
 
 
 class GeneratedFile:
-    """One file; `head` are the lines of comment above its keys, where its syntax has comments.
+    """One file; `head` are the comment lines above its keys, if its syntax has comments.
 
-    `has_schema`: the schema of its kind lies next to it, so that its first line may name it for editors.
+    `has_schema`: the schema of its kind is next to it, so that its first line may name it for editors.
     """
 
     def __init__(self, name: str, kind: str, keys: Keys, head: tuple[str, ...] = ()) -> None:
@@ -63,29 +63,29 @@ class GeneratedFile:
 
     @property
     def is_json(self) -> bool:
-        """Whether the file is JSON, and so has no place for comments."""
+        """Whether the file is JSON, which cannot contain comments."""
         return self.name.endswith(".json")
 
     @property
     def text(self) -> str:
-        """The text of the file."""
+        """The content of the file."""
         return as_json(self.keys) if self.is_json else as_yaml(self.keys, self.first_lines)
 
     @property
     def first_lines(self) -> tuple[str, ...]:
-        """The lines of comment above the keys."""
+        """The comment lines above the keys."""
         return (schema_line(self.kind), *self.head) if self.has_schema else self.head
 
     @property
     def reasons(self) -> list[tuple[str, Any, str]]:
-        """(key, value, why) for every key that has a reason."""
+        """(key, value, reason) for every key that has a reason."""
         return [(name, value, self.keys.why[name]) for name, value in leaves(self.keys.values) if name in self.keys.why]
 
 
 class Generated:
-    """The files of a job, the consumer first; `split` is their batch, None where they have none.
+    """The files of a job, the consumer first; `split` is their batch, None if they have none.
 
-    `notes` is what no file can contain: how to start it, what the script has to do.
+    `notes` are the facts that no file can contain: how to start the run, what the script has to do.
     """
 
     def __init__(self, files: list[GeneratedFile], split: Split | None = None, notes: tuple[str, ...] = ()) -> None:
@@ -94,8 +94,8 @@ class Generated:
         self.notes = notes
 
 
-def inside(folder: str, name: str) -> str:
-    """A file's path from where the job is started."""
+def path_in(folder: str, name: str) -> str:
+    """The path of a file relative to where the job is started."""
     return f"{folder.rstrip('/')}/{name}" if folder else name
 
 
@@ -108,14 +108,14 @@ def leaves(values: dict[str, Any], before: str = "") -> Iterator[tuple[str, Any]
 
 
 def as_json(keys: Keys) -> str:
-    """Plain JSON."""
+    """The content as plain JSON."""
     import json
 
     return json.dumps(keys.values, indent=2) + "\n"
 
 
 def as_yaml(keys: Keys, head: tuple[str, ...]) -> str:
-    """YAML as PyYAML reads it, with a comment on each key that has a reason."""
+    """The content as YAML that PyYAML parses, with a comment on each key that has a reason."""
     from io import StringIO
 
     writer = yaml_writer()
@@ -131,7 +131,7 @@ def schema_line(kind: str) -> str:
 
 
 def schema_name(kind: str) -> str:
-    """The schema file next to a config."""
+    """The name of the schema file next to a config."""
     return f"{kind}.schema.json"
 
 
@@ -156,7 +156,7 @@ def commented(values: dict[str, Any], keys: Keys, before: str = "", depth: int =
 
 
 def flow(value: Any) -> Any:
-    """Lists on one line."""
+    """Write a list on one line."""
     if not isinstance(value, list):
         return value
     from ruamel.yaml.comments import CommentedSeq
@@ -167,7 +167,7 @@ def flow(value: Any) -> Any:
 
 
 def yaml_writer() -> Any:
-    """ruamel.yaml's writer with scalars spelled so that YAML 1.1 reads them for what they are."""
+    """The writer of ruamel.yaml with scalars spelled so that YAML 1.1 parsers keep their types."""
     from ruamel.yaml import YAML
     from ruamel.yaml.representer import RoundTripRepresenter
 

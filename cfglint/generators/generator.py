@@ -1,4 +1,4 @@
-"""What a module of this package gives for its kind of file; the instance is its `GENERATOR`."""
+"""The interface of a generator for one kind of file; each module has an instance named `GENERATOR`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Generator:
-    """Files of one kind from a job, and the facts of a job from such files.
+    """Generates files of one kind from a job, and extracts the facts of a job from such files.
 
     `takes` are the facts that it supports, `optimizers` the names that `JobSpec.optimizer` may have, `trainers` the values
     of `JobSpec.trainer`; `makes_sets`: there is a `matching_set` too.
@@ -32,13 +32,13 @@ class Generator:
         raise NotImplementedError
 
     def matching_set(self, job: JobSpec, folder: str = "") -> Generated:
-        """The files of this kind and those of its launch, which agree."""
+        """The files of this kind and those of its launch, which are consistent."""
         raise Contradiction("there is no set of files for this kind")
 
     def read(self, found: Existing, config: Any) -> None:
-        """Note the facts of an existing config of this kind, defaults included."""
+        """Read the facts of an existing config of this kind, defaults included."""
         raise NotImplementedError
 
     def usual_rate(self, job: JobSpec) -> tuple[float, str]:
-        """(learning rate, reason) where none is given."""
+        """(learning rate, reason) if none is specified."""
         return choices.rate(job)

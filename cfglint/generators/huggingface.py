@@ -1,13 +1,14 @@
-"""A Trainer config, and a consistent set of Trainer, DeepSpeed and accelerate configs."""
+"""Generates a Trainer config, or a consistent set of Trainer, DeepSpeed and accelerate configs."""
 
 from __future__ import annotations
 
 from math import ceil
 
 from cfglint.batch import steps
+from cfglint.frameworks.huggingface.fields import FIELDS, defaults, has_field
 from cfglint.generators import accelerate, choices, deepspeed
 from cfglint.generators.choices import Choice, Chosen
-from cfglint.generators.generated import Generated, GeneratedFile, Keys, inside
+from cfglint.generators.generated import Generated, GeneratedFile, Keys, path_in
 from cfglint.generators.generator import Generator
 from cfglint.generators.job_spec import TRAINING, Contradiction
 
@@ -22,22 +23,19 @@ KIND = "huggingface"
 NAME = "train.yaml"
 OUTPUT = "output"
 OPTIMIZERS = {"adamw": None, "adamw-8bit": "adamw_bnb_8bit", "adafactor": "adafactor", "lion": "lion_32bit", "sgd": "sgd"}
-EPOCHS = 3.0
+EPOCHS: float = FIELDS["num_train_epochs"][1]
 LOGGING = 10
 ZERO = 2
-USUAL = Choice(8, "transformers' own default")
+USUAL = Choice(FIELDS["per_device_train_batch_size"][1], "transformers' own default")
 TAKES = TRAINING | {"lora", "seed", "checkpointing", "save_steps", "output_dir", "min_learning_rate"}
-ONE_STEP_SINCE = (4, 44)  # training_args.py:1783 of 4.42.4
-RATIO_SINCE = (5,)  # warmup_steps below 1 is a ratio from here on
-RENAMED_CHECKPOINTING = (5, 23)
 
 
 def trainer(job: JobSpec, folder: str = "") -> Generated:
     """The Trainer config, with a DeepSpeed config if ZeRO is specified."""
     file, chosen = trainer_file(job, folder)
-    files = [file] if job.zero is None else [file, deepspeed.of_a_trainer(job)]
+    files = [file] if job.zero is None else [file, deepspeed.trainer_config(job)]
     starter = choices.torch_launcher(job) if job.zero is None else choices.deepspeed_launcher(job)
-    return Generated(files, chosen.split, notes(job, chosen, f"{starter} your_script.py {inside(folder, NAME)}"))
+    return Generated(files, chosen.split, notes(job, chosen, f"{starter} your_script.py {path_in(folder, NAME)}"))
 
 
 def matching_set(job: JobSpec, folder: str = "") -> Generated:
@@ -45,13 +43,13 @@ def matching_set(job: JobSpec, folder: str = "") -> Generated:
     why = "" if job.zero is not None else "accelerate's own default"
     job = job.replace(zero=ZERO) if why else job
     file, chosen = trainer_file(job, folder)
-    files = [file, deepspeed.of_a_trainer(job, why), accelerate.beside_a_trainer(job, inside(folder, deepspeed.NAME))]
-    command = f"{accelerate.launcher(job, folder)} your_script.py {inside(folder, NAME)}"
+    files = [file, deepspeed.trainer_config(job, why), accelerate.trainer_launch_file(job, path_in(folder, deepspeed.NAME))]
+    command = f"{accelerate.launcher(job, folder)} your_script.py {path_in(folder, NAME)}"
     return Generated(files, chosen.split, notes(job, chosen, command))
 
 
 def notes(job: JobSpec, chosen: Chosen, command: str) -> tuple[str, ...]:
-    """The facts that these files do not support."""
+    """The facts that the files cannot contain."""
     lines = [chosen.equation, f"start it with: {command}"]
     if job.num_examples and not job.steps and not job.tokens:
         lines.insert(1, f"{predicted(job, chosen, job.epochs or EPOCHS)} steps with {job.num_examples:,} examples")
@@ -77,14 +75,14 @@ def trainer_file(job: JobSpec, folder: str) -> tuple[GeneratedFile, Chosen]:
     if job.lora or job.checkpointing:
         checkpointing(keys, job)
     logging(keys, job, total)
-    keys.add_known("seed", job.seed, default=42)
+    keys.add_known("seed", job.seed, default=default(job, "seed"))
     if job.zero is not None:
-        keys.add("deepspeed", inside(folder, deepspeed.NAME), "looked up from where the script is started")
+        keys.add("deepspeed", path_in(folder, deepspeed.NAME), "looked up from where the script is started")
     return GeneratedFile(NAME, KIND, keys, (choices.made_for(job),)), chosen
 
 
 def length(keys: Keys, job: JobSpec, chosen: Chosen) -> int | None:
-    """Epochs or steps; returns the number of optimizer steps, where it is known."""
+    """Add epochs or steps; return the number of optimizer steps, if it is known."""
     asked = choices.total_steps(job, chosen.split.global_batch, job.seq_length)
     if asked is not None:
         keys.add("max_steps", asked, choices.why_steps(job, chosen.split.global_batch, job.seq_length))
@@ -95,14 +93,14 @@ def length(keys: Keys, job: JobSpec, chosen: Chosen) -> int | None:
 
 
 def predicted(job: JobSpec, chosen: Chosen, epochs: float) -> int:
-    """Optimizer steps of a run in epochs."""
+    """The number of optimizer steps of a run in epochs."""
     batches = steps.batches_per_rank(job.num_examples or 0, chosen.split.micro_batch, chosen.split.data_parallel)
     version = job.version("transformers")
     return steps.total_steps(-1, epochs, steps.updates_per_epoch(batches, chosen.split.accumulation, version), version)
 
 
 def rates(keys: Keys, job: JobSpec, total: int | None) -> None:
-    """Optimizer, learning rate and its schedule."""
+    """Add optimizer, learning rate and its schedule."""
     keys.add_known("optim", optimizer(job, "a trainer"))
     keys.add("learning_rate", *choices.rate(job))
     schedule(keys, job)
@@ -111,7 +109,7 @@ def rates(keys: Keys, job: JobSpec, total: int | None) -> None:
 
 
 def optimizer(job: JobSpec, consumer: str) -> str:
-    """The Trainer's name of the optimizer; only AdamW has a DeepSpeed twin on the CPU that accelerate puts in its place."""
+    """The Trainer's name of the optimizer; only for AdamW accelerate uses an equivalent DeepSpeed optimizer on the CPU."""
     name = job.optimizer or "adamw"
     if job.offload and name != "adamw":
         raise Contradiction(f"--optimizer {name} does not support --offload: only adamw has a DeepSpeed CPU implementation")
@@ -120,16 +118,25 @@ def optimizer(job: JobSpec, consumer: str) -> str:
 
 
 def regularization(keys: Keys, job: JobSpec) -> None:
-    """Weight decay, Adam's constants and clipping, where they are not the Trainer's defaults."""
-    keys.add_known("weight_decay", job.weight_decay, default=0.0)
-    keys.add_known("adam_beta1", job.beta1, default=0.9)
-    keys.add_known("adam_beta2", job.beta2, default=0.999)
-    keys.add_known("adam_epsilon", job.epsilon, default=1.0e-8)
-    keys.add_known("max_grad_norm", job.clipping, default=1.0)
+    """Add weight decay, Adam's constants and clipping, if they are not the Trainer's defaults."""
+    settings = (
+        ("weight_decay", job.weight_decay),
+        ("adam_beta1", job.beta1),
+        ("adam_beta2", job.beta2),
+        ("adam_epsilon", job.epsilon),
+        ("max_grad_norm", job.clipping),
+    )
+    for name, value in settings:
+        keys.add_known(name, value, default=default(job, name))
+
+
+def default(job: JobSpec, name: str) -> Any:
+    """The Trainer's default in the release of the job."""
+    return defaults(job.version("transformers"))[name]
 
 
 def schedule(keys: Keys, job: JobSpec) -> None:
-    """The schedule, with its minimum learning rate where that is not 0."""
+    """Add the schedule, with its minimum learning rate if that is not 0."""
     lowest = job.min_learning_rate
     if job.scheduler == "constant":
         keys.add("lr_scheduler_type", "constant_with_warmup" if job.warmup else "constant")
@@ -145,31 +152,31 @@ def schedule(keys: Keys, job: JobSpec) -> None:
 
 
 def warmup(keys: Keys, job: JobSpec, total: int | None) -> None:
-    """Warm-up in steps or as a ratio, in the spelling of the release."""
+    """Add warm-up in steps or as a ratio, in the spelling of the release."""
     if not job.warmup:
         return
     steps_of_it = int(job.warmup) if job.warmup >= 1 else ceil(job.warmup * total) if total is not None else 0
     choices.fitting_warmup(steps_of_it, total)
-    if job.warmup == 1 and job.version("transformers") < ONE_STEP_SINCE:
+    if job.warmup == 1 and job.version("transformers") < steps.ONE_STEP_TAKEN:
         raise Contradiction("--warmup 1: transformers before 4.44 does not accept a single warm-up step; use 2")
     if job.warmup >= 1:
         keys.add("warmup_steps", int(job.warmup))
-    elif job.version("transformers") >= RATIO_SINCE:
+    elif job.version("transformers") >= steps.RATIO_TAKEN:
         keys.add("warmup_steps", job.warmup, "below 1: a ratio of the total steps")
     else:
         keys.add("warmup_ratio", job.warmup, "a ratio of the total steps; from 5.0 on it is written as warmup_steps")
 
 
 def precision(keys: Keys, job: JobSpec) -> None:
-    """The number format; fp32 is the Trainer's default."""
+    """Add the number format; fp32 is the Trainer's default."""
     name, why = choices.precision(job)
     if name != "fp32":
         keys.add(name, True, why)
 
 
 def checkpointing(keys: Keys, job: JobSpec) -> None:
-    """Gradient checkpointing: with an adapter, activations are most of the memory."""
-    renamed = job.version("transformers") >= RENAMED_CHECKPOINTING
+    """Add gradient checkpointing: with an adapter, activations are most of the memory."""
+    renamed = has_field("activation_checkpointing", job.version("transformers"))
     name = "activation_checkpointing" if renamed else "gradient_checkpointing"
     keys.add(name, True, "recomputes activations: less memory, about a third more compute")
     if job.lora:
@@ -177,7 +184,7 @@ def checkpointing(keys: Keys, job: JobSpec) -> None:
 
 
 def logging(keys: Keys, job: JobSpec, total: int | None) -> None:
-    """Log entries frequent enough for a curve, also in a short run; checkpoints where an interval is specified."""
+    """Add log entries frequent enough for a curve, also in a short run; checkpoints if an interval is specified."""
     every = job.logging_steps or LOGGING
     if total is not None and every > total:
         every = 1

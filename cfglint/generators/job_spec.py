@@ -1,4 +1,4 @@
-"""The specification of a training job, before it has a config."""
+"""The specification of a training job from which configs are generated."""
 
 from __future__ import annotations
 
@@ -42,20 +42,20 @@ FLAGS = (
 
 
 class Contradiction(CfglintError):
-    """Facts that are incompatible, insufficient or not supported by this kind of file; the text says what to do."""
+    """Facts that are incompatible, insufficient or not supported by this kind of file; the message names a remedy."""
 
 
 class Unreachable(CfglintError):
-    """A global batch or layout that is infeasible on these GPUs; the text names feasible ones."""
+    """A global batch or layout that these GPUs cannot reach; the message names possible ones."""
 
 
 class JobSpec:
-    """The facts of a job; None where not specified.
+    """The facts of a job; None if not specified.
 
-    `global_batch` counts samples of one optimizer step. `warmup` is a fraction of the run below 1, and steps from 1
+    `global_batch` counts samples per optimizer step. `warmup` is a fraction of the run below 1, and steps from 1
     on. `offload` moves the `optimizer` to the CPU, or `all`: the weights too. `model` names a published GPT-NeoX
-    shape; `layers`, `hidden`, `heads`, `kv_heads` give one in numbers. `target` maps packages to versions. From
-    `weight_decay` on are the facts that no question asks for, and that an existing config may have.
+    shape; `layers`, `hidden`, `heads`, `kv_heads` give one in numbers. `target` maps packages to versions. The facts from
+    `weight_decay` on are never asked for in the dialogue; an existing config may have them.
     """
 
     NAMES = (
@@ -120,13 +120,13 @@ class JobSpec:
         return {name: getattr(self, name) for name in self.NAMES if getattr(self, name) is not None}
 
     def needed_gpus(self) -> int:
-        """The GPU count, which is required."""
+        """The GPU count, which is required; raises Contradiction without it."""
         if self.gpus is None:
             raise Contradiction("--gpus is required")
         return self.gpus
 
     def version(self, package: str) -> Version:
-        """The release of a package that the files are for: the target, else the newest known."""
+        """The target release of a package, else the newest known."""
         from cfglint.frameworks import framework
         from cfglint.frameworks.versions import parse_version
 
@@ -162,7 +162,7 @@ class JobSpec:
             raise Contradiction("; ".join(lines))
 
     def choose(self, name: str, table: dict[str, Any], kind: str) -> Any:
-        """The value that a kind writes for a fact with a fixed list of choices; Contradiction where it does not support it."""
+        """The value that a kind writes for a fact with a fixed list of choices; raises Contradiction if it does not support it."""
         value = getattr(self, name)
         if value not in table:
             raise Contradiction(f"{flag(name)} {value} is not available for {kind} (valid: {', '.join(table)})")
@@ -178,6 +178,6 @@ def kinds_with(name: str) -> str:
 
 
 def flag(name: str) -> str:
-    """A fact as the command line spells it."""
+    """The option of the command line for a fact."""
     short = {"tensor_parallel": "tp", "pipeline_parallel": "pp", "learning_rate": "lr"}
     return "--" + short.get(name, name).replace("_", "-")

@@ -1,9 +1,10 @@
-"""A training file for `llamafactory-cli train`, with the DeepSpeed file that it names where ZeRO was asked for."""
+"""Generates a training file for `llamafactory-cli train`, with the DeepSpeed file that it names if ZeRO was requested."""
 
 from __future__ import annotations
 
+from cfglint.frameworks.llamafactory import DEEPSPEED, TRANSFORMERS
 from cfglint.generators import choices, deepspeed, huggingface
-from cfglint.generators.generated import Generated, GeneratedFile, Keys, inside
+from cfglint.generators.generated import Generated, GeneratedFile, Keys, path_in
 from cfglint.generators.generator import Generator
 
 TYPE_CHECKING = False
@@ -18,7 +19,7 @@ KIND = "llamafactory"
 NAME = "train.yaml"
 OUTPUT = "saves/output"
 TAKES = huggingface.TAKES
-TARGET = {"transformers": "5.6.0", "deepspeed": "0.18.4"}  # the newest that llamafactory 0.9.5 accepts
+TARGET = {"transformers": TRANSFORMERS, "deepspeed": DEEPSPEED}
 CUTOFF = 2048
 
 
@@ -30,7 +31,7 @@ def training(job: JobSpec, folder: str = "") -> Generated:
     keys = Keys()
     method(keys, job)
     if job.zero is not None:
-        keys.add("deepspeed", inside(folder, deepspeed.NAME), "looked up from where llamafactory-cli is started")
+        keys.add("deepspeed", path_in(folder, deepspeed.NAME), "looked up from where llamafactory-cli is started")
     data(keys, job)
     keys.begin("output")
     keys.add("output_dir", job.output_dir or OUTPUT, "a checkpoint that is already in it is resumed")
@@ -41,17 +42,17 @@ def training(job: JobSpec, folder: str = "") -> Generated:
     huggingface.rates(keys, job, total)
     huggingface.precision(keys, job)
     huggingface.logging(keys, job, total)
-    keys.add_known("seed", job.seed, default=42)
+    keys.add_known("seed", job.seed, default=huggingface.default(job, "seed"))
     if job.checkpointing is False:
         keys.add("disable_gradient_checkpointing", True)
     files = [GeneratedFile(NAME, KIND, keys, (choices.made_for(job),))]
     if job.zero is not None:
-        files.append(deepspeed.of_a_trainer(job))
+        files.append(deepspeed.trainer_config(job))
     return Generated(files, chosen.split, notes(job, chosen, folder))
 
 
 def method(keys: Keys, job: JobSpec) -> None:
-    """Model and fine-tuning method."""
+    """Add model and fine-tuning method."""
     keys.begin("model")
     keys.add("model_name_or_path", "org/model", "replace with a model of the hub, or a folder")
     keys.begin("method")
@@ -64,7 +65,7 @@ def method(keys: Keys, job: JobSpec) -> None:
 
 
 def data(keys: Keys, job: JobSpec) -> None:
-    """The data set and what becomes of its samples."""
+    """Add the data set and its processing."""
     keys.begin("data")
     keys.add("dataset", "my_dataset", "replace with a name in dataset_info.json")
     keys.add("dataset_dir", "data", "the folder of dataset_info.json")
@@ -72,8 +73,8 @@ def data(keys: Keys, job: JobSpec) -> None:
 
 
 def notes(job: JobSpec, chosen: Chosen, folder: str) -> tuple[str, ...]:
-    """What the files cannot say."""
-    lines = [chosen.equation, f"start it with: {launcher(job)} {inside(folder, NAME)}"]
+    """The facts that the files cannot contain."""
+    lines = [chosen.equation, f"start it with: {launcher(job)} {path_in(folder, NAME)}"]
     if job.num_examples and not job.steps and not job.tokens:
         count = huggingface.predicted(job, chosen, job.epochs or huggingface.EPOCHS)
         lines.insert(1, f"{count} steps with {job.num_examples:,} examples")
@@ -83,7 +84,7 @@ def notes(job: JobSpec, chosen: Chosen, folder: str) -> tuple[str, ...]:
 
 
 def launcher(job: JobSpec) -> str:
-    """The command that starts the job; the environment says what the file cannot."""
+    """The command that starts the job, with environment variables for facts that the file cannot contain."""
     machines = choices.nodes(job)
     if machines > 1:
         return f"FORCE_TORCHRUN=1 NNODES={machines} NODE_RANK=RANK MASTER_ADDR=ADDRESS_OF_THE_FIRST llamafactory-cli train"
@@ -99,7 +100,7 @@ class LlamaFactoryFiles(Generator):
         return training(job, folder)
 
     def read(self, found: Existing, config: Any) -> None:
-        """The trainer's facts, the method and the length of a sample."""
+        """Read the trainer's facts, the method and the length of a sample."""
         from cfglint.generators.convert import of_trainer
 
         of_trainer(found, config)

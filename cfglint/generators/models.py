@@ -1,4 +1,4 @@
-"""Published GPT-NeoX shapes: layers, width, heads, and what they were trained with.
+"""Published GPT-NeoX shapes: layers, width, heads, and the settings of their training.
 
 Source: the files under configs/ of EleutherAI/gpt-neox at ea7aefd (May 2026). The sizes named `gpt3` are those
 of Brown et al. 2020 (arXiv 2005.14165, table 2.1), `pythia` of Biderman et al. 2023 (arXiv 2304.01373, table 1),
@@ -44,11 +44,11 @@ TOKENIZERS: dict[str, dict[str, str]] = {
 
 
 class Shape:
-    """A model's sizes; `rate` and `micro_batch` are what its file was trained with, `source` says which file that is."""
+    """The sizes of a model; `rate` and `micro_batch` are those of its published config, `source` names that config."""
 
     __slots__ = ("family", "heads", "hidden", "intermediate", "kv_heads", "layers", "micro_batch", "rate", "seq_length", "source")
 
-    def __init__(  # a row of the table below
+    def __init__(  # the parameters are the columns of the table below
         self,
         layers: int,
         hidden: int,
@@ -75,7 +75,7 @@ class Shape:
 
     @property
     def weights(self) -> int:
-        """About the weights of its layers: four matrices of attention and eight of the feed-forward part, h x h each."""
+        """The approximate number of weights in its layers: four matrices of attention and eight of the feed-forward part, h x h each."""
         return 12 * self.layers * self.hidden * self.hidden
 
 
@@ -89,7 +89,7 @@ def of_checkpoint(
     kv_heads: int | None = None,
     intermediate: int | None = None,
 ) -> Shape:
-    """The sizes of a checkpoint that `cfglint.batch.shapes` has, with what it was trained with; rows of Llama have 4096 tokens."""
+    """The sizes of a checkpoint in `cfglint.batch.shapes`, with the settings of its training; rows of Llama have 4096 tokens."""
     config = config_of(name)
     layers, hidden, heads = (config[key] for key in ("num_hidden_layers", "hidden_size", "num_attention_heads"))
     length = LLAMA_LENGTH if family == LLAMA else SEQ_LENGTH
@@ -125,7 +125,7 @@ SHAPES = {
 
 
 def published(name: str) -> Shape:
-    """A shape by its name, in any case; Contradiction where there is none."""
+    """A shape by its name, in any case; raises Contradiction if there is none."""
     found = SHAPES.get(name.lower())
     if found is None:
         raise Contradiction(f"--model {name}: published shapes are {', '.join(SHAPES)}; or say --layers, --hidden and --heads")
@@ -133,7 +133,7 @@ def published(name: str) -> Shape:
 
 
 def nearest(shape: Shape) -> str:
-    """The name of the Pythia model with the number of weights that is nearest, as a ratio."""
+    """The name of the Pythia model whose number of weights is nearest, as a ratio."""
     own = max(shape.weights, 1)
     names = [name for name, each in SHAPES.items() if each.family == PYTHIA]
     return min(names, key=lambda name: max(SHAPES[name].weights / own, own / SHAPES[name].weights))

@@ -1,13 +1,14 @@
-"""GPT-NeoX configs: a single file, or a model file and a cluster file."""
+"""Generates GPT-NeoX configs: a single file, or a model file and a cluster file."""
 
 from __future__ import annotations
 
 from math import floor, nextafter
 
 from cfglint.batch import steps
+from cfglint.frameworks.neox.fields import default
 from cfglint.generators import choices, models
 from cfglint.generators.choices import Choice, Chosen
-from cfglint.generators.generated import Generated, GeneratedFile, Keys, inside
+from cfglint.generators.generated import Generated, GeneratedFile, Keys, path_in
 from cfglint.generators.generator import Generator
 from cfglint.generators.job_spec import PARALLEL, SIZES, TRAINING, Contradiction, flag
 from cfglint.generators.models import Shape
@@ -32,35 +33,37 @@ MODEL_FACTS = (*SIZES, "kv_heads")
 TAKES = TRAINING.union(("model", *MODEL_FACTS, *PARALLEL, "seed", "checkpointing", "save_steps", "output_dir", "min_learning_rate"))
 
 
-def whole(job: JobSpec, folder: str = "") -> Generated:
-    """Everything in one file."""
+def single_file(job: JobSpec, folder: str = "") -> Generated:
+    """One file with all settings."""
     model, shape, chosen = model_keys(job)
     cluster_keys(model, job, shape)
-    return Generated([GeneratedFile(MODEL, KIND, model, (choices.made_for(job),))], chosen.split, notes(job, chosen, inside(folder, MODEL)))
+    return Generated(
+        [GeneratedFile(MODEL, KIND, model, (choices.made_for(job),))], chosen.split, notes(job, chosen, path_in(folder, MODEL))
+    )
 
 
-def pair(job: JobSpec, folder: str = "") -> Generated:
-    """The model and its training, and the paths and nodes of this cluster; no key is in both files."""
+def model_and_cluster_files(job: JobSpec, folder: str = "") -> Generated:
+    """Two files: the model and its training, and the paths and nodes of this cluster; no key is in both files."""
     model, shape, chosen = model_keys(job)
     cluster = Keys()
     cluster_keys(cluster, job, shape)
     head = ("Paths and nodes of this cluster; the model is in " + MODEL + ".",)
     files = [GeneratedFile(MODEL, KIND, model, (choices.made_for(job),)), GeneratedFile(CLUSTER, KIND, cluster, head)]
-    return Generated(files, chosen.split, notes(job, chosen, f"{inside(folder, MODEL)} {inside(folder, CLUSTER)}"))
+    return Generated(files, chosen.split, notes(job, chosen, f"{path_in(folder, MODEL)} {path_in(folder, CLUSTER)}"))
 
 
 def notes(job: JobSpec, chosen: Chosen, names: str) -> tuple[str, ...]:
-    """The facts that these files do not support."""
+    """The facts that the files cannot contain."""
     epochs = choices.epochs_of(job, chosen.split, seq_length=job.seq_length or shape_of(job).seq_length)
     return (chosen.equation, *epochs, f"start it with: python deepy.py train.py {names}")
 
 
 def model_keys(job: JobSpec) -> tuple[Keys, Shape, Chosen]:
-    """Layout, sizes, batch, optimizer and length of the run."""
+    """The keys for layout, sizes, batch, optimizer and length of the run."""
     job.refuse_beyond(TAKES, KIND)
     shape = shape_of(job)
-    fitting(shape, job)
-    chosen = choices.batch(job, usual(job, shape))
+    check_sizes(shape, job)
+    chosen = choices.batch(job, default_micro_batch(job, shape))
     keys = Keys()
     keys.begin("GPUs")
     layout(keys, job)
@@ -74,12 +77,12 @@ def model_keys(job: JobSpec) -> tuple[Keys, Shape, Chosen]:
     length(keys, job, chosen, shape)
     keys.begin("Optimizer")
     optimizer(keys, job, shape)
-    keys.add_known("seed", job.seed, default=1234)
+    keys.add_known("seed", job.seed, default=default("seed"))
     return keys, shape, chosen
 
 
 def shape_of(job: JobSpec) -> Shape:
-    """The model's sizes, published or specified; learning rate and micro batch of specified sizes are those of the nearest model."""
+    """The sizes of the model, published or specified; learning rate and micro batch of specified sizes are those of the nearest model."""
     given = [name for name in MODEL_FACTS if getattr(job, name) is not None]
     if job.model is not None:
         if given:
@@ -95,12 +98,12 @@ def shape_of(job: JobSpec) -> Shape:
     return shape
 
 
-def usual(job: JobSpec, shape: Shape) -> Choice:
+def default_micro_batch(job: JobSpec, shape: Shape) -> Choice:
     """The default micro batch: that of the published config, scaled from its sequence length."""
     return Choice(shape.micro_batch, f"as in configs/{shape.source}")
 
 
-def fitting(shape: Shape, job: JobSpec) -> None:
+def check_sizes(shape: Shape, job: JobSpec) -> None:
     """Raise Contradiction for sizes that are not divisible by heads, stages and ranks, or that are incompatible with ZeRO."""
     ranks, stages = job.tensor_parallel or 1, job.pipeline_parallel or 1
     if shape.hidden % shape.heads:
@@ -121,7 +124,7 @@ def fitting(shape: Shape, job: JobSpec) -> None:
 
 
 def layout(keys: Keys, job: JobSpec) -> None:
-    """Pipeline and tensor parallel sizes; in GPT-NeoX 0 pipeline stages disable the pipeline engine."""
+    """Add pipeline and tensor parallel sizes; in GPT-NeoX 0 pipeline stages disable the pipeline engine."""
     stages = job.pipeline_parallel or 1
     engine = stages > 1 or ((job.zero or 0) < 2 and not job.offload)
     keys.add("pipe_parallel_size", stages if engine else 0, "" if stages > 1 else why_stages(engine))
@@ -129,14 +132,14 @@ def layout(keys: Keys, job: JobSpec) -> None:
 
 
 def why_stages(engine: bool) -> str:
-    """What 1 and 0 stages are."""
+    """The meaning of 1 and 0 pipeline stages."""
     if engine:
         return "the pipeline engine with one stage, as the published files have it"
     return "no pipeline engine: ZeRO 2, 3 and offload do not go with it, and 1 would be one"
 
 
 def sizes(keys: Keys, job: JobSpec, shape: Shape) -> None:
-    """The model."""
+    """Add the sizes of the model."""
     length_ = job.seq_length or shape.seq_length
     keys.add("num_layers", shape.layers, f"configs/{shape.source}" if job.model else "")
     keys.add("hidden_size", shape.hidden)
@@ -154,13 +157,13 @@ def sizes(keys: Keys, job: JobSpec, shape: Shape) -> None:
 
 
 def batch(keys: Keys, chosen: Chosen) -> None:
-    """Micro batch and accumulation; the global batch follows from them and the GPUs."""
+    """Add micro batch and accumulation; the global batch follows from them and the GPUs."""
     keys.add("train_micro_batch_size_per_gpu", chosen.split.micro_batch, chosen.why)
     keys.add("gradient_accumulation_steps", chosen.split.accumulation, chosen.adjustable)
 
 
 def optimizer(keys: Keys, job: JobSpec, shape: Shape) -> None:
-    """Optimizer, rate and decay."""
+    """Add optimizer, rate and decay."""
     name = job.optimizer or "adamw"
     spelled = job.replace(optimizer=name).choose("optimizer", OPTIMIZERS, "GPT-NeoX")
     if job.offload and name != "adamw":
@@ -174,7 +177,7 @@ def optimizer(keys: Keys, job: JobSpec, shape: Shape) -> None:
         keys.add("optimizer.params.betas", [*BETAS], "as the published files have it")
     if name == "adamw":
         keys.add("optimizer.params.eps", 1.0e-8 if job.epsilon is None else job.epsilon)
-    keys.add_known("weight_decay", job.weight_decay, default=0.1)
+    keys.add_known("weight_decay", job.weight_decay, default=default("weight_decay"))
     shape_of_decay = job.scheduler or DECAY
     keys.add("lr_decay_style", shape_of_decay)
     if shape_of_decay != "constant":
@@ -185,7 +188,7 @@ def optimizer(keys: Keys, job: JobSpec, shape: Shape) -> None:
 
 
 def zero(keys: Keys, job: JobSpec) -> None:
-    """The section that bfloat16 requires even at stage 0."""
+    """Add the section that bfloat16 requires even at stage 0."""
     stage = 1 if job.zero is None else job.zero
     keys.add("zero_optimization.stage", stage, "as the published files have it" if job.zero is None else "")
     if job.offload:
@@ -193,7 +196,7 @@ def zero(keys: Keys, job: JobSpec) -> None:
 
 
 def precision(keys: Keys, job: JobSpec) -> None:
-    """The number format."""
+    """Add the number format."""
     name, why = choices.precision(job)
     if name == "bf16":
         keys.add("precision", "bfloat16", why)
@@ -205,7 +208,7 @@ def precision(keys: Keys, job: JobSpec) -> None:
 
 
 def length(keys: Keys, job: JobSpec, chosen: Chosen, shape: Shape) -> None:
-    """Iterations or epochs, and the warm-up fraction."""
+    """Add iterations or epochs, and the warm-up fraction."""
     seq_length = job.seq_length or shape.seq_length
     total = choices.total_steps(job, chosen.split.global_batch, seq_length)
     if total is not None:
@@ -219,11 +222,11 @@ def length(keys: Keys, job: JobSpec, chosen: Chosen, shape: Shape) -> None:
         total = planned(job, chosen)
     keys.add("warmup", *warmup(job, total))
     keys.add("checkpoint_factor", job.save_steps or CHECKPOINTS, "" if job.save_steps else "iterations; as Pythia has it")
-    keys.add_known("log_interval", job.logging_steps, default=100)
+    keys.add_known("log_interval", job.logging_steps, default=default("log_interval"))
 
 
 def planned(job: JobSpec, chosen: Chosen) -> int | None:
-    """Iterations of a run in epochs, where the number of packed samples is known."""
+    """The number of iterations of a run in epochs, if the number of packed samples is known."""
     if job.num_examples is None or job.epochs is None:
         return None
     split = chosen.split
@@ -244,9 +247,9 @@ def warmup(job: JobSpec, total: int | None) -> tuple[float, str]:
 
 
 def fraction(part: int, total: int) -> float:
-    """The fraction that gives the part when multiplied by the total, or the smallest one above it where no float is exact.
+    """The fraction that gives the part when multiplied by the total, or the smallest one above it if no float is exact.
 
-    GPT-NeoX compares steps with the product, so that below the part a step would be missing.
+    GPT-NeoX compares steps with the product, so that with a smaller fraction a step would be missing.
     """
     near = part / total
     candidates = (near, nextafter(near, 0), nextafter(near, 1))
@@ -254,7 +257,7 @@ def fraction(part: int, total: int) -> float:
 
 
 def memory(keys: Keys, job: JobSpec) -> None:
-    """Gradient checkpointing, as in every published config."""
+    """Add gradient checkpointing, as in every published config."""
     if job.checkpointing is not False:
         keys.add("checkpoint_activations", True, "recomputes activations: less memory, about a third more compute")
         if (job.tensor_parallel or 1) > 1:
@@ -262,7 +265,7 @@ def memory(keys: Keys, job: JobSpec) -> None:
 
 
 def cluster_keys(keys: Keys, job: JobSpec, shape: Shape) -> None:
-    """Paths, tokenizer and machines."""
+    """The keys for paths, tokenizer and machines."""
     keys.begin("Paths")
     keys.add("data_path", "data/enwik8/enwik8_text_document", "what prepare_data.py makes; without .bin and .idx")
     for name, value in models.TOKENIZERS[shape.family].items():
@@ -282,10 +285,10 @@ class NeoXFiles(Generator):
     makes_sets = True
 
     def generate(self, job: JobSpec, folder: str = "") -> Generated:
-        return whole(job, folder)
+        return single_file(job, folder)
 
     def matching_set(self, job: JobSpec, folder: str = "") -> Generated:
-        return pair(job, folder)
+        return model_and_cluster_files(job, folder)
 
     def read(self, found: Existing, config: Any) -> None:
         from cfglint.generators.convert import of_neox

@@ -1,4 +1,4 @@
-"""A YAML file for TRL's parser: the Trainer's keys, and those of the trainer that is asked for."""
+"""Generates a YAML file for TRL's parser: the Trainer's keys, and those of the requested trainer."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from math import gcd
 from cfglint.batch import steps
 from cfglint.batch.solver import Split
 from cfglint.frameworks.launch_facts import LaunchFacts
-from cfglint.frameworks.trl import FRAMEWORK
+from cfglint.frameworks.trl import FRAMEWORK, NEWEST
+from cfglint.frameworks.trl._tables import FIELDS
 from cfglint.frameworks.trl.batch import SMALLEST_FOR_KL
 from cfglint.generators import choices, deepspeed, huggingface
-from cfglint.generators.choices import Choice, Chosen
-from cfglint.generators.generated import Generated, GeneratedFile, Keys, inside
+from cfglint.generators.choices import Chosen
+from cfglint.generators.generated import Generated, GeneratedFile, Keys, path_in
 from cfglint.generators.generator import Generator
 from cfglint.generators.huggingface import NAME, OUTPUT
 from cfglint.generators.job_spec import TRAINING, Contradiction, Unreachable
@@ -25,19 +26,19 @@ if TYPE_CHECKING:
 
 KIND = "trl"
 TRAINERS = ("sft", "dpo", "kto", "reward", "grpo", "rloo")
-GENERATING = {"grpo": 8, "rloo": 2}  # the trainer's own number of completions for a prompt
-GROUPS = (8, 4, 2, 16, 6, 12, 3, 5, 7)  # completions for a prompt, the usual ones first
-RATES = {"sft": 2.0e-5, "dpo": 1.0e-6, "kto": 1.0e-6, "reward": 1.0e-4, "grpo": 1.0e-6, "rloo": 1.0e-6}
-ADAPTER_RATES = {"sft": 2.0e-4, "dpo": 1.0e-5, "kto": 1.0e-5, "reward": 1.0e-3, "grpo": 1.0e-5, "rloo": 1.0e-5}
-USUAL = Choice(8, "transformers' own default")
+TABLES = FIELDS[NEWEST]
+GENERATING: dict[str, int] = {name: TABLES[name]["num_generations"][1] for name in ("grpo", "rloo")}  # completions per prompt, by default
+GROUPS = (8, 4, 2, 16, 6, 12, 3, 5, 7)  # completions per prompt, the usual numbers first
+RATES: dict[str, float] = {name: TABLES[name]["learning_rate"][1] for name in TRAINERS}
+ADAPTER_RATE = 10  # times the default
 TAKES = TRAINING | {"lora", "seed", "checkpointing", "save_steps", "output_dir", "min_learning_rate", "trainer"}
-NEW_DEFAULTS = (1,)  # bf16, gradient checkpointing and a log line every 10 steps are the default from here on
+NEW_DEFAULTS = (1,)  # from here on bf16, gradient checkpointing and a log entry every 10 steps are the default
 LOGGING = 10
 LENGTH = 1024
 
 
 def trainer(job: JobSpec, folder: str = "") -> Generated:
-    """The file of a trainer, with the DeepSpeed file that it names where ZeRO was asked for."""
+    """The file of a trainer, with the DeepSpeed file that it names if ZeRO was requested."""
     target = FRAMEWORK.completed(LaunchFacts(target=job.target or {})).target
     job = job.replace(target=target) if target else job
     job.refuse_beyond(TAKES, KIND)
@@ -54,22 +55,22 @@ def trainer(job: JobSpec, folder: str = "") -> Generated:
     keys.add("dataset_name", "org/dataset", "what to train on")
     keys.add("per_device_train_batch_size", chosen.split.micro_batch, chosen.why)
     keys.add("gradient_accumulation_steps", chosen.split.accumulation, chosen.adjustable)
-    own(keys, job, name, per_prompt)
+    trainer_keys(keys, job, name, per_prompt)
     total = length(keys, job, chosen, per_prompt)
     rates(keys, job, name, total)
     precision(keys, job)
     adapter(keys, job, name)
     logging(keys, job, total)
-    keys.add_known("seed", job.seed, default=42)
+    keys.add_known("seed", job.seed, default=huggingface.default(job, "seed"))
     if job.zero is not None:
-        keys.add("deepspeed", inside(folder, deepspeed.NAME), "looked up from where the script is started")
+        keys.add("deepspeed", path_in(folder, deepspeed.NAME), "looked up from where the script is started")
     file = GeneratedFile(NAME, KIND, keys, (choices.made_for(job),))
-    files = [file] if job.zero is None else [file, deepspeed.of_a_trainer(job)]
+    files = [file] if job.zero is None else [file, deepspeed.trainer_config(job)]
     return Generated(files, chosen.split, notes(job, name, chosen, per_prompt, folder))
 
 
 def completions(job: JobSpec, name: str) -> int | None:
-    """Completions for a prompt: a usual number that divides the global batch; None for a trainer that generates nothing."""
+    """The number of completions per prompt: a usual number that divides the global batch; None for a trainer that generates nothing."""
     usual = GENERATING.get(name)
     if usual is None or job.global_batch is None:
         return usual
@@ -80,11 +81,11 @@ def completions(job: JobSpec, name: str) -> int | None:
 
 
 def batch(job: JobSpec, name: str, per_prompt: int | None) -> Chosen:
-    """The split of the global batch that the trainer accepts."""
+    """The batch sizes that the trainer accepts for the global batch."""
     smallest = SMALLEST_FOR_KL if name == "kto" else 1
     if name == "kto" and (job.micro_batch or job.max_micro_batch or smallest) < smallest:
         raise Contradiction(f"--micro-batch {job.micro_batch or job.max_micro_batch}: KTO requires at least {smallest}")
-    chosen = choices.batch(job, USUAL)
+    chosen = choices.batch(job, huggingface.USUAL)
     split = chosen.split
     if split.micro_batch < smallest:
         raise Unreachable(
@@ -97,8 +98,8 @@ def batch(job: JobSpec, name: str, per_prompt: int | None) -> Chosen:
     return chosen
 
 
-def own(keys: Keys, job: JobSpec, name: str, per_prompt: int | None) -> None:
-    """The keys of the trainer's own class."""
+def trainer_keys(keys: Keys, job: JobSpec, name: str, per_prompt: int | None) -> None:
+    """Add the keys of the trainer's own class."""
     if per_prompt is not None:
         keys.add("num_generations", per_prompt, "completions of each prompt, which the trainer compares; must divide the global batch")
         keys.add_known("max_completion_length", job.seq_length)
@@ -113,7 +114,7 @@ def own(keys: Keys, job: JobSpec, name: str, per_prompt: int | None) -> None:
 
 
 def length(keys: Keys, job: JobSpec, chosen: Chosen, per_prompt: int | None) -> int | None:
-    """Write epochs or steps; return the number of optimizer steps, where it is known."""
+    """Add epochs or steps; return the number of optimizer steps, if it is known."""
     asked = choices.total_steps(job, chosen.split.global_batch, job.seq_length)
     if asked is not None:
         keys.add("max_steps", asked, choices.why_steps(job, chosen.split.global_batch, job.seq_length))
@@ -124,7 +125,7 @@ def length(keys: Keys, job: JobSpec, chosen: Chosen, per_prompt: int | None) -> 
 
 
 def predicted(job: JobSpec, chosen: Chosen, epochs: float, per_prompt: int | None) -> int:
-    """Optimizer steps of a run in epochs."""
+    """The number of optimizer steps of a run in epochs."""
     split, version, examples = chosen.split, job.version("transformers"), job.num_examples or 0
     if per_prompt is None:
         batches = steps.batches_per_rank(examples, split.micro_batch, split.data_parallel)
@@ -137,7 +138,7 @@ def predicted(job: JobSpec, chosen: Chosen, epochs: float, per_prompt: int | Non
 
 
 def rates(keys: Keys, job: JobSpec, name: str, total: int | None) -> None:
-    """Optimizer, learning rate and its schedule, as the Trainer's file has them."""
+    """Add optimizer, learning rate and its schedule, as in the Trainer's file."""
     if job.learning_rate is not None:
         huggingface.rates(keys, job, total)
         return
@@ -147,12 +148,16 @@ def rates(keys: Keys, job: JobSpec, name: str, total: int | None) -> None:
 
 
 def usual_rate(name: str, lora: bool) -> tuple[float, str]:
-    """(learning rate, reason) of a trainer where none is given."""
-    return (ADAPTER_RATES[name], "ten times TRL's own default, as it advises for adapters") if lora else (RATES[name], "TRL's own default")
+    """(learning rate, reason) of a trainer if none is specified."""
+    return (
+        (float(f"{ADAPTER_RATE * RATES[name]:.6g}"), "ten times TRL's own default, as it advises for adapters")
+        if lora
+        else (RATES[name], "TRL's own default")
+    )
 
 
 def precision(keys: Keys, job: JobSpec) -> None:
-    """The number format; from 1.0 on bf16 is TRL's default."""
+    """Add the number format; from 1.0 on bf16 is TRL's default."""
     name, why = choices.precision(job)
     if name != "fp32":
         keys.add(name, True, why)
@@ -161,7 +166,7 @@ def precision(keys: Keys, job: JobSpec) -> None:
 
 
 def adapter(keys: Keys, job: JobSpec, name: str) -> None:
-    """LoRA, and gradient checkpointing if it is not the default."""
+    """Add LoRA, and gradient checkpointing if it is not the default."""
     if job.lora:
         keys.add("use_peft", True)
         keys.add("lora_r", 16)
@@ -174,7 +179,7 @@ def adapter(keys: Keys, job: JobSpec, name: str) -> None:
 
 
 def logging(keys: Keys, job: JobSpec, total: int | None) -> None:
-    """Log lines often enough for a curve; checkpoints where an interval is specified."""
+    """Add log entries frequent enough for a curve; checkpoints if an interval is specified."""
     every = job.logging_steps or LOGGING
     if total is not None and every > total:
         every = 1
@@ -184,8 +189,8 @@ def logging(keys: Keys, job: JobSpec, total: int | None) -> None:
 
 
 def notes(job: JobSpec, name: str, chosen: Chosen, per_prompt: int | None, folder: str) -> tuple[str, ...]:
-    """What the files cannot say."""
-    lines = [chosen.equation, f"start it with: {command(job, name, chosen.split, per_prompt, inside(folder, NAME))}"]
+    """The facts that the files cannot contain."""
+    lines = [chosen.equation, f"start it with: {command(job, name, chosen.split, per_prompt, path_in(folder, NAME))}"]
     if per_prompt is not None:
         lines.insert(1, f"the global batch counts completions: {chosen.split.global_batch // per_prompt} prompts per step")
     if job.num_examples and not job.steps and not job.tokens:
@@ -197,7 +202,7 @@ def notes(job: JobSpec, name: str, chosen: Chosen, per_prompt: int | None, folde
 
 
 def command(job: JobSpec, name: str, split: Split, per_prompt: int | None, path: str) -> str:
-    """The line that starts the file: TRL's command where it reads one, and where its own check of a single process passes."""
+    """The launch line for the file: TRL's command if that loads a file, and if TRL's own check of a single process passes."""
     processes = f" --num_processes {job.gpus}" if (job.gpus or 1) > 1 else ""
     alone = split.micro_batch * split.accumulation
     if job.version(KIND) >= NEW_DEFAULTS and (per_prompt is None or alone % per_prompt == 0):
@@ -215,7 +220,7 @@ class TrlFiles(Generator):
         return trainer(job, folder)
 
     def read(self, found: Existing, config: Any) -> None:
-        """The Trainer's facts, the trainer, the adapter and the length of a sample."""
+        """Read the Trainer's facts, the trainer, the adapter and the length of a sample."""
         from cfglint.generators.convert import of_trainer
 
         of_trainer(found, config)

@@ -1,4 +1,5 @@
-"""`accelerate launch`: flags over the file over defaults, key by key; the type of the launch is all or nothing.
+"""`accelerate launch`: flags override the config file, which overrides defaults, key by key; the type of the launch comes from one of
+them alone.
 
 Source: accelerate 1.15.0 commands/launch.py (_validate_launch_command, launch_command), utils/launch.py (prepare_multi_gpu_env).
 """
@@ -35,13 +36,13 @@ BLOCK = (
 KEYS = {
     **{name: name for name in ("num_processes", "num_machines", "machine_rank", "main_process_port", "mixed_precision", "gpu_ids")},
     **{name: f"deepspeed_config.{name}" for name in BLOCK},
-}  # flags by the keys of the config file
+}  # keys of the config file -> flags
 ENGINE_FLAGS = {"use_deepspeed": "DEEPSPEED", "use_fsdp": "FSDP", "use_megatron_lm": "MEGATRON_LM", "multi_gpu": "MULTI_GPU"}
 ENGINES = {"DEEPSPEED": "use_deepspeed", "FSDP": "use_fsdp", "MEGATRON_LM": "use_megatron_lm"}
 
 
 def read(line: LaunchLine, words: list[Text], machine: Machine, values_of: Callable[[str], dict[Any, Any] | None]) -> None:
-    """Sizes and program of an `accelerate launch` line; `values_of` gives the values of the file that it names."""
+    """Parse sizes and program of an `accelerate launch` line; `values_of` returns the values of the file that it names."""
     options = read_options(words, FLAGS, SHORT)
     line.options = options
     line.module = "module" in options
@@ -50,7 +51,7 @@ def read(line: LaunchLine, words: list[Text], machine: Machine, values_of: Calla
 
 
 def resolve(line: LaunchLine, machine: Machine, values_of: Callable[[str], dict[Any, Any] | None]) -> None:
-    """The launch that the flags of a line and the file that they name give."""
+    """Compute the launch from the flags of a line and the file that they name."""
     assert line.options is not None
     options = line.options
     named = options.text("config_file")
@@ -62,7 +63,7 @@ def resolve(line: LaunchLine, machine: Machine, values_of: Callable[[str], dict[
 
 
 def resolve_with(line: LaunchLine, machine: Machine, named: Text | None, file: dict[Any, Any] | None) -> None:
-    """The launch that the flags of a line give with the values of a named file, None where these are unknown."""
+    """Compute the launch from the flags of a line and the values of a named file, None if these are unknown."""
     assert line.options is not None
     options = line.options
     if named is not None and file is None:
@@ -72,27 +73,27 @@ def resolve_with(line: LaunchLine, machine: Machine, named: Text | None, file: d
         processes, machines = options.text("num_processes"), options.text("num_machines")
         total = None if processes is None else number(processes, None, machine, line, "processes")
         count = number(machines, machine.nodes or 1, machine, line, "nodes")
-        several(line, total if total is not None else machine.gpus, count)
+        set_sizes(line, total if total is not None else machine.gpus, count)
         return
     total = total_processes(line, file, machine)
     machines_text = options.text("num_machines")
     from_file = integer((file or {}).get("num_machines"), 1)
     count = number(machines_text, from_file if file is not None else 1, machine, line, "nodes")
-    line.values = joined(line, file, type_of)
+    line.values = launch_settings(line, file, type_of)
     if not type_of and file is None and (total is None or total > 1):
         type_of = "multi_gpu"
     if not type_of or "cpu" in options:
         line.gpus_per_node, line.nodes, line.processes = 1, count if count else 1, 1
         line.unknown = [each for each in line.unknown if each[0] not in ("gpus_per_node", "processes")]
-        one_process(line, file)
+        set_one_process(line, file)
         return
     line.inner = "deepspeed" if type_of == "use_deepspeed" and count is not None and count > 1 else "torchrun"
     deepspeed_file(line, file, type_of)
-    several(line, total, count)
+    set_sizes(line, total, count)
 
 
-def several(line: LaunchLine, total: int | None, machines: int | None) -> None:
-    """Processes over machines; the rest of the division is dropped."""
+def set_sizes(line: LaunchLine, total: int | None, machines: int | None) -> None:
+    """Distribute processes over machines; the remainder of the division is dropped."""
     if total is None or machines is None:
         line.gpus_per_node = None if total is None or machines is None or not machines else total // machines
         if machines is None:
@@ -113,7 +114,7 @@ def several(line: LaunchLine, total: int | None, machines: int | None) -> None:
 
 
 def launch_type(line: LaunchLine, file: dict[Any, Any] | None) -> str:
-    """Which launcher runs: a flag's, else the file's `distributed_type`; empty for a single process."""
+    """The launcher that runs: that of a flag, else the `distributed_type` of the file; empty for a single process."""
     assert line.options is not None
     given = [name for name in TYPES if name in line.options]
     if given:
@@ -155,8 +156,8 @@ def integer(value: Any, default: int | None) -> int | None:
     return value if type(value) is int else None
 
 
-def joined(line: LaunchLine, file: dict[Any, Any] | None, type_of: str) -> dict[str, Any]:
-    """The settings of the launch: those of the file, with the flags over them."""
+def launch_settings(line: LaunchLine, file: dict[Any, Any] | None, type_of: str) -> dict[str, Any]:
+    """The settings of the launch: those of the file, overridden by the flags."""
     assert line.options is not None
     values: dict[str, Any] = dict(file or {})
     for name in ("num_processes", "num_machines", "mixed_precision"):
@@ -168,7 +169,7 @@ def joined(line: LaunchLine, file: dict[Any, Any] | None, type_of: str) -> dict[
 
 
 def flags(line: LaunchLine) -> list[tuple[str, Option, str | None]]:
-    """(key of the config file, option, value where the option is not its value) for what the line says over its file."""
+    """(key of the config file, option, value if it differs from that of the option) for the flags that override the file."""
     assert line.options is not None
     found: list[tuple[str, Option, str | None]] = []
     for name, option in line.options.given.items():
@@ -179,8 +180,8 @@ def flags(line: LaunchLine) -> list[tuple[str, Option, str | None]]:
     return found
 
 
-def one_process(line: LaunchLine, file: dict[Any, Any] | None) -> None:
-    """A file of type NO starts one process, whatever `num_processes` says."""
+def set_one_process(line: LaunchLine, file: dict[Any, Any] | None) -> None:
+    """Start one process for a file of type NO, whatever its `num_processes`."""
     assert line.options is not None
     option = line.options.given.get("num_processes")
     wanted = line.options.value("num_processes") or str((file or {}).get("num_processes", ""))
@@ -191,7 +192,7 @@ def one_process(line: LaunchLine, file: dict[Any, Any] | None) -> None:
 
 
 def deepspeed_file(line: LaunchLine, file: dict[Any, Any] | None, type_of: str) -> None:
-    """The DeepSpeed file of the launch, by its flag."""
+    """Record the DeepSpeed file that a flag of the launch names."""
     assert line.options is not None
     option = line.options.given.get("deepspeed_config_file")
     if option is None or option.value is None:

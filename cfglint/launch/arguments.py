@@ -1,4 +1,4 @@
-"""The words behind a program as options with their values."""
+"""Parses the words after a program into options with their values."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Argument:
-    """An option of the program: the word that names it, the words given for it, and whether `=` joins them."""
+    """An option of the program: the word that names it, its words, and whether `=` joins them."""
 
     __slots__ = ("name", "texts", "word")
 
@@ -23,16 +23,16 @@ class Argument:
 
 
 def read_arguments(words: Iterable[Text], *, assignments: bool = False) -> tuple[list[Argument], list[Text]]:
-    """(options with the words behind each, words before the first option).
+    """Parse words into (options with the words after each, words before the first option).
 
-    `assignments`: words such as `seed=1` are options too, as OmegaConf's command line has them behind a LLaMA-Factory file.
+    `assignments`: words such as `seed=1` are options too, as in OmegaConf's command line after a LLaMA-Factory file.
     """
     found: list[Argument] = []
     before: list[Text] = []
     for word in words:
         text = word.string
         name, mark, _ = text.partition("=")
-        if text.startswith("--") and len(text) > 2 and " " not in name:  # as argparse takes it
+        if text.startswith("--") and len(text) > 2 and " " not in name:  # as argparse parses it
             key = name[2:].replace("-", "_")
             found.append(Argument(key, before_mark(word) if mark else word, [after_mark(word)] if mark else []))
         elif assignments and mark and name.replace(".", "_").isidentifier():

@@ -1,8 +1,9 @@
-"""A launch line as the document whose keys and values are its arguments, with the kind that consumes it."""
+"""A launch line as a document whose keys and values are its arguments, with the kind that consumes it."""
 
 from __future__ import annotations
 
 from cfglint.launch.arguments import Argument, read_arguments
+from cfglint.launch.project_files import ROOT
 from cfglint.source.shell.command import CommandDocument
 from cfglint.source.shell.tables import names
 
@@ -32,12 +33,12 @@ TRAINER_ONLY = names(
     " remove_unused_columns overwrite_output_dir logging_first_step ddp_find_unused_parameters group_by_length dataloader_drop_last"
     " do_train save_steps include_tokens_per_second hub_strategy save_only_model ddp_timeout label_names neftune_noise_alpha"
 )
-WITHOUT_EFFECT = names(  # fields of TrainingArguments that no check and no number hangs on
+WITHOUT_EFFECT = names(  # fields of TrainingArguments that affect no check and no number
     "output_dir run_name logging_dir hub_model_id hub_token seed data_seed report_to logging_steps resume_from_checkpoint local_rank"
     " project dataloader_num_workers push_to_hub_model_id push_to_hub_organization push_to_hub_token cache_dir ddp_timeout save_total_limit"
 )
 SIZE_VARIABLE = "NPROC_PER_NODE"  # of swift and LLaMA-Factory
-SURE = 5  # names of TrainingArguments from which a line is taken for a Trainer's
+SURE = 5  # with this many names of TrainingArguments a line is assumed to be for a Trainer
 
 
 def command_document(line: LaunchLine, text: str, typed: dict[str, Any] | None = None) -> CommandDocument:
@@ -54,7 +55,7 @@ def command_document(line: LaunchLine, text: str, typed: dict[str, Any] | None =
 
 
 def add_size(document: CommandDocument, line: LaunchLine) -> None:
-    """The option or variable that gives the processes of the one node of a launch, where it is written as a number."""
+    """Add the option or variable that sets the number of processes of a launch on one node, if it is written as a number."""
     if line.nodes != 1:
         return
     for name in ("nproc_per_node", "num_gpus", "num_processes"):
@@ -68,17 +69,17 @@ def add_size(document: CommandDocument, line: LaunchLine) -> None:
 
 
 def flag(argument: Argument) -> str:
-    """An option as it is written."""
+    """The name of an option as it is written."""
     return argument.word.string
 
 
 def trainer_names(document: CommandDocument) -> set[str]:
-    """The arguments that `TrainingArguments` has a field of."""
+    """The arguments that are fields of `TrainingArguments`."""
     return set(document.words) & TRAINER_NAMES
 
 
 def summary(line: LaunchLine, arguments: dict[str, Any]) -> LaunchEntry:
-    """What is known of a launch, as the reports give it."""
+    """The known facts of a launch, as in the reports."""
     return {
         "file": line.call.path,
         "line": line.call.line,
@@ -96,7 +97,5 @@ def summary(line: LaunchLine, arguments: dict[str, Any]) -> LaunchEntry:
 
 
 def readable(text: str) -> str:
-    """A path of the project as people read it."""
-    from cfglint.launch.reader import ROOT
-
+    """A path of the project for display."""
     return text.replace(ROOT, "<root>")

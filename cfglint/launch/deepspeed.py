@@ -26,7 +26,7 @@ SHORT = {"-H": "hostfile", "-i": "include", "-e": "exclude", "-h": "help"}
 
 
 def read(line: LaunchLine, words: list[Text], machine: Machine, text_of: Callable[[str], str | None]) -> None:
-    """Sizes and program of a deepspeed line; `text_of` gives the text of a file that is named from the line's folder."""
+    """Parse sizes and program of a deepspeed line; `text_of` returns the content of a file named relative to the line's folder."""
     options = read_options(words, FLAGS, SHORT)
     line.options = options
     if "num_accelerators" in options.given:
@@ -48,13 +48,13 @@ def read(line: LaunchLine, words: list[Text], machine: Machine, text_of: Callabl
     if filtered is not None:
         resources(line, machine, hosts, filtered, "include" in options)
     elif hosts is not None:
-        with_hosts(line, machine, hosts)
+        sizes_with_hosts(line, machine, hosts)
     else:
-        one_node(line, machine)
+        sizes_of_one_node(line, machine)
 
 
 def hosts_of(line: LaunchLine, text_of: Callable[[str], str | None]) -> dict[str, int] | None:
-    """The slots of each host of the hostfile; None without one. A hostfile that does not exist counts as none."""
+    """The slots of each host in the hostfile; None without one. A missing hostfile counts as none."""
     assert line.options is not None
     named = line.options.text("hostfile")
     if named is None:
@@ -76,7 +76,7 @@ def hosts_of(line: LaunchLine, text_of: Callable[[str], str | None]) -> dict[str
 
 
 def resources(line: LaunchLine, machine: Machine, hosts: dict[str, int] | None, text: Text, includes: bool) -> None:
-    """`--include host:0,1@host2`, `--exclude host:0`."""
+    """Apply `--include host:0,1@host2` and `--exclude host:0`."""
     if text.value is None:
         line.unsure("gpus_per_node", text.reasons)
         line.sized(machine.gpus_per_node, machine.nodes)
@@ -99,11 +99,11 @@ def resources(line: LaunchLine, machine: Machine, hosts: dict[str, int] | None, 
         line.unsure("gpus_per_node", MACHINE)
         line.machine = True
         counts = [machine.gpus_per_node if count is None else count for count in counts]
-    spread(line, counts)
+    set_node_sizes(line, counts)
 
 
 def slot_numbers(text: str) -> list[int]:
-    """`0,1,4-7` as numbers."""
+    """Parse `0,1,4-7` into numbers."""
     found: list[int] = []
     for each in text.split(","):
         first, mark, last = each.strip().partition("-")
@@ -114,8 +114,8 @@ def slot_numbers(text: str) -> list[int]:
     return found
 
 
-def spread(line: LaunchLine, counts: list[int | None]) -> None:
-    """Sizes of nodes that may differ."""
+def set_node_sizes(line: LaunchLine, counts: list[int | None]) -> None:
+    """Set the sizes of nodes, which may differ."""
     if len({*counts}) == 1:
         line.sized(counts[0], len(counts))
         return
@@ -125,18 +125,18 @@ def spread(line: LaunchLine, counts: list[int | None]) -> None:
     line.processes = sum(known) if len(known) == len(counts) else None
 
 
-def with_hosts(line: LaunchLine, machine: Machine, hosts: dict[str, int]) -> None:
-    """The hosts of a file, limited to the numbers of nodes and GPUs of the flags."""
+def sizes_with_hosts(line: LaunchLine, machine: Machine, hosts: dict[str, int]) -> None:
+    """Set the sizes from the hosts of a file, limited by the numbers of nodes and GPUs in flags."""
     assert line.options is not None
     nodes = number(line.options.text("num_nodes"), None, machine, line, "nodes")
     each = number(line.options.text("num_gpus"), None, machine, line, "gpus_per_node")
     sizes = [*hosts.values()][: nodes if nodes is not None and nodes > 0 else None]
     counts: list[int | None] = [each if each is not None and each > 0 else size for size in sizes]
-    spread(line, counts)
+    set_node_sizes(line, counts)
 
 
-def one_node(line: LaunchLine, machine: Machine) -> None:
-    """Without a hostfile: one node, with `--num_gpus` GPUs, else those of CUDA_VISIBLE_DEVICES or all of the machine."""
+def sizes_of_one_node(line: LaunchLine, machine: Machine) -> None:
+    """Set the sizes without a hostfile: one node, with `--num_gpus` GPUs, else those of CUDA_VISIBLE_DEVICES or all of the machine."""
     assert line.options is not None
     options = line.options
     text, nodes_text = options.text("num_gpus"), options.text("num_nodes")
@@ -161,7 +161,7 @@ def one_node(line: LaunchLine, machine: Machine) -> None:
 
 
 def warn_ignored(line: LaunchLine, by: str) -> None:
-    """CUDA_VISIBLE_DEVICES is ignored together with a flag that chooses GPUs."""
+    """Report that CUDA_VISIBLE_DEVICES is ignored if a flag selects GPUs."""
     value = line.call.environment.get(VISIBLE)
     if value is None or not value.value:
         return

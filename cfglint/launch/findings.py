@@ -1,8 +1,9 @@
-"""What is wrong with a launch line, as far as the line and the files that it names show it."""
+"""Problems of a launch line that the line and the files that it names show."""
 
 from __future__ import annotations
 
 from cfglint.findings.wording import counted
+from cfglint.launch.command import readable
 from cfglint.launch.line import Problem
 from cfglint.launch.machine import VISIBLE
 from cfglint.launch.options import Options
@@ -32,7 +33,7 @@ REQUIRED = ("launcher:config_file", "launcher:accelerate_config", "--deepspeed",
 
 
 def lost_arguments(line: LaunchLine) -> None:
-    """Words that a broken continuation cuts off."""
+    """Report words that a broken line continuation cuts off."""
     if not line.call.lost:
         return
     words, _ = line.call.lost[0]
@@ -45,7 +46,7 @@ def lost_arguments(line: LaunchLine) -> None:
 
 
 def behind_program(line: LaunchLine, arguments: Iterable[Argument]) -> None:
-    """Options of the launcher that the program gets."""
+    """Report options of the launcher after the program, which the program receives."""
     own = OWN.get(line.launcher, frozenset())
     for argument in arguments:
         given = line.options is not None and argument.name in line.options
@@ -57,7 +58,7 @@ def behind_program(line: LaunchLine, arguments: Iterable[Argument]) -> None:
 
 
 def visible_devices(line: LaunchLine) -> None:
-    """CUDA_VISIBLE_DEVICES against the flags of the launcher."""
+    """Report a CUDA_VISIBLE_DEVICES that contradicts the flags of the launcher."""
     value = line.call.environment.get(VISIBLE)
     if value is None or not value.value or value.place is None:
         return
@@ -95,7 +96,7 @@ def visible_devices(line: LaunchLine) -> None:
 
 
 def deepspeed_nodes(line: LaunchLine) -> None:
-    """`--num_nodes` above 1 without a hostfile."""
+    """Report `--num_nodes` above 1 without a hostfile."""
     options = line.options
     if line.launcher != "deepspeed" or options is None or "hostfile" in options or "include" in options or "exclude" in options:
         return
@@ -108,7 +109,7 @@ def deepspeed_nodes(line: LaunchLine) -> None:
 
 
 def missing_values(line: LaunchLine, arguments: Iterable[Argument], trainer: bool) -> None:
-    """Options without the value that they need."""
+    """Report options without the value that they need."""
     if line.options is not None and line.options.missing is not None:
         option = line.options.missing
         raised = f"error: argument --{option.name}: expected one argument"
@@ -135,7 +136,7 @@ def missing_values(line: LaunchLine, arguments: Iterable[Argument], trainer: boo
 
 
 def unusable_counts(line: LaunchLine) -> None:
-    """Numbers of processes and machines that the launcher refuses."""
+    """Report numbers of processes and machines that the launcher refuses."""
     refused = REFUSED.get(line.launcher)
     if line.options is None or refused is None:
         return
@@ -162,12 +163,12 @@ def unusable_counts(line: LaunchLine) -> None:
 
 
 def not_an_integer(name: str, text: str) -> str:
-    """What argparse says to a value that `int` does not take; empty for one that it takes."""
+    """The message of argparse about a value that `int` does not accept; empty if it accepts the value."""
     return "" if integer(text) is not None else f"error: argument --{name}: invalid int value: {text!r}"
 
 
 def not_processes(name: str, text: str) -> str:
-    """What torchrun says to `--nproc_per_node`; a number below 1 stops the agent."""
+    """The message of torchrun about `--nproc_per_node`; a number below 1 stops the agent."""
     number = integer(text)
     if number is None:
         return "" if text in COUNTED else f"ValueError: Unsupported nproc_per_node value: {text}"
@@ -175,7 +176,7 @@ def not_processes(name: str, text: str) -> str:
 
 
 def not_nodes(name: str, text: str) -> str:
-    """What torchrun says to `--nnodes`, a number or a range."""
+    """The message of torchrun about `--nnodes`, a number or a range."""
     low, _, high = text.partition(":")
     least, most = integer(low), integer(high or low)
     if least is None or most is None:
@@ -187,7 +188,7 @@ def not_nodes(name: str, text: str) -> str:
 
 
 def integer(text: str) -> int | None:
-    """The number that `int` makes of a string; None where it raises."""
+    """The number that `int` returns for a string; None if it raises."""
     try:
         return int(text)
     except ValueError:
@@ -207,7 +208,7 @@ REFUSED = {
 
 
 def header_sizes(line: LaunchLine, header: Header) -> None:
-    """The Slurm header against the sizes of the line."""
+    """Report a Slurm header that contradicts the sizes of the line."""
     each, option = header.gpus_per_node, header.gpus_option
     if each is None or not option or line.gpus_per_node is None or line.machine or line.gpus_per_node <= each:
         return
@@ -219,7 +220,7 @@ def header_sizes(line: LaunchLine, header: Header) -> None:
 
 
 def missing_files(line: LaunchLine, calls: list[Call], written: set[str], firm: bool) -> None:
-    """Config files that are named and not there; `firm` where the folder of the line is beyond doubt."""
+    """Report config files that are named but missing; `firm` if the folder of the line is certain."""
     for file in line.files:
         name = file.word.value
         if file.path is not None or name is None or not name or name.startswith(("/", "~", "%", "http", "$")) or "{" in name or "<" in name:
@@ -255,7 +256,7 @@ def missing_files(line: LaunchLine, calls: list[Call], written: set[str], firm: 
 
 
 def mentioned(name: str, line: LaunchLine, calls: list[Call], written: set[str]) -> bool:
-    """Whether something else in the script mentions a file, and so may make it."""
+    """Whether another part of the script mentions a file, and so may create it."""
     last = name.rpartition("/")[2]
     if any(path.rpartition("/")[2] == last for path in written):
         return True
@@ -263,15 +264,13 @@ def mentioned(name: str, line: LaunchLine, calls: list[Call], written: set[str])
 
 
 def folder_name(line: LaunchLine) -> str:
-    """The folder of a line as people read it."""
-    from cfglint.launch.command import readable
-
+    """The folder of a line for display."""
     text = readable(line.folder or "").removeprefix("<root>").lstrip("/")
     return text or "the top of the project"
 
 
 def several_machines(line: LaunchLine) -> None:
-    """accelerate's own checks of a line without a file."""
+    """Apply accelerate's own checks of a line without a file."""
     options = line.options
     if line.launcher != "accelerate" or options is None or "config_file" in options:
         return
@@ -295,7 +294,7 @@ def several_machines(line: LaunchLine) -> None:
 
 
 def named_with_block(line: LaunchLine, arguments: Iterable[Argument]) -> None:
-    """`--deepspeed` of the program together with an accelerate config that has a DeepSpeed block."""
+    """Report `--deepspeed` of the program together with an accelerate config that has a DeepSpeed block."""
     values = line.values or {}
     block = values.get("deepspeed_config")
     if values.get("type") != "use_deepspeed" or not isinstance(block, dict) or "zero_stage" not in block:

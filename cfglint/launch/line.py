@@ -1,4 +1,4 @@
-"""A launch line: what it starts, on what, with which files and arguments."""
+"""A launch line: its program, sizes, files and arguments."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ MACHINE = "the number of GPUs of the machine"
 
 
 class NamedFile:
-    """A file that a line names: how it is written, in which role, and its path where the project has it.
+    """A file that a line names: its spelling, its role, and its path if the project contains it.
 
-    `known`: the folder from which it is looked for is known, and so is its name.
+    `known`: the folder that the name is relative to is known, and so is the name.
     """
 
     __slots__ = ("kind", "known", "path", "role", "word")
@@ -32,7 +32,7 @@ class NamedFile:
 
 
 class Problem:
-    """What is wrong with a launch line itself: a code of the rules of this kind, and the words to point at.
+    """A problem of the launch line itself: a code of the rules of this kind, and the words to point at.
 
     `of_launcher`: the launcher refuses it before the program gets its arguments.
     """
@@ -64,9 +64,9 @@ class Problem:
 class LaunchLine:
     """One training launch.
 
-    Sizes are None where they are not known; `unknown` says why: (field, reason). `threads`: one process drives several GPUs
-    (`nn.DataParallel`). `inner` is the launcher that the named one starts in turn. `values` are settings of an accelerate
-    launch, its file and its flags joined, None elsewhere. `machine`: the GPUs are those of the machine.
+    An unknown size is None, and `unknown` has the reasons: (field, reason). `threads`: one process drives several GPUs
+    (`nn.DataParallel`). `inner` is the launcher that the named one starts in turn. `values` are the settings of an accelerate
+    launch, from its file and its flags, None elsewhere. `machine`: the GPUs are those of the machine.
     """
 
     __slots__ = (
@@ -107,7 +107,7 @@ class LaunchLine:
         self.module = False
         self.options: Options | None = None
         self.arguments: list[Text] = []
-        self.given: list[Argument] | None = None  # the arguments as options, once they are read
+        self.given: list[Argument] | None = None  # the arguments as options, after parsing
         self.gpus_per_node: int | None = None
         self.nodes: int | None = None
         self.processes: int | None = None
@@ -124,11 +124,11 @@ class LaunchLine:
 
     @property
     def is_sourced(self) -> bool:
-        """Whether it is written in another file, which the script sources."""
+        """Whether it is written in another file that the script sources."""
         return self.call.path != self.script_path
 
     def unsure(self, field: str, reasons: tuple[str, ...] | str) -> None:
-        """Say why a field is not known."""
+        """Record why a field is unknown."""
         for reason in (reasons,) if isinstance(reasons, str) else reasons:
             if (field, reason) not in self.unknown:
                 self.unknown.append((field, reason))

@@ -1,4 +1,4 @@
-"""Numbers of a launch that hang on the machine, the environment or the caller."""
+"""Numbers of a launch that depend on the machine, the environment or the caller."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ VISIBLE = "CUDA_VISIBLE_DEVICES"
 
 
 class Machine:
-    """What is known of the machine that a script runs on: GPUs per node and nodes; None where unknown."""
+    """The facts about the machine that a script runs on: GPUs per node and nodes; None if unknown."""
 
     __slots__ = ("gpus", "nodes")
 
@@ -24,14 +24,14 @@ class Machine:
 
     @property
     def gpus_per_node(self) -> int | None:
-        """GPUs of one node, where all of them are spread over a known number of nodes."""
+        """The GPUs of one node, if the total and the number of nodes are known."""
         if self.gpus is None or self.nodes is None or self.nodes < 2:
             return self.gpus
         return self.gpus // self.nodes if self.gpus % self.nodes == 0 else None
 
 
 def number(text: Text | None, default: int | None, machine: Machine, line: LaunchLine, field: str) -> int | None:
-    """An option as an integer; None, with the reason in `line`, where that is not known."""
+    """An option as an integer; None, with the reason recorded in `line`, if it is unknown."""
     if text is None:
         return default
     if text.value is not None:
@@ -54,7 +54,7 @@ def number(text: Text | None, default: int | None, machine: Machine, line: Launc
 
 
 def visible(line: LaunchLine, machine: Machine, field: str = "gpus_per_node") -> int | None:
-    """The GPUs that a process sees: those of CUDA_VISIBLE_DEVICES, else all of the machine."""
+    """The number of GPUs that a process sees: those of CUDA_VISIBLE_DEVICES, else all of the machine."""
     given = line.call.environment.get(VISIBLE)
     if given is not None and given.value is None:
         line.unsure(field, given.reasons)

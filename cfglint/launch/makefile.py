@@ -1,4 +1,4 @@
-"""Recipes of a Makefile, as shell texts whose offsets stay."""
+"""Recipes of a Makefile, as shell source with unchanged offsets."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ NAME_SIGNS = "_-."
 
 
 class Recipe:
-    """The recipe of one target: its text in parts, with make's variables in the place of their names."""
+    """The recipe of one target: its source in parts, with the values of make's variables in place of their names."""
 
     __slots__ = ("line", "parts")
 
@@ -46,7 +46,7 @@ def recipes(text: str) -> list[Recipe]:
 
 
 def assigned(text: str) -> dict[str, Part]:
-    """The variables that a Makefile sets on lines of its own: the last plain value of each."""
+    """The variables that a Makefile sets on lines of their own: the last plain value of each."""
     found: dict[str, Part] = {}
     offset = 0
     for line in text.split("\n"):
@@ -64,7 +64,7 @@ def assigned(text: str) -> dict[str, Part]:
 
 
 def expand(text: str, offset: int, variables: dict[str, Part], parts: list[Part], depth: int) -> None:
-    """A line with `$$` as a dollar sign and `$(NAME)` replaced."""
+    """Append a line, with `$$` replaced by a dollar sign and `$(NAME)` by its value."""
     at = start = 0
     while at < len(text):
         if text[at] != "$" or at + 1 >= len(text):
@@ -90,7 +90,7 @@ def expand(text: str, offset: int, variables: dict[str, Part], parts: list[Part]
 
 
 def variable(name: str, variables: dict[str, Part], parts: list[Part], depth: int) -> None:
-    """The value of a variable of make; unknown where the Makefile does not set it."""
+    """Append the value of a variable of make; unknown if the Makefile does not set it."""
     value = variables.get(name)
     if value is None or value.text is None or depth > 8:
         parts.append(Part(None, None, (f"make variable: {name}",)))

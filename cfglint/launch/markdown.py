@@ -7,7 +7,7 @@ PROMPTS = ("$ ", "> ", "% ")
 
 
 class Block:
-    """A block: its text with prompts replaced by blanks, so that offsets stay, and where it begins in the file."""
+    """A block: its content with prompts replaced by spaces, so that offsets stay, and where it begins in the file."""
 
     __slots__ = ("language", "line", "offset", "text")
 
@@ -19,7 +19,7 @@ class Block:
 
 
 def blocks(text: str) -> list[Block]:
-    """The fenced blocks that may hold shell commands."""
+    """The fenced blocks that may contain shell commands."""
     found: list[Block] = []
     fence = ""
     start = first = 0
@@ -42,7 +42,7 @@ def blocks(text: str) -> list[Block]:
 
 
 def without_prompts(text: str) -> str:
-    """The block with the prompts in front of its commands as blanks."""
+    """The block with the prompts before its commands replaced by spaces."""
     lines = text.split("\n")
     for index, line in enumerate(lines):
         bare = line.lstrip()

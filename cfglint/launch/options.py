@@ -1,4 +1,4 @@
-"""Options of a launcher in front of the program, as argparse takes them."""
+"""Options of a launcher before the program, as argparse parses them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 class Option:
     """An option on a line: the word that names it, and its value; None for a flag.
 
-    `in_file`: a file that the word names gives it.
+    `in_file`: the option comes from a file that the word names.
     """
 
     __slots__ = ("in_file", "name", "value", "word")
@@ -25,10 +25,10 @@ class Option:
 
 
 class Options:
-    """The options in front of a program.
+    """The options before a program.
 
-    `rest` are the words from the program on. `open` are the reasons for which there may be further options: a word of which
-    nothing is known. `missing` is an option without its value, which argparse refuses.
+    `rest` are the words from the program on. `open` are the reasons why there may be further options: an unknown
+    word. `missing` is an option without its value, which argparse refuses.
     """
 
     __slots__ = ("given", "missing", "open", "rest")
@@ -43,20 +43,20 @@ class Options:
         return name in self.given
 
     def text(self, name: str) -> Text | None:
-        """The value of an option; None where it is not given."""
+        """The value of an option; None if it is missing."""
         option = self.given.get(name)
         return None if option is None else option.value or EMPTY
 
     def value(self, name: str) -> str | None:
-        """The value of an option as a string; None where it is not given or not known."""
+        """The value of an option as a string; None if it is missing or unknown."""
         text = self.text(name)
         return None if text is None else text.value
 
 
 def read_options(words: list[Text], flags: Collection[str], short: dict[str, str] | None = None, stops: bool = True) -> Options:
-    """Options up to the program; `flags` take no value, every other one does. `short` gives long names for short ones.
+    """Parse the options up to the program; `flags` have no value, every other option has one. `short` maps short names to long ones.
 
-    Without `stops` words that are not options are kept in `rest`, and options behind them are taken as well.
+    Without `stops` words that are not options are kept in `rest`, and options after them are parsed as well.
     """
     found = Options()
     index = 0
@@ -93,7 +93,7 @@ def read_options(words: list[Text], flags: Collection[str], short: dict[str, str
 
 
 def is_option(word: Text) -> bool:
-    """Whether argparse takes a word for an option: a dash first, and not a negative number."""
+    """Whether argparse treats a word as an option: it begins with a dash and is not a negative number."""
     text = word.string
     if not text.startswith("-") or text == "-" or " " in text.partition("=")[0]:
         return False
@@ -101,7 +101,7 @@ def is_option(word: Text) -> bool:
 
 
 def after_mark(word: Text) -> Text:
-    """What follows the first `=` of a word."""
+    """The part of a word after the first `=`."""
     from cfglint.source.shell.text import Part
 
     parts: list[Part] = []
@@ -119,7 +119,7 @@ def after_mark(word: Text) -> Text:
 
 
 def before_mark(word: Text) -> Text:
-    """What precedes the first `=` of a word."""
+    """The part of a word before the first `=`."""
     from cfglint.source.shell.text import Part
 
     parts: list[Part] = []

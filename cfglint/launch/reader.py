@@ -1,4 +1,4 @@
-"""Scripts, Makefiles and Markdown files -> the launch lines in them."""
+"""Finds the launch lines in scripts, Makefiles and Markdown files."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from cfglint.launch.arguments import read_arguments
 from cfglint.launch.command import SURE, TRAINER_NAMES
 from cfglint.launch.line import LaunchLine, NamedFile
 from cfglint.launch.machine import Machine
+from cfglint.launch.project_files import ROOT, Project
 from cfglint.launch.slurm import header
 from cfglint.launch.training import trains
-from cfglint.launch.wrappers import SCRIPTS, base, called_script, script_of, unwrapped
+from cfglint.launch.wrappers import SCRIPTS, called_script, command_name, script_of, unwrapped
 from cfglint.source import files
 from cfglint.source.shell.filters import TOOLS, normal
 from cfglint.source.shell.interpreter import Interpreter
@@ -22,21 +23,20 @@ from cfglint.source.shell.text import EMPTY, Part, Text, literal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from typing import Any
 
     from cfglint.source.shell.call import Call
     from cfglint.source.shell.state import State
 
-ROOT = "%root%"  # the project's top in paths that a script computes
-HERE = "%cwd%"  # the folder from which a script is started, where it is not settled yet
+HERE = "%cwd%"  # the start folder of a script while it is undecided
 SUBMITTED_FROM = "SLURM_SUBMIT_DIR"
 SHELL = (".sh", ".bash", ".sbatch", ".slurm", ".pbs", ".job", ".ksh", ".zsh")
 MARKDOWN = (".md", ".markdown", ".mdx")
 MAKEFILES = ("makefile", "gnumakefile")
 MARKS = listed("torchrun torch.distributed deepspeed accelerate llamafactory axolotl swift trl xtuner python deepy lmf megatron")
-RESOLVING = ("readlink", "realpath")  # commands that ask for the working folder
-SOURCING = ("source ", "\n. ")  # another file may have the launch
+RESOLVING = ("readlink", "realpath")  # commands whose output depends on the working folder
+SOURCING = ("source ", "\n. ")  # another file may contain the launch
 LONGEST = 1_000_000
 CONFIG_ENDS = (".yaml", ".yml", ".json", ".hjson", ".toml")
 SOUGHT = (".py", ".yaml", ".yml", ".json", ".sh")
@@ -47,36 +47,8 @@ DATA = listed(
 )
 
 
-class Project:
-    """The files around a script. `root` is the project's top; `is_file` and `read` take paths as the program does."""
-
-    def __init__(self, root: str, is_file: Callable[[str], bool], read: Callable[[str], str | None]) -> None:
-        self.root = root
-        self.is_file = is_file
-        self.read = read
-
-    def real(self, path: str) -> str | None:
-        """A path of the project as the program takes it; None for one outside."""
-        if not path.startswith(ROOT):
-            return None
-        inside = path[len(ROOT) :].lstrip("/")
-        if inside == ".." or inside.startswith("../"):
-            return None
-        return os.path.normpath(os.path.join(self.root, inside)) if inside else self.root
-
-    def text(self, path: str) -> str | None:
-        """The text of a file of the project."""
-        real = self.real(path)
-        return self.read(real) if real is not None and self.is_file(real) else None
-
-    def exists(self, path: str) -> bool | None:
-        """Whether a path of the project is a file; None for one outside of it."""
-        real = self.real(path)
-        return None if real is None else self.is_file(real)
-
-
-class Unsettled(Exception):
-    """What a script does depends on the folder from which it is started; from all folders of a group it may do the same."""
+class UndecidedFolder(Exception):
+    """The effect of a script depends on the folder that it is started from; within each of `groups` it may be the same."""
 
     def __init__(self, groups: list[list[str]]) -> None:
         super().__init__()
@@ -84,21 +56,21 @@ class Unsettled(Exception):
 
 
 class Follower(Interpreter):
-    """An interpreter that looks into `bash -c` and into called scripts, also behind srun and its like.
+    """An interpreter that follows `bash -c` and called scripts, also after srun and similar commands.
 
-    `folders` are those from which the script may be started, while that is not settled: what they decide raises Unsettled.
+    `folders` are the possible start folders while the actual one is undecided: a step that depends on it raises Unsettled.
     """
 
     project: Project
     folders: Sequence[str] = ()
 
     def settle_folder(self) -> None:
-        """End where what follows depends on the folder of the script."""
+        """Raise Unsettled if the start folder is undecided."""
         if self.folders:
-            raise Unsettled([[folder] for folder in self.folders])
+            raise UndecidedFolder([[folder] for folder in self.folders])
 
     def exist(self, path: str) -> bool | None:
-        """Whether a path is there; from a folder that is not determined, where all candidates agree."""
+        """Whether a path exists; if the start folder is undecided, only if all candidates agree."""
         located = self.located(path)
         if located is None or not located.startswith(HERE):
             return super().exist(path)
@@ -106,31 +78,31 @@ class Follower(Interpreter):
         given = [*dict.fromkeys(answers.values())]
         if len(given) == 1:
             return given[0]
-        raise Unsettled([[folder for folder, each in answers.items() if each is answer] for answer in given])
+        raise UndecidedFolder([[folder for folder, each in answers.items() if each is answer] for answer in given])
 
     def located(self, path: str) -> str | None:
-        """A path from the working folder; one above a folder that is not settled has to be asked for again."""
+        """A path relative to the working folder; one above an undecided start folder requires a decision."""
         found = super().located(path)
         if found is not None and (self.state.folder or "").startswith(HERE) and not found.startswith((HERE, "/", "%", "~")):
             self.settle_folder()
         return found
 
     def join(self, other: State) -> None:
-        """Go on with what is the same in two states; a folder that is not settled may be the same as one of the project."""
+        """Merge two states into what they have in common; an undecided folder may be the same as one of the project."""
         one, two = self.state.folder or "", other.folder or ""
         if one != two and any(each.startswith(HERE) for each in (one, two)) and any(each.startswith(ROOT) for each in (one, two)):
             self.settle_folder()
         super().join(other)
 
     def readable(self, located: str) -> str:
-        """The path of a sourced or called file, as the program takes it: like that of the script."""
+        """The path of a sourced or called file, relative to the working directory, like that of the script."""
         real = self.project.real(located)
         if real is None:
             return located
         return files.spelled_like(self.script.path, os.path.relpath(real) if os.path.isabs(real) else real)
 
     def printed(self, words: list[Text]) -> Text:
-        """What a command prints; where a tool's input hangs on the folder, that has to be settled first."""
+        """The output of a command; if the input of a tool depends on an undecided folder, that must be decided first."""
         name = (words[0].value or "").rpartition("/")[2]
         given = [*words[1:], self.stdin or EMPTY]
         if self.folders and (name in TOOLS or name == "dirname") and all(each.known for each in given):
@@ -140,7 +112,7 @@ class Follower(Interpreter):
         return super().printed(words)
 
     def note(self, words: list[Text], environment: dict[str, Text], node: Any) -> None:
-        """Keep a command, or follow the script that it is given."""
+        """Record a command, or follow the script that is passed to it."""
         wrappers, given, inner = unwrapped(words)
         text = script_of(inner)
         script = called_script(inner)
@@ -155,14 +127,14 @@ class Follower(Interpreter):
             call.words = [*wrappers, *call.words]
 
     def in_environment(self, environment: dict[str, Text], text: Text, node: Any) -> bool | None:
-        """Run a text as a script that gets the exported variables."""
+        """Run a string as a script with the exported variables."""
         self.state.variables = dict(environment)
         self.state.exported = set(environment)
         return run_inner(self, Script(self.script.path, "", parts=text), node)
 
 
 class Reader:
-    """Reads the launch lines of the files of a project. `environment` gives variables, `machine` sizes that nothing says."""
+    """Finds the launch lines in the files of a project. `environment` supplies variables, `machine` sizes that are specified nowhere."""
 
     def __init__(self, project: Project, machine: Machine | None = None, environment: dict[str, str] | None = None) -> None:
         self.project = project
@@ -171,7 +143,7 @@ class Reader:
         self.errors = False
 
     def lines(self, path: str, text: str) -> list[LaunchLine]:
-        """The launch lines of a file; `path` is seen from where the program runs."""
+        """The launch lines of a file; `path` is relative to the working directory."""
         if len(text) > LONGEST or not any(mark in text for mark in (*MARKS, *SOURCING, *SCRIPTS)):
             return []
         name = os.path.basename(path).lower()
@@ -195,7 +167,7 @@ class Reader:
         return found
 
     def of_script(self, path: str, script: Script, text: str) -> list[LaunchLine]:
-        """The launch lines of one script, from the folder in which most of what it names exists."""
+        """The launch lines of one script, started from the folder that contains most of the files that it names."""
         inside = os.path.relpath(os.path.abspath(path), os.path.abspath(self.project.root)).replace(os.sep, "/")
         name = f"{ROOT}/{inside}"
         followed, known = self.from_best_folder(script, folders_down_to(inside), name, text)
@@ -211,11 +183,11 @@ class Reader:
         return found
 
     def from_best_folder(self, script: Script, folders: list[str], name: str, text: str) -> tuple[Interpreter, bool]:
-        """(the script as followed from one of the folders, whether anything that it names exists there)."""
+        """(the interpreted script, started from one of the folders, whether any file that it names exists there)."""
         runs = self.runs_from(script, folders, name, text)
         if len(folders) == 1:
             return runs[folders[0]], True
-        looked_for = {run: looked_for_by(run.calls) for run in {*runs.values()}}
+        looked_for = {run: reference_counts(run.calls) for run in {*runs.values()}}
         scores = [self.score(looked_for[runs[folder]], folder) + 2 * runs[folder].sources for folder in folders]
         best = folders[scores.index(max(scores))]
         for call in runs[best].calls:
@@ -223,17 +195,17 @@ class Reader:
         return runs[best], max(scores) > 0
 
     def runs_from(self, script: Script, folders: list[str], name: str, text: str) -> dict[str, Interpreter]:
-        """The script as followed from each folder; one run serves all those from which it does the same."""
+        """The interpreted script for each start folder; one run serves all folders with the same effect."""
         if len(folders) == 1:
             return {folders[0]: self.follow(script, folders[0], name, text)}
         try:
             return dict.fromkeys(folders, self.follow(script, HERE, name, text, folders))
-        except Unsettled as unsettled:
+        except UndecidedFolder as unsettled:
             parts = [self.runs_from(script, group, name, text) for group in unsettled.groups]
         return {folder: run for part in parts for folder, run in part.items()}
 
     def follow(self, script: Script, folder: str, name: str, text: str, folders: Sequence[str] = ()) -> Interpreter:
-        """Follow a script from a folder; from `HERE` where it is one of the `folders` and not settled yet."""
+        """Interpret a script from a start folder; from `HERE` if it is one of the undecided `folders`."""
         interpreter = Follower(folder, name, self.project.text, self.project.exists)
         interpreter.project, interpreter.folders = self.project, folders
         head = header(script.path, text)
@@ -245,7 +217,7 @@ class Reader:
         return interpreter
 
     def score(self, names: dict[tuple[str, str], int], folder: str) -> int:
-        """How much of what the commands name exists, seen from a folder: 3 for a program, 2 for a config."""
+        """A score for how many of the named files exist relative to a folder: 3 for a program, 2 for a config."""
         total = 0
         for (start, name), count in names.items():
             here = folder + start[len(HERE) :] if start.startswith(HERE) else start
@@ -254,7 +226,7 @@ class Reader:
         return total
 
     def line(self, call: Call, known: bool, text: str) -> LaunchLine | None:
-        """The launch line that a command is; None where it does not start a training."""
+        """The launch line for a command; None if it does not start a training."""
         wrappers, environment, words = unwrapped(call.words)
         if not words:
             return None
@@ -262,7 +234,7 @@ class Reader:
         line = self.launched(call, words)
         if line is None:
             return None
-        line.srun = wrappers if wrappers and base(wrappers[0]) == "srun" else line.srun
+        line.srun = wrappers if wrappers and command_name(wrappers[0]) == "srun" else line.srun
         line.folder = call.folder
         if line.launcher == "python" and line.srun and line.processes == 1:
             line.processes = None
@@ -289,8 +261,8 @@ class Reader:
         return line
 
     def launched(self, call: Call, words: list[Text]) -> LaunchLine | None:
-        """A command as a launch line, by the name of its launcher."""
-        name = base(words[0])
+        """Parse a command as a launch line, by the name of its launcher."""
+        name = command_name(words[0])
         rest = words[1:]
         if name.startswith("python") or name.endswith((".py",)):
             return self.python(call, rest if name.startswith("python") else words)
@@ -318,7 +290,7 @@ class Reader:
         return line
 
     def python(self, call: Call, words: list[Text]) -> LaunchLine | None:
-        """`python ...`: one of the launchers as a module, deepy.py, or a program."""
+        """Parse `python ...`: one of the launchers as a module, deepy.py, or a program."""
         line = LaunchLine(call, "python")
         if not tools.plain(line, words):
             return None
@@ -351,7 +323,7 @@ class Reader:
     # ---- files
 
     def path_of(self, name: str, folder: str | None) -> str | None:
-        """The path of a file of the project, named from a folder; None where there is none."""
+        """The path of a file of the project, named relative to a folder; None if there is none."""
         if name.startswith(ROOT):
             real = self.project.real(normal(name))
         elif folder is None or name.startswith(("/", "~", "%")) or not folder.startswith(ROOT):
@@ -363,12 +335,12 @@ class Reader:
         return os.path.relpath(real) if os.path.isabs(real) else real
 
     def named_text(self, name: str, folder: str | None) -> str | None:
-        """The text of a file that is named from a folder."""
+        """The content of a file that is named relative to a folder."""
         path = self.path_of(name, folder)
         return self.project.read(path) if path is not None else None
 
     def values(self, name: str, folder: str | None) -> dict[Any, Any] | None:
-        """The values of a YAML or JSON file that is named from a folder."""
+        """The values of a YAML or JSON file that is named relative to a folder."""
         text = self.named_text(name, folder)
         if text is None:
             return None
@@ -431,24 +403,24 @@ MODULES = {
 
 
 def set_start_folder(call: Call, folder: str) -> None:
-    """Put the folder from which the script starts in the place of the one that was not settled."""
+    """Replace an undecided start folder by the chosen one."""
     if call.folder is not None and call.folder.startswith(HERE):
         call.folder = normal(folder + call.folder[len(HERE) :])
-    call.words = [settled(word, folder) if HERE in word.string else word for word in call.words]
-    call.environment = {key: settled(value, folder) if HERE in value.string else value for key, value in call.environment.items()}
+    call.words = [with_start_folder(word, folder) if HERE in word.string else word for word in call.words]
+    call.environment = {key: with_start_folder(value, folder) if HERE in value.string else value for key, value in call.environment.items()}
 
 
-def settled(text: Text, folder: str) -> Text:
-    """A string with the folder in it."""
+def with_start_folder(text: Text, folder: str) -> Text:
+    """Replace the undecided start folder in a string."""
     return Text(Part(part.text.replace(HERE, folder)) if part.text is not None and HERE in part.text else part for part in text.parts)
 
 
-def looked_for_by(calls: list[Call]) -> dict[tuple[str, str], int]:
-    """(working folder, file that is looked for from there): by how many commands, of those that may start a program."""
+def reference_counts(calls: list[Call]) -> dict[tuple[str, str], int]:
+    """How many commands, of those that may start a program, refer to each (working folder, file)."""
     found: dict[tuple[str, str], int] = {}
     for call in calls:
         _, _, inner = unwrapped(call.words)
-        if call.folder is None or not inner or not launches(base(inner[0])):
+        if call.folder is None or not inner or not launches(command_name(inner[0])):
             continue
         for name in named(inner[1:], SOUGHT):
             if not name.startswith(("/", "~", "%")):
@@ -457,9 +429,9 @@ def looked_for_by(calls: list[Call]) -> dict[tuple[str, str], int]:
 
 
 def named(words: list[Text], ends: tuple[str, ...]) -> set[str]:
-    """The files with these endings that the words of a command name; those of deepy.py lie in the folder of its `-d`."""
+    """The files with these endings that the words of a command name; those of deepy.py are in the folder of its `-d`."""
     program = next((index for index, word in enumerate(words) if not word.string.startswith("-")), len(words))
-    if program < len(words) and base(words[program]) == "deepy.py":
+    if program < len(words) and command_name(words[program]) == "deepy.py":
         files = tools.deepy_files(words[program + 1 :])
         words = [words[program], *words[program + 1 : program + 2], *files]
         return {word.string for word in words if word.string.endswith(ends)}
@@ -475,12 +447,12 @@ def launches(name: str) -> bool:
 
 
 def after_dashes(words: list[Text]) -> list[Text] | None:
-    """The launcher behind a `--` among the arguments of a program that submits jobs; None where there is none."""
+    """The launcher after a `--` among the arguments of a program that submits jobs; None if there is none."""
     at = next((index for index, word in enumerate(words) if word.value == "--"), None)
     if at is None:
         return None
     for index in range(at + 1, min(len(words), at + 40)):
-        if launches(base(words[index])):
+        if launches(command_name(words[index])):
             return words[index:]
     return None
 

@@ -47,7 +47,7 @@ class Header:
 
     @property
     def gpus_per_node(self) -> int | None:
-        """GPUs of a node that the header asks for; None where it does not."""
+        """The number of GPUs per node that the header requests; None if it requests none."""
         gres = self.options.get("gres")
         if "gpus-per-node" in self.options:
             return self.count("gpus-per-node")
@@ -64,7 +64,7 @@ class Header:
 
     @property
     def gpus_option(self) -> str:
-        """The option that asks for GPUs; empty where none does."""
+        """The option that requests GPUs; empty if none does."""
         return next((name for name in ("gpus-per-node", "gres", "gpus", "gpus-per-task") if name in self.options), "")
 
     def environment(self) -> dict[str, Text]:
@@ -108,7 +108,7 @@ def header(path: str, text: str) -> Header:
 
 
 def read_line(path: str, line: str, offset: int, options: dict[str, Text]) -> None:
-    """The options on one line: `--name=value`, `--name value`, `-N value`, `-N4`."""
+    """Parse the options on one line: `--name=value`, `--name value`, `-N value`, `-N4`."""
     words: list[tuple[str, int]] = []
     for found in WORDS(line, len(MARK)):
         if found.group().startswith("#"):

@@ -29,7 +29,7 @@ SWIFT_TRAINERS = ("sft", "pt", "rlhf")
 
 
 def llamafactory(line: LaunchLine, words: list[Text], machine: Machine) -> bool:
-    """`llamafactory-cli train X`: one process for one visible GPU, else torchrun. Whether it is a training."""
+    """Parse `llamafactory-cli train X`: one process for one visible GPU, else torchrun. Return whether it is a training."""
     if not words or words[0].value != "train":
         return False
     environment = line.call.environment
@@ -38,8 +38,8 @@ def llamafactory(line: LaunchLine, words: list[Text], machine: Machine) -> bool:
     line.arguments = words[1:]
     if line.arguments and line.arguments[0].string.endswith((".yaml", ".yml", ".json")):
         line.files.append(NamedFile(line.arguments[0], "positional", "llamafactory"))
-    forced = enabled(environment.get("FORCE_TORCHRUN"))
-    if enabled(environment.get("USE_RAY")) or enabled(environment.get("USE_KT")):
+    forced = is_switched_on(environment.get("FORCE_TORCHRUN"))
+    if is_switched_on(environment.get("USE_RAY")) or is_switched_on(environment.get("USE_KT")):
         line.sized(1, 1)
         return True
     if "NPROC_PER_NODE" not in environment:
@@ -56,20 +56,20 @@ def llamafactory(line: LaunchLine, words: list[Text], machine: Machine) -> bool:
 
 
 def visible_count(line: LaunchLine, machine: Machine) -> int | None:
-    """The GPUs that are visible, without saying why they are not known."""
+    """The number of visible GPUs, without recording why it is unknown."""
     given = line.call.environment.get("CUDA_VISIBLE_DEVICES")
     if given is None or given.value is None:
         return machine.gpus_per_node
     return len([each for each in given.value.split(",") if each.strip().isdigit()])
 
 
-def enabled(text: Text | None) -> bool:
-    """Whether a variable of the environment is on."""
+def is_switched_on(text: Text | None) -> bool:
+    """Whether an environment variable is switched on."""
     return text is not None and (text.value or "").lower() in ON
 
 
 def swift(line: LaunchLine, words: list[Text], machine: Machine) -> bool:
-    """`swift sft`: torchrun where NPROC_PER_NODE or NNODES is set, else one process over all GPUs."""
+    """Parse `swift sft`: torchrun if NPROC_PER_NODE or NNODES is set, else one process for all GPUs."""
     if not words or words[0].value not in SWIFT_TRAINERS:
         return False
     environment = line.call.environment
@@ -86,7 +86,7 @@ def swift(line: LaunchLine, words: list[Text], machine: Machine) -> bool:
 
 
 def trl(line: LaunchLine, words: list[Text], machine: Machine, values_of: Callable[[str], dict[Any, Any] | None]) -> bool:
-    """`trl sft ...`: accelerate launch of a script of TRL's; accelerate's options may appear anywhere among the others."""
+    """Parse `trl sft ...`: accelerate launch of a script of TRL's; accelerate's options may appear anywhere among the others."""
     if not words or words[0].value not in TRL_TRAINERS:
         return False
     line.module = True
@@ -95,13 +95,13 @@ def trl(line: LaunchLine, words: list[Text], machine: Machine, values_of: Callab
     for option, word in pairwise(words):
         if option.value == "--config":
             line.files.append(NamedFile(word, "--config", "trl"))
-            handed_on(line.options, word, values_of(word.value) if word.value is not None else None)
+            add_file_options(line.options, word, values_of(word.value) if word.value is not None else None)
     start(line, machine, values_of)
     return True
 
 
 def start(line: LaunchLine, machine: Machine, values_of: Callable[[str], dict[Any, Any] | None]) -> None:
-    """The launch that accelerate's options of a `trl` line give; `accelerate_config` is a path or a name of TRL's."""
+    """Compute the launch from accelerate's options of a `trl` line; `accelerate_config` is a path or a name of TRL's."""
     assert line.options is not None
     given = line.options.given
     named = given.pop("accelerate_config", None)
@@ -113,7 +113,7 @@ def start(line: LaunchLine, machine: Machine, values_of: Callable[[str], dict[An
     if name in PACKAGED:
         line.inner = name
         accelerate.resolve_with(line, machine, named.value, {"distributed_type": PACKAGED[name], "num_processes": PACKAGED_PROCESSES})
-    elif named.in_file:  # the run takes the file in with the one that names it
+    elif named.in_file:  # the file is added to the run together with the one that names it
         accelerate.resolve_with(line, machine, named.value, values_of(name) if name is not None else None)
     else:
         accelerate.resolve(line, machine, values_of)
@@ -121,7 +121,7 @@ def start(line: LaunchLine, machine: Machine, values_of: Callable[[str], dict[An
 
 
 def trl_options(words: list[Text]) -> tuple[Options, list[Text]]:
-    """(accelerate's options, what is left for the script) of the words behind `trl`."""
+    """(accelerate's options, the words that remain for the script) of the words after `trl`."""
     options = Options()
     arguments: list[Text] = []
     index = 1
@@ -141,8 +141,8 @@ def trl_options(words: list[Text]) -> tuple[Options, list[Text]]:
     return options, arguments
 
 
-def handed_on(options: Options, word: Text, values: dict[Any, Any] | None) -> None:
-    """Add accelerate's options that the config file gives, where the line does not; one without a value stops the launch."""
+def add_file_options(options: Options, word: Text, values: dict[Any, Any] | None) -> None:
+    """Add accelerate's options from the config file, if the line does not have them; one without a value stops the launch."""
     for key, value in (values or {}).items():
         name = key.replace("-", "_") if isinstance(key, str) else ""
         if name in LAUNCH_NAMES and name not in accelerate.FLAGS and name not in options.given:
@@ -156,7 +156,7 @@ LAUNCH_NAMES = frozenset(
 
 
 def axolotl(line: LaunchLine, words: list[Text], machine: Machine, values_of: Callable[[str], dict[Any, Any] | None]) -> bool:
-    """`axolotl train X`: accelerate launch, or what `--launcher` names; launcher options behind `--`."""
+    """Parse `axolotl train X`: accelerate launch, or the launcher that `--launcher` names; launcher options come after `--`."""
     if not words or words[0].value != "train":
         return False
     rest = words[1:]
@@ -196,7 +196,7 @@ def axolotl(line: LaunchLine, words: list[Text], machine: Machine, values_of: Ca
 
 
 def deepy(line: LaunchLine, words: list[Text], machine: Machine) -> None:
-    """`deepy.py train.py -d configs a b.yml`: the sizes are those of the files, else of the machine."""
+    """Parse `deepy.py train.py -d configs a b.yml`: the sizes are those of the files, else those of the machine."""
     line.program = words[0] if words else None
     line.arguments = words[1:]
     line.files.extend(NamedFile(word, "neox", "neox") for word in deepy_files(words))
@@ -209,7 +209,7 @@ def deepy(line: LaunchLine, words: list[Text], machine: Machine) -> None:
 
 
 def deepy_files(words: list[Text]) -> list[Text]:
-    """The config files behind the program of a deepy.py line.
+    """The config files after the program of a deepy.py line.
 
     Source: GPT-NeoX ea7aefd8 megatron/neox_arguments/arguments.py (consume_deepy_args).
     """
@@ -231,7 +231,7 @@ def deepy_files(words: list[Text]) -> list[Text]:
 
 
 def plain(line: LaunchLine, words: list[Text]) -> bool:
-    """`python train.py`, `python -m module`: one process, or as many as srun starts."""
+    """Parse `python train.py`, `python -m module`: one process, or as many as srun starts."""
     index = 0
     while index < len(words):
         text = words[index].string

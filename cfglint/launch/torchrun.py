@@ -21,10 +21,10 @@ NAMES = ("nproc_per_node", "nnodes", "node_rank", "master_addr", "master_port", 
 
 
 def read(line: LaunchLine, words: list[Text], machine: Machine) -> None:
-    """Sizes and program of a torchrun line."""
+    """Parse sizes and program of a torchrun line."""
     options = read_options(words, FLAGS, SHORT)
     line.options = options
-    for name in list(options.given):  # argparse takes a unique beginning of a name
+    for name in list(options.given):  # argparse accepts a unique prefix of a name
         full = [each for each in NAMES if each.startswith(name)]
         if name not in NAMES and len(full) == 1 and len(name) > 3:
             options.given[full[0]] = options.given.pop(name)
@@ -47,7 +47,7 @@ def read(line: LaunchLine, words: list[Text], machine: Machine) -> None:
 
 
 def node_count(line: LaunchLine, text: Text | None, machine: Machine, more: tuple[str, ...]) -> int | None:
-    """`--nnodes N` or `N:N`; a range is elastic and has no fixed size."""
+    """Parse `--nnodes N` or `N:N`; a range is elastic and has no fixed size."""
     if text is None and more:
         line.unsure("nodes", more)
         return machine.nodes

@@ -1,4 +1,4 @@
-"""Whether a line trains, by the name of its program, its arguments, or what the program calls."""
+"""Whether a line starts a training, by the name of its program, its arguments, or the functions that the program calls."""
 
 from __future__ import annotations
 
@@ -27,24 +27,24 @@ ARGUMENTS = names(
     "num_epochs epochs lr_scheduler_type gradient_checkpointing do_train max_train_steps total_episodes peft_type "
     "micro_batch train_file ds_config lr_decay_style save_interval weight_decay n_epochs train_data"
 )
-BACKWARD = ".backward("  # what a training loop of the program's own calls
+BACKWARD = ".backward("  # a call in a training loop of the program itself
 ENGINE = "deepspeed.initialize("
 TRAINER_CALL = "trainer.train("
 LAUNCHERS = ("torchrun", "torch.distributed.run", "torch.distributed.launch", "deepspeed", "accelerate")
 
 
 def trains(line: LaunchLine, names: set[str], read: Callable[[str], str | None]) -> bool:
-    """Whether it is a training; `names` are the names of the program's options, `read` gives the text of the program."""
+    """Whether a line starts a training; `names` are the names of the program's options, `read` returns the source of the program."""
     program = line.program.string.lower() if line.program is not None else ""
     if line.program is not None and line.program.known and (program.startswith("[") or is_placeholder(program)):
-        return False  # of a usage line: `deepy.py [script.py]`
+        return False  # a usage line: `deepy.py [script.py]`
     name = program.rpartition("/")[2] if not line.module else program
-    if line.module and marked(name.rpartition(".")[2], OTHERS):  # `train.sample` samples
+    if line.module and has_word(name.rpartition(".")[2], OTHERS):  # `train.sample` samples
         name = name.rpartition(".")[2]
     elif line.module and PREPARES & set(name.split(".")[:-1]):  # `data.sft.convert` writes data
         name = name.rpartition(".")[2]
     given = len(names & ARGUMENTS)
-    other, named = marked(name, OTHERS), marked(name, TRAINS)
+    other, named = has_word(name, OTHERS), has_word(name, TRAINS)
     if "do_train" not in names and names & {"do_eval", "eval_only"} and not given:
         return False
     if line.launcher == "deepy.py":
@@ -60,7 +60,7 @@ def trains(line: LaunchLine, names: set[str], read: Callable[[str], str | None])
 
 
 def program_trains(line: LaunchLine, read: Callable[[str], str | None]) -> bool:
-    """Whether the program lies in the project and calls what trains."""
+    """Whether the program is in the project and calls a function that trains."""
     path = line.program_path
     text = read(path) if path is not None and path.endswith(".py") else None
     if text is None:
@@ -68,6 +68,6 @@ def program_trains(line: LaunchLine, read: Callable[[str], str | None]) -> bool:
     return TRAINER_CALL in text or (BACKWARD in text and (line.launcher in LAUNCHERS or ENGINE in text))
 
 
-def marked(name: str, marks: tuple[str, ...]) -> bool:
-    """Whether a name holds one of some words."""
+def has_word(name: str, marks: tuple[str, ...]) -> bool:
+    """Whether a name contains one of some words."""
     return any(mark in name for mark in marks)

@@ -56,7 +56,7 @@ SCRIPTS = (".sh", ".bash", ".zsh", ".ksh")
 MOST = 12
 
 
-def base(text: Text) -> str:
+def command_name(text: Text) -> str:
     """The name of a command, without its folder."""
     return text.string.rpartition("/")[2]
 
@@ -65,7 +65,7 @@ def unwrapped(words: list[Text]) -> tuple[list[Text], dict[str, Text], list[Text
     """(wrappers with their options, environment that they set, the command inside)."""
     environment: dict[str, Text] = {}
     rest = words
-    if not words or base(words[0]) not in WRAPPERS:
+    if not words or command_name(words[0]) not in WRAPPERS:
         return [], environment, words
     for _ in range(MOST):
         after = inside(rest, environment)
@@ -77,7 +77,7 @@ def unwrapped(words: list[Text]) -> tuple[list[Text], dict[str, Text], list[Text
 
 def inside(words: list[Text], environment: dict[str, Text]) -> list[Text] | None:
     """The command that a wrapper starts; None where the first word is not a wrapper."""
-    name = base(words[0])
+    name = command_name(words[0])
     if name in SIMPLE:
         return after_options(words[1:], frozenset())
     if name == "env":
@@ -99,7 +99,7 @@ def inside(words: list[Text], environment: dict[str, Text]) -> list[Text] | None
 
 
 def after_options(words: list[Text], valued: frozenset[str]) -> list[Text]:
-    """The words behind the options of a wrapper."""
+    """The words after the options of a wrapper."""
     index = 0
     while index < len(words):
         text = words[index].string
@@ -115,7 +115,7 @@ def after_options(words: list[Text], valued: frozenset[str]) -> list[Text]:
 
 
 def after_assignments(words: list[Text], environment: dict[str, Text]) -> list[Text]:
-    """The command behind `env A=1 -u B`."""
+    """The command after `env A=1 -u B`."""
     from cfglint.launch.options import after_mark
 
     index = 0
@@ -135,7 +135,7 @@ def after_assignments(words: list[Text], environment: dict[str, Text]) -> list[T
 
 
 def mpi_program(words: list[Text]) -> list[Text]:
-    """The program of mpirun, whose `-x NAME` and `--mca A B` take words of their own."""
+    """The program of mpirun, whose `-x NAME` and `--mca A B` have words of their own."""
     index = 0
     while index < len(words) and words[index].string.startswith("-"):
         text = words[index].string
@@ -145,7 +145,7 @@ def mpi_program(words: list[Text]) -> list[Text]:
 
 def called_script(words: list[Text]) -> tuple[Text, list[Text]] | None:
     """(the script that `bash x.sh a b` or `./x.sh a b` runs, its arguments); None for other commands."""
-    if not words or base(words[0]) not in SHELLS:
+    if not words or command_name(words[0]) not in SHELLS:
         name = words[0].string if words else ""
         return (words[0], words[1:]) if "/" in name and name.endswith(SCRIPTS) else None
     index = 1
@@ -157,8 +157,8 @@ def called_script(words: list[Text]) -> tuple[Text, list[Text]] | None:
 
 
 def script_of(words: list[Text]) -> Text | None:
-    """The text that `bash -c TEXT` runs."""
-    if not words or base(words[0]) not in SHELLS:
+    """The script that `bash -c SCRIPT` runs."""
+    if not words or command_name(words[0]) not in SHELLS:
         return None
     for index, word in enumerate(words[1:], 1):
         text = word.string

@@ -1,1 +1,1 @@
-"""What a repository says of its runs: settings file, pinned versions, selection, suppression, baseline, policy schemas."""
+"""The settings of a repository for its runs: settings file, pinned versions, selection, suppression, baseline, policy schemas."""

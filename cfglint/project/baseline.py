@@ -1,14 +1,14 @@
-"""Baselines: accepted findings are suppressed, also when their lines move; new findings are reported."""
+"""Baselines: accepted findings are suppressed, even if their lines move; new findings are reported."""
 
 from __future__ import annotations
 
 import os
 
-from cfglint import __version__
 from cfglint.findings.diagnostic import BASELINE, INTERNAL
 from cfglint.findings.fingerprint import identity
 from cfglint.project.settings_file import ConfigurationError, quoted
 from cfglint.source.files import FileProblem, read_bytes
+from cfglint.version import __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class Baseline:
         return sum(same not in present for same in self.accepted if same[1] in files)
 
     def matched(self, outcome: Outcome, left: dict[Identity, int], reworded: bool) -> set[Identity]:
-        """Suppress the findings of a run that are left to accept, and return those; `reworded`: with whatever message."""
+        """Suppress the findings of a run that remain to be accepted, and return them; `reworded`: whatever their message."""
         numbers: dict[tuple[str, ...], list[Identity]] = {}
         for same, number in left.items():
             if number:
@@ -80,7 +80,7 @@ class Baseline:
         return found
 
     def write(self) -> None:
-        """Write the file, sorted, so that its changes can be reviewed. FileProblem when that cannot be."""
+        """Write the file, sorted, so that its changes can be reviewed. Raises FileProblem if that fails."""
         import json
 
         from cfglint.source import writing
@@ -88,11 +88,11 @@ class Baseline:
         refuse_overwriting(self.path)
         findings = [{**dict(zip(FIELDS, same, strict=True)), "count": number} for same, number in sorted(self.accepted.items())]
         text = json.dumps({"cfglint-baseline": VERSION, "cfglint": self.release, "findings": findings}, indent=1) + "\n"
-        writing.put(self.path, text.encode("ascii"))
+        writing.write_report(self.path, text.encode("ascii"))
 
 
 def refuse_overwriting(path: str) -> None:
-    """Raise FileProblem for a path outside the project, and for a file that is not a baseline: it would be lost."""
+    """Raise FileProblem for a path outside the project, and for an existing file that is not a baseline: its content would be lost."""
     from cfglint.source.root import is_inside, root_of
 
     if not is_inside(path, root_of(path)):
@@ -110,12 +110,12 @@ def open_findings(outcome: Outcome) -> list[Diagnostic]:
 
 
 def relative(file: str, folder: str) -> str:
-    """A file as a baseline names it."""
+    """The path of a file in a baseline."""
     return os.path.relpath(os.path.abspath(file), folder).replace(os.sep, "/")
 
 
 def read(path: str) -> Baseline:
-    """The baseline of a file. ConfigurationError when it cannot be used."""
+    """The baseline of a file. Raises ConfigurationError if it cannot be used."""
     import json
 
     if not os.path.exists(path):
@@ -132,7 +132,7 @@ def read(path: str) -> Baseline:
 
 
 def entry(finding: Any, path: str) -> tuple[Identity, int]:
-    """One accepted finding and how often."""
+    """One accepted finding and its number of occurrences."""
     if isinstance(finding, dict) and all(isinstance(finding.get(field), str) for field in FIELDS):
         number = finding.get("count", 1)
         if isinstance(number, int) and number > 0:

@@ -16,19 +16,19 @@ if TYPE_CHECKING:
 LARGEST = 50_000_000  # bytes of an index
 HEAD = 62  # bytes of an entry before its path, with 20 for a SHA-1 name
 SHA1 = 20
-SIZE, ID = 36, 40  # where the size of a file and the id of its content begin in an entry
+SIZE, ID = 36, 40  # the offsets of the file size and of the content id in an entry
 WORD = 0xFFFFFFFF  # numbers in the index have 32 bits
 EXTENDED = 0x4000
 LENGTH = 0x0FFF
 
 
 class TrackedFiles:
-    """The paths that the index of a work tree holds, relative to its top, with `/` between their parts."""
+    """The paths in the index of a work tree, relative to its top, with `/` between their parts."""
 
     def __init__(self, top: str) -> None:
         self.top = os.path.realpath(top)
         self.paths = frozenset(read_index(top))
-        self.folders = frozenset(folder for path in self.paths for folder in above(path))
+        self.folders = frozenset(folder for path in self.paths for folder in parent_folders(path))
 
     def has(self, path: str, is_folder: bool) -> bool:
         """Whether a file is tracked, or a file below a folder."""
@@ -37,14 +37,14 @@ class TrackedFiles:
         return relative in (self.folders if is_folder else self.paths)
 
 
-def above(path: str) -> list[str]:
+def parent_folders(path: str) -> list[str]:
     """The folders that a path goes through."""
     parts = path.split("/")[:-1]
     return ["/".join(parts[:end]) for end in range(1, len(parts) + 1)]
 
 
 def read_index(top: str) -> list[str]:
-    """The paths in the index of a work tree; none where it cannot be read."""
+    """The paths in the index of a work tree; empty if it cannot be opened."""
     try:
         return paths_of(read_bytes(os.path.join(git_folder(top), "index"), LARGEST))
     except (FileProblem, ValueError, IndexError):
@@ -52,7 +52,7 @@ def read_index(top: str) -> list[str]:
 
 
 def git_folder(top: str) -> str:
-    """The folder that holds the index: `.git`, or what a file of this name points to in a linked work tree."""
+    """The folder that holds the index: `.git`, or the folder that a file of this name points to in a linked work tree."""
     path = os.path.join(top, ".git")
     if os.path.isdir(path):
         return path
@@ -61,10 +61,10 @@ def git_folder(top: str) -> str:
 
 
 class KnownContents:
-    """The ids of the contents of tracked files, for those that were not touched since git looked at them.
+    """The content ids of tracked files, for files that have not been touched since git read them.
 
-    As git does, a file counts as untouched when its size, inode and both times are those in the index, and are older than
-    the index itself. Nothing is known where object names are not SHA-1.
+    As git does, a file counts as untouched if its size, inode and both times are those in the index, and are older than
+    the index itself. No id is known if object names are not SHA-1.
     """
 
     def __init__(self, top: str) -> None:
@@ -78,7 +78,7 @@ class KnownContents:
             self._known = {}
 
     def id_of(self, path: str, status: os.stat_result) -> str | None:
-        """The id of the content of a file with this status, by its path in the repository; None where only reading it tells."""
+        """The content id of a file with this status, by its path in the repository; None if the file itself must be hashed."""
         known = self._known.get(path)
         if known is None or max(status.st_mtime_ns, status.st_ctime_ns) >= self._written:
             return None
@@ -87,7 +87,7 @@ class KnownContents:
 
 
 def stamp_of(data: bytes, place: int) -> tuple[int, ...]:
-    """(time of the last change of the inode, of the content, both in ns, inode, size) of the file of an entry."""
+    """(time of the last change of the inode, of the content, both in ns, inode, size) of an entry."""
     ctime, ctime_ns, mtime, mtime_ns, _, inode = (int.from_bytes(data[place + each : place + each + 4], "big") for each in range(0, 24, 4))
     size = int.from_bytes(data[place + SIZE : place + SIZE + 4], "big")
     return ctime * 10**9 + ctime_ns, mtime * 10**9 + mtime_ns, inode, size
@@ -121,7 +121,7 @@ def entries_of(data: bytes) -> Iterator[tuple[int, str]]:
 
 
 def offset_at(data: bytes, place: int) -> tuple[int, int]:
-    """A number in git's variable width, and the place behind it."""
+    """A number in git's variable width, and the position after it."""
     value = data[place] & 0x7F
     while data[place] & 0x80:
         place += 1

@@ -1,10 +1,10 @@
-"""The versions that a repository itself says it uses: its lock files, requirements and dependencies.
+"""The versions that a repository specifies: its lock files, requirements and dependencies.
 
-The folder nearest to the config decides; an exact version of a folder above counts where it lies in its range.
-Within a folder an exact version (a lock file, a `==`) goes before the newest known release that a range allows, in
+The folder nearest to the config decides; an exact version of a parent folder counts if it lies in the range.
+Within a folder an exact version (a lock file, a `==`) takes precedence over the newest known release that a range allows, in
 the order uv.lock, poetry.lock, requirements files, pyproject.toml, setup.cfg, setup.py, environment files of conda.
 Extras and groups for tests, documentation or development do not decide. A file of a `requirements` folder that is
-named for an option (`requirements/vllm.txt`) decides only where no other file of the folder names the package.
+named for an option (`requirements/vllm.txt`) decides only if no other file of the folder names the package.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.frameworks.versions import Version
 
-# The last patch of each minor release, as PyPI has them; with the newest modelled one, a range is answered with the newest that it allows.
+# The last patch of each minor release on PyPI; a range is resolved to the newest of these and the newest modelled release that it allows.
 RELEASES = {
     "transformers": (
         "4.0.1 4.1.1 4.2.2 4.3.3 4.4.2 4.5.1 4.6.1 4.7.0 4.8.2 4.9.2 4.10.3 4.11.3 4.12.5 4.13.0 4.14.1 4.15.0 4.16.2 4.17.0 4.18.0"
@@ -40,17 +40,17 @@ RELEASES = {
     "deepspeed": ("0.3.16 0.4.5 0.5.10 0.6.7 0.7.7 0.8.3 0.9.5 0.10.3 0.11.2 0.12.6 0.13.5 0.14.5 0.15.4 0.16.9 0.17.6 0.18.9 0.19.8"),
 }
 SHORTEST_COMMIT = 7
-OWN_NAME = "name"  # what the name of the repository's own package is kept under, next to the packages
+OWN_NAME = "name"  # the key of the repository's own package name, next to the packages
 OWN_COPY = "of this repository"
 MOST_LOCKED = 50_000_000  # bytes of a lock file
 OPERATORS = ("===", "==", "~=", "!=", ">=", "<=", ">", "<", "^", "~")
 NAME_ENDS = " \t[(<>=!~;@^"
-MAIN_REQUIREMENTS = ("requirements", "base", "common", "core", "default", "install", "main", "prod", "runtime", "train")  # starts of names
+MAIN_REQUIREMENTS = ("requirements", "base", "common", "core", "default", "install", "main", "prod", "runtime", "train")  # name prefixes
 SIDE_GROUPS = ("dev", "test", "doc", "lint", "style", "quality", "ci", "example", "benchmark", "bench")  # parts of names
 
 
-class Found:
-    """What a file says of a package: the version and the file, and whether it is exact."""
+class PinnedVersion:
+    """The version of a package in a file: version, file, and whether it is exact."""
 
     __slots__ = ("exact", "file", "spec", "version")
 
@@ -62,22 +62,22 @@ class Found:
 
     @property
     def source(self) -> str:
-        """`uv.lock`, or `requirements.txt says >=4.40,<5`."""
+        """The source for display: `uv.lock`, or `requirements.txt says >=4.40,<5`."""
         return self.file if self.exact else f"{self.file} says {self.spec}"
 
 
 class Disk:
-    """Where the files that name versions are taken from."""
+    """Access to the files on disk that specify versions."""
 
     def names(self, folder: str) -> list[str]:
-        """The names in a folder; none where it cannot be read."""
+        """The names in a folder; empty if it cannot be read."""
         try:
             return os.listdir(folder)
         except (OSError, ValueError):
             return []
 
     def text(self, path: str) -> str:
-        """The text of a file; empty when it cannot be read."""
+        """The content of a file; empty if it cannot be read."""
         try:
             return files.read_bytes(path, limit(path)).decode("utf-8", "replace")
         except files.FileProblem:
@@ -85,14 +85,14 @@ class Disk:
 
 
 class Repositories:
-    """What the folders around configs say; each is looked at once, and `looked_at` keeps what it said."""
+    """The versions in the folders around configs; each folder is examined once, and `looked_at` caches the result."""
 
-    def __init__(self, looked_at: dict[str, dict[str, list[Found]]] | None = None, disk: Disk | None = None) -> None:
+    def __init__(self, looked_at: dict[str, dict[str, list[PinnedVersion]]] | None = None, disk: Disk | None = None) -> None:
         self._folders = looked_at if looked_at is not None else {}
         self._disk = disk or Disk()
 
     def complete(self, facts: LaunchFacts, path: str, packages: Iterable[str]) -> LaunchFacts:
-        """The facts with the versions that the repository of a file gives for packages without a target."""
+        """The facts with the versions that the repository of a file specifies for packages without a target."""
         wanted = [package for package in packages if package not in facts.target]
         missing = [package for package in wanted if package in RELEASES]
         folders = repository(path) if wanted else []
@@ -111,9 +111,11 @@ class Repositories:
         said_by = {package: each.source for package, each in found.items() if each}
         return facts.replace(target={**facts.target, **target}, target_from={**facts.target_from, **said_by})
 
-    def look(self, folders: list[str], package: str) -> Found | None:
-        """What the nearest folder says exactly; where that is a range, an exact version of a folder above that lies in it goes first."""
-        nearest: Found | None = None
+    def look(self, folders: list[str], package: str) -> PinnedVersion | None:
+        """The exact version in the nearest folder; if that has a range, an exact version of a parent folder within the range takes
+        precedence.
+        """
+        nearest: PinnedVersion | None = None
         for folder in folders:
             answers = self.in_folder(folder).get(package, [])
             exact = next((each for each in answers if each.exact), None)
@@ -123,18 +125,18 @@ class Repositories:
         return nearest
 
     def is_copy_of(self, folders: list[str], package: str) -> bool:
-        """Whether the repository is the framework's own, whose version no release has: its pyproject.toml gives it this name."""
+        """Whether the repository is that of the framework itself, whose version is not a release: its pyproject.toml has this name."""
         return any(each.version == package for folder in folders for each in self.in_folder(folder).get(OWN_NAME, ()))
 
-    def in_folder(self, folder: str) -> dict[str, list[Found]]:
-        """What the files of a folder say of the packages, the most trusted first."""
+    def in_folder(self, folder: str) -> dict[str, list[PinnedVersion]]:
+        """The versions of packages in the files of a folder, the most trusted first."""
         if folder not in self._folders:
-            answers: dict[str, list[Found]] = {}
+            answers: dict[str, list[PinnedVersion]] = {}
             for name in sources(folder, self._disk):
                 text = self._disk.text(os.path.join(folder, name))
                 own = own_name(text) if name == "pyproject.toml" else ""
                 if own:
-                    answers[OWN_NAME] = [Found(own, True, name, "")]
+                    answers[OWN_NAME] = [PinnedVersion(own, True, name, "")]
                 for package in RELEASES:
                     found = in_file(name, text, package) if package in text.lower() else None
                     if found and not (package in answers and is_option(name)):
@@ -144,7 +146,7 @@ class Repositories:
 
 
 def own_name(text: str) -> str:
-    """The name that a pyproject.toml gives to its project, where it has no version of its own there; else empty."""
+    """The project name in a pyproject.toml without a fixed version of its own; else empty."""
     if "[project]" not in text or "dynamic" not in text:
         return ""
     from cfglint.project.settings_file import ConfigurationError
@@ -161,14 +163,14 @@ def own_name(text: str) -> str:
 
 
 def limit(path: str) -> int:
-    """The most bytes that are read of a file; a lock file may be long, and is not parsed."""
+    """The maximum number of bytes read of a file; a lock file may be long, and is not parsed."""
     return MOST_LOCKED if path.endswith(".lock") else MAX_SIZE
 
 
 def repository(path: str) -> list[str]:
-    """The folders from a file's up to the top of its repository.
+    """The folders from that of a file up to the top of its repository.
 
-    Without a repository around it: up to the working directory when the file lies below, else its own.
+    Without a repository: up to the working directory if the file is below it, else only its own folder.
     """
     folder = os.path.dirname(os.path.abspath(path))
     here = os.getcwd()
@@ -186,7 +188,7 @@ def repository(path: str) -> list[str]:
 
 
 def sources(folder: str, disk: Disk) -> list[str]:
-    """The files of a folder that may name versions, in the order of trust."""
+    """The files of a folder that may specify versions, in order of trust."""
     names = disk.names(folder)
     wanted: list[str] = [name for name in ("uv.lock", "poetry.lock") if name in names]
     requirements = [name for name in names if name.startswith("requirements") and name.endswith(".txt") and not is_side_group(name)]
@@ -200,13 +202,13 @@ def sources(folder: str, disk: Disk) -> list[str]:
 
 
 def is_option(name: str) -> bool:
-    """Whether a file is one of a `requirements` folder that is installed only for what it is named for."""
+    """Whether a file of a `requirements` folder is installed only for an option."""
     folder, _, last = name.partition("/")
     return bool(last) and folder == "requirements" and not last.removesuffix(".txt").startswith(MAIN_REQUIREMENTS)
 
 
 def is_environment(name: str) -> bool:
-    """Whether a file is called as the environments of conda are."""
+    """Whether a file has a typical name of a conda environment."""
     return name.endswith((".yml", ".yaml")) and name.startswith(("environment", "conda_env", "conda-env"))
 
 
@@ -224,11 +226,11 @@ def may_name_versions(path: str) -> bool:
     return name in ("uv.lock", "poetry.lock", "pyproject.toml", "setup.cfg", "setup.py") or is_environment(name)
 
 
-def in_file(name: str, text: str, package: str) -> Found | None:
-    """What one file says of a package."""
+def in_file(name: str, text: str, package: str) -> PinnedVersion | None:
+    """The version of a package in one file."""
     if name.endswith(".lock"):
         version = locked(text, package)
-        return Found(version, True, name, version) if version else None
+        return PinnedVersion(version, True, name, version) if version else None
     if name.endswith(".toml"):
         return best(specifiers(text, package), package, name)
     if name.startswith("setup."):
@@ -237,12 +239,12 @@ def in_file(name: str, text: str, package: str) -> Found | None:
         lines = setup_files.requirements_of_script(text) if name.endswith(".py") else setup_files.requirements_of_cfg(text)
         return best(required("\n".join(lines), package), package, name)
     if name.endswith(".txt") and at_commit(text, package):
-        return Found("", True, name, "a commit")
+        return PinnedVersion("", True, name, "a commit")
     return best(in_environment(text, package) if is_environment(name) else required(text, package), package, name)
 
 
 def at_commit(text: str, package: str) -> bool:
-    """Whether requirements take a package from a commit of its repository, so that its release is unknown."""
+    """Whether requirements install a package from a commit of its repository, so that its release is unknown."""
     for line in text.splitlines():
         place = line.split(" #")[0].strip().rpartition("git+")[2]
         repository, mark, commit = place.partition("#")[0].rpartition("@")
@@ -253,7 +255,7 @@ def at_commit(text: str, package: str) -> bool:
 
 
 def in_environment(text: str, package: str) -> Iterator[str]:
-    """The version specifiers of a package in an environment of conda, which writes `name=version=build`; pip's lines among them."""
+    """The version specifiers of a package in a conda environment, which writes `name=version=build`; including pip's lines."""
     for line in text.splitlines():
         item = line.split(" #")[0].strip().removeprefix("-").strip().strip("\"'").rpartition("::")[2]
         spec = specifier(item, package)
@@ -265,7 +267,7 @@ def in_environment(text: str, package: str) -> Iterator[str]:
 
 
 def locked(text: str, package: str) -> str | None:
-    """The version in a uv.lock or poetry.lock; the newest where platforms have their own."""
+    """The version in a uv.lock or poetry.lock; the newest if platforms have different ones."""
     versions: list[str] = []
     mark = f'\nname = "{package}"\n'
     start = text.find(mark)
@@ -289,7 +291,7 @@ def required(text: str, package: str) -> Iterator[str]:
 
 
 def specifier(requirement: str, package: str) -> str | None:
-    """What a requirement (PEP 508) says of a package's version, empty for any; None when it is about another."""
+    """The version specifier of a package in a requirement (PEP 508), empty for any version; None if it is about another package."""
     end = next((place for place, char in enumerate(requirement) if char in NAME_ENDS), len(requirement))
     if requirement[:end].lower().replace("_", "-") != package:
         return None
@@ -329,29 +331,29 @@ def specifiers(text: str, package: str) -> Iterator[str]:
 
 
 def within(table: dict[str, Any], *keys: str) -> dict[str, Any]:
-    """The table under keys; empty where there is none."""
+    """The table under some keys; empty if there is none."""
     for key in keys:
         inner = table.get(key)
         table = inner if isinstance(inner, dict) else {}
     return table
 
 
-def best(requirements: Iterator[str], package: str, file: str) -> Found | None:
+def best(requirements: Iterator[str], package: str, file: str) -> PinnedVersion | None:
     """The exact version of the first requirement that has one, else the newest release that the first range allows."""
-    ranges: list[Found] = []
+    ranges: list[PinnedVersion] = []
     for spec in requirements:
         clauses = clauses_of(spec)
         pinned = next((version for operator, version in clauses if operator in ("==", "===") and "*" not in version), None)
         if pinned:
-            return Found(pinned, True, file, spec)
+            return PinnedVersion(pinned, True, file, spec)
         version = newest(clauses, [*RELEASES[package].split(), NEWEST[package]])
         if clauses and version:
-            ranges.append(Found(version, False, file, spec))
+            ranges.append(PinnedVersion(version, False, file, spec))
     return ranges[0] if ranges else None
 
 
 def clauses_of(spec: str) -> list[tuple[str, str]]:
-    """`>=4.40,<5` as (operator, version) pairs; what is not understood is left out."""
+    """Parse `>=4.40,<5` into (operator, version) pairs; unsupported clauses are left out."""
     clauses: list[tuple[str, str]] = []
     for part in spec.split(","):
         text = part.strip()
@@ -363,7 +365,7 @@ def clauses_of(spec: str) -> list[tuple[str, str]]:
 
 
 def newest(clauses: list[tuple[str, str]], releases: list[str]) -> str | None:
-    """The newest release that all clauses allow; where none is known, the lowest version that they name."""
+    """The newest release that all clauses allow; if no release is known, the lowest version that they name."""
     bounds = [version for operator, version in clauses if operator == "<=" and "*" not in version]
     for release in sorted([*releases, *bounds], key=parse_version, reverse=True):
         if all(allows(operator, written_version(version), version, parse_version(release)) for operator, version in clauses):
@@ -378,7 +380,7 @@ def allowed(spec: str, version: str) -> bool:
 
 
 def written_version(text: str) -> Version:
-    """The numbers of a bound as it is written: `~=4.40` and `==4.40.*` depend on how many there are."""
+    """The numbers of a bound as written: `~=4.40` and `==4.40.*` depend on how many there are."""
     return tuple(leading_numbers(text))
 
 
@@ -400,10 +402,10 @@ def allows(operator: str, bound: Version, text: str, release: Version) -> bool:
 
 
 def padded(bound: Version) -> Version:
-    """A bound with the zeros of a release."""
+    """A bound padded with zeros to the length of a release."""
     return (*bound, *(0,) * (VERSION_PARTS - len(bound)))
 
 
 def leading(bound: Version) -> int:
-    """How many leading numbers Poetry's caret keeps: up to the first that is not zero."""
+    """The number of leading numbers that Poetry's caret keeps: up to the first that is not zero."""
     return next((place for place, number in enumerate(bound, 1) if number), len(bound))

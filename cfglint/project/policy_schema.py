@@ -21,11 +21,11 @@ LONGEST = 300  # characters of a validator's message, which quotes whole values
 DEEPEST = 200
 SECONDS = 2  # of processor time for one file
 MOST = 1000  # reported violations of one file
-MOST_TIMEOUTS = 5  # files for which a schema takes too long; it is not applied to more
+MOST_TIMEOUTS = 5  # timeouts after which a schema is no longer applied
 
 
 class PolicySchemaError(CfglintError):
-    """A policy schema that cannot be used; the text says where and why."""
+    """A policy schema that cannot be used; the message names the place and the reason."""
 
 
 class Violation:
@@ -41,13 +41,13 @@ class Violation:
 class PolicySchemas:
     """The schemas of a project by kind; the one under `""` applies to every kind.
 
-    PolicySchemaError for a schema that is invalid in its own dialect or has an unresolvable reference.
-    Nothing is ever fetched: references stay inside the file, or name a published meta-schema.
+    Raises PolicySchemaError for a schema that is invalid in its own dialect or has an unresolvable reference.
+    Nothing is fetched: references stay inside the file, or name a published meta-schema.
     """
 
     def __init__(self, schemas: dict[str, Any], paths: dict[str, str] | None = None) -> None:
         self.validators = {kind: validator(schema, (paths or {}).get(kind, "policy schema")) for kind, schema in schemas.items()}
-        self.timeouts = dict.fromkeys(schemas, 0)  # files for which each took too long
+        self.timeouts = dict.fromkeys(schemas, 0)  # number of timeouts of each schema
 
     def violations(self, kind: str, values: dict[Any, Any]) -> Iterator[Violation]:
         """The violations of the schemas of a kind in the values of a config."""
@@ -77,7 +77,7 @@ class PolicySchemas:
 
 
 def load(files: dict[str, str], folder: str) -> PolicySchemas:
-    """The schemas in the files, by kind, relative to a folder. PolicySchemaError when one cannot be used."""
+    """Load the schemas in the files, by kind, relative to a folder. Raises PolicySchemaError if one cannot be used."""
     paths = {kind: os.path.join(folder, file) for kind, file in files.items()}
     return PolicySchemas({kind: read(path) for kind, path in paths.items()}, paths)
 
@@ -163,7 +163,7 @@ def unexpected(error: Any) -> list[str]:
 
 
 def reason(error: Exception) -> str:
-    """The exception of a library as text."""
+    """The exception of a library as a string."""
     return short(f"{type(error).__name__}: {error}")
 
 

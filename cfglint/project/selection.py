@@ -55,7 +55,7 @@ class Selection:
         return self._in_file[file]
 
     def status(self, outcomes: list[Outcome]) -> int:
-        """The exit status: 1 for findings from `fail_on` on, 2 for an internal error."""
+        """The exit status: 1 for findings at or above `fail_on`, 2 for an internal error."""
         worst = 0
         for outcome in outcomes:
             for each in outcome.diagnostics:

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 LONGEST_GLOB = 1000
 MOST_GLOBS = 1000
-MOST_DOTS = 1000  # in a line of TOML outside of strings; the parser takes the square of a dotted key's parts in time and memory
-LARGEST = 10**18  # of a count; far beyond it, products have more digits than Python prints
+MOST_DOTS = 1000  # in a line of TOML outside of strings; the parser takes quadratic time and memory in the number of parts of a dotted key
+LARGEST = 10**18  # the largest count; products of much larger ones have more digits than Python prints
 EXPECTED_NUMBERS = ("global-batch", "total-steps", "tokens-per-step")
 RUN_KEYS = frozenset(
     (
@@ -64,11 +64,11 @@ KEYS = frozenset(
 
 
 class ConfigurationError(CfglintError):
-    """A configuration that cannot be used; the text says where and why."""
+    """A configuration that cannot be used; the message names the place and the reason."""
 
 
 class DeclaredRun:
-    """One `[[run]]`: its files, paths as given on the command line's side, and the facts of its launch."""
+    """One `[[run]]`: its files, as paths relative to the working directory, and the facts of its launch."""
 
     __slots__ = (
         "arguments",
@@ -154,14 +154,14 @@ class Configuration:
 
 
 def globs(patterns: list[str], folder: str, where: str, key: str) -> list[str]:
-    """Patterns for paths, relative to the configuration, as patterns for absolute paths."""
+    """Patterns for paths relative to the configuration, converted to patterns for absolute paths."""
     if len(patterns) > MOST_GLOBS or any(len(glob) > LONGEST_GLOB for glob in patterns):
         raise ConfigurationError(f"{where}: `{key}` has too many or too long patterns")
     return [os.path.normpath(os.path.join(os.path.abspath(folder), glob)) for glob in patterns]
 
 
 def expect(table: dict[str, Any], key: str, kind: type, where: str) -> Any:
-    """The value of a key of the expected type; None when it is absent; ConfigurationError otherwise."""
+    """The value of a key of the expected type; None if it is absent; raises ConfigurationError otherwise."""
     value = table.get(key)
     if value is None:
         return None
@@ -175,7 +175,7 @@ def expect(table: dict[str, Any], key: str, kind: type, where: str) -> Any:
 
 
 def gpu_memory(table: dict[str, Any], where: str) -> float | None:
-    """What a GPU offers in GiB: `gpu-memory` is a number or the name of a card."""
+    """The memory of a GPU in GiB: `gpu-memory` is a number or the name of a card."""
     value = table.get("gpu-memory")
     if value is None:
         return None
@@ -190,7 +190,7 @@ def gpu_memory(table: dict[str, Any], where: str) -> float | None:
 
 
 def one_of(words: Iterable[Word], table: dict[str, Any], key: str, where: str) -> Word | None:
-    """The value of a key with fixed choices; None when it is absent; ConfigurationError otherwise."""
+    """The value of a key with fixed choices; None if it is absent; raises ConfigurationError otherwise."""
     value: str | None = expect(table, key, str, where)
     found = next((word for word in words if word == value), None)
     if value is not None and found is None:
@@ -199,7 +199,7 @@ def one_of(words: Iterable[Word], table: dict[str, Any], key: str, where: str) -
 
 
 def written(value: Any, where: str) -> str:
-    """A value of `set` as a launch line would have it."""
+    """A value of `set` as a launch line would spell it."""
     try:
         return str(value)
     except (RecursionError, ValueError) as error:
@@ -207,10 +207,10 @@ def written(value: Any, where: str) -> str:
 
 
 def quoted(value: Any) -> str:
-    """A value in a message: the beginning of it."""
+    """A value for a message, shortened."""
     try:
         return f"{value!r:.80}"
-    except (RecursionError, ValueError):  # tables in tables without end, numbers of thousands of digits
+    except (RecursionError, ValueError):  # too deeply nested tables, numbers with thousands of digits
         return "that"
 
 
@@ -228,7 +228,7 @@ def strings(table: dict[str, Any], key: str, where: str) -> list[str] | None:
 
 
 def versions(table: dict[str, Any], where: str) -> dict[str, str]:
-    """`target = { transformers = "4.57.1" }` checked."""
+    """The versions in `target = { transformers = "4.57.1" }`, validated."""
     target = expect(table, "target", dict, where) or {}
     for package, version in target.items():
         if not isinstance(version, str) or not is_version(version):
@@ -237,7 +237,7 @@ def versions(table: dict[str, Any], where: str) -> dict[str, str]:
 
 
 def policy_files(table: dict[str, Any], where: str) -> dict[str, str]:
-    """The files of the project's own schemas by kind; the one under `""` holds for every kind."""
+    """The files of the project's own schemas by kind; the one under `""` applies to every kind."""
     name = OLD_POLICY_KEY if OLD_POLICY_KEY in table else "policy-schema"
     given = table.get(name)
     if isinstance(given, str):
@@ -264,7 +264,7 @@ def find(folder: str) -> str | None:
 
 
 def peek(path: str) -> bytes:
-    """The content of a configuration file; empty when it cannot be read."""
+    """The content of a configuration file; empty if it cannot be read."""
     try:
         return read_bytes(path)
     except FileProblem:
@@ -272,7 +272,7 @@ def peek(path: str) -> bytes:
 
 
 def read(path: str) -> Configuration:
-    """The configuration of a file. ConfigurationError when it cannot be used."""
+    """The configuration of a file. Raises ConfigurationError if it cannot be used."""
     try:
         return configuration_of(read_bytes(path), path)
     except FileProblem as error:
@@ -280,7 +280,7 @@ def read(path: str) -> Configuration:
 
 
 def refuse_foreign_runs(project: Configuration) -> None:
-    """Raise ConfigurationError for a run whose files lie outside the project: its configuration may be anybody's."""
+    """Raise ConfigurationError for a run with files outside the project: the configuration may come from an untrusted source."""
     from cfglint.source.root import is_inside, root_of
 
     root = root_of(project.path) if project.runs else ""
@@ -290,7 +290,7 @@ def refuse_foreign_runs(project: Configuration) -> None:
 
 
 def configuration_of(content: bytes, path: str) -> Configuration:
-    """The configuration in a file's content. ConfigurationError when it cannot be used."""
+    """The configuration in a file's content. Raises ConfigurationError if it cannot be used."""
     table = parse(content, path)
     if os.path.basename(path) == "pyproject.toml":
         tool = table.get("tool")
@@ -308,7 +308,7 @@ def unquoted(line: bytes) -> bytes:
 
 
 def relative(path: str) -> str:
-    """A path relative to the working directory, where it is below it."""
+    """A path relative to the working directory, if it is below it."""
     return os.path.relpath(path) if not os.path.isabs(path) or path.startswith(os.getcwd() + os.sep) else path
 
 

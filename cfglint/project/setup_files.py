@@ -1,4 +1,4 @@
-"""What a package's own setup.py and setup.cfg require, read as text: nothing of them is run."""
+"""The requirements in a package's own setup.py and setup.cfg, which are parsed and never executed."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ def requirements_of_cfg(text: str) -> list[str]:
 
 
 def requirements_of_script(text: str) -> list[str]:
-    """The requirements that a setup.py passes to `install_requires`, where they are literal strings; else none."""
+    """The requirements that a setup.py passes to `install_requires`, if they are literal strings; else empty."""
     try:
         module = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return []
-    names = assigned(module)
+    names = assignments_of(module)
     for call in ast.walk(module):
         if isinstance(call, ast.Call):
             for keyword in call.keywords:
@@ -38,7 +38,7 @@ def requirements_of_script(text: str) -> list[str]:
     return [*strings(names[KEYWORD], names, 0)] if KEYWORD in names else []
 
 
-def assigned(module: ast.Module) -> dict[str, ast.expr]:
+def assignments_of(module: ast.Module) -> dict[str, ast.expr]:
     """The values that are assigned to names."""
     found: dict[str, ast.expr] = {}
     for node in ast.walk(module):

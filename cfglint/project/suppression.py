@@ -29,7 +29,7 @@ def suppress(run: Run, found: list[Diagnostic]) -> list[Diagnostic]:
     for diagnostic in found:
         path = diagnostic.place.file
         if diagnostic.code != INTERNAL and by_line.get(path):
-            hits = hitting(diagnostic, documents[path], by_line[path])
+            hits = matching_ignores(diagnostic, documents[path], by_line[path])
             used |= hits
             diagnostic.suppressed = COMMENT if hits else diagnostic.suppressed
     for path, line, code in used:
@@ -52,7 +52,7 @@ def lines_of(ignores: list[Ignore]) -> dict[int, dict[str, list[Ignore]]]:
     return found
 
 
-def hitting(diagnostic: Diagnostic, document: Document, by_line: dict[int, dict[str, list[Ignore]]]) -> set[tuple[str, int, str]]:
+def matching_ignores(diagnostic: Diagnostic, document: Document, by_line: dict[int, dict[str, list[Ignore]]]) -> set[tuple[str, int, str]]:
     """(file, line, code) of the ignores that suppress a finding: on the line of its place or of its key, on the first one for no key."""
     code = diagnostic.code
     lines = {diagnostic.place.line, key_line(document, diagnostic.key) or 1}
@@ -61,7 +61,7 @@ def hitting(diagnostic: Diagnostic, document: Document, by_line: dict[int, dict[
 
 
 def key_line(document: Document, pointer: str) -> int | None:
-    """The line of the key at a JSON pointer; None where the file does not hold it."""
+    """The line of the key at a JSON pointer; None if the file does not contain it."""
     key = None
     node = document.root
     for step in pointer.split("/")[1:]:
@@ -73,7 +73,7 @@ def key_line(document: Document, pointer: str) -> int | None:
 
 
 def ignores_in(document: Document) -> list[Ignore]:
-    """Every ignore in the comments of a file, in the order of the text."""
+    """Every ignore in the comments of a file, in order."""
     found: list[Ignore] = []
     firsts = {document.position(start)[0]: start for start, _ in reversed(document.comments)}
     alone = {line for line, start in firsts.items() if starts_line(document, start)}
@@ -111,7 +111,7 @@ def below(document: Document, line: int, alone: set[int]) -> int:
 
 
 def merge_unused(outcomes: list[Outcome]) -> None:
-    """An ignore that another run of the same file needs is not unused, and one that none needs is reported once."""
+    """Merge the findings about unused ignores: one that another run of the same file needs is used, and an unused one is reported once."""
     runs_of: dict[str, int] = {}
     unused_in: dict[tuple[str, int], int] = {}
     for outcome in outcomes:

@@ -1,4 +1,4 @@
-"""What was found, as text for people and programs. Every format is a pure function of that."""
+"""Formats findings for people and programs. Every format is a pure function."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def render(form: str, outcomes: list[Outcome], colour: bool = False, width: int 
 
 
 def render_account(form: str, account: RunSummary, width: int | None = None) -> str:
-    """The account of a run in a format: `text`, `json` or `html`; `width`, in columns, is for text."""
+    """The `explain` report of a run in a format: `text`, `json` or `html`; `width`, in columns, is for text."""
     from cfglint.report import summary
 
     if form == "json":
@@ -33,10 +33,10 @@ def render_account(form: str, account: RunSummary, width: int | None = None) -> 
 
         return summary.as_json(table(account))
     if form == "html":
-        from cfglint.explanation.summary import pictured
+        from cfglint.explanation.summary import outcome_with_context
         from cfglint.report import html
 
-        return html.explain(pictured(account))
+        return html.explain(outcome_with_context(account))
     return summary.as_text(account, width)
 
 
@@ -54,7 +54,7 @@ def render_log(form: str, path: str, found: list[Explanation], width: int | None
 
 
 def render_changes(form: str, comparisons: list[Comparison], colour: bool = False, width: int | None = None) -> str:
-    """What changes mean, in a format; formats that know nothing but findings show those that are new."""
+    """The report of changes in a format; formats that support only findings show the new ones."""
     from cfglint.report import changes
 
     if form == "json":

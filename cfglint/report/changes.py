@@ -17,7 +17,7 @@ NOTHING = "no effective change"
 
 
 def only_new(comparisons: list[Comparison]) -> list[Outcome]:
-    """The new sides with nothing but their new findings."""
+    """The new sides, with only their new findings."""
     return [with_findings(each.after, each.new) for each in comparisons if each.after is not None]
 
 
@@ -31,7 +31,7 @@ def with_findings(side: Outcome, found: list[Diagnostic]) -> Outcome:
 
 
 def notice(comparison: Comparison) -> str:
-    """A GitHub annotation with the consequences, at the first setting that changed; nothing for a run that is gone."""
+    """A GitHub annotation with the consequences, at the first setting that changed; empty for a deleted run."""
     from cfglint.report.escapes import shown
     from cfglint.report.github import escape, escape_property
 
@@ -79,7 +79,7 @@ def block(comparison: Comparison, width: int | None = None) -> Segments:
 
 
 def line(indent: str, text: str, width: int | None) -> str:
-    """A text on a line of its own, folded to a width if one is given."""
+    """A string on a line of its own, folded to a width if one is given."""
     from cfglint.report.escapes import shown
     from cfglint.report.text import folded
 
@@ -87,19 +87,19 @@ def line(indent: str, text: str, width: int | None) -> str:
 
 
 def title(comparison: Comparison) -> str:
-    """The files of a run, a script with the line of its launch, and their old names where they had others."""
+    """The files of a run, a script with the line of its launch, and their old names if they had others."""
     files = ", ".join([comparison.name or "", *comparison.files[1:]])
     return f"{', '.join(comparison.renamed)} -> {files}" if comparison.renamed else files
 
 
 def setting_lines(change: SettingChange, comparison: Comparison) -> list[str]:
-    """`gradient_accumulation_steps: 8 -> 4 (train.yaml:4)`, and below it what else is known of that."""
+    """`gradient_accumulation_steps: 8 -> 4 (train.yaml:4)`, followed by the notes on the setting."""
     line = f"{change.key}: {change.before.text} -> {change.after.text} ({place(change, comparison)})"
     return [line, *(f"  {note}" for note in change.notes)]
 
 
 def place(change: SettingChange, comparison: Comparison) -> str:
-    """Where a setting was and is; lines alone where the two files compared are all there is."""
+    """The place of a setting before and after; only line numbers if the comparison is of two files."""
     (old, _, before), (new, _, after) = ((each.place or "").rpartition(":") for each in (change.before, change.after))
     if len(comparison.files) == len(comparison.renamed) == 1:
         return f"line {before}" if before == after else f"line {before or '-'} -> {after or '-'}"
@@ -127,7 +127,7 @@ def findings(comparison: Comparison, width: int | None) -> Segments:
 
 
 def as_json(comparisons: list[Comparison]) -> str:
-    """`{"cfglint", "changes": [...]}`, an entry a run, also for those without an effective change."""
+    """`{"cfglint", "changes": [...]}`, one entry per run, also for those without an effective change."""
     from cfglint.report.json import dumps
 
     return dumps({"changes": [entry(each) for each in comparisons]})
@@ -153,7 +153,7 @@ def entry(comparison: Comparison) -> ChangeEntry:
 
 
 def consequence_entry(consequence: Consequence) -> ConsequenceEntry:
-    """A consequence under its one name."""
+    """The entry of a consequence."""
     return {
         "what": consequence.what,
         "before": consequence.before,
@@ -165,7 +165,7 @@ def consequence_entry(consequence: Consequence) -> ConsequenceEntry:
 
 
 def setting_entry(change: SettingChange) -> SettingChangeEntry:
-    """A changed setting; the value is null where there is none."""
+    """The entry of a changed setting; a missing value is null."""
     return {
         "kind": change.kind,
         "key": change.key,
@@ -177,5 +177,5 @@ def setting_entry(change: SettingChange) -> SettingChangeEntry:
 
 
 def state_entry(state: State) -> StateEntry:
-    """A value with its place; `written` is false for a default."""
+    """The entry of a value with its place; `written` is false for a default."""
     return {"value": state.known, "written": state.written, "place": state.place}

@@ -1,4 +1,4 @@
-"""A comment for a pull request on what it does to runs: a table, and the details of each run folded below it."""
+"""A comment for a pull request about its effect on runs: a table, and the details of each run folded below it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DETAILS_END = "\n\n</details>\n\n"
 
 
 def render(comparisons: list[Comparison]) -> str:
-    """The comment; what does not fit is counted, the worst comes first."""
+    """The comment; details beyond the size limit are only counted, the most important come first."""
     altered = sorted((each for each in comparisons if not each.empty), key=urgency)
     parts = [f"{MARK}\n### cfglint: {headline(comparisons, altered)}\n\n"]
     if altered:
@@ -39,7 +39,7 @@ def render(comparisons: list[Comparison]) -> str:
 
 
 def headline(comparisons: list[Comparison], altered: list[Comparison]) -> str:
-    """How many runs changed, and what is new in them."""
+    """The number of changed runs, and what is new in them."""
     runs = "1 run" if len(comparisons) == 1 else f"{len(comparisons)} runs"
     if not altered:
         return f"{NOTHING} in {runs}"
@@ -49,7 +49,7 @@ def headline(comparisons: list[Comparison], altered: list[Comparison]) -> str:
 
 
 def urgency(comparison: Comparison) -> tuple[int, ...]:
-    """Sorts runs: those that do not start any more, then by new errors and warnings, then by consequences."""
+    """The sort key of a run: those that no longer start first, then by new errors and warnings, then by consequences."""
     broken = comparison.after is not None and comparison.after.verdict == "reject"
     started = comparison.before is None or comparison.before.verdict != "reject"
     new = [each.severity for each in comparison.new]
@@ -77,7 +77,7 @@ def starts(side: Outcome | None) -> str:
 
 
 def numbers(comparison: Comparison, key: str) -> str:
-    """A number on both sides; how many times as large it is where the numbers are unknown."""
+    """A number on both sides; the factor between them if the numbers are unknown."""
     sides = (comparison.before, comparison.after)
     values = ["" if side is None or side.resolved.get(key) is None else f"{side.resolved[key]:,}" for side in sides]
     factor = next((each.factor for each in comparison.consequences if each.what == key), None)
@@ -87,12 +87,12 @@ def numbers(comparison: Comparison, key: str) -> str:
 
 
 def turned(before: str, after: str) -> str:
-    """`512 -> 256`; one of them where they are the same or the other is not known."""
+    """`512 -> 256`; only one of them if they are equal or the other is unknown."""
     return f"{before} -> {after}" if before and after and before != after else after or before
 
 
 def folded(comparison: Comparison, room: int) -> tuple[str, int]:
-    """What is to be said of a run behind its headlines, and how many lines of it do not fit into a number of bytes."""
+    """The details of a run below its headline, and the number of lines that exceed the given number of bytes."""
     heads = (
         "; ".join(each.headline for each in comparison.sentences[:MOST_HEADLINES]) or severity_counts(comparison.new) or "other settings"
     )

@@ -1,4 +1,4 @@
-"""One line a finding, for terminals, editors and grep: `file:line:column: code message`."""
+"""One line per finding, for terminals, editors and grep: `file:line:column: code message`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def render(outcomes: list[Outcome]) -> str:
-    """The findings that are not suppressed, a line each."""
+    """The findings that are not suppressed, one line each."""
     lines = []
     for outcome in outcomes:
         for each in outcome.diagnostics:

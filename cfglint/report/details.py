@@ -1,4 +1,4 @@
-"""What is said below the message of a finding, for every format: consequences, other places, the remedy."""
+"""The lines below the message of a finding, for every format: consequences, other places, the remedy."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     Line = tuple[str, str]  # (label, text)
 
 LAUNCH_CODES = "LCH"
-PROGRAM_CODES = ("LCH003", "LCH016", "LCH017", "LCH020")  # what the program itself refuses
+PROGRAM_CODES = ("LCH003", "LCH016", "LCH017", "LCH020")  # rules about arguments that the program itself refuses
 NOTE = "note"
 HELP = "help"
 CHANGES = "unsafe: it changes what the run does"
@@ -34,7 +34,7 @@ def details(diagnostic: Diagnostic, outcome: Outcome) -> list[Line]:
 
 
 def consequences(diagnostic: Diagnostic, outcome: Outcome) -> list[Line]:
-    """What the framework does: the exception that it raises, and what else follows."""
+    """The effect on the framework: the exception that it raises, and other consequences."""
     raised = raises(diagnostic, outcome)
     found = [(NOTE, f"{raised[:-1]}{exception_after(diagnostic)}")] if raised else []
     return [*found, (NOTE, diagnostic.note)] if diagnostic.note else found
@@ -51,58 +51,58 @@ def raises(diagnostic: Diagnostic, outcome: Outcome) -> str:
 
 
 def exception_after(diagnostic: Diagnostic) -> str:
-    """`: ValueError: ...`, or ` (ValueError)` for an exception without a text, or whose text is in the message."""
+    """`: ValueError: ...`, or ` (ValueError)` for an exception without a message, or whose message is already shown."""
     exception = diagnostic.exception or ""
     kind, _, text = exception.partition(":")
     repeated = not text.strip() or is_repeated(text.strip(), diagnostic.message)
-    return f" ({kind})" if repeated else f": {cut(exception)}"
+    return f" ({kind})" if repeated else f": {beginning(exception)}"
 
 
 def is_repeated(text: str, message: str) -> bool:
-    """Whether a message says an exception's text, which may be a word that is in it by chance."""
+    """Whether a message contains the message of an exception, other than by chance as a single word."""
     return " " in text and text in message
 
 
-def cut(text: str) -> str:
-    """The beginning of a long text, up to a word."""
+def beginning(text: str) -> str:
+    """The beginning of a long string, up to a word."""
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 4].rpartition(' ')[0]} ..."
 
 
 def places(diagnostic: Diagnostic) -> list[Line]:
     """The other places that a finding is about, in one line, but for those that its own line shows and its message names."""
     others = [(other, text) for other, text in diagnostic.related if not is_shown(diagnostic, other, text)]
-    named = [f"{said(diagnostic, text)} ({other.file}:{other.line})" for other, text in others]
+    named = [f"{place_note(diagnostic, text)} ({other.file}:{other.line})" for other, text in others]
     return [(NOTE, ", ".join(named))] if named else []
 
 
 def is_shown(diagnostic: Diagnostic, other: Place, text: str) -> bool:
-    """Whether the message and the excerpt show another place, with its value, already."""
+    """Whether the message and the excerpt already show another place with its value."""
     place = diagnostic.place
     name, value = key_and_value(text)
     seen = (other.file, other.line) == (place.file, place.line)
     return seen and name in diagnostic.message and (value in diagnostic.message or other.start == place.start)
 
 
-def said(diagnostic: Diagnostic, text: str) -> str:
-    """The words for another place: without its value where the message names the two together."""
+def place_note(diagnostic: Diagnostic, text: str) -> str:
+    """The note about another place: without its value if the message has both."""
     name, value = key_and_value(text)
     return f"{name} is set here" if f"{name} is {value}" in diagnostic.message else text
 
 
 def key_and_value(text: str) -> tuple[str, str]:
-    """`eval_steps` in backticks and 200, of ``eval_steps` is 200 here`."""
+    """(`eval_steps` in backticks, 200) from the note that `eval_steps` is 200 here."""
     name, _, value = text.removesuffix(" here").partition(" is ")
     return name, value
 
 
 def remedies(diagnostic: Diagnostic) -> list[Line]:
-    """What to write, and what `cfglint fix` would do."""
+    """The value to write, and the action of `cfglint fix`."""
     found = [(HELP, diagnostic.help)] if diagnostic.help else []
     return [*found, (HELP, fixing(diagnostic, diagnostic.fix))] if diagnostic.fix else found
 
 
 def fixing(diagnostic: Diagnostic, fix: Fix) -> str:
-    """What a fix does and the command for it, with the reason for which it is not safe."""
+    """The action of a fix and the command for it, with the reason if it is not safe."""
     if fix.safe:
         return f"{fix.title} (cfglint fix)"
     guessed = GUESS if diagnostic.severity == ERROR else CHANGES
@@ -111,17 +111,17 @@ def fixing(diagnostic: Diagnostic, fix: Fix) -> str:
 
 
 def framework_of(diagnostic: Diagnostic, outcome: Outcome) -> str:
-    """What would fail, with its version: the run's framework, and the one whose file it is where that is another."""
+    """The program that fails, with its version: the run's framework, and the one whose file it is if that differs."""
     if outcome.launch is not None and diagnostic.code.startswith(LAUNCH_CODES):
         return started_by(diagnostic, outcome.launch)
     file = diagnostic.place.file
     kind = outcome.kinds[outcome.files.index(file)] if file in outcome.files else outcome.consumer
-    kinds = [each for each in dict.fromkeys((outcome.consumer, kind)) if framework(each).package] or [kind]  # a launch line is none
+    kinds = [each for each in dict.fromkeys((outcome.consumer, kind)) if framework(each).package] or [kind]  # a launch line has no package
     return " with ".join(titled(each, outcome) for each in kinds)
 
 
 def started_by(diagnostic: Diagnostic, launch: LaunchEntry) -> str:
-    """What gets an option of a launch line: the program, or its launcher."""
+    """The receiver of an option of a launch line: the program, or its launcher."""
     is_argument = diagnostic.code in PROGRAM_CODES or diagnostic.key.lstrip("-").replace("-", "_") in launch["arguments"]
     return str(launch["program"] if is_argument and launch["program"] else launch["launcher"])
 
@@ -129,5 +129,5 @@ def started_by(diagnostic: Diagnostic, launch: LaunchEntry) -> str:
 def titled(kind: str, outcome: Outcome) -> str:
     """`DeepSpeed 0.19.8`."""
     title, package = framework(kind).title, framework(kind).package
-    name = title if title.replace("-", "").lower() == package.replace("-", "") else package  # transformers, not its Trainer
+    name = title if title.replace("-", "").lower() == package.replace("-", "") else package  # not "Trainer" but transformers
     return f"{name} {outcome.target.get(package, '')}".strip()

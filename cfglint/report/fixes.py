@@ -22,7 +22,7 @@ def change_line(changed: ValueChange) -> str:
 
 
 def spelled(value: object) -> str:
-    """A value as JSON has it."""
+    """A value as JSON."""
     import json
 
     return json.dumps(value, default=str)
@@ -34,12 +34,12 @@ def change_entry(changed: ValueChange) -> ValueChangeEntry:
 
 
 def need_entry(need: Need) -> NeedEntry:
-    """A value that has to be set outside the files."""
+    """A value that must be set outside the files."""
     return {"key": need.key, "value": need.value}
 
 
 def plan_entry(found: Retarget) -> FixPlan:
-    """The batch sizes that reach a target, null where none does."""
+    """The batch sizes that reach a target, null if none do."""
     solution = found.solution
     chosen = solution.chosen
     return {
@@ -62,7 +62,7 @@ def alternatives_entry(found: Retarget) -> Alternatives:
 
 
 def diff_lines(documents: list[Document], texts: dict[str, str]) -> list[str]:
-    """The lines of a unified diff of the documents to their new texts."""
+    """The lines of a unified diff between the documents and their new contents."""
     from difflib import unified_diff
 
     lines: list[str] = []
@@ -75,7 +75,7 @@ def diff_lines(documents: list[Document], texts: dict[str, str]) -> list[str]:
 
 
 def lines_of(text: str) -> list[str]:
-    """The lines as `patch` counts them: ended by a line feed and by nothing else."""
+    """The lines as `patch` counts them: ended by a line feed only."""
     lines = [line + "\n" for line in text.split("\n")]
     lines[-1] = lines[-1][:-1]
     return lines if lines[-1] else lines[:-1]
@@ -100,7 +100,7 @@ def not_reached(found: Retarget) -> list[str]:
 
 
 def reached(found: Retarget) -> list[str]:
-    """The batch sizes that reach a target, and what else hangs on the global batch."""
+    """The batch sizes that reach a target, and the settings that depend on the global batch."""
     chosen = found.solution.chosen
     assert chosen is not None
     before = found.before.global_batch.value if found.before and found.before.problem is None else None

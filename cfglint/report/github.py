@@ -20,14 +20,16 @@ COMMANDS = {ERROR: "error", WARNING: "warning", INFO: "notice"}
 
 
 def render(outcomes: list[Outcome]) -> str:
-    """One command a finding, for the standard output of a workflow step; errors first, for GitHub shows ten of each severity per step."""
+    """One command per finding, for the standard output of a workflow step; errors first, because GitHub shows ten of each severity per
+    step.
+    """
     found = [(each, outcome) for outcome in outcomes for each in outcome.diagnostics if not each.suppressed]
     found.sort(key=lambda pair: -rank(pair[0].severity))
     return "".join(command(*pair) for pair in found)
 
 
 def command(diagnostic: Diagnostic, outcome: Outcome) -> str:
-    """The command of a finding; columns only where it stays on one line, as GitHub wants them."""
+    """The command of a finding; columns only if it is on one line, as GitHub requires."""
     place = diagnostic.place
     file = os.path.normpath(place.file).replace(os.sep, "/")
     properties = {"file": shown(file), "line": str(place.line), "endLine": str(place.end_line)}
@@ -39,15 +41,15 @@ def command(diagnostic: Diagnostic, outcome: Outcome) -> str:
 
 
 def body(diagnostic: Diagnostic, outcome: Outcome) -> str:
-    """The text of an annotation: the message, and what is below it in the text report."""
+    """The content of an annotation: the message, and the lines below it in the text report."""
     return "\n".join([shown(diagnostic.message), *(f"{label}: {shown(text)}" for label, text in details(diagnostic, outcome))])
 
 
 def escape(text: str) -> str:
-    """Text after the second `::`."""
+    """Escape the string after the second `::`."""
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
 def escape_property(text: str) -> str:
-    """The value of a property."""
+    """Escape the value of a property."""
     return escape(text).replace(":", "%3A").replace(",", "%2C")

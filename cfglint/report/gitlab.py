@@ -40,6 +40,6 @@ def render(outcomes: list[Outcome]) -> str:
 
 
 def description(diagnostic: Diagnostic, outcome: Outcome) -> str:
-    """The message, and what is below it in the text report."""
+    """The message, and the lines below it in the text report."""
     lines = [f"{diagnostic.code}: {shown(diagnostic.message)}"]
     return "\n".join([*lines, *(f"{label}: {shown(text)}" for label, text in details(diagnostic, outcome))])

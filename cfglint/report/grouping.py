@@ -1,4 +1,4 @@
-"""Equal findings as one, for people: a mistake that is copied into fifty files is one thing to know."""
+"""Groups equal findings for people: a mistake that is copied into fifty files is reported once."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     Key = tuple[object, ...]
 
-MOST_PLACES = 3  # other places that are named
+MOST_PLACES = 3  # maximum number of other places that are named
 
 
 class Group:
@@ -36,7 +36,7 @@ class Group:
         return any(each is not self.outcomes[0] for each in self.outcomes)
 
     def elsewhere(self) -> list[tuple[str, str]]:
-        """A note with the other places, the first of them named; none for a finding of its own."""
+        """A note with the other places, the first ones named; empty for a single finding."""
         others = [each.place for each in self.found[1:]]
         if not others:
             return []
@@ -47,7 +47,7 @@ class Group:
 
 
 def grouped(outcomes: Iterable[Outcome]) -> list[Group]:
-    """The findings that are not suppressed: errors first, then what is found in most places."""
+    """The findings that are not suppressed, as groups: errors first, then by number of places."""
     found: dict[Key, Group] = {}
     for outcome in outcomes:
         for each in outcome.diagnostics:
@@ -59,6 +59,6 @@ def grouped(outcomes: Iterable[Outcome]) -> list[Group]:
 
 
 def sameness(diagnostic: Diagnostic, outcome: Outcome) -> Key:
-    """The key by which findings are grouped: all words, whatever the place."""
+    """The key by which findings are grouped: their strings, but not their place."""
     words = tuple(text for _, text in diagnostic.related)
     return diagnostic.code, diagnostic.severity, diagnostic.message, words, *consequences(diagnostic, outcome), *remedies(diagnostic)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from math import isfinite
 
-from cfglint import __version__
+from cfglint.version import __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def render(outcomes: list[Outcome]) -> str:
 
 
 def dumps(report: Mapping[str, Any]) -> str:
-    """A report with the version of cfglint, as strict JSON on one ASCII line; what JSON cannot hold, such as NaN, becomes a string."""
+    """A report with the version of cfglint, as strict JSON on one ASCII line; unsupported values, such as NaN, become strings."""
     versioned = {"cfglint": __version__, **report}
     try:
         return encoded(versioned)
@@ -35,12 +35,12 @@ def dumps(report: Mapping[str, Any]) -> str:
 
 
 def encoded(report: Any) -> str:
-    """Strict JSON on one ASCII line, without the mark `##[` of a command that build servers obey anywhere in a line."""
+    """Strict JSON on one ASCII line, without `##[`, which CI servers interpret as a command anywhere in a line."""
     return json.dumps(report, default=str, allow_nan=False).replace("##", "#\\u0023") + "\n"
 
 
 def strict(value: Any) -> Any:
-    """A value with strings in place of the numbers that JSON cannot hold."""
+    """A value in which strings replace the numbers that JSON does not support."""
     if isinstance(value, dict):
         return {key: strict(each) for key, each in value.items()}
     if isinstance(value, (list, tuple)):
@@ -80,7 +80,7 @@ def position(place: Place) -> PlaceEntry:
 
 
 def fix_entry(fix: Fix) -> FixEntry:
-    """Title, safety and edits of a fix; `start` and `end` are offsets in the decoded text."""
+    """Title, safety and edits of a fix; `start` and `end` are offsets in the decoded content."""
     return {
         "title": fix.title,
         "safe": fix.safe,

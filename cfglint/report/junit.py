@@ -1,4 +1,4 @@
-"""JUnit XML, which most build servers show: a suite a run, a failed test a finding.
+"""JUnit XML, which most CI servers show: one suite per run, one failed test per finding.
 
 Info is a passed test with a note, and a suppressed finding a skipped test.
 """
@@ -50,7 +50,7 @@ def case(diagnostic: Diagnostic, outcome: Outcome) -> str:
 
 
 def content(diagnostic: Diagnostic, outcome: Outcome) -> str:
-    """What a test holds: a failure, a note, or why it is skipped."""
+    """The content of a test: a failure, a note, or why it is skipped."""
     if diagnostic.suppressed:
         return f'<skipped message="suppressed by {xml(diagnostic.suppressed)}"/>'
     message = xml(diagnostic.message)
@@ -62,5 +62,5 @@ def content(diagnostic: Diagnostic, outcome: Outcome) -> str:
 
 
 def xml(text: str) -> str:
-    """Text escaped for XML; characters that XML cannot hold are written as escapes."""
+    """Escape a string for XML; characters that XML does not support are written as escapes."""
     return "".join(ENTITIES.get(char, char) for char in shown(text))

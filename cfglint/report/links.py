@@ -1,22 +1,22 @@
-"""Addresses of the manual pages of rules, where this installation comes from a repository with an address."""
+"""Addresses of the manual pages of rules, if this installation comes from a repository with an address."""
 
 from __future__ import annotations
 
 import os
 
-from cfglint import __version__
+from cfglint.version import __version__
 
 MANUAL = "docs/rules.md"
 
 
 def rule_uri(code: str) -> str:
-    """The page of a rule in the manual, at the release that is installed; empty where that has no address."""
+    """The page of a rule in the manual, at the installed release; empty if that has no address."""
     repository, revision = home()
     return f"{repository}/blob/{revision}/{MANUAL}#{anchor(code)}" if repository else ""
 
 
 def anchor(code: str) -> str:
-    """The anchor of a rule in the manual, which stays when the rule is renamed."""
+    """The anchor of a rule in the manual, which stays the same when the rule is renamed."""
     return code.lower()
 
 
@@ -36,6 +36,6 @@ def home() -> tuple[str, str]:
 
 
 def without_user(url: str) -> str:
-    """An address without a name and password."""
+    """An address without user name and password."""
     host, slash, path = url.removeprefix("https://").partition("/")
     return f"https://{host.rpartition('@')[2]}{slash}{path}"

@@ -1,4 +1,4 @@
-"""The rules as a manual: a list, a page each, and the book of all pages."""
+"""The manual of the rules: a list, one page per rule, and the book of all pages."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.findings.rule import Rule
 
-FAMILIES = {  # of rules that belong to no single framework
+FAMILIES = {  # families of rules that belong to no single framework
     "SRC": "Reading a file",
     "KEY": "Keys",
     "TYP": "Types and spelling of values",
@@ -25,7 +25,7 @@ FAMILIES = {  # of rules that belong to no single framework
 
 
 def families() -> dict[str, str]:
-    """The first letters of the codes of rules, and the title of their chapter."""
+    """The prefixes of rule codes, with the title of their chapter."""
     found = {**FAMILIES}
     for kind in kinds():
         found.update(framework(kind).rule_families)
@@ -33,7 +33,7 @@ def families() -> dict[str, str]:
 
 
 def listing(rules: list[Rule], form: str = "text") -> str:
-    """One line a rule, or the same as JSON."""
+    """One line per rule, or the same as JSON."""
     if form == "json":
         import json
 
@@ -81,7 +81,7 @@ def example(title: str, text: str) -> str:
 
 
 def examples(rule: Rule) -> list[tuple[str, str]]:
-    """(what it shows, text) of a rule's examples; a run of several files gives one each."""
+    """(title, content) of a rule's examples; a run of several files gives one each."""
     shown: list[tuple[str, str]] = []
     for title, given in (("Found in", rule.bad), ("Not found in", rule.good), ("After `cfglint fix`", rule.fixed or "")):
         for name, text in given.items() if isinstance(given, dict) else [("", given)]:
@@ -102,7 +102,7 @@ def markdown(rule: Rule, level: int = 2) -> str:
 
 
 def book(rules: list[Rule]) -> str:
-    """All pages by family, with a table in front: `docs/rules.md`."""
+    """All pages by family, after a table: `docs/rules.md`."""
     parts = [
         "# Rules\n",
         "Made from the rules themselves by `cfglint rule --format markdown`; a test keeps it current. An *error* is a prediction:\n"

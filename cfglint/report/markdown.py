@@ -1,6 +1,6 @@
 """A comment for a pull request: a table of the runs, and the findings of each folded below it.
 
-Nothing from a file becomes markup: names are put into code spans and folded titles as HTML text, findings in
+No string from a file becomes markup: names are put into code spans and folded titles as HTML text, findings in
 fenced blocks whose fence is longer than any in them.
 """
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from cfglint.report.grouping import Group
 
 LIMIT = 65_000  # bytes; GitHub refuses comments of more than 65,536 characters
-MARK = "<!-- cfglint -->"  # by which a workflow finds its comment again
+MARK = "<!-- cfglint -->"  # with which a workflow finds its comment again
 MOST_ROWS = 60
 LONGEST_NAME = 120  # characters of a file name
 SEVERITIES = (ERROR, WARNING, INFO)
 HEAD = "| run | GPUs | starts | global batch | total steps | errors | warnings | info |\n|---|--:|---|--:|--:|--:|--:|--:|\n"
-TAIL = 200  # bytes kept for what closes a text that was cut
+TAIL = 200  # bytes reserved for the end of a shortened comment
 
 
 def render(outcomes: list[Outcome]) -> str:
-    """The comment; what does not fit is counted, the worst comes first."""
+    """The comment; findings beyond the size limit are only counted, the worst come first."""
     order = sorted(outcomes, key=urgency)
     found = [each for outcome in outcomes for each in open_findings(outcome)]
     runs = "1 run" if len(outcomes) == 1 else f"{len(outcomes)} runs"
@@ -49,7 +49,7 @@ def render(outcomes: list[Outcome]) -> str:
 
 
 def sections(outcomes: list[Outcome], order: list[Outcome]) -> list[tuple[str, list[Group]]]:
-    """(title, findings) of what is folded below the table: what several runs have in common, then each run in its order."""
+    """(title, findings) of the sections below the table: findings of several runs, then those of each run in order."""
     groups = grouped(outcomes)
     common = [each for each in groups if each.across]
     own: dict[int, list[Group]] = {}
@@ -67,7 +67,7 @@ def open_findings(outcome: Outcome) -> list[Diagnostic]:
 
 
 def urgency(outcome: Outcome) -> tuple[int, ...]:
-    """Sorts runs: most errors first, then most warnings, then most info."""
+    """The sort key of a run: most errors first, then most warnings, then most info."""
     return tuple(-number for number in counts(open_findings(outcome)))
 
 
@@ -77,7 +77,7 @@ def counts(found: list[Diagnostic]) -> list[int]:
 
 
 def severity_counts(found: list[Diagnostic]) -> str:
-    """`2 errors, 1 warning`; empty for nothing."""
+    """`2 errors, 1 warning`; empty for no findings."""
     named = zip(counts(found), SEVERITIES, strict=True)
     return ", ".join(f"{number} {severity}{'s' if number > 1 and severity != INFO else ''}" for number, severity in named if number)
 
@@ -91,25 +91,25 @@ def row(outcome: Outcome) -> str:
 
 
 def known(number: int | None) -> str:
-    """A number, or nothing where it is not known."""
+    """A number, or an empty string if it is unknown."""
     return "" if number is None else str(number)
 
 
 def code(text: str) -> str:
-    """A text as a code span that is safe in a table."""
+    """A string as a code span that is safe in a table."""
     text = cut(shown(text)).replace("|", "\\x7c")
     ticks = "`" * (longest_ticks(text) + 1)
     return f"{ticks} {text} {ticks}" if "`" in text else f"`{text}`"
 
 
 def cut(text: str) -> str:
-    """A text without its middle where it is too long for a table."""
+    """A string whose middle is left out if it is too long for a table."""
     half = LONGEST_NAME // 2
     return text if len(text) <= LONGEST_NAME else f"{text[:half]}...{text[-half:]}"
 
 
 def folded(name: str, groups: list[Group], room: int) -> tuple[str, int]:
-    """The findings behind a title, which is HTML, and how many of the groups fit into a number of bytes."""
+    """The findings below a title, which is HTML, and how many of the groups fit into a number of bytes."""
     title = f"<details><summary>{name}: {severity_counts([found for each in groups for found in each.found])}</summary>\n\n"
     room -= size(title) + size("\n\n</details>\n\n")
     texts: list[str] = []
@@ -136,10 +136,10 @@ def longest_ticks(text: str) -> int:
 
 
 def html(text: str) -> str:
-    """Text escaped for HTML."""
+    """Escape a string for HTML."""
     return shown(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
 
 
 def size(text: str) -> int:
-    """Bytes as they are sent."""
+    """The number of bytes in UTF-8."""
     return len(text.encode())

@@ -39,9 +39,9 @@ HEADS = (
     ("", "hours"),
     ("", "note"),
 )
-WIDTH = 80  # columns where no terminal gives them
-MOST_SPLITS = 8  # other splits that are listed for a GPU count
-NARROWEST = 20  # columns that a note gets at least
+WIDTH = 80  # columns without a terminal
+MOST_SPLITS = 8  # maximum number of other splits listed per GPU count
+NARROWEST = 20  # minimum columns of a note
 
 
 def render(form: str, plan_table: PlanTable, terminal: bool = False, width: int | None = None) -> str:
@@ -61,7 +61,7 @@ def render(form: str, plan_table: PlanTable, terminal: bool = False, width: int 
 
 
 def row(plan: PlanEntry) -> list[str]:
-    """The cells of a plan; an empty one is a number that is not known."""
+    """The cells of a plan; an unknown number is an empty cell."""
     chosen = plan["chosen"]
     split = (chosen["micro_batch"], chosen["accumulation"], chosen["data_parallel"]) if chosen else (None, None, None)
     cells = [
@@ -77,7 +77,7 @@ def row(plan: PlanEntry) -> list[str]:
 
 
 def duration(plan: PlanEntry) -> str:
-    """The hours, with a mark where they were not measured."""
+    """The hours, with a mark if they were not measured."""
     if plan["hours"] is None:
         return ""
     return f"{'~' if plan['hours_from'] == 'scaled' else ''}{plan['hours']:.1f}"
@@ -92,7 +92,7 @@ def memory(found: MemoryEntry | None) -> str | None:
 
 
 def remark(plan: PlanEntry) -> str:
-    """Why this split, or what can be had instead."""
+    """The reason for this split, or the nearest alternatives."""
     if plan["feasible"]:
         idle = f"; pipeline idle {100 * plan['bubble']:.0f} %" if plan["bubble"] else ""
         return (plan["reasons"][0].partition(",")[0] if plan["reasons"] else "") + idle
@@ -107,9 +107,9 @@ def remark(plan: PlanEntry) -> str:
 
 
 def notes(plan_table: PlanTable, quoted: Callable[[str], str]) -> list[str]:
-    """Other splits, the basis of the hours, the settings tuned for another batch and the published scaling rules for them.
+    """The notes: other splits, the basis of the hours, the settings tuned for another batch and the published scaling rules for them.
 
-    `quoted` makes a place, which holds the name of a file, harmless.
+    `quoted` escapes a place, which contains the name of a file.
     """
     lines = other_splits(plan_table["plans"])
     if plan_table["pace"]:
@@ -123,13 +123,13 @@ def notes(plan_table: PlanTable, quoted: Callable[[str], str]) -> list[str]:
     advised: dict[str, list[str]] = {}
     for each in plan_table["advice"]:
         where = f"{each['key']} {each['value']} ({quoted(each['place'])})"
-        advised.setdefault(where, []).append(f"{amount(each['advised'])} ({each['rule'].partition(',')[0]})")
+        advised.setdefault(where, []).append(f"{format_number(each['advised'])} ({each['rule'].partition(',')[0]})")
     lines += [f"  {where}: {' or '.join(values)}" for where, values in advised.items()]
     return [*lines, *(f"  {rule}" for rule in dict.fromkeys(each["rule"] for each in plan_table["advice"]) if "," in rule)]
 
 
 def other_splits(plans: list[PlanEntry]) -> list[str]:
-    """The splits that work besides the chosen ones."""
+    """The splits that work in addition to the chosen ones."""
     lines: list[str] = []
     for plan in plans:
         taken = plan["chosen"]["micro_batch"] if plan["chosen"] else None
@@ -141,19 +141,19 @@ def other_splits(plans: list[PlanEntry]) -> list[str]:
     return ["", "Other splits that work (GPUs: micro batch x accumulation):", *lines] if lines else []
 
 
-def amount(value: float) -> str:
-    """A number with four digits, a whole one with all."""
+def format_number(value: float) -> str:
+    """A number with four digits; an integer with all its digits."""
     return str(int(value)) if float(value).is_integer() else f"{value:.4g}"
 
 
 def wrap(line: str, width: int) -> list[str]:
-    """A line folded to the width."""
+    """Fold a line to the width."""
     indent = " " * (len(line) - len(line.lstrip()))
     return textwrap.wrap(line.lstrip(), width, initial_indent=indent, subsequent_indent=f"{indent}  ", break_on_hyphens=False)
 
 
 def as_text(rows: list[list[str]], used: list[int], width: int) -> str:
-    """Columns aligned by spaces, the notes folded in theirs."""
+    """Columns aligned by spaces, the notes folded within their column."""
     *numbers, note = used
     heads = [[HEADS[index][part] for index in numbers] for part in (0, 1)]
     cells = [[line[index] for index in numbers] for line in rows]
@@ -168,7 +168,7 @@ def as_text(rows: list[list[str]], used: list[int], width: int) -> str:
 
 
 def aligned(cells: list[str], widths: list[int]) -> str:
-    """Cells of one line, to the right of their columns."""
+    """The cells of one line, right-aligned."""
     return "  ".join(cell.rjust(width) for cell, width in zip(cells, widths, strict=True))
 
 

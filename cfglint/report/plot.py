@@ -1,6 +1,6 @@
-"""Plans as a picture: which GPU counts and micro batches work, and how long each run takes. Needs matplotlib.
+"""Plans as a plot: the GPU counts and micro batches that work, and the length of each run. Needs matplotlib.
 
-Everything is distinguished by shape, fill, hatching and text, so that it reads in black and white.
+Everything is distinguished by shape, fill, hatching and words, so that it is readable in black and white.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ GREY = "0.55"
 
 
 class NoPlotting(Exception):
-    """matplotlib is not installed; the message says how to install it."""
+    """matplotlib is not installed; the message explains how to install it."""
 
 
 def draw(plan_table: PlanTable, form: str) -> bytes:
-    """The picture in a form, `svg` or another; NoPlotting, or ValueError for a form that matplotlib does not know.
+    """The plot in a format, `svg` or another; raises NoPlotting, or ValueError for a format that matplotlib does not support.
 
     `plan_table` is `cfglint.rewrite.plan.table`.
     """
@@ -73,7 +73,7 @@ def splits(axes: Axes, plans: list[PlanEntry], sizes: list[int]) -> None:
 
 
 def lengths(axes: Axes, plans: list[PlanEntry]) -> None:
-    """Hours of each run, or its steps where no pace is known."""
+    """The hours of each run, or its steps if no pace is known."""
     timed = any(plan["hours"] is not None for plan in plans)
     for place, plan in enumerate(plans):
         value = plan["hours"] if timed else plan["total_steps"]

@@ -1,4 +1,4 @@
-"""SARIF 2.1.0, what code scanning on GitHub and others take.
+"""SARIF 2.1.0, the format of code scanning on GitHub and elsewhere.
 
 Format: OASIS Static Analysis Results Interchange Format 2.1.0, sections 3.13 to 3.57.
 """
@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 
-from cfglint import __version__
 from cfglint.findings.diagnostic import ERROR, INFO, INTERNAL, WARNING
 from cfglint.findings.fingerprint import fingerprints
 from cfglint.report import manual
@@ -15,6 +14,7 @@ from cfglint.report.details import HELP, consequences
 from cfglint.report.escapes import shown
 from cfglint.report.json import encoded
 from cfglint.report.links import home, rule_uri
+from cfglint.version import __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,11 +27,11 @@ SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sar
 LEVELS = {ERROR: "error", WARNING: "warning", INFO: "note"}
 ROOT = "SRCROOT"
 FINGERPRINT = "cfglintFinding/v1"
-SUPPRESSIONS = {"comment": "inSource"}  # all others lie outside the file
+SUPPRESSIONS = {"comment": "inSource"}  # all other suppressions are outside the file
 
 
 def render(outcomes: list[Outcome]) -> str:
-    """One SARIF run with every finding; suppressed ones carry their suppression."""
+    """One SARIF run with every finding; suppressed findings are marked as such."""
     every = [(each, outcome) for outcome in outcomes for each in outcome.diagnostics]
     bugs = [each for each, _ in every if each.code == INTERNAL]
     found = [(each, outcome) for each, outcome in every if each.code != INTERNAL]
@@ -87,7 +87,7 @@ def descriptor(rule: Rule) -> dict[str, Any]:
 
 
 def result(diagnostic: Diagnostic, outcome: Outcome, fingerprint: str, index: dict[str, int]) -> dict[str, Any]:
-    """A finding."""
+    """The result object of a finding."""
     entry: dict[str, Any] = {
         "ruleId": diagnostic.code,
         "level": LEVELS[diagnostic.severity],
@@ -140,13 +140,13 @@ def physical(place: Place) -> dict[str, Any]:
 
 
 def artifact(file: str) -> dict[str, str]:
-    """A file as a URI: relative to the folder of the start, or absolute as it was given."""
+    """The URI of a file: relative to the working directory, or absolute if it was given so."""
     from urllib.parse import quote
 
     name = os.path.normpath(file).replace(os.sep, "/")
     try:
         path = quote(os.fsencode(name))
-    except UnicodeEncodeError:  # a name that no file can have, as standard input may be given
+    except UnicodeEncodeError:  # an impossible file name, which standard input may have
         path = quote(shown(name))
     return {"uri": f"file://{path}"} if os.path.isabs(file) else {"uri": path, "uriBaseId": ROOT}
 
@@ -164,5 +164,5 @@ def replacement(fix: Fix) -> dict[str, Any]:
 
 
 def notification(diagnostic: Diagnostic) -> dict[str, Any]:
-    """A bug of ours."""
+    """The notification for a bug in cfglint."""
     return {"level": "error", "message": {"text": plain(shown(diagnostic.message))}, "descriptor": {"id": diagnostic.code}}

@@ -1,4 +1,4 @@
-"""The account of a run, or of a training log, as text and as JSON."""
+"""The summary of a run, or of a training log, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cfglint.findings.diagnostic import WARNING
 from cfglint.findings.setting import DERIVED, NOT_KNOWN
 from cfglint.frameworks import framework
 from cfglint.frameworks.summary import FILLED, GROUPS
-from cfglint.report.escapes import shown, unobeyed
+from cfglint.report.escapes import shown, without_runner_command
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     Paragraph = tuple[str, str, str]  # (start, text, indent of the lines after the first)
 
-WIDTH = 80  # columns where no terminal gives them
+WIDTH = 80  # columns without a terminal
 LABEL = 20
 VALUE = 14
 MOST_ERRORS = 3
@@ -48,19 +48,19 @@ LOG_LABELS = (
 
 
 def as_text(account: RunSummary, width: int | None = None) -> str:
-    """The account of a run, folded to a width in columns (80 where none is given)."""
+    """The summary of a run, folded to a width in columns (80 by default)."""
     return folded(lines(account), width)
 
 
 def as_json(table: Mapping[str, Any]) -> str:
-    """Plain values under the version of cfglint; what JSON has no type for as text."""
+    """Plain values with the version of cfglint; values that JSON does not support become strings."""
     from cfglint.report.json import dumps
 
     return dumps(table)
 
 
 def lines(account: RunSummary) -> list[Paragraph]:
-    """The whole screen."""
+    """All lines."""
     run = account.run
     names = short_names([document.path for document in run.documents])
     lines = [*paragraph("", ", ".join(document.path for document in run.documents)), *header(account)]
@@ -104,7 +104,7 @@ def header(account: RunSummary) -> list[Paragraph]:
 
 
 def why_unknown(run: CheckedRun) -> str:
-    """Why the verdict of a run is null."""
+    """The reason why the verdict of a run is null."""
     if run.beyond_limits:
         return f": {', '.join(run.beyond_limits)} exceeds a limit of cfglint"
     asked = [f"{package} {version}" for package, version in run.outside.items() if version]
@@ -112,7 +112,7 @@ def why_unknown(run: CheckedRun) -> str:
 
 
 def version_source(run: Any, package: str) -> str:
-    """Who names a version."""
+    """The source of a version."""
     facts = run.facts
     if package in facts.target_from:
         return str(facts.target_from[package])
@@ -120,7 +120,7 @@ def version_source(run: Any, package: str) -> str:
 
 
 def short_names(paths: list[str]) -> dict[str, str]:
-    """The last part of every path, where these are unique."""
+    """The last part of every path, if these are unique."""
     names = {path: os.path.basename(path) for path in paths}
     return names if len(set(names.values())) == len(names) else {}
 
@@ -136,12 +136,12 @@ def row(item: Item, names: dict[str, str]) -> list[Paragraph]:
 
 
 def is_unknown(setting: Setting) -> bool:
-    """Whether a null is a value that is not known, and not one that is written or a default."""
+    """Whether a null means an unknown value, and not a written null or a default."""
     return setting.value is None and (setting.origin == DERIVED or setting.because == NOT_KNOWN)
 
 
 def reason(setting: Setting) -> str:
-    """Why a value of a launch line is unknown, with the flag that gives it."""
+    """The reason why a value of a launch line is unknown, with the option that supplies it."""
     reasons = getattr(setting.document, "unknown", {}).get(setting.path[0], ()) if is_unknown(setting) and setting.path else ()
     names = [each.removeprefix(UNSET) for each in reasons if each.startswith(UNSET) and "," not in each]
     flags = f" (pass {' '.join(f'--env {name}=VALUE' for name in names)})" if names else ""
@@ -157,7 +157,7 @@ def columns(label: str, value: str, origin_text: str) -> list[Paragraph]:
 
 
 def paragraph(start: str, text: str, indent: str = "  ") -> list[Paragraph]:
-    """A text that is folded behind its start; later lines are indented."""
+    """A string that is folded after its start; later lines are indented."""
     return [(start, shown(text), indent)]
 
 
@@ -166,7 +166,7 @@ def folded(paragraphs: list[Paragraph], width: int | None) -> str:
     lines: list[str] = []
     for start, text, indent in paragraphs:
         folder = textwrap.TextWrapper(width or WIDTH, start, indent, break_long_words=False, break_on_hyphens=False)
-        lines += map(unobeyed, folder.wrap(text) or [start.rstrip()])
+        lines += map(without_runner_command, folder.wrap(text) or [start.rstrip()])
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -195,7 +195,7 @@ def log_as_text(path: str, found: list[Explanation], width: int | None = None) -
 
 
 def banner_entry(found: Explanation) -> dict[str, Any]:
-    """One banner; a number that is not printed and does not follow is null."""
+    """One banner; a number that is neither printed nor computable is null."""
     banner = found.banner
     return {
         "line": banner.line,
@@ -212,7 +212,7 @@ def banner_entry(found: Explanation) -> dict[str, Any]:
 
 
 def banner_lines(path: str, found: Explanation) -> list[Paragraph]:
-    """One banner for people."""
+    """The lines about one banner."""
     banner = found.banner
     lines = [*paragraph("", f"{path}:{banner.line}  {framework(banner.framework).title}"), BLANK, ("The log says", "", "")]
     for label, key in LOG_LABELS:
@@ -235,5 +235,5 @@ def banner_lines(path: str, found: Explanation) -> list[Paragraph]:
 
 
 def sentence(text: str) -> str:
-    """A text with a capital at its start and a full stop."""
+    """The string with a capital letter at its start and a full stop."""
     return f"{text[:1].upper()}{text[1:]}." if text else ""

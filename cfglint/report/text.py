@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, INFO, WARNING
 from cfglint.report.details import details
-from cfglint.report.escapes import shown, unobeyed
+from cfglint.report.escapes import shown, without_runner_command
 from cfglint.report.grouping import grouped
 
 TYPE_CHECKING = False
@@ -19,20 +19,20 @@ if TYPE_CHECKING:
 
 STYLES = {ERROR: "bold red", WARNING: "bold yellow", INFO: "bold cyan"}
 ESCAPES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}  # SGR codes of ECMA-48
-WIDEST = 160  # characters of a source line that are shown where the width is not known
+WIDEST = 160  # maximum number of characters of a source line if the width is unknown
 INDENT = "      "
-CUT = "..."  # where a line is cut
-SHORTEST = 20  # columns that a folded text needs
+CUT = "..."  # the mark where a line is shortened
+SHORTEST = 20  # minimum columns of folded lines
 
 
 def render(outcomes: list[Outcome], colour: bool = False, width: int | None = None) -> str:
-    """All findings that are not suppressed, equal ones as one, folded to a width if one is given."""
+    """All findings that are not suppressed, equal ones grouped, folded to a width if one is given."""
     blocks = [group_block(each, width) for each in grouped(outcomes)]
     return paint(blocks) if colour else plain(blocks)
 
 
 def group_block(group: Group, width: int | None = None) -> Segments:
-    """Equal findings as one."""
+    """A group of equal findings."""
     return block(group.first, group.outcomes[0], width, group.elsewhere())
 
 
@@ -61,9 +61,9 @@ def folded(text: str, column: int, indent: str, width: int | None) -> str:
         return text + "\n"
     from textwrap import TextWrapper
 
-    adjacent = column <= width - SHORTEST  # else it begins on a line of its own, below a long path
+    adjacent = column <= width - SHORTEST  # otherwise it begins on a line of its own, below a long path
     folder = TextWrapper(width, " " * column if adjacent else indent, indent, break_long_words=False, break_on_hyphens=False)
-    lines = [unobeyed(line) for line in folder.wrap(text.lstrip())]
+    lines = [without_runner_command(line) for line in folder.wrap(text.lstrip())]
     if not adjacent:
         return "\n" + "\n".join(lines) + "\n"
     start = " " if text.startswith(" ") else ""
@@ -90,7 +90,7 @@ def excerpt(place: Place, style: str, width: int | None = None) -> Segments:
 
 
 def window(line: str, column: int, widest: int) -> tuple[int, int]:
-    """The first and last column of a long line that are shown, so that a column is among them."""
+    """The first and last column to show of a long line, so that a column is visible."""
     if len(line) <= widest:
         return 0, len(line)
     first = max(0, column - widest // 2)
@@ -98,7 +98,7 @@ def window(line: str, column: int, widest: int) -> tuple[int, int]:
 
 
 def plain(blocks: list[Segments]) -> str:
-    """The blocks as they are."""
+    """The blocks without styles."""
     return "".join(text for segments in blocks for _, text in segments)
 
 
@@ -108,7 +108,7 @@ def paint(blocks: list[Segments]) -> str:
 
 
 def painted(style: str, text: str) -> str:
-    """Text in a style; a line break at its end stays outside, so that no colour runs into the next line."""
+    """A string in a style; a line break at its end stays outside, so that no colour runs into the next line."""
     if not style or not text.strip():
         return text
     body = text.rstrip("\n")

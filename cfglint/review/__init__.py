@@ -1,1 +1,1 @@
-"""Two states of a run -> what changed in effect."""
+"""Compares two states of a run: what changed in effect."""

@@ -9,7 +9,10 @@ from cfglint.project.git_index import KnownContents
 from cfglint.project.pinned_versions import may_name_versions
 from cfglint.review import launches, renames
 from cfglint.review.git import Snapshot
-from cfglint.run.discovery import EXTENSIONS, Discovery, FileSource, LaunchChoiceError, UnknownKindError, is_program, is_script, line_of
+from cfglint.run.discovery import Discovery
+from cfglint.run.discovery_errors import LaunchChoiceError, UnknownKindError
+from cfglint.run.file_source import FileSource
+from cfglint.run.paths import EXTENSIONS, is_program, is_script, line_of
 from cfglint.source import files
 from cfglint.source.limits import MAX_SIZE
 
@@ -18,14 +21,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from cfglint.frameworks.launch_facts import LaunchFacts
-    from cfglint.project.pinned_versions import Found
+    from cfglint.project.pinned_versions import PinnedVersion
     from cfglint.project.settings_file import Configuration
     from cfglint.review.git import Repository
     from cfglint.run.checked import CheckedRun
-    from cfglint.run.discovery import ScanStats
+    from cfglint.run.scan_stats import ScanStats
 
     Pair = tuple[CheckedRun | None, CheckedRun | None]
-    Folders = dict[str, dict[str, list[Found]]]
+    Folders = dict[str, dict[str, list[PinnedVersion]]]
 
 WORKING = "working"
 STAGED = "staged"
@@ -37,7 +40,7 @@ OLD, NEW = 0, 1  # sides
 class Branch:
     """The changes to the configs of a repository since a commit.
 
-    `old` and `new` give the files of both sides. After `look`, `altered` are the names of new and changed
+    `old` and `new` give the files of both sides. After `compare`, `altered` are the names of new and changed
     files, `gone` those of deleted ones, `same` those that did not change, and `renamed` maps a new name to the old name of
     the file.
     """
@@ -56,9 +59,9 @@ class Branch:
         self.gone: set[str] = set()
         self.same: list[str] = []
         self.renamed: dict[str, str] = {}
-        self.other_versions = False  # whether a file that names versions changed
-        self.settings: tuple[Configuration, Configuration] | None = None  # of each side: which files are left out, and kinds by patterns
-        self._folders: tuple[Folders, Folders] = ({}, {})  # what those of each side say
+        self.other_versions = False  # whether a file that specifies versions changed
+        self.settings: tuple[Configuration, Configuration] | None = None  # of each side: excluded files, and kinds by patterns
+        self._folders: tuple[Folders, Folders] = ({}, {})  # the versions in the folders of each side
 
     def compare(self, declared: Iterable[str] = ()) -> None:
         """Compare both sides; `declared` are files that count as configs whatever their names."""
@@ -101,7 +104,7 @@ class Branch:
         return ids
 
     def _untouched(self, path: str) -> str | None:
-        """The id of a file's content, if the index tells that nothing was written to the file since git read it."""
+        """The id of a file's content, if the index shows that the file was not written since git read it."""
         if self._contents is None:
             return None
         try:
@@ -114,7 +117,7 @@ class Branch:
         return self.renamed.get(name, name)
 
     def touches(self, before: CheckedRun | None, after: CheckedRun | None) -> bool:
-        """Whether any file of a run changed, or the version that it is for."""
+        """Whether any file of a run changed, or its target version."""
         if before is not None and after is not None and before.target != after.target:
             return True
         return bool(names_of(after) & self.altered or names_of(before) & (self.gone | self.altered))
@@ -122,7 +125,7 @@ class Branch:
     # ---- runs
 
     def undeclared(self, before: LaunchFacts, after: LaunchFacts, taken: set[str], stats: ScanStats) -> Iterator[Pair]:
-        """(before, after) for every touched file that is a separate run; `taken` are files of declared runs."""
+        """(before, after) for every changed file that is a separate run; `taken` are files of declared runs."""
         others = self.same if self.other_versions else self._naming(self.altered | self.gone)
         touched = sorted(configs({*self.altered, *others} - taken))
         discovery = self._discovery(NEW, after)
@@ -162,11 +165,11 @@ class Branch:
         return discovery
 
     def _there(self, names: list[str]) -> list[str]:
-        """The files among these that the old side has."""
+        """Those of the files that the old side has."""
         return [name for name in names if self.old.is_file(line_of(name)[0])]
 
     def _run_before(self, names: list[str], facts: LaunchFacts, kind: str | None = None) -> CheckedRun | None:
-        """The run of files in their earlier state; None where they did not exist or their kind is unknown."""
+        """The run of files in their earlier state; None if they did not exist or their kind is unknown."""
         if self._there(names) != names:
             return None
         try:
@@ -175,7 +178,7 @@ class Branch:
             return None
 
     def _naming(self, touched: set[str]) -> Iterator[str]:
-        """The configs among the unchanged ones that may name a touched file."""
+        """The unchanged configs that may name a changed file."""
         marks = {os.path.basename(name).encode("utf-8", "surrogateescape") for name in touched}
         for name in self.same if marks else ():
             data = bytes_of(self.new, name)
@@ -184,12 +187,12 @@ class Branch:
 
 
 def is_looked_at(path: str) -> bool:
-    """Whether a file may be a part of a run, by its name."""
+    """Whether a file may be a part of a run, judged by its name."""
     return path.lower().endswith(EXTENSIONS) or is_script(path) or is_program(path)
 
 
 def configs(names: Iterable[str]) -> set[str]:
-    """The files that are runs of their own: a program is one in the run of the line that launches it."""
+    """The files that are runs of their own; programs are left out, because each belongs to the run of the line that launches it."""
     return {name for name in names if not is_program(name)}
 
 
@@ -207,7 +210,7 @@ def content(path: str) -> bytes | None:
 
 
 def bytes_of(source: FileSource, name: str) -> bytes:
-    """The bytes of a file; none where it cannot be read."""
+    """The bytes of a file; empty if it cannot be read."""
     try:
         return source.read_bytes(name)
     except files.FileProblem:
@@ -215,7 +218,7 @@ def bytes_of(source: FileSource, name: str) -> bytes:
 
 
 def texts(source: FileSource, names: Iterable[str]) -> dict[str, str]:
-    """The texts of files by their names."""
+    """The contents of files by their names."""
     return {name: bytes_of(source, name).decode("utf-8", "replace") for name in names}
 
 
@@ -228,7 +231,7 @@ def by_file(runs: Iterable[CheckedRun]) -> dict[str, list[CheckedRun]]:
 
 
 def names_of(run: CheckedRun | None) -> set[str]:
-    """The files of a run as a branch names them, with the script whose launch it is, and those that it sources."""
+    """The files of a run by their names in the branch, including the script of its launch line, and the scripts that it sources."""
     if run is None:
         return set()
     line = getattr(run.documents[0], "launch_line", None)

@@ -8,7 +8,7 @@ from cfglint.review import consequences
 from cfglint.review.consequences import VERSION
 from cfglint.review.settings import setting_changes
 from cfglint.review.snapshot import Side
-from cfglint.rules.engine import internal
+from cfglint.rules.engine import internal_error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Comparison:
-    """One run before and after; a side is None when the run is new or deleted.
+    """One run before and after; a side is None if the run is new or deleted.
 
     `settings` and `consequences` do not depend on what comments, flags or a configuration suppress; the findings
     do, because they are computed later.
@@ -39,7 +39,7 @@ class Comparison:
             self.consequences = consequences.consequences_of(sides[0], sides[1], self.settings)
         except Exception as error:
             side = next(each for each in reversed(sides) if each is not None)
-            side.outcome.diagnostics.append(internal("comparing the runs", error, side.run.documents[0]))
+            side.outcome.diagnostics.append(internal_error("comparing the runs", error, side.run.documents[0]))
 
     @property
     def files(self) -> list[str]:
@@ -49,25 +49,25 @@ class Comparison:
 
     @property
     def name(self) -> str | None:
-        """The run by its first file, or by the line that launches it: `scripts/train.sh:12`."""
+        """The name of the run: its first file, or the line that launches it: `scripts/train.sh:12`."""
         side = self.after or self.before
         launch = side.launch if side else None
         return f"{launch['file']}:{launch['line']}" if launch else self.files[0] if self.files else None
 
     @property
     def renamed(self) -> list[str]:
-        """The files before, where they had other names."""
+        """The earlier names of the files, if they had others."""
         return self.before.files if self.before and self.after and self.before.files != self.after.files else []
 
     @property
     def empty(self) -> bool:
-        """Whether nothing changed in effect; another version that changes nothing for the run does not count."""
+        """Whether nothing changed in effect; a version change without consequences does not count."""
         found = [each for each in self.consequences if each.what != VERSION]
         return not (self.settings or found or self.new or self.gone)
 
     @property
     def sentences(self) -> list[Consequence]:
-        """The consequences to print: that of a new or deleted run has all its numbers in one sentence."""
+        """The consequences to print: for a new or deleted run all its numbers are in one sentence."""
         own = [each for each in self.consequences if each.what in ("run", "unreadable")]
         return own if own and own[0].what == "run" else self.consequences
 
@@ -86,7 +86,7 @@ class Comparison:
 
     @property
     def new(self) -> list[Diagnostic]:
-        """Findings of the new side that the old one did not have, worst first."""
+        """Findings of the new side that the old side did not have, worst first."""
         return self._only(self.after, self.before)
 
     @property

@@ -1,4 +1,4 @@
-"""What a change does to a run: whether it starts, its batch, its length, its learning rate, the rest; each with one name."""
+"""The consequences of a change for a run: whether it starts, its batch, its length, its learning rate and the rest; each has one name."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from cfglint.review.snapshot import Side
 
 VERSION = "target"
-PEAKS = ("learning_rate", "lr", "warmup_max_lr", "cycle_max_lr")  # keys that give the highest learning rate
+PEAKS = ("learning_rate", "lr", "warmup_max_lr", "cycle_max_lr")  # keys of the highest learning rate
 SHARDED = {
     0: "nothing is sharded",
     1: "optimizer states are sharded",
@@ -50,7 +50,7 @@ OWN_SENTENCE = frozenset(
         "schedule's warm-up",
     )
 )
-NAMES = {  # the name of a line's consequence, where it is not the label itself
+NAMES = {  # label of a line -> name of its consequence, if it differs from the label
     "optimizer offload": "offload",
     "weights offload": "offload",
     "lowest rate": "lowest_rate",
@@ -69,22 +69,22 @@ ABSENT = {  # the value that the absence of a line means
     "context parallel": 1,
     "sequence parallel": 1,
 }
-LEFT_OPEN = {  # lines whose absence says that these files do not decide it
+LEFT_OPEN = {  # lines whose absence means that these files do not determine the value
     "schedule": "not in these files",
     "ZeRO stage": "without DeepSpeed",
 }
 NUMERIC = ("warmup", "learning_rate", "lowest_rate", "gradient_clipping")  # consequences whose values are numbers
 ABOUT = 0.01  # relative tolerance of "about doubled"
-HUGE = 1e300  # numbers from here on are not divided by each other
+HUGE = 1e300  # larger numbers are not divided
 GIB = 1 << 30
 NOTEWORTHY = 0.02  # relative change from which a rounded number counts as changed
 
 
 class Consequence:
-    """A sentence and what it is about: one name for one thing, the values before and after, and how they relate.
+    """A sentence with its data: the name of the quantity, the values before and after, and their ratio.
 
-    A value is None where there is none. `factor` is how many times as large it is, which may be known where the
-    values are not. `known` is False where a value cannot be known from the files.
+    A missing value is None. `factor` is the ratio, which may be known if the
+    values are not. `known` is False if a value cannot be known from the files.
     """
 
     __slots__ = ("after", "before", "factor", "known", "text", "what")
@@ -115,22 +115,29 @@ def relation(before: Any, after: Any) -> float | None:
 
 
 def consequences_of(old: Side | None, new: Side | None, settings: list[SettingChange]) -> list[Consequence]:
-    """The consequences of a change for a run, most important first; a side is None when the run is new or deleted."""
+    """The consequences of a change for a run, most important first; a side is None if the run is new or deleted."""
     if old is None:
-        return alone(new, "new run", "starts", "does not start") if new is not None else []
+        return one_sided_run(new, "new run", "starts", "does not start") if new is not None else []
     if new is None:
-        return [turned(each) for each in alone(old, "deleted run", "started", "did not start")]
+        return [as_deleted(each) for each in one_sided_run(old, "deleted run", "started", "did not start")]
     if not (old.readable and new.readable):
         return unreadable(old, new)
-    lost = unfound(old, new)
-    if lost:  # what such a file says would decide all the rest
+    lost = missing_references(old, new)
+    if lost:  # all other consequences depend on such a file
         return lost
     changed_keys = {each.key for each in settings}
-    found = [*start(old, new), *launch(old, new), *batch(old, new, changed_keys), *length(old, new), *rate(old, new), *rest(old, new)]
+    found = [
+        *start(old, new),
+        *launch(old, new),
+        *batch(old, new, changed_keys),
+        *length(old, new),
+        *rate(old, new),
+        *other_lines(old, new),
+    ]
     return [*found, *from_settings(old, new, settings, {each.what for each in found if each.before != each.after or each.factor != 1})]
 
 
-def alone(side: Side, text: str, starts: str, fails: str) -> list[Consequence]:
+def one_sided_run(side: Side, text: str, starts: str, fails: str) -> list[Consequence]:
     """A run that the other side does not have, with its numbers."""
     if not side.readable:
         return [Consequence("run", text), Consequence("unreadable", f"{side.unreadable_file} cannot be read", None, True)]
@@ -148,17 +155,17 @@ def alone(side: Side, text: str, starts: str, fails: str) -> list[Consequence]:
     return [Consequence("run", f"{text}: {', '.join([*state, *(each.text for each in found)])}", None, verdict), *found]
 
 
-def turned(consequence: Consequence) -> Consequence:
-    """A number of a deleted run: it is the one before."""
+def as_deleted(consequence: Consequence) -> Consequence:
+    """The number of a deleted run: its value is the one before."""
     consequence.before, consequence.after = consequence.after, None
     return consequence
 
 
-# ---- whether it starts, and on what
+# ---- start and hardware
 
 
 def unreadable(old: Side, new: Side) -> list[Consequence]:
-    """A side that does not parse: nothing else is derived from it."""
+    """The consequence of a side that cannot be parsed: nothing else is derived from it."""
     sides = not old.readable, not new.readable
     if [document.text for document in old.run.documents] == [document.text for document in new.run.documents]:
         return []
@@ -172,7 +179,7 @@ def unreadable(old: Side, new: Side) -> list[Consequence]:
 
 
 def start(old: Side, new: Side) -> list[Consequence]:
-    """Another verdict, or another stage at which it fails."""
+    """The consequence of another verdict, or another stage of failure."""
     before, after = old.outcome, new.outcome
     if before.verdict != after.verdict and None in (before.verdict, after.verdict):
         return [Consequence("verdict", "whether it starts cannot be decided on both sides", before.verdict, after.verdict, known=False)]
@@ -188,20 +195,20 @@ def start(old: Side, new: Side) -> list[Consequence]:
 
 
 def on_gpus(side: Side) -> str:
-    """` on 8 GPUs`; nothing where the count is unknown."""
+    """` on 8 GPUs`; empty if the count is unknown."""
     gpus = side.outcome.gpus
     return "" if gpus is None else f" on {gpus} GPU{'s' if gpus > 1 else ''}"
 
 
-def unfound(old: Side, new: Side) -> list[Consequence]:
-    """Files that the run names and that do not exist any more, so that nothing in them counts."""
+def missing_references(old: Side, new: Side) -> list[Consequence]:
+    """The consequence of named files that no longer exist, so that nothing in them counts."""
     before = [name for name, _ in missing_files(old.run)]
     names = [name for name, _ in missing_files(new.run) if name not in before]
     return [Consequence("file", f"{name} does not exist any more: its settings are not compared", None, name) for name in names]
 
 
 def launch(old: Side, new: Side) -> list[Consequence]:
-    """GPUs and versions."""
+    """The consequences for GPUs and versions."""
     found = changed("gpus", "GPUs", old.line("GPUs"), new.line("GPUs"))
     before, after = old.line("GPUs implied"), new.line("GPUs implied")
     if before and after and before != after:
@@ -217,7 +224,7 @@ def launch(old: Side, new: Side) -> list[Consequence]:
 
 
 def batch(old: Side, new: Side, changed_keys: set[str]) -> list[Consequence]:
-    """The global batch and how it is made up, the learning rates that did not follow it, and the memory that it needs."""
+    """The global batch and its factors, the learning rates that did not follow it, and the memory that it needs."""
     found = [*global_batch(old, new), *consumed(old, new), *unchanged_rates(old, new, changed_keys)]
     before, after = old.number("micro_batch"), new.number("micro_batch")
     if before and after and before != after:
@@ -227,7 +234,7 @@ def batch(old: Side, new: Side, changed_keys: set[str]) -> list[Consequence]:
 
 
 def tokens(old: Side, new: Side) -> list[Consequence]:
-    """The tokens of one optimizer step; their factor where the number of GPUs is unknown."""
+    """The tokens per optimizer step; their factor if the number of GPUs is unknown."""
     was, now = old.number("seq_length"), new.number("seq_length")
     exact = changed("tokens_per_step", "tokens per step", old.number("tokens_per_step"), new.number("tokens_per_step"))
     if exact or not was or not now or was == now:
@@ -237,7 +244,7 @@ def tokens(old: Side, new: Side) -> list[Consequence]:
 
 
 def memory(old: Side, new: Side) -> list[Consequence]:
-    """The memory that it needs on each GPU, where a model or a card is named."""
+    """The memory per GPU, if a model or a card is named."""
     facts = new.run.facts
     if facts.model is None and facts.gpu_memory is None:
         return []
@@ -255,7 +262,7 @@ def memory(old: Side, new: Side) -> list[Consequence]:
 
 
 def global_batch(old: Side, new: Side) -> list[Consequence]:
-    """The global batch; with an unknown number of GPUs the contribution of each GPU."""
+    """The global batch; with an unknown number of GPUs the samples per GPU."""
     before, after = old.number("global_batch"), new.number("global_batch")
     terms = split(old, new)
     if before is not None and after is not None and before != after:
@@ -278,13 +285,13 @@ def global_batch(old: Side, new: Side) -> list[Consequence]:
 
 
 def batch_factor(old: Side, new: Side) -> float | None:
-    """How many times as much each GPU contributes, where the GPUs stay the same."""
+    """The ratio of the samples per GPU, if the number of GPUs stays the same."""
     before, after = per_gpu(old), per_gpu(new)
     return quotient(after, before) if before and after and old.outcome.gpus == new.outcome.gpus else None
 
 
 def part_of_batch(old: Side, new: Side) -> list[Consequence]:
-    """What follows from the accumulation alone, where the micro batch is set elsewhere."""
+    """The consequence of the accumulation alone, if the micro batch is set elsewhere."""
     before, after = old.number("accumulation"), new.number("accumulation")
     if not before or not after or before == after or old.number("micro_batch") != new.number("micro_batch"):
         return []
@@ -299,7 +306,7 @@ def per_gpu(side: Side) -> int | None:
 
 
 def growth(old: Side, new: Side) -> float | None:
-    """The factor between the batches; None when it is unknown."""
+    """The ratio of the batches; None if it is unknown."""
     before, after = old.number("global_batch"), new.number("global_batch")
     if before is None and after is None and old.run.facts.gpus == new.run.facts.gpus:
         before, after = per_gpu(old), per_gpu(new)
@@ -307,7 +314,7 @@ def growth(old: Side, new: Side) -> float | None:
 
 
 def quotient(above: float, below: float) -> float | None:
-    """A quotient; None where it exceeds a float."""
+    """A quotient; None if it exceeds a float."""
     try:
         return above / below
     except OverflowError:
@@ -315,7 +322,7 @@ def quotient(above: float, below: float) -> float | None:
 
 
 def split(old: Side, new: Side) -> str:
-    """`: 4 x 8 x 16 -> 4 x 4 x 16`, without the GPUs where their number is unknown; empty where nothing changed."""
+    """`: 4 x 8 x 16 -> 4 x 4 x 16`, without the GPUs if their number is unknown; empty if nothing changed."""
     before, after = terms_of(old), terms_of(new)
     if before == after or len(before) != len(after):
         return ""
@@ -335,7 +342,7 @@ def terms_of(side: Side) -> list[int]:
 
 
 def consumed(old: Side, new: Side) -> list[Consequence]:
-    """The samples that a step actually consumes, where that is not the global batch."""
+    """The samples that a step actually consumes, if they differ from the global batch."""
     before, after = old.number("consumed_batch"), new.number("consumed_batch")
     if (before, after) == (old.number("global_batch"), new.number("global_batch")):
         return []
@@ -343,7 +350,7 @@ def consumed(old: Side, new: Side) -> list[Consequence]:
 
 
 def unchanged_rates(old: Side, new: Side, changed_keys: set[str]) -> list[Consequence]:
-    """The learning rates that do not change although the batch does."""
+    """The learning rates that do not change although the batch size does."""
     if growth(old, new) in (None, 1):
         return []
     before, after = peaks(old), peaks(new)
@@ -363,7 +370,7 @@ def unchanged_rates(old: Side, new: Side, changed_keys: set[str]) -> list[Conseq
 
 
 def peaks(side: Side) -> dict[str, tuple[float, str]]:
-    """The learning rates in the files, by key: (value, text with place)."""
+    """The learning rates in the files, by key: (value, value with place for display)."""
     found = {}
     for setting in tuned(side.run):
         value = number(setting.value)
@@ -385,7 +392,7 @@ def length(old: Side, new: Side) -> list[Consequence]:
 
 
 def one_sided(before: int | None, after: int | None) -> list[Consequence]:
-    """A number of steps on one side, where on the other the epochs and the data decide."""
+    """A number of steps on one side, while on the other epochs and data determine it."""
     if (before is None) == (after is None):
         return []
     shown = [f"{steps:,}" if steps is not None else "set by the epochs and the data" for steps in (before, after)]
@@ -404,16 +411,16 @@ def estimated(old: Side, new: Side) -> list[Consequence]:
     same = "the same epoch" if epochs[1] == 1 else f"the same {epochs[1]:g} epochs"
     how = f"{epochs[0]:g} -> {epochs[1]:g} epochs" if epochs[0] != epochs[1] else same
     batches = "" if times == 1 else f" in {'larger' if times > 1 else 'smaller'} batches"
-    found = [Consequence("total_steps", f"total steps {about(factor)}: {how}{batches}", factor=factor, known=False)]
+    found = [Consequence("total_steps", f"total steps {approximate_ratio(factor)}: {how}{batches}", factor=factor, known=False)]
     steps = old.number("warmup_steps"), new.number("warmup_steps")
     if steps[0] and steps[0] == steps[1]:
-        text = f"warm-up stays {steps[1]:,} steps, {about(1 / factor)} as a fraction of the run"
+        text = f"warm-up stays {steps[1]:,} steps, {approximate_ratio(1 / factor)} as a fraction of the run"
         found.append(Consequence("warmup", text, steps[1], steps[1], 1 / factor))
     return found
 
 
 def samples(old: Side, new: Side) -> list[Consequence]:
-    """The total samples of the run, where another batch changes them."""
+    """The total samples of the run, if another batch size changes them."""
     times, totals = growth(old, new), (old.number("total_steps"), new.number("total_steps"))
     if times in (None, 1) or not totals[0] or not totals[1]:
         return []
@@ -423,7 +430,7 @@ def samples(old: Side, new: Side) -> list[Consequence]:
     batches = old.number("consumed_batch"), new.number("consumed_batch")
     if batches[0] and batches[1]:
         return changed("samples", "total samples", totals[0] * batches[0], totals[1] * batches[1])
-    return [Consequence("samples", f"total samples {about(factor)}, in {totals[1]:,} steps")]
+    return [Consequence("samples", f"total samples {approximate_ratio(factor)}, in {totals[1]:,} steps")]
 
 
 def warmup(old: Side, new: Side) -> list[Consequence]:
@@ -432,7 +439,7 @@ def warmup(old: Side, new: Side) -> list[Consequence]:
 
 
 def schedule(old: Side, new: Side) -> list[Consequence]:
-    """The fractions of the run that a schedule with steps of its own takes."""
+    """The fractions of the run in a schedule with steps of its own."""
     found: list[Consequence] = []
     for what, label, name in SCHEDULES:
         before, after = old.line(label), new.line(label)
@@ -442,7 +449,7 @@ def schedule(old: Side, new: Side) -> list[Consequence]:
 
 
 def part(what: str, name: str, old: Side, new: Side, steps: tuple[int | None, int | None]) -> list[Consequence]:
-    """Steps as a fraction of the run, where that changed; the steps alone where the length of the run is unknown."""
+    """Steps as a fraction of the run, if that changed; only the steps if the length of the run is unknown."""
     before, after = steps
     totals = old.number("total_steps"), new.number("total_steps")
     if before is None or after is None or not totals[0] or not totals[1] or totals[0] < 0 or totals[1] < 0:
@@ -474,8 +481,8 @@ def rate(old: Side, new: Side) -> list[Consequence]:
     return [Consequence("learning_rate", text, before, after)]
 
 
-def rest(old: Side, new: Side) -> list[Consequence]:
-    """Every other line of the summary whose value differs."""
+def other_lines(old: Side, new: Side) -> list[Consequence]:
+    """Every other line of the summary with a different value."""
     found = []
     for label in dict.fromkeys((*new.lines, *old.lines)):
         if label in OWN_SENTENCE:
@@ -492,13 +499,13 @@ def rest(old: Side, new: Side) -> list[Consequence]:
 
 
 def undecided(label: str, old: Side, new: Side) -> bool:
-    """Whether a line without a value says that these files do not decide it (`"auto"`, no section)."""
+    """Whether a line without a value means that these files do not determine it (`"auto"`, no section)."""
     lines = [side.lines.get(label) for side in (old, new)]
     return label in LEFT_OPEN or (label == "precision" and None not in lines)
 
 
 def line_of(side: Side, label: str) -> Any:
-    """The value of a line; without the line, the value that its absence means; None where it is unknown."""
+    """The value of a line; without the line, the value that its absence means; None if it is unknown."""
     return side.line(label) if label in side.lines else ABSENT.get(label)
 
 
@@ -508,7 +515,7 @@ def name_of(label: str) -> str:
 
 
 def plain(label: str, value: Any) -> Any:
-    """A value in the words of the report: precisions have one name each, rates are numbers."""
+    """A value in the wording of the report: precisions have one name each, rates are numbers."""
     if label == "precision":
         return {"no": "fp32", "bfloat16": "bf16", "half": "fp16", "float32": "fp32"}.get(str(value).lower(), value)
     if label in ("learning rate", "lowest rate", "gradient clipping"):
@@ -545,15 +552,15 @@ def from_settings(old: Side, new: Side, settings: list[SettingChange], covered: 
 
 
 def limited(old: Side, new: Side) -> bool:
-    """Whether the number of steps is known, or given as such, on a side: then epochs do not decide it."""
+    """Whether the number of steps is known or set on a side: then epochs do not determine it."""
     return any(side.number("total_steps") is not None or side.line("max steps") is not None for side in (old, new))
 
 
-# ---- numbers and words
+# ---- formatting of numbers
 
 
 def changed(what: str, name: str, before: Any, after: Any) -> list[Consequence]:
-    """`total steps 1,512 -> 3,024 (doubled)`, when both are known and differ."""
+    """`total steps 1,512 -> 3,024 (doubled)`, if both are known and differ."""
     if before is None or after is None or before == after:
         return []
     return [Consequence(what, f"{name} {before:,} -> {after:,} ({ratio(before, after)})", before, after)]
@@ -583,8 +590,8 @@ def percent(percentage: float) -> str:
     return f"{percentage:.0f} %" if percentage >= 10 else f"{percentage:.2g} %"
 
 
-def about(times: float) -> str:
-    """A growth that is not known exactly."""
+def approximate_ratio(times: float) -> str:
+    """The wording for an approximate ratio."""
     text = ratio(1, times)
     return text if text.startswith("about") else f"about {text}"
 
@@ -607,7 +614,7 @@ def as_written(item: Item) -> str:
 
 
 def spelled(value: Any, label: str = "") -> str:
-    """A value as people write it; None is what the absence of the line means."""
+    """A value as people write it; None is the meaning of a missing line."""
     if value is None:
         return LEFT_OPEN.get(label, "unknown (set by the trainer)")
     if isinstance(value, bool):

@@ -1,4 +1,4 @@
-"""The number of a run that a changed setting affects, by its key: a number of the run, or nothing that the framework computes."""
+"""The number of a run that a changed setting affects, by its key; some keys affect no number."""
 
 from __future__ import annotations
 
@@ -58,5 +58,5 @@ def length_key(key: str) -> bool:
 
 
 def has_effect(key: str) -> bool:
-    """Whether a setting may bear on what the framework computes; a dotted key counts by its last part."""
+    """Whether a setting may affect what the framework computes; a dotted key counts by its last part."""
     return key.rpartition(".")[2].replace("-", "_") not in WITHOUT_EFFECT

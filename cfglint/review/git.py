@@ -11,7 +11,7 @@ import os
 import subprocess
 
 from cfglint.project.pinned_versions import Disk
-from cfglint.run.discovery import FileSource
+from cfglint.run.file_source import FileSource
 from cfglint.source import files
 from cfglint.source.errors import CfglintError
 
@@ -24,7 +24,7 @@ OFF = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
 ENVIRONMENT = {
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_NO_LAZY_FETCH": "1",
-    "GIT_ALLOW_PROTOCOL": "none",  # for releases before 2.45, which fetch missing objects whatever the line above says
+    "GIT_ALLOW_PROTOCOL": "none",  # for releases before 2.45, which fetch missing objects despite the line above
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_LITERAL_PATHSPECS": "0",  # `:/` is the entire repository
     "LC_ALL": "C",
@@ -34,12 +34,12 @@ LINK = "120000"
 REGULAR = ("100644", "100755")
 MOST_CONTENT = 50_000_000  # bytes of one file
 TIMEOUT = 120  # seconds for one command
-MOST_LINKS = 10  # that are followed from one file
+MOST_LINKS = 10  # links that are followed from one file
 NOT_CHECKED_OUT = "S"
 
 
 class GitProblem(CfglintError):
-    """The repository cannot be used; the text says what to do."""
+    """The repository cannot be used; the message names the remedy."""
 
 
 class Entry:
@@ -54,7 +54,7 @@ class Entry:
 
 
 class Repository:
-    """The repository around a folder. Paths in it are relative to `top`, with forward slashes. GitProblem when there is none."""
+    """The repository around a folder. Paths in it are relative to `top`, with forward slashes. Raises GitProblem if there is none."""
 
     def __init__(self, folder: str = ".") -> None:
         self.folder = folder
@@ -69,9 +69,9 @@ class Repository:
         if algorithm not in ALGORITHMS or not any(top):
             raise GitProblem("unexpected output of git; check with `git --version` that it is git")
         self.algorithm = algorithm
-        self.top = os.path.abspath("\n".join(top[2:]))  # the name of a folder may have several lines
+        self.top = os.path.abspath("\n".join(top[2:]))  # the name of a folder may contain line breaks
         self.shallow = shallow == "true"
-        self.is_at_top = self.top == os.getcwd()  # paths are the same for git and for people
+        self.is_at_top = self.top == os.getcwd()  # paths are the same for git and for the user
 
     def __enter__(self) -> Repository:
         return self
@@ -84,14 +84,14 @@ class Repository:
     # ---- commits
 
     def commit(self, name: str) -> str | None:
-        """The id of the commit of a name; None where there is none. GitProblem for a name that looks like an option."""
+        """The commit id of a name; None if there is none. Raises GitProblem for a name that looks like an option."""
         if name.startswith("-"):
             raise GitProblem(f"{name}: a revision must not start with a dash")
         asked = self._try("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
         return hexadecimal(asked.stdout) if asked.returncode == 0 else None
 
     def merge_base(self, one: str, other: str) -> str | None:
-        """The newest commit that two commits both come from; None where none is known."""
+        """The newest common ancestor of two commits; None if none is known."""
         asked = self._try("merge-base", "--end-of-options", one, other)
         return hexadecimal(asked.stdout) if asked.returncode == 0 else None
 
@@ -108,7 +108,7 @@ class Repository:
         return found
 
     def index(self) -> dict[str, Entry]:
-        """The files of the index by path; of a conflict our side."""
+        """The files of the index by path; in a conflict those of our side."""
         found: dict[str, Entry] = {}
         for record in self._records("ls-files", "-s", "-t", "-z", "--full-name", ":/"):
             head, _, path = record.partition("\t")
@@ -124,7 +124,7 @@ class Repository:
     # ---- contents
 
     def content(self, content_id: str) -> bytes:
-        """The bytes of a file's content, one more than 50 MB at most. GitProblem when the repository does not hold them."""
+        """The bytes of a file's content, up to 50 MB and one byte. Raises GitProblem if the repository does not contain them."""
         if self._batch is None:
             self._batch = subprocess.Popen(
                 self._command("cat-file", "--batch"),
@@ -152,19 +152,19 @@ class Repository:
         return content
 
     def id_of(self, content: bytes) -> str:
-        """The id under which the repository would keep a content."""
+        """The id under which the repository would store a content."""
         import hashlib
 
         return hashlib.new(self.algorithm, b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
 
     def name(self, path: str) -> str:
-        """A path of the repository as people in this folder write it."""
+        """The path of a repository file relative to the working directory."""
         if self.is_at_top:
             return path.replace("/", os.sep)
         return os.path.relpath(os.path.join(self.top, path))
 
     def path(self, name: str) -> str | None:
-        """The path in the repository of a file that is named from this folder; None for one outside."""
+        """The path in the repository of a file that is named relative to the working directory; None for one outside."""
         path = os.path.relpath(os.path.abspath(name), self.top).replace(os.sep, "/")
         return None if path == ".." or path.startswith("../") else path
 
@@ -207,12 +207,12 @@ def complaint(stderr: bytes) -> str:
 
 
 def silent(command: str) -> str:
-    """The message for a git command that does not answer."""
+    """The message for a git command without an answer."""
     return f"git {command} did not answer for {TIMEOUT} seconds; is one of the files a named pipe?"
 
 
 def wait_for(answer: IO[bytes]) -> None:
-    """Return once something can be read; GitProblem when nothing comes. Windows has no way to ask, and waits."""
+    """Return as soon as there is an answer to read; raises GitProblem on a timeout. On Windows it waits without one."""
     import select
 
     if hasattr(select, "poll"):
@@ -223,7 +223,7 @@ def wait_for(answer: IO[bytes]) -> None:
 
 
 def hexadecimal(answer: bytes) -> str | None:
-    """The id that git answers with; None for anything else."""
+    """The id in an answer of git; None for anything else."""
     text = answer.strip().decode("ascii", "replace")
     return text if text and not text.strip("0123456789abcdef") else None
 
@@ -234,7 +234,7 @@ def leads_out(path: str) -> bool:
 
 
 def pipes(process: subprocess.Popen[bytes]) -> tuple[IO[bytes], IO[bytes]]:
-    """(what a process reads, what it writes)."""
+    """(the standard input of a process, its standard output)."""
     assert process.stdin is not None
     assert process.stdout is not None
     return process.stdin, process.stdout
@@ -243,8 +243,8 @@ def pipes(process: subprocess.Popen[bytes]) -> tuple[IO[bytes], IO[bytes]]:
 class Snapshot(FileSource):
     """The files of a commit or of the index, under the names that they have in the working tree.
 
-    What git does not keep (ignored files, files outside of the repository) is taken from the disk, as it has
-    no other state; `known` are the paths that git keeps or would keep.
+    Files that git does not store (ignored files, files outside of the repository) are read from disk, as they have
+    no other state; `known` are the paths that git stores or would store.
     """
 
     def __init__(self, repository: Repository, entries: dict[str, Entry], known: set[str]) -> None:
@@ -278,7 +278,7 @@ class Snapshot(FileSource):
         return inside is None or inside not in self.known
 
     def _entry(self, path: str) -> Entry | None:
-        """The regular file that a name leads to, through links."""
+        """The regular file that a name refers to, after links."""
         inside = self.repository.path(path)
         for _ in range(MOST_LINKS):
             entry = self.entries.get(inside) if inside is not None else None
@@ -290,7 +290,7 @@ class Snapshot(FileSource):
 
 
 class Past(Disk):
-    """The folders of a snapshot, for the versions that they named then."""
+    """The folders of a snapshot, for the versions that its files specify."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot

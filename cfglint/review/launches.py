@@ -1,4 +1,4 @@
-"""Which launch of a script is which one of its earlier state."""
+"""Matches the launches of a script with those of its earlier state."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ MOST_PAIRS = 2_000  # beyond, launches are matched by their order
 
 
 def paired(before: list[CheckedRun], after: list[CheckedRun]) -> list[Pair]:
-    """(before, after) for the launches of a script, the most alike first; those without a counterpart have None."""
+    """(before, after) for the launches of a script, the most similar first; those without a counterpart have None."""
     if len(before) * len(after) > MOST_PAIRS:
         longest = max(len(before), len(after))
-        return [(at(before, index), at(after, index)) for index in range(longest)]
+        return [(run_at(before, index), run_at(after, index)) for index in range(longest)]
     scores = [
         (-likeness(described(old), described(new)), abs(first - second), first, second)
         for first, old in enumerate(before)
@@ -35,7 +35,7 @@ def paired(before: list[CheckedRun], after: list[CheckedRun]) -> list[Pair]:
     return found
 
 
-def at(runs: list[CheckedRun], index: int) -> CheckedRun | None:
+def run_at(runs: list[CheckedRun], index: int) -> CheckedRun | None:
     """A run by its position."""
     return runs[index] if index < len(runs) else None
 
@@ -48,7 +48,7 @@ def described(run: CheckedRun) -> LaunchEntry | None:
 
 
 def likeness(old: LaunchEntry | None, new: LaunchEntry | None) -> float:
-    """How much two launches have in common: their program first, then their launcher and arguments."""
+    """The similarity of two launches: their program first, then their launcher and arguments."""
     if old is None or new is None:
         return 3.0 if old is new else 0.5
     one, other = old["arguments"], new["arguments"]

@@ -8,14 +8,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections import Counter
 
-SIMILAR = 0.5  # fraction of common parts from which two files are versions of one
+SIMILAR = 0.5  # minimum fraction of common parts for two versions of the same file
 SAME_NAME = 0.2  # bonus to that fraction for the same base name
 MOST_PAIRS = 10_000
-MOST_COMPARED = 50_000_000  # characters of all pairs of texts, a second or so; beyond, only equal texts are one file
+MOST_COMPARED = 50_000_000  # characters of all pairs of files, about a second; beyond, only equal files match
 
 
 def renamed(before: dict[str, str], after: dict[str, str]) -> dict[str, str]:
-    """New name -> old name, for texts by their names; each name is used once, the most similar pair first."""
+    """New name -> old name, for contents by their names; each name is used once, the most similar pair first."""
     removed = {name: text for name, text in before.items() if name not in after}
     added = {name: text for name, text in after.items() if name not in before}
     found = by_content(removed, added)
@@ -37,7 +37,7 @@ def renamed(before: dict[str, str], after: dict[str, str]) -> dict[str, str]:
 
 
 def by_content(removed: dict[str, str], added: dict[str, str]) -> dict[str, str]:
-    """New name -> old name of files whose content is the same; of several, those of one base name first."""
+    """New name -> old name of files with identical content; of several, those with the same base name first."""
     names: dict[str, list[str]] = {}
     for name, text in removed.items():
         names.setdefault(text, []).append(name)
@@ -51,7 +51,7 @@ def by_content(removed: dict[str, str], added: dict[str, str]) -> dict[str, str]
 
 
 def parts_of(text: str) -> Counter[str]:
-    """The parts of a text, split at line ends, commas and brackets, with their counts."""
+    """The parts of a content, split at line ends, commas and brackets, with their counts."""
     from collections import Counter
 
     for mark in ",{}[]":
@@ -67,7 +67,7 @@ def likeness(old: Counter[str], new: Counter[str], was: str, name: str) -> float
 
 
 def lines_of(text: str) -> Counter[str]:
-    """The lines of a text with their ends and counts."""
+    """The lines of a content with their ends and counts."""
     from collections import Counter
 
     return Counter(text.splitlines(keepends=True))

@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 AUTO = "auto"
 NOWHERE: Any = object()  # the value of an absent key
-LONGEST = 80  # characters of a value that are shown
+LONGEST = 80  # maximum number of characters of a value
 TYPES = {bool: "a boolean", int: "a number", float: "a number", str: "a string", list: "a list", dict: "a mapping", type(None): "null"}
 
 
 class State:
-    """A setting on one side: its value, as its file spells it, and where."""
+    """A setting on one side: its value, its spelling in the file, and its place."""
 
     __slots__ = ("place", "span", "text", "value")
 
@@ -44,13 +44,14 @@ class State:
 
     @property
     def known(self) -> Any:
-        """The value; None where there is none."""
+        """The value; None if there is none."""
         return None if self.value is NOWHERE else self.value
 
 
 class SettingChange:
-    """A setting that differs. `kind` is that of the config which holds it; `effect`: whether it may bear on what the
-    framework computes. `notes` are remarks on it."""
+    """A setting that differs. `kind` is that of the config that contains it; `effect`: whether it may affect what the
+    framework computes. `notes` are remarks on it.
+    """
 
     __slots__ = ("after", "before", "effect", "key", "kind", "notes")
 
@@ -61,7 +62,7 @@ class SettingChange:
         self.after = after
         self.notes: list[str] = []
         self.effect = has_effect(key)
-        before.text, after.text = apart(before.text, after.text)
+        before.text, after.text = shortened_pair(before.text, after.text)
         types = [TYPES.get(type(each.value), "another type") for each in (before, after)]
         if before.written and after.written and types[0] != types[1] and AUTO not in (before.value, after.value):
             self.notes.append(f"was parsed as {types[0]}, now as {types[1]}")
@@ -103,11 +104,11 @@ class Differ:
         self.configs = [next((config for config in run.configs if config.kind == kind), None) for run in (before, after)]
 
     def changes(self) -> Iterator[SettingChange]:
-        """Every difference, in the order of the old file; what is new comes last."""
+        """Every difference, in the order of the old file; new settings come last."""
         yield from self._within((), (), *(config.values if config else NOWHERE for config in self.configs))
 
     def _within(self, old_path: Path, new_path: Path, old: Any, new: Any) -> Iterator[SettingChange]:
-        """The differences of two mappings under their paths, which differ by the names of their keys alone."""
+        """The differences of two mappings at their paths, which may differ in the spelling of keys."""
         olds, news = (self._named(*side) for side in ((0, old_path, old), (1, new_path, new)))
         for name in dict.fromkeys((*olds, *news)):
             before_key, before = olds.get(name, (name, NOWHERE))
@@ -156,10 +157,9 @@ class Differ:
             return None
 
     def _default(self, side: int, path: Path) -> Any:
-        """The framework's default of a key; NOWHERE when none is known."""
+        """The framework's default of a key; NOWHERE if none is known."""
         config = self.configs[side]
-        known = self._property(config, path)
-        return known.default_at(config.version) if config is not None and known is not None and known.has_default else NOWHERE
+        return config.default(path, NOWHERE) if config is not None else NOWHERE
 
     def _same(self, before_path: Path, after_path: Path, before: Any, after: Any, states: tuple[State, State]) -> bool:
         """Whether both sides have the same value, with the defaults of absent keys."""
@@ -171,18 +171,18 @@ class Differ:
         return equal(states[0].value, states[1].value, exact.types if exact is not None else frozenset())
 
     def _state(self, side: int, path: Path, value: Any) -> State:
-        """A setting on one side: written, the default, or not there."""
+        """A setting on one side: written, the default, or missing."""
         config = self.configs[side]
         if config is None or value is NOWHERE:
             default = self._default(side, path)
-            text = "(unset)" if default is NOWHERE or default is None else f"{short(spelled(default))} (default)"
+            text = "(unset)" if default is NOWHERE or default is None else f"{shortened(spelled(default))} (default)"
             return State(default, text)
         setting = config.setting(*path)
         document, node = setting.document, setting.node
         assert document is not None
         assert node is not None
         first = setting.key_node.start if setting.key_node is not None else node.start
-        elsewhere = not getattr(document, "edges", {}).get(str(path[0]), True)  # the value, of an argument of a called script
+        elsewhere = not getattr(document, "edges", {}).get(str(path[0]), True)  # the value is an argument of a called script
         text = spelled(value) if elsewhere else written(document.text, node, value)
         return State(value, text, setting.place, (document.path, first, node.end))
 
@@ -197,7 +197,7 @@ def leaves(values: dict[Any, Any], path: Path = ()) -> Iterator[tuple[Path, Any]
 
 
 def equal(before: Any, after: Any, types: frozenset[str] = frozenset()) -> bool:
-    """Equal as a framework sees it: true and 1 are not, 1 and 1.0 are where a key takes any number."""
+    """Equality as a framework sees it: true and 1 differ, 1 and 1.0 are equal if a key accepts any number."""
     if isinstance(before, bool) != isinstance(after, bool):
         return False
     if isinstance(before, float) != isinstance(after, float) and "integer" in types and "number" not in types:
@@ -206,7 +206,7 @@ def equal(before: Any, after: Any, types: frozenset[str] = frozenset()) -> bool:
 
 
 def written(text: str, node: Node, value: Any) -> str:
-    """A value as its file spells it, where that is one line; else as JSON."""
+    """A value as its file spells it, if that is one line; else as JSON."""
     source = text[node.start : node.end]
     return source if source and "\n" not in source else spelled(value)
 
@@ -216,14 +216,14 @@ def spelled(value: Any) -> str:
     return json.dumps(value, default=str, ensure_ascii=False)
 
 
-def apart(before: str, after: str) -> tuple[str, str]:
-    """Two texts cut to a length that can be shown, around the place where they begin to differ."""
+def shortened_pair(before: str, after: str) -> tuple[str, str]:
+    """Two strings shortened for display, around the place where they begin to differ."""
     same = next((place for place, (one, other) in enumerate(zip(before, after, strict=False)) if one != other), 0)
     first = max(0, same - LONGEST // 3) if max(len(before), len(after)) > LONGEST else 0
-    return short(before, first), short(after, first)
+    return shortened(before, first), shortened(after, first)
 
 
-def short(text: str, first: int = 0) -> str:
-    """A text from a place on, as much of it as can be shown."""
+def shortened(text: str, first: int = 0) -> str:
+    """A string from an offset on, shortened for display."""
     cut = text[first : first + LONGEST]
     return f"{'...' if first else ''}{cut}{'...' if len(text) > first + LONGEST else ''}"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from cfglint.explanation.summary import RunSummary, context
+from cfglint.explanation.summary import RunSummary, diagram_context
 from cfglint.frameworks.summary import FILLED
-from cfglint.rules.engine import internal
+from cfglint.rules.engine import internal_error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,9 +24,9 @@ class Side:
         try:
             account = RunSummary(run)
             self.lines = {item.label: item for item in account.items if item.group != FILLED}
-            self.outcome.context = context(account)
+            self.outcome.context = diagram_context(account)
         except Exception as error:
-            self.outcome.diagnostics.append(internal("explaining the run", error, run.documents[0]))
+            self.outcome.diagnostics.append(internal_error("explaining the run", error, run.documents[0]))
 
     @property
     def readable(self) -> bool:
@@ -35,15 +35,15 @@ class Side:
 
     @property
     def unreadable_file(self) -> str | None:
-        """The file that no parser of this run reads, if there is one."""
+        """The file that no parser of this run can load, if there is one."""
         broken = [document.path for document in self.run.documents if document.problems]
         broken += [document.path for config in self.run.configs for document, _ in config.fatal_problems]
         return broken[0] if broken else None
 
     def number(self, name: str) -> int | None:
-        """A resolved number of the run; None when it is unknown."""
+        """A resolved number of the run; None if it is unknown."""
         return self.outcome.resolved.get(name)
 
     def line(self, label: str) -> Any:
-        """The value of a line; None when the summary has no such line or its value is unknown."""
+        """The value of a line; None if the summary has no such line or its value is unknown."""
         return self.lines[label].setting.value if label in self.lines else None

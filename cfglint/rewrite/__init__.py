@@ -1,1 +1,1 @@
-"""Changes to files: fixes applied, a target global batch reached, plans for other GPU counts."""
+"""Changes to files: fixes are applied, a target global batch is reached, plans are made for other GPU counts."""

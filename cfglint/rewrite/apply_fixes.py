@@ -1,4 +1,4 @@
-"""Apply the fixes that rules offer, pass by pass, until none is left."""
+"""Applies the fixes that rules offer, pass by pass, until none is left."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from cfglint.findings.diagnostic import ERROR
 from cfglint.rewrite.value_change import ValueChange, combined_changes
 from cfglint.run.checked import CheckedRun
 from cfglint.source import edit
+from cfglint.source.change import EditRefused
 from cfglint.source.sections import file_document, reread
 
 TYPE_CHECKING = False
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from cfglint.findings.diagnostic import Diagnostic, Fix
+    from cfglint.source.change import Change
     from cfglint.source.document import Document
-    from cfglint.source.edit import Change
 
     FindingKey: TypeAlias = tuple[str, str, str]  # code, file, key
     Span: TypeAlias = tuple[str, int, int]  # file, start, end
@@ -40,9 +41,9 @@ class Skipped:
 
 
 class AppliedFixes:
-    """The new texts of a run's files, each changed value, each applied fix as (file, title), and what was skipped.
+    """The new contents of a run's files, each changed value, each applied fix as (file, title), and the skipped fixes.
 
-    `comments` are those that went with a removed key: (file, text).
+    `comments` are those that were removed with a key: (file, comment).
     """
 
     def __init__(self) -> None:
@@ -54,10 +55,10 @@ class AppliedFixes:
 
 
 def apply_fixes(run: CheckedRun, unsafe: bool = False, suppress: Callable[[CheckedRun], object] | None = None) -> AppliedFixes:
-    """Every safe fix of a run (with `unsafe` every fix), each checked by parsing what it made.
+    """Apply every safe fix of a run (with `unsafe` every fix), each checked by parsing the result.
 
-    Fixes whose edits overlap wait for the next pass; one that is refused, that does not resolve its finding,
-    or with which a run does not start that did, is skipped. `suppress` marks the findings that a configuration suppresses.
+    Fixes with overlapping edits wait for the next pass; a fix is skipped if it is refused, if it does not resolve its finding,
+    or if it keeps the run from starting. `suppress` marks the findings that a configuration suppresses.
     """
     done = AppliedFixes()
     tried: set[FindingKey] = set()
@@ -86,7 +87,7 @@ def _key(diagnostic: Diagnostic) -> FindingKey:
 
 
 def _skipped(diagnostic: Diagnostic, unsafe: bool, harmful: dict[FindingKey, str]) -> Skipped:
-    """Why the fix of a finding that is still there was not applied."""
+    """The reason why the fix of a remaining finding was not applied."""
     if diagnostic.fix is not None and not diagnostic.fix.safe and not unsafe:
         reason = "it changes what the run computes; pass --unsafe-fixes to apply it"
     else:
@@ -96,9 +97,9 @@ def _skipped(diagnostic: Diagnostic, unsafe: bool, harmful: dict[FindingKey, str
 
 
 def _harmless(run: CheckedRun, chosen: list[Diagnostic], harmful: dict[FindingKey, str]) -> list[Diagnostic]:
-    """Those of the fixes that together leave the run one that starts; `harmful` gets the others, with what would fail.
+    """The fixes that together leave the run one that starts; `harmful` collects the others, with the resulting error.
 
-    A value that was ignored, or that was a string, may be one that the framework refuses where it reads it.
+    A value that was ignored, or that was a string, may be refused by the framework once it is used.
     """
     kept: list[Diagnostic] = []
     waiting = [chosen]
@@ -133,15 +134,15 @@ def _chosen(run: CheckedRun, unsafe: bool, tried: set[FindingKey]) -> list[Diagn
 
 
 def _is_taken(span: Span, taken: list[Span]) -> bool:
-    """Whether a span touches one of others, which are in order; of those that overlap each other only the nearest are compared."""
+    """Whether a span touches one of others, which are in order; of overlapping ones only the nearest are compared."""
     place = bisect_left(taken, span)
     return any(span[0] == file and span[1] <= end and start <= span[2] for file, start, end in taken[max(place - 1, 0) : place + 1])
 
 
 class Pass:
-    """Applied fixes: the run that they leave, its new texts, a line for each fix, and each changed value.
+    """Applied fixes: the resulting run, its new contents, a line for each fix, and each changed value.
 
-    `comments` are those that went with a removed key: (file, text). `refused`: they leave a run that does not start, of one that did.
+    `comments` are those that were removed with a key: (file, comment). `refused`: the fixes keep a run from starting that did start.
     """
 
     def __init__(self, run: CheckedRun, chosen: list[Diagnostic]) -> None:
@@ -155,7 +156,7 @@ class Pass:
         self.refused = run.verdict == "accept" and self.run.verdict == "reject"
 
     def _apply(self, fixes: list[tuple[Diagnostic, Fix]]) -> None:
-        """Apply fixes all at once, which takes one parse; where that is refused, each half, down to a single one, which is skipped then."""
+        """Apply fixes all at once, which takes one parse; if that is refused, each half, down to a single one, which is then skipped."""
         texts = _texts(self.documents, [fix for _, fix in fixes])
         if texts is None:
             if len(fixes) > 1:
@@ -188,7 +189,7 @@ def lost_comments(before: Document, after: Document) -> list[str]:
 
 
 def _texts(documents: dict[str, Document], fixes: list[Fix]) -> dict[str, str] | None:
-    """The texts that fixes make of the current documents; None when an edit is refused."""
+    """The contents that result from fixes of the current documents; None if an edit is refused."""
     changes: dict[str, list[Change]] = {}
     for fix in fixes:
         for path, change in fix.changes:
@@ -196,5 +197,5 @@ def _texts(documents: dict[str, Document], fixes: list[Fix]) -> dict[str, str] |
     apply = edit.apply if len(fixes) == 1 else edit.apply_together
     try:
         return {path: apply(file_document(documents[path]), each) for path, each in changes.items()}
-    except edit.EditRefused:
+    except EditRefused:
         return None

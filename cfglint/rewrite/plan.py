@@ -1,4 +1,4 @@
-"""A target global batch on each of several GPU counts: split, steps, tokens, time, and the settings tuned for the old one."""
+"""A target global batch on each of several GPU counts: batch sizes, steps, tokens, time, and the settings tuned for the old batch."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ SQUARE_ROOT = "square-root rule, for Adam and AdamW (Malladi et al. 2022, arXiv 
 
 
 class Pace:
-    """How fast the run goes, as the user measured it on the current number of GPUs; both speeds are None when unknown."""
+    """The speed of the run as the user measured it on the current number of GPUs; both values are None if unknown."""
 
     __slots__ = ("gpus", "seconds_per_step", "tokens_per_second")
 
     def __init__(self, seconds_per_step: float | None = None, tokens_per_second: float | None = None) -> None:
         self.seconds_per_step = seconds_per_step
         self.tokens_per_second = tokens_per_second
-        self.gpus: int | None = None  # on which it was measured
+        self.gpus: int | None = None  # the number of GPUs of the measurement
 
     @property
     def measured(self) -> str:
@@ -48,7 +48,7 @@ class Pace:
         return f"{self.tokens_per_second:g} tokens per second"
 
     def hours(self, numbers: dict[str, int | None], work: float) -> float | None:
-        """Hours for the entire run, whose GPUs have `work` times as many samples in a step as measured; None for unknown steps."""
+        """The hours of the entire run, whose GPUs have `work` times as many samples per step as measured; None for unknown steps."""
         total, tokens = numbers["total_steps"], numbers["tokens_per_step"]
         if total is None:
             return None
@@ -79,7 +79,7 @@ class Plan:
         self.hours = None if work is None else self.time(pace, work)
 
     def time(self, pace: Pace, work: float) -> float | None:
-        """Hours of the run; a throughput is that of all GPUs together."""
+        """The hours of the run; a throughput is that of all GPUs together."""
         hours = pace.hours(self.numbers, work)
         if hours is None or pace.seconds_per_step is not None or pace.gpus is None:
             return hours
@@ -92,9 +92,9 @@ class Plan:
 
 
 def work_of(found: Retarget, measured_on: int | None, alone: bool) -> float | None:
-    """How many times as many samples a GPU has in a step as in the current run; None where one of the two is unknown.
+    """The samples per GPU and step relative to the current run; None if one of the two numbers is unknown.
 
-    Where the current number of GPUs is unknown, a measurement is taken to be of the only count that is asked about.
+    If the current number of GPUs is unknown, a measurement is assumed to be of the only count that is asked about.
     """
     split = found.solution.chosen
     if split is None or (measured_on is None and not alone):
@@ -118,7 +118,7 @@ def memory_after(run: CheckedRun) -> RunMemory | None:
 
 
 class Advice:
-    """A setting that was tuned for another global batch, and the value that a published rule suggests. Never applied."""
+    """A setting that was tuned for another global batch size, and the value that a published rule suggests. Never applied."""
 
     __slots__ = ("rule", "setting", "value")
 
@@ -153,7 +153,7 @@ def table(plans: list[Plan], pace: Pace | None = None) -> PlanTable:
 
 
 def basis(plans: list[Plan], pace: Pace) -> str:
-    """The basis of the hours, or what is missing for them; empty without a measured speed."""
+    """The basis of the hours, or the fact that is missing for them; empty without a measured speed."""
     if pace.seconds_per_step is None and pace.tokens_per_second is None:
         return ""
     timed = [each for each in plans if each.hours is not None]
@@ -220,7 +220,7 @@ def advice(run: CheckedRun, before: int, after: int) -> list[Advice]:
 
 
 def current_batch(plans: list[Plan]) -> int | None:
-    """The current global batch, where it is known."""
+    """The current global batch, if it is known."""
     before = plans[0].retarget.before if plans else None
     return integer(before.global_batch.value) if before is not None and before.problem is None else None
 

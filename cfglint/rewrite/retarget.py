@@ -1,4 +1,4 @@
-"""A run and a target -> the fewest changes to its files that make the framework compute that target."""
+"""Finds the smallest change to a run's files that makes the framework compute a target global batch."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from cfglint.rewrite.value_change import ValueChange
 from cfglint.run.checked import CheckedRun
 from cfglint.run.loaded import integer
 from cfglint.source import edit
-from cfglint.source.edit import Change
+from cfglint.source.change import DELETE, INSERT, RENAME, REPLACE, Change, EditRefused
 from cfglint.source.errors import CfglintError
 from cfglint.source.sections import file_document, in_file, reread
+from cfglint.source.spelling import spell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from cfglint.source.document import Document, Path
 
 AUTO = "auto"
-SUGGESTED_MICRO = 4  # of a trainer that is not among the files; only an example, since its memory use is unknown
+SUGGESTED_MICRO = 4  # suggested for a trainer that is not among the files; only an example, since its memory use is unknown
 TRAINER_KEYS = {"micro_batch": "per_device_train_batch_size", "accumulation": "gradient_accumulation_steps"}
 INSERTED_FIRST = ("accumulation", "micro_batch", "global_batch", "gpus")
 
@@ -54,11 +55,11 @@ TUNED = frozenset(
 )
 
 
-MOST_SAMPLES = 10**9  # of a global batch: its divisors are found by trial, and no run comes near
+MOST_SAMPLES = 10**9  # maximum global batch: its divisors are found by trial division, and no run needs more
 
 
 class MissingFactError(CfglintError):
-    """A fact that the target needs is unknown; `remedies` maps the arguments that give it to what each one is."""
+    """A fact that the target needs is unknown; `remedies` maps each argument that supplies it to its meaning."""
 
     def __init__(self, problem: str, **remedies: str) -> None:
         self.problem = problem
@@ -66,18 +67,18 @@ class MissingFactError(CfglintError):
         super().__init__(self.text("`{}`"))
 
     def text(self, argument: str) -> str:
-        """The problem with its remedies, each argument written in a form such as `--{}`."""
+        """The problem with its remedies, each argument written in a format such as `--{}`."""
         options = [f"{what} ({argument.format(name)})" for name, what in self.remedies.items()]
         return f"{self.problem}: pass {' or '.join(options)}" if options else self.problem
 
     @property
     def for_command_line(self) -> str:
-        """The text with flags for the arguments."""
+        """The message with options of the command line."""
         return self.text("--{}").replace("_", "-")
 
 
 class Need:
-    """A value that has to be set where these files leave it open, such as a trainer's argument."""
+    """A value that must be set outside these files, such as an argument of a trainer."""
 
     __slots__ = ("key", "value")
 
@@ -87,12 +88,12 @@ class Need:
 
 
 class Retarget:
-    """A target and what it requires of a run.
+    """A target and the changes to a run that reach it.
 
-    `texts` maps files to their new text; `held` are `"auto"` settings that follow another file's number;
-    `before` is the current batch; `needs` is what has to be set outside these files; `unbounded` says that the
-    current micro batch is unknown, so that nothing but the target bounds the new one. `memory_bound` is the largest micro
-    batch that surely fits into a GPU, where that bounds it.
+    `texts` maps files to their new content; `held` are `"auto"` settings that follow another file's number;
+    `before` is the current batch; `needs` are the values that must be set outside these files; `unbounded`: the
+    current micro batch is unknown, so that only the target limits the new one. `memory_bound` is the largest micro
+    batch that certainly fits into a GPU, if that limits it.
     """
 
     def __init__(self, run: CheckedRun, gpus: int, before: Batch | None, solution: solver.Solution) -> None:
@@ -113,7 +114,7 @@ class Retarget:
         return self.solution.feasible
 
     def after(self) -> CheckedRun:
-        """The run with the new texts on the new GPUs."""
+        """The run with the new contents on the new GPUs."""
         documents = rewritten(self.run, self.texts)
         return CheckedRun(documents, self.run.kinds, launched(self.run.facts.replace(gpus=self.gpus), documents))
 
@@ -133,7 +134,7 @@ def current_gpus(run: CheckedRun, facts: LaunchFacts) -> int | None:
 
 
 def implied_gpus(batch: Batch) -> int | None:
-    """The GPU count on which three written sizes multiply up; None where one of them is not written."""
+    """The GPU count for which the three written sizes are consistent; None if one of them is not written."""
     terms = (batch.global_batch, batch.micro_batch, batch.accumulation)
     if all(term.written and type(term.value) is int for term in terms):
         return equation.implied_gpus(*(term.value for term in terms), batch.gpus_per_replica)
@@ -143,7 +144,7 @@ def implied_gpus(batch: Batch) -> int | None:
 def retarget(run: CheckedRun, facts: LaunchFacts, gpus: int | None, global_batch: int | None, max_micro: int | None) -> Retarget:
     """Solve for the target and find the fewest edits. `facts` are the current ones.
 
-    Raises MissingFactError when they do not suffice, and EditRefused when the files cannot be edited to reach the target.
+    Raises MissingFactError if they do not suffice, and EditRefused if the files cannot be edited to reach the target.
     """
     refuse_unreadable(run)
     current = current_gpus(run, facts)
@@ -158,7 +159,7 @@ def retarget(run: CheckedRun, facts: LaunchFacts, gpus: int | None, global_batch
     target = global_batch or kept_batch(run, before, after, gpus)
     if target is None:
         raise MissingFactError("current global batch is unknown", from_gpus="the current GPU count", global_batch="a target")
-    opened = left_open(run)
+    opened = open_terms(run)
     bound = None if max_micro else memory_bound(run, facts.replace(gpus=gpus))
     solution = solver.solve(problem_of(run, before, after, gpus, target, max_micro or bound, opened))
     found = Retarget(run, gpus, before, solution)
@@ -170,7 +171,7 @@ def retarget(run: CheckedRun, facts: LaunchFacts, gpus: int | None, global_batch
 
 
 def memory_bound(run: CheckedRun, facts: LaunchFacts) -> int | None:
-    """The largest micro batch that surely fits into a GPU under other facts; None where model or card are not known."""
+    """The largest micro batch that certainly fits into a GPU under other facts; None if model or card are unknown."""
     if facts.gpu_memory is None:
         return None
     from cfglint.frameworks.memory import micro_batch_bound
@@ -179,15 +180,15 @@ def memory_bound(run: CheckedRun, facts: LaunchFacts) -> int | None:
 
 
 def refuse_unreadable(run: CheckedRun) -> None:
-    """Raise EditRefused for a file that its parser refuses: nothing in it has an effect before that is repaired."""
+    """Raise EditRefused for a file that its parser refuses: no edit has an effect before that is repaired."""
     for config in run.configs:
         for document, problem in config.load_problems:
             if not document.problems and not problem.only_here:
-                raise edit.EditRefused(f"{document.path} cannot be loaded: {problem.message}", problem.start)
+                raise EditRefused(f"{document.path} cannot be loaded: {problem.message}", problem.start)
 
 
 def refuse_fixed_launch(run: CheckedRun, gpus: int) -> None:
-    """Raise EditRefused where a launch line starts another number of processes and has no option to edit for it."""
+    """Raise EditRefused if a launch line starts another number of processes and has no option for it to edit."""
     from cfglint.source.shell.command import CommandDocument
 
     command = run.documents[0]
@@ -196,11 +197,11 @@ def refuse_fixed_launch(run: CheckedRun, gpus: int) -> None:
     found = command.gpus_on(gpus)
     if found != gpus:
         count = "is not known" if found is None else f"is {found}"
-        raise edit.EditRefused(f"the GPU count of this launch {count} and cannot be edited: no option gives it as a number", 0)
+        raise EditRefused(f"the GPU count of this launch {count} and cannot be edited: no option gives it as a number", 0)
 
 
 def kept_batch(run: CheckedRun, before: Batch, after: Batch, gpus: int) -> int | None:
-    """The global batch to keep where no target is given: the expected one, what the files already reach, else the current one."""
+    """The global batch to keep if no target is given: the expected one, the one that the files already reach, else the current one."""
     expected = run.facts.expected_numbers.get("global_batch")
     if expected:
         return expected
@@ -209,18 +210,20 @@ def kept_batch(run: CheckedRun, before: Batch, after: Batch, gpus: int) -> int |
     return integer(before.global_batch.value) if before.problem is None else None
 
 
-def recorded(run: CheckedRun, gpus: int) -> bool:
-    """Whether a second fix for these GPUs finds nothing to do: the files hold the total batch, the GPU count, or a promise is made."""
+def is_recorded(run: CheckedRun, gpus: int) -> bool:
+    """Whether a second fix for these GPUs would change nothing: the files contain the total batch or the GPU count, or the project
+    declares it.
+    """
     if run.facts.expected_numbers.get("global_batch") or gpus == current_gpus(run, run.facts):
         return True
     batch = run.batch
     return batch is not None and (implied_gpus(batch) is not None or any("gpus" in config.batch_keys for config in run.configs))
 
 
-def left_open(run: CheckedRun) -> list[str]:
-    """The terms (`micro_batch`, `accumulation`, `global_batch`) that these files leave to a trainer that is not among them.
+def open_terms(run: CheckedRun) -> list[str]:
+    """The factors (`micro_batch`, `accumulation`, `global_batch`) that these files leave to a trainer whose file is not among them.
 
-    A DeepSpeed file on its own says `"auto"`, or has no batch key at all; an accelerate file never has one.
+    A DeepSpeed file on its own may have `"auto"`, or no batch key at all; an accelerate file never has one.
     """
     config = run.configs[0]
     if "micro_batch" not in config.batch_keys:
@@ -234,12 +237,12 @@ def left_open(run: CheckedRun) -> list[str]:
     if raw["global_batch"] == AUTO or (opened and raw["global_batch"] is None):
         opened += [role for role in ("micro_batch",) if raw[role] is None]
     if raw["global_batch"] == AUTO and not opened:
-        return ["global_batch"]  # what is written has to be what the trainer says, which fills the product in
+        return ["global_batch"]  # the written value must equal the trainer's, which fills in the product
     return opened
 
 
 def raw_text(setting: Setting) -> str | None:
-    """The text of a written scalar; None where nothing is written."""
+    """The source of a written scalar; None if it is not written."""
     return setting.node.raw if setting.written and setting.node is not None else None
 
 
@@ -252,7 +255,7 @@ def positive(value: object) -> bool:
 def problem_of(
     run: CheckedRun, before: Batch, after: Batch, gpus: int, target: int, max_micro: int | None, opened: list[str]
 ) -> solver.Problem:
-    """The solver's problem; MissingFactError when the target or a parallel size makes no sense."""
+    """The solver's problem; raises MissingFactError if the target or a parallel size is invalid."""
     if not 0 < target <= MOST_SAMPLES:
         raise MissingFactError(
             f"a global batch must be 1 to {MOST_SAMPLES:,} samples, which these files do not give", global_batch="a target"
@@ -282,9 +285,9 @@ def problem_of(
 
 
 def unbounded_micro(run: CheckedRun, after: Batch, gpus: int, target: int, opened: list[str]) -> int:
-    """The largest micro batch to choose where no current one is known: what the written accumulation leaves.
+    """The largest micro batch to choose if no current one is known: the quotient that the written accumulation allows.
 
-    A micro batch that a trainer is to set is a suggestion, and a small one.
+    A micro batch that a trainer sets is only a suggestion, and a small one.
     """
     config = run.configs[0]
     key = config.batch_keys.get("accumulation")
@@ -295,7 +298,7 @@ def unbounded_micro(run: CheckedRun, after: Batch, gpus: int, target: int, opene
 
 
 class Term:
-    """A batch key of a file: its role in the equation, and what it has to become; it takes the place of an `obsolete` key."""
+    """A batch key of a file: its role in the equation, and its new value; it may replace an `obsolete` key."""
 
     __slots__ = ("config", "obsolete", "role", "setting", "value")
 
@@ -311,26 +314,26 @@ class Term:
 
     @property
     def in_file(self) -> bool:
-        """Whether the key is written; what a consumer fills in is a value without a place."""
+        """Whether the key is written; a value that a consumer fills in has no place."""
         override = self.setting.origin == OVERRIDE and self.setting.document is not None  # an argument of a launch line
         return (self.setting.written or override) and self.setting.node is not None
 
     def changes(self) -> tuple[Document, list[Change]]:
-        """The changes of a file that give the key its value: in its place, as a new key, or in the place of an obsolete one."""
+        """The changes of a file that set the key: in place, as a new key, or instead of an obsolete one."""
         document = self.setting.document or self.config.documents[0]
         path = in_file(document, self.setting.path)
         if self.obsolete is not None:
             return file_document(document), self.without_obsolete(document, path, in_file(document, self.obsolete.path))
         if self.in_file:
-            return file_document(document), [Change(edit.REPLACE, path, text=edit.spell(self.value, document, self.setting.node))]
-        return file_document(document), [Change(edit.INSERT, path[:-1], str(path[-1]), edit.spell(self.value, document))]
+            return file_document(document), [Change(REPLACE, path, text=spell(self.value, document, self.setting.node))]
+        return file_document(document), [Change(INSERT, path[:-1], str(path[-1]), spell(self.value, document))]
 
     def without_obsolete(self, document: Document, path: Path, obsolete: Path) -> list[Change]:
-        """The changes that give the key its value and do away with the obsolete one."""
-        text = edit.spell(self.value, document)
+        """The changes that set the key and remove the obsolete one."""
+        text = spell(self.value, document)
         if self.in_file:
-            return [Change(edit.REPLACE, path, text=text), Change(edit.DELETE, obsolete)]
-        return [Change(edit.REPLACE, obsolete, text=text), Change(edit.RENAME, obsolete, str(path[-1]))]
+            return [Change(REPLACE, path, text=text), Change(DELETE, obsolete)]
+        return [Change(REPLACE, obsolete, text=text), Change(RENAME, obsolete, str(path[-1]))]
 
     def value_changes(self) -> list[ValueChange]:
         """The values before and after."""
@@ -365,7 +368,7 @@ def _rewrite(found: Retarget, facts: LaunchFacts, opened: list[str]) -> None:
         because = f": `{key}` is {imposed}; set it to {found.gpus}, or remove it"
     if reasons and found.run.documents[0].syntax == "shell":
         because = f": {reasons[0]}"
-    raise edit.EditRefused(f"no edit of the batch keys in these files reaches this target{because}", 0)
+    raise EditRefused(f"no edit of the batch keys in these files reaches this target{because}", 0)
 
 
 def _take(found: Retarget, chosen: list[Term]) -> None:
@@ -374,13 +377,13 @@ def _take(found: Retarget, chosen: list[Term]) -> None:
     texts = _texts(chosen, reasons)
     if texts is None:
         keys = ", ".join(f"`{term.setting.name}`" for term in chosen)
-        raise edit.EditRefused(f"{keys} cannot be edited in place: {reasons[0]}{nodes_of(found)}", 0)
+        raise EditRefused(f"{keys} cannot be edited in place: {reasons[0]}{nodes_of(found)}", 0)
     found.texts = {path: text for path, text in texts.items() if chosen}
     found.changed = [change for term in chosen for change in term.value_changes()]
 
 
 def nodes_of(found: Retarget) -> str:
-    """The GPUs of a launch on several nodes, whose number the edit of one value does not change."""
+    """The number of GPUs of a launch on several nodes, which the edit of one value does not change."""
     from cfglint.source.shell.command import CommandDocument
 
     command = found.run.documents[0]
@@ -391,9 +394,9 @@ def nodes_of(found: Retarget) -> str:
 
 
 def _terms(found: Retarget, facts: LaunchFacts) -> Iterator[Term]:
-    """The batch keys of all files with the values that the target gives them; `"auto"` is set by another file.
+    """The batch keys of all files with their values for the target; `"auto"` is set by another file.
 
-    A DeepSpeed file without accumulation makes accelerate write 1 into it; `"auto"` lets the trainer's number through.
+    If a DeepSpeed file has no accumulation, accelerate writes 1 into it; `"auto"` passes on the trainer's number.
     """
     chosen = found.solution.chosen
     if chosen is None:
@@ -433,21 +436,21 @@ def _by_cost(there: list[Term], missing: list[Term]) -> Iterator[list[Term]]:
 
 
 def _texts(chosen: list[Term], reasons: list[str] | None = None) -> dict[str, str] | None:
-    """The files' new texts; None when an edit is refused, for a reason that is added to `reasons`."""
+    """The new contents of the files; None if an edit is refused, with its reason added to `reasons`."""
     changes: dict[str, tuple[Document, list[Change]]] = {}
     for term in chosen:
         document, made = term.changes()
         changes.setdefault(document.path, (document, []))[1].extend(made)
     try:
         return {path: edit.apply(document, each) for path, (document, each) in changes.items()}
-    except edit.EditRefused as error:
+    except EditRefused as error:
         if reasons is not None:
             reasons.append(error.message)
         return None
 
 
 def _reached(found: Retarget, facts: LaunchFacts, texts: dict[str, str]) -> bool:
-    """Whether the framework computes the target from the new texts, in every config of the run."""
+    """Whether the framework computes the target from the new contents, in every config of the run."""
     documents = rewritten(found.run, texts)
     run = CheckedRun(documents, found.run.kinds, launched(facts, documents))
     if any(config.get(config.batch_keys["gpus"]) != found.gpus for config in run.configs if "gpus" in config.batch_keys):
@@ -461,12 +464,12 @@ def _reached(found: Retarget, facts: LaunchFacts, texts: dict[str, str]) -> bool
 
 
 def rewritten(run: CheckedRun, texts: dict[str, str]) -> list[Document]:
-    """The documents of a run, those with a new text parsed anew."""
+    """The documents of a run; those with a new content are parsed again."""
     return [reread(each, texts[each.path]) if each.path in texts else each for each in run.documents]
 
 
 def launched(facts: LaunchFacts, documents: list[Document]) -> LaunchFacts:
-    """The facts with the options that the launch line of these documents gives its launcher."""
+    """The facts with the launcher options on the launch line of these documents."""
     from cfglint.source.shell.command import CommandDocument
 
     command = documents[0]
@@ -478,7 +481,7 @@ def launched(facts: LaunchFacts, documents: list[Document]) -> LaunchFacts:
 
 
 def tuned(run: CheckedRun) -> list[Setting]:
-    """Settings that people tune for a batch: learning rates, warm-up, step counts; as written in the files."""
+    """Settings that depend on the batch size: learning rates, warm-up, step counts; as written in the files."""
     settings = []
     for document in run.documents:
         for path, key, node in document.walk():

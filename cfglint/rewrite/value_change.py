@@ -1,20 +1,20 @@
-"""One value of a file before and after an edit, for reports of what was changed."""
+"""One value of a file before and after an edit, for reports."""
 
 from __future__ import annotations
 
-from cfglint.source import edit
+from cfglint.source.change import DELETE, INSERT, RENAME, REPLACE
 from cfglint.source.document import SCALAR, pointer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from cfglint.source.change import Change
     from cfglint.source.document import Document, Path
-    from cfglint.source.edit import Change
 
 
 class ValueChange:
-    """One value that was changed: None before means that the key was added, None after that it was removed."""
+    """One changed value: None before means that the key was added, None after that it was removed."""
 
     __slots__ = ("after", "before", "file", "key")
 
@@ -29,14 +29,14 @@ class ValueChange:
 
 
 def value_changes(document: Document, change: Change) -> list[ValueChange]:
-    """What a change of a document's tree does to its values; a renamed key is one removed and one added."""
-    if change.kind == edit.INSERT:
+    """The changed values of a change to a document's tree; a renamed key is one removed and one added."""
+    if change.kind == INSERT:
         return [ValueChange(document.path, pointer((*change.path, change.key)), None, plain(change.text, document))]
     before = value_at(document, change.path)
-    if change.kind == edit.REPLACE:
+    if change.kind == REPLACE:
         return [ValueChange(document.path, pointer(change.path), before, plain(change.text, document))]
     removed = ValueChange(document.path, pointer(change.path), before, None)
-    if change.kind == edit.DELETE:
+    if change.kind == DELETE:
         return [removed]
     return [removed, ValueChange(document.path, pointer((*change.path[:-1], change.key)), None, before)]
 
@@ -48,18 +48,18 @@ def combined_changes(changes: list[tuple[Document, Change]]) -> list[ValueChange
     for document, change in changes:
         values = value_changes(document, change)
         where = document.path, change.path
-        if change.kind == edit.RENAME and where in replaced:
+        if change.kind == RENAME and where in replaced:
             earlier = replaced[where]
             found.remove(earlier)
             values[1].after = earlier.after
-        elif change.kind == edit.REPLACE:
+        elif change.kind == REPLACE:
             replaced[where] = values[0]
         found += values
     return found
 
 
 def value_at(document: Document, path: Path) -> Any:
-    """The value at a path as plain data; the source text of a list or mapping."""
+    """The value at a path as plain data; a list or mapping as its source."""
     node = document.find(path)[1]
     if node is None:
         return None
@@ -69,9 +69,9 @@ def value_at(document: Document, path: Path) -> Any:
 
 
 def plain(text: str, document: Document) -> Any:
-    """The number, boolean or null that a bare text spells in the document's syntax, else the string.
+    """The number, boolean or null that an unquoted string means in the document's syntax, else the string.
 
-    YAML is read as PyYAML does: `2e-5` is a string there, `2.0e-5` a number.
+    YAML is parsed as by PyYAML: `2e-5` is a string there, `2.0e-5` a number.
     """
     import json
 

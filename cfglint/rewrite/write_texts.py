@@ -1,4 +1,4 @@
-"""New texts of a run's files, written all or none."""
+"""Writes the new contents of a run's files, all or none."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ if TYPE_CHECKING:
 
 
 def edited(documents: list[Document], texts: dict[str, str]) -> list[writing.Edited]:
-    """A write for each document with a new text; it refuses a file that changed since it was read."""
+    """One write per document with a new content; it refuses a file that has changed since it was read."""
     return [writing.Edited(each.path, *_bytes(each, texts[each.path])) for each in documents if each.path in texts]
 
 
 def write_texts(documents: list[Document], texts: dict[str, str]) -> list[str]:
-    """Write the new texts and return their paths; FileProblem, and nothing written, when one cannot be."""
+    """Write the new contents and return their paths; raises FileProblem, after writing nothing, if one cannot be written."""
     writes = edited(documents, texts)
     writing.write_all(writes)
     return [each.path for each in writes]

@@ -1,1 +1,1 @@
-"""The rules that belong to no single framework, and what runs all of them over a config."""
+"""The rules that belong to no single framework, and the engine that runs all rules over a config."""

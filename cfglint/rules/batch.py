@@ -1,4 +1,4 @@
-"""Rules about the batch: one equation for all frameworks, whatever their keys are called."""
+"""Rules about the batch: one equation for all frameworks, whatever the names of their keys."""
 
 from __future__ import annotations
 
@@ -295,13 +295,13 @@ def _written_terms(batch: Batch) -> tuple[Setting, Setting, Setting] | None:
 
 
 def _solution(config: Config) -> Fix | None:
-    """The fix that sets the accumulation steps, where that alone makes the equation hold."""
+    """The fix that sets the accumulation steps, if that alone makes the equation hold."""
     batch = config.batch
     terms = _written_terms(batch)
     data_parallel = batch.data_parallel.value
     if terms is None or type(data_parallel) is not int or data_parallel < 1:
         return None
-    if any(term.node is not None and term.node.raw == AUTO for term in terms):  # the trainer's file holds the number
+    if any(term.node is not None and term.node.raw == AUTO for term in terms):  # the number is in the trainer's file
         return None
     accumulation, rest = divmod(batch.global_batch.value, batch.micro_batch.value * data_parallel)
     if rest or not accumulation:

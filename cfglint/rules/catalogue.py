@@ -1,4 +1,4 @@
-"""All rules of all kinds, for the manual and the reports that name every rule."""
+"""All rules of all kinds, for the manual and for reports that name every rule."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def every_rule() -> list[Rule]:
-    """Every rule there is, sorted by code; loads all frameworks."""
+    """Every rule, sorted by code; loads all frameworks."""
     from cfglint.rules import memory  # noqa: F401
 
     found: dict[str, Rule] = {rule.code: rule for rule in project_rules()}

@@ -1,4 +1,4 @@
-"""Run the rules of a kind over a config; an exception in one rule does not hide the findings of another."""
+"""Runs the rules of a kind over a config; an exception in one rule does not hide the findings of another."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from cfglint.source.document import Document, Node
 
     class Run(Protocol):
-        """What the rules about a whole run need of it; `cfglint.run.loaded.LoadedRun` is one."""
+        """The properties of a run that rules about a whole run use; `cfglint.run.loaded.LoadedRun` has them."""
 
         documents: list[Document]
         facts: LaunchFacts
@@ -30,18 +30,18 @@ if TYPE_CHECKING:
 
         @property
         def resolved(self) -> dict[str, int | None]:
-            """What the framework computes from the files, with None for what it cannot know."""
+            """The numbers that the framework computes from the files, with None for an unknown one."""
 
 
 KIND_LAUNCH = "launch"
-MOST = 1000  # diagnostics of one config
+MOST = 1000  # maximum number of diagnostics of one config
 REPORT_BUG = "this is a bug in cfglint; please report it with this file"
 
 _by_kind: dict[str, list[Rule]] = {}
 
 
 def rules_for(kind: str) -> list[Rule]:
-    """The rules that look at configs of a kind, shared ones first."""
+    """The rules for configs of a kind, those of all kinds first."""
     if kind not in _by_kind:
         load_shared()
         own = framework(kind)
@@ -58,7 +58,7 @@ def rules_for(kind: str) -> list[Rule]:
 
 
 def load_shared() -> None:
-    """Import the modules of the shared rules, which registers them."""
+    """Import the modules of the rules for all kinds, which registers them."""
     from cfglint.rules import batch, files, forks, scalars, syntax  # noqa: F401
 
 
@@ -68,35 +68,35 @@ def inspect(config: Config) -> list[Diagnostic]:
 
 
 def apply(rules: list[Rule], subject: Config | Run, config: Config) -> list[Diagnostic]:
-    """The diagnostics that rules find in a subject: a config, or the run whose consumer `config` is."""
+    """The diagnostics of some rules about a subject: a config, or the run whose consumer is `config`."""
     diagnostics: list[Diagnostic] = []
     for rule in rules:
         try:
             for finding in rule.check(subject):
-                diagnostic = judge(rule, finding, config)
+                diagnostic = to_diagnostic(rule, finding, config)
                 if diagnostic is not None:
                     diagnostics.append(diagnostic)
                     if len(diagnostics) >= MOST:
                         break
         except Exception as error:
             if has_unknown(config) and isinstance(error, (TypeError, AttributeError)):
-                continue  # a value that is not known is of no type
-            diagnostics.append(internal(f"rule {rule.code}", error, config.documents[0]))
+                continue  # an unknown value has no type
+            diagnostics.append(internal_error(f"rule {rule.code}", error, config.documents[0]))
         if len(diagnostics) >= MOST:
             return diagnostics[:MOST]
     return diagnostics
 
 
 def has_unknown(config: Config) -> bool:
-    """Whether values of a launch line or program are not known."""
+    """Whether values of a launch line or program are unknown."""
     program = config.facts.program
     return bool(getattr(config.documents[0], "unknown", None)) or (program is not None and bool(program.changed))
 
 
-def judge(rule: Rule, finding: Finding, config: Config) -> Diagnostic | None:
-    """The diagnostic of a finding; its severity is lowered where the file may be partial or be read by another parser."""
+def to_diagnostic(rule: Rule, finding: Finding, config: Config) -> Diagnostic | None:
+    """The diagnostic of a finding; its severity is lowered if the file may be partial or be parsed by another parser."""
     skipped = config.is_partial and rule.when_partial == SKIP
-    if skipped or not config.reaches(rule, finding) or rests_on_unknown(finding, config):
+    if skipped or not config.reaches(rule, finding) or uses_unknown_value(finding, config):
         return None
     setting = config.blamed(finding.setting)
     severity = finding.severity or rule.severity
@@ -122,7 +122,7 @@ def judge(rule: Rule, finding: Finding, config: Config) -> Diagnostic | None:
 
 
 def is_certain(rule: Rule, finding: Finding, setting: Setting, config: Config) -> bool:
-    """Whether the framework raises whatever else the launch, its program and further files of the run hold."""
+    """Whether the framework raises regardless of the rest of the launch, its program and further files of the run."""
     facts = config.facts
     if config.is_partial and rule.when_partial == WARN:
         return False
@@ -133,7 +133,7 @@ def is_certain(rule: Rule, finding: Finding, setting: Setting, config: Config) -
     if is_uncertain(setting, finding, config) or any(map(config.is_assumed, (finding.setting, *finding.related))):
         return False
     of_arguments = not finding.of_launcher and (config.kind != "deepspeed" or rule.code.startswith(("BAT", "RUN")))
-    if facts.guessed and of_arguments:  # whose parser takes the arguments of the launch is only likely
+    if facts.guessed and of_arguments:  # it is only likely, not certain, that this parser takes the arguments
         return False
     if setting.origin == DEFAULT and config.kind != KIND_LAUNCH and may_have_own_defaults(config):
         return False
@@ -143,13 +143,13 @@ def is_certain(rule: Rule, finding: Finding, setting: Setting, config: Config) -
 
 
 def may_have_own_defaults(config: Config) -> bool:
-    """Whether the program of a launch line may give a field another default than the framework's class."""
+    """Whether the program of a launch line may set another default for a field than the framework's class."""
     program = config.facts.program
     return config.documents[0].syntax == "shell" and not (program is not None and program.exact)
 
 
 def may_not_reach(stage: str | None, rule: Rule, config: Config) -> bool:
-    """Whether the program of a launch line may build another trainer than the framework's, so that a later check may not be made."""
+    """Whether the program of a launch line may build another trainer than the framework's, so that a later check may not run."""
     program = config.facts.program
     if program is None or not program.own_trainer or stage not in ("init", "first-step"):
         return False
@@ -157,14 +157,14 @@ def may_not_reach(stage: str | None, rule: Rule, config: Config) -> bool:
 
 
 def is_independent(rule: Rule, config: Config) -> bool:
-    """Whether what a rule says cannot hang on other arguments of the launch, some of which are not known."""
+    """Whether a finding of the rule cannot depend on other arguments of the launch, some of which are unknown."""
     if config.kind == "deepspeed":
         return not rule.code.startswith(("BAT", "RUN"))
     return rule.code.startswith(("KEY", "TYP", "LCH")) or rule.code == "RUN001"
 
 
-def rests_on_unknown(finding: Finding, config: Config) -> bool:
-    """Whether a value that a finding names is one of which nothing is known, or one that the program sets itself."""
+def uses_unknown_value(finding: Finding, config: Config) -> bool:
+    """Whether a value that a finding names is unknown, or is set by the program itself."""
     from cfglint.frameworks.unknown import Unknown
 
     program = config.facts.program
@@ -174,20 +174,20 @@ def rests_on_unknown(finding: Finding, config: Config) -> bool:
 
 
 def is_uncertain(setting: Setting, finding: Finding, config: Config) -> bool:
-    """Whether a finding is about a string of a trainer's file, and that file may have a parser that casts it to a number."""
+    """Whether a finding is about a string of a trainer's file, whose parser may cast it to a number."""
     if setting is finding.setting or not isinstance(setting.value, str):
         return False
     return not (config.facts.kind_given or config.sole_consumer)
 
 
 def related_text(setting: Setting) -> str:
-    """``eval_steps` is 200 here``; of a long mapping only that it is set."""
+    """The note on a related setting, such as `eval_steps is 200 here`; for a long mapping only that it is set."""
     if isinstance(setting.value, dict) and setting.spelled.endswith("..."):
         return f"`{setting.name}` is set here"
     return f"`{setting.name}` is {setting.spelled if setting.written else spelled(setting.value)} here"
 
 
-def internal(where: str, error: Exception, document: Document) -> Diagnostic:
+def internal_error(where: str, error: Exception, document: Document) -> Diagnostic:
     """A bug in cfglint as a diagnostic: it says nothing about the config, and the exit status is 2."""
     message = f"internal error in {where}: {type(error).__name__}: {clipped(str(error))}"
     return Diagnostic(INTERNAL, "internal-error", WARNING, span(document, 0, 0), "", message, help=REPORT_BUG)
@@ -206,12 +206,12 @@ def place_of(setting: Setting, config: Config, on_key: bool) -> Place:
 
 
 def is_long(node: Node, document: Document) -> bool:
-    """Whether a value is a mapping or a list of several lines: its span begins at its first entry, which is not what is wrong."""
+    """Whether a value is a mapping or a list of several lines: its span begins at its first entry, which is not the problem."""
     return node.kind == MAPPING or (node.kind == SEQUENCE and document.position(node.start)[0] != document.position(node.end)[0])
 
 
 def blamed_place(finding: Finding, setting: Setting, config: Config) -> Place:
-    """The place of a finding: of its setting or, where that is missing or a default, of what makes it matter."""
+    """The place of a finding: that of its setting or, if that is missing or a default, of the setting that makes it matter."""
     if setting.node is None and setting.key_node is None:
         others = [each for each in finding.related if each.node is not None and each.written]
         if others:

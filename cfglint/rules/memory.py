@@ -1,4 +1,4 @@
-"""Whether a run fits into the memory of its GPUs. Imported only where the card's memory is known."""
+"""The rule about the memory of a run's GPUs. Imported only if the card's memory is known."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def needed(config: Config) -> str:
 
 
 def note(found: RunMemory) -> str:
-    """The terms of the peak, the largest first, and what was assumed."""
+    """The terms of the peak, the largest first, and the assumptions."""
     from cfglint.frameworks.memory import rounded
 
     terms = sorted(found.estimate.peak.terms().items(), key=lambda item: -item[1])
@@ -95,7 +95,7 @@ def note(found: RunMemory) -> str:
 
 
 def remedy(found: RunMemory) -> str:
-    """The changes that save most, or the largest micro batch that surely fits."""
+    """The changes that save the most memory, or the largest micro batch that certainly fits."""
     from cfglint.batch.memory.savings import savings
     from cfglint.frameworks.memory import rounded
 

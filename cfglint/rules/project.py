@@ -32,7 +32,7 @@ def project_rules() -> list[Rule]:
 
 
 def inspect_run(run: Run) -> list[Diagnostic]:
-    """The expected numbers that a run does not have, and the policy schemas that it violates."""
+    """The expected numbers that a run does not reach, and the policy schemas that it violates."""
     chosen = [each for each in project_rules() if each.code in (POLICY_VIOLATION, UNEXPECTED_NUMBER)]
     return apply(chosen, run, run.configs[0]) if run.configs else []
 
@@ -133,7 +133,7 @@ def _deciding(config: Config, name: str) -> Setting:
 
 
 def _equation(run: Run, name: str) -> str:
-    """` = 4 x 8 x 16`, where the three terms give the global batch size."""
+    """` = 4 x 8 x 16`, if three factors give the global batch size."""
     micro, accumulation, parallel = (run.resolved[key] for key in ("micro_batch", "accumulation", "data_parallel"))
     if name != "global_batch" or not (micro and accumulation and parallel):
         return ""

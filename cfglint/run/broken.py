@@ -1,4 +1,4 @@
-"""Which kind a file is that does not parse, or whose text is not a mapping: by the keys on its lines."""
+"""The kind of a file that cannot be parsed, or whose content is not a mapping: by the keys on its lines."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-LONGEST = 200_000  # characters that are looked at
+LONGEST = 200_000  # characters that are examined
 LINE_KEY = re.compile(r"^([ \t]*)(?:-[ \t]+)?[^\w\s#<]{0,3}([A-Za-z][\w-]*)[\"']?[ \t]*[:=]", re.MULTILINE)
 QUOTED_KEY = re.compile(r"[\"']([A-Za-z][\w-]*)[\"']?[ \t]*(:|$)|[{}]")
 CUT_KEY = re.compile(r"^[ \t{]*[\"']?([A-Za-z][\w-]*)[\"']?\s*\Z", re.MULTILINE)
-SHORT = 200  # characters of a text of which one key is enough
-ENOUGH_KEYS = 3  # of a text whose first line may be a part of one
-CUT = 5  # characters of a cut key that identify it
+SHORT = 200  # up to this many characters one key is enough
+ENOUGH_KEYS = 3  # keys that are needed if the first line may be incomplete
+CUT = 5  # characters that identify a truncated key
 
 _known: dict[str, set[str]] = {}
 
 
 def kind_of_text(path: str, text: str, syntax: str) -> tuple[str | None, int]:
-    """(kind, how sure) by the keys in a text, as `detect` answers for a document; a single kind that is likely counts as certain."""
+    """(kind, certainty) by the keys in a file's content, like `detect` for a document; a single likely kind counts as certain."""
     text = text[:LONGEST].replace("\0", "")
-    document = salvaged(path, text, syntax)
+    document = keys_only(path, text, syntax)
     kind, clarity = detect(document)
     if kind is not None:
         return kind, clarity
@@ -39,7 +39,7 @@ def kind_of_text(path: str, text: str, syntax: str) -> tuple[str | None, int]:
 
 
 def by_known_keys(document: Document, text: str, among: list[str]) -> tuple[str | None, int]:
-    """(kind, how sure) by the kind that has the most of a text's keys: at least half of them, and some that no other program has."""
+    """(kind, certainty) of the kind that has the most keys of the content: at least half of them, and some that no other program has."""
     names = [key.raw.replace("-", "_") for key, _ in document.root.pairs()] if document.root is not None else []
     cut = CUT_KEY.search(text)
     scores: dict[str, int] = {}
@@ -59,8 +59,8 @@ def by_known_keys(document: Document, text: str, among: list[str]) -> tuple[str 
     return None, MAYBE if best or among else NO_MATCH
 
 
-def salvaged(path: str, text: str, syntax: str) -> Document:
-    """A document with the keys of a text as a tree, without their values."""
+def keys_only(path: str, text: str, syntax: str) -> Document:
+    """A document with the keys of a content as a tree, without their values."""
     document = Document(path, text, syntax)
     root = Node(MAPPING, 0, len(text), "", "block")
     document.roots.append(root)
@@ -84,7 +84,7 @@ def salvaged(path: str, text: str, syntax: str) -> Document:
 
 
 def begins_inside_line(text: str, keys: list[tuple[int, str, int]]) -> bool:
-    """Whether the start of a text is missing: its first line has a key with half its quotes, or less indented than all others."""
+    """Whether the start of a content is missing: its first line has a key with only one quote, or less indentation than all others."""
     if len(keys) < ENOUGH_KEYS or "\n" in text[: keys[0][2]]:
         return False
     depth, name, place = keys[0]
@@ -94,7 +94,7 @@ def begins_inside_line(text: str, keys: list[tuple[int, str, int]]) -> bool:
 
 
 def yaml_keys(text: str) -> Iterator[tuple[int, str, int]]:
-    """(indentation, key, offset) for the lines of a YAML text that begin with a key; a key that the end cuts off counts."""
+    """(indentation, key, offset) for the lines of a YAML content that begin with a key; a key that is cut off at the end counts."""
     end = 0
     for match in LINE_KEY.finditer(text):
         yield len(match[1].expandtabs()), match[2], match.start(2)
@@ -106,7 +106,7 @@ def yaml_keys(text: str) -> Iterator[tuple[int, str, int]]:
 
 
 def json_keys(text: str) -> Iterator[tuple[int, str, int]]:
-    """(depth of braces, key, offset) for the keys of a JSON text; a key that the end cuts off counts."""
+    """(depth of braces, key, offset) for the keys of a JSON content; a key that is cut off at the end counts."""
     depth = 0
     seen = False
     for match in QUOTED_KEY.finditer(text):
@@ -120,15 +120,15 @@ def json_keys(text: str) -> Iterator[tuple[int, str, int]]:
 
 
 def key_names(document: Document) -> list[str]:
-    """The top-level keys of a file, those on its lines where it has no mapping."""
+    """The top-level keys of a file; if it is not a mapping, those on its lines."""
     root = document.root
     if root is None or root.kind != MAPPING:
-        root = salvaged(document.path, document.text[:LONGEST], document.syntax).root
+        root = keys_only(document.path, document.text[:LONGEST], document.syntax).root
     return [key.raw for key, _ in root.pairs()] if root is not None else []
 
 
 def closest_kind(names: list[str]) -> str | None:
-    """The kind of which a file has the most keys, misspelt ones included; None where it has none of any."""
+    """The kind with the most keys of a file, misspelt ones included; None if no kind has any."""
     best, most = None, 0
     for kind in kinds():
         known = known_names(kind)
@@ -139,7 +139,7 @@ def closest_kind(names: list[str]) -> str | None:
 
 
 def known_names(kind: str) -> set[str]:
-    """The top-level keys of a kind, with underscores; none where it has no schema."""
+    """The top-level keys of a kind, with underscores; empty if it has no schema."""
     from cfglint.frameworks import schema
 
     if kind not in _known:
@@ -151,7 +151,7 @@ def known_names(kind: str) -> set[str]:
 
 
 def is_near(name: str, known: set[str]) -> bool:
-    """Whether a key that is not known is a misspelt known one."""
+    """Whether an unknown key is a misspelt known one."""
     from difflib import get_close_matches
 
     return name not in known and bool(get_close_matches(name, known, 1, 0.85))

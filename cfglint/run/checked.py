@@ -1,9 +1,9 @@
-"""A run: a training job, and what the rules find in it."""
+"""A checked run: a training job with the findings of the rules."""
 
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, INTERNAL, SEVERITIES, STAGES, Outcome
-from cfglint.rules.engine import inspect, internal
+from cfglint.rules.engine import inspect, internal_error
 from cfglint.run.loaded import LAUNCH, NUMBERS, LoadedRun
 from cfglint.source.document import LIMIT
 
@@ -16,7 +16,7 @@ COMMENT_MARK = "cfglint:"  # in every comment that suppresses a finding
 
 
 class CheckedRun(LoadedRun):
-    """A job with its findings, and with whether its framework would start it."""
+    """A job with its findings, and with the prediction whether its framework would start it."""
 
     other_end: CheckedRun | None = None
     _diagnostics: list[Diagnostic] | None = None
@@ -33,7 +33,7 @@ class CheckedRun(LoadedRun):
             order = {document.path: index for index, document in enumerate(self.documents)}
             found.extend(self.attempt("the rules of the project", self._of_the_project, []))
             found.extend(self.attempt("the ignore comments", lambda: self._of_comments(found), []))
-            bugs = [internal(doing, error, self.documents[0]) for doing, error in self.bugs]
+            bugs = [internal_error(doing, error, self.documents[0]) for doing, error in self.bugs]
             found = [*bugs, *found]
             found.sort(key=lambda each: (order.get(each.place.file, 0), each.place.start, each.code))
             self._diagnostics = found
@@ -53,7 +53,7 @@ class CheckedRun(LoadedRun):
         return added
 
     def _of_comments(self, found: list[Diagnostic]) -> list[Diagnostic]:
-        """Mark what the comments of the files suppress; the diagnostics of those that suppress nothing."""
+        """Mark the findings that comments in the files suppress; return the diagnostics about comments that suppress nothing."""
         if not any(COMMENT_MARK in document.text for document in self.documents):
             return []
         from cfglint.project.suppression import suppress
@@ -62,39 +62,39 @@ class CheckedRun(LoadedRun):
 
     @property
     def verdict(self) -> Verdict | None:
-        """`accept` or `reject`: whether the framework would start training; None where that is not known."""
+        """`accept` or `reject`: whether the framework would start training; None if that is unknown."""
         if any(each.severity == ERROR for each in self.diagnostics):
             return "reject"
         return None if self.has_bugs or self.outside or self.beyond_limits else "accept"
 
     @property
     def has_bugs(self) -> bool:
-        """Whether an internal error may hide what is wrong with the run."""
+        """Whether an internal error may hide problems of the run."""
         return any(each.code == INTERNAL for each in self.diagnostics)
 
     @property
     def bug_reports(self) -> list[str]:
-        """The internal errors so far, a line each: what commands report that show no findings."""
-        found = [internal(doing, error, self.documents[0]) for doing, error in self.bugs]
+        """The internal errors so far, one line each, for commands that show no findings."""
+        found = [internal_error(doing, error, self.documents[0]) for doing, error in self.bugs]
         found += [each for each in self._diagnostics or [] if each.code == INTERNAL]
         return list(dict.fromkeys(f"{each.place.file}: {each.message}; {each.help}" for each in found))
 
     @property
     def beyond_limits(self) -> list[str]:
-        """The files of the run that exceed a limit of cfglint's own, so that nothing is known of them."""
+        """The files of the run that exceed a limit of cfglint, so that nothing is known about them."""
         found = [document.path for config in self.configs for document, problem in config.load_problems if problem.kind == LIMIT]
         return [*dict.fromkeys(found)]
 
     @property
     def outside(self) -> dict[str, str]:
-        """The packages of the run of which no modelled release is asked for, with what is; empty for the fork of a single file."""
+        """The packages of the run whose requested release is not modelled, with that release; empty for the fork of a single file."""
         found = {config.package: config.facts.outside[config.package] for config in self.configs if config.package in config.facts.outside}
         forks: list[str] = self.attempt("looking for a fork", lambda: [each.package for each in self.configs if each.is_for_fork], [])
         return {**found, **dict.fromkeys(forks, "")}
 
     @property
     def fails_at(self) -> Stage | None:
-        """The earliest moment at which it would die; None when it starts."""
+        """The earliest stage at which the run would fail; None if it starts."""
         stages = [each.fails_at for each in self.diagnostics if each.severity == ERROR and each.fails_at]
         return min(stages, key=STAGES.index) if stages else None
 
@@ -103,12 +103,12 @@ class CheckedRun(LoadedRun):
         try:
             return self._outcome()
         except Exception as error:
-            bug = internal("the outcome of the run", error, self.documents[0])
+            bug = internal_error("the outcome of the run", error, self.documents[0])
             paths, unknown = [document.path for document in self.documents], dict.fromkeys(NUMBERS)
             return Outcome(paths, self.kinds, dict(self.facts.target), self.facts.gpus, None, None, unknown, [bug])
 
     def _outcome(self) -> Outcome:
-        # First, for a bug that is found there belongs to the diagnostics.
+        # Computed first, because a bug found there belongs to the diagnostics.
         resolved, _ = self.resolved, self.outside
         target = self.attempt("the target", lambda: self.target, dict(self.facts.target))
         command = self.documents[0] if self.kinds[0] == LAUNCH else None
@@ -130,7 +130,7 @@ class CheckedRun(LoadedRun):
 
 
 def in_common(found: list[Diagnostic], others: list[Diagnostic]) -> list[Diagnostic]:
-    """The findings that the tables of another release give too, each with the lower of the two severities."""
+    """The findings that also result from the tables of another release, each with the lower of the two severities."""
     known = {(each.code, each.place.file, each.key): each for each in others}
     shared: list[Diagnostic] = []
     for each in found:

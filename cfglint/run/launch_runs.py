@@ -1,24 +1,25 @@
-"""The launch lines of scripts as runs."""
+"""Builds runs from the launch lines of scripts."""
 
 from __future__ import annotations
 
 import os
 
-from cfglint.frameworks import detect, framework, kind_of_class, takes_arguments
+from cfglint.frameworks import detect, framework, takes_arguments
 from cfglint.frameworks import kinds as known_kinds
-from cfglint.frameworks.huggingface import SWIFT
 from cfglint.frameworks.huggingface.fields import FIELDS
-from cfglint.frameworks.launch import megatron
 from cfglint.frameworks.overrides import FLAG, Override
 from cfglint.launch import accelerate
-from cfglint.launch.command import COMMON_NAMES, SURE, TRAINER_ONLY, WITHOUT_EFFECT, command_document, summary, trainer_names
+from cfglint.launch.command import WITHOUT_EFFECT, command_document, summary
 from cfglint.launch.line import MACHINE
 from cfglint.launch.machine import Machine
-from cfglint.launch.reader import Project, Reader
+from cfglint.launch.project_files import Project
+from cfglint.launch.reader import Reader
+from cfglint.run.consumer import choose_consumer, has_own_arguments, has_own_files, is_strict
 from cfglint.run.loaded import LAUNCH
+from cfglint.run.paths import BY_HAND
 from cfglint.source import files
+from cfglint.source.change import EditRefused
 from cfglint.source.document import SCALAR, Node
-from cfglint.source.edit import EditRefused
 from cfglint.source.shell.command import CommandDocument
 
 TYPE_CHECKING = False
@@ -30,13 +31,11 @@ if TYPE_CHECKING:
     from cfglint.frameworks.program import ProgramFacts
     from cfglint.launch.line import LaunchLine, NamedFile
     from cfglint.launch.programs.finding import Found
-    from cfglint.run.discovery import FileSource
+    from cfglint.run.file_source import FileSource
     from cfglint.run.program_runs import BuiltArguments
     from cfglint.source.document import Document
 
-BY_HAND = "--args"  # the launcher of a line that is given by hand
-SWIFT_LAUNCHER = "swift"
-MOST = 24  # launches of one script that are checked; loops are unrolled up to there
+MOST = 24  # maximum number of launches of one script that are checked; loops are unrolled up to this number
 
 
 class LaunchRun:
@@ -55,7 +54,7 @@ class LaunchRun:
 
 
 class LaunchReader:
-    """Reads scripts of a project; what is found out about one is kept for the next."""
+    """Finds the launches in the scripts of a project; results are cached per script."""
 
     def __init__(self, source: FileSource, facts: LaunchFacts) -> None:
         self.source = source
@@ -65,9 +64,9 @@ class LaunchReader:
         self.called: dict[str, list[LaunchLine]] = {}
 
     def runs(self, path: str, only: int | None = None, again: bool = True) -> list[LaunchRun]:
-        """The runs that a script starts; `only` is the line of the one that is asked for. Raises FileProblem.
+        """The runs that a script starts; `only` is the line of the requested one. Raises FileProblem.
 
-        Without `again` those of called scripts are left out that these start without their caller, too.
+        Without `again`, launches in called scripts are left out if those scripts also start them without their caller.
         """
         text, _ = self.source.read(path)
         lines = self.lines(path, text)
@@ -86,7 +85,7 @@ class LaunchReader:
         return [first, *further]
 
     def lines(self, path: str, text: str) -> list[LaunchLine]:
-        """The launch lines of a script's text."""
+        """The launch lines in the content of a script."""
         machine = Machine(self.facts.gpus, self.facts.nodes)
         return Reader(self.project(path), machine, dict(self.facts.environment)).lines(path, text)
 
@@ -95,28 +94,28 @@ class LaunchReader:
         return Project(self.root(path), self.source.is_file, self.text)
 
     def stands_alone(self, line: LaunchLine) -> bool:
-        """Whether a launch in a called script is what that script starts without its caller, too."""
+        """Whether a called script also starts this launch without its caller."""
         path = line.call.path
         if path not in self.called:
             self.called[path] = self.lines(path, self.text(path) or "")
         return any(same_launch(line, each) for each in self.called[path])
 
     def root(self, path: str) -> str:
-        """The top of the project that a script lies in, as a path like those of the files."""
+        """The top of the project of a script, as a path relative like those of the files."""
         folder = os.path.dirname(os.path.abspath(path))
         if folder not in self.roots:
             self.roots[folder] = self.source.root(path)
         return self.roots[folder]
 
     def text(self, path: str) -> str | None:
-        """The text of a file; None where it cannot be read."""
+        """The content of a file; None if it cannot be read."""
         try:
             return self.source.read(path)[0]
         except files.FileProblem:
             return None
 
     def again(self, line: LaunchLine, lines: list[LaunchLine], text: str) -> CommandDocument:
-        """The command of a line in another text of its script. EditRefused where that starts something else."""
+        """The command of a line in another version of its script. Raises EditRefused if that starts something else."""
         if line.is_sourced:
             how = "called script" if line.call.called_from is not None else "sourced file"
             raise EditRefused(f"the launch is in a {how}, whose other users are not known", line.call.start)
@@ -128,7 +127,7 @@ class LaunchReader:
         return command
 
     def gpus_on(self, gpus: int, line: LaunchLine, text: str, lines: list[LaunchLine]) -> int | None:
-        """The GPUs that a line uses where the machine offers so many, as `--gpus` says; None where that is not known."""
+        """The number of GPUs that a line uses on a machine with this many, as `--gpus` specifies; None if it is unknown."""
         offered = LaunchReader(self.source, self.facts.replace(gpus=gpus))
         now = offered.lines(line.script_path, text)
         if len(now) != len(lines):
@@ -140,13 +139,9 @@ class LaunchReader:
     ) -> LaunchRun:
         """The run of a line, one of the `lines` of its script: its command, then the files that it names.
 
-        `which` of the calls that build the arguments is meant, where the program has several.
+        `which` selects one of the calls that build the arguments, if the program has several.
         """
-        command = command_document(line, text if not line.is_sourced else self.text(line.call.path) or "")
-        command.again = lambda edited: self.again(line, lines, edited)
-        if line.launcher != BY_HAND:
-            command.gpus_on = lambda gpus: self.gpus_on(gpus, line, text, lines)
-        command.siblings = [each.call for each in lines if each.call.start != line.call.start]
+        command = self.command(line, text, lines)
         documents: list[Document] = [command]
         kinds = [LAUNCH]
         for file in line.files:
@@ -155,35 +150,53 @@ class LaunchReader:
             if all(each.path != document.path for each in documents):
                 documents.append(document)
                 kinds.append(kind)
-        command.program = self.program(line)
-        if command.program is not None:
-            from cfglint.launch.programs.arguments import know
-
-            know(line, command)
-            for path in self.named_by_program(line, command):
-                documents.append(self.source.document(path, "json"))
-                kinds.append("deepspeed")
+        self.add_files_of_program(line, command, documents, kinds)
         built = self.built(line, command, kinds, which)
         if built is not None:
             documents.insert(1, built.document)
             kinds.insert(1, built.kind)
-        choose_consumer(command, kinds)
-        if built is not None and built.kind == "deepspeed":
-            command.consumer, command.is_main, command.guessed = "deepspeed", False, False
-        if line.launcher == BY_HAND and (self.facts.complete or self.facts.kind_given):
-            command.guessed = False
-        if built is not None and built.kind == LAUNCH:  # the accelerator of a program that reads its arguments itself
+        self.choose_consumer(line, command, kinds, built)
+        if built is not None and built.kind == LAUNCH:  # the accelerator of a program that parses its arguments itself
             built = None
-        if built is not None:
-            command.guessed = command.guessed or built.guessed
         facts = self.launch_facts(line, command, documents, built)
         for key, reasons in command.unknown.items():
             line.unsure(f"arguments.{key}", reasons)
         command.launch = summary(line, typed(command, facts))
         return LaunchRun(documents, kinds, facts, line, built)
 
+    def command(self, line: LaunchLine, text: str, lines: list[LaunchLine]) -> CommandDocument:
+        """The command of a line, one of the `lines` of its script."""
+        command = command_document(line, text if not line.is_sourced else self.text(line.call.path) or "")
+        command.again = lambda edited: self.again(line, lines, edited)
+        if line.launcher != BY_HAND:
+            command.gpus_on = lambda gpus: self.gpus_on(gpus, line, text, lines)
+        command.siblings = [each.call for each in lines if each.call.start != line.call.start]
+        return command
+
+    def add_files_of_program(self, line: LaunchLine, command: CommandDocument, documents: list[Document], kinds: list[str]) -> None:
+        """Add the program of a line, and the files that its code names."""
+        command.program = self.program(line)
+        if command.program is None:
+            return
+        from cfglint.launch.programs.arguments import match_arguments
+
+        match_arguments(line, command)
+        for path in self.named_by_program(line, command):
+            documents.append(self.source.document(path, "json"))
+            kinds.append("deepspeed")
+
+    def choose_consumer(self, line: LaunchLine, command: CommandDocument, kinds: list[str], built: BuiltArguments | None) -> None:
+        """Decide whose parser takes the arguments if a program may build them in code and the user may give them with --args."""
+        choose_consumer(command, kinds)
+        if built is not None and built.kind == "deepspeed":
+            command.consumer, command.is_main, command.guessed = "deepspeed", False, False
+        if line.launcher == BY_HAND and (self.facts.complete or self.facts.kind_given):
+            command.guessed = False
+        if built is not None and built.kind != LAUNCH:
+            command.guessed = command.guessed or built.guessed
+
     def built(self, line: LaunchLine, command: CommandDocument, kinds: list[str], which: int) -> BuiltArguments | None:
-        """The arguments that the program of a line builds in code, where no file gives them."""
+        """The arguments that the program of a line builds in code, if no file supplies them."""
         program: ProgramFacts | None = command.program
         if program is None or not program.built or any(map(takes_arguments, kinds)):
             return None
@@ -192,7 +205,7 @@ class LaunchReader:
         return built_arguments(program, which, lambda path, text: self.read_program(line, {path: text}))
 
     def named_by_program(self, line: LaunchLine, command: CommandDocument) -> list[str]:
-        """The DeepSpeed file that the code of the program names, where the line names none."""
+        """The DeepSpeed file that the code of the program names, if the line names none."""
         if line.folder is None or "deepspeed_config" in command.words or any(file.kind == "deepspeed" for file in line.files):
             return []
         project = self.project(line.path)
@@ -202,7 +215,7 @@ class LaunchReader:
         return [files.spelled_like(line.path, os.path.relpath(path)) for path in found[:1] if path is not None and project.is_file(path)]
 
     def program(self, line: LaunchLine) -> ProgramFacts | None:
-        """What is known of the program of a line, where the project has it."""
+        """The facts about the program of a line, if the project contains it."""
         from cfglint.launch.programs.finding import find
 
         found = find(line, self.project(line.path))
@@ -213,14 +226,14 @@ class LaunchReader:
         return self.programs[found.path]
 
     def read_program(self, line: LaunchLine, texts: dict[str, str]) -> ProgramFacts | None:
-        """The program of a line, read anew with other texts of some of its files."""
+        """The program of a line, parsed again with other contents for some of its files."""
         from cfglint.launch.programs.finding import find
 
         found = find(line, self.project(line.path))
         return read_found(found, texts) if found is not None else None
 
     def built_in(self, path: str) -> list[BuiltArguments]:
-        """The arguments that a program builds in code, each for a run of its own; the launch is not known. Raises FileProblem."""
+        """The arguments that a program builds in code, each for a run of its own; the launch is unknown. Raises FileProblem."""
         from cfglint.launch.programs.finding import program_at
         from cfglint.run.program_runs import built_arguments
 
@@ -233,7 +246,7 @@ class LaunchReader:
         return [each for each in every if each is not None and each.kind != LAUNCH]
 
     def by_hand(self, text: str, given: list[tuple[Document, str]]) -> LaunchRun | None:
-        """The run of arguments that are given by hand, with further files; None where they are not one list of words."""
+        """The run of arguments given on the command line, with further files; None if they are not one list of words."""
         from cfglint.frameworks.overrides import ARGS
         from cfglint.launch.by_hand import line_by_hand
 
@@ -250,7 +263,7 @@ class LaunchReader:
         return self.run(line, text, [line], given)
 
     def add(self, file: NamedFile, command: CommandDocument, documents: list[Document], kinds: list[str]) -> None:
-        """Take a named file into the run, where it is there."""
+        """Add a named file to the run, if it exists."""
         if file.path is None or file.role in ("launcher:hostfile",):
             return
         if any(document.path == file.path for document in documents):
@@ -264,7 +277,7 @@ class LaunchReader:
         kinds.append(kind)
 
     def kind_of(self, file: NamedFile, command: CommandDocument) -> str:
-        """The kind of a named file: that of its role, else by its content; empty where both are unknown."""
+        """The kind of a named file: by its role, else by its content; empty if both are unknown."""
         if file.kind:
             return file.kind if file.kind in known_kinds() else ""
         if file.path is None or not file.path.lower().endswith((".yaml", ".yml", ".json", ".hjson")):
@@ -309,14 +322,14 @@ class LaunchReader:
 
 
 def read_found(found: Found, texts: dict[str, str]) -> ProgramFacts | None:
-    """A program, read with other texts of some of its files."""
+    """A program, parsed with other contents for some of its files."""
     from cfglint.launch.programs.reading import read_program
 
     return read_program(found.path, found.package, found.folders, lambda path: texts[path] if path in texts else found.read(path))
 
 
 def same_launch(line: LaunchLine, other: LaunchLine) -> bool:
-    """Whether two launches start the same: one command, from one folder, in one environment."""
+    """Whether two launches are the same: one command, from one folder, in one environment."""
     one, two = line.call, other.call
     if (one.line, one.folder, line.processes, {*one.environment}) != (two.line, two.folder, other.processes, {*two.environment}):
         return False
@@ -345,94 +358,13 @@ def launcher_flags(line: LaunchLine, command: CommandDocument) -> tuple[Override
 
 
 def undecided_keys(command: CommandDocument) -> tuple[str, ...]:
-    """The arguments that matter and whose final values are not known: those of the line, and those that the program sets itself."""
+    """The important arguments whose final values are unknown: those of the line, and those that the program sets itself."""
     changed = command.program.changed if command.program is not None else ()
     return tuple(key for key in (*command.unknown, *changed) if key in FIELDS and key not in WITHOUT_EFFECT)
 
 
-def is_strict(command: CommandDocument) -> bool:
-    """Whether the program is known to refuse arguments that it does not have."""
-    program = command.program
-    if program is None or not program.complete or not program_kind(command):
-        return False
-    return bool(program.refuses if command.is_main else program.refuses_in_file)
-
-
-def has_own_files(line: LaunchLine) -> bool:
-    """Whether the launcher of a line takes files of one kind only."""
-    return any(line.launcher in framework(kind).launchers for kind in known_kinds())
-
-
-def redefined_fields(line: LaunchLine) -> list[str]:
-    """The Trainer's fields that the tool behind a launcher defines in its own way."""
-    return [key for kind in known_kinds() if line.launcher in framework(kind).launchers for key in framework(kind).redefined_fields]
-
-
-def consumer_among(kinds: list[str]) -> str:
-    """The kind of the file that the arguments of a line belong to, a kind that extends another one first; empty without one."""
-    found = sorted(filter(takes_arguments, kinds), key=lambda kind: not framework(kind).base)
-    return found[0] if found else ""
-
-
-def choose_consumer(command: CommandDocument, kinds: list[str]) -> None:
-    """Decide whose parser takes the arguments, or the file that they name."""
-    line = command.launch_line
-    names = trainer_names(command)
-    own_parser = has_own_arguments(command) or megatron.takes(command)
-    consumer = program_kind(command)
-    if consumer:
-        kinds[:] = [consumer if framework(kind).argument_classes() else kind for kind in kinds]
-    file_kind = consumer_among(kinds)
-    if file_kind and line.launcher not in ("megatron", SWIFT_LAUNCHER):
-        command.consumer = file_kind
-        command.is_main = False
-        return
-    if consumer:
-        command.consumer, command.is_main = consumer, True
-        return
-    if len(names) >= 2 and names - COMMON_NAMES and not own_parser and line.launcher not in ("megatron", SWIFT_LAUNCHER):
-        command.consumer, command.is_main = "huggingface", True
-        program = (line.program.string if line.program is not None else "").rpartition("/")[2]
-        own_defaults = line.program is not None and "swift/" in line.program.string.replace(".", "/")
-        likely = len(names) >= SURE and len(names & TRAINER_ONLY) >= 2 and "output_dir" in command.words
-        for key in redefined_fields(line):
-            command.leave_out(key)
-        if command.words.get("deepspeed", ["x"]) == []:  # HfArgumentParser refuses a bare one: the flag is the program's own
-            command.leave_out("deepspeed")
-        command.guessed = own_defaults or not likely or "no_trainer" in program or bool(SWIFT & {*command.words})
-        if command.guessed and "per_device_train_batch_size" not in command.words:
-            open_defaults(command, "the program")
-        return
-    if line.launcher == SWIFT_LAUNCHER and len(names) >= 2:
-        command.consumer, command.is_main, command.guessed = "huggingface", True, True
-        command.leave_out("fsdp")  # swift's own field: the name of a preset or the path of a file
-        open_defaults(command, SWIFT_LAUNCHER)
-        return
-    command.consumer = next((kind for kind in ("deepspeed", "accelerate") if kind in kinds), LAUNCH)
-
-
-def open_defaults(command: CommandDocument, owner: str) -> None:
-    """Leave the batch and the length open where a line does not give them, as the defaults are another parser's."""
-    for key in ("per_device_train_batch_size", "gradient_accumulation_steps", "num_train_epochs"):
-        if key not in command.words:
-            command.leave_open(key, f"the default of {owner}")
-
-
-def program_kind(command: CommandDocument) -> str:
-    """The kind of the arguments that the parser of the program fills; empty where that is not known."""
-    return kind_of_class(command.program.arguments) if command.program is not None else ""
-
-
-def has_own_arguments(command: CommandDocument) -> bool:
-    """Whether the arguments are those that `deepspeed.add_config_arguments` defines, so that DeepSpeed itself loads the file."""
-    program = command.program
-    if program is not None and program.parser == "argparse" and {"deepspeed", "deepspeed_config"} <= program.fields.keys():
-        return True
-    return "deepspeed_config" in command.words and command.words.get("deepspeed", ["x"]) == []
-
-
 def typed(command: CommandDocument, facts: LaunchFacts) -> dict[str, Any]:
-    """The arguments as the parser types them, None where they are not known."""
+    """The arguments with the types that the parser gives them, None for unknown ones."""
     from cfglint.frameworks.huggingface.cli_arguments import ARGUMENTS
     from cfglint.frameworks.unknown import Unknown
 
@@ -441,7 +373,7 @@ def typed(command: CommandDocument, facts: LaunchFacts) -> dict[str, Any]:
 
 
 def at_line(lines: list[LaunchLine], number: int, text: str) -> list[LaunchLine]:
-    """The launch lines of which a line of the file is a part, or that it starts by calling their script."""
+    """The launch lines that include a line of the file, or that it starts by calling their script."""
     exact = [line for line in lines if line.call.line == number and not line.is_sourced]
     exact = exact or [line for line in lines if line.call.called_from == (line.script_path, number)]
     exact = exact or [line for line in lines if line.call.line == number and line.call.called_from is None]

@@ -42,10 +42,10 @@ NUMBERS = (
 class LoadedRun:
     """One training job, from its files and facts.
 
-    `documents` and `kinds` go together, the consumer first. `configs` is what the frameworks make of them:
-    the consumer's, then those that it brings in. `bugs` are mistakes of ours on the way: (doing what, what was raised).
-    `other_end` is the same run by the tables of an older release, where the target lies between two modelled ones: what both
-    say holds.
+    `documents` and `kinds` have the same order, the consumer first. `configs` are the configs of the frameworks:
+    the consumer's, then those that it adds. `bugs` are bugs in cfglint met on the way: (step, exception).
+    `other_end` is the same run with the tables of an older release, if the target lies between two modelled ones: only what both
+    predict is reported.
     """
 
     other_end: LoadedRun | None = None
@@ -74,12 +74,12 @@ class LoadedRun:
 
     @property
     def decider(self) -> str:
-        """The kind whose release decides: of the consumer, which a launch line names itself."""
+        """The kind whose release matters: that of the consumer, which a launch line names itself."""
         named: str = getattr(self.documents[0], "consumer", "")
         return named if named in known_kinds() else self.kinds[0]
 
     def attempt(self, doing: str, step: Callable[[], Result], otherwise: Result) -> Result:
-        """The result of a step; `otherwise` where it raises, which the diagnostics report as a bug of ours."""
+        """The result of a step; `otherwise` if it raises, which the diagnostics report as a bug in cfglint."""
         try:
             return step()
         except Exception as error:
@@ -98,9 +98,9 @@ class LoadedRun:
 
     @property
     def target(self) -> dict[str, str]:
-        """The package versions that the answer is for."""
+        """The package versions that the prediction is for."""
         target: dict[str, str] = {}
-        chosen = self.configs[0].facts.target if self.configs else self.facts.target  # a framework may pin what it builds on
+        chosen = self.configs[0].facts.target if self.configs else self.facts.target  # a framework may pin the packages that it uses
         for kind in dict.fromkeys([*self.kinds, *(config.kind for config in self.configs)]):
             for package, newest in framework(kind).packages().items():
                 target[package] = chosen.get(package, newest)
@@ -111,7 +111,7 @@ class LoadedRun:
 
     @property
     def resolved(self) -> dict[str, int | None]:
-        """What the framework computes from the files, with None for what it cannot know."""
+        """The numbers that the framework computes from the files, with None for an unknown one."""
         numbers: dict[str, int | None] = dict.fromkeys(NUMBERS)
         batch = self.batch
         if batch is None or any(document is self.documents[0] for document, _ in self.configs[0].fatal_problems):
@@ -142,22 +142,22 @@ class LoadedRun:
 
 
 def consumer_first(documents: list[Document], kinds: list[str]) -> tuple[list[Document], list[str]]:
-    """The files in their order, that of a launcher behind the script's: the script is who consumes the run."""
+    """The files in order, with those of a launcher after those of the script: the script is the consumer of the run."""
     if len(kinds) == 1 or kinds[0] == LAUNCH or not framework(kinds[0]).is_launcher:
         return documents, kinds
-    pairs = sorted(zip(documents, kinds, strict=True), key=lambda pair: standing(pair[1]))
-    if standing(pairs[0][1]):
+    pairs = sorted(zip(documents, kinds, strict=True), key=lambda pair: file_order(pair[1]))
+    if file_order(pairs[0][1]):
         return documents, kinds
     return [document for document, _ in pairs], [kind for _, kind in pairs]
 
 
-def standing(kind: str) -> int:
+def file_order(kind: str) -> int:
     """0 for files that consume a run, 1 for those that they name, 2 for a launcher's."""
     return 2 if framework(kind).is_launcher else int(framework(kind).can_be_referenced)
 
 
 def launched(documents: list[Document], kinds: list[str], facts: LaunchFacts) -> LaunchFacts:
-    """The facts with the GPUs of a launcher's config, where no number is specified."""
+    """The facts with the GPUs of a launcher's config, if no number is specified."""
     if facts.gpus is not None or kinds[0] == LAUNCH:
         return facts
     for document, kind in zip(documents, kinds, strict=True):
@@ -168,7 +168,7 @@ def launched(documents: list[Document], kinds: list[str], facts: LaunchFacts) ->
 
 
 def modelled(facts: LaunchFacts) -> LaunchFacts:
-    """The facts with the nearest modelled release in the place of one that is not modelled; `outside` keeps what was asked for."""
+    """The facts with the nearest modelled release in place of an unmodelled one; `outside` keeps the requested release."""
     nearest = {package: nearest_modelled(package, version) for package, version in facts.target.items() if package not in facts.outside}
     other = {package: release for package, release in nearest.items() if release is not None}
     if not other:
@@ -178,7 +178,7 @@ def modelled(facts: LaunchFacts) -> LaunchFacts:
 
 
 def integer(value: Any) -> int | None:
-    """An integer value as an int, anything else as None; a float without a fractional part counts too."""
+    """An integral value as an int, anything else as None; a float without a fractional part counts too."""
     if isinstance(value, float):
         return int(value) if value.is_integer() else None
     return int(value) if isinstance(value, int) else None

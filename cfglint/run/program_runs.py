@@ -1,4 +1,4 @@
-"""Programs that build their arguments in code: each such call as a document, with what is known of the program for it."""
+"""Programs that build their arguments in code: each such call as a document, with the facts about the program for it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from cfglint.frameworks.huggingface.fields import FIELDS
 from cfglint.launch.command import WITHOUT_EFFECT
 from cfglint.launch.programs.constructors import built_calls
 from cfglint.launch.programs.evaluation import call_document
-from cfglint.source.edit import EditRefused
+from cfglint.source.change import EditRefused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class BuiltArguments:
-    """A call that builds the arguments of a run: its document and kind, and the program as it is for them.
+    """A call that builds the arguments of a run: its document and kind, and the facts about the program for it.
 
     `guessed`: the program may not reach the call, or build others.
     """
@@ -37,12 +37,12 @@ class BuiltArguments:
 
     @property
     def undecided(self) -> tuple[str, ...]:
-        """The fields whose final values are not known and matter."""
+        """The important fields whose final values are unknown."""
         return tuple(key for key in (*self.document.unknown, *self.program.changed) if key in FIELDS and key not in WITHOUT_EFFECT)
 
     def facts(self, facts: LaunchFacts) -> LaunchFacts:
-        """The facts of a run of these arguments, whose launch is not known."""
-        if self.kind == "deepspeed":  # whose program may pass an optimizer
+        """The facts of a run with these arguments, whose launch is unknown."""
+        if self.kind == "deepspeed":  # the program may pass an optimizer
             return facts.replace(kind_given=facts.kind_given or not self.guessed, guessed=self.guessed)
         return facts.replace(
             program=self.program,
@@ -56,7 +56,7 @@ class BuiltArguments:
 
 
 def built_arguments(program: ProgramFacts, which: int, reread: Reread) -> BuiltArguments | None:
-    """The arguments that one of the calls of a program builds; `reread` reads the program with another text of one file."""
+    """The arguments that one of the calls of a program builds; `reread` parses the program with another content for one file."""
     return BuiltArguments(program, which, reread) if which < len(built_calls(program)) else None
 
 
@@ -70,7 +70,7 @@ def document_of(program: ProgramFacts, which: int, reread: Reread) -> CallDocume
 
 
 def read_again(document: CallDocument, text: str, reread: Reread, which: int) -> CallDocument:
-    """The same call in another text of its file."""
+    """The same call in another version of its file."""
     program = reread(document.path, text)
     if program is None or len(built_calls(program)) != len(document.others) + 1:
         raise EditRefused("the edited program would build its arguments in another way", document.extent[0])

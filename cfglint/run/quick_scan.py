@@ -1,4 +1,4 @@
-"""Files that are certainly not training configs, recognised by their keys before anything is parsed into a span tree."""
+"""Recognises files that are certainly not training configs by their keys, before anything is parsed into a span tree."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Any
 
-ESCAPES = ("\\u00", "\\U", "\\x", "\\\n")  # what a key can be spelled with, so that it is not in the text
+ESCAPES = ("\\u00", "\\U", "\\x", "\\\n")  # escapes with which a key may be spelled, so that it cannot be found literally
 WORD_BYTES = bytes(byte if chr(byte).isalnum() and byte < 128 else ord("_" if chr(byte) in "-_" else " ") for byte in range(256))
-CUT = 5  # letters of a word at the end of a text that tell the key that it begins
+CUT = 5  # letters that identify a truncated key at the end of a file
 
 _telling: set[str] = set()
 _named: list[Framework[Any]] = []  # the frameworks whose files have typical names
@@ -21,13 +21,13 @@ _known: set[bytes] = set()
 
 
 def unrelated_keys(path: str, text: str, syntax: str, sections: tuple[str, ...] = ()) -> list[str] | None:
-    """The top-level keys of a file that is of no kind and has none of some sections; None for one that has to be parsed first."""
+    """The top-level keys of a file that is of no kind and has none of some sections; None for one that must be parsed to decide."""
     names = of_json(path, text) if syntax == "json" else of_yaml(path, text)
     return None if names is None or not frozenset(sections).isdisjoint(names) else names
 
 
 def of_json(path: str, text: str) -> list[str] | None:
-    """The keys of a strict JSON text that no framework and no related tool recognises."""
+    """The keys of a strict JSON content that no framework and no related tool recognises."""
     value = outline.json_value(text)
     if value is None:
         return None
@@ -40,7 +40,7 @@ def of_json(path: str, text: str) -> list[str] | None:
 
 
 def of_yaml(path: str, text: str) -> list[str] | None:
-    """The keys of a YAML text that no framework and no related tool can recognise."""
+    """The keys of a YAML content that no framework and no related tool can recognise."""
     names = outline.yaml_keys(text)
     return None if names is None or may_be_ours(names, path) else names
 
@@ -53,12 +53,12 @@ def may_be_ours(names: list[str], path: str) -> bool:
 
 
 def with_underscores(names: list[str]) -> Iterable[str]:
-    """Names as `telling_keys` has them."""
+    """Names spelled as `telling_keys` has them, with underscores."""
     return "\n".join(names).replace("-", "_").split("\n")
 
 
 def telling_keys() -> set[str]:
-    """The keys without one of which no framework recognises a file, except by a typical name of it."""
+    """The keys of which a file has at least one if a framework recognises it, except by a typical file name."""
     if not _telling:
         frameworks = [framework(kind) for kind in kinds()]
         _telling.update(*(each.telling_keys for each in frameworks))
@@ -67,7 +67,7 @@ def telling_keys() -> set[str]:
 
 
 def has_no_known_word(path: str, text: str, sections: tuple[str, ...] = ()) -> bool:
-    """Whether a text, valid or not, has no word by which `broken.kind_of_text`, `detect` or `related_tool` could recognise it."""
+    """Whether a content, valid or not, has no word by which `broken.kind_of_text`, `detect` or `related_tool` could recognise it."""
     if any(mark in text for mark in ESCAPES) or may_be_ours([], path):
         return False
     words = text.encode("utf-8", "replace").translate(WORD_BYTES).split()
@@ -79,7 +79,7 @@ def has_no_known_word(path: str, text: str, sections: tuple[str, ...] = ()) -> b
 
 
 def is_alone_on_line(word: bytes, text: str) -> bool:
-    """Whether the last word of a text is all that its line holds, as a cut key does."""
+    """Whether the last word of a content is alone on its line, as a truncated key is."""
     end = text.rstrip()
     line = end[end.rfind("\n") + 1 :].strip(" \t{\"'")
     return len(line) == len(word) and line.isascii()
@@ -97,7 +97,7 @@ def known_words() -> set[bytes]:
 
 
 def names_in(path: str) -> Iterator[str]:
-    """The keys at the second level of a schema, its properties among them; read as lines, for the parsed schemas take megabytes."""
+    """The keys at the second level of a schema, including its properties; found line by line, because the parsed schemas take megabytes."""
     with open(path, encoding="utf-8") as file:
         for line in file:
             if line.startswith('  "'):

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from cfglint.frameworks.schema import Property
     from cfglint.source.document import Document, Path
 
-    Fillings = list[str | None]  # the text of a scalar, None for a key that is left out
+    Fillings = list[str | None]  # the content of a scalar, None for a key that is left out
 
 PLACEHOLDER = re.compile(r"\{\{.*\}\}|\$\{[^}]*\}|\$[A-Za-z_]\w*|__[A-Za-z0-9]\w*__|<[A-Za-z][\w .:-]*>|\{%.*%\}", re.DOTALL)
-BARE = re.compile(r"([A-Z][A-Z0-9]*_?)+,?")  # CONFIG_BATCH_SIZE without quotes in JSON; hjson takes the comma along
+BARE = re.compile(r"([A-Z][A-Z0-9]*_?)+,?")  # CONFIG_BATCH_SIZE without quotes in JSON; hjson includes the comma
 BARE_LEAST = 4  # characters
 STATEMENT = re.compile(r"\{%.*?%\}|\{\{.*?\}\}", re.DOTALL)
 FILES = ("dir", "path", "file", "deepspeed", "folder")  # last words of keys whose strings are paths
@@ -79,7 +79,7 @@ def refers_to_key(document: Document, raw: str) -> bool:
 
 
 def fillings_of(kind: str, path: Path, bare: bool, document: Document) -> Fillings | None:
-    """Values that a key takes; None for free text and for keys that the framework does not have, whose text is their value."""
+    """Values that a key accepts; None for free text and for keys that the framework does not have, which may contain any string."""
     from cfglint.frameworks import schema
 
     try:
@@ -100,7 +100,7 @@ def fillings_of(kind: str, path: Path, bare: bool, document: Document) -> Fillin
 
 
 def filled(document: Document, found: dict[Path, Fillings], world: int) -> Document:
-    """The document with its placeholders filled; places stay those of the text."""
+    """The document with its placeholders filled; places remain those in the file."""
     fresh = reread(document, document.text)
     fresh.missing = document.missing
     spans: list[tuple[int, int]] = []
@@ -109,11 +109,11 @@ def filled(document: Document, found: dict[Path, Fillings], world: int) -> Docum
         if parent is None:
             continue
         fill(parent.resolved(), path[-1], fillings[world % len(fillings)], spans)
-    fresh.relaxations[:] = [each for each in fresh.relaxations if not any(follows(fresh.text, each[0], *span) for span in spans)]
+    fresh.relaxations[:] = [each for each in fresh.relaxations if not any(is_in_placeholder(fresh.text, each[0], *span) for span in spans)]
     return fresh
 
 
-def follows(text: str, place: int, start: int, end: int) -> bool:
+def is_in_placeholder(text: str, place: int, start: int, end: int) -> bool:
     """Whether a place lies in a placeholder or right behind it, where hjson has taken the comma for a part of it."""
     return start <= place <= end or (place > end and not text[end:place].strip())
 
@@ -137,7 +137,7 @@ def fill(parent: Node, step: str | int, text: str | None, spans: list[tuple[int,
 
 
 def scalar(node: Node, text: str) -> Node:
-    """A scalar in the place of a node."""
+    """A scalar at the place of a node."""
     found = Node(SCALAR, node.start, node.end, text, "" if text[:1].isdigit() or text in ("true", "false") else '"')
     found.head = node.head
     return found
@@ -184,18 +184,18 @@ class TemplateRun(CheckedRun):
 
     @property
     def verdict(self) -> Verdict | None:
-        """`reject` where no filling would help, else unknown."""
+        """`reject` if no filling would help, else unknown."""
         return "reject" if any(each.severity == ERROR for each in self.diagnostics) else None
 
     @property
     def fails_at(self) -> Stage | None:
-        """The earliest moment at which it would die."""
+        """The earliest stage at which it would fail."""
         stages = [each.fails_at for each in self.diagnostics if each.severity == ERROR and each.fails_at]
         return min(stages, key=STAGES.index) if stages else None
 
     @property
     def resolved(self) -> dict[str, int | None]:
-        """The numbers on which all fillings agree."""
+        """The numbers that are the same for all fillings."""
         found = [world.resolved for world in self.worlds]
         if not found:
             return dict.fromkeys(super().resolved)

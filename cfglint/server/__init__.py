@@ -1,1 +1,1 @@
-"""The language server: the open files of an editor as runs, and what cfglint knows of them at a position."""
+"""The language server: the open files of an editor as runs, and the facts about a position in them."""

@@ -17,7 +17,7 @@ from cfglint.source.shell.command import CommandDocument
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import TypeAlias
+    from typing import Any, TypeAlias
 
     from cfglint.findings.diagnostic import Diagnostic
     from cfglint.findings.rule import Rule
@@ -32,7 +32,7 @@ _rules: dict[str, Rule] = {}
 
 
 class Suggestion:
-    """A completion: `text` replaces the text from `start` to the cursor."""
+    """A completion: `text` replaces the characters from `start` to the cursor."""
 
     __slots__ = ("detail", "documentation", "is_key", "label", "start", "text")
 
@@ -53,7 +53,7 @@ def rule_of(code: str) -> Rule | None:
 
 
 def schema_of(kind: str) -> Schema | None:
-    """The schema of a kind, None where it has none."""
+    """The schema of a kind, None if it has none."""
     try:
         return schema.load(kind)
     except FileNotFoundError:
@@ -61,7 +61,7 @@ def schema_of(kind: str) -> Schema | None:
 
 
 def version_of(kind: str, run: CheckedRun | None) -> tuple[int, ...]:
-    """The release of a kind's package that the answers are for: that of the run, else the newest known."""
+    """The release of a kind's package that the facts are for: that of the run, else the newest known."""
     own = framework(kind)
     text = run.target.get(own.package) if run is not None else None
     return parse_version(text or own.newest)
@@ -86,7 +86,7 @@ def rule_summary(code: str) -> str:
 
 
 def findings_at(run: CheckedRun, document: Document, offset: int) -> list[Diagnostic]:
-    """The findings whose place has an offset of a file, or the key or scalar value that belongs to the one at the offset."""
+    """The findings whose place contains an offset of a file, or the key or scalar value that belongs to the one at the offset."""
     first = last = offset
     found = entry_at(document, offset)
     if found is not None and found[2].kind == SCALAR and found[1] is not None:
@@ -114,7 +114,7 @@ def definitions(run: CheckedRun, document: Document, offset: int) -> list[Span]:
     if value.kind == ALIAS:
         target = value.target
         return [(document.path, target.head, target.end)] if target is not None else []
-    return named_file(run, document, value) or filler(run, document, path, value)
+    return named_file(run, document, value) or filling_values(run, document, path, value)
 
 
 def named_file(run: CheckedRun, document: Document, value: Node) -> list[Span]:
@@ -126,7 +126,7 @@ def named_file(run: CheckedRun, document: Document, value: Node) -> list[Span]:
     return [(each.path, 0, 0) for each in run.documents if each is not document and os.path.abspath(each.path).endswith(end)][:1]
 
 
-def filler(run: CheckedRun, document: Document, path: Path, value: Node) -> list[Span]:
+def filling_values(run: CheckedRun, document: Document, path: Path, value: Node) -> list[Span]:
     """The values in other files that fill an "auto"."""
     keys = [
         word
@@ -139,21 +139,21 @@ def filler(run: CheckedRun, document: Document, path: Path, value: Node) -> list
 
 
 def is_about(setting: Setting, document: Document, path: Path, value: Node) -> bool:
-    """Whether a setting is that of a key: written there, or not written and of the same name."""
+    """Whether a setting is that of a key: written there, or unwritten and of the same name."""
     if setting.document is None:
         return setting.path == path
     return setting.document.path == document.path and setting.node is value
 
 
 def hover(run: CheckedRun, document: Document, kind: str, offset: int) -> tuple[str, int, int] | None:
-    """(Markdown, start, end) for the key or value at an offset: its findings, what the framework makes of it, and the key's history."""
+    """(Markdown, start, end) for the key or value at an offset: its findings, its value in the framework, and its history."""
     found = entry_at(document, offset)
     findings = findings_at(run, document, offset)
     parts = [finding_page(each) for each in findings]
     if found is None:
         return ("\n\n---\n\n".join(parts), findings[0].place.start, findings[0].place.end) if findings else None
     path, key, value = found
-    parts = [text for text in (resolved(run, document, path, value), *parts, known(run, kind_of(document, kind), path)) if text]
+    parts = [text for text in (resolved(run, document, path, value), *parts, schema_facts(run, kind_of(document, kind), path)) if text]
     if not parts:
         return None
     start, end = (key.start, key.end) if key is not None and key.start <= offset <= key.end else (value.start, value.end)
@@ -161,7 +161,7 @@ def hover(run: CheckedRun, document: Document, kind: str, offset: int) -> tuple[
 
 
 def entry_at(document: Document, offset: int) -> tuple[Path, Node | None, Node] | None:
-    """The innermost (path, key, value) whose key or scalar value has the offset."""
+    """The innermost (path, key, value) whose key or scalar value contains the offset."""
     best: tuple[Path, Node | None, Node] | None = None
     for path, key, value in document.walk():
         in_key = key is not None and key.start <= offset <= key.end and key.start < key.end
@@ -171,7 +171,7 @@ def entry_at(document: Document, offset: int) -> tuple[Path, Node | None, Node] 
 
 
 def resolved(run: CheckedRun, document: Document, path: Path, value: Node) -> str:
-    """What the framework makes of a value: the lines of `explain` that come from it."""
+    """The value that the framework uses: the lines of `explain` that come from it."""
     lines: list[str] = []
     for item in RunSummary(run).items:
         setting = item.setting
@@ -187,24 +187,29 @@ def kind_of(document: Document, kind: str) -> str:
     return document.consumer or kind if isinstance(document, CommandDocument) else kind
 
 
-def known(run: CheckedRun | None, kind: str, path: Path) -> str:
-    """What the schema has about a key in the release of the run, as Markdown."""
+def schema_facts(run: CheckedRun | None, kind: str, path: Path) -> str:
+    """The facts in the schema about a key in the release of the run, as Markdown."""
     table = schema_of(kind)
     entry = table.lookup(path) if table is not None else None
     if entry is None:
         return ""
     own = framework(kind)
-    return f"`{entry.name}` ({own.package}): {facts(entry, version_of(kind, run))}\n\n{entry.description}".rstrip()
+    return f"`{entry.name}` ({own.package}): {facts(entry, version_of(kind, run), default_of(entry, run))}\n\n{entry.description}".rstrip()
 
 
-def facts(entry: Property, version: tuple[int, ...]) -> str:
+def default_of(entry: Property, run: CheckedRun | None) -> Any:
+    """The default of a key as `check` uses it for the run, in the newest release without one; None if there is none."""
+    config = next((config for config in run.configs if config.kind == entry.schema.kind), None) if run is not None else None
+    return config.default(entry.path, None) if config is not None else entry.default
+
+
+def facts(entry: Property, version: tuple[int, ...], default: Any) -> str:
     """Type, default, choices and history of a key in one line."""
     choices = entry.enum_at(version)
     parts = [" or ".join(sorted(entry.types)) or "any value"]
     if choices:
         parts = ["one of " + ", ".join(map(schema.shown, choices))]
-    default = entry.default_at(version)
-    if entry.has_default and default is not None:
+    if default is not None:
         parts.append(f"default {schema.shown(default)}")
     if entry.since:
         parts.append(f"since {entry.since}")
@@ -225,19 +230,19 @@ def completions(run: CheckedRun | None, text: str, kind: str, syntax: str, offse
     version = version_of(kind, run)
     if place.key is not None:
         entry = table.lookup((*place.section, place.key))
-        return values(entry, place, syntax, version) if entry is not None else []
+        return values(entry, place, syntax, version, default_of(entry, run)) if entry is not None else []
     found: list[Suggestion] = []
     for name in table.keys_at(version, place.section):
         entry = table.lookup((*place.section, name))
         if entry is None:
             continue
         inserted = f'"{name}"' if syntax == "json" and not place.quoted else name
-        found.append(Suggestion(name, inserted, place.word, facts(entry, version), entry.description, True))
+        found.append(Suggestion(name, inserted, place.word, facts(entry, version, default_of(entry, run)), entry.description, True))
     return found
 
 
-def values(entry: Property, place: cursor.Cursor, syntax: str, version: tuple[int, ...]) -> list[Suggestion]:
-    """The values that a key allows, where they can be listed."""
+def values(entry: Property, place: cursor.Cursor, syntax: str, version: tuple[int, ...], default: Any) -> list[Suggestion]:
+    """The values that a key accepts, if they can be listed."""
     allowed = entry.enum_at(version) or ((True, False) if "boolean" in entry.types else ())
     found: list[Suggestion] = []
     for value in allowed:
@@ -246,13 +251,13 @@ def values(entry: Property, place: cursor.Cursor, syntax: str, version: tuple[in
         spelled = schema.shown(value)
         bare = value if isinstance(value, str) else spelled
         needs_quotes = isinstance(value, str) and not place.quoted and (syntax == "json" or value.lower() in ("no", "yes", "on", "off"))
-        default = " (default)" if entry.has_default and schema.equal(value, entry.default_at(version)) else ""
-        found.append(Suggestion(bare, spelled if needs_quotes else bare, place.word, f"{entry.name}{default}", "", False))
+        mark = " (default)" if default is not None and schema.equal(value, default) else ""
+        found.append(Suggestion(bare, spelled if needs_quotes else bare, place.word, f"{entry.name}{mark}", "", False))
     return found
 
 
 def batch_lens(run: CheckedRun, document: Document) -> tuple[int, str] | None:
-    """(offset, text) of the line over the first batch key of a file: the global batch and its factors; None where it is unknown."""
+    """(offset, label) of the code lens above the first batch key of a file: the global batch and its factors; None if it is unknown."""
     batch = run.batch
     if batch is None:
         return None

@@ -1,4 +1,4 @@
-"""What is written at the cursor of a text that may not parse yet: a key of which section, or the value of which key."""
+"""The context of the cursor in a file that may not parse yet: the section of a key, or the key of a value."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ WORD = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789
 
 
 class Cursor:
-    """The section that the cursor is in, and the key whose value is typed there, None where a key itself is typed.
+    """The section that contains the cursor, and the key whose value is being typed there, None if a key itself is typed.
 
-    `word` is where the word before the cursor begins, `quoted` whether it has an opening quote.
+    `word` is the offset of the word before the cursor, `quoted` whether it has an opening quote.
     """
 
     __slots__ = ("key", "quoted", "section", "word")
@@ -27,7 +27,7 @@ class Cursor:
 
 
 def cursor_at(text: str, offset: int, syntax: str) -> Cursor | None:
-    """The cursor at an offset of a YAML, JSON or shell text; None in a comment, and where neither a key nor a value may be."""
+    """The cursor at an offset of a YAML, JSON or shell file; None in a comment, and where neither a key nor a value is possible."""
     word = offset
     while word and text[word - 1] in WORD:
         word -= 1
@@ -37,7 +37,7 @@ def cursor_at(text: str, offset: int, syntax: str) -> Cursor | None:
 
 
 def in_shell(text: str, word: int) -> Cursor | None:
-    """The cursor in the options of a command line: `--key`, or the value behind it."""
+    """The cursor in the options of a command line: `--key`, or the value after it."""
     if text.startswith("--", word):
         return Cursor((), None, word + 2, False)
     line = text[text.rfind("\n", 0, word) + 1 : word]
@@ -66,7 +66,7 @@ def in_yaml(text: str, word: int) -> Cursor | None:
 
 
 def section_above(lines: list[str], indent: int) -> Section:
-    """The keys of the block mappings around a line of some indentation."""
+    """The keys of the block mappings around a line with some indentation."""
     found: list[str] = []
     for line in reversed(lines):
         if not indent:
@@ -84,7 +84,7 @@ def in_json(text: str, word: int) -> Cursor | None:
     quoted = text[word - 1 : word] == '"'
     levels: list[str | None] = []  # the key that each open object or list is the value of
     in_list: list[bool] = []
-    key: str | None = None  # the key behind whose colon the scan is
+    key: str | None = None  # the key before the last colon
     string: str | None = None  # the last complete string
     place, end = 0, word - 1 if quoted else word
     while place < end:

@@ -12,17 +12,17 @@ from lsprotocol import types
 from pygls import uris
 from pygls.lsp.server import LanguageServer
 
-from cfglint import __version__
 from cfglint.findings import diagnostic as findings
 from cfglint.report.links import MANUAL, anchor, rule_uri
 from cfglint.rewrite.apply_fixes import apply_fixes
 from cfglint.rules.catalogue import every_rule
-from cfglint.run.discovery import JSON_EXTENSIONS, is_script
+from cfglint.run.paths import JSON_EXTENSIONS, is_script
 from cfglint.server import answers
 from cfglint.server.open_files import LARGEST, SETTINGS_FILES, OpenFiles
 from cfglint.server.positions import Lines
 from cfglint.source.files import FileProblem
 from cfglint.source.shell.command import CommandDocument
+from cfglint.version import __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,35 +31,35 @@ if TYPE_CHECKING:
     from cfglint.server.open_files import Facts
 
 SHORTEST_DELAY, LONGEST_DELAY = 0.02, 1.0  # seconds without a key press before the files are checked again
-CHECKS = 2  # how many checks could be made in that time: slow ones are made less often
+CHECKS = 2  # the delay is this many times the duration of a check, so that slow checks run less often
 SEVERITIES = {
     findings.ERROR: types.DiagnosticSeverity.Error,
     findings.WARNING: types.DiagnosticSeverity.Warning,
     findings.INFO: types.DiagnosticSeverity.Information,
 }
-COLLECTOR = (700, 10, 10)  # Python's own thresholds: the command line raises them for processes that end soon
+COLLECTOR = (700, 10, 10)  # Python's default thresholds: the command line raises them for short processes
 FIX_ALL = types.CodeActionKind.SourceFixAll
 
 
 class ConfigServer(LanguageServer):
-    """The server of one editor. Paths inside the editor's folder are relative to it, as messages show them."""
+    """The server of one editor. Paths inside the editor's folder are relative to it, as in messages."""
 
     def __init__(self, facts: Facts, config: str | None) -> None:
         super().__init__("cfglint", __version__, text_document_sync_kind=types.TextDocumentSyncKind.Incremental)
         self.files = OpenFiles(facts, config)
         self.found: dict[str, list[Diagnostic]] = {}
-        self.shown: dict[str, list[types.Diagnostic]] = {}  # what the editor has, by URI
+        self.shown: dict[str, list[types.Diagnostic]] = {}  # the diagnostics that the editor shows, by URI
         self.waiting: asyncio.TimerHandle | None = None
         self.changed: set[str] | None = set()  # real paths of the files whose text has changed; None when anything may have
         self.delay = SHORTEST_DELAY
-        self.reported: set[str] = set()  # problems that were shown
+        self.reported: set[str] = set()  # problems that were already shown
         self.lines: dict[str, Lines] = {}
         self.was_shut_down = False
 
     # Files
 
     def path_of(self, uri: str) -> str | None:
-        """The path of a URI, relative to the working directory where it is inside; None for what is not a file."""
+        """The path of a URI, relative to the working directory if it is inside; None for a URI that is not a file."""
         path = uris.to_fs_path(uri) if uri.startswith("file:") else None
         if path is None:
             return None
@@ -67,7 +67,7 @@ class ConfigServer(LanguageServer):
         return os.path.relpath(path, here) if path.startswith(here + os.sep) else path
 
     def uri_of(self, path: str) -> str:
-        """The URI of a path, as the editor gave it where the file is open."""
+        """The URI of a path, as the editor spelled it if the file is open."""
         path = self.files.buffers.names.get(self.files.buffers.identity(path), path)
         return uris.from_fs_path(os.path.abspath(path)) or ""
 
@@ -82,7 +82,7 @@ class ConfigServer(LanguageServer):
         return self.lines[path]
 
     def take(self, uri: str, is_new: bool) -> None:
-        """Take the text of an open file from the editor, and check soon."""
+        """Store the content of an open file from the editor, and schedule a check."""
         path = self.path_of(uri)
         if path is not None:
             self.files.buffers.put(path, self.workspace.get_text_document(uri).source)
@@ -96,7 +96,7 @@ class ConfigServer(LanguageServer):
             self.check_soon(None)
 
     def check_soon(self, changed: str | None) -> None:
-        """Check when nothing was typed for a moment; `changed` is the real path of the file that has changed, None for anything."""
+        """Check after a moment without typing; `changed` is the real path of the changed file, None for any file."""
         if changed is None or self.changed is None:
             self.changed = None
         else:
@@ -106,12 +106,12 @@ class ConfigServer(LanguageServer):
         self.waiting = asyncio.get_running_loop().call_later(self.delay, self.check)
 
     def check_now(self) -> None:
-        """Check what has changed since the last check, so that an answer is about the current texts."""
+        """Check the changes since the last check, so that an answer refers to the current contents."""
         if self.waiting is not None:
             self.check()
 
     def check(self) -> None:
-        """Check the runs of the open files and send what has changed to the editor."""
+        """Check the runs of the open files and send the changed findings to the editor."""
         if self.waiting is not None:
             self.waiting.cancel()
             self.waiting = None
@@ -141,7 +141,7 @@ class ConfigServer(LanguageServer):
         self.shown = by_uri
 
     def report(self, problems: list[str]) -> None:
-        """Show what keeps files from being checked, once."""
+        """Show the reasons why files are not checked, once."""
         for problem in problems:
             if problem not in self.reported:
                 self.window_show_message(types.ShowMessageParams(types.MessageType.Warning, f"cfglint: {problem}"))
@@ -159,7 +159,7 @@ class ConfigServer(LanguageServer):
         return types.Location(self.uri_of(place.file), self.range_of(place.file, place.start, place.end))
 
     def diagnostic(self, each: Diagnostic) -> types.Diagnostic:
-        """A finding."""
+        """The result object of a finding."""
         raised = f"raises {each.exception}" if each.exception else None
         remedy = f"help: {each.help}" if each.help else None
         return types.Diagnostic(
@@ -181,7 +181,7 @@ class ConfigServer(LanguageServer):
         return types.WorkspaceEdit(changes)
 
     def replacement(self, path: str, text: str) -> types.TextEdit:
-        """The shortest single edit that makes a text of a file."""
+        """The shortest single edit that turns a file's content into another."""
         before = self.lines_of(path).text
         start = 0
         while start < min(len(before), len(text)) and before[start] == text[start]:
@@ -230,7 +230,7 @@ class ConfigServer(LanguageServer):
         return []
 
     def hover(self, uri: str, position: types.Position) -> types.Hover | None:
-        """What is known of a key, a value and their findings."""
+        """The facts about a key, a value and their findings."""
         self.check_now()
         path = self.path_of(uri)
         for run, document, kind in self.files.runs_of(path) if path is not None else []:
@@ -241,7 +241,7 @@ class ConfigServer(LanguageServer):
         return None
 
     def definitions(self, uri: str, position: types.Position) -> list[types.Location]:
-        """The places that a key or value depends on, of the first run of the file that knows any."""
+        """The places that a key or value depends on, in the first run of the file that has any."""
         self.check_now()
         path = self.path_of(uri)
         for run, document, _ in self.files.runs_of(path) if path is not None else []:
@@ -251,7 +251,7 @@ class ConfigServer(LanguageServer):
         return []
 
     def complete(self, uri: str, position: types.Position) -> list[types.CompletionItem]:
-        """Keys and values at the cursor, of the kind that the file has or last had."""
+        """Keys and values at the cursor, for the current or last known kind of the file."""
         path = self.path_of(uri)
         if path is None:
             return []
@@ -273,7 +273,7 @@ class ConfigServer(LanguageServer):
         ]
 
     def run_at(self, path: str, offset: int) -> tuple[CheckedRun | None, str]:
-        """The run at an offset of a file, and the kind of what is written there; empty where that is not known."""
+        """The run at an offset of a file, and the kind of the key or value there; empty if it is unknown."""
         runs = self.files.runs_of(path)
         for run, document, kind in runs:
             if not isinstance(document, CommandDocument):
@@ -283,7 +283,7 @@ class ConfigServer(LanguageServer):
         return None, "" if runs or is_script(path) else self.files.kinds.get(self.files.buffers.identity(path), "")
 
     def lenses(self, uri: str) -> list[types.CodeLens]:
-        """The global batch over the batch keys, a line for each run of the file."""
+        """The global batch above the batch keys, one line for each run of the file."""
         self.check_now()
         path = self.path_of(uri)
         found: dict[str, types.CodeLens] = {}
@@ -296,7 +296,7 @@ class ConfigServer(LanguageServer):
 
 
 def page_link(code: str) -> types.CodeDescription | None:
-    """The page of a rule: in the repository that cfglint was installed from, else in the clone that it runs in, else nowhere."""
+    """The page of a rule: in the repository that cfglint was installed from, else in the clone that it runs in, else None."""
     address = rule_uri(code)
     if address:
         return types.CodeDescription(address)
@@ -306,12 +306,12 @@ def page_link(code: str) -> types.CodeDescription | None:
 
 
 def wants(only: list[str] | None, kind: str) -> bool:
-    """Whether an editor asks for a kind of actions: kinds are prefixes, `source` of `source.fixAll`."""
+    """Whether an editor requests a kind of actions: kinds are prefixes, `source` of `source.fixAll`."""
     return only is None or any(kind == each or kind.startswith(f"{each}.") for each in only)
 
 
 def share_line(one: types.Range, other: types.Range) -> bool:
-    """Whether two ranges have a line in common: the cursor may be on the value of a key that a finding marks."""
+    """Whether two ranges overlap in at least one line: the cursor may be on the value of a key that a finding marks."""
     return one.start.line <= other.end.line and other.start.line <= one.end.line
 
 
@@ -321,7 +321,7 @@ def not_checked(path: str) -> str:
 
 
 def created(facts: Facts, config: str | None = None) -> ConfigServer:
-    """A server with its requests."""
+    """A server with its notifications and requests registered."""
     server = ConfigServer(facts, config)
     add_notifications(server)
     add_requests(server)
@@ -389,7 +389,7 @@ def add_requests(server: ConfigServer) -> None:
 
 
 def serve(facts: Facts, config: str | None = None) -> int:
-    """Serve one editor over standard input and output until it ends the session; the exit status that the protocol asks for.
+    """Serve one editor over standard input and output until it ends the session; return the exit status that the protocol requires.
 
     Other output goes to standard error, so that it does not break the protocol.
     """

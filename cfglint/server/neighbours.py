@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from cfglint.run.discovery import EXTENSIONS, is_script
+from cfglint.run.paths import EXTENSIONS, is_script
 from cfglint.source.files import FileProblem
 from cfglint.source.root import is_inside, root_of
 
@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from cfglint.run.discovery import FileSource
+    from cfglint.run.file_source import FileSource
 
 MOST_FILES = 500  # that are searched
 MOST_FOLDERS = 60
@@ -20,14 +20,14 @@ LARGEST = 1 << 18  # bytes; a config or script that names another one is smaller
 
 
 class Neighbours:
-    """Searches the files near the open ones; what was found in a file on the disk is kept until it changes."""
+    """Searches the files near the open ones; results for a file on disk are cached until it changes."""
 
     def __init__(self, source: FileSource) -> None:
         self.source = source
         self.known: dict[tuple[str, int, int], dict[str, bool]] = {}  # by path, time of the last change in ns, and size
 
     def naming(self, paths: Iterable[str]) -> list[str]:
-        """The files that mention one of some files by its name, and those that mention these in turn."""
+        """The files that mention one of some files by name, and those that mention these in turn."""
         near = [*self.near(paths)]
         found: dict[str, None] = {}
         names = {os.path.basename(path) for path in paths}
@@ -47,7 +47,7 @@ class Neighbours:
                     yield path
 
     def mentions(self, path: str, names: set[str]) -> bool:
-        """Whether a file has one of the names in its text."""
+        """Whether the content of a file contains one of the names."""
         if self.source.is_given(path):
             return any(name in self.source.read(path)[0] for name in names)
         try:
@@ -64,7 +64,7 @@ class Neighbours:
         return any(known[name] for name in names)
 
     def content(self, path: str) -> bytes:
-        """The content of a file; empty where it cannot be read."""
+        """The content of a file; empty if it cannot be read."""
         try:
             return self.source.read_bytes(path)
         except FileProblem:
@@ -72,7 +72,7 @@ class Neighbours:
 
 
 def folders_around(path: str) -> list[str]:
-    """The folder of a file and those above it in its project, and the folders next to it and at the top of the project."""
+    """The folder of a file and its parents in the project, and the folders next to it and at the top of the project."""
     root = root_of(path)
     folder = os.path.dirname(os.path.abspath(path))
     upwards = [folder]
@@ -84,13 +84,13 @@ def folders_around(path: str) -> list[str]:
 
 
 def as_given(folder: str, path: str) -> str:
-    """A folder relative to the working directory where the file's own path is."""
+    """A folder as a relative path if the file's own path is relative."""
     relative = folder if os.path.isabs(path) else os.path.relpath(folder)
     return "" if relative == os.curdir else relative
 
 
 def entries(folder: str) -> list[str]:
-    """The names in a folder; none where it cannot be read."""
+    """The names in a folder; empty if it cannot be read."""
     try:
         return os.listdir(folder or os.curdir)
     except OSError:

@@ -8,7 +8,10 @@ from cfglint.project import settings_file
 from cfglint.project.selection import Selection
 from cfglint.project.settings_file import Configuration, ConfigurationError, DeclaredRun
 from cfglint.project.suppression import merge_unused
-from cfglint.run.discovery import EXTENSIONS, Discovery, FileSource, UnknownKindError, is_one_of, line_of
+from cfglint.run.discovery import Discovery
+from cfglint.run.discovery_errors import UnknownKindError
+from cfglint.run.file_source import FileSource
+from cfglint.run.paths import EXTENSIONS, is_one_of, line_of
 from cfglint.server.neighbours import Neighbours
 from cfglint.source import files
 
@@ -29,7 +32,7 @@ SETTINGS_FILES = ("cfglint.toml", "pyproject.toml")
 
 
 class Buffers(FileSource):
-    """Files as the editor shows them; the others are read from the disk."""
+    """Files with the content shown in the editor; other files are read from disk."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -37,7 +40,7 @@ class Buffers(FileSource):
         self.names: dict[str, str] = {}  # path as the editor gave it, by real path
 
     def put(self, path: str, text: str) -> None:
-        """The content of an open file."""
+        """Store the content of an open file."""
         identity = self.identity(path)
         self.open[identity] = text
         self.names[identity] = path
@@ -48,7 +51,7 @@ class Buffers(FileSource):
         self.names.pop(self.identity(path), None)
 
     def is_file(self, path: str) -> bool:
-        """Whether there is such a file, saved or not."""
+        """Whether the file exists, saved or not."""
         return self.is_given(path) or super().is_file(path)
 
     def is_given(self, path: str) -> bool:
@@ -61,13 +64,13 @@ class Buffers(FileSource):
         return given.encode("utf-8", "surrogatepass") if given is not None else super().read_bytes(path)
 
     def read(self, path: str) -> tuple[str, bool]:
-        """(text, whether it had a byte order mark); raises FileProblem."""
+        """Return (content, whether it had a byte order mark); raises FileProblem."""
         given = self.open.get(self.identity(path))
         return (given, False) if given is not None else super().read(path)
 
 
 class OpenRun:
-    """A run that open files belong to, with the configuration that holds for them."""
+    """A run with open files, and the configuration in effect for them."""
 
     __slots__ = ("diagnostics", "files", "project", "run")
 
@@ -75,13 +78,13 @@ class OpenRun:
         self.run = run
         self.project = project
         self.files = files  # real paths
-        self.diagnostics: list[Diagnostic] = []  # without comments for cfglint that another run of the file needs
+        self.diagnostics: list[Diagnostic] = []  # without findings about ignore comments that another run of the file needs
 
 
 class OpenFiles:
     """The runs of the open files, checked again after every change; `problems` are configurations that cannot be used.
 
-    `facts` gives the facts of the launch from a configuration and one of its declared runs.
+    `facts` returns the facts of the launch for a configuration and one of its declared runs.
     """
 
     def __init__(self, facts: Facts, config: str | None = None) -> None:
@@ -90,14 +93,14 @@ class OpenFiles:
         self.buffers = Buffers()
         self.neighbours = Neighbours(self.buffers)
         self.runs: list[OpenRun] = []
-        self.kinds: dict[str, str] = {}  # the last known kind of a file, by real path: a text is often broken while it is edited
+        self.kinds: dict[str, str] = {}  # the last known kind of a file, by real path: a file is often invalid while it is edited
         self.problems: list[str] = []
 
     def check(self, changed: set[str] | None = None) -> dict[str, list[Diagnostic]]:
-        """The findings of every file of the runs that the open files belong to, by path as documents have it.
+        """The findings of every file in the runs of the open files, by the path of its document.
 
-        `changed` are the real paths of the files whose text has changed since the last check; None when anything else may have
-        changed: files on the disk, configurations, which files are open.
+        `changed` are the real paths of the files whose content has changed since the last check; None if anything else may have
+        changed: files on disk, configurations, the set of open files.
         """
         affected = self._affected(changed)
         self.problems = []
@@ -114,7 +117,7 @@ class OpenFiles:
         return self._findings()
 
     def _findings(self) -> dict[str, list[Diagnostic]]:
-        """The findings of every file; one that several runs have in common is given once."""
+        """The findings of every file; one that several runs have in common is included once."""
         found: dict[str, dict[tuple[str, int, int, str], Diagnostic]] = {}
         for run in self.runs:
             for document in run.run.documents:
@@ -126,9 +129,9 @@ class OpenFiles:
         return {path: list(each.values()) for path, each in found.items()}
 
     def _affected(self, changed: set[str] | None) -> set[str] | None:
-        """The open files whose runs a change of some texts may affect; None for all of them."""
+        """The open files whose runs may be affected by a change of some files; None for all of them."""
         if changed is None or not all(path.lower().endswith(EXTENSIONS) for path in changed):
-            return None  # a script may put the names of its files together
+            return None  # a script may compose the names of its files
         found = {*changed}
         names = {os.path.basename(path) for path in changed}
         texts = [self.buffers.open.get(path, "") for path in changed]
@@ -162,7 +165,7 @@ class OpenFiles:
         return [path for identity, path in self.buffers.names.items() if len(self.buffers.open[identity]) > LARGEST]
 
     def _by_configuration(self, affected: set[str] | None) -> dict[str | None, list[str]]:
-        """The open files to be checked, by the configuration that holds for them."""
+        """The open files to be checked, by their configuration."""
         found: dict[str | None, list[str]] = {}
         large = {*self.too_large()}
         for identity, path in self.buffers.names.items():
@@ -172,7 +175,7 @@ class OpenFiles:
         return found
 
     def _configuration(self, path: str | None) -> Configuration:
-        """A configuration, an empty one where it cannot be used."""
+        """A configuration, an empty one if it cannot be used."""
         if path is None:
             return Configuration()
         try:
@@ -189,7 +192,7 @@ class OpenFiles:
         return project
 
     def _runs(self, project: Configuration, paths: list[str]) -> list[OpenRun]:
-        """The declared runs that have one of the files, and the runs of the other files."""
+        """The declared runs that contain one of the files, and the runs of the other files."""
         paths = [path for path in paths if not is_one_of(path, project.exclude)]
         naming = self.neighbours.naming(paths)
         left = {self.buffers.identity(path): path for path in paths}
@@ -219,26 +222,26 @@ class OpenFiles:
         return frozenset(self.buffers.identity(document.path) for document in run.documents)
 
     def _may_hold(self, declared: DeclaredRun, paths: list[str]) -> bool:
-        """Whether a declared run may have one of some files: it names one of them, or a file of it mentions one."""
+        """Whether a declared run may contain one of some files: it names one of them, or a file of it mentions one."""
         own = [line_of(path)[0] for path in declared.files]
         wanted = {*map(self.buffers.identity, paths)}
         names = {os.path.basename(path) for path in paths}
         return any(self.buffers.identity(path) in wanted or self.neighbours.mentions(path, names) for path in own)
 
     def _declared(self, project: Configuration, declared: DeclaredRun) -> CheckedRun | None:
-        """A declared run, None where it cannot be read."""
+        """A declared run, None if it cannot be loaded."""
         if not all(self.buffers.is_file(line_of(path)[0]) or self.buffers.is_file(path) for path in declared.files):
             return None
         try:
             return Discovery(self.facts(project, declared), declared.kind, source=self.buffers).one(declared.files)
         except ConfigurationError as error:
             self.problems.append(str(error))
-        except UnknownKindError:  # also a script without its launch line
+        except UnknownKindError:  # this includes a script without its launch line
             pass
         return None
 
     def _suppress(self, project: Configuration, runs: list[CheckedRun]) -> list[Outcome]:
-        """The outcomes of runs; what comments, the configuration and the baseline suppress is marked."""
+        """The outcomes of runs, with suppressed findings marked."""
         outcomes = [run.outcome() for run in runs]
         merge_unused(outcomes)
         selection = Selection(project, None, None, None)

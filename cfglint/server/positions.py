@@ -1,4 +1,4 @@
-"""Offsets of a text as positions of the Language Server Protocol, and back."""
+"""Converts offsets of a file to positions of the Language Server Protocol, and back."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ UTF_16 = "utf-16"
 
 
 class Lines:
-    """The lines of a text. Positions are (line, column), both from 0; columns count code units of `encoding`, UTF-16 by default."""
+    """The lines of a file. Positions are (line, column), both from 0; columns count code units of `encoding`, UTF-16 by default."""
 
     def __init__(self, text: str, encoding: str = UTF_16) -> None:
         self.text = text
@@ -24,7 +24,7 @@ class Lines:
         return line, sum(units(char, self.encoding) for char in self.text[self.starts[line] : offset])
 
     def offset(self, line: int, column: int) -> int:
-        """The offset in characters of a position; the end of the line for a column behind it."""
+        """The offset in characters of a position; the end of the line if the column is beyond it."""
         if line >= len(self.starts):
             return len(self.text)
         start = self.starts[line]

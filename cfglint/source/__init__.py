@@ -1,1 +1,1 @@
-"""Text <-> values with positions: YAML, JSON and shell syntax, independent of frameworks."""
+"""Parses files into values with positions and edits them: YAML, JSON, shell and Python syntax, independent of frameworks."""

@@ -1,4 +1,4 @@
-"""The dataclasses of a project's own Python files, read as syntax trees: nothing of them is run."""
+"""The dataclasses in a project's own Python files, which are parsed as syntax trees and never executed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _declared: dict[str, set[str]] = {}
 
 
 def fields_of_folder(folder: str) -> dict[str, str]:
-    """The fields of all dataclasses in the Python files of a folder, with their annotations; empty where there are none."""
+    """The fields of all dataclasses in the Python files of a folder, with their annotations; empty if there are none."""
     if folder not in _folders:
         found: dict[str, str] = {}
         try:
@@ -43,7 +43,7 @@ def declares_field(path: str, name: str) -> bool:
 
 
 def project_texts(root: str) -> Iterator[str]:
-    """The texts of the project's Python files that hold a dataclass."""
+    """The contents of the project's Python files that contain a dataclass."""
     found = (path for path in files.walk(root) if path.endswith(".py"))
     for _, path in zip(range(MOST_FILES), found, strict=False):
         text = text_of(path)
@@ -52,7 +52,7 @@ def project_texts(root: str) -> Iterator[str]:
 
 
 def text_of(path: str) -> str:
-    """The text of a Python file; empty for one that cannot be read."""
+    """The content of a Python file; empty for one that cannot be read."""
     try:
         return files.read_bytes(path, LARGEST).decode("utf-8", "replace")
     except files.FileProblem:
@@ -60,7 +60,7 @@ def text_of(path: str) -> str:
 
 
 def fields_by_line(text: str) -> dict[str, str]:
-    """The annotated names of a module that does not parse: lines of one indentation with a name, a colon and a type."""
+    """The annotated names of a module that cannot be parsed: lines of one indentation with a name, a colon and a type."""
     found: dict[str, str] = {}
     for line in text.splitlines() if "dataclass" in text else ():
         name, mark, kind = line.removeprefix("    ").partition(": ")
@@ -92,7 +92,7 @@ def tree_of(text: str) -> ast.Module:
 
 
 def parsed(text: str) -> ast.Module | None:
-    """The syntax tree of a module; None where it does not parse."""
+    """The syntax tree of a module; None if it cannot be parsed."""
     try:
         return tree_of(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -100,7 +100,7 @@ def parsed(text: str) -> ast.Module | None:
 
 
 def is_dataclass(node: ast.ClassDef) -> bool:
-    """Whether a class has a decorator that makes a dataclass of it."""
+    """Whether a class has a decorator that makes it a dataclass."""
     return any("dataclass" in ast.dump(each) for each in node.decorator_list)
 
 

@@ -1,7 +1,7 @@
-"""A text as a tree of nodes, each of which knows its span.
+"""A file's content as a tree of nodes, each with its span.
 
-The tree is what the syntax says, not what a framework makes of it: scalars keep their text, duplicate
-keys stay, aliases are not expanded. `cfglint.source.loaders` turns it into values.
+The tree is that of the syntax, before any framework interprets it: scalars keep their source, duplicate
+keys stay, aliases are not expanded. `cfglint.source.loaders` converts it to values.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ NOT_STRICT_JSON: ProblemKind = "not-strict-json"  # the kind of a problem that o
 ALIAS: NodeKind = "alias"
 
 NOTHING = ()  # the children of every scalar
-LONG = 32  # entries of a mapping from which an index pays
+LONG = 32  # minimum number of entries for which an index is built
 
 
 class Problem:
-    """A reason for which a text cannot be loaded, at a span.
+    """A reason why a content cannot be loaded, at a span.
 
-    The kind `limit` is one of cfglint's own limits, which says nothing about what a framework makes of the text.
-    `exception` is what the loader would raise, as `Type: text`, when one is known.
-    `only_here`: another parser that commonly loads such a file accepts it; `note` says which. `remedy` is what to write.
+    The kind `limit` is one of cfglint's own limits, which says nothing about the behaviour of a framework.
+    `exception` is the one that the loader would raise, as `Type: message`, if it is known.
+    `only_here`: another common parser of such files accepts it; `note` names that parser. `remedy` is what to write.
     """
 
     __slots__ = ("end", "exception", "kind", "message", "note", "only_here", "remedy", "start")
@@ -58,9 +58,9 @@ class Node:
     """A scalar, mapping, sequence or alias with its span.
 
     `start`/`end` are the value's own characters, without anchor and tag; `head` is where those begin.
-    `raw` is a scalar's text after quotes and escapes are undone, or an alias's name.
-    `style` is `""` for a bare scalar, the quote or block mark for the others, and `"flow"` or `"block"`
-    for collections (`"bare"` for the members of an hjson text without braces). `children` holds (key, value)
+    `raw` is a scalar's string after quotes and escapes are removed, or an alias's name.
+    `style` is `""` for an unquoted scalar, the quote or block mark for the others, and `"flow"` or `"block"`
+    for collections (`"bare"` for the members of an hjson file without braces). `children` holds (key, value)
     pairs of a mapping, or the items of a sequence.
     """
 
@@ -79,7 +79,7 @@ class Node:
         self.children: Any = NOTHING if kind == SCALAR else []  # pairs or items, by kind
 
     def pairs(self) -> list[tuple[Node, Node]]:
-        """The (key, value) pairs of a mapping in the order of the text, duplicates included."""
+        """The (key, value) pairs of a mapping in file order, duplicates included."""
         found: list[tuple[Node, Node]] = self.children if self.kind == MAPPING else []
         return found
 
@@ -100,13 +100,13 @@ class Node:
 
 
 class Document:
-    """One file's text and what its syntax makes of it.
+    """The content of one file and its syntax tree.
 
-    `text` is decoded, without a byte order mark; offsets count its characters. `roots` holds one node a
-    YAML document (a JSON text has at most one). `leaves` are a YAML text's scalars and aliases, keys among them,
-    in the order of the text. `relaxations` are the places where a JSON text leaves
-    strict JSON (a comment, a trailing comma, ...), or a YAML text is read differently by PyYAML's two
-    parsers: (start, end, what). `missing` are the files that this one names and that do not exist, `outside`
+    `text` is decoded, without a byte order mark; offsets count its characters. `roots` holds one node per
+    YAML document (a JSON file has at most one). `leaves` are the scalars and aliases of a YAML file, keys included,
+    in file order. `relaxations` are the places where a JSON file is not
+    strict JSON (a comment, a trailing comma, ...), or where PyYAML's two parsers read a YAML file
+    differently: (start, end, description). `missing` are the files that this one names and that do not exist, `outside`
     those outside its project, which are not read: (path, name).
     """
 
@@ -141,11 +141,11 @@ class Document:
         self.relaxations: list[tuple[int, int, str]] = []
         self._breaks: list[int] | None = None
         self._indexes: dict[int, dict[str | int, list[int]]] = {}
-        self._lines: dict[int, str] = {}  # a thousand findings on one line share its text
+        self._lines: dict[int, str] = {}  # cached, because a thousand findings may be on one line
 
     @property
     def root(self) -> Node | None:
-        """The first document's node; None for an empty or unreadable text."""
+        """The first document's node; None for an empty or unparsable file."""
         return self.roots[0] if self.roots else None
 
     def position(self, offset: int) -> tuple[int, int]:
@@ -156,7 +156,7 @@ class Document:
         return line, offset - self._breaks[line - 1] + 1
 
     def line(self, number: int) -> str:
-        """The text of a line (from 1) without its line break."""
+        """The content of a line (from 1) without its line break."""
         if self._breaks is None:
             self._breaks = line_starts(self.text)
         if number not in self._lines:
@@ -168,7 +168,7 @@ class Document:
     def find(self, path: Path) -> tuple[Node | None, Node | None]:
         """(key node, value node) at a path; the last of duplicate keys, as parsers use it.
 
-        The key is None for the root and for items of a sequence; both are None where there is nothing.
+        The key is None for the root and for items of a sequence; both are None if there is nothing.
         """
         key: Node | None = None
         node = self.root
@@ -191,7 +191,7 @@ class Document:
         return child(mapping, step) if self.places(mapping, "<<") else (None, None)
 
     def places(self, mapping: Node, name: str | int) -> list[int]:
-        """Where among the pairs of a mapping those with a key of this name are; searched once."""
+        """The positions, among the pairs of a mapping, of those with a key of this name; cached."""
         if id(mapping) not in self._indexes:
             index = self._indexes[id(mapping)] = {}
             for place, (key, _) in enumerate(mapping.children):
@@ -199,7 +199,7 @@ class Document:
         return self._indexes[id(mapping)].get(name, [])
 
     def walk(self) -> Iterator[tuple[Path, Node | None, Node]]:
-        """Every (path, key, value) of the first document, outer before inner; aliases are not entered."""
+        """Every (path, key, value) of the first document, outer before inner; aliases are not followed."""
         stack: list[tuple[Path, Node | None, Node]] = [((), None, self.root)] if self.root is not None else []
         while stack:
             path, key, node = stack.pop()
@@ -210,7 +210,7 @@ class Document:
                 stack.extend(((*path, index), None, item) for index, item in reversed(list(enumerate(node.children))))
 
     def mappings(self) -> Iterator[Node]:
-        """Every mapping of the first document, without its place; aliases are not entered."""
+        """Every mapping of the first document, without its path; aliases are not followed."""
         stack = [self.root] if self.root is not None else []
         while stack:
             node = stack.pop()
@@ -222,7 +222,7 @@ class Document:
 
 
 def child(node: Node, step: str | int) -> tuple[Node | None, Node | None]:
-    """The (key, value) that a step leads to, looking through YAML merge keys last."""
+    """The (key, value) of a step in a path; YAML merge keys are searched last."""
     if node.kind == SEQUENCE:
         if isinstance(step, int) and 0 <= step < len(node.children):
             return None, node.children[step]
@@ -231,7 +231,7 @@ def child(node: Node, step: str | int) -> tuple[Node | None, Node | None]:
 
 
 def entry(node: Node, name: str | int) -> tuple[Node | None, Node | None]:
-    """The (key, value) of a name in a mapping, or in those that merge keys bring in, outer before inner; each is looked at once."""
+    """The (key, value) of a name in a mapping, or in mappings included by merge keys, outer before inner; each is searched once."""
     seen: set[int] = set()
     waiting = [node]
     while waiting:
@@ -248,14 +248,14 @@ def entry(node: Node, name: str | int) -> tuple[Node | None, Node | None]:
 
 
 def merged(value: Node) -> list[Node]:
-    """The mappings that a merge key's value brings in, the first winning."""
+    """The mappings that a merge key's value includes; the first takes precedence."""
     value = value.resolved()
     sources = value.children if value.kind == SEQUENCE else [value]
     return [source.resolved() for source in sources if source.resolved().kind == MAPPING]
 
 
 def line_starts(text: str) -> list[int]:
-    """Offsets at which lines start; a line ends with LF, CR LF or a lone CR."""
+    """The offsets at which lines begin; a line ends with LF, CR LF or a lone CR."""
     starts = [0]
     if "\r" not in text:
         found = text.find("\n")

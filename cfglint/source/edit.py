@@ -1,7 +1,7 @@
-"""Changes of a document as edits of its text: no byte outside the changed place changes.
+"""Changes of a document as edits of its content: no byte outside the changed place changes.
 
-A change names its place by a path. Each is applied to the text, the text is parsed again, and the tree and
-the comments are compared with what the change should have made of them; on any difference it is refused.
+A change names its place by a path. Each is applied to the content, the result is parsed again, and its tree and
+comments are compared with the expected ones; on any difference the change is refused.
 """
 
 from __future__ import annotations
@@ -9,89 +9,27 @@ from __future__ import annotations
 from bisect import bisect_right
 from itertools import pairwise
 
-from cfglint.source.document import ALIAS, MAPPING, SCALAR, SEQUENCE, Document, Node, merged
-from cfglint.source.errors import CfglintError
+from cfglint.source.change import INSERT, RENAME, Change, Edit, EditRefused
+from cfglint.source.document import MAPPING, Document
 from cfglint.source.parse import parse
-from cfglint.source.spelling import spell, spell_key
-from cfglint.source.whitespace import Layout, deepest, line_start
+from cfglint.source.tree_edits import Step, shape
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any, Literal, TypeAlias
+    from typing import Any
 
-    from cfglint.source.document import Path
-
-    Shape = list[Any]
-    ChangeKind: TypeAlias = Literal["replace", "insert", "delete", "rename"]
-
-__all__ = ["DELETE", "INSERT", "RENAME", "REPLACE", "Change", "Edit", "EditRefused", "apply", "apply_together", "edits", "spell"]
-
-REPLACE: ChangeKind = "replace"
-INSERT: ChangeKind = "insert"
-DELETE: ChangeKind = "delete"
-RENAME: ChangeKind = "rename"
-
-SIGNS = {ord(sign): None for sign in "_.+-/"}
-
-
-class Edit:
-    """Replace `start`..`end` of a text by `text`."""
-
-    __slots__ = ("end", "start", "text")
-
-    def __init__(self, start: int, end: int, text: str) -> None:
-        self.start = start
-        self.end = end
-        self.text = text
-
-    def __repr__(self) -> str:
-        return f"Edit({self.start}, {self.end}, {self.text!r})"
-
-
-class Change:
-    """A change of a document, by path.
-
-    - `REPLACE`: the value at `path` becomes `text`. A value that a merge key brings in is overridden instead.
-    - `INSERT`: the mapping at `path` gets the `key` with the value `text`, behind its other keys.
-    - `DELETE`: the key at `path` and its value go.
-    - `RENAME`: the key at `path` becomes `key`.
-
-    `text` is source text, as `spell` makes it; `key` is the key's name. `occurrence` picks one of several
-    equal keys, from 0; without it the last one, which parsers use.
-    """
-
-    __slots__ = ("key", "kind", "occurrence", "path", "text")
-
-    def __init__(self, kind: ChangeKind, path: Path, key: str = "", text: str = "", occurrence: int | None = None) -> None:
-        self.kind = kind
-        self.path = path
-        self.key = key
-        self.text = text
-        self.occurrence = occurrence
-
-    def __repr__(self) -> str:
-        return f"Change({self.kind!r}, {self.path!r}, {self.key!r}, {self.text!r})"
-
-
-class EditRefused(CfglintError):
-    """A change that cannot be made without changing something else; `place` is the offset of the obstacle."""
-
-    def __init__(self, message: str, place: int) -> None:
-        super().__init__(message)
-        self.message = message
-        self.place = place
+    from cfglint.source.tree_edits import Shape
 
 
 def apply(document: Document, changes: list[Change]) -> str:
-    """The text after all changes; raises EditRefused when one cannot be made exactly."""
+    """The content after all changes; raises EditRefused if one cannot be made exactly."""
     return run(document, changes)[0]
 
 
 def edits(document: Document, changes: list[Change]) -> list[Edit]:
-    """The edits of the document's text that make all changes, in order and without overlaps; raises EditRefused.
+    """The edits of the document that make all changes, in order and without overlaps; raises EditRefused.
 
-    A proposal, for a report: what the last change makes is compared with the tree only when it is applied.
+    This is a proposal for a report: the result of the last change is compared with the tree only when it is applied.
     """
     pieces = run(document, changes, proposed=True)[1]
     result: list[Edit] = []
@@ -110,7 +48,7 @@ def edits(document: Document, changes: list[Change]) -> list[Edit]:
 
 
 def run(document: Document, changes: list[Change], proposed: bool = False) -> tuple[str, list[tuple[str, int]]]:
-    """The text after all changes, and its pieces with their offsets in the old text (-1 for new ones)."""
+    """The content after all changes, and its pieces with their offsets in the old content (-1 for new ones)."""
     if document.syntax in ("shell", "python"):
         return run_code(document, changes, proposed)
     require_editable(document)
@@ -125,20 +63,20 @@ def run(document: Document, changes: list[Change], proposed: bool = False) -> tu
 
 
 def require_editable(document: Document) -> None:
-    """Refuse a document whose text cannot be edited by places."""
+    """Refuse a document whose content cannot be edited by places."""
     if document.problems:
         raise EditRefused("a file that does not parse is not edited", document.problems[0].start)
-    if document.text.startswith("\ufeff"):  # YAML's parser leaves it out when it counts
+    if document.text.startswith("\ufeff"):  # YAML's parser does not count it
         raise EditRefused("a text that begins with a byte order mark of its own is not edited", 0)
     if len(document.roots) > 1:
         raise EditRefused("a file with several YAML documents is not edited", document.roots[1].start)
 
 
 def apply_together(document: Document, changes: list[Change]) -> str:
-    """The text after changes that do not depend on each other, parsed and compared once for all of them.
+    """The content after changes that do not depend on each other, parsed and compared once for all of them.
 
-    Raises EditRefused when one cannot be made exactly, or when they may depend on each other: inserted keys, keys with the
-    same new name, touching places. In sequence such changes may still be possible.
+    Raises EditRefused if one cannot be made exactly, or if they may depend on each other: inserted keys, keys with the
+    same new name, adjacent places. In sequence such changes may still be possible.
     """
     if document.syntax in ("shell", "python") or any(change.kind == INSERT for change in changes):
         raise EditRefused("these changes are made one by one", 0)
@@ -178,14 +116,14 @@ def run_code(document: Document, changes: list[Change], proposed: bool) -> tuple
 
 
 def splice(pieces: list[tuple[str, int]], edit: Edit) -> None:
-    """Put an edit of the present text into its pieces."""
+    """Apply an edit of the current content to its pieces."""
     first = cut(pieces, edit.start)
     last = cut(pieces, edit.end)
     pieces[first:last] = [(edit.text, -1)] if edit.text else []
 
 
 def cut(pieces: list[tuple[str, int]], position: int) -> int:
-    """The index of the piece that begins at a position, after splitting one there if need be."""
+    """The index of the piece that begins at a position, after splitting one there if necessary."""
     start = 0
     for index, (text, origin) in enumerate(pieces):
         if start == position:
@@ -199,7 +137,7 @@ def cut(pieces: list[tuple[str, int]], position: int) -> int:
 
 
 def checked(before: Document, steps: list[Step], text: str) -> Document:
-    """The document of a new text, which must be what the changes should make of the old one; they are in the order of their places."""
+    """The document of a new content, which must be the expected result of the changes; they are in the order of their places."""
     after = parse(before.path, text, before.syntax, before.bom)
     place = steps[0].place
     if after.problems or len(after.roots) > 1:
@@ -216,7 +154,7 @@ def checked(before: Document, steps: list[Step], text: str) -> Document:
 
 
 def lost_comments(document: Document, edits: list[Edit]) -> set[tuple[int, int]]:
-    """The comments inside of edits, which do not overlap."""
+    """The comments inside edits, which do not overlap."""
     places = sorted((edit.start, edit.end) for edit in edits)
     found: set[tuple[int, int]] = set()
     for start, end in document.comments:
@@ -227,7 +165,7 @@ def lost_comments(document: Document, edits: list[Edit]) -> set[tuple[int, int]]
 
 
 def expected(document: Document, steps: list[Step]) -> Shape:
-    """The shape of the tree that the changes should leave; the last one comes first, so that the indices of the others stay."""
+    """The shape of the tree that the changes should produce; the last one is applied first, so that the indices of the others stay."""
     tree = shape(document.root)
     for step in reversed(steps):
         part = tree
@@ -235,386 +173,3 @@ def expected(document: Document, steps: list[Step]) -> Shape:
             part = part[3][index][1] if part[0] == MAPPING else part[3][index]
         step.amend(part)
     return tree
-
-
-def shape(node: Node | None) -> Shape:
-    """The content of a tree, without positions and styles of collections, as nested lists that can be changed."""
-    if node is None:
-        return []
-    if node.kind == MAPPING:
-        return [MAPPING, node.tag, node.anchor, [[shape(key), shape(value)] for key, value in node.children]]
-    if node.kind == SEQUENCE:
-        return [SEQUENCE, node.tag, node.anchor, [shape(item) for item in node.children]]
-    return [node.kind, node.tag, node.anchor, node.raw, node.style]
-
-
-class Step:
-    """One change worked out on one document: its edits, what it should make of the tree, the comments that go.
-
-    `amend` changes the shape of the collection that the change refers to; `indices` lead there from the root.
-    """
-
-    __slots__ = ("amend", "document", "edits", "indices", "layout", "may_lose", "place", "text")
-
-    def __init__(self, document: Document, change: Change) -> None:
-        self.document = document
-        self.text = document.text
-        self.layout = Layout(document)
-        self.edits: list[Edit] = []
-        self.may_lose: list[tuple[int, int]] = []
-        self.place = 0
-        self.indices: list[int] = []
-        self.amend: Callable[[Shape], None]
-        if change.kind == INSERT:
-            self.insert(change.path, change.key, change.text)
-        elif change.kind == REPLACE:
-            self.replace(change)
-        elif change.kind == DELETE:
-            self.delete(change)
-        else:
-            self.rename(change)
-
-    def refuse(self, message: str, node: Node) -> EditRefused:
-        """The refusal of a change at a node."""
-        return EditRefused(message, node.start)
-
-    # finding the place
-
-    def container(self, path: Path) -> Node:
-        """The collection at a path, which is the one to amend."""
-        node = self.document.root
-        if node is None:
-            raise EditRefused("the file is empty", 0)
-        for step in path:
-            self.refuse_shared(node, [node.anchor])
-            index = self.index(node, step, None)
-            if index < 0:
-                raise self.missing(node, step)
-            self.indices.append(index)
-            node = entry_value(node, index)
-            if node.kind == ALIAS:
-                raise self.refuse(f"alias `*{node.raw}` refers to a value on {self.line(node.resolved())}", node)
-        self.refuse_shared(node, [node.anchor])
-        return node
-
-    def index(self, node: Node, step: str | int, occurrence: int | None) -> int:
-        """The index of a child, -1 when there is none."""
-        if node.kind == SEQUENCE:
-            return step if isinstance(step, int) and 0 <= step < len(node.children) else -1
-        if node.kind != MAPPING:
-            return -1
-        found = [index for index in self.document.places(node, step) if node.children[index][0].kind == SCALAR]
-        wanted = found if occurrence is None else found[occurrence : occurrence + 1]
-        return wanted[-1] if wanted else -1
-
-    def missing(self, node: Node, step: str | int) -> EditRefused:
-        """Why there is nothing at a step of a path."""
-        source = brought_in(node, step)
-        if source is not None:
-            return self.refuse(f"`{step}` comes from a merge key, it is written on {self.line(source)}", source)
-        return self.refuse(f"`{step}` does not exist here", node)
-
-    def line(self, node: Node) -> str:
-        """The line of a node: `line 12`."""
-        return f"line {self.document.position(node.start)[0]}"
-
-    def refuse_shared(self, node: Node, anchors: list[str | None]) -> None:
-        """Refuse to change a node when an alias elsewhere refers to it or a part of it, by these anchors."""
-        if self.document.root is None or not any(anchors):
-            return
-        for part in nodes(self.document.root):
-            if part.kind == ALIAS and part.raw in anchors:
-                raise self.refuse(f"alias `*{part.raw}` on {self.line(part)} refers to this value too", node)
-
-    # the four changes
-
-    def replace(self, change: Change) -> None:
-        """New text for a value."""
-        if not change.path:
-            raise EditRefused("the document itself is not replaced", 0)
-        container = self.container(change.path[:-1])
-        step = change.path[-1]
-        index = self.index(container, step, change.occurrence)
-        if index < 0:
-            if brought_in(container, step) is None:
-                raise self.missing(container, step)
-            self.indices.clear()
-            self.insert(change.path[:-1], str(step), change.text)
-            return
-        node = entry_value(container, index)
-        self.place = node.start
-        self.check_replaceable(node)
-        value = self.when_partial(change.text)
-        value[2] = node.anchor
-        self.amend = lambda part: put_value(part, index, value)
-        self.edits.append(self.replacement(node, change.text))
-
-    def check_replaceable(self, node: Node) -> None:
-        """Refuse a value whose text is not its own alone."""
-        if node.kind == ALIAS:
-            raise self.refuse(f"alias `*{node.raw}` refers to a value on {self.line(node.resolved())}", node)
-        if node.tag is not None:
-            raise self.refuse(f"the tag {node.tag} determines the type of this value", node)
-        if node.kind != SCALAR and node.style != "flow":
-            raise self.refuse("a nested block is not replaced", node)
-        self.refuse_shared(node, [part.anchor for part in nodes(node)])
-
-    def replacement(self, node: Node, text: str) -> Edit:
-        """The edit for a value; an empty one needs a blank before it, a block scalar its line break behind."""
-        if node.start == node.end:
-            before = self.text[node.start - 1 : node.start]
-            return Edit(node.start, node.end, text if before in (" ", "\t", "\n") else " " + text)
-        if node.style and node.style in "|>":
-            end = node.start + len(self.text[node.start : node.end].rstrip("\r\n"))
-            return Edit(node.start, end, text)
-        return Edit(node.start, node.end, text)
-
-    def rename(self, change: Change) -> None:
-        """A new name for a key."""
-        container, index = self.member(change)
-        key = container.children[index][0]
-        self.place = key.start
-        if key.anchor is not None or key.tag is not None or key.start == key.end:
-            raise self.refuse("this key is not a plain string", key)
-        self.refuse_taken(container, change.key)
-        text = spell_key(change.key, self.document, key)
-        name = self.key_shape(text)
-        self.amend = lambda part: put_key(part, index, name)
-        self.edits.append(Edit(key.start, key.end, text))
-
-    def member(self, change: Change) -> tuple[Node, int]:
-        """The mapping that holds the key at a path, and the key's index."""
-        if not change.path:
-            raise EditRefused("the document itself is not a key", 0)
-        container = self.container(change.path[:-1])
-        index = self.index(container, change.path[-1], change.occurrence)
-        if index < 0:
-            raise self.missing(container, change.path[-1])
-        if container.kind != MAPPING:
-            raise self.refuse("an item of a list is not a key", container)
-        return container, index
-
-    def refuse_taken(self, container: Node, key: str) -> None:
-        """Refuse a key's name that the mapping has already."""
-        index = self.index(container, key, None)
-        if index >= 0:
-            raise self.refuse(f"`{key}` exists already", container.children[index][0])
-
-    def insert(self, path: Path, key: str, text: str) -> None:
-        """A new key behind the others of a mapping."""
-        if self.document.root is None and not path and self.document.syntax == "yaml":
-            self.insert_first(key, text)
-            return
-        container = self.container(path)
-        self.place = container.start
-        if container.kind != MAPPING:
-            raise self.refuse("not a mapping", container)
-        self.refuse_taken(container, key)
-        sibling = container.children[-1][0] if container.children else None
-        name = spell_key(key, self.document, sibling)
-        member = [self.key_shape(name), self.when_partial(text)]
-        self.amend = lambda part: part[3].append(member)
-        if container.style == "flow":
-            self.insert_flow(container, name, text)
-        else:
-            self.insert_line(container, name, text)
-
-    def insert_first(self, key: str, text: str) -> None:
-        """The first key of an empty YAML file, behind what comments it has."""
-        name = spell_key(key, self.document)
-        added = [MAPPING, None, None, [[self.key_shape(name), self.when_partial(text)]]]
-        self.amend = lambda part: part.extend(added)
-        line_break = self.layout.line_break()
-        lead = line_break if self.text and self.text[-1] not in "\r\n" else ""
-        self.edits.append(Edit(len(self.text), len(self.text), f"{lead}{name}: {text}{line_break if not lead else ''}"))
-
-    def insert_line(self, container: Node, name: str, text: str) -> None:
-        """A new line behind the last one of a block mapping, at the column of the first key."""
-        first = container.children[0][0]
-        indent = " " * (first.head - line_start(self.text, first.head))
-        if container.style == "bare":
-            indent = self.text[line_start(self.text, first.head) : first.head]
-        last = deepest(container)
-        end = last.end
-        if last.style and last.style in "|>" and self.text[end - 1 : end] in ("\n", "\r"):
-            if "+" not in self.text[last.start : last.start + 3]:
-                body = self.text[:end].rstrip("\r\n")
-                end = self.layout.line_end(len(body))
-            else:
-                self.edits.append(Edit(end, end, f"{indent}{name}{self.layout.colon(container)}{text}{self.layout.line_break()}"))
-                return
-        else:
-            end = self.layout.line_end(end)
-        self.edits.append(Edit(end, end, f"{self.layout.line_break()}{indent}{name}{self.layout.colon(container)}{text}"))
-
-    def insert_flow(self, container: Node, name: str, text: str) -> None:
-        """A new member before the closing brace, in the manner of the last one."""
-        if self.text[container.start] != "{":
-            raise self.refuse("no key can be added to a single pair in a list", container)
-        if not container.children:
-            if not self.text[container.start + 1 : container.end - 1].isspace() and container.end - container.start > 2:
-                raise self.refuse("no key is added to an empty object with a comment inside", container)
-            self.edits.append(Edit(container.start, container.end, f"{{{name}: {text}}}"))
-            return
-        key, value = container.children[-1]
-        member = f"{name}{self.layout.colon(container)}{text}"
-        commas = self.layout.has_commas(container)
-        comma = self.layout.comma(value.end, container.end - 1)
-        after = comma + 1 if comma >= 0 else value.end
-        if comma < 0 and commas:
-            self.edits.append(Edit(value.end, value.end, ","))
-        if self.layout.owns_line(key):
-            lead = self.layout.line_break() + self.text[line_start(self.text, key.head) : key.head]
-            after = self.layout.comment_end(after)
-        else:
-            lead = self.layout.gap(container)
-        self.edits.append(Edit(after, after, f"{lead}{member}{',' if comma >= 0 else ''}"))
-        self.join()
-
-    def delete(self, change: Change) -> None:
-        """Remove a key and its value, with their lines."""
-        container, index = self.member(change)
-        key, value = container.children[index]
-        self.place = key.start
-        self.refuse_shared(key, [part.anchor for part in (*nodes(key), *nodes(value))])
-        self.amend = lambda part: part[3].pop(index)
-        if container.style == "flow" and self.text[container.start] == "{":
-            self.delete_flow(container, index)
-        elif len(container.children) == 1:
-            raise self.refuse("without its only key the mapping would be null", key)
-        else:
-            self.delete_line(container, index)
-        end = self.layout.value_end(value)
-        own_line = self.layout.comment_end(end) if end == value.end else end
-        comma = self.layout.comma(end, len(self.text)) if container.style == "flow" else -1
-        if comma >= 0:
-            own_line = max(own_line, self.layout.comment_end(comma + 1))
-        self.may_lose = [span for span in self.document.comments if key.head <= span[0] and span[1] <= own_line]
-
-    def delete_line(self, container: Node, index: int) -> None:
-        """Remove a key of a block mapping."""
-        key, value = container.children[index]
-        start = line_start(self.text, key.head)
-        end = self.layout.value_end(value)
-        if self.text[start : key.head].strip(" \t"):
-            # The key is on one line with the dash of a list: what follows moves up to it.
-            if index + 1 == len(container.children):
-                raise self.refuse("this key is on one line with others", key)
-            self.edits.append(Edit(key.head, container.children[index + 1][0].head, ""))
-            return
-        if self.text[end - 1 : end] not in ("\n", "\r"):  # it is behind the line break of a block scalar
-            comma = self.layout.comma(end, self.layout.line_end(end))
-            if not self.layout.ends_line(self.layout.comment_end(max(end, comma + 1))):
-                raise self.refuse("this key is on one line with others", key)
-            end = self.layout.line_end(end)
-        self.remove_lines(start, end)
-
-    def remove_lines(self, start: int, end: int) -> None:
-        """Remove from a line's start to a line's end, with one line break."""
-        if self.text[end - 1 : end] in ("\n", "\r") and end > start:
-            self.edits.append(Edit(start, end, ""))
-            return
-        following = self.layout.after_break(end)
-        if following > end or start == 0:
-            self.edits.append(Edit(start, following, ""))
-        else:
-            self.edits.append(Edit(start - len(self.layout.break_before(start)), end, ""))
-
-    def delete_flow(self, container: Node, index: int) -> None:
-        """Remove a member of a flow mapping or JSON object, with the comma that becomes superfluous."""
-        key, value = container.children[index]
-        if len(container.children) == 1:
-            self.edits.append(Edit(container.start + 1, container.end - 1, ""))
-            return
-        comma = self.layout.comma(value.end, container.end - 1)
-        after = comma + 1 if comma >= 0 else value.end
-        end = self.layout.comment_end(after)
-        if index + 1 == len(container.children) and comma < 0:
-            previous = self.layout.comma(container.children[index - 1][1].end, key.head)
-            if previous < 0:
-                previous = key.head
-            elif not (self.layout.owns_line(key) and self.layout.ends_line(end)) and not self.layout.comment_between(previous, key.head):
-                self.edits.append(Edit(previous, value.end, ""))
-                return
-            else:
-                self.edits.append(Edit(previous, previous + 1, ""))
-        if self.layout.owns_line(key) and self.layout.ends_line(end):
-            self.remove_lines(line_start(self.text, key.head), self.layout.line_end(end))
-        elif index + 1 < len(container.children):
-            self.edits.append(Edit(key.head, self.layout.next_on_line(after), ""))
-        else:
-            self.edits.append(Edit(key.head, after, ""))
-
-    # what a text says alone
-
-    def when_partial(self, text: str) -> Shape:
-        """The tree of a value's text alone."""
-        if self.document.syntax == "yaml" and is_word(text):
-            return [SCALAR, None, None, text, ""]
-        source = text if self.document.syntax == "yaml" else f"[{text}]"
-        parsed = parse("", source, self.document.syntax)
-        root = parsed.root
-        if self.document.syntax == "json" and root is not None and len(root.children) == 1:
-            root = root.children[0]
-        if parsed.problems or root is None or parsed.comments:
-            raise EditRefused(f"{text!r} is not the text of a value", self.place)
-        return shape(root)
-
-    def key_shape(self, text: str) -> Shape:
-        """The tree of a key's text alone."""
-        if self.document.syntax == "json" and text[:1] not in "\"'":
-            return [SCALAR, None, None, text, ""]
-        return self.when_partial(text)
-
-    def join(self) -> None:
-        """Make one edit of two at the same place."""
-        if len(self.edits) == 2 and self.edits[0].end == self.edits[1].start:
-            first, second = self.edits
-            self.edits = [Edit(first.start, second.end, first.text + second.text)]
-
-
-def entry_value(node: Node, index: int) -> Node:
-    """The value at an index of a mapping, or the item of a sequence."""
-    entry = node.children[index]
-    found: Node = entry[1] if node.kind == MAPPING else entry
-    return found
-
-
-def put_value(part: Shape, index: int, value: Shape) -> None:
-    """Put a value into the shape of a collection."""
-    if part[0] == MAPPING:
-        part[3][index][1] = value
-    else:
-        part[3][index] = value
-
-
-def put_key(part: Shape, index: int, key: Shape) -> None:
-    """Put a key into the shape of a mapping."""
-    part[3][index][0] = key
-
-
-def is_word(text: str) -> bool:
-    """Whether a text is an unquoted scalar in YAML in every context: letters, digits, and signs without special meaning between them."""
-    return text.isascii() and text[:1].isalnum() and text.translate(SIGNS).isalnum()
-
-
-def nodes(root: Node) -> list[Node]:
-    """A node and all below it, keys included; aliases are not entered."""
-    found = [root]
-    for node in found:
-        if node.kind == MAPPING:
-            found.extend(part for pair in node.children for part in pair)
-        elif node.kind == SEQUENCE:
-            found.extend(node.children)
-    return found
-
-
-def brought_in(node: Node, step: str | int) -> Node | None:
-    """The value that merge keys bring into a mapping under a key."""
-    for key, value in node.pairs():
-        if key.raw == "<<" and not key.style:
-            for source in merged(value):
-                for name, found in reversed(source.pairs()):
-                    if name.raw == step:
-                        return found
-    return None

@@ -4,4 +4,4 @@ from __future__ import annotations
 
 
 class CfglintError(Exception):
-    """Something that cfglint cannot do with what it was given; the text says what and how to go on."""
+    """A request that cfglint cannot fulfil; the message names the cause and the remedy."""

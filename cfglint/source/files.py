@@ -1,4 +1,4 @@
-"""Files as text: what may be read, and the files of a folder."""
+"""Reads files as text within limits, and lists the files of a folder."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 WIDE_MARKS = ((b"\xff\xfe\0\0", "UTF-32"), (b"\0\0\xfe\xff", "UTF-32"), (b"\xff\xfe", "UTF-16"), (b"\xfe\xff", "UTF-16"))
-CLEAR_STARS = 2  # in a pattern that cannot take long
-CLEAR_LINES = 1000  # of patterns that do not take long together
+CLEAR_STARS = 2  # maximum number of stars in a pattern that is certainly fast
+CLEAR_LINES = 1000  # maximum number of patterns that are fast together
 LARGEST_RULES = 1_000_000  # bytes of patterns
 SECONDS = 0.5  # of processor time for one path and the patterns of one folder
-ALL_SECONDS = 5.0  # of the same for all that take longer than SLOW
+ALL_SECONDS = 5.0  # of processor time for all paths that take longer than SLOW
 SLOW = 0.002
 READING = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)  # never waits for a pipe
 KINDS = (
@@ -37,9 +37,9 @@ KINDS = (
 class FileProblem(CfglintError):
     """A file that cannot be read or written.
 
-    `kind` is `unreadable`, `limit`, `encoding` or `control`; `offset` is the byte where the last two
-    begin, `exception` what Python's own decoder says there, `text` what can be read of such a file all the same: what
-    is before it, or all of it in another encoding. `unwritable` is the kind of a refused write.
+    `kind` is `unreadable`, `limit`, `encoding` or `control`; `offset` is the byte where the problem of the last two
+    begins, `exception` the message of Python's own decoder, `text` the content that can still be read: the part
+    before the problem, or all of it in another encoding. `unwritable` is the kind of a refused write.
     """
 
     def __init__(
@@ -69,21 +69,21 @@ class Identity:
         return self.size == len(data) and self.digest == hash(data)
 
     def encoded(self, text: str) -> bytes:
-        """Another text for the file as bytes, with the byte order mark that it had."""
+        """Encode another content for the file, with the byte order mark that it had."""
         return (BYTE_ORDER_MARK if self.bom else b"") + text.encode("utf-8")
 
 
 def read(path: str) -> tuple[str, bool, Identity]:
-    """(text without byte order mark, whether it had one, identity); raises FileProblem.
+    """Return (content without byte order mark, whether it had one, identity); raises FileProblem.
 
-    Line breaks stay as they are. Only regular files of at most 5 MB in UTF-8 are read.
+    Line breaks are not converted. Only regular files of at most 5 MB in UTF-8 are read.
     """
     data = read_bytes(path)
     return decode(path, data), data.startswith(BYTE_ORDER_MARK), Identity(data)
 
 
 def read_bytes(path: str, limit: int = MAX_SIZE) -> bytes:
-    """The bytes of a regular file of at most `limit`, or one more when it grows meanwhile; never waits for a pipe or device."""
+    """The bytes of a regular file of at most `limit`, or one more if it grows meanwhile; never waits for a pipe or device."""
     descriptor = open_regular(path)
     try:
         size = os.fstat(descriptor).st_size
@@ -91,17 +91,17 @@ def read_bytes(path: str, limit: int = MAX_SIZE) -> bytes:
             raise FileProblem(path, f"has {size:,} bytes, the limit is {limit:,}", LIMIT)
         return read_all(descriptor, size, limit)
     except OSError as error:
-        raise FileProblem(path, why(path, error)) from None
+        raise FileProblem(path, error_message(path, error)) from None
     finally:
         os.close(descriptor)
 
 
 def open_regular(path: str) -> int:
-    """A descriptor of a regular file, to read; raises FileProblem, at once also for a pipe or device."""
+    """Open a regular file for reading; raises FileProblem, immediately also for a pipe or device."""
     try:
         descriptor = os.open(path, READING)
     except OSError as error:
-        raise FileProblem(path, why(path, error)) from None
+        raise FileProblem(path, error_message(path, error)) from None
     except ValueError as error:
         raise FileProblem(path, str(error)) from None
     mode = os.fstat(descriptor).st_mode
@@ -112,7 +112,7 @@ def open_regular(path: str) -> int:
 
 
 def read_all(descriptor: int, size: int, limit: int) -> bytes:
-    """The bytes of an open file, with one byte more than the limit at most; `size` is its reported size."""
+    """The bytes of an open file, at most one byte more than the limit; `size` is its reported size."""
     data = os.read(descriptor, size + 1)
     if len(data) == size:
         return data
@@ -123,7 +123,7 @@ def read_all(descriptor: int, size: int, limit: int) -> bytes:
     return b"".join(parts)
 
 
-def why(path: str, error: OSError) -> str:
+def error_message(path: str, error: OSError) -> str:
     """The message for a system error."""
     if isinstance(error, FileNotFoundError):
         target = link_target(path)
@@ -146,7 +146,7 @@ def link_target(path: str) -> str | None:
 
 
 def decode(path: str, data: bytes) -> str:
-    """UTF-8 as text, without the byte order mark; raises FileProblem."""
+    """Decode UTF-8, without the byte order mark; raises FileProblem."""
     if len(data) > MAX_SIZE:
         raise FileProblem(path, f"has more than {MAX_SIZE:,} bytes", LIMIT)
     try:
@@ -172,20 +172,20 @@ def walk(folder: str) -> Iterator[str]:
 
 
 def spelled_like(origin: str, path: str) -> str:
-    """A path that a file names, with the `./` that the path of that file begins with."""
+    """A path in a file, with the leading `./` that the path of the file itself has."""
     return f"./{path}" if origin.startswith("./") and not path.startswith((".", "/")) else path
 
 
 def walk_entries(
     folder: str, tracked: Callable[[str, bool], bool] | None = None, unreadable: list[str] | None = None
 ) -> Iterator[os.DirEntry[str]]:
-    """The files below a folder in a fixed order, without what `.gitignore` files leave out and without `.git`.
+    """The files below a folder in a fixed order, without those that `.gitignore` files exclude and without `.git`.
 
-    Links to files are given, links to folders are not entered. Folders that cannot be read are skipped, and added to
-    `unreadable`. `tracked(path, is_folder)` is whether git tracks it: then no rule leaves it out.
+    Links to files are included, links to folders are not followed. Folders that cannot be read are skipped, and added to
+    `unreadable`. `tracked(path, is_folder)` tells whether git tracks a path: then no rule excludes it.
     """
     looked_at = Walk(tracked or (lambda path, is_folder: False), [] if unreadable is None else unreadable)
-    open_folders = [looked_at.entries(folder, inherited(folder))]
+    open_folders = [looked_at.entries(folder, parent_rules(folder))]
     while open_folders:
         entry, rules = next(open_folders[-1], (None, []))
         if entry is None:
@@ -206,7 +206,7 @@ class Walk:
         self.unreadable = unreadable
 
     def entries(self, folder: str, rules: list[Ignore]) -> Iterator[tuple[os.DirEntry[str], list[Ignore]]]:
-        """The entries of a folder that no ignore rule of it or of those above excludes, with these rules."""
+        """The entries of a folder that are not excluded by ignore rules of it or of its parents, with these rules."""
         try:
             with os.scandir(folder) as found:
                 entries = sorted(found, key=lambda entry: entry.name)
@@ -232,10 +232,10 @@ def is_regular(entry: os.DirEntry[str]) -> bool:
 
 
 class Ignore:
-    """The rules of one `.gitignore`; they are dropped once they take too long, which malicious patterns can cause."""
+    """The rules of one `.gitignore`; they are dropped if they take too long, which malicious patterns can cause."""
 
     __slots__ = ("doubtful", "folder", "spec")
-    left = ALL_SECONDS  # of processor time, for the rules of all folders
+    left = ALL_SECONDS  # seconds of processor time left for the rules of all folders
 
     def __init__(self, folder: str) -> None:
         self.folder = os.path.abspath(folder)
@@ -245,13 +245,13 @@ class Ignore:
         self.spec = self.carefully(lambda: spec_of(lines)) or self.spec
 
     def decides(self, path: str, is_folder: bool) -> bool | None:
-        """True to ignore a path, False to keep it, None when no pattern matches."""
+        """True to ignore a path, False to keep it, None if no pattern matches."""
         relative = os.path.relpath(os.path.abspath(path), self.folder).replace(os.sep, "/") + ("/" if is_folder else "")
         included = self.carefully(lambda: self.spec.check_file(relative).include)
         return None if included is None else bool(included)
 
     def carefully(self, work: Callable[[], Any]) -> Any:
-        """The result of some work; None where it exceeds the time limit."""
+        """The result of some work; None if it exceeds the time limit."""
         if not self.doubtful:
             return work()
         from time import process_time
@@ -293,7 +293,7 @@ def is_pattern(line: str) -> bool:
 
 
 def read_rules(path: str) -> list[str]:
-    """The lines of a `.gitignore`; none of one that cannot be read."""
+    """The lines of a `.gitignore`; empty if it cannot be read."""
     try:
         return read_bytes(path, LARGEST_RULES).decode("utf-8", "surrogateescape").splitlines()
     except FileProblem:
@@ -309,8 +309,8 @@ def ignored(rules: list[Ignore], path: str, is_folder: bool) -> bool:
     return False
 
 
-def inherited(folder: str) -> list[Ignore]:
-    """The rules of the folders above, up to the repository's, that do not leave out the folder itself."""
+def parent_rules(folder: str) -> list[Ignore]:
+    """The rules of the parent folders, up to the repository's, that do not exclude the folder itself."""
     rules: list[Ignore] = []
     below, above = "", os.path.abspath(folder)
     while above != below:

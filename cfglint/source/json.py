@@ -1,8 +1,8 @@
-"""JSON text and its relatives as a span tree, without recursion.
+"""Parses JSON and its relatives into a span tree, without recursion.
 
-The grammar is hjson's (version 3.1.0, `hjson/decoder.py`), the most permissive of the parsers: strict JSON is
-the part of it that leaves no relaxation behind. Only `NaN` and `Infinity` mean something to Python's json
-and something else to hjson; they are taken as json does.
+The grammar is that of hjson (version 3.1.0, `hjson/decoder.py`), the most permissive of the parsers: strict JSON is
+the part of it without relaxations. Only `NaN` and `Infinity` have different meanings in Python's json
+and in hjson; they are parsed as json does.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ ESCAPES = {'"': '"', "'": "'", "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": 
 WORDS = ("null", "true", "false")
 CONSTANTS = ("NaN", "Infinity", "-Infinity")
 HEX = "0123456789abcdefABCDEF"
-TEXT = "!text"  # the tag of a bare string that looks like a number or word and is none to hjson
+TEXT = "!text"  # the tag of an unquoted string that resembles a number or word but is a string in hjson
 
 
 HJSON_ERROR = "hjson.scanner.HjsonDecodeError"
@@ -46,7 +46,7 @@ VALUE_ERROR = "ValueError"
 
 
 class Refused(Exception):
-    """hjson raises `exception` here; `reason` is its text, without the place that its own class adds."""
+    """The position where hjson raises `exception`; `reason` is its message, without the place that its own class adds."""
 
     def __init__(self, place: int, reason: str, exception: str = HJSON_ERROR) -> None:
         super().__init__(reason)
@@ -64,10 +64,10 @@ class TooMany(Exception):
 
 
 def parse(path: str, text: str, bom: bool = False, constants: bool = True) -> Document:
-    """The span tree of a JSON or hjson text.
+    """The span tree of a JSON or hjson file.
 
-    `relaxations` are the places that are not strict JSON. A text that hjson refuses has a problem and the tree of
-    the part before it. Without `constants`, `NaN` and `Infinity` are the bare strings that hjson sees.
+    `relaxations` are the places that are not strict JSON. A file that hjson refuses has a problem and the tree of
+    the part before it. Without `constants`, `NaN` and `Infinity` are unquoted strings, as in hjson.
     """
     document = Document(path, text, "json", bom)
     parser = Parser(document, constants)
@@ -95,7 +95,7 @@ def problem(document: Document, refused: Refused) -> Problem:
 
 
 def plain_reason(refused: Refused) -> str:
-    """The message for a syntax error, in plain words where hjson's are not."""
+    """The message for a syntax error, reworded where that of hjson is unclear."""
     if refused.exception == INDEX_ERROR:
         return "unexpected end of file in a comment or string"
     if refused.reason == END_IN_KEY:
@@ -120,7 +120,7 @@ def line_and_column(document: Document, place: int) -> tuple[int, int]:
 
 
 class Parser:
-    """One pass over a text; `position` is the next character to look at."""
+    """One pass over a content; `position` is that of the next character."""
 
     __slots__ = ("breaks", "comments", "constants", "document", "open", "position", "relaxations", "text")
 
@@ -132,10 +132,10 @@ class Parser:
         self.constants = constants
         self.position = 0
         self.open: list[Node] = []
-        self.breaks: list[int] | None = None  # where lines end, once a multiline string asks
+        self.breaks: list[int] | None = None  # the line ends, computed for the first multiline string
 
     def run(self) -> None:
-        """Read the root: an object with or without braces, an array, or a lone value."""
+        """Parse the root: an object with or without braces, an array, or a single value."""
         char = self.skip()
         if char in ("{", "["):
             self.document.roots.append(self.value())
@@ -148,12 +148,12 @@ class Parser:
             raise Refused(self.position, EXTRA)
 
     def abandon(self) -> None:
-        """End what is still open where the text was given up."""
+        """Close the open collections at the place where parsing stopped."""
         for node in self.open:
             node.end = min(self.position, len(self.text))
 
     def bare_root(self) -> None:
-        """Members without braces, or else a single value, as hjson tries them."""
+        """Parse members without braces, or else a single value, as hjson does."""
         start = self.position
         root = Node(MAPPING, start, start, "", BARE)
         self.document.roots.append(root)
@@ -167,13 +167,13 @@ class Parser:
                 raise
             self.open.clear()
             self.document.roots[:] = [lone.document.root] if lone.document.root is not None else []
-            constants = [each for each in self.relaxations if each[2] == CONSTANT]  # hjson may see members here
+            constants = [each for each in self.relaxations if each[2] == CONSTANT]  # hjson may parse this as members
             self.relaxations[:] = lone.relaxations + constants
             self.comments[:] = [span for span in self.comments if span[1] <= start]
             self.position = lone.position
 
     def lone_value(self, start: int) -> Parser | None:
-        """A parser that has read the single value at `start`; None when there is none."""
+        """A parser that has parsed the single value at `start`; None if there is none."""
         other = Parser(Document("", self.text, "json"), self.constants)
         other.position = start
         try:
@@ -183,7 +183,7 @@ class Parser:
         return other
 
     def collections(self) -> None:
-        """Read members and items until every open collection is closed."""
+        """Parse members and items until every open collection is closed."""
         for _ in range(MOST_PARTS):
             if not self.open:
                 return
@@ -197,7 +197,7 @@ class Parser:
         raise TooMany
 
     def at_end(self, node: Node) -> bool:
-        """Step over a comma and the end of a collection; whether it ended."""
+        """Skip a comma and the end of a collection; return whether it ended."""
         char = self.skip()
         comma = -1
         if node.children and char == ",":
@@ -219,7 +219,7 @@ class Parser:
         return ended
 
     def member(self, node: Node) -> None:
-        """One `key: value` of an object; a key whose value cannot be read stays in the tree without one."""
+        """Parse one `key: value` of an object; a key whose value cannot be parsed stays in the tree without one."""
         key = self.key()
         try:
             if self.skip() != ":":
@@ -233,14 +233,14 @@ class Parser:
         node.children.append((key, value))
 
     def key(self) -> Node:
-        """A key in quotes or bare; the position is behind it."""
+        """Parse a quoted or unquoted key; the position is then after it."""
         char = self.text[self.position : self.position + 1]
         if char in ('"', "'"):
             return self.string(char)
         return self.bare_key()
 
     def bare_key(self) -> Node:
-        """A key up to its colon: no punctuation, and blanks only before the colon."""
+        """Parse a key up to its colon: no punctuation, and spaces only before the colon."""
         text, start = self.text, self.position
         end, blank = start, -1
         while (char := text[end : end + 1]) != ":":
@@ -262,7 +262,7 @@ class Parser:
         return Node(SCALAR, start, start + len(raw), raw)
 
     def value(self) -> Node:
-        """The value at the position; a collection is only opened."""
+        """Parse the value at the position; a collection is only opened."""
         start = self.position
         char = self.text[start : start + 1]
         if char == '"':
@@ -281,7 +281,7 @@ class Parser:
         return self.bare()
 
     def bare(self) -> Node:
-        """A number, a word, or text without quotes, which runs to the end of its line."""
+        """Parse a number, a word, or an unquoted string, which extends to the end of its line."""
         text, start = self.text, self.position
         if text[start] in PUNCTUATION:
             raise Refused(start, "Found a punctuator character when expecting a quoteless string (check your syntax)")
@@ -307,7 +307,7 @@ class Parser:
         return node
 
     def bare_string(self, node: Node) -> None:
-        """Let a bare text run to the end of its line."""
+        """Extend an unquoted string to the end of its line."""
         text = self.text
         while (char := text[self.position : self.position + 1]) and char not in "\r\n":
             self.position += 1
@@ -318,7 +318,7 @@ class Parser:
         self.relax(node.start, node.end, BARE_STRING)
 
     def string(self, quote: str) -> Node:
-        """A string in quotes; the position is behind it."""
+        """Parse a quoted string; the position is then after it."""
         start = self.position
         if quote == "'":
             self.relax(start, start + 1, QUOTES)
@@ -330,7 +330,7 @@ class Parser:
         return Node(SCALAR, start, end + 1, raw, quote)
 
     def escaped(self, start: int, quote: str) -> tuple[str, int]:
-        """The text of a string with escapes, and the offset of its closing quote."""
+        """Decode a string with escapes; return it with the offset of its closing quote."""
         text = self.text
         chunks: list[str] = []
         position = start + 1
@@ -348,7 +348,7 @@ class Parser:
         return "".join(chunks), position
 
     def escape(self, start: int, position: int) -> tuple[str, int]:
-        """The character of an escape sequence, `position` being behind the backslash, and where it ends."""
+        """Decode an escape sequence, with `position` after the backslash; return its character and its end."""
         name = self.text[position : position + 1]
         if not name:
             raise Refused(start, "Unterminated string starting at")
@@ -367,7 +367,7 @@ class Parser:
         return chr(code), position
 
     def pair(self, high: int, position: int) -> tuple[str, int]:
-        """The character of two surrogates; the first alone when the second is none."""
+        """The character of two surrogates; the first alone if the second is not one."""
         low = self.code(position + 2)
         if low is None:
             digits = self.text[position + 2 : position + 6]
@@ -378,7 +378,7 @@ class Parser:
         return chr(high), position
 
     def code(self, position: int) -> int | None:
-        """Four digits as `int(..., 16)` takes them, which is more than hexadecimal digits."""
+        """Parse four digits as `int(..., 16)` does, which accepts more than hexadecimal digits."""
         digits = self.text[position : position + 4]
         if len(digits) != 4 or digits[1] in "xX":
             return None
@@ -393,14 +393,14 @@ class Parser:
         return code
 
     def multiline(self) -> Node:
-        """A string in three quotes; each line loses as many blanks as there are before the opening quotes."""
+        """Parse a string in three quotes; each line loses as much indentation as the opening quotes have."""
         text, start = self.text, self.position
         breaks = self.line_breaks()
         if not breaks:
             raise Refused(start, "string index out of range", INDEX_ERROR)
         before = bisect_left(breaks, start)
         indent = start - 1 - breaks[before - 1]
-        if not before:  # hjson counts back to a line break, and past the start of the text goes on from its end
+        if not before:  # hjson searches backwards for a line break, and before the start continues from the end
             indent += len(text)
         position = self.indent(start + 3, -1)
         if position >= len(text):
@@ -416,7 +416,7 @@ class Parser:
         return Node(SCALAR, start, self.position, raw, "'''")
 
     def line_breaks(self) -> list[int]:
-        """Where lines end, looked for once."""
+        """The offsets of line ends; cached."""
         if self.breaks is None:
             self.breaks = [place for place, char in enumerate(self.text) if char == "\n"]
         return self.breaks
@@ -431,14 +431,14 @@ class Parser:
         return "\n".join(lines[:-1] if len(lines) > 1 and not lines[-1] else lines)
 
     def indent(self, position: int, most: int) -> int:
-        """The offset behind at most so many blanks; any number of them when negative."""
+        """The offset after at most this many spaces; any number of them if negative."""
         while most and self.text[position : position + 1] in (" ", "\t", "\r"):
             position += 1
             most -= 1
         return position
 
     def skip(self) -> str:
-        """Step over blanks and comments; the next character, empty at the end."""
+        """Skip spaces and comments; return the next character, empty at the end."""
         text, position = self.text, self.position
         char = text[position : position + 1]
         if char > " " and char not in "#/":
@@ -462,7 +462,7 @@ class Parser:
         return char
 
     def comment_end(self, start: int) -> int:
-        """Where the comment at `start` ends; `start` itself when there is none."""
+        """The end of the comment at `start`; `start` itself if there is none."""
         if self.text.startswith("/*", start):
             end = self.text.find("*/", start + 2)
             if end < 0:
@@ -476,10 +476,10 @@ class Parser:
         return end
 
     def relax(self, start: int, end: int, what: str) -> None:
-        """Note a step away from strict JSON."""
+        """Record a deviation from strict JSON."""
         self.relaxations.append((start, end, what))
 
 
 def last_end(node: Node) -> int:
-    """Where the last member of an object without braces ends."""
+    """The end of the last member of an object without braces."""
     return int(node.children[-1][1].end) if node.children else node.start

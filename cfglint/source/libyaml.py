@@ -31,7 +31,7 @@ ERRORS = {
 
 
 class Leaf(Node):
-    """A scalar event that is the node of the tree at once: made half as many times, a file parses in two thirds of the time."""
+    """A scalar event that is itself the node of the tree: with half as many objects, a file is parsed in two thirds of the time."""
 
     __slots__ = ()
 
@@ -48,7 +48,7 @@ class Leaf(Node):
 
 
 def parser() -> Callable[[str], Any] | None:
-    """libyaml's parser class, or None where PyYAML was built without it."""
+    """libyaml's parser class, or None if PyYAML was built without it."""
     if OWNED and "yaml" not in sys.modules and "yaml._yaml" not in sys.modules:
         load_alone()
     if "yaml._yaml" not in sys.modules:
@@ -61,7 +61,7 @@ def parser() -> Callable[[str], Any] | None:
 
 
 def load_alone() -> None:
-    """Load the binding in a package that has no more than it needs; leave no trace where that fails."""
+    """Load the binding in a minimal package; leave no trace if that fails."""
     spec = next((spec for finder in sys.meta_path if (spec := finder.find_spec("yaml", None)) is not None), None)
     if spec is None or spec.submodule_search_locations is None:
         return
@@ -96,7 +96,7 @@ def unacceptable(error: Any, _name: object, place: int, character: int, *_: obje
 
 
 def complete() -> None:
-    """Import the whole package, and let the binding raise its exceptions from then on."""
+    """Import the complete package, so that the binding raises its exceptions from then on."""
     import yaml
 
     binding = sys.modules.get("yaml._yaml")

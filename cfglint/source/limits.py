@@ -1,4 +1,4 @@
-"""Limits of a file, beyond which cfglint reports SRC004 and reads no further. A config of a run is a few kilobytes."""
+"""Limits of a file, beyond which cfglint reports SRC004 and stops reading. A config of a run is a few kilobytes."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from cfglint.source.document import LIMIT, Problem
 
 MAX_SIZE = 5_000_000  # bytes
 MAX_DEPTH = 200  # levels of nesting
-MOST_PARTS = 1_000_000  # keys, values, ends of collections and comments, which take a hundred times the memory of their text
-MOST_EXPANDED = 10_000  # entries that aliases and merge keys may bring in
+MOST_PARTS = 1_000_000  # keys, values, ends of collections and comments, which take a hundred times the memory of their source
+MOST_EXPANDED = 10_000  # entries that aliases and merge keys may add
 MOST_DIGITS = 500  # of an integer: more than a float has, and few enough for products of several to be printed
 LONGEST_NUMBER = 30  # digits of a part of a version, of a number in a log or in a launch file: the largest have fifteen
-MOST_FOR_PYTHON = 250_000  # characters of YAML, three seconds of PyYAML's parser in Python; in a larger text libyaml has the last word
+MOST_FOR_PYTHON = 250_000  # characters of YAML, three seconds of PyYAML's parser in Python; for a larger file libyaml decides
 
 
 def too_many() -> Problem:
-    """The problem of a text with more in it than is kept."""
+    """The problem of a content with more nodes than the limit."""
     return Problem(0, 0, f"more than {MOST_PARTS:,} keys, values and comments are too many", LIMIT)
 
 
 def too_deep(place: int) -> Problem:
-    """The problem of a text that nests further than is followed."""
+    """The problem of a content with deeper nesting than the limit."""
     return Problem(place, place + 1, f"nested deeper than {MAX_DEPTH} levels", LIMIT)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class LoadResult:
-    """A document's value in plain Python, or the problems for which loading fails (the value is None then)."""
+    """A document's value in plain Python, or the problems for which loading fails (then the value is None)."""
 
     __slots__ = ("problems", "value")
 

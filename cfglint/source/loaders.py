@@ -1,6 +1,6 @@
 """The loaders of the frameworks: the values of a document, or the problems for which loading fails.
 
-Each loader mirrors one library call. Scalars are resolved here from their text, without that library, so that a
+Each loader mirrors one library call. Scalars are resolved here from their source, without that library, so that a
 clean file imports nothing; for unusual input the library itself decides.
 """
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 NUMERIC = "+-." + DIGITS
-SPECIAL = "+-.0123456789yYnNtTfFoO~<="  # first characters of bare YAML text that may be more than text
+SPECIAL = "+-.0123456789yYnNtTfFoO~<="  # first characters of unquoted YAML scalars that may not be strings
 YAML_WORDS: dict[str, bool | None] = {
     **dict.fromkeys(("yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"), True),
     **dict.fromkeys(("no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF"), False),
@@ -27,7 +27,7 @@ JSON_CONSTANTS = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": fl
 
 
 class Loader:
-    """A mirror of one library call that loads values from text. `name` is that call."""
+    """A mirror of one library call that loads values from a file. `name` is that call."""
 
     name = ""
 
@@ -44,7 +44,7 @@ class Loader:
             return LoadResult(None, [Problem(0, 0, "nested too deeply for Python's parser, with its tags and anchors", LIMIT)])
 
     def scalar(self, node: Node) -> Any:
-        """The value of a single scalar node; its text where the library would raise."""
+        """The value of a single scalar node; its source if the library would raise."""
         try:
             return self.value_of(node)
         except Refused:
@@ -66,7 +66,7 @@ class Loader:
 class YamlLoader(Loader):
     """A loader of PyYAML: scalars by YAML 1.1, merge keys, the last of duplicate keys.
 
-    Its parser is the one in Python. `python_tags`: it supports `!!python/tuple` and similar tags.
+    It behaves like the parser in Python. `python_tags`: it supports `!!python/tuple` and similar tags.
     """
 
     def __init__(self, name: str, python_tags: bool = False) -> None:
@@ -110,7 +110,7 @@ class YamlLoader(Loader):
         return raw
 
     def number(self, node: Node) -> Any:
-        """A number, a date, or text that only begins like one."""
+        """A number, a date, or a string that only begins like one."""
         raw = node.raw
         if raw[0] != "0" and raw.isascii() and raw.isdecimal() and len(raw) < 20:
             return int(raw)
@@ -131,7 +131,7 @@ class YamlLoader(Loader):
 
 
 class Construction:
-    """One pass over a YAML tree; anchored values are made once and shared, as PyYAML does."""
+    """One pass over a YAML tree; anchored values are constructed once and referenced, as PyYAML does."""
 
     __slots__ = ("begun", "entries", "expanded", "loader", "shared", "sizes")
 
@@ -162,9 +162,9 @@ class Construction:
         return self.mapping(node) if node.kind == MAPPING else self.sequence(node)
 
     def anchored(self, node: Node) -> Any:
-        """The value of a node that aliases may refer to; it is kept for them.
+        """The value of a node that aliases may refer to; it is stored for them.
 
-        A merge key may name a node before its turn comes: what is merged in is made before anything else.
+        A merge key may refer to a node that comes later: merged mappings are constructed before anything else.
         """
         if id(node) in self.shared:
             return self.shared[id(node)]
@@ -185,7 +185,7 @@ class Construction:
         return value
 
     def expand(self, node: Node, entries: int) -> None:
-        """Count what an alias or merge key brings in."""
+        """Count the nodes that an alias or merge key adds."""
         self.entries += entries
         self.expanded += entries
         if self.expanded > MOST_EXPANDED:
@@ -229,7 +229,7 @@ class Construction:
         return value
 
     def merge(self, node: Node, value: Node, result: dict[Any, Any]) -> None:
-        """Add what a merge key's value brings in, the first of several mappings winning."""
+        """Add the entries of a merge key's value; the first of several mappings takes precedence."""
         source = value.resolved()
         if source.kind == MAPPING:
             sources = [value]
@@ -246,7 +246,7 @@ class Construction:
             result.update(mapping)
 
     def merged(self, node: Node) -> dict[Any, Any]:
-        """The entries of a mapping that is merged in, whatever its tag."""
+        """The entries of a mapping that is merged, whatever its tag."""
         target = node.resolved()
         if target.tag is None or target.tag == "tag:yaml.org,2002:map":
             return self.value(node)  # type: ignore[no-any-return]
@@ -279,7 +279,7 @@ class StrictJsonLoader(Loader):
         return []
 
     def library(self, document: Document) -> list[Problem]:
-        """The problems of Python's own decoder."""
+        """The problems that Python's own decoder reports."""
         import json
 
         mark = "\ufeff" if document.bom else ""
@@ -309,12 +309,12 @@ class StrictJsonLoader(Loader):
 
 
 def is_json(document: Document) -> bool:
-    """Whether a document that parses is JSON to Python's decoder."""
+    """Whether a document that parses is valid JSON for Python's decoder."""
     return document.root is not None and all(what == "constant" for _, _, what in document.relaxations)
 
 
 def json_reason(document: Document, start: int, message: str) -> str:
-    """The message for a place: the extension of JSON there or before it, else Python's own."""
+    """The message for a place: the JSON extension there or before it, else Python's own message."""
     reached = len(document.text[:start].rstrip())
     for begin, end, what in document.relaxations:
         if begin <= start and end >= reached:
@@ -382,7 +382,7 @@ def json_value(loader: Loader, node: Node | None, unique: bool = False) -> Any:
 
 
 def duplicate_keys(node: Node) -> Refused:
-    """DeepSpeed's refusal of an object with equal keys, at the first that comes again."""
+    """DeepSpeed's refusal of an object with equal keys, at the first repeated one."""
     count: dict[str, int] = {}
     again: Node | None = None
     for key, _ in node.children:

@@ -1,4 +1,6 @@
-"""Which unquoted scalars the loaders parse as numbers, without regular expressions: compiling them costs more than a file."""
+"""Decides which unquoted scalars the loaders parse as numbers, without regular expressions: compiling them takes longer than checking
+a file.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +10,11 @@ DIGITS = "0123456789"
 
 
 class TooLong(ValueError):
-    """An integer of more digits than anything counts."""
+    """An integer with more digits than the limit."""
 
 
 def is_json_number(raw: str) -> bool:
-    """Whether hjson takes bare text as a number (hjson 3.1.0, `decoder.py`); JSON does so too when it is ASCII."""
+    """Whether hjson parses an unquoted string as a number (hjson 3.1.0, `decoder.py`); JSON does so too if it is ASCII."""
     mantissa, exponent = split_exponent(raw[1:] if raw[:1] == "-" else raw)
     if exponent is not None and not unsigned(exponent).isdecimal():
         return False
@@ -23,7 +25,7 @@ def is_json_number(raw: str) -> bool:
 
 
 def is_yaml_float(raw: str) -> bool:
-    """Whether YAML 1.1 takes bare text as a float: a point, and a sign in the exponent (PyYAML 6, `resolver.py`)."""
+    """Whether YAML 1.1 parses an unquoted string as a float: a point, and a sign in the exponent (PyYAML 6, `resolver.py`)."""
     if "." not in raw:
         return False
     body = unsigned(raw)
@@ -43,7 +45,7 @@ def is_yaml_float(raw: str) -> bool:
 
 
 def is_omegaconf_float(raw: str) -> bool:
-    """Whether OmegaConf takes bare text as a float that YAML 1.1 does not: `1e-4`, `1.5e3` (omegaconf 2.4.0, `_yaml.py`)."""
+    """Whether OmegaConf parses an unquoted string as a float that YAML 1.1 does not: `1e-4`, `1.5e3` (omegaconf 2.4.0, `_yaml.py`)."""
     mantissa, exponent = split_exponent(unsigned(raw))
     if exponent is None or not is_exponent(exponent, sign_needed=False):
         return False
@@ -54,7 +56,7 @@ def is_omegaconf_float(raw: str) -> bool:
 
 
 def is_yaml_int(raw: str) -> bool:
-    """Whether YAML 1.1 takes bare text as an integer (PyYAML 6, `resolver.py`)."""
+    """Whether YAML 1.1 parses an unquoted string as an integer (PyYAML 6, `resolver.py`)."""
     body = unsigned(raw)
     if not body or body[0] not in DIGITS:
         return False
@@ -68,19 +70,19 @@ def is_yaml_int(raw: str) -> bool:
 
 
 def yaml_int(raw: str) -> int:
-    """The integer that PyYAML makes of a text (`constructor.py`, `construct_yaml_int`); raises ValueError, TooLong for its length."""
+    """The integer that PyYAML constructs (`constructor.py`, `construct_yaml_int`); raises ValueError, and TooLong for too many digits."""
     text = raw.replace("_", "")
     sign = -1 if text[:1] == "-" else 1
     text = unsigned(text)
     if text == "0":
         return 0
-    if len(text) > MOST_DIGITS and ":" in text:  # takes the square of its length
+    if len(text) > MOST_DIGITS and ":" in text:  # takes quadratic time
         raise TooLong
     return sign * printable(magnitude(text), text)
 
 
 def magnitude(text: str) -> int:
-    """The integer of a text without sign and underscores, in the base that its prefix selects."""
+    """The integer of a string without sign and underscores, in the base that its prefix selects."""
     if text[:2] == "0b":
         return int(text[2:], 2)
     if text[:2] == "0x":
@@ -94,14 +96,14 @@ def magnitude(text: str) -> int:
 
 
 def printable(number: int, text: str) -> int:
-    """An integer; TooLong when the text that spells it is."""
+    """An integer; raises TooLong if its source is too long."""
     if len(text) > MOST_DIGITS:
         raise TooLong
     return number
 
 
 def yaml_float(raw: str) -> float:
-    """The float that PyYAML makes of a text (`constructor.py`, `construct_yaml_float`); raises OverflowError in base 60."""
+    """The float that PyYAML constructs (`constructor.py`, `construct_yaml_float`); raises OverflowError in base 60."""
     text = raw.replace("_", "").lower()
     sign = -1.0 if text[0] == "-" else 1.0
     text = unsigned(text)
@@ -117,7 +119,7 @@ def yaml_float(raw: str) -> float:
 
 
 def is_sexagesimal(body: str, first: str) -> bool:
-    """Whether a text is a number to the base 60 that begins with one of the digits `first`."""
+    """Whether a string is a number in base 60 that begins with one of the digits `first`."""
     head, *parts = body.split(":")
     if not parts or head[:1] not in first or not only(head, DIGITS + "_"):
         return False
@@ -125,7 +127,7 @@ def is_sexagesimal(body: str, first: str) -> bool:
 
 
 def is_exponent(text: str, sign_needed: bool) -> bool:
-    """Whether a text is what may follow the `e` of a float."""
+    """Whether a string is valid after the `e` of a float."""
     if text[:1] in ("+", "-"):
         text = text[1:]
     elif sign_needed:
@@ -143,10 +145,10 @@ def split_exponent(body: str) -> tuple[str, str | None]:
 
 
 def unsigned(raw: str) -> str:
-    """A text without its sign."""
+    """A string without its sign."""
     return raw[1:] if raw[:1] in ("+", "-") else raw
 
 
 def only(text: str, characters: str) -> bool:
-    """Whether a text is not empty and has no other characters."""
+    """Whether a string is not empty and has no other characters."""
     return bool(text) and not text.strip(characters)

@@ -1,6 +1,6 @@
-"""The upper levels of a text, from the parsers that are written in C: enough to recognise its kind.
+"""The upper levels of a file's content, from parsers that are written in C: enough to recognise its kind.
 
-A span tree takes ten times as long. What these parsers refuse, or would leave uncertain, has no outline.
+A span tree takes ten times as long. A content that these parsers refuse, or whose keys would be uncertain, has no outline.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from json import JSONDecoder
     from typing import Any
 
-LEVELS = 2  # of mappings that an outline has: the root and its sections
+LEVELS = 2  # of mappings in an outline: the root and its sections
 PLAIN = Node(SCALAR, 0, 0)  # every scalar value
 BLANKS = " \t\n\r"
 COLLECTIONS = (list, tuple)
-INDICATORS = " \t-?:"  # what opens block collections at the start of a line
-MOST_INDICATORS = 60  # such characters on a line, and opening brackets of a text: fewer cannot nest deeper than the limit
-NAME_MARKS = "_.<"  # what a bare key may begin with besides letters and digits
+INDICATORS = " \t-?:"  # characters that open block collections at the start of a line
+MOST_INDICATORS = 60  # such characters on a line, and opening brackets in a file: fewer cannot nest deeper than the limit
+NAME_MARKS = "_.<"  # characters other than letters and digits that an unquoted key may begin with
 BEFORE_ANCHORS = " \t\n\r,[{:"
 
 _decoder: list[JSONDecoder] = []
@@ -34,12 +34,12 @@ def of_json(path: str, text: str, value: Any) -> Document:
 
 
 def json_keys(value: Any) -> list[str]:
-    """The keys of a JSON object; none of another value."""
+    """The keys of a JSON object; empty for another value."""
     return [name for name, _ in value] if value.__class__ is tuple else []
 
 
 def json_value(text: str) -> Any:
-    """A strict JSON array or object, the latter as a tuple of pairs; None for any other text, and one beyond the limits."""
+    """A strict JSON array or object, the latter as a tuple of pairs; None for any other content, and one beyond the limits."""
     start = len(text) - len(text.lstrip(BLANKS))
     if not text.startswith(("{", "["), start):
         return None
@@ -56,7 +56,7 @@ def json_value(text: str) -> Any:
 
 
 def json_decoder() -> JSONDecoder:
-    """Python's decoder; objects become tuples of pairs, so that duplicate keys stay."""
+    """Python's decoder; objects become tuples of pairs, so that duplicate keys are preserved."""
     if not _decoder:
         from json import JSONDecoder
 
@@ -80,7 +80,7 @@ def items_of(collection: Any) -> Any:
 
 
 def node_of(value: Any, levels: int) -> Node:
-    """A collection as a node without its place, and with so many levels of mappings."""
+    """A collection as a node without its place, and with a limited number of mapping levels."""
     if value.__class__ is list:
         sequence = Node(SEQUENCE, 0, 0, "", "flow")
         sequence.children = [node_of(each, 1) for each in value[:1] if each.__class__ is tuple] if levels == LEVELS else []
@@ -94,9 +94,9 @@ def node_of(value: Any, levels: int) -> Node:
 
 
 def yaml_keys(text: str) -> list[str] | None:
-    """Every top-level key of a YAML text, and perhaps words that are not keys; None for a text that is not valid or not plain enough.
+    """Every top-level key of a YAML file, and perhaps words that are not keys; None for a file that is invalid or not simple enough.
 
-    Valid is what libyaml parses and PyYAML composes. The root is a block mapping or a block sequence at the first column.
+    Valid means that libyaml parses and PyYAML composes it. The root is a block mapping or a block sequence at the first column.
     """
     names = keys_of_lines(text.splitlines())
     if names is None or text.count("[") + text.count("{") > MOST_INDICATORS or "\ufeff" in text or has_anchor(text):
@@ -113,7 +113,7 @@ def yaml_keys(text: str) -> list[str] | None:
 
 
 def keys_of_lines(lines: list[str]) -> list[str] | None:
-    """The words before a colon at the first column; None where the root may be something else than their mapping, or a sequence there."""
+    """The words before a colon at the first column; None if the root may be anything but their mapping, or a sequence there."""
     names: list[str] = []
     begun = False
     for line in lines:
@@ -135,7 +135,7 @@ def keys_of_lines(lines: list[str]) -> list[str] | None:
 
 
 def key_of(line: str) -> str | None:
-    """The key that a line at the first column begins with, bare or in quotes; None where it is something else."""
+    """The key that a line at the first column begins with, unquoted or quoted; None if it begins with anything else."""
     quote = line[0]
     if quote in "\"'":
         end = line.find(quote, 1)
@@ -145,7 +145,7 @@ def key_of(line: str) -> str | None:
 
 
 def has_anchor(text: str) -> bool:
-    """Whether a text may hold anchors or aliases: PyYAML refuses an undefined one."""
+    """Whether a content may contain anchors or aliases: PyYAML refuses an undefined one."""
     for mark in "&*":
         place = text.find(mark)
         while place >= 0:

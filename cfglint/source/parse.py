@@ -1,4 +1,4 @@
-"""A text as a document, by its syntax; the parsers are imported when they are needed."""
+"""Parses a content into a document, by its syntax; the parsers are imported when they are needed."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from cfglint.source.limits import MAX_SIZE
 
 
 def parse(path: str, text: str, syntax: str, bom: bool = False) -> Document:
-    """The span tree of a text; `syntax` is `yaml` or `json` (with hjson and everything between).
+    """The span tree of a content; `syntax` is `yaml` or `json` (including hjson).
 
-    Never raises for what a text may hold: what cannot be parsed is in the document's `problems`.
+    Never raises because of the content: parse errors are in the document's `problems`.
     """
     if len(text) > MAX_SIZE:
         document = Document(path, text, syntax, bom)

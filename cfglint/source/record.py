@@ -1,4 +1,4 @@
-"""Plain records: a class with annotated fields gets `__slots__`, `__init__` and `__eq__`, without the cost of `dataclasses`."""
+"""Plain records: a class with annotated fields gets `__slots__`, `__init__` and `__eq__`, without the import time of `dataclasses`."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 else:
 
     def dataclass_transform(**_: object) -> Any:
-        """Stand-in for the type checker's mark."""
+        """Stand-in for the decorator of `typing`."""
         return lambda function: function
 
 
 @dataclass_transform(kw_only_default=False)
 def record(cls: type[Class]) -> type[Class]:
-    """The class with a constructor that takes its annotated fields, in their order; values in the class body are defaults."""
+    """Give a class a constructor that takes its annotated fields, in order; values in the class body are defaults."""
     names = tuple(cls.__annotations__)
     defaults = {name: cls.__dict__[name] for name in names if name in cls.__dict__}
     body = {name: value for name, value in cls.__dict__.items() if name not in defaults and name not in {"__dict__", "__weakref__"}}

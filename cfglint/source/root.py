@@ -8,7 +8,7 @@ _roots: dict[str, str] = {}
 
 
 def root_of(path: str) -> str:
-    """The root of the project that a file lies in, with links followed."""
+    """The root of the project that contains a file, with links resolved."""
     folder = os.path.dirname(os.path.abspath(path))
     if folder not in _roots:
         _roots[folder] = resolved(top_of(folder, ".git") or top_of(folder, "cfglint.toml") or working_folder(folder))
@@ -16,7 +16,7 @@ def root_of(path: str) -> str:
 
 
 def working_folder(folder: str) -> str:
-    """The working directory where a folder lies in it, else the folder itself."""
+    """The working directory if it contains a folder, else the folder itself."""
     try:
         here = os.getcwd()
     except OSError:  # it was deleted
@@ -35,17 +35,17 @@ def top_of(folder: str, mark: str) -> str | None:
 
 
 def resolved(path: str) -> str:
-    """A path once links are followed; one that no file can have, with a null byte in it, is only made absolute."""
+    """A path with links resolved; an invalid path with a null byte is only made absolute."""
     return os.path.abspath(path) if "\0" in path else os.path.realpath(path)
 
 
 def is_inside(path: str, root: str) -> bool:
-    """Whether a path leads into a folder once links are followed."""
+    """Whether a path is inside a folder after links are resolved."""
     return resolved(path).startswith(root.rstrip(os.sep) + os.sep)
 
 
 def folders_upwards(path: str) -> list[str]:
-    """The folder of a file and those above it, up to the root of its project."""
+    """The folder of a file and its parents, up to the root of its project."""
     folder = os.path.dirname(path)
     found = [folder]
     here, root = os.path.abspath(folder), root_of(path)

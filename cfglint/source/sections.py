@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Section(Document):
-    """A document whose root lies in another one, `file_document`, at the path `prefix`.
+    """A document whose root is inside another one, `file_document`, at the path `prefix`.
 
     Offsets are those of the whole file; paths begin at the section's own root.
     """
@@ -27,17 +27,17 @@ class Section(Document):
 
 
 def file_document(document: Document) -> Document:
-    """The document of the file that a section lies in, or the document itself."""
+    """The document of the file that contains a section, or the document itself."""
     return document.file_document if isinstance(document, Section) else document
 
 
 def in_file(document: Document, path: Path) -> Path:
-    """A path of a document as one of its file."""
+    """A path in a document as a path in its file."""
     return (*document.prefix, *path) if isinstance(document, Section) else path
 
 
 def reread(document: Document, text: str) -> Document:
-    """The document anew, of a new text of its file."""
+    """The document, parsed from a new content of its file."""
     again = getattr(document, "again", None)
     if again is not None:  # a launch line of a script
         launch: Document = again(text)
@@ -47,7 +47,7 @@ def reread(document: Document, text: str) -> Document:
 
 
 def found(document: Document, prefix: Path) -> Section:
-    """A section with what is known of its file: its problems, its comments and how it is read."""
+    """A section with the facts about its file: its problems, its comments and its syntax."""
     section = Section(document, prefix)
     section.roots = [root.resolved() for root in section.roots]
     section.problems, section.comments = document.problems, document.comments

@@ -1,4 +1,4 @@
-"""A Python value as text, in the syntax and style of the document that it is inserted into."""
+"""Spells a Python value in the syntax and style of the document that it is inserted into."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
 def spell(value: Any, document: Document, node: Node | None = None) -> str:
-    """The text of a value for a document, such that the document's loader loads that value.
+    """The source of a value for a document, such that the document's loader loads that value.
 
-    `node` is what it replaces: its quotes, its number form (5e8 -> 2.5e8) and its spelling of booleans are kept.
+    `node` is the value that it replaces: its quotes, its number format (5e8 -> 2.5e8) and its spelling of booleans are kept.
     YAML is spelled for PyYAML's YAML 1.1, so `1.0e-5` and never `1e-5`.
     """
     if isinstance(value, dict):
@@ -38,13 +38,13 @@ def spell(value: Any, document: Document, node: Node | None = None) -> str:
 
 
 def spell_bool(value: bool, document: Document, bare: str) -> str:
-    """`true`, or the spelling of the file where the loader accepts several."""
+    """`true`, or the spelling of the file if the loader accepts several."""
     words = next((pair for pair in MANNERS if bare in pair), MANNERS[0]) if document.syntax == "yaml" else MANNERS[0]
     return words[0] if value else words[1]
 
 
 def spell_number(value: float, document: Document, bare: str) -> str:
-    """A number in the form that the author's has, when that says the same number."""
+    """A number in the format of the author's, if that represents the same number."""
     plain = str(value) if isinstance(value, int) else spell_float(value, document)
     exponent = unsigned(bare).lower().partition("e")[2]
     candidates = [scaled(value, bare, int(exponent))] if exponent.lstrip("+-").isdecimal() and len(exponent) < 5 else []
@@ -52,7 +52,7 @@ def spell_number(value: float, document: Document, bare: str) -> str:
         candidates.append(f"{value:_}")
     loader = YAML11 if document.syntax == "yaml" else HJSON
     if candidates and type(loader.scalar(Node(SCALAR, 0, 0, bare))) is not type(value):
-        return plain  # the form of a fraction, for an integer
+        return plain  # a fraction's format is not used for an integer
     for text in candidates:
         read = loader.scalar(Node(SCALAR, 0, 0, text))
         if read == value and type(read) is type(value):
@@ -61,7 +61,7 @@ def spell_number(value: float, document: Document, bare: str) -> str:
 
 
 def spell_float(value: float, document: Document) -> str:
-    """The shortest form of a float; in YAML 1.1 with the point and the sign of the exponent that it needs."""
+    """The shortest spelling of a float; in YAML 1.1 with the required point and sign of the exponent."""
     special = {"nan": (".nan", "NaN"), "inf": (".inf", "Infinity"), "-inf": ("-.inf", "-Infinity")}.get(repr(value))
     if special is not None:
         return special[document.syntax == "json"]
@@ -83,7 +83,7 @@ def scaled(value: float, bare: str, power: int) -> str:
 
 
 def shifted(text: str, places: int) -> str:
-    """A decimal number with its point moved to the right, without needless zeros."""
+    """A decimal number with its point moved to the right, without superfluous zeros."""
     sign = "-" if text.startswith("-") else ""
     mantissa, _, exponent = text.lstrip("-").partition("e")
     integer, _, fraction = mantissa.partition(".")
@@ -96,7 +96,7 @@ def shifted(text: str, places: int) -> str:
 
 
 def spell_key(key: str, document: Document, sibling: Node | None = None) -> str:
-    """A key with the quotes that the sibling's has, or the document's first key."""
+    """A key with the quotes of its sibling, or of the document's first key."""
     like = sibling or first_key(document)
     style = like.style if like is not None else ""
     if document.syntax == "json":
@@ -107,7 +107,7 @@ def spell_key(key: str, document: Document, sibling: Node | None = None) -> str:
 
 
 def is_name(key: str) -> bool:
-    """Whether hjson takes a key without quotes, without further rules."""
+    """Whether hjson accepts a key without quotes."""
     return bool(key) and key.isascii() and key.replace("_", "a").replace("-", "a").isalnum()
 
 
@@ -130,7 +130,7 @@ def spell_text(value: str, document: Document, node: Node | None) -> str:
 
 
 def spell_yaml_text(value: str, style: str) -> str:
-    """A string bare when that is allowed and reads back as the same string, else in quotes."""
+    """A string without quotes if it is parsed back as the same string, else in quotes."""
     if not style and is_bare_text(value):
         return value
     if needs_escape(value, ""):
@@ -152,12 +152,12 @@ def is_bare_text(value: str) -> bool:
 
 
 def needs_escape(value: str, quote: str) -> bool:
-    """Whether text has characters that only double quotes with escapes can hold."""
+    """Whether a string has characters that require double quotes with escapes."""
     return not value.isprintable() or (bool(quote) and (quote in value or "\\" in value))
 
 
 def quoted(value: str, quote: str, wide: bool = False) -> str:
-    """Text in quotes, with JSON's escapes for what is not printable; `wide` allows YAML's longer one."""
+    """A string in quotes, with JSON's escapes for characters that are not printable; `wide` allows YAML's longer one."""
     if quote == "'":
         return f"'{value}'"
     return '"' + "".join(ESCAPES.get(char) or (char if char.isprintable() else escape(char, wide)) for char in value) + '"'

@@ -1,6 +1,6 @@
-"""YAML nodes with tags, and dates: what PyYAML's constructors make of them (PyYAML 6, `constructor.py`).
+"""Constructs values from YAML nodes with tags, and dates, as PyYAML does (PyYAML 6, `constructor.py`).
 
-Rare in configs, so imported only where one is met.
+Rare in configs, so imported only if one occurs.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Any, Protocol
 
     class Loader(Protocol):
-        """The loader that finds a tag."""
+        """The loader that meets a tag."""
 
         python_tags: bool
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
             """The value of a scalar without quotes and tag."""
 
     class Construction(Protocol):
-        """The pass over the tree in which a tag is met."""
+        """The pass over the tree in which a tag occurs."""
 
         @property
         def loader(self) -> Loader:
@@ -73,7 +73,7 @@ def construct(construction: Construction, node: Node) -> Any:
 
 
 def untagged(construction: Construction, node: Node) -> Any:
-    """The lone `!` asks for no type: a scalar is resolved as if it were bare."""
+    """The value of a node with the lone tag `!`, which requests no type: a scalar is resolved as if it were unquoted."""
     if node.kind == SCALAR:
         return construction.loader.bare(node)
     return construction.mapping(node) if node.kind == MAPPING else construction.sequence(node)
@@ -159,7 +159,7 @@ def pairs(construction: Construction, node: Node, name: str) -> list[tuple[Any, 
 
 
 def timestamp(node: Node, forced: bool = False) -> Any:
-    """A date or time. Text that is none stays text, unless a tag forces it."""
+    """A date or time. A string that is neither stays a string, unless a tag forces it."""
     import datetime
     import re
 

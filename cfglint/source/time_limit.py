@@ -11,11 +11,11 @@ if TYPE_CHECKING:
 
 
 class TimeLimitExceeded(Exception):
-    """The work took longer than it may."""
+    """The work exceeded its time limit."""
 
 
 class TimeLimit:
-    """A context whose body raises TimeLimitExceeded after so many seconds of this process's CPU time.
+    """A context whose body raises TimeLimitExceeded after this many seconds of this process's CPU time.
 
     Matching a regular expression is interrupted, too. There is no limit outside of the main thread, and none on
     Windows: both lack the signal.

@@ -1,4 +1,4 @@
-"""The lines, commas and blanks around the nodes of a document, for edits."""
+"""The lines, commas and white space around the nodes of a document, for edits."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from cfglint.source.document import MAPPING, Document, Node
 
 
 class Layout:
-    """Queries on the text between the nodes of a document; arguments and results are offsets."""
+    """Queries on the characters between the nodes of a document; arguments and results are offsets."""
 
     __slots__ = ("document", "text")
 
@@ -15,7 +15,7 @@ class Layout:
         self.text = document.text
 
     def value_end(self, value: Node) -> int:
-        """Where a value's own text ends, without the blank lines below a block scalar."""
+        """The end of a value, without the empty lines after a block scalar."""
         last = deepest(value)
         end = max(last.end, value.end)
         if last.style and last.style in "|>" and "+" not in self.text[last.start : last.start + 3]:
@@ -24,7 +24,7 @@ class Layout:
         return end
 
     def comma(self, start: int, end: int) -> int:
-        """The offset of the comma that follows, behind blanks and comments at most; -1 without one."""
+        """The offset of the comma that follows, after white space and comments at most; -1 without one."""
         position = start
         while position < end:
             if self.text[position] == ",":
@@ -57,26 +57,26 @@ class Layout:
         return next((span[1] for span in self.document.comments if span[0] == position), start)
 
     def owns_line(self, node: Node) -> bool:
-        """Whether only blanks are before a node on its line."""
+        """Whether only spaces are before a node on its line."""
         return not self.text[line_start(self.text, node.head) : node.head].strip(" \t")
 
     def ends_line(self, end: int) -> bool:
-        """Whether nothing but blanks follows on the line."""
+        """Whether only spaces follow on the line."""
         return not self.text[end : self.line_end(end)].strip(" \t")
 
     def next_on_line(self, start: int) -> int:
-        """The offset behind the blanks of a line."""
+        """The offset after the spaces of a line."""
         while self.text[start : start + 1] in (" ", "\t") and start < len(self.text):
             start += 1
         return start
 
     def line_end(self, start: int) -> int:
-        """The offset of the next line break, or the end of the text."""
+        """The offset of the next line break, or the end of the content."""
         ends = [found for found in (self.text.find("\n", start), self.text.find("\r", start)) if found >= 0]
         return min(ends, default=len(self.text))
 
     def after_break(self, end: int) -> int:
-        """The offset behind the line break at `end`, `end` itself without one."""
+        """The offset after the line break at `end`, `end` itself without one."""
         if self.text.startswith("\r\n", end):
             return end + 2
         return end + 1 if self.text[end : end + 1] in ("\n", "\r") and end < len(self.text) else end
@@ -91,7 +91,7 @@ class Layout:
         return self.text[end : self.after_break(end)] or "\n"
 
     def colon(self, container: Node) -> str:
-        """The colon and the blanks around it, as the last member has them."""
+        """The colon and the spaces around it, as the last member has them."""
         key, value = container.children[-1]
         between = self.text[key.end : value.head]
         if between.strip(" \t") == ":" and (between != ":" or self.document.syntax == "json") and value.start < value.end:
@@ -99,11 +99,11 @@ class Layout:
         return ": "
 
     def aligned(self, container: Node) -> bool:
-        """Whether the members' values are aligned by blanks before or after the colon."""
+        """Whether the members' values are aligned by spaces before or after the colon."""
         return len({self.text[key.end : value.head] for key, value in container.children}) > 1
 
     def gap(self, container: Node) -> str:
-        """The text between the last comma and the last key."""
+        """The characters between the last comma and the last key."""
         if len(container.children) > 1:
             comma = self.comma(container.children[-2][1].end, container.children[-1][0].head)
             between = self.text[comma + 1 : container.children[-1][0].head]
@@ -127,7 +127,7 @@ def deepest(node: Node) -> Node:
 
 
 def moved_lines(text: str, node: Node, parent: Node) -> str:
-    """The text of a value whose later lines are indented for the members of another mapping; on one line where that one is."""
+    """The source of a value whose later lines are indented for the members of another mapping; on one line if that one is."""
     value = text[node.start : node.end]
     if "\n" not in value:
         return value

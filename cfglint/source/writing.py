@@ -1,6 +1,6 @@
 """Atomic writes: a file is written completely or not at all, however the process ends.
 
-A new text is written to an unnamed file, gets a temporary name in the folder of its target, and is renamed to it:
+New content is written to an unnamed file, gets a temporary name in the folder of its target, and is renamed to it:
 other processes see the old file or the new one. A temporary file of a process that was killed between the last two
 steps is removed by the next write in that folder. Each writer holds a lock on the folder, and the system releases
 the locks of killed processes, so such a file is known to be unused. Process ids would not be enough: in containers
@@ -24,19 +24,19 @@ if TYPE_CHECKING:
 
 PREFIX, SUFFIX = ".cfglint-", ".tmp"
 OPEN_FILES = "/proc/self/fd"
-LOCK_TIMEOUT = 10.0  # seconds for the lock of a folder: cfglint holds it only briefly, unless it was stopped
+LOCK_TIMEOUT = 10.0  # seconds to wait for the lock of a folder: cfglint holds it only briefly, unless it was stopped
 PAUSE = 0.005  # seconds between two tries
 GROUP_BITS, OTHER_BITS = 0o070, 0o007
 
-swept: set[str] = set()  # folders that were looked through for what others left: once is enough for a process
-given_up: set[str] = set()  # folders whose lock could not be had: waited for only once, too
+swept: set[str] = set()  # folders that were searched for leftover files: once per process is enough
+given_up: set[str] = set()  # folders that could not be locked: waited for only once, too
 
 
 def write(path: str, identity: Identity, text: str) -> str | None:
-    """Replace the text that was read; returns a warning for the user, usually None.
+    """Replace the content that was read; return a warning for the user, usually None.
 
-    Links are followed to their target. Mode, byte order mark and, as far as the system lets us, owner, group, access
-    list and extended attributes stay. Raises FileProblem, and leaves the file as it is, when it changed since it was
+    Links are followed to their target. Mode, byte order mark and, as far as the system permits, owner, group, access
+    list and extended attributes stay. Raises FileProblem, and leaves the file unchanged, if it changed since it was
     read, is read-only, or cannot be written.
     """
     edited = Edited(path, identity, identity.encoded(text))
@@ -44,7 +44,7 @@ def write(path: str, identity: Identity, text: str) -> str | None:
     return edited.note
 
 
-def put(path: str, data: bytes) -> None:
+def write_report(path: str, data: bytes) -> None:
     """Write a report, replacing an existing file; raises FileProblem, and then the existing file does not change.
 
     A path that is not a regular file, such as a pipe or /dev/stdout, is written to; so is a file that cannot be
@@ -66,10 +66,10 @@ def put(path: str, data: bytes) -> None:
 
 
 def write_all(writes: Sequence[Write]) -> None:
-    """Do writes that belong together, all or none; raises FileProblem.
+    """Do several writes, all or none; raises FileProblem.
 
-    All that may fail is done before the first file takes the place of its target. Only a process that is killed between
-    two renamings, which follow each other at once, can leave some of them done.
+    All steps that may fail are done before the first file replaces its target. Only a process that is killed between
+    two renamings, which follow each other immediately, can leave some of them done.
     """
     with ExitStack() as stack:
         folders = stack.enter_context(locked({each.folder for each in writes}))
@@ -86,15 +86,15 @@ def write_all(writes: Sequence[Write]) -> None:
                 each.attempt(each.commit)
                 done.append(each)
         except FileProblem as error:
-            take_back(done, error)
+            undo_writes(done, error)
             raise
         for folder in folders:
-            with suppress(OSError):  # not every file system can
+            with suppress(OSError):  # not every file system supports it
                 os.fsync(folder)
 
 
-def take_back(done: list[Write], error: FileProblem) -> None:
-    """Undo writes since a later one failed; FileProblem that names those that stay."""
+def undo_writes(done: list[Write], error: FileProblem) -> None:
+    """Undo writes because a later one failed; the returned FileProblem names those that remain."""
     try:
         while done:
             done[-1].attempt(done[-1].undo)
@@ -105,16 +105,16 @@ def take_back(done: list[Write], error: FileProblem) -> None:
 
 
 class Write:
-    """A file on its way, in the place of whatever is there: staged under a name of ours or none, then committed.
+    """The write of one file, in place of an existing one or not: staged under a temporary name or none, then committed.
 
-    `target` is what the path leads to, `status` what the system says of it (None: there is nothing), `note` what
-    a person should know, `written` whether the target is the new file.
+    `target` is the path after links, `status` its stat result (None if nothing exists), `note` a
+    message for the user, `written` whether the target is the new file.
     """
 
     note: str | None = None
     status: os.stat_result | None = None
     descriptor: int | None = None  # of the staged file, while it is open
-    temporary: str | None = None  # the staged file's name, while it has one of ours
+    temporary: str | None = None  # the temporary name of the staged file, if it has one
     written = False
 
     def __init__(self, path: str, data: bytes) -> None:
@@ -124,7 +124,7 @@ class Write:
         self.folder = os.path.dirname(self.target)
 
     def attempt(self, step: Callable[[], bool | None]) -> bool | None:
-        """The result of a step; FileProblem where the system refuses it."""
+        """The result of a step; raises FileProblem if the system refuses it."""
         try:
             return step()
         except OSError as error:
@@ -132,19 +132,19 @@ class Write:
             raise FileProblem(self.path, f"cannot be written: {what}", "unwritable") from error
 
     def is_regular(self) -> bool:
-        """Whether the target is a regular file, or nothing yet."""
+        """Whether the target is a regular file, or does not exist yet."""
         with suppress(FileNotFoundError):
             self.status = os.stat(self.target)
         return self.status is None or stat.S_ISREG(self.status.st_mode)
 
     def wanted(self) -> bool:
-        """Whether there is something to write; FileProblem when what is there has to stay."""
+        """Whether there is something to write; raises FileProblem if the existing file must stay."""
         if self.is_regular() and self.status and not (self.status.st_mode & 0o222 and os.access(self.target, os.W_OK)):
             raise FileProblem(self.path, "is read-only", "unwritable")  # also for root, who could write it
         return True
 
     def stage(self) -> None:
-        """Put the data on the disk, with everything of the old file but its name."""
+        """Write the data to disk, with all attributes of the old file except its name."""
         mode = 0o600 if self.status else 0o666
         self.descriptor = unnamed(self.folder, mode)
         if self.descriptor is None:
@@ -154,37 +154,37 @@ class Write:
         with open(self.descriptor, "wb", closefd=False) as file:
             file.write(self.data)
         if self.status:
-            dress(self.temporary or self.descriptor, self.target, self.status)
+            copy_ownership(self.temporary or self.descriptor, self.target, self.status)
         os.fsync(self.descriptor)
 
     def name(self) -> None:
-        """Give the staged file a name of ours, if it has none."""
+        """Give the staged file a temporary name, if it has none."""
         if self.temporary is None:
             self.temporary = named(self.descriptor, self.folder)
         self.close()
 
     def commit(self) -> None:
-        """Put the staged file in the place of the target, after a last look at that."""
+        """Replace the target by the staged file, after a last check of the target."""
         self.verify()
         os.replace(str(self.temporary), self.target)
         self.temporary = None
         self.written = True
 
     def verify(self) -> None:
-        """FileProblem when what is there now is not what is to be replaced."""
+        """Raise FileProblem if the current file is not the one to be replaced."""
 
     def undo(self) -> None:
-        """Put back what was there before the commit; nothing for a report, which is written by itself."""
+        """Restore the state before the commit; nothing for a report, which is written alone."""
 
     def discard(self) -> None:
-        """Leave nothing staged behind."""
+        """Remove the staged file."""
         self.close()
         if self.temporary:
             with suppress(OSError):
                 os.unlink(self.temporary)
 
     def close(self) -> None:
-        """Close the staged file: Windows renames no open one."""
+        """Close the staged file: Windows cannot rename an open one."""
         if self.descriptor is not None:
             os.close(self.descriptor)
         self.descriptor = None
@@ -199,7 +199,7 @@ class Edited(Write):
         self.before = b""
 
     def wanted(self) -> bool:
-        """Whether the file has other bytes still; refused when they are not those that were read, either."""
+        """Whether the new bytes differ; raises FileProblem if the current ones are not those that were read."""
         if self.identity.same(self.data):
             return False
         self.before = self.present()
@@ -217,7 +217,7 @@ class Edited(Write):
             raise FileProblem(self.path, "changed since it was read", "unwritable")
 
     def present(self) -> bytes:
-        """The present content of the file."""
+        """The current content of the file."""
         try:
             return read_bytes(self.target)
         except FileProblem as error:
@@ -236,15 +236,15 @@ class Edited(Write):
 
 
 class New(Write):
-    """A file where none was."""
+    """A file that must not exist yet."""
 
     def wanted(self) -> bool:
-        """Whether there is none; refused when there is."""
+        """Return true; raises FileProblem if the file exists."""
         self.verify()
         return True
 
     def verify(self) -> None:
-        """Refuse a name that is taken."""
+        """Raise FileProblem if the name is taken."""
         if os.path.lexists(self.path):
             raise FileProblem(self.path, "exists already", "unwritable")
 
@@ -266,12 +266,12 @@ def rename_is_barred(error: OSError) -> bool:
 
 
 def free_name(folder: str) -> str:
-    """A path for a file of ours in a folder."""
+    """A free path for a temporary file in a folder."""
     return os.path.join(folder, f"{PREFIX}{os.urandom(8).hex()}{SUFFIX}")
 
 
 def unnamed(folder: str, mode: int) -> int | None:
-    """The descriptor of a new file without a name, where there is such a thing."""
+    """The descriptor of a new file without a name, if the system supports it."""
     if not hasattr(os, "O_TMPFILE") or not os.path.isdir(OPEN_FILES):
         return None
     try:
@@ -291,15 +291,15 @@ def named(descriptor: int | None, folder: str) -> str:
     return name
 
 
-def dress(file: int | str, old: str, status: os.stat_result) -> None:
-    """Give a new file the owner, group, access list, extended attributes (Linux) and mode of an old one, as far as we may."""
+def copy_ownership(file: int | str, old: str, status: os.stat_result) -> None:
+    """Give a new file the owner, group, access list, extended attributes (Linux) and mode of an old one, as far as permitted."""
     mode = stat.S_IMODE(status.st_mode)
     if hasattr(os, "chown"):
         with suppress(OSError):
             os.chown(file, status.st_uid, -1)
         try:
             os.chown(file, -1, status.st_gid)
-        except OSError:  # what the old group may do is not for another one
+        except OSError:  # the permissions of the old group must not apply to another group
             mode = mode & ~GROUP_BITS | (mode & OTHER_BITS) << 3
     if hasattr(os, "listxattr"):
         with suppress(OSError):
@@ -308,7 +308,7 @@ def dress(file: int | str, old: str, status: os.stat_result) -> None:
 
 
 def copy_attributes(file: int | str, old: str) -> None:
-    """Give a new file the extended attributes of an old one, and take those that came from its folder."""
+    """Give a new file the extended attributes of an old one, and remove those inherited from its folder."""
     kept = os.listxattr(old)
     for attribute in os.listxattr(file):
         if attribute not in kept:
@@ -321,10 +321,10 @@ def copy_attributes(file: int | str, old: str) -> None:
 
 @contextmanager
 def locked(folders: Iterable[str]) -> Iterator[list[int]]:
-    """Keep other processes of cfglint out of folders, where these can be locked; the descriptors of the folders."""
+    """Lock folders against other processes of cfglint, if they can be locked; yield the descriptors of the folders."""
     with ExitStack() as stack:
         descriptors = []
-        for folder in sorted(folders):  # in one order, or two processes would wait for each other
+        for folder in sorted(folders):  # always in the same order, so that two processes do not wait for each other
             try:
                 descriptor = os.open(folder, os.O_RDONLY)
             except OSError:
@@ -334,13 +334,13 @@ def locked(folders: Iterable[str]) -> Iterator[list[int]]:
             if not lock(descriptor, 0 if folder in given_up else LOCK_TIMEOUT):
                 given_up.add(folder)
             elif folder not in swept:
-                sweep(folder)
+                remove_leftovers(folder)
                 swept.add(folder)
         yield descriptors
 
 
 def lock(descriptor: int, timeout: float) -> bool:
-    """Lock an open folder within some seconds; False when that cannot be had."""
+    """Lock an open folder within some seconds; return False if that fails."""
     try:
         import fcntl
     except ImportError:
@@ -365,8 +365,8 @@ def lock(descriptor: int, timeout: float) -> bool:
     return True
 
 
-def sweep(folder: str) -> None:
-    """Remove what processes that were killed left in a folder that we have locked."""
+def remove_leftovers(folder: str) -> None:
+    """Remove the temporary files of killed processes from a locked folder."""
     with suppress(OSError):
         for name in os.listdir(folder):
             if name.startswith(PREFIX) and name.endswith(SUFFIX):
@@ -376,7 +376,7 @@ def sweep(folder: str) -> None:
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Let signals that would end the process wait."""
+    """Delay signals that would end the process."""
     import signal
 
     if not hasattr(signal, "pthread_sigmask"):

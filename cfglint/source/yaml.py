@@ -1,7 +1,7 @@
-"""YAML text as a span tree, from the events of PyYAML's parsers.
+"""Parses YAML into a span tree, from the events of PyYAML's parsers.
 
 libyaml's parser is twelve times faster; the pure Python one gives the same tree and is the one that
-`yaml.safe_load` and `yaml.FullLoader` use. So it has the last word wherever the two differ.
+`yaml.safe_load` and `yaml.FullLoader` use. So it decides wherever the two differ.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ USUAL_LINE = 160  # characters within which most lines end
 
 
 def parse(path: str, text: str, bom: bool = False, pure: bool = False) -> Document:
-    """The span tree of a YAML text, every document of it in `roots`.
+    """The span tree of a YAML file, every document of it in `roots`.
 
-    libyaml parses where it is installed, and Python what libyaml refuses. `relaxations` hold the places
-    where the two may differ. `pure` asks for the one in Python alone. A text that cannot be
+    libyaml parses if it is installed, and the Python parser whatever libyaml refuses. `relaxations` hold the places
+    where the two may differ. `pure` requests the Python parser only. A file that cannot be
     parsed has a `syntax` problem and the tree of the part before it.
     """
     document = Document(path, text, "yaml", bom)
@@ -50,7 +50,7 @@ def parse(path: str, text: str, bom: bool = False, pure: bool = False) -> Docume
             document.relaxations.append((complaint.start, complaint.end, PURE))
     builder.finish()
     refused = builder.problem
-    if refused is not None and refused.kind == "control":  # it is looked for before anything is parsed
+    if refused is not None and refused.kind == "control":  # control characters are searched for before parsing
         before = parse(path, text[: refused.start], bom, pure)
         document.roots, document.leaves, document.comments = before.roots, before.leaves, before.comments
     if parsed and not pure:
@@ -59,7 +59,7 @@ def parse(path: str, text: str, bom: bool = False, pure: bool = False) -> Docume
 
 
 def pure_parser() -> Callable[[str], Any]:
-    """PyYAML's parser in Python, as a class that takes the text."""
+    """PyYAML's parser in Python, as a class that takes the content."""
     libyaml.complete()
     from yaml.loader import Loader
     from yaml.parser import Parser
@@ -75,7 +75,7 @@ def pure_parser() -> Callable[[str], Any]:
 
 
 class Builder:
-    """Builds the nodes of one text from parser events, without recursion."""
+    """Builds the nodes of one file from parser events, without recursion."""
 
     __slots__ = ("anchors", "children", "composer_problem", "document", "leaves", "open", "problem", "tags", "text")
 
@@ -83,7 +83,7 @@ class Builder:
         self.document = document
         self.text = document.text
         self.open: list[Node] = []
-        self.children: list[Node] = []  # of the open collection; a mapping's keys and values in turn until it is closed
+        self.children: list[Node] = []  # children of the open collection; for a mapping alternating keys and values until it is closed
         self.leaves: list[Node] = []
         document.leaves = self.leaves
         self.tags: list[int] = []
@@ -92,7 +92,7 @@ class Builder:
         self.composer_problem: Problem | None = None
 
     def run(self, parser_class: Callable[[str], Any]) -> bool:
-        """Build the tree; False when the text could not be parsed to its end."""
+        """Build the tree; return False if the content could not be parsed to its end."""
         from yaml.error import YAMLError
 
         add_leaf, children = self.leaves.append, self.children
@@ -118,7 +118,7 @@ class Builder:
         except YAMLError as error:
             self.problem = syntax_problem(self.text, error)
             return False
-        except UnicodeEncodeError as error:  # half of a pair, in a text that came from no file
+        except UnicodeEncodeError as error:  # a lone surrogate, in a content that did not come from a file
             self.problem = unacceptable(self.text, self.text[error.start])
             return False
         except TooDeep:
@@ -127,7 +127,7 @@ class Builder:
         return True
 
     def take(self, name: str, event: Any) -> None:
-        """Add what an event says to the tree, other than a scalar."""
+        """Add an event other than a scalar to the tree."""
         if name in ("MappingEndEvent", "SequenceEndEvent"):
             self.close(event.end_mark.index)
         elif name == "MappingStartEvent":
@@ -175,13 +175,13 @@ class Builder:
         self.children.append(node)
 
     def behind(self, place: int) -> int:
-        """The place of an empty value: behind the indicator before it, because the two parsers give different places."""
+        """The place of an empty value: after the indicator before it, because the two parsers report different places."""
         while place > 0 and self.text[place - 1] in " \t":
             place -= 1
         return place
 
     def read_properties(self, node: Node) -> None:
-        """Note tag and anchor of a node, and where its own characters begin after them."""
+        """Record tag and anchor of a node, and where its own characters begin after them."""
         if node.anchor is not None:
             if node.anchor in self.anchors:
                 reason = f"found duplicate anchor {node.anchor!r}; first occurrence: second occurrence"
@@ -194,12 +194,12 @@ class Builder:
         node.end = max(node.start, node.end)
 
     def refuse(self, node: Node, message: str, reason: str) -> None:
-        """Record the first reason for which PyYAML would not compose the tree."""
+        """Record the first reason why PyYAML would not compose the tree."""
         if self.composer_problem is None:
             self.composer_problem = Problem(node.head, node.end, message, "syntax", f"yaml.composer.ComposerError: {reason}")
 
     def finish(self) -> None:
-        """Put comments and problems into the document; close what an error left open."""
+        """Store comments and problems in the document; close collections that an error left open."""
         while self.open:
             node = self.open.pop()
             if node.kind == MAPPING:
@@ -214,7 +214,7 @@ class Builder:
                 self.document.problems.append(too_many())
 
     def comments(self, limit: int) -> Iterator[tuple[int, int]]:
-        """Spans of the comments, which events do not contain: every `#` outside scalars."""
+        """The spans of the comments, which events do not contain: every `#` outside scalars."""
         text, leaves, next_leaf = self.text, self.leaves, 0
         find_end = line_end if unusual_breaks(text) else plain_line_end
         found = text.find("#")
@@ -230,11 +230,11 @@ class Builder:
             found = text.find("#", end)
 
     def in_header(self, leaf: Node, place: int) -> bool:
-        """Whether a place is in the first line of a block scalar, behind its mark."""
+        """Whether a place is in the first line of a block scalar, after its mark."""
         return leaf.style in ("|", ">") and place < line_end(self.text, leaf.start)
 
     def text_end(self, place: int) -> int:
-        """The end of the scalar whose text is at a place; -1 outside of scalars and in the header of a block scalar."""
+        """The end of the scalar that contains a place; -1 outside of scalars and in the header of a block scalar."""
         index = bisect_right(self.leaves, place, key=start_of) - 1
         if index < 0 or place >= self.leaves[index].end:
             return -1
@@ -242,7 +242,7 @@ class Builder:
         return -1 if self.in_header(leaf, place) else leaf.end
 
     def differences(self) -> None:
-        """Record what libyaml accepts and the Python parser may reject or parse differently."""
+        """Record constructs that libyaml accepts and the Python parser may reject or parse differently."""
         text, relaxations = self.text, self.document.relaxations
         if "\t" in text:
             relaxations.extend((place, place + 1, TAB) for place in self.tabs())
@@ -274,7 +274,7 @@ class Builder:
             found = text.find("\t", end)
 
     def leaf(self, place: int) -> Node:
-        """The last leaf that begins at a place or before it."""
+        """The last leaf that begins at or before a place."""
         return self.leaves[bisect_right(self.leaves, place, key=start_of) - 1]
 
 
@@ -287,7 +287,7 @@ def start_of(node: Node) -> int:
 
 
 def pair_up(node: Node) -> None:
-    """Turn a mapping's keys and values in turn into pairs; a last key without a value gets an empty one."""
+    """Turn the alternating keys and values of a mapping into pairs; a last key without a value gets an empty one."""
     children = node.children
     if len(children) % 2:
         end = children[-1].end
@@ -296,7 +296,7 @@ def pair_up(node: Node) -> None:
 
 
 def last_end(node: Node) -> int:
-    """Where the last child of a collection ends."""
+    """The end of the last child of a collection."""
     if not node.children:
         return node.start
     last = node.children[-1]
@@ -304,7 +304,7 @@ def last_end(node: Node) -> int:
 
 
 def line_end(text: str, start: int) -> int:
-    """The offset of the line break at or after `start`, as YAML 1.1 counts breaks, or the end of the text."""
+    """The offset of the line break at or after `start`, as YAML 1.1 counts breaks, or the end of the content."""
     reach = start + USUAL_LINE
     while True:
         found = [place for mark in BREAKS if (place := text.find(mark, start, reach)) >= 0]
@@ -314,18 +314,18 @@ def line_end(text: str, start: int) -> int:
 
 
 def plain_line_end(text: str, start: int) -> int:
-    """The same in a text whose lines end with LF alone."""
+    """The same for a content whose lines end with LF only."""
     end = text.find("\n", start)
     return end if end >= 0 else len(text)
 
 
 def unusual_breaks(text: str) -> bool:
-    """Whether lines may end with something else than LF."""
+    """Whether lines may end with anything but LF."""
     return not text.isascii() or "\r" in text
 
 
 def skip_properties(text: str, start: int) -> int:
-    """The offset of the first character after a node's anchor and tag and the blanks behind them."""
+    """The offset of the first character after a node's anchor and tag and the spaces after them."""
     position = start
     while text[position : position + 1] in ("&", "!"):
         position = skip_blanks(text, property_end(text, position))
@@ -333,7 +333,7 @@ def skip_properties(text: str, start: int) -> int:
 
 
 def property_end(text: str, start: int) -> int:
-    """Where an anchor or tag ends."""
+    """The end of an anchor or tag."""
     if text.startswith("!<", start):
         return text.index(">", start) + 1
     stops = " \t,[]{}" if text[start] == "&" else " \t,"
@@ -344,7 +344,7 @@ def property_end(text: str, start: int) -> int:
 
 
 def skip_blanks(text: str, start: int) -> int:
-    """The offset of the next character that is neither blank, line break nor comment."""
+    """The offset of the next character that is neither space, line break nor part of a comment."""
     position = start
     while position < len(text):
         char = text[position]
@@ -381,11 +381,11 @@ def unacceptable(text: str, character: str) -> Problem:
 
 
 def exception_name(error: Any) -> str:
-    """The exception's name as a traceback of PyYAML's Python loader shows it."""
+    """The exception's name as in a traceback of PyYAML's Python loader."""
     name = type(error).__name__
     return f"yaml.{name.removesuffix('Error').lower()}.{name}"
 
 
 def one_line(error: Any) -> str:
-    """The exception's text without the places, which are in the problem's span."""
+    """The exception's message without the places, which are in the problem's span."""
     return ": ".join(part for part in (error.context, error.problem) if part)

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from cfglint.cli import init, main
-from cfglint.cli.output import in_colour
+from cfglint.cli.output import uses_colour
 
 BAD = '{"train_batch_size": 256, "train_micro_batch_size_per_gpu": 4, "gradient_accumulation_steps": 4}\n'
 UNCLEAR = '{"profile": true, "profile_step_start": 10, "memory_profiling": true, "memory_profiling_path": a, "tensorboard_dir": "b"}\n'
@@ -134,7 +134,7 @@ def test_who_decides_on_colour(monkeypatch, asked, variables, expected):
         monkeypatch.delenv(name, raising=False)
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
-    assert in_colour(asked) is expected
+    assert uses_colour(asked) is expected
 
 
 def test_color_always_colours_a_file(folder, capsys):

@@ -79,8 +79,8 @@ def test_little_work_is_done_here(clock, seconds):
 
 
 def test_processes_have_enough_to_do():
-    assert parallel.worthwhile(0.0) == parallel.worthwhile(1.9 * parallel.SHARE) == 1
-    assert parallel.worthwhile(100 * parallel.SHARE) == min(parallel.cores(), parallel.MOST)
+    assert parallel.useful_processes(0.0) == parallel.useful_processes(1.9 * parallel.SHARE) == 1
+    assert parallel.useful_processes(100 * parallel.SHARE) == min(parallel.cores(), parallel.MOST)
 
 
 def test_a_few_dear_tasks_are_shared(clock, monkeypatch):
@@ -129,7 +129,7 @@ def test_the_list_of_runs_does_not_tell_how_many_had_a_share(tmp_path, monkeypat
     monkeypatch.setattr(parallel, "TRIAL", 1e-9)
     shares = []
     for processes in (1, 3):
-        monkeypatch.setattr(parallel, "worthwhile", lambda _, processes=processes: processes)
+        monkeypatch.setattr(parallel, "useful_processes", lambda _, processes=processes: processes)
         shares.append((main(["runs", "--gpus", "8", option]), capfd.readouterr()))
     assert shares[0][1].err == "cfglint: 12 runs, 12 launch lines\n"
     assert shares[0] == shares[1]

@@ -27,8 +27,10 @@ from cfglint.cli.options import UsageError, runs_of
 from cfglint.project.settings_file import Configuration
 from cfglint.report import FORMATS
 from cfglint.rewrite.apply_fixes import apply_fixes
-from cfglint.run.discovery import ScanStats, UnknownKindError
+from cfglint.run.discovery_errors import UnknownKindError
+from cfglint.run.scan_stats import ScanStats
 from cfglint.source import edit
+from cfglint.source.change import DELETE, INSERT, RENAME, REPLACE, EditRefused
 from cfglint.source.document import MAPPING
 
 SECONDS = 10  # of one command on a small file: far more than any needs
@@ -287,7 +289,7 @@ def one_fix(code, document, changes, spans):
     after = document.text
     for span in reversed(spans):
         after = after[: span.start] + span.text + after[span.end :]
-    with contextlib.suppress(edit.EditRefused):
+    with contextlib.suppress(EditRefused):
         require(edit.apply(document, changes) == after, "exact", f"{code}: edits and changes differ", after)
     confined(code, document, changes, spans)
     before = pairs(document.text, document.syntax)
@@ -305,10 +307,10 @@ def confined(code, document, changes, spans):
         return
     [change] = changes
     key, node = document.find(change.path)
-    if change.kind == edit.INSERT:
+    if change.kind == INSERT:
         gone = "".join(document.text[span.start : span.end] for span in spans)
         require(not gone.strip(), "exact", f"{code}: an insertion takes text away", repr(gone))
-    elif change.kind == edit.REPLACE and node is not None and document.find(change.path[:-1])[1].kind == MAPPING:
+    elif change.kind == REPLACE and node is not None and document.find(change.path[:-1])[1].kind == MAPPING:
         inside = all(node.head <= span.start and span.end <= max(node.end, node.head) for span in spans)
         merged = not any(name is key for name, _ in document.find(change.path[:-1])[1].pairs())
         require(inside or merged, "exact", f"{code}: a replacement leaves its value", str(spans))
@@ -365,25 +367,25 @@ def changed(tree, changes, syntax):
     tree = copy.deepcopy(tree)
     for change in changes:
         part = tree
-        last = change.path if change.kind == edit.INSERT else change.path[:-1]
+        last = change.path if change.kind == INSERT else change.path[:-1]
         for step in last:
             part = part[1][step] if part[0] == "list" else next(value for key, value in reversed(part[1]) if key == step)
-        name = change.key if change.kind == edit.INSERT else change.path[-1]
-        value = None if change.kind in (edit.DELETE, edit.RENAME) else pairs(change.text, syntax)
-        if change.kind == edit.INSERT:
+        name = change.key if change.kind == INSERT else change.path[-1]
+        value = None if change.kind in (DELETE, RENAME) else pairs(change.text, syntax)
+        if change.kind == INSERT:
             part[1].append([name, value])
             continue
         if part[0] == "list":
             part[1][name] = value
             continue
         found = [index for index, (key, _) in enumerate(part[1]) if key == name]
-        if change.kind == edit.REPLACE and not found:
+        if change.kind == REPLACE and not found:
             part[1].append([name, value])
             continue
         index = found[-1 if change.occurrence is None else change.occurrence]
-        if change.kind == edit.DELETE:
+        if change.kind == DELETE:
             del part[1][index]
-        elif change.kind == edit.RENAME:
+        elif change.kind == RENAME:
             part[1][index][0] = change.key
         else:
             part[1][index][1] = value

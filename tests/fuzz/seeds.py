@@ -9,7 +9,7 @@ from pathlib import Path
 from cfglint.frameworks import kinds
 from cfglint.frameworks.schema import file_of
 from cfglint.rules.catalogue import every_rule
-from cfglint.run.discovery import EXTENSIONS
+from cfglint.run.paths import EXTENSIONS
 
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = {

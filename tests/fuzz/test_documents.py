@@ -14,8 +14,9 @@ from properties import Bench, exact, explained, pairs, reaches, reported, restyl
 from seeds import NAMES, Case, own_keys
 from styles import Unspeakable, write
 
+from cfglint.source.change import DELETE, INSERT, RENAME, REPLACE, Change, EditRefused
 from cfglint.source.document import MAPPING, SCALAR
-from cfglint.source.edit import DELETE, INSERT, RENAME, REPLACE, Change, EditRefused, apply, edits
+from cfglint.source.edit import apply, edits
 from cfglint.source.loaders import HJSON, STRICT_JSON, YAML11
 from cfglint.source.parse import parse
 from cfglint.source.spelling import spell

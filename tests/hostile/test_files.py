@@ -199,7 +199,7 @@ def test_a_folder_that_vanishes_during_the_walk(folder, check, monkeypatch, good
 def test_a_link_that_vanishes_while_it_is_told(folder, monkeypatch):
     (folder / "a.json").symlink_to("gone")
     monkeypatch.setattr(files.os, "readlink", lambda path: (_ for _ in ()).throw(FileNotFoundError(path)))
-    assert files.why("a.json", FileNotFoundError()) == "does not exist"
+    assert files.error_message("a.json", FileNotFoundError()) == "does not exist"
 
 
 # ---- names

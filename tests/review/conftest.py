@@ -6,7 +6,8 @@ import pytest
 
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.review.compare import Comparison
-from cfglint.run.discovery import Discovery, FileSource
+from cfglint.run.discovery import Discovery
+from cfglint.run.file_source import FileSource
 
 
 def run_of(files, **facts):

@@ -10,7 +10,7 @@ import pytest
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.review.branch import COMMITTED, STAGED, WORKING, Branch, content
 from cfglint.review.git import Repository
-from cfglint.run.discovery import ScanStats
+from cfglint.run.scan_stats import ScanStats
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 

@@ -8,7 +8,7 @@ import shutil
 import pytest
 
 from cfglint.review.git import GitProblem, Repository, Snapshot
-from cfglint.run.discovery import FileSource
+from cfglint.run.file_source import FileSource
 from cfglint.source.files import FileProblem
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")

@@ -78,6 +78,27 @@ def test_the_default_is_that_of_the_release(compare):
     assert changed(compare, TRAINER, after, target={"transformers": "5.23.0"}) == ['optim: "adamw_torch_fused" (default) -> adamw_torch']
 
 
+def test_the_default_is_that_of_the_trainers_class_in_its_release(compare):
+    """`check` reads them from the same table: grpo's temperature was 0.9, kto keeps unused columns."""
+    before = "output_dir: out\nmodel_name_or_path: org/model\ndataset_name: org/data\n"
+    after = f"{before}temperature: 0.7\nlogging_steps: 5\n"
+    facts = {"kind": "trl", "kind_given": True, "trainer": "grpo"}
+    old = changed(compare, before, after, **facts, target={"trl": "0.17.0", "transformers": "4.51.3"})
+    assert old == ["temperature: 0.9 (default) -> 0.7", "logging_steps: 500 (default) -> 5"]
+    assert changed(compare, before, after, **facts) == ["temperature: 1.0 (default) -> 0.7", "logging_steps: 10 (default) -> 5"]
+    file = "output_dir: out\nremove_unused_columns: true\n"
+    assert changed(compare, "output_dir: out\n", file, kind="trl", kind_given=True, trainer="sft") == []
+    assert changed(compare, "output_dir: out\n", before, **facts)[1:] == ["dataset_name: (unset) -> org/data"]
+
+
+def test_the_default_of_llamafactorys_trainer_is_that_of_its_release(compare):
+    facts = {"kind": "llamafactory", "kind_given": True, "target": {"transformers": "4.49.0"}}
+    assert changed(compare, "stage: sft\n", "stage: sft\nwarmup_ratio: 0.1\nlora_rank: 4\n", **facts) == [
+        "warmup_ratio: 0.0 (default) -> 0.1",
+        "lora_rank: 8 (default) -> 4",
+    ]
+
+
 def test_keys_of_the_scripts_own_count(compare):
     assert changed(compare, f"{TRAINER}dataset: a\n", f"{TRAINER}dataset: b\n") == ["dataset: a -> b"]
     assert changed(compare, f"{TRAINER}dataset: a\n", TRAINER) == ["dataset: a -> (unset)"]

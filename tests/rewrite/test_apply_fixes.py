@@ -10,7 +10,9 @@ from cfglint.rewrite.apply_fixes import apply_fixes
 from cfglint.run.checked import CheckedRun
 from cfglint.run.discovery import Discovery
 from cfglint.source import edit
+from cfglint.source.change import EditRefused
 from cfglint.source.parse import parse
+from cfglint.source.tree_edits import Step
 
 
 def trainer(text, **facts):
@@ -164,13 +166,13 @@ def test_many_fixes_of_a_file_take_one_parse(monkeypatch):
 def test_a_refused_fix_does_not_keep_the_others_back(monkeypatch):
     run = trainer("output_dir: out\n" + "".join(f"name_{number}: None\n" for number in range(20)))
     assert len(run.diagnostics) == 20
-    allowed = edit.Step.replace
+    allowed = Step.replace
 
     def replace(step, change):
         if change.path == ("name_7",):
-            raise edit.EditRefused("not this one", 0)
+            raise EditRefused("not this one", 0)
         allowed(step, change)
 
-    monkeypatch.setattr(edit.Step, "replace", replace)
+    monkeypatch.setattr(Step, "replace", replace)
     done = apply_fixes(run, unsafe=True)
     assert [line for line in done.texts["train.yaml"].splitlines() if "None" in line] == ["name_7: None"]

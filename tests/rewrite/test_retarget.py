@@ -10,7 +10,7 @@ from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.rewrite.retarget import MissingFactError, implied_gpus, retarget, rewritten
 from cfglint.run.checked import CheckedRun
 from cfglint.run.discovery import Discovery
-from cfglint.source.edit import EditRefused
+from cfglint.source.change import EditRefused
 from cfglint.source.parse import parse
 
 # kind, name, text with places for the micro batch, the accumulation and the global batch

@@ -14,9 +14,9 @@ from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.project import suppression
 from cfglint.review import compare, consequences
 from cfglint.rules import engine
-from cfglint.run import checked, discovery, loaded
+from cfglint.run import checked, discovery, loaded, references
 from cfglint.run.checked import CheckedRun
-from cfglint.run.discovery import FileSource
+from cfglint.run.file_source import FileSource
 from cfglint.run.loaded import LoadedRun
 
 BAD = '{"train_batch_size": 7, "train_micro_batch_size_per_gpu": 2}\n'
@@ -26,7 +26,7 @@ GOOD = "output_dir: out\nper_device_train_batch_size: 4\nnum_train_epochs: 1\n"
 STAGES = {
     "load": (FileSource, "document"),
     "detect": (discovery, "detect"),
-    "references": (discovery.Discovery, "_with_references"),
+    "references": (references.References, "followed"),
     "facts": (discovery.Discovery, "_facts"),
     "launcher": (loaded, "launched"),
     "config": (DeepSpeed, "config"),
@@ -35,7 +35,7 @@ STAGES = {
     "numbers": (Framework, "numbers"),
     "fork": (Config, "is_for_fork"),
     "target": (LoadedRun, "target"),
-    "judging": (engine, "judge"),
+    "judging": (engine, "to_diagnostic"),
     "place": (engine, "place_of"),
     "comments": (suppression, "suppress"),
     "order": (checked, "inspect"),
@@ -109,7 +109,7 @@ def test_a_bug_while_the_rules_are_loaded_is_reported(folder, monkeypatch, capsy
 
 
 def test_a_bug_on_one_side_of_a_release_is_kept():
-    bug = engine.internal("rule X", Bug("injected"), FileSource({"a.json": "{}"}).document("a.json", "json"))
+    bug = engine.internal_error("rule X", Bug("injected"), FileSource({"a.json": "{}"}).document("a.json", "json"))
     assert checked.in_common([bug], []) == [bug]
 
 
@@ -176,6 +176,6 @@ def test_the_outcome_of_a_run_never_raises(monkeypatch, folder):
     for owner, name in STAGES.values():
         with monkeypatch.context() as patch:
             run = CheckedRun([FileSource().document("bad.json", "json")], ["deepspeed"], LaunchFacts(gpus=2))
-            if owner not in (discovery, FileSource, discovery.Discovery):
+            if owner not in (discovery, FileSource, discovery.Discovery, references.References):
                 break_down(patch, owner, name)
             assert run.outcome().kinds == ["deepspeed"]

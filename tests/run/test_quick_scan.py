@@ -12,7 +12,8 @@ from cases import each_case
 from cfglint.frameworks import kinds, schema
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.run.broken import known_names
-from cfglint.run.discovery import SECTIONS, Discovery, FileSource
+from cfglint.run.discovery import Discovery
+from cfglint.run.file_source import SECTIONS, FileSource
 from cfglint.run.quick_scan import has_no_known_word, known_words, unrelated_keys
 from cfglint.source import outline
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from cases import each_case
 from cfglint.frameworks.huggingface import fields
-from cfglint.frameworks.neox import fields as neox_fields
 from cfglint.frameworks.schema import load
 from cfglint.frameworks.versions import parse_version
 from cfglint.frameworks.versions import parse_version as numbers
@@ -47,34 +46,3 @@ def test_huggingface_allowed_values(version):
     closed = [name for name in fields.CHOICES if name != "debug" and fields.has_field(name, version)]
     told = {name: set(fields.choices(name, version)[1]) for name in closed}
     assert told == {name: set(load("huggingface").lookup(name).enum_at(version)) - {None} for name in closed}
-
-
-NEOX_TYPES = {"integer": "int", "number": "float", "boolean": "bool", "string": "str", "array": "list", "object": "dict"}
-
-
-def neox_annotation(name, raw):
-    if raw.get("x-any"):
-        return "Any"
-    if "enum" in raw:
-        return "literal"
-    if name in neox_fields.MEMBERS:
-        return "union"
-    return NEOX_TYPES[next(each for each in raw["type"] if each != "null")]
-
-
-def test_neox_fields():
-    properties = load("neox").raw["properties"]
-    assert {name: (neox_annotation(name, raw), raw.get("default")) for name, raw in properties.items()} == neox_fields.FIELDS
-
-
-def test_neox_allowed_values():
-    properties = load("neox").raw["properties"]
-    told = {name: neox_fields.choices(name) for name in neox_fields.CHOICES}
-    assert told == {name: [each for each in raw["enum"] if each is not None] for name, raw in properties.items() if "enum" in raw}
-    for name in neox_fields.MEMBERS:
-        taken = [NEOX_TYPES[each] for each in properties[name]["type"] if each != "null"]
-        assert neox_fields.members(name) == (["int", "float"] if taken == ["float"] else taken)
-
-
-def test_neox_fields_without_reader():
-    assert {name for name, raw in load("neox").raw["properties"].items() if "x-unused" in raw} == neox_fields.UNUSED

@@ -187,9 +187,9 @@ def test_neox_reads_arguments():
     assert facts("neox", TREES / "neox_arguments") == {
         "layers": {"type": ["integer", "null"], "default": None},
         "norm": {"enum": ["layernorm", "rmsnorm", None], "x-enum-case": "unchecked", "default": "layernorm"},
-        "ports": {"type": ["integer", "null"], "default": 6000},
-        "factor": {"type": ["number", "null"], "default": None},
-        "path": {"type": ["string", "null"], "default": None},
+        "ports": {"type": ["integer", "null"], "x-reads": ["|", "int"], "default": 6000},
+        "factor": {"type": ["number", "null"], "x-reads": ["|", "int", "float"], "default": None},
+        "path": {"type": ["string", "null"], "x-reads": ["|", "str"], "default": None},
         "anything": {"x-any": True, "default": None},
         "git_hash": {"type": ["string", "null"]},
     }
@@ -354,6 +354,39 @@ def test_a_new_key_needs_its_release(built, committed):
     assert {"steps", "gone"} <= built({**NOTES, "steps": {**NOTES["steps"], **DATED}, "gone": gone})["properties"].keys()
 
 
+def test_a_new_key_of_a_section_needs_its_release(built, committed):
+    from schema_source import SourceError
+
+    committed({"steps": {}, "part": {"properties": {}}})
+    with pytest.raises(SourceError, match=r"^part\.rate: a new key: since 9"):
+        built(NOTES)
+    assert built({**NOTES, "part.rate": {**NOTES["part.rate"], **DATED}})["properties"]["part"]["properties"]["rate"]["x-since"] == "9.9.9"
+
+
+def test_a_changed_annotation_needs_its_history(changed, tmp_path, monkeypatch):
+    """Of DeepSpeed, of which several releases are modelled: the older ones go on reading the value as before."""
+    import schema_merge
+    from schema_source import SourceError
+
+    source = importlib.import_module("schema_deepspeed")
+    before = source.facts(source.find(TREES / "deepspeed"))
+    after = source.facts(source.find(changed("deepspeed", "runtime/zero/config.py", "overlap: Optional[bool]", "overlap: bool")))
+    monkeypatch.setattr(schema_merge, "NOTES", tmp_path)
+    monkeypatch.setattr(schema_merge, "SCHEMAS", tmp_path)
+    described = {name: {"description": "X.", "x-any": True} for name in paths(before)}
+    (tmp_path / "deepspeed.json").write_text(json.dumps({"head": HEAD, "keys": described, "properties": before}))
+    with pytest.raises(SourceError) as raised:
+        schema_merge.build("deepspeed", "9.9.9", after, lambda file, key: True, histories=source.HISTORIES)
+    said = 'zero.overlap: the x-reads was ["|", "bool", "None"] and is "bool": new since 9.9.9? Say x-reads-history'
+    assert said in str(raised.value)
+
+
+def paths(properties, above=""):
+    for name, raw in properties.items():
+        yield above + name
+        yield from paths(raw.get("properties", {}), f"{above}{name}.")
+
+
 def test_keys_of_other_packages_are_taken_on_trust(built):
     note = {"description": "X.", "type": "string", "x-read-in": "package:other"}
     assert "far" in built({**NOTES, "far": note}, mentioned=lambda file, key: False)["properties"]
@@ -411,7 +444,7 @@ PARSED = {  # what TRL's parser makes of a string: the types that the schema may
 }
 
 
-@pytest.mark.parametrize("kind", ["axolotl", "deepspeed", "huggingface", "llamafactory"])
+@pytest.mark.parametrize("kind", ["axolotl", "deepspeed", "huggingface", "llamafactory", "neox"])
 def test_tables_are_what_the_schema_gives(kind):
     """`python tools/rebuild_schema.py KIND PATH` writes them together with the schema."""
     text = (ROOT / "schemas" / f"{kind}.json").read_text(encoding="utf-8")
@@ -450,7 +483,16 @@ def disagreements(classes, properties):
 def test_every_generated_table_has_a_tool():
     """TRL's come from the wheels of both modelled releases, by tools/rebuild_tables.py."""
     found = {path.parent.name for path in (ROOT / "cfglint" / "frameworks").glob("*/_tables.py")}
-    assert found == {"axolotl", "deepspeed", "huggingface", "llamafactory", "trl"}
+    assert found == {"axolotl", "deepspeed", "huggingface", "llamafactory", "neox", "trl"}
+
+
+@pytest.mark.parametrize("kind", ["accelerate", "axolotl", "deepspeed", "huggingface", "llamafactory", "neox", "trl"])
+def test_a_release_is_named_in_the_pages(kind):
+    module = importlib.import_module("schema_merge")
+    for path, text in module.named(kind, "9.9.9").items():
+        changed = [new for old, new in zip(path.read_text(encoding="utf-8").splitlines(), text.splitlines(), strict=True) if old != new]
+        assert len(changed) == (path.suffix == ".md" or kind not in ("axolotl", "llamafactory", "neox")), path
+        assert all("9.9.9" in line for line in changed)
 
 
 def test_the_newest_releases_are_those_of_the_schemas():

@@ -93,6 +93,13 @@ def test_hover_has_the_history_of_a_key(text, target, history):
     assert history in found.split("(transformers): ")[1].split("\n")[0]
 
 
+def test_hover_has_the_default_of_the_trainer_in_its_release():
+    text = "output_dir: out\nmodel_name_or_path: m\ndataset_name: d\ntempera|ture: 0.5\n"
+    for target, default in (({"trl": "0.17.0", "transformers": "4.51.3"}, "0.9"), ({}, "1.0")):
+        found, _ = Place({"grpo.yaml": text}, ["trl"], trainer="grpo", target=target).hover()
+        assert f", default {default}" in found
+
+
 @each_case(
     ("place", "expected"),
     [

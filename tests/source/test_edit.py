@@ -9,7 +9,8 @@ from itertools import pairwise
 import pytest
 
 from cases import each_case
-from cfglint.source.edit import DELETE, INSERT, RENAME, REPLACE, Change, EditRefused, apply, apply_together, edits
+from cfglint.source.change import DELETE, INSERT, RENAME, REPLACE, Change, EditRefused
+from cfglint.source.edit import apply, apply_together, edits
 from cfglint.source.parse import parse
 from cfglint.source.spelling import spell
 
@@ -258,7 +259,8 @@ def test_a_refusal_names_its_place():
 def test_edits_need_no_heavy_imports():
     script = """
 import sys
-from cfglint.source.edit import Change, apply
+from cfglint.source.change import Change
+from cfglint.source.edit import apply
 from cfglint.source.parse import parse
 from cfglint.source.spelling import spell
 print(apply(parse("x", '{"a": 1}', "json"), [Change("replace", ("a",), text="2")]))

@@ -78,7 +78,7 @@ def test_no_file_and_no_regular_file(tmp_path):
     ],
 )
 def test_the_message_for_an_error_of_the_system(error, message):
-    assert files.why("a.yaml", error) == message
+    assert files.error_message("a.yaml", error) == message
 
 
 @POSIX

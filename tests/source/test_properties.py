@@ -11,8 +11,9 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cfglint.source.change import DELETE, INSERT, REPLACE, Change, EditRefused
 from cfglint.source.document import MAPPING, SCALAR
-from cfglint.source.edit import DELETE, INSERT, REPLACE, Change, EditRefused, apply, edits
+from cfglint.source.edit import apply, edits
 from cfglint.source.loaders import HJSON, STRICT_JSON, YAML11
 from cfglint.source.parse import parse
 from cfglint.source.spelling import spell

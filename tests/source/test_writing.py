@@ -65,13 +65,13 @@ def test_a_file_that_changed_since_is_left_alone(config):
 
 def test_a_change_while_writing_is_noticed(config, monkeypatch):
     _, _, identity = read(str(config))
-    real = writing.dress
+    real = writing.copy_ownership
 
     def meanwhile(*arguments):
         config.write_text("a: 3\n")
         return real(*arguments)
 
-    monkeypatch.setattr(writing, "dress", meanwhile)
+    monkeypatch.setattr(writing, "copy_ownership", meanwhile)
     assert refused(config, identity, "a: 2\n").message == "changed since it was read"
     assert config.read_text() == "a: 3\n"
     assert os.listdir(config.parent) == ["a.yaml"]
@@ -130,7 +130,7 @@ def test_a_report_takes_the_place_of_another_at_once(tmp_path):
     path = tmp_path / "report.html"
     path.write_bytes(b"old")
     with path.open("rb") as reader:
-        writing.put(str(path), b"new")
+        writing.write_report(str(path), b"new")
         assert reader.read() == b"old"
     assert path.read_bytes() == b"new"
     assert os.listdir(tmp_path) == ["report.html"]
@@ -146,7 +146,7 @@ def test_a_failed_report_leaves_the_old_one(tmp_path, monkeypatch, step):
 
     monkeypatch.setattr(writing.os, step, fail)
     with pytest.raises(FileProblem, match="no space left on device"):
-        writing.put(str(path), b"new")
+        writing.write_report(str(path), b"new")
     assert path.read_bytes() == b"old"
 
 
@@ -155,11 +155,11 @@ def test_a_report_goes_into_a_pipe_and_to_no_folder(tmp_path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
-    writing.put(str(pipe), b"new")
+    writing.write_report(str(pipe), b"new")
     assert os.read(reader, 10) == b"new"
     assert stat.S_ISFIFO(pipe.stat().st_mode)
     os.close(reader)
     for path in (tmp_path, f"{tmp_path}/no/report.html", f"{tmp_path}/report/"):
         with pytest.raises(FileProblem) as problem:
-            writing.put(str(path), b"new")
+            writing.write_report(str(path), b"new")
         assert problem.value.kind == "unwritable"

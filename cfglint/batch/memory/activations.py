@@ -1,7 +1,8 @@
-"""What a layer keeps for its backward, and what its backward needs on top, in bytes per token.
+"""The activations that a layer stores for its backward pass, and the memory that the backward needs in addition, in bytes per token.
 
-Sources: the modeling files of transformers 5.23.0; ATen/autocast_mode.cpp of torch 2.13.0 (which operators run in fp32, the cache of 16-bit
-weights); peft 0.21.2 `tuners/lora/layer.py`. The sums were held against allocation traces of the real models, operator by operator.
+Sources: the modeling files of transformers 5.23.0; ATen/autocast_mode.cpp of torch 2.13.0 (which operators run in fp32, the cache of
+16-bit weights); peft 0.21.2 `tuners/lora/layer.py`. The sums were compared with allocation traces of the real models, operator by
+operator.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ FP32_STREAM = 4
 
 @record
 class Widths:
-    """Bytes of an element: of the loaded weights, of the matrix products and of the residual stream."""
+    """Bytes per element of the loaded weights, of the matrix products and of the residual stream."""
 
     weights: int
     products: int
@@ -28,7 +29,7 @@ class Widths:
 
     @property
     def casts_inputs(self) -> bool:
-        """Whether autocast makes a 16-bit copy of its input for every linear that reads it."""
+        """Whether autocast makes a 16-bit copy of the input for every linear layer that uses it."""
         return self.products == 2 and self.residual == FP32_STREAM
 
 
@@ -51,10 +52,10 @@ class Layer:
         self.targets = {matrix.name: matrix for matrix in adapted(shape, run.lora)} if run.lora is not None else {}
 
     def inputs(self, width: int, *names: str) -> int:
-        """An activation that linears keep as their input.
+        """The bytes of an activation that linear layers store as their input.
 
-        Trained linears share it, or keep a copy each where autocast casts it. A frozen linear keeps none; its adapter keeps its own copy,
-        in fp32 unless autocast casts it, and a byte-wide dropout mask.
+        Trained linear layers store one tensor together, or a copy each if autocast casts it. A frozen one stores none; its adapter
+        stores a copy, in fp32 unless autocast casts it, and a dropout mask of one byte per element.
         """
         lora = self.run.lora
         if lora is None:
@@ -66,13 +67,14 @@ class Layer:
         return readers * width * (copy + (1 if lora.dropout else 0))
 
     def saved(self) -> int:
-        """Everything that one layer keeps from its forward to its backward."""
+        """All activations that one layer stores from its forward pass to its backward pass."""
         return {GATED: self.gated, NEOX: self.neox, GPT2: self.gpt2}.get(self.shape.block, self.phi)()
 
     def missing_in_first(self) -> int:
-        """What the first layer does not keep under adapters: its input needs no gradient (unless checkpointing makes it need one).
+        """The activations that the first layer does not store under adapters: its input needs no gradient (unless checkpointing
+        requires one).
 
-        That is its norm, and in a parallel layer without an adapter on its way the whole feed-forward part.
+        These are those of its norm and, in a parallel layer without an adapter before it, those of the whole feed-forward part.
         """
         if self.trained or self.run.checkpointing:
             return 0
@@ -83,7 +85,9 @@ class Layer:
         return self.rms_norm() if self.shape.block == GATED else self.layer_norm()
 
     def scores(self, kept_mask: int = 0) -> int:
-        """What attention keeps beyond q, k, v and its output: log-sum-exp; with eager attention the softmax in fp32 and its 16-bit copy."""
+        """The bytes that attention stores beyond q, k, v and its output: log-sum-exp; with eager attention the softmax in fp32 and its
+        16-bit copy.
+        """
         shape = self.shape
         if self.run.attention != EAGER:
             return 4 * shape.heads
@@ -94,7 +98,7 @@ class Layer:
     def rms_norm(self) -> int:
         """An RMSNorm: its input in fp32 and, where its weight is trained, the normalised input."""
         hidden, residual = self.shape.hidden, self.widths.residual
-        if self.run.fused_kernels:  # Liger keeps the input as it is, the residual stream's own tensor
+        if self.run.fused_kernels:  # Liger stores the unchanged input, which is the tensor of the residual stream
             return residual * hidden
         return 4 * hidden + (residual * hidden if self.trained and self.shape.architecture.norm_weights else 0)
 
@@ -107,7 +111,7 @@ class Layer:
         return plain + 2 * ((4 - self.widths.residual) * hidden if self.trained else 4 * hidden)
 
     def gated(self) -> int:
-        """Llama and its relatives."""
+        """A layer of Llama and its relatives."""
         shape, element = self.shape, self.widths.products
         fused = shape.architecture.fused
         attention_inputs = ("qkv_proj",) if fused else ("q_proj", "k_proj", "v_proj")
@@ -117,12 +121,14 @@ class Layer:
         if shape.experts:
             return kept + self.experts()
         feed_forward_inputs = ("gate_up_proj",) if fused else ("gate_proj", "up_proj")
-        gate_and_up = 2 if self.run.fused_kernels else 3  # gate, its activation, up; a fused kernel makes the activation again
+        gate_and_up = 2 if self.run.fused_kernels else 3  # gate, its activation, up; a fused kernel recomputes the activation
         down = element * shape.intermediate if self.trained else self.inputs(shape.intermediate, "down_proj")
         return kept + self.inputs(shape.hidden, *feed_forward_inputs) + gate_and_up * element * shape.intermediate + down
 
     def attention(self) -> int:
-        """q, k, v, the output and the scores; without a fused kernel that groups heads, k and v are repeated to all heads."""
+        """The attention of a layer: q, k, v, the output and the scores; without a fused kernel that supports grouped heads, k and v
+        are repeated.
+        """
         shape, element = self.shape, self.widths.products
         query, keys = element * shape.query_width, element * shape.kv_width
         values = keys
@@ -131,7 +137,7 @@ class Layer:
             per_element = (6 if element == 2 else 8) if self.trained else 4
             kept += per_element * (shape.query_width + shape.kv_width)
         if shape.architecture.fused:
-            values = query + 2 * keys  # v is a view: the whole fused projection stays
+            values = query + 2 * keys  # v is a view, so the complete fused projection stays allocated
         if self.run.attention != FUSED:
             keys, values = query, max(values, query)
         return kept + query + keys + values + query + self.scores()
@@ -151,7 +157,7 @@ class Layer:
         return (14 if self.run.autocast else 4 * self.widths.products) * self.shape.intermediate
 
     def down(self, name: str) -> int:
-        """The input of the feed-forward part's second matrix."""
+        """The input of the second matrix of the feed-forward part."""
         width = self.shape.intermediate
         return self.widths.products * width if self.trained else self.inputs(width, name)
 
@@ -160,28 +166,30 @@ class Layer:
         return 2 * self.shape.hidden if self.shape.dropout else 0
 
     def gpt2(self) -> int:
-        """GPT-2."""
+        """A layer of GPT-2."""
         shape, element = self.shape, self.widths.products
         kept = 2 * self.layer_norm() + self.inputs(shape.hidden, "c_attn") + 4 * element * shape.hidden
         kept += self.inputs(shape.hidden, "c_fc") + self.dropout_masks() + self.python_gelu() + self.down("mlp.c_proj")
         return kept + self.scores(kept_mask=1)
 
     def neox(self) -> int:
-        """GPT-NeoX with parallel residuals: both norms read one input."""
+        """A layer of GPT-NeoX with parallel residuals: both norms use the same input."""
         shape, element, width = self.shape, self.widths.products, self.shape.query_width
         kept = self.layer_norm() + self.inputs(shape.hidden, "query_key_value") + self.inputs(shape.hidden, "dense_h_to_4h")
         kept += 3 * element * (width + shape.kv_width) + self.scores()  # the fused projection, rotated q and k, the output
         return kept + element * shape.intermediate + self.down("dense_4h_to_h")
 
     def phi(self) -> int:
-        """Phi-2: one norm for attention and feed-forward part."""
+        """A layer of Phi-2: one norm for attention and feed-forward part."""
         shape, element = self.shape, self.widths.products
         kept = self.layer_norm() + self.inputs(shape.hidden, "q_proj", "k_proj", "v_proj", "fc1")
         kept += element * (2 * shape.query_width + 2 * shape.kv_width) + self.scores() + self.dropout_masks()
         return kept + self.python_gelu() + self.down("fc2")
 
     def transient(self) -> int:
-        """What the backward of a layer needs beyond what it kept: gradients of the feed-forward part, or of eager attention's scores."""
+        """The bytes that a layer's backward needs beyond its stored activations: gradients of the feed-forward part, or of eager
+        attention's scores.
+        """
         shape, element, residual = self.shape, self.widths.products, self.widths.residual
         inner = shape.intermediate * (shape.experts_per_token or 1)
         needed = (1 if shape.block == NEOX else 2) * element * inner + 2 * residual * shape.hidden
@@ -195,7 +203,7 @@ class Layer:
         return needed
 
     def final_norm(self) -> int:
-        """The last norm and the head's input."""
+        """The last norm and the input of the language-model head."""
         hidden, residual, element = self.shape.hidden, self.widths.residual, self.widths.products
         if self.shape.block != GATED:
             return (residual + element) * hidden

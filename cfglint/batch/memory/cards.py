@@ -1,7 +1,8 @@
-"""What a GPU offers to a training process, in GiB, by the card's name.
+"""The memory that a GPU makes available to a training process, in GiB, by the name of the card.
 
-Source: the total capacity that torch prints in out-of-memory errors on these cards; it is less than the number in the card's name, which
-counts 10^9 bytes or includes what ECC and the driver take. Names of a size alone are those of the most common card of that size.
+Source: the total capacity that torch prints in out-of-memory errors on these cards; it is less than the number in the card's name,
+which counts 10^9 bytes or includes memory reserved for ECC and the driver. A name such as `80GB` is the most common card of that
+size.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ LARGEST = 10_000.0  # GiB
 
 
 def offered(text: str) -> float:
-    """`79.2` or a card's name as GiB; ValueError for anything else."""
+    """Parse `79.2` or the name of a card into GiB; raises ValueError for anything else."""
     name = text.strip().lower().replace(" ", "").replace("_", "-")
     if name in CARDS:
         return CARDS[name]

@@ -1,4 +1,4 @@
-"""The estimate: peak, band, class, verdict and the largest micro batch."""
+"""The memory estimate: peak, uncertainty band, class, verdict and the largest micro batch."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ FP32_STREAM_MARGIN = 1.10
 
 CONTEXT = 0.55  # GiB: CUDA context and libraries
 COMMUNICATION = 0.9  # GiB: NCCL, with more than one GPU
-CERTAIN_CONTEXT = 0.6  # the part of these that is there for sure
+CERTAIN_CONTEXT = 0.6  # the part of both that is certainly used
 FRAGMENTATION = 1.05  # reserved over allocated when memory is short
 USABLE = 0.99
-LARGEST = 1 << 16  # micro batches are not searched beyond
+LARGEST = 1 << 16  # the largest micro batch that is tried
 
 
 @record
 class Estimate:
-    """What a rank needs in bytes: the moments, the peak among them, the band around it and how sure it is."""
+    """The estimated bytes of one rank: the moments, the highest of them, the band around it and its class of certainty."""
 
     moments: list[Moment]
     peak: Moment
@@ -51,7 +51,7 @@ class Estimate:
 
 
 def estimate(shape: Shape, run: Settings, *others: Settings) -> Estimate:
-    """The memory of one rank of a run. Where the files leave `others` possible, the band covers them too."""
+    """The memory of one rank of a run. If the files leave several settings possible (`others`), the band covers them all."""
     found = single(shape, run)
     for each in others:
         other = single(shape, each)
@@ -82,17 +82,19 @@ def single(shape: Shape, run: Settings) -> Estimate:
 
 
 def moments_of(shape: Shape, run: Settings) -> list[Moment]:
-    """The moments of the ranks that can need most."""
+    """The moments of the ranks that may need the most memory."""
     return [moment for part, settings in stages(shape, run) for moment in TrainingStep(part, settings).moments()]
 
 
 def peak_of(moments: list[Moment]) -> Moment:
-    """The moment with most bytes."""
+    """The moment with the most bytes."""
     return max(moments, key=lambda moment: moment.total)
 
 
 def stream_undecided(run: Settings) -> bool:
-    """Whether the residual stream may be 16-bit or fp32: FSDP with adapters and mixed precision, by release and kernels of adapters."""
+    """Whether the residual stream may be 16-bit or fp32: FSDP with adapters and mixed precision, depending on release and adapter
+    kernels.
+    """
     return run.sharded == FSDP and run.lora is not None and run.autocast is not None and run.residual is None
 
 
@@ -102,7 +104,9 @@ def middle(first: Moment, second: Moment) -> Moment:
 
 
 def stages(shape: Shape, run: Settings) -> list[tuple[Shape, Settings]]:
-    """The ranks that can need most: with pipeline parallelism the first stage (most micro batches in flight) and the last (the loss)."""
+    """The ranks that may need the most memory: with pipeline parallelism the first stage (most micro batches in flight) and the last
+    (the loss).
+    """
     part = shape.divided(run.tensor_parallel, run.pipeline_parallel)
     if run.pipeline_parallel == 1:
         return [(part, run)]
@@ -112,7 +116,7 @@ def stages(shape: Shape, run: Settings) -> list[tuple[Shape, Settings]]:
 
 
 def certainty(shape: Shape, run: Settings) -> tuple[str, tuple[float, float]]:
-    """The class of a run and the factors of its band, as validated on recorded and measured runs."""
+    """The class of a run's estimate and the factors of its band, as validated on recorded and measured runs."""
     if not shape.known or run.own_code:
         return CLASS_C, BANDS[CLASS_C]
     if run.strategy in (FSDP, ZERO) or run.quantization != NONE or shape.experts:
@@ -121,7 +125,7 @@ def certainty(shape: Shape, run: Settings) -> tuple[str, tuple[float, float]]:
 
 
 def verdict(found: Estimate, available: float) -> Fit:
-    """Whether it fits into `available` GiB: surely, not surely, surely not. Class C never says that it does not."""
+    """Whether the run fits into `available` GiB: certainly, possibly or certainly not. Class C never answers certainly not."""
     capacity = available * GIB
     if found.high * FRAGMENTATION + found.overhead <= capacity * USABLE:
         return FITS
@@ -141,7 +145,7 @@ def surely_fits(found: Estimate, available: float) -> bool:
 def largest_micro_batch(
     shape: Shape, available: float, runs: Sequence[Settings], condition: Callable[[Estimate, float], bool] = surely_fits
 ) -> int:
-    """The largest micro batch that surely fits, or meets another condition; 0 where there is none. Memory only grows with it."""
+    """The largest micro batch that certainly fits, or that satisfies another condition; 0 if there is none. Memory only grows with it."""
 
     def holds(size: int) -> bool:
         return condition(estimate(shape, *(changed(run, micro_batch=size) for run in runs)), available)
@@ -150,7 +154,7 @@ def largest_micro_batch(
 
 
 def largest(holds: Callable[[int], bool]) -> int:
-    """The largest number for which something holds that holds up to some number only."""
+    """The largest number that satisfies a condition which holds up to some number and for none above it."""
     if not holds(1):
         return 0
     above = 2

@@ -1,4 +1,4 @@
-"""The tensors of vocabulary x tokens that a causal language model's loss makes.
+"""The tensors of size vocabulary x tokens that the loss of a causal language model allocates.
 
 Sources: transformers `loss/loss_utils.py` ForCausalLMLoss (4.46 on) and the models' own forward before that; flash-attention's and
 Megatron's cross entropy (`megatron/mpu/cross_entropy.py` of GPT-NeoX); Liger's fused linear cross entropy; TRL 1.16.0
@@ -25,19 +25,19 @@ if TYPE_CHECKING:
 
 LOSS_FUNCTION = (4, 46)  # before: `logits.float()` in the model, then a shifted copy
 LABELS_SHIFTED = (4, 49)  # before: a shifted copy of the fp32 logits (4.48.1 measured, 4.57.6 read; the change lies between)
-SMALLEST_CHUNK = 256  # rows of Liger's chunks, at least
-TILE = 4096 * 8192  # logits that TRL makes at a time, at most
+SMALLEST_CHUNK = 256  # rows of Liger's chunks, minimum
+TILE = 4096 * 8192  # maximum number of logits that TRL computes at a time
 
 
 def implementation(version: tuple[int, ...]) -> str:
-    """How a release of transformers computes the loss."""
+    """The name of the way in which a release of transformers computes the loss."""
     if version < LOSS_FUNCTION:
         return LOSS_FLOAT
     return LOSS_COPY if version < LABELS_SHIFTED else LOSS_PADDED
 
 
 def bytes_of_loss(shape: Shape, run: Settings, element: int) -> tuple[int, int]:
-    """Bytes alive at the end of the forward, and in the loss's backward. `element` is the width of the logits."""
+    """Bytes allocated at the end of the forward and in the backward of the loss. `element` is the bytes per logit."""
     if run.loss == LOSS_FUSED:
         return fused(shape, run, element)
     if run.loss == LOSS_CHUNKED:
@@ -65,7 +65,9 @@ def per_logit(loss: str, element: int) -> tuple[int, int]:
 
 
 def fused(shape: Shape, run: Settings, element: int) -> tuple[int, int]:
-    """No logits as a whole: the gradient of the head is made in the forward, chunk by chunk, next to the hidden states' gradient."""
+    """Liger's fused loss, without complete logits: the head's gradient is computed in the forward, in chunks, next to that of the
+    hidden states.
+    """
     rows = min(run.tokens, max(SMALLEST_CHUNK, run.tokens * shape.hidden // shape.vocabulary))
     head = shape.head_matrix * element if run.lora is None else 0
     needed = head + 2 * shape.hidden * run.tokens + 12 * shape.vocabulary * rows
@@ -73,7 +75,7 @@ def fused(shape: Shape, run: Settings, element: int) -> tuple[int, int]:
 
 
 def chunked(shape: Shape, run: Settings, element: int) -> tuple[int, int]:
-    """No logits as a whole, and nothing kept: the backward makes each tile again and adds up gradients in fp32."""
+    """TRL's chunked loss, without complete logits and nothing stored: the backward recomputes each tile and adds up gradients in fp32."""
     tile = element * min(TILE, run.tokens * shape.vocabulary)
     head = 4 * shape.head_matrix if run.lora is None else 0
     return tile, tile + 4 * shape.hidden * run.tokens + head

@@ -1,4 +1,4 @@
-"""The seven moments of a training step at which memory can peak, each with what is alive then."""
+"""The seven moments of a training step at which memory can peak, each with the tensors that are allocated then."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ STEP = "optimizer step"
 
 @record
 class Moment:
-    """Bytes alive at one moment, by term."""
+    """The bytes that are allocated at one moment, by term."""
 
     name: str
     weights: float
@@ -38,7 +38,7 @@ class Moment:
         return self.weights + self.gradients + self.optimizer + self.activations + self.logits + self.buffers
 
     def terms(self) -> dict[str, float]:
-        """Bytes by name of the term."""
+        """Map the name of each term to its bytes."""
         return {name: getattr(self, name) for name in TERMS}
 
 
@@ -61,7 +61,7 @@ def widths_of(run: Settings) -> Widths:
 
 
 class TrainingStep:
-    """One optimizer step of a run, whose parts the moments are put together from."""
+    """One optimizer step of a run; the moments are composed of its parts."""
 
     def __init__(self, shape: Shape, run: Settings) -> None:
         run = run.effective()
@@ -85,19 +85,19 @@ class TrainingStep:
         self.final_norm = layer.final_norm() * tokens if run.loss != LOSS_NONE else 0
         self.loss_forward, self.loss_backward = bytes_of_loss(shape, run, widths.products)
         self.mask = run.micro_batch * run.sequence**2 * (1 + widths.products) if run.attention == MASKED else 0
-        # Autocast caches a 16-bit copy of every fp32 weight that it casts, until it exits.
+        # Autocast caches a 16-bit copy of every fp32 weight that it casts, until its context ends.
         self.casts = bool(run.autocast) and widths.weights == 4 and run.sharded != FSDP
         self.layer_cast = 2 * shape.matrix_weights if self.casts else 0
         self.head_cast = 2 * shape.head_matrix if self.casts else 0
         self.trained_width = widths.weights if self.full else 0
 
     def moment(self, name: str, *, gradients: float, activations: float, logits: float = 0, buffers: float = 0) -> Moment:
-        """A moment of forward or backward: what the rank holds anyway, and what is given."""
+        """A moment of forward or backward: the bytes that the rank always holds, plus the given ones."""
         state = self.held
         return Moment(name, state.weights, gradients, state.optimizer, activations, logits, state.buffers + self.mask + buffers)
 
     def moments(self) -> list[Moment]:
-        """The moments in their order."""
+        """The moments in chronological order."""
         found = [self.forward_end(), self.loss_gradient()]
         if self.full and self.run.loss not in (LOSS_FUSED, LOSS_CHUNKED, LOSS_NONE):
             found.append(self.head_gradient())
@@ -105,7 +105,7 @@ class TrainingStep:
 
     @property
     def fp32_head_input(self) -> float:
-        """The last norm's output in fp32, which autocast's copy replaces."""
+        """The output of the last norm in fp32, which the copy made by autocast replaces."""
         return 4 * self.shape.hidden * self.run.tokens if self.casts and self.widths.residual == 4 and self.shape.block == GATED else 0
 
     @property
@@ -115,7 +115,7 @@ class TrainingStep:
 
     @property
     def layers_cast(self) -> float:
-        """16-bit copies that are alive when the backward begins: the recomputation makes its own."""
+        """The 16-bit copies that exist when the backward begins: recomputation makes copies of its own."""
         return 0 if self.run.checkpointing else self.all_layers_cast
 
     def forward_end(self) -> Moment:
@@ -127,12 +127,12 @@ class TrainingStep:
         )
 
     def loss_gradient(self) -> Moment:
-        """The loss's backward: 12 bytes for each logit as a rule."""
+        """The backward of the loss: usually 12 bytes per logit."""
         kept, casts = self.saved + self.final_norm, self.layers_cast + self.head_cast
         return self.moment(LOSS_BACKWARD, gradients=self.held.from_start, activations=kept, logits=self.loss_backward, buffers=casts)
 
     def head_gradient(self) -> Moment:
-        """The gradient of the head's weight is made while that of the logits is there."""
+        """The gradient of the head's weight is computed while the gradient of the logits is still allocated."""
         products, weights = self.widths.products, self.trained_width
         copies = products + (weights if weights != products else 0)
         return self.moment(
@@ -145,18 +145,18 @@ class TrainingStep:
 
     @property
     def head_kept(self) -> float:
-        """The gradients of head and last norm once they are made; a tied head's waits for the embedding's."""
+        """The gradients of head and last norm after their computation; that of a tied head is kept until the embedding's is added."""
         parameters = (self.shape.head_matrix if self.shape.tied else self.shape.head) + self.shape.final_norm
         return parameters * self.trained_width * self.held.fraction
 
     def top_layer(self) -> Moment:
-        """The backward of the last layer: all saved activations are still there."""
+        """The backward of the last layer: all stored activations are still allocated."""
         casts = self.layer_cast if self.run.checkpointing else self.all_layers_cast
         gradients = max(self.held.from_start, self.head_kept)
         return self.moment(BACKWARD_TOP, gradients=gradients, activations=self.saved + self.recomputed + self.transient, buffers=casts)
 
     def bottom_layer(self) -> Moment:
-        """The backward of the first layer: nearly all gradients, one layer's activations."""
+        """The backward of the first layer: nearly all gradients, the activations of one layer."""
         each = self.shape.layer * self.trained_width * self.held.fraction
         gradients = max(self.held.from_start, self.head_kept + (self.shape.layers - 1) * each) + each / 2
         stream = self.stream if self.run.checkpointing else 0
@@ -168,7 +168,7 @@ class TrainingStep:
         )
 
     def backward_end(self) -> Moment:
-        """All gradients, and the embedding's where it is added to one that is there (tied: both parts and their sum)."""
+        """All gradients, and the embedding's while it is added to an existing one (tied: both parts and their sum)."""
         embedding = 0.0
         if self.held.from_start or self.shape.tied:
             embedding = (2 if self.shape.tied else 1) * self.shape.embedding * self.trained_width
@@ -176,6 +176,6 @@ class TrainingStep:
         return self.moment(BACKWARD_END, gradients=gradients, activations=self.stream)
 
     def step(self) -> Moment:
-        """The optimizer's step: no activations; what the step makes counts as the optimizer's."""
+        """The optimizer step: no activations; what the step allocates counts as the optimizer's."""
         state = self.held
         return Moment(STEP, state.weights, state.step_gradients, state.optimizer + state.step, buffers=state.step_buffers)

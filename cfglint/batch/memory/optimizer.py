@@ -1,9 +1,9 @@
-"""What an optimizer holds for each trained parameter, and what its step needs on top.
+"""The memory of an optimizer: its states per trained parameter, and the temporary memory of its step.
 
-Sources: torch 2.13.0 `optim/adam.py` (`_multi_tensor_adam` makes `exp_avg_sq_sqrt`, one more copy of a state; AdamW is Adam with decoupled
-weight decay there, `optim/adamw.py` in older releases), `optim/sgd.py`; transformers `optimization.py` Adafactor; bitsandbytes'
-`optim/optimizer.py` (block-wise states: one byte each and a fp32 maximum per 256; paged states are unified memory, outside of torch's
-allocator, and move to the CPU when the GPU is full).
+Sources: torch 2.13.0 `optim/adam.py` (`_multi_tensor_adam` makes `exp_avg_sq_sqrt`, one more copy of a state; AdamW is Adam with
+decoupled weight decay there, `optim/adamw.py` in older releases), `optim/sgd.py`; transformers `optimization.py` Adafactor;
+bitsandbytes' `optim/optimizer.py` (block-wise states: one byte each and a fp32 maximum per 256; paged states are unified memory,
+outside of torch's allocator, and move to the CPU when the GPU is full).
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ NAMES = {
 
 
 def kind_of(name: str) -> str | None:
-    """What an `optim` name of the Trainer holds; None for one that is not modelled."""
+    """The kind of states of an `optim` value of the Trainer; None for an optimizer that is not modelled."""
     return NAMES.get(name)
 
 
@@ -66,7 +66,7 @@ def state_bytes(kind: str, width: int) -> float:
 
 
 def step_bytes(kind: str, width: int, trained: int, largest: int) -> int:
-    """Bytes that the step needs for a moment: a copy of a state with foreach, fp32 work on the largest matrix with Adafactor."""
+    """The temporary bytes of the step: a copy of a state with foreach, fp32 work on the largest matrix with Adafactor."""
     if kind == ADAM_FOREACH:
         return trained * width
     if kind == ADAFACTOR:

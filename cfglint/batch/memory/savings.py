@@ -1,4 +1,4 @@
-"""What a change of a run's settings would save at its peak."""
+"""The memory that a change of a run's settings would save at its peak."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MICRO_BATCH, EIGHT_BIT, FUSED_ADAM, PARTITIONED = "micro batch", "an 8-bit optim
 
 
 def changes(run: Settings) -> Iterator[tuple[str, Settings]]:
-    """Settings that keep the run's mathematics, or nearly so, and need less memory."""
+    """Settings that need less memory and change the mathematics of the run not at all or very little."""
     if not run.checkpointing:
         yield CHECKPOINTING, changed(run, checkpointing=True)
     if run.attention in (EAGER, MASKED):

@@ -1,4 +1,4 @@
-"""What a run does with its memory: dtypes, optimizer, checkpointing, adapters, sharding. Plain values, filled in by each framework."""
+"""The settings that determine the memory of a run: dtypes, optimizer, checkpointing, adapters, sharding. Each framework fills them in."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ WIDTH = {FP32: 4, BF16: 2, FP16: 2}  # bytes of an element
 # How attention keeps its intermediate values. FUSED: flash-attention or sdpa; MASKED: sdpa with a mask of padding; EAGER: scores in memory.
 FUSED, MASKED, EAGER = "fused", "masked", "eager"
 
-# Optimizers by what they hold. FOREACH makes one more copy of a state while it steps, the fused kernels do not.
+# Optimizers by their states. FOREACH makes one more copy of a state during the step, the fused kernels do not.
 ADAM_FUSED, ADAM_FOREACH = "adam_fused", "adam_foreach"
 ADAM_8BIT, LION_8BIT, ADAM_4BIT = "adam_8bit", "lion_8bit", "adam_4bit"
 ADAFACTOR, SGD, ONE_STATE, PAGED = "adafactor", "sgd", "one_state", "paged"
@@ -29,7 +29,9 @@ ALL_LINEAR = "all-linear"
 
 @record
 class Lora:
-    """LoRA adapters: rank, target modules (names or ALL_LINEAR), dropout, whole embedding-sized modules that are trained, fp32 adapters."""
+    """LoRA adapters: rank, target modules (names or ALL_LINEAR), dropout, trained embedding-sized modules, whether the adapters are
+    fp32.
+    """
 
     rank: int = 8
     targets: tuple[str, ...] = ("q_proj", "v_proj")
@@ -69,13 +71,13 @@ class Fsdp:
 
 @record
 class Settings:
-    """One run, as the memory of one of its ranks depends on it.
+    """The settings of one run that determine the memory of each rank.
 
-    `loaded` is the dtype of the weights, `autocast` that of mixed precision or None. `ranks` are the data-parallel ranks. `strategy` is
-    NONE, DDP, FSDP or ZERO. `quantization` is NONE, NF4, NF4_DOUBLE or INT8 and `kbit_fp32` says whether norms, embeddings and head were
-    cast to fp32 (`prepare_model_for_kbit_training`). `fused_kernels`: norms and activations are Liger's. `residual` forces the bytes of the
-    residual stream. `reference_model`: a frozen copy of the model is held as well. `own_code`: the trainer or the model's code is not one
-    that has been read.
+    `loaded` is the dtype of the weights, `autocast` that of mixed precision or None. `ranks` is the number of data-parallel ranks.
+    `strategy` is NONE, DDP, FSDP or ZERO. `quantization` is NONE, NF4, NF4_DOUBLE or INT8, and `kbit_fp32` tells whether norms,
+    embeddings and head were cast to fp32 (`prepare_model_for_kbit_training`). `fused_kernels`: norms and activations are Liger's.
+    `residual` overrides the bytes per element of the residual stream. `reference_model`: a frozen copy of the model is held as well.
+    `own_code`: the code of the trainer or of the model is not among the code that the estimate was derived from.
     """
 
     micro_batch: int = 1
@@ -110,11 +112,13 @@ class Settings:
 
     @property
     def sharded(self) -> str:
-        """The strategy that is in effect: on a single rank FSDP and DDP are not."""
+        """The sharding strategy in effect: on a single rank neither FSDP nor DDP is active."""
         return self.strategy if self.strategy == ZERO or self.ranks > 1 else NONE
 
     def effective(self) -> Settings:
-        """What trains in the end: DeepSpeed's engine casts the whole module, adapters included, and uses no autocast."""
+        """The settings that are in effect in the end: DeepSpeed's engine casts the whole module, adapters included, and uses no
+        autocast.
+        """
         if self.sharded != ZERO or (self.autocast is None and (self.zero is None or not self.zero.stage)):
             return self
         loaded = self.autocast or self.loaded

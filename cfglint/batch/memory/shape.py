@@ -1,7 +1,7 @@
 """The shape of a causal language model: sizes, weight matrices, parameter counts.
 
-Source: the modeling files of transformers 5.23.0 (`models/*/modeling_*.py`). A model type that is not in ARCHITECTURES has not been read;
-it is estimated like Llama and its estimate is of class C.
+Source: the modeling files of transformers 5.23.0 (`models/*/modeling_*.py`). A model type that is not in ARCHITECTURES is estimated
+like Llama, because its code was not examined, and its estimate is of class C.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ PHI = "phi"
 
 @record
 class Architecture:
-    """What the code of a model type does differently from Llama's.
+    """The differences between the code of a model type and that of Llama.
 
-    `block` is the structure of a layer; `norms` counts the norms of a layer; `fp32_norm`: the norm multiplies by its weight in fp32;
-    `head_norm`: q and k are normalised per head; `fused`: q, k, v and gate, up are one matrix each; `softcap`: logits and attention scores
-    go through tanh; `tied`: head and embedding are one matrix unless config.json says otherwise.
+    `block` is the structure of a layer; `norms` the number of norms in a layer; `fp32_norm`: the norm multiplies by its weight in fp32;
+    `head_norm`: q and k are normalised per head; `fused`: q, k, v and gate, up are one matrix each; `softcap`: logits and attention
+    scores pass through tanh; `tied`: head and embedding are one matrix unless config.json specifies otherwise.
     """
 
     block: str = GATED
@@ -76,7 +76,7 @@ class Matrix:
 
 @record
 class Shape:
-    """Sizes of a model, as one rank holds them: tensor parallelism divides heads, intermediate and vocabulary before."""
+    """The sizes of a model on one rank: tensor parallelism has already divided heads, intermediate and vocabulary sizes."""
 
     model_type: str
     hidden: int
@@ -94,11 +94,11 @@ class Shape:
     qkv_bias: bool = False
     output_bias: bool = False
     mlp_bias: bool = False
-    known: bool = True  # the code of this model type has been read
+    known: bool = True  # the code of this model type was examined
 
     @property
     def architecture(self) -> Architecture:
-        """What its code does."""
+        """The properties of its model type."""
         return ARCHITECTURES.get(self.model_type, LLAMA)
 
     @property
@@ -175,7 +175,7 @@ class Shape:
         return max(matrix.size for matrix in self.matrices)
 
     def divided(self, tensor: int, pipeline: int) -> Shape:
-        """What one rank of a tensor- and pipeline-parallel run holds; the residual stream keeps its width."""
+        """The shape on one rank of a tensor- and pipeline-parallel run; the residual stream keeps its width."""
         if tensor == 1 and pipeline == 1:
             return self
         return changed(
@@ -194,7 +194,9 @@ def ceiling(number: int, divisor: int) -> int:
 
 
 def gated_matrices(shape: Shape) -> list[Matrix]:
-    """Llama and its relatives; the experts of Mixtral are one parameter each for gate and up, and for down (transformers 5)."""
+    """The matrices of Llama and its relatives; the experts of Mixtral are one parameter for gate and up, and one for down
+    (transformers 5).
+    """
     hidden, inner = shape.hidden, shape.intermediate
     attention = [
         Matrix("q_proj", hidden, shape.query_width, bias=shape.qkv_bias),
@@ -216,7 +218,7 @@ def gated_matrices(shape: Shape) -> list[Matrix]:
 
 
 def fused_matrices(shape: Shape) -> list[Matrix]:
-    """Phi-3: one matrix for q, k and v, one for gate and up."""
+    """The matrices of Phi-3: one for q, k and v, one for gate and up."""
     return [
         Matrix("qkv_proj", shape.hidden, shape.query_width + 2 * shape.kv_width),
         Matrix("o_proj", shape.query_width, shape.hidden),
@@ -226,7 +228,7 @@ def fused_matrices(shape: Shape) -> list[Matrix]:
 
 
 def gpt2_matrices(shape: Shape) -> list[Matrix]:
-    """GPT-2 (Conv1D, with biases)."""
+    """The matrices of GPT-2 (Conv1D, with biases)."""
     hidden, inner = shape.hidden, shape.intermediate
     return [
         Matrix("c_attn", hidden, 3 * hidden, bias=True),
@@ -237,7 +239,7 @@ def gpt2_matrices(shape: Shape) -> list[Matrix]:
 
 
 def neox_matrices(shape: Shape) -> list[Matrix]:
-    """GPT-NeoX and Pythia."""
+    """The matrices of GPT-NeoX and Pythia."""
     hidden, inner, width = shape.hidden, shape.intermediate, shape.query_width
     return [
         Matrix("query_key_value", hidden, width + 2 * shape.kv_width, bias=True),
@@ -248,7 +250,7 @@ def neox_matrices(shape: Shape) -> list[Matrix]:
 
 
 def phi_matrices(shape: Shape) -> list[Matrix]:
-    """Phi-1.5 and Phi-2."""
+    """The matrices of Phi-1.5 and Phi-2."""
     hidden, inner = shape.hidden, shape.intermediate
     return [
         Matrix("q_proj", hidden, shape.query_width, bias=True),
@@ -274,7 +276,7 @@ def size(config: Mapping[str, Any], *names: str) -> int:
 
 
 def of_config(config: Mapping[str, Any]) -> Shape:
-    """The shape that a Hugging Face config.json describes; UnknownShape where a size is missing."""
+    """The shape that a Hugging Face config.json describes; raises UnknownShape if a size is missing."""
     inner = config.get("text_config")
     if isinstance(inner, dict) and "hidden_size" not in config:
         config = inner
@@ -308,7 +310,7 @@ def of_config(config: Mapping[str, Any]) -> Shape:
 
 
 def optional(config: Mapping[str, Any], name: str) -> int:
-    """A positive integer of a config, else 0."""
+    """A positive integer of a config; 0 if there is none."""
     value = config.get(name)
     return value if type(value) is int and value > 0 else 0
 

@@ -1,9 +1,10 @@
-"""What stays on a rank whatever the micro batch: weights, gradients, optimizer states and buffers, by sharding strategy.
+"""The memory of a rank that does not depend on the micro batch: weights, gradients, optimizer states and buffers, by sharding
+strategy.
 
-Sources: accelerate 1.15.0 (`DistributedDataParallelKwargs`, `accelerator.py:2045` upcasts trained parameters under FSDP mixed precision);
-torch `c10d/reducer.cpp` (buckets) and FSDP; DeepSpeed 0.19.8 `runtime/zero/stage_1_and_2.py`, `stage3.py`,
-`partitioned_param_coordinator.py`, `config.py`, `runtime/bf16_optimizer.py`; peft `prepare_model_for_kbit_training`; bitsandbytes (4-bit
-blocks of 64 with an fp32 maximum, double quantisation of those).
+Sources: accelerate 1.15.0 (`DistributedDataParallelKwargs`, `accelerator.py:2045` upcasts trained parameters under FSDP mixed
+precision); torch `c10d/reducer.cpp` (buckets) and FSDP; DeepSpeed 0.19.8 `runtime/zero/stage_1_and_2.py`, `stage3.py`,
+`partitioned_param_coordinator.py`, `config.py`, `runtime/bf16_optimizer.py`; peft `prepare_model_for_kbit_training`; bitsandbytes
+(4-bit blocks of 64 with an fp32 maximum, double quantisation of those).
 """
 
 from __future__ import annotations
@@ -24,10 +25,11 @@ FP32_GRADIENT = 4
 
 @record
 class Held:
-    """Bytes on a rank. `gradients` are all of them, at the end of the backward; `from_start` those that are there while the forward runs.
+    """The bytes of one rank. `gradients` are all gradients at the end of the backward; `from_start` those that exist during the
+    forward.
 
-    `buffers` are there in forward and backward, `step_buffers` and `step_gradients` in the optimizer step, `step` is what the step makes.
-    `fraction` is the part of a gradient that stays on the rank as the backward produces it.
+    `buffers` exist in forward and backward, `step_buffers` and `step_gradients` in the optimizer step, `step` is what the step
+    allocates. `fraction` is the part of a gradient that stays on the rank as the backward produces it.
     """
 
     weights: float
@@ -81,12 +83,12 @@ class Parameters:
 
     @property
     def step(self) -> int:
-        """Bytes that the optimizer's step makes."""
+        """Bytes that the optimizer step allocates."""
         return step_bytes(self.run.optimizer, self.width, self.trained, self.largest)
 
 
 def held(shape: Shape, run: Settings, widths: Widths) -> Held:
-    """What a rank holds with the run's sharding."""
+    """The bytes of a rank with the sharding of the run."""
     parameters = Parameters(shape, run, widths)
     if run.sharded == ZERO and run.zero is not None:
         return {0: unpartitioned, 1: stage_1, 2: stage_2}.get(run.zero.stage, stage_3)(parameters, run.zero)
@@ -112,12 +114,14 @@ def replicated(parameters: Parameters) -> Held:
 
 
 def fsdp(parameters: Parameters) -> Held:
-    """FULL_SHARD or SHARD_GRAD_OP: two layers and the root (embeddings, head, last norm) gathered, one layer's whole gradient."""
+    """FULL_SHARD or SHARD_GRAD_OP: two layers and the root module (embeddings, head, last norm) gathered, the complete gradient of one
+    layer.
+    """
     run, shape = parameters.run, parameters.shape
     ranks, options = run.ranks, run.fsdp
     gathered_width = 2 if run.autocast else parameters.widths.weights
     layer = float(shape.layer)
-    if run.quantization != NONE:  # what is gathered is the packed storage
+    if run.quantization != NONE:  # the packed storage is gathered
         layer = shape.matrix_weights * QUANTIZED[run.quantization] / gathered_width
     root = shape.embedding + shape.head + shape.final_norm
     gathered = (2 * layer + root) * gathered_width
@@ -139,7 +143,7 @@ def fsdp(parameters: Parameters) -> Held:
 
 
 class Engine:
-    """DeepSpeed's numbers that all stages share: the 16-bit weights, the fp32 master partition and the states on it."""
+    """The figures that all stages of DeepSpeed have in common: the 16-bit weights, the fp32 master partition and its states."""
 
     def __init__(self, parameters: Parameters, zero: Zero) -> None:
         run, trained = parameters.run, parameters.trained
@@ -153,12 +157,12 @@ class Engine:
         self.kept_partition = 0 if zero.offload_optimizer else self.partition
 
     def flattened(self, weights: float) -> float:
-        """The step's gradients of some weights: flat in 16 bit, then in fp32."""
+        """The gradients of some weights in the step: flat in 16 bit, then in fp32."""
         return weights * (self.width + FP32_GRADIENT)
 
 
 def bucket_bytes(zero: Zero, width: int) -> float:
-    """The buffers that gradients are reduced in: one, or two where communication overlaps; none without contiguous gradients."""
+    """The buffers in which gradients are reduced: one, or two if communication overlaps; none without contiguous gradients."""
     if not zero.contiguous:
         return 0
     buffers = 2 if zero.overlaps else 1
@@ -166,7 +170,9 @@ def bucket_bytes(zero: Zero, width: int) -> float:
 
 
 def unpartitioned(parameters: Parameters, zero: Zero) -> Held:
-    """Stage 0: with bf16, BF16_Optimizer partitions fp32 master and states and keeps fp32 gradients; with fp16 nothing is partitioned."""
+    """ZeRO stage 0: with bf16, BF16_Optimizer partitions fp32 master and states and keeps fp32 gradients; with fp16 nothing is
+    partitioned.
+    """
     run, engine = parameters.run, Engine(parameters, zero)
     if parameters.widths.products == 4:
         return replicated(parameters)
@@ -184,7 +190,7 @@ def unpartitioned(parameters: Parameters, zero: Zero) -> Held:
 
 
 def stage_1(parameters: Parameters, zero: Zero) -> Held:
-    """Optimizer states partitioned: all gradients until the boundary of the accumulation."""
+    """ZeRO stage 1, optimizer states partitioned: all gradients are held until the end of the accumulation."""
     run, engine = parameters.run, Engine(parameters, zero)
     width = FP32_GRADIENT if zero.fp32_gradients else engine.width
     gradients = parameters.trained * width + engine.kept_partition
@@ -200,7 +206,7 @@ def stage_1(parameters: Parameters, zero: Zero) -> Held:
 
 
 def stage_2(parameters: Parameters, zero: Zero) -> Held:
-    """Gradients partitioned as well; offload keeps one largest parameter as a buffer (`temp_grad_buffer_for_gpu_offload`)."""
+    """ZeRO stage 2, gradients also partitioned; offload keeps the largest parameter as a buffer (`temp_grad_buffer_for_gpu_offload`)."""
     run, shape, engine = parameters.run, parameters.shape, Engine(parameters, zero)
     buffers = bucket_bytes(zero, engine.width)
     if parameters.full:
@@ -220,7 +226,9 @@ def stage_2(parameters: Parameters, zero: Zero) -> Held:
 
 
 def stage_3(parameters: Parameters, zero: Zero) -> Held:
-    """Weights partitioned as well: gathered up to the live limit and the prefetch bucket; a permanent gradient partition, one bucket."""
+    """ZeRO stage 3, weights also partitioned: gathered up to the live limit and the prefetch bucket; a permanent gradient partition,
+    one bucket.
+    """
     run, shape, engine = parameters.run, parameters.shape, Engine(parameters, zero)
     live = min(shape.parameters, max(zero.max_live, shape.layer) + zero.prefetch) * parameters.widths.weights
     bucket = bucket_bytes(changed(zero, overlap=False), engine.width)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 KIND: Final = "accelerate"
 NEWEST = RELEASES["accelerate"]
-OLDEST = "0.32.1"  # what the launcher accepts was compared from here on
+OLDEST = "0.32.1"  # the oldest release whose launcher was compared with the predictions
 
 # Keys that `accelerate config` writes together with the type; one of them makes the detection certain.
 COMPANIONS = frozenset(
@@ -43,7 +43,7 @@ COMPANIONS = frozenset(
 )
 
 
-READ_AS_FALSE = ("distributed_type", "dynamo_backend", "mixed_precision")  # keys of which `NO` is a value
+READ_AS_FALSE = ("distributed_type", "dynamo_backend", "mixed_precision")  # keys with the possible value `NO`
 
 
 class Accelerate(Framework["AccelerateConfig"]):
@@ -67,7 +67,7 @@ class Accelerate(Framework["AccelerateConfig"]):
     telling_keys = COMPANIONS | {"compute_environment", "distributed_type"}
 
     def detect(self, document: Document) -> int:
-        """Detection by `compute_environment`, or by `distributed_type` together with other keys of accelerate."""
+        """Detect by `compute_environment`, or by `distributed_type` together with other keys of accelerate."""
         root = document.root
         names = {key.raw for key, _ in root.pairs()} if root is not None else set()
         companions = len(names & COMPANIONS)
@@ -76,7 +76,7 @@ class Accelerate(Framework["AccelerateConfig"]):
         return MAYBE if companions > 2 else NO_MATCH
 
     def may_be(self, names: list[str], path: str) -> bool:
-        """By one of two distinctive keys, or by three others."""
+        """Whether the file has one of two distinctive keys, or three others."""
         return "compute_environment" in names or "distributed_type" in names or len(COMPANIONS.intersection(names)) > 2
 
     def references(self, document: Document) -> list[tuple[Path, str, str]]:
@@ -112,14 +112,14 @@ class Accelerate(Framework["AccelerateConfig"]):
         return account(config)
 
     def schema_additions(self) -> Additions:
-        """YAML 1.1 reads `NO` as false, and torchrun counts the GPUs for "auto"."""
+        """The parts of the schema that no table contains: YAML 1.1 parses `NO` as false, and torchrun counts the GPUs for "auto"."""
         from cfglint.frameworks.schema_additions import Additions
 
         return Additions({**{key: {"const": False} for key in READ_AS_FALSE}, "num_processes": {"const": "auto"}})
 
     def load_rules(self) -> None:
         """Register accelerate's rules."""
-        from cfglint.frameworks.accelerate import launch_rules, rules  # noqa: F401
+        from cfglint.frameworks.accelerate import rules  # noqa: F401
 
     def loader(self, document: Document, facts: LaunchFacts) -> Loader:
         """PyYAML's safe loader, or Python's json."""

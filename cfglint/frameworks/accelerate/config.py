@@ -41,7 +41,7 @@ class AccelerateConfig(Config):
         super().__init__(documents, facts)
         self.trainer = trainer
         self.other_files = list(zip(documents[1:], (kinds or [KIND])[1:], strict=False))
-        self.root: Any = {}  # without a config file the flags say everything
+        self.root: Any = {}  # without a config file the flags contain all settings
         if documents[0].syntax != SYNTAX:
             reading = FRAMEWORK.loader(documents[0], facts).read(documents[0])
             self.load_problems = [(documents[0], problem) for problem in reading.problems]
@@ -51,7 +51,7 @@ class AccelerateConfig(Config):
             self.values = self.laid_over(values, facts.launcher_flags)
 
     def override_value(self, override: Override) -> Any:
-        """A flag of the launch line as argparse types it; an override of a key by the rules of OmegaConf."""
+        """The value of a flag of the launch line as argparse types it; that of an override of a key by the rules of OmegaConf."""
         from cfglint.frameworks.overrides import FLAG
 
         if override.origin != FLAG:
@@ -65,7 +65,7 @@ class AccelerateConfig(Config):
 
     @property
     def local(self) -> bool:
-        """Whether the launch is on local machines, not on SageMaker, whose configs have other keys."""
+        """Whether the launch is on the user's own machines, not on SageMaker, whose configs have other keys."""
         return bool(self.get("compute_environment", default="LOCAL_MACHINE") == "LOCAL_MACHINE")
 
     @property
@@ -75,7 +75,7 @@ class AccelerateConfig(Config):
 
     @property
     def spawns(self) -> bool:
-        """Whether the launcher starts several processes; else the script is started once."""
+        """Whether the launcher starts several processes; otherwise it starts the script once."""
         return self.distributed in (*DEVICES, *ENGINES)
 
     @property
@@ -85,7 +85,7 @@ class AccelerateConfig(Config):
 
     @property
     def machines(self) -> Any:
-        """`num_machines`."""
+        """The number of machines: `num_machines`."""
         return self.get("num_machines", default=1)
 
     @property
@@ -137,12 +137,12 @@ class AccelerateConfig(Config):
 
     @property
     def precision_named(self) -> bool:
-        """Whether the file, not the launcher's default, sets the precision."""
+        """Whether the file sets the precision, not the launcher's default."""
         return self.get("mixed_precision") is not None or bool(self.get("fp16"))
 
     @property
     def precision(self) -> str | None:
-        """`no`, `fp16`, `bf16` or `fp8`; None where the value is none of them."""
+        """The precision: `no`, `fp16`, `bf16` or `fp8`; None if the value is none of them."""
         value = self.get("mixed_precision")
         if value is None:
             return "fp16" if "mixed_precision" not in self.values and self.get("fp16") else "no"
@@ -160,7 +160,7 @@ class AccelerateConfig(Config):
         return value if type(value) is int else None
 
     def nested_configs(self) -> list[Config]:
-        """The DeepSpeed config, whose `"auto"` a script resolves; a trainer in the run adds it itself."""
+        """The DeepSpeed config of the launch; empty if a trainer in the run adds it itself."""
         if self.deepspeed_file is None:
             return []
         from cfglint.frameworks.deepspeed.config import DeepSpeedConfig

@@ -1,4 +1,4 @@
-"""The accelerate configs that TRL's package brings along, which its command takes by name (trl 1.16.0 trl/accelerate_configs)."""
+"""The accelerate configs in TRL's package, which `trl` accepts by name (trl 1.16.0 trl/accelerate_configs)."""
 
 from __future__ import annotations
 
@@ -9,4 +9,4 @@ PACKAGED = {
     **dict.fromkeys(("fsdp1", "fsdp2"), "FSDP"),
     **dict.fromkeys(("zero1", "zero2", "zero3"), "DEEPSPEED"),
 }
-PACKAGED_PROCESSES = 8  # `num_processes` in each of them
+PACKAGED_PROCESSES = 8  # the value of `num_processes` in each of them

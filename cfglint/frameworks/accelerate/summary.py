@@ -1,4 +1,4 @@
-"""What `explain` shows of an accelerate launch: machines, processes, engine."""
+"""The part of `explain` about an accelerate launch: machines, processes, engine."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def account(config: AccelerateConfig) -> Summary:
-    """The lines of the launcher."""
+    """The lines about the launcher."""
     summary = Summary(config.release)
     summary.add(LAUNCH, "distributed type", config.setting("distributed_type"))
     summary.add(LAUNCH, "machines", config.setting("num_machines", value=1))
@@ -33,7 +33,7 @@ def account(config: AccelerateConfig) -> Summary:
 
 
 def per_machine_because(config: AccelerateConfig) -> str:
-    """How the number of processes per machine is determined."""
+    """The origin of the number of processes per machine."""
     setting = config.setting("num_processes")
     if not config.spawns:
         return f"distributed_type is {config.distributed}: the script is started once"

@@ -1,4 +1,4 @@
-"""axolotl: the YAML file of `axolotl train`, read by pydantic and handed to a Hugging Face Trainer."""
+"""axolotl: the YAML file of `axolotl train`, which pydantic validates and axolotl turns into the arguments of a Hugging Face Trainer."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NEWEST = RELEASES["axolotl"]
 TRANSFORMERS = "5.20.1"  # pinned by 0.21.0
 DEEPSPEED = "0.19.8"
 
-# Names that only axolotl gives to a top-level key.
+# Top-level keys that only axolotl has.
 OWN = frozenset(
     (
         "sequence_len",
@@ -50,7 +50,7 @@ OWN = frozenset(
         "attn_implementation",
     )
 )
-# Names that other kinds have, too.
+# Keys that other kinds have, too.
 SHARED = frozenset(
     (
         "micro_batch_size",
@@ -89,7 +89,7 @@ class Axolotl(Framework["AxolotlConfig"]):
     file_match = ("axolotl.yaml", "axolotl.yml", "*.axolotl.yaml", "*.axolotl.yml")
     estimates_memory = True
     telling_keys = OWN | SHARED | {MODEL}
-    # Rules of the Trainer's file for which this kind has its own: its parser knows the keys, their types and their names.
+    # Rules of Trainer configs that rules of this kind replace: about keys, their types and their names, which its parser checks.
     replaced_rules = frozenset(
         (
             "HFT001",
@@ -119,7 +119,7 @@ class Axolotl(Framework["AxolotlConfig"]):
     )
 
     def detect(self, document: Document) -> int:
-        """By the names at the top: `base_model` with others of axolotl's."""
+        """Detect by top-level keys: `base_model` together with others of axolotl."""
         root = document.root
         names = {key.raw for key, _ in root.pairs()} if root is not None else set()
         own, shared = len(names & OWN), len(names & SHARED)
@@ -128,28 +128,28 @@ class Axolotl(Framework["AxolotlConfig"]):
         return CERTAIN if own + shared > 1 and (own or "micro_batch_size" in names or "datasets" in names) else NO_MATCH
 
     def may_be(self, names: list[str], path: str) -> bool:
-        """By `base_model`, or by two of its own keys."""
+        """Whether the file has `base_model`, or two of axolotl's own keys."""
         return MODEL in names or len(OWN.intersection(names)) > 1
 
     def packages(self) -> dict[str, str]:
-        """axolotl, and the transformers that the release pins."""
+        """The packages axolotl and transformers, whose release each axolotl pins."""
         return {PACKAGE: NEWEST, "transformers": TRANSFORMERS}
 
     def completed(self, facts: LaunchFacts) -> LaunchFacts:
-        """Each release pins its transformers: another pinned version means another release of axolotl, where none is given."""
+        """Complete the target releases: each axolotl pins its transformers, so a transformers release implies a release of axolotl."""
         if PACKAGE in facts.target or "transformers" not in facts.target:
             return facts
         pinned, modelled = facts.target["transformers"], parse_version(TRANSFORMERS)
         version = facts.version("transformers", TRANSFORMERS)
         if version[:2] == modelled[:2]:
             return facts
-        if version > modelled and " says " in facts.target_from.get("transformers", ""):  # a bound that the modelled release keeps
+        if version > modelled and " says " in facts.target_from.get("transformers", ""):  # the modelled release satisfies the bound
             return facts.replace(target={**facts.target, "transformers": TRANSFORMERS})
         outside = {**facts.outside, PACKAGE: f"for transformers {pinned}"}
         return facts.replace(target={**facts.target, PACKAGE: NEWEST}, outside=outside)
 
     def references(self, document: Document) -> list[tuple[Path, str, str]]:
-        """The DeepSpeed file that a file names."""
+        """The DeepSpeed file that the file names."""
         from cfglint.frameworks.huggingface import names_file
 
         _, node = document.find(("deepspeed",))
@@ -158,7 +158,7 @@ class Axolotl(Framework["AxolotlConfig"]):
         return []
 
     def config(self, documents: list[Document], kinds: list[str], facts: LaunchFacts) -> Config:
-        """The first document as axolotl reads it; the others are files that it names."""
+        """The config from the first document; the others are files that it names."""
         from cfglint.frameworks.axolotl.config import AxolotlConfig
 
         return AxolotlConfig(documents, kinds, facts)
@@ -194,7 +194,9 @@ class Axolotl(Framework["AxolotlConfig"]):
         return account(config)
 
     def schema_additions(self) -> Additions:
-        """pydantic 2 takes a boolean or a numeric string as a number; the diffusion plugin takes a fraction as warm-up."""
+        """The parts of the schema that no table contains: pydantic 2 accepts a boolean or a numeric string as a number; the diffusion
+        plugin a fraction as warm-up.
+        """
         from cfglint.frameworks.schema_additions import NUMBER_AS_STRING, Additions
 
         numbers = ({"type": "boolean"}, NUMBER_AS_STRING)
@@ -206,13 +208,13 @@ class Axolotl(Framework["AxolotlConfig"]):
         from cfglint.frameworks.axolotl import rules  # noqa: F401
 
     def loader(self, document: Document, facts: LaunchFacts) -> Loader:
-        """PyYAML's safe loader, whatever the file is called."""
+        """PyYAML's safe loader, whatever the file name."""
         from cfglint.source.loaders import YAML11
 
         return YAML11
 
     def syntax(self, path: str) -> str:
-        """YAML, of which JSON is a part."""
+        """Return `yaml`, which includes JSON."""
         return "yaml"
 
 

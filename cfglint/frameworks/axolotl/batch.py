@@ -1,4 +1,6 @@
-"""axolotl's batch and its own count of steps (utils/config/__init__.py:270-281, utils/trainer.py:551, core/builders/base.py:285-320)."""
+"""axolotl's batch and its own calculation of steps (utils/config/__init__.py:270-281, utils/trainer.py:551,
+core/builders/base.py:285-320).
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
 
     from cfglint.frameworks.axolotl.config import AxolotlConfig
 
-OWN_LENGTH = ("grpo", "ebft", "gdpo")  # trainers that count their steps themselves
+OWN_LENGTH = ("grpo", "ebft", "gdpo")  # trainers that compute their steps themselves
 WARMUP_SHARE = 0.03
 MOST_WARMUP = 100
 
@@ -63,13 +65,13 @@ def unresolved(config: AxolotlConfig) -> Batch:
 
 
 def setting_of(config: AxolotlConfig, key: str, value: Any) -> Setting:
-    """A key with the value that axolotl computes."""
+    """A key as a setting with the value that axolotl computes."""
     found = config.place((key,))
     return Setting(found.path, value, found.origin, found.document, found.node, found.key_node, found.because)
 
 
 def product(*factors: Any) -> int | None:
-    """The product of integers; None when one is missing."""
+    """The product of integers; None if one is missing."""
     size = 1
     for factor in factors:
         if not isinstance(factor, int):
@@ -80,7 +82,7 @@ def product(*factors: Any) -> int | None:
 
 def problem(config: AxolotlConfig, micro: Setting, accumulation: Setting) -> BatchProblem | None:
     """Why the data loader would refuse the batch."""
-    packed = config.model is not None and config.model.sample_packing  # whose sampler makes its own batches
+    packed = config.model is not None and config.model.sample_packing  # packed samples have a sampler that builds the batches itself
     if isinstance(micro.value, int) and micro.value < 0 and not packed:
         text = f"ValueError: batch_size should be a positive integer value, but got batch_size={micro.value}"
         return BatchProblem("not-positive", micro, f"`{MICRO}` is {micro.value}", text, "init")
@@ -102,13 +104,13 @@ def split_problem(config: AxolotlConfig, micro: Setting) -> BatchProblem | None:
 
 
 def streams(config: AxolotlConfig) -> bool:
-    """Whether the data has no length."""
+    """Whether the data is streamed, so that its length is unknown."""
     model = config.model
     return model is not None and bool(model.streaming or model.pretraining_dataset)
 
 
 def counted(config: AxolotlConfig) -> int | None:
-    """The steps that axolotl computes for the data; None where they depend on more than the files."""
+    """The steps that axolotl computes from the data; None if they depend on more than the files."""
     model, examples = config.model, config.facts.num_examples
     size = config.batch.global_batch.value
     if model is None or examples is None or not size or streams(config) or model.sample_packing or model.rl in OWN_LENGTH:
@@ -118,7 +120,7 @@ def counted(config: AxolotlConfig) -> int | None:
 
 
 def total_steps(config: AxolotlConfig) -> int | None:
-    """The steps of the run: a written `max_steps`, else the count, which goes to the trainer as its max_steps."""
+    """The steps of the run: a written `max_steps`, else the computed steps, which axolotl passes to the Trainer as `max_steps`."""
     model = config.model
     if model is None or not config.parsed:
         return None
@@ -129,7 +131,7 @@ def total_steps(config: AxolotlConfig) -> int | None:
 
 
 def by_epochs(config: AxolotlConfig) -> int | None:
-    """The steps of a negative `max_steps`, or of none: the Trainer counts them by `num_epochs` itself."""
+    """The steps for a negative or missing `max_steps`: the Trainer computes them from `num_epochs` itself."""
     if config.model is None or config.model.sample_packing or streams(config) or not hasattr(config, "arguments"):
         return None
     from cfglint.frameworks.huggingface.batch import steps
@@ -138,7 +140,7 @@ def by_epochs(config: AxolotlConfig) -> int | None:
 
 
 def planned(config: AxolotlConfig) -> int | None:
-    """The smaller of the count and `max_steps`, from which warm-up and logging follow (train.py); None where it is not known."""
+    """The smaller of the computed steps and `max_steps`, which warm-up and logging depend on (train.py); None if it is unknown."""
     model = config.model
     if model is None:
         return None
@@ -151,7 +153,7 @@ def planned(config: AxolotlConfig) -> int | None:
 
 
 def warmup_steps(config: AxolotlConfig) -> int | float | None:
-    """The warm-up that axolotl passes to the Trainer: steps, or a ratio without a total; None where unknown."""
+    """The warm-up that axolotl passes to the Trainer: steps, or a ratio if the total is missing; None if unknown."""
     model = config.model
     if model is None:
         return None

@@ -1,9 +1,10 @@
-"""An axolotl file: what pydantic makes of it, what axolotl completes, and the Trainer that it is handed to."""
+"""An axolotl config: the values validated by pydantic, completed by axolotl, and the Trainer arguments built from them."""
 
 from __future__ import annotations
 
 from cfglint.frameworks.axolotl import FRAMEWORK, NEWEST, PACKAGE, TRANSFORMERS
 from cfglint.frameworks.axolotl.validation import Validation
+from cfglint.frameworks.base import Config
 from cfglint.frameworks.huggingface.arguments import Arguments
 from cfglint.frameworks.huggingface.config import TrainerConfig
 
@@ -17,14 +18,17 @@ if TYPE_CHECKING:
     from cfglint.frameworks.base import Framework
     from cfglint.frameworks.overrides import Override
     from cfglint.frameworks.versions import Version
+    from cfglint.source.document import Path
 
 
 # Keys of runs whose trainer, and with it the arguments, is built after models or data of its own are loaded.
 LATE = ("rl", "streaming", "pretraining_dataset", "reward_model", "process_reward_model", "diffusion_lm", "use_ray")
 
 
-class Handed(Arguments):
-    """The `TrainingArguments` that axolotl builds: `given` by the file under axolotl's names, the rest as axolotl fills it in."""
+class AxolotlTrainingArguments(Arguments):
+    """The `TrainingArguments` that axolotl builds: `given` are the fields that the file sets, under axolotl's names; axolotl fills in
+    the rest.
+    """
 
     def __init__(self, given: dict[str, Any], filled: dict[str, Any], source: dict[str, str], version: Version) -> None:
         self._filled = filled
@@ -32,53 +36,59 @@ class Handed(Arguments):
         self.source = source
 
     def release_defaults(self, version: Version) -> dict[str, Any]:
-        """The release's fields, with what axolotl fills in for those that the file does not give."""
+        """The fields of the release, with axolotl's values for those that the file does not set."""
         return {**super().release_defaults(version), **self._filled}
 
 
 class AxolotlConfig(TrainerConfig):
-    """What axolotl makes of its file.
+    """The config of `axolotl train`.
 
-    `validation` holds what pydantic and axolotl's validators say; `refusal` is why what comes after them ends the run. `model` has the
-    values after both, None where the run does not get that far.
+    `validation` is the result of pydantic and axolotl's validators; `refusal` is the reason why a later step ends the run. `model` has
+    the values after both, None if the run does not get that far.
     """
 
     framework: Framework[Any] = FRAMEWORK
     batch_keys = {"micro_batch": "micro_batch_size", "accumulation": "gradient_accumulation_steps"}
-    obsolete_batch_keys = {"accumulation": "batch_size"}  # which counts the steps, and not what is trained on
+    obsolete_batch_keys = {"accumulation": "batch_size"}  # `batch_size` only affects the number of steps, not the training batch
+
+    def default(self, path: Path, missing: Any) -> Any:
+        """The default of a key of the file, which is not always that of the Trainer's argument of the same name."""
+        return Config.default(self, path, missing)
 
     def parsed_arguments(self) -> Arguments:
-        """The arguments that axolotl hands to the Trainer; the release's defaults where the run does not get there."""
+        """The arguments that axolotl passes to the Trainer; the defaults of the release if the run does not get there."""
         self._version = self.facts.version("transformers", TRANSFORMERS)
         self.validation = Validation(self)
         self.refusal: Refusal | None = None
         if not self.validation.accepted or not isinstance(self.root, dict | None):
             self.parsed = False
-            return Handed({}, {}, {}, self._version)
+            return AxolotlTrainingArguments({}, {}, {}, self._version)
         from cfglint.frameworks.axolotl.normalization import normalize
-        from cfglint.frameworks.axolotl.trainer_arguments import handed
+        from cfglint.frameworks.axolotl.trainer_arguments import trainer_fields
 
         self.refusal = normalize(self)
         if self.refusal is not None:
             self.parsed = False
-            return Handed({}, {}, {}, self._version)
+            return AxolotlTrainingArguments({}, {}, {}, self._version)
         self.parsed = True
-        given, filled, source = handed(self)
-        return Handed(given, filled, source, self._version)
+        given, filled, source = trainer_fields(self)
+        return AxolotlTrainingArguments(given, filled, source, self._version)
 
     def _additions(self) -> dict[str, Any]:
-        """What axolotl writes into DeepSpeed's configuration; the micro batch under packing (core/builders/causal.py:480)."""
+        """The values that axolotl writes into DeepSpeed's config; under packing also the micro batch (core/builders/causal.py:480)."""
         model = self.model
         packed = {"train_micro_batch_size_per_gpu": model.micro_batch_size} if model is not None and model.sample_packing else {}
         return {**self.validation.additions, **packed}
 
     @property
     def model(self) -> Model | None:
-        """The values that axolotl continues with."""
+        """The validated values."""
         return self.validation.model
 
     def failure_stage(self, fails_at: Stage | None) -> Stage | None:
-        """Trainers for preferences, rewards and streams are built after their data is loaded, and with them the arguments."""
+        """The stage of a failure: trainers for preferences, rewards and streams are built after their data is loaded, and their
+        arguments, too.
+        """
         model = self.model
         late = model is not None and self.parsed and any(getattr(model, key) for key in LATE)
         return "init" if late and fails_at == "config" else fails_at
@@ -90,16 +100,16 @@ class AxolotlConfig(TrainerConfig):
 
     @property
     def axolotl_version(self) -> Version:
-        """The targeted release of axolotl."""
+        """The target release of axolotl."""
         return self.facts.version(PACKAGE, NEWEST)
 
     @property
     def axolotl_text(self) -> str:
-        """The targeted release of axolotl as people write it."""
+        """The target release of axolotl as a string."""
         return self.facts.target.get(PACKAGE, NEWEST)
 
     def section(self, name: str) -> Any:
-        """A mapping of the file or of a file that it names; what a check of axolotl adds to DeepSpeed's file is in it."""
+        """A mapping of the file or of a file that it names, including what a check of axolotl adds to the DeepSpeed file."""
         found = super().section(name)
         additions = self._additions() if name == "deepspeed" and isinstance(found, dict) else {}
         if isinstance(found, dict) and additions:
@@ -114,17 +124,17 @@ class AxolotlConfig(TrainerConfig):
         return found
 
     def _completed(self, values: dict[Any, Any]) -> dict[Any, Any]:
-        """The file's values with the launch line's over them; `${...}` is text to axolotl."""
+        """The values of the file, overridden by those of the launch line; axolotl does not interpolate `${...}`."""
         return self.launched_with(values)
 
     def override_value(self, override: Override) -> Any:
-        """A value of the launch line; axolotl casts it to the type that the file's value has, and pydantic reads it."""
+        """The value of an argument of the launch line, cast to the type of the file's value as axolotl does."""
         from cfglint.frameworks.overrides import by_omegaconf
 
         return by_omegaconf(override) if override.texts else True
 
     def setting(self, *path: str | int, value: Any = None, because: str = "") -> Setting:
-        """A key of the file; a field of the Trainer is looked up under axolotl's name for it."""
+        """A key of the file as a setting; a field of the Trainer is looked up under axolotl's name for it."""
         if path and path[0] not in self.values:
             name = self.arguments.written(str(path[0]))
             if name != path[0]:
@@ -132,6 +142,6 @@ class AxolotlConfig(TrainerConfig):
         return super().setting(*path, value=value, because=because)
 
     def place(self, path: tuple[str | int, ...]) -> Setting:
-        """A key of the file by a path of any depth; steps that are numbers are indices of lists."""
+        """A key of the file by a path of any depth; integers in the path are list indices."""
         steps = [int(step) if isinstance(step, str) and step.isdecimal() else step for step in path]
         return super().setting(*steps, value=None)

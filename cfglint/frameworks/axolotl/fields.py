@@ -1,4 +1,4 @@
-"""What pydantic makes of the values of axolotl's models, by the annotations of their fields (pydantic 2.13, lax mode).
+"""Validates and converts values by the annotations of axolotl's models as pydantic does (pydantic 2.13, lax mode).
 
 An annotation is a name (`"int"`), or a tuple: `("|", "int", "None")`, `("list", "str")`, `("dict", "str", "Any")`,
 `("tuple", "int", "int")`, `("literal", "a", "b")`, `("enum", NAME, "a", "b")`, `("model", NAME)`, `("pattern", "^a")`,
@@ -76,7 +76,7 @@ GGUF = (
 
 
 class Fault:
-    """Why a model refuses a value: where, which kind of reason, and pydantic's words."""
+    """A validation error: the path of the value, the kind of error, and pydantic's message."""
 
     __slots__ = ("kind", "message", "path")
 
@@ -87,7 +87,7 @@ class Fault:
 
 
 class Reading:
-    """What a model makes of its values, with the faults that pydantic collects and the keys that it drops."""
+    """The result of validating a mapping: pydantic's errors and the dropped keys."""
 
     def __init__(self) -> None:
         self.faults: list[Fault] = []
@@ -101,7 +101,7 @@ class Reading:
         return found
 
     def top(self, data: dict[Any, Any], plugins: tuple[str, ...]) -> dict[str, Any]:
-        """The values of the top level: those that are given as pydantic reads them, the defaults of the others."""
+        """The top-level values: the given ones as pydantic converts them, and the defaults of the others."""
         fields = self.fields(plugins)
         values: dict[str, Any] = {name: default for name, (_, default, _) in fields.items()}
         for name in (*REQUIRED[""], *(each for plugin in plugins for each in REQUIRED.get(f"plugin {plugin}", ()))):
@@ -116,7 +116,7 @@ class Reading:
         return values
 
     def field(self, field: tuple[Any, Any, dict[str, Any]], value: Any, path: Path) -> Any:
-        """One field's value; None with a fault noted."""
+        """The value of one field; None if it has an error, which is recorded."""
         reads, _, limits = field
         try:
             found = self.read(reads, value, path)
@@ -130,7 +130,7 @@ class Reading:
         return found
 
     def read(self, reads: Any, value: Any, path: Path) -> Any:
-        """A value by an annotation; raises Refused."""
+        """Convert a value by an annotation; raises Refused."""
         if isinstance(reads, str):
             if reads == "None":
                 if value is not None:
@@ -151,7 +151,7 @@ class Reading:
         return restricted(form, parts, value)
 
     def union(self, parts: tuple[Any, ...], value: Any, path: Path) -> Any:
-        """A union in smart mode: a member of the value's own type wins, else the first that takes it."""
+        """Convert a value by a union in smart mode: a member of the value's own type takes precedence, else the first that accepts it."""
         if value is None and "None" in parts:
             return None
         members = [part for part in parts if part != "None"]
@@ -179,7 +179,7 @@ class Reading:
         raise Refused(refusals[0] if len(set(refusals)) < 2 else "; ".join(dict.fromkeys(refusals)))
 
     def items(self, form: str, parts: tuple[Any, ...], value: Any, path: Path) -> list[Any]:
-        """A list, or a tuple of fixed length."""
+        """Convert a list, or a tuple of fixed length."""
         found = pydantic.items(value)
         if form == "tuple":
             if len(found) != len(parts):
@@ -190,7 +190,7 @@ class Reading:
         return [self.inner(parts[0], item, (*path, index)) for index, item in enumerate(found)]
 
     def inner(self, reads: Any, value: Any, path: Path) -> Any:
-        """A member of a list or mapping; a refusal is a fault at its own place."""
+        """Convert a member of a list or mapping; an error is recorded at the member's own path."""
         try:
             return self.read(reads, value, path)
         except Refused as refusal:
@@ -198,14 +198,14 @@ class Reading:
             return None
 
     def mapping(self, parts: tuple[Any, ...], value: Any, path: Path) -> dict[Any, Any]:
-        """A mapping with typed keys and values."""
+        """Convert a mapping with typed keys and values."""
         found: dict[Any, Any] = {}
         for key, item in pydantic.mapping(value).items():
             found[self.inner(parts[0], key, (*path, key))] = self.inner(parts[1], item, (*path, key))
         return found
 
     def model(self, name: str, value: Any, path: Path) -> Any:
-        """A nested model: its values with defaults."""
+        """Convert a mapping to a nested model: its values with defaults."""
         if not isinstance(value, dict):
             raise Refused(f"Input should be a valid dictionary or instance of {name}")
         fields, names = MODELS[name], NAMES.get(name, {})
@@ -231,12 +231,12 @@ class Reading:
 
 
 def models_among(members: list[Any], chosen: Any) -> bool:
-    """Whether a union has further models, of which a dropped key may be a field."""
+    """Whether a union has further models, which may have a field of a dropped key's name."""
     return any(part != chosen and isinstance(part, tuple) and part[0] == "model" for part in members)
 
 
 def one_of(choices: tuple[Any, ...], value: Any, enum: str) -> Any:
-    """A member of `Literal[...]` or of an Enum."""
+    """Convert a value to a member of `Literal[...]` or of an Enum."""
     if enum == "TorchAOQuantDType":
         choices = QUANTIZED
     if any(value == choice and type(value) is type(choice) for choice in choices):
@@ -246,7 +246,7 @@ def one_of(choices: tuple[Any, ...], value: Any, enum: str) -> Any:
 
 
 def restricted(form: str, parts: tuple[Any, ...], value: Any) -> Any:
-    """A type with a restriction: exact type, a beginning, or limits."""
+    """Convert a value to a type with a restriction: exact type, a pattern, or bounds."""
     if form == "strict":
         if type(value) in EXACT[parts[0]]:
             return value
@@ -277,11 +277,11 @@ def outside(value: Any, limits: dict[str, Any]) -> str:
     return f"Input should be {broken}" if broken else ""
 
 
-# ---- what models do in addition to reading their fields -------------------------------------------------------
+# ---- validators of models, in addition to those of fields -------------------------------------------------------
 
 
 def dataset(value: dict[Any, Any]) -> dict[Any, Any]:
-    """The defaults that a data set of its own validators gets (utils/schemas/datasets.py:198-228)."""
+    """Complete a data set that has validators of its own (utils/schemas/datasets.py:198-228)."""
     found = dict(value)
     if found.get("type") == "chat_template" and not found.get("chat_template"):
         found["chat_template"] = "tokenizer_default"
@@ -308,29 +308,29 @@ def dataset(value: dict[Any, Any]) -> dict[Any, Any]:
 
 
 def diffusion_lm(value: dict[Any, Any]) -> dict[Any, Any]:
-    """utils/schemas/diffusion.py:182."""
+    """Check the values as utils/schemas/diffusion.py:182 does."""
     return {**value, "generate_samples": bool(value.get("from_causal_lm"))} if value.get("generate_samples") is None else value
 
 
 def fsdp(values: dict[str, Any], given: dict[Any, Any]) -> str:
-    """utils/schemas/fsdp.py:75."""
+    """Check the values as utils/schemas/fsdp.py:75 does."""
     alone = values["auto_wrap_policy"] == "SIZE_BASED_WRAP" and values["min_num_params"] is None
     return "fsdp_config.min_num_params is required when auto_wrap_policy is SIZE_BASED_WRAP" if alone else ""
 
 
 def mask_ratios(values: dict[str, Any], given: dict[Any, Any]) -> str:
-    """utils/schemas/diffusion.py:82."""
+    """Check the values as utils/schemas/diffusion.py:82 does."""
     return "min_mask_ratio must be ≤ max_mask_ratio" if values["min_mask_ratio"] > values["max_mask_ratio"] else ""
 
 
 def unroll(values: dict[str, Any], given: dict[Any, Any]) -> str:
-    """utils/schemas/diffusion.py:228."""
+    """Check the values as utils/schemas/diffusion.py:228 does."""
     steps = values["eval_steps"]
     return "unroll.eval_steps must be between 1 and unroll.k_max" if steps is not None and steps > values["k_max"] else ""
 
 
 def export(values: dict[str, Any], given: dict[Any, Any]) -> str:
-    """utils/schemas/export.py:60."""
+    """Check the values as utils/schemas/export.py:60 does."""
     if not values["quantize"]:
         return ""
     if values["outtype"] in ("q8_0", "tq1_0", "tq2_0"):
@@ -341,7 +341,7 @@ def export(values: dict[str, Any], given: dict[Any, Any]) -> str:
 
 
 def quantization_formats(value: dict[Any, Any]) -> dict[Any, Any]:
-    """utils/schemas/export.py:45."""
+    """Check the values as utils/schemas/export.py:45 does."""
     given = value.get("quantize")
     if "quantize" not in value or not given:
         return {**value, "quantize": []} if "quantize" in value else value
@@ -353,7 +353,7 @@ def quantization_formats(value: dict[Any, Any]) -> dict[Any, Any]:
 
 
 def context_parallel(values: dict[str, Any], given: dict[Any, Any]) -> str:
-    """integrations/context_parallel/args.py:42-72."""
+    """Check the values as integrations/context_parallel/args.py:42-72 does."""
     size, ulysses, ring = values["size"], values["ulysses_size"], values["ring_size"]
     for name, degree in (("ulysses_size", ulysses), ("ring_size", ring)):
         if degree is not None and size % degree:
@@ -368,7 +368,7 @@ def context_parallel(values: dict[str, Any], given: dict[Any, Any]) -> str:
 
 
 def synthetic(values: dict[str, Any], given: dict[Any, Any]) -> str:
-    """utils/schemas/datasets.py:365-382."""
+    """Check the values as utils/schemas/datasets.py:365-382 does."""
     if values["min_turns"] > 1 and values["max_turns"] <= values["min_turns"]:
         return "max_turns must exceed min_turns for multi-turn data"
     fraction = values["input_fraction"]
@@ -382,7 +382,7 @@ def synthetic(values: dict[str, Any], given: dict[Any, Any]) -> str:
 
 
 def saved_modules(values: dict[str, Any], given: dict[Any, Any]) -> str:
-    """utils/schemas/training.py:98."""
+    """Check the values as utils/schemas/training.py:98 does."""
     entries = values["save_modules"]
     if entries is not None and any(not entry.strip() for entry in entries):
         return "selective_checkpointing.save_modules entries must be non-empty strings"

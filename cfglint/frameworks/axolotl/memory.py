@@ -1,8 +1,8 @@
-"""What an axolotl file says of memory, where it differs from the Trainer's.
+"""The memory settings of an axolotl run where they differ from those of the Trainer.
 
-Source: axolotl 0.21.0 utils/config/__init__.py `normalize_config` (the load dtype follows the precision), loaders/model.py (4-bit loading;
-embeddings and norms go back to the 16-bit dtype after `prepare_model_for_kbit_training`), integrations/liger and cut_cross_entropy. Its
-runs have not been measured: class C.
+Source: axolotl 0.21.0 utils/config/__init__.py `normalize_config` (the load dtype follows the precision), loaders/model.py (4-bit
+loading; embeddings and norms go back to the 16-bit dtype after `prepare_model_for_kbit_training`), integrations/liger and
+cut_cross_entropy. Its runs have not been measured: class C.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ ADAPTERS = ("lora", "qlora")
 
 
 class AxolotlMemory(TrainerMemory):
-    """The memory settings of fine-tuning; reinforcement and preference training is not modelled."""
+    """The memory settings of fine-tuning; reinforcement learning and preference training are not modelled."""
 
     config: AxolotlConfig
     row_keys = ("sequence_len",)
@@ -38,14 +38,14 @@ class AxolotlMemory(TrainerMemory):
         return found
 
     def inputs(self) -> Inputs:
-        """The Trainer's settings; the trainer itself has not been validated."""
+        """The settings of the Trainer, marked as not validated for axolotl."""
         found = super().inputs()
         return changed(
             found, settings=self.with_loss(found.settings), alternatives=tuple(self.with_loss(each) for each in found.alternatives)
         )
 
     def with_loss(self, settings: Settings) -> Settings:
-        """The losses of its plugins."""
+        """The settings with the loss of axolotl's plugins."""
         if self.value("liger_fused_linear_cross_entropy") is True:
             settings = changed(settings, loss=LOSS_FUSED)
         elif self.value("cut_cross_entropy") is True:
@@ -59,7 +59,7 @@ class AxolotlMemory(TrainerMemory):
 
     @property
     def dtype_known(self) -> bool:
-        """The dtype of the load follows from the precision."""
+        """Return true: the dtype of the loaded weights follows from the precision."""
         return True
 
     def loaded(self) -> str:
@@ -80,11 +80,11 @@ class AxolotlMemory(TrainerMemory):
         return bool(self.value("gradient_checkpointing"))
 
     def attention(self) -> str:
-        """Flash attention, sdpa, or eager where nothing is chosen by that name."""
+        """The attention implementation: flash attention, sdpa, or eager if the file names none of them."""
         return EAGER if self.value("eager_attention") is True or self.value("attn_implementation") == "eager" else FUSED
 
     def liger(self) -> bool:
-        """Liger's norms or activations."""
+        """Whether Liger's norms or activations are used."""
         return self.value("liger_rms_norm") is True or self.value("liger_glu_activation") is True
 
     def lora(self) -> Lora | None:
@@ -102,13 +102,13 @@ class AxolotlMemory(TrainerMemory):
         )
 
     def quantization(self) -> str:
-        """4-bit is double-quantised nf4."""
+        """The quantization; 4-bit is double-quantised nf4."""
         if self.value("load_in_4bit") is True:
             return NF4_DOUBLE
         return INT8 if self.value("load_in_8bit") is True else NONE
 
     def prepares_quantized(self) -> bool:
-        """Norms and embeddings go back to the 16-bit dtype."""
+        """Return false: norms and embeddings go back to the 16-bit dtype."""
         return False
 
 
@@ -118,7 +118,7 @@ def model(config: AxolotlConfig) -> Model | None:
 
 
 def inputs(config: AxolotlConfig, model: Model) -> Inputs | None:
-    """The memory settings of a run; None for what is not fine-tuning."""
+    """The memory settings of a run; None for anything but fine-tuning."""
     if not config.parsed or config.model is None:
         return None
     found = AxolotlMemory(config, model)

@@ -1,4 +1,4 @@
-"""From the keys of older releases to those of this one: what takes the place of FSDP1, and keys that changed no result.
+"""Migrates keys of older releases to those of this one: FSDP1 to FSDP2, and keys that never changed a result.
 
 axolotl refuses one such key at a time; the fix is for all of them, so that one pass is enough. Source: axolotl 0.21.0
 utils/schemas/validation.py:1437-1478, utils/schemas/deprecated.py, docs/multi-gpu.qmd (migrating from FSDP1 to FSDP2).
@@ -22,12 +22,12 @@ SECTION = "fsdp_config"
 PREFIX = "fsdp_"
 VERSIONS = ("fsdp_version", "version")
 RESHARDS = {"FULL_SHARD": True, "1": True, "SHARD_GRAD_OP": False, "2": False}  # FSDP1's strategies, as ZeRO-3 and ZeRO-2
-# Removed keys that chose a kernel, a way to compute the same, or what is logged.
+# Removed keys that selected a kernel, an equivalent computation, or the logged values.
 HARMLESS = ("flash_attn_rms_norm", "dpo_use_logits_to_keep", "dpo_generate_during_eval")
 
 
 def migrated(config: AxolotlConfig, refusal: Refusal) -> Fix | None:
-    """The fix that writes the old keys of a file in the new way; None for a refusal of another kind, or without a sure way."""
+    """The fix that migrates the old keys of a file; None for another kind of refusal, or without a reliable replacement."""
     name = refusal.paths[0][-1] if refusal.paths else ""
     if name not in ("fsdp", *VERSIONS, *HARMLESS) and plain(name) not in FSDP1_REFUSED:
         return None
@@ -39,7 +39,7 @@ def migrated(config: AxolotlConfig, refusal: Refusal) -> Fix | None:
 
 
 def of_fsdp1(config: AxolotlConfig) -> list[Part] | None:
-    """The changes that make FSDP2 of FSDP1; None where what the file asks for has no counterpart."""
+    """The changes from FSDP1 to FSDP2; None if a setting of the file has no counterpart."""
     section, old = config.get(SECTION), config.get("fsdp")
     given: dict[Any, Any] = section if isinstance(section, dict) else {}
     parts: list[Part] = []
@@ -60,7 +60,7 @@ def of_fsdp1(config: AxolotlConfig) -> list[Part] | None:
 
 
 def of_key(config: AxolotlConfig, key: str, given: dict[Any, Any]) -> list[Part] | None:
-    """The changes for an option of FSDP1; None for a strategy that FSDP2 does not have."""
+    """The changes for one option of FSDP1; None for a strategy that FSDP2 does not have."""
     setting, new = config.place((SECTION, key)), FSDP1_REFUSED[plain(key)]
     if not new or any(given.get(name) is not None for name in (new, PREFIX + new)):
         return [removed(setting)]
@@ -71,5 +71,5 @@ def of_key(config: AxolotlConfig, key: str, given: dict[Any, Any]) -> list[Part]
 
 
 def plain(key: str) -> str:
-    """An option's name without the prefix that older files give it."""
+    """The name of an option without the prefix of older files."""
     return key.removeprefix(PREFIX)

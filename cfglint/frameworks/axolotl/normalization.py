@@ -1,4 +1,4 @@
-"""What axolotl computes once its file is validated: batch, precision, intervals (utils/config/__init__.py:270-350)."""
+"""The values that axolotl computes after validation: batch, precision, intervals (utils/config/__init__.py:270-350)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ACCUMULATION = "gradient_accumulation_steps"
 
 
 def normalize(config: AxolotlConfig) -> Refusal | None:
-    """Complete the model's values; why axolotl cannot."""
+    """Complete the values of the model; return the refusal if axolotl fails at that."""
     model = config.model
     assert model is not None
     refusal = batch(model)
@@ -25,7 +25,7 @@ def normalize(config: AxolotlConfig) -> Refusal | None:
 
 
 def batch(model: Model) -> Refusal | None:
-    """:253-260: the accumulation is divided only where it is null or 0; the default of 1 is filled in before."""
+    """Compute the accumulation as lines 253-260 do: it is divided only where it is null or 0; the default of 1 is filled in before."""
     micro, accumulation, size = model.micro_batch_size, model.gradient_accumulation_steps, model.batch_size
     try:
         model.gradient_accumulation_steps = accumulation or (size // micro)
@@ -40,7 +40,7 @@ def batch(model: Model) -> Refusal | None:
 
 
 def precision(model: Model) -> None:
-    """:190-220: on a GPU with bf16, auto is true; bf16 switches fp16 off."""
+    """Resolve the precision as lines 190-220 do: on a GPU with bf16, auto is true; bf16 switches fp16 off."""
     if not model.fp16 and model.bf16 == "auto":
         model.bf16 = True
     if model.fp16 and model.bf16 == "auto":
@@ -52,7 +52,9 @@ def precision(model: Model) -> None:
 
 
 def intervals(model: Model) -> Refusal | None:
-    """:283-303: a number per epoch becomes a fraction of the run, below 1 only; of 0 epochs there is none."""
+    """Compute the intervals as lines 283-303 do: a number per epoch becomes a fraction of the run, below 1 only; 0 epochs are a
+    division by zero.
+    """
     for per_epoch, steps, on in (
         ("saves_per_epoch", "save_steps", True),
         ("evals_per_epoch", "eval_steps", evaluates(model)),
@@ -70,7 +72,7 @@ def intervals(model: Model) -> Refusal | None:
 
 
 def variable_length(model: Model) -> Refusal | None:
-    """:390-420: only native diffusion models have an attention of this name."""
+    """Check the attention as lines 390-420 do: only native diffusion models have an attention of this name."""
     native = model.diffusion_lm is not None and not model.diffusion_lm["from_causal_lm"]
     if model.attn_implementation != "varlen" or native:
         return None
@@ -96,5 +98,5 @@ def distributed_batch(config: AxolotlConfig) -> bool:
 
 
 def shared_by(model: Model) -> int:
-    """Processes that take the same samples."""
+    """The number of processes that take the same samples."""
     return int(model.context_parallel_size or 1) * int(model.tensor_parallel_size or 1)

@@ -1,7 +1,7 @@
-"""The parallel sizes that axolotl and accelerate ask for.
+"""The parallel sizes that axolotl and accelerate require.
 
-axolotl builds its own `ParallelismConfig` before the model is loaded (utils/distributed.py:345-446), and hands only the sizes that
-the file gives to accelerate, by the environment (utils/trainer.py:672-726); those must multiply up to the processes
+axolotl builds its own `ParallelismConfig` before the model is loaded (utils/distributed.py:345-446), and passes only the sizes that
+the file gives to accelerate, in the environment (utils/trainer.py:672-726); their product must equal the number of processes
 (accelerate 1.15.0 parallelism_config.py:336-380).
 """
 
@@ -23,7 +23,7 @@ PURE = (
 
 
 class SizeProblem:
-    """Why sizes are refused: the keys, our words, the exception's, and the remedy."""
+    """The reason for refusing the sizes: the keys, cfglint's message, that of the exception, and the remedy."""
 
     __slots__ = ("fails_at", "keys", "message", "remedy", "says")
 
@@ -36,23 +36,23 @@ class SizeProblem:
 
 
 def size(model: Model, key: str) -> int:
-    """A size, 1 where it is not given."""
+    """The size of a key, 1 by default."""
     return int(getattr(model, key) or 1)
 
 
 def problem(model: Model, world: int | None) -> SizeProblem | None:
-    """The first reason for which the sizes are refused on so many processes; None where the processes are not known."""
+    """The first reason for refusing the sizes on this many processes; None if there is none, or if the number of processes is unknown."""
     if world is None:
         return None
     uses = bool(model.fsdp_config) or size(model, TENSOR) > 1 or size(model, CONTEXT) > 1
     built = _built(model, world) if uses and world > 1 else None
     if built is not None:
-        built.fails_at = "config"  # before the trainer is built
+        built.fails_at = "config"  # this fails before the trainer is built
     return built or _handed(model, world)
 
 
 def _built(model: Model, world: int) -> SizeProblem | None:
-    """`build_parallelism_config`."""
+    """The refusal of `build_parallelism_config`."""
     tensor, context, expert = size(model, TENSOR), size(model, CONTEXT), size(model, EXPERT)
     if world % expert:
         return SizeProblem(
@@ -61,45 +61,64 @@ def _built(model: Model, world: int) -> SizeProblem | None:
             f"expert_parallel_size ({expert}) must divide world_size ({world}).",
         )
     rest = world // expert // max(tensor, 1) // max(context, 1)
-    shard, replicate = model.dp_shard_size, model.dp_replicate_size
     if model.deepspeed and context > 1 and rest > 1:
-        if replicate and replicate > 1 and replicate != rest:
-            return SizeProblem(
-                (REPLICATE, CONTEXT),
-                f"`{REPLICATE}` ({replicate}) must be processes / `{CONTEXT}` ({rest}) under DeepSpeed",
-                f"dp_replicate_size ({replicate}) must equal world_size / context_parallel_size ({rest}) under DeepSpeed.",
-            )
+        return _deepspeed_replicas(model, rest)
+    given, left = _data_parallel(model, rest)
+    if left > 1:
+        return _without_role(model, left, world)
+    shard, replicate = int(model.dp_shard_size or 1), int(model.dp_replicate_size or 1)
+    shard = given.get(SHARD, 1) if model.deepspeed else given.get(SHARD) or shard
+    return _pure(model, tensor, 1 if model.deepspeed else context, given.get(REPLICATE, replicate), shard, expert)
+
+
+def _deepspeed_replicas(model: Model, rest: int) -> SizeProblem | None:
+    """Check the processes that DeepSpeed's sequence parallelism leaves as replicas."""
+    replicate = model.dp_replicate_size
+    if not replicate or replicate <= 1 or replicate == rest:
         return None
+    return SizeProblem(
+        (REPLICATE, CONTEXT),
+        f"`{REPLICATE}` ({replicate}) must be processes / `{CONTEXT}` ({rest}) under DeepSpeed",
+        f"dp_replicate_size ({replicate}) must equal world_size / context_parallel_size ({rest}) under DeepSpeed.",
+    )
+
+
+def _data_parallel(model: Model, rest: int) -> tuple[dict[str, int], int]:
+    """(the data-parallel sizes that axolotl computes from the remaining processes, the number of processes without a role)."""
+    shard, replicate = model.dp_shard_size, model.dp_replicate_size
     given: dict[str, int] = {}
     if shard is None and replicate in (None, 1) and rest > 1:
-        given["dp_shard_size"], rest = rest, 1
+        given[SHARD], rest = rest, 1
     if replicate and replicate > 1:
-        given["dp_replicate_size"], rest = replicate, rest // replicate
+        given[REPLICATE], rest = replicate, rest // replicate
+    if not model.fsdp_config:
+        return given, rest
     if rest > 1 and shard and shard > 1:
-        if not model.fsdp_config:
-            return SizeProblem(
-                (SHARD,),
-                f"`{SHARD}` requires `fsdp_config`",
-                "dp_shard_size was configured without a corresponding fsdp_config! Please ensure you have configured FSDP using "
-                "fsdp_config.",
-            )
-        given["dp_shard_size"], rest = shard, rest // shard
-        if rest > 1 and "dp_replicate_size" not in given:
-            given["dp_replicate_size"], rest = rest, 1
-    if rest > 1 and "dp_shard_size" not in given and model.fsdp_config:
-        given["dp_shard_size"], rest = rest, 1
-    if rest > 1:
+        given[SHARD], rest = shard, rest // shard
+        if rest > 1 and REPLICATE not in given:
+            given[REPLICATE], rest = rest, 1
+    if rest > 1 and SHARD not in given:
+        given[SHARD], rest = rest, 1
+    return given, rest
+
+
+def _without_role(model: Model, left: int, world: int) -> SizeProblem:
+    """The message that processes have no role."""
+    if (model.dp_shard_size or 1) > 1 and not model.fsdp_config:
         return SizeProblem(
-            tuple(key for key in (SHARD, REPLICATE, CONTEXT, TENSOR) if getattr(model, key)) or (TENSOR,),
-            f"the parallel sizes leave {rest} of {world} processes without a role",
-            f"The configured parallelisms are incompatible with the current world size ({world})!",
+            (SHARD,),
+            f"`{SHARD}` requires `fsdp_config`",
+            "dp_shard_size was configured without a corresponding fsdp_config! Please ensure you have configured FSDP using fsdp_config.",
         )
-    shard_size = given.get("dp_shard_size") or int(shard or 1) if not model.deepspeed else given.get("dp_shard_size", 1)
-    return _pure(model, tensor, 1 if model.deepspeed else context, given.get("dp_replicate_size", int(replicate or 1)), shard_size, expert)
+    return SizeProblem(
+        tuple(key for key in (SHARD, REPLICATE, CONTEXT, TENSOR) if getattr(model, key)) or (TENSOR,),
+        f"the parallel sizes leave {left} of {world} processes without a role",
+        f"The configured parallelisms are incompatible with the current world size ({world})!",
+    )
 
 
 def _pure(model: Model, tensor: int, context: int, replicate: int, shard: int, expert: int) -> SizeProblem | None:
-    """accelerate refuses pure replication together with tensor or context parallelism."""
+    """The refusal of accelerate for pure replication together with tensor or context parallelism."""
     if (tensor > 1 or context > 1) and replicate > 1 and shard == 1 and not (expert > 1 and (context > 1 or model.fsdp_config)):
         key = TENSOR if tensor > 1 else CONTEXT
         return SizeProblem((REPLICATE, key), f"`{REPLICATE}` above 1 with `{key}` above 1 requires `{SHARD}` above 1", PURE)
@@ -107,7 +126,7 @@ def _pure(model: Model, tensor: int, context: int, replicate: int, shard: int, e
 
 
 def _handed(model: Model, world: int) -> SizeProblem | None:
-    """The sizes that axolotl passes to accelerate in the environment."""
+    """The refusal of accelerate for the sizes that axolotl passes in the environment."""
     tensor, context, expert = size(model, TENSOR), size(model, CONTEXT), size(model, EXPERT)
     shard, replicate = max(size(model, SHARD), 1), max(size(model, REPLICATE), 1)
     if not (tensor > 1 or context > 1 or shard > 1 or replicate > 1):
@@ -138,5 +157,5 @@ def fitting(sizes: dict[str, int], total: int, world: int) -> str | None:
 
 
 def patched(model: Model) -> bool:
-    """Whether axolotl has given accelerate its axis for experts."""
+    """Whether axolotl adds its expert axis to accelerate."""
     return size(model, CONTEXT) > 1 or bool(model.fsdp_config) or size(model, EXPERT) > 1

@@ -1,7 +1,7 @@
-"""The plugins bundled with axolotl 0.21.0: their names, and what their arguments are checked for.
+"""The plugins in the package of axolotl 0.21.0: their names, and the checks of their arguments.
 
 `plugins:` lists classes as `module.Class` or `module:Class`; a module may leave out `axolotl.integrations.`
-(integrations/base.py:374-414). Two are always loaded. A plugin of somebody else is not known here, nor what it adds.
+(integrations/base.py:374-414). Two are always loaded. Third-party plugins and their keys are unknown.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 PREFIX = "axolotl.integrations."
 BUILT_IN = ("context_parallel", "expert_parallel")
-# Folder -> (class, the modules inside the folder that hold it; empty for the folder itself).
+# Folder -> (class, the modules of the folder that contain it; empty for the package itself).
 CLASSES = {
     "context_parallel": ("ContextParallelPlugin", ("", "plugin")),
     "coreweave": ("CoreWeavePlugin", ("", "plugin")),
@@ -50,8 +50,8 @@ GROUPED = ("auto", "marlin", "cutlass", "deepgemm")
 NON_EXPERT = ("none", "bf16", "fp8", "fp8_blockwise", "nf4", "nvfp4")
 
 
-class Named:
-    """A plugin as a file names it: `folder` of a bundled one, empty for any other; `problem` is the exception that ends the run."""
+class NamedPlugin:
+    """A plugin as a file names it: `folder` of a plugin of axolotl, empty for any other; `problem` is the exception that ends the run."""
 
     __slots__ = ("folder", "index", "problem")
 
@@ -61,39 +61,43 @@ class Named:
         self.problem = problem
 
 
-def named(value: Any) -> list[Named]:
-    """The plugins of the key `plugins`, in their order."""
-    if isinstance(value, str):  # walked letter by letter
+def plugins_of(value: Any) -> list[NamedPlugin]:
+    """The plugins of the key `plugins`, in order."""
+    if isinstance(value, str):  # axolotl iterates over its letters
         return [resolve(0, value[0])] if value else []
     return [resolve(index, name) for index, name in enumerate(value)] if isinstance(value, list) else []
 
 
-def resolve(index: int, name: Any) -> Named:
-    """One plugin by its name."""
+def resolve(index: int, name: Any) -> NamedPlugin:
+    """Find one plugin by its name."""
     if not isinstance(name, str):
-        return Named(index, "", f"AttributeError: '{type(name).__name__}' object has no attribute 'partition'")
+        return NamedPlugin(index, "", f"AttributeError: '{type(name).__name__}' object has no attribute 'partition'")
     module, colon, class_name = name.partition(":")
     if not colon:
         module, dot, class_name = name.rpartition(".")
         if not dot:
-            return Named(index, "", "ValueError: not enough values to unpack (expected 2, got 1)")
+            return NamedPlugin(index, "", "ValueError: not enough values to unpack (expected 2, got 1)")
     ours = module.startswith(PREFIX)
     folder, _, inner = module.removeprefix(PREFIX).partition(".")
     known = CLASSES.get(folder)
     if known is not None and inner in known[1]:
         if class_name == known[0]:
-            return Named(index, folder)
-        return Named(index, "", f"AttributeError: module '{PREFIX}{folder}' has no attribute '{class_name}'") if ours else Named(index, "")
+            return NamedPlugin(index, folder)
+        return (
+            NamedPlugin(index, "", f"AttributeError: module '{PREFIX}{folder}' has no attribute '{class_name}'")
+            if ours
+            else NamedPlugin(index, "")
+        )
     if ours and known is None:
-        return Named(index, "", f"ModuleNotFoundError: No module named '{PREFIX}{folder}'")
-    return Named(index, "")
+        return NamedPlugin(index, "", f"ModuleNotFoundError: No module named '{PREFIX}{folder}'")
+    return NamedPlugin(index, "")
 
 
-# ---- before the fields are read ------------------------------------------------------------------------------------
+# ---- before pydantic's validation ------------------------------------------------------------------------------------
 
 
 def context_parallel_size(data: Data) -> None:
-    """integrations/context_parallel/args.py:84, completes."""
+    """Check and complete the values as integrations/context_parallel/args.py:84 does."""
     block = data.get("context_parallel") or {}
     if not isinstance(block, dict):
         return
@@ -115,7 +119,7 @@ def context_parallel_size(data: Data) -> None:
 
 
 def cut_cross_entropy_precision(data: Data) -> None:
-    """integrations/cut_cross_entropy/args.py:52."""
+    """Check the values as integrations/cut_cross_entropy/args.py:52 does."""
     if data.get("cut_cross_entropy") and not (data.get("bf16") or data.get("fp16")):
         raise Refusal(
             PRECISION,
@@ -126,7 +130,7 @@ def cut_cross_entropy_precision(data: Data) -> None:
 
 
 def cut_and_chunked(data: Data) -> None:
-    """integrations/cut_cross_entropy/args.py:62."""
+    """Check the values as integrations/cut_cross_entropy/args.py:62 does."""
     if data.get("chunked_cross_entropy"):
         raise Refusal(
             LOSS,
@@ -138,7 +142,7 @@ def cut_and_chunked(data: Data) -> None:
 
 
 def former_swiglu(data: Data) -> None:
-    """integrations/liger/args.py:78."""
+    """Check the values as integrations/liger/args.py:78 does."""
     if data.get("liger_swiglu") is None:
         return
     if data.get("liger_glu_activation") is not None:
@@ -152,7 +156,7 @@ def former_swiglu(data: Data) -> None:
 
 
 def tiled_mlp(data: Data) -> None:
-    """integrations/liger/args.py:94."""
+    """Check the values as integrations/liger/args.py:94 does."""
     if data.get("liger_glu_activation") is True and data.get("tiled_mlp") is True and not data.get("tiled_mlp_use_original_mlp"):
         raise Refusal(
             PLUGIN,
@@ -163,7 +167,7 @@ def tiled_mlp(data: Data) -> None:
 
 
 def liger_norm(data: Data) -> None:
-    """integrations/liger/args.py:107."""
+    """Check the values as integrations/liger/args.py:107 does."""
     if data.get("liger_rms_norm") and data.get("tensor_parallel_size", 1) > 1:
         raise Refusal(
             PARALLEL,
@@ -174,7 +178,7 @@ def liger_norm(data: Data) -> None:
 
 
 def token_scaling(data: Data) -> None:
-    """integrations/liger/args.py:117."""
+    """Check the values as integrations/liger/args.py:117 does."""
     if data.get("liger_use_token_scaling") and not data.get("liger_fused_linear_cross_entropy"):
         raise Refusal(
             PLUGIN,
@@ -185,7 +189,7 @@ def token_scaling(data: Data) -> None:
 
 
 def expert_backend(data: Data) -> None:
-    """integrations/kernels/args.py:215-252, completes."""
+    """Check and complete the values as integrations/kernels/args.py:215-252 does."""
     flags = ("use_scattermoe", "use_sonicmoe")
     flag = EXPERTS.get(data.get("experts_implementation") or "")
     if flag and data.get("expert_backend") is None and not any(data.get(each) for each in flags):
@@ -214,7 +218,7 @@ def expert_backend(data: Data) -> None:
 
 
 def expert_implementation(data: Data) -> None:
-    """integrations/kernels/args.py:351, completes."""
+    """Check and complete the values as integrations/kernels/args.py:351 does."""
     expert_backend(data)
     chosen = data.get("experts_implementation")
     if chosen is None:
@@ -230,7 +234,7 @@ def expert_implementation(data: Data) -> None:
 
 
 def attention_adapters(data: Data) -> None:
-    """integrations/kernels/args.py:318."""
+    """Check the values as integrations/kernels/args.py:318 does."""
     key = "lora_target_modules" if data.get("lora_target_modules") else "lora_target_linear"
     if data.get("use_dsv4_kernels") and data.get(key) and not data.get("lora_exclude_modules"):
         raise Refusal(
@@ -243,13 +247,13 @@ def attention_adapters(data: Data) -> None:
 
 
 def use_kernels(data: Data) -> None:
-    """integrations/kernels/args.py:306, completes."""
+    """Complete the values as integrations/kernels/args.py:306 does."""
     if data.get("use_kernels") is None:
         data["use_kernels"] = True
 
 
 def two_expert_kernels(data: Data) -> None:
-    """integrations/kernels/args.py:296."""
+    """Check the values as integrations/kernels/args.py:296 does."""
     expert_backend(data)
     if data.get("use_scattermoe") and data.get("use_sonicmoe"):
         raise Refusal(
@@ -261,7 +265,7 @@ def two_expert_kernels(data: Data) -> None:
 
 
 def kernel_choices(data: Data) -> None:
-    """integrations/kernels/args.py:256-293."""
+    """Check the values as integrations/kernels/args.py:256-293 does."""
     for key, known, words in (
         ("nonexpert_quantization", NON_EXPERT, "nonexpert_quantization must be one of"),
         ("moe_grouped_backend", GROUPED, "moe_grouped_backend must be one of"),
@@ -279,7 +283,7 @@ def kernel_choices(data: Data) -> None:
 
 
 def chunk_size(data: Data) -> None:
-    """integrations/kernels/args.py:192."""
+    """Check the values as integrations/kernels/args.py:192 does."""
     value = data.get("moe_dequant_chunk_size")
     if value is None:
         return
@@ -297,7 +301,7 @@ def chunk_size(data: Data) -> None:
 
 
 def dsv4_modes(data: Data) -> None:
-    """integrations/kernels/args.py:165-190."""
+    """Check the values as integrations/kernels/args.py:165-190 does."""
     mode = data.get("dsv4_fp8_nonexpert_mode")
     if mode is not None and str(mode).lower() not in ("float8tensor", "bf16"):
         raise Refusal(
@@ -317,7 +321,7 @@ def dsv4_modes(data: Data) -> None:
 
 
 def merge_aware(data: Data) -> None:
-    """integrations/kernels/args.py:112."""
+    """Check the values as integrations/kernels/args.py:112 does."""
     expert_backend(data)
     start = data.get("nvfp4_merge_aware_start_step")
     if data.get("nvfp4_merge_aware") is False and start is not None:
@@ -352,7 +356,7 @@ def merge_aware(data: Data) -> None:
 
 
 def moe_kernels(data: Data) -> None:
-    """integrations/kernels/args.py:422, completes."""
+    """Complete the values as integrations/kernels/args.py:422 does."""
     expert_backend(data)
     if data.get("use_scattermoe") is True or data.get("use_sonicmoe") is True:
         if data.get("lora_mlp_kernel") is True and data.get("use_dsv4_kernels") is True:
@@ -361,7 +365,7 @@ def moe_kernels(data: Data) -> None:
 
 
 def nemo_gym(data: Data) -> None:
-    """integrations/nemo_gym/args.py:130."""
+    """Check the values as integrations/nemo_gym/args.py:130 does."""
     if not data.get("nemo_gym_enabled"):
         return
     if not data.get("nemo_gym_config_paths") and data.get("nemo_gym_auto_start", True):
@@ -381,7 +385,7 @@ def nemo_gym(data: Data) -> None:
 
 
 def legacy_diffusion(data: Data) -> None:
-    """integrations/diffusion/plugin.py:33, when the plugin is registered: completes."""
+    """Check the values as integrations/diffusion/plugin.py:33 does: when the plugin is registered: completes."""
     if data.get("diffusion") is None and data.get("diffusion_lm") is not None:
         return
     if data.get("save_strategy") == "best" and data.get("metric_for_best_model") is None:
@@ -400,12 +404,12 @@ def legacy_diffusion(data: Data) -> None:
 
 
 def hatchery(data: Data) -> None:
-    """integrations/hatchery/plugin.py:38, completes."""
+    """Complete the values as integrations/hatchery/plugin.py:38 does."""
     if data.get("remove_unused_columns") is None:
         data["remove_unused_columns"] = False
 
 
-# When a plugin is registered, which is before anything is checked.
+# Run when a plugin is registered, before all checks.
 REGISTERED: dict[str, Callable[[Data], None]] = {"diffusion": legacy_diffusion, "hatchery": hatchery}
 BEFORE: dict[str, tuple[Callable[[Data], None], ...]] = {
     "liger": (token_scaling, liger_norm, tiled_mlp, former_swiglu),
@@ -427,11 +431,11 @@ BEFORE: dict[str, tuple[Callable[[Data], None], ...]] = {
 }
 
 
-# ---- after the fields are read ----------------------------------------------------------------------------------------
+# ---- after pydantic's validation ----------------------------------------------------------------------------------------
 
 
 def liger_tensor_parallel(model: Model) -> None:
-    """integrations/liger/args.py:129."""
+    """Check the values as integrations/liger/args.py:129 does."""
     if model.tensor_parallel_size > 1 and model.liger_fused_linear_cross_entropy:
         raise Refusal(
             PARALLEL,
@@ -442,7 +446,7 @@ def liger_tensor_parallel(model: Model) -> None:
 
 
 def gradient_chunk(model: Model) -> None:
-    """integrations/cut_cross_entropy/args.py:71."""
+    """Check the values as integrations/cut_cross_entropy/args.py:71 does."""
     chunk, key = model.cut_cross_entropy_c_grad_chunk_size, "cut_cross_entropy_c_grad_chunk_size"
     if chunk is None or chunk == 0:
         return
@@ -460,7 +464,7 @@ def gradient_chunk(model: Model) -> None:
 
 
 def swanlab(model: Model) -> None:
-    """integrations/swanlab/args.py:93-138."""
+    """Check the values as integrations/swanlab/args.py:93-138 does."""
     if model.swanlab_mode is not None and model.swanlab_mode not in ("cloud", "local", "offline", "disabled"):
         raise Refusal(
             PLUGIN,
@@ -480,7 +484,7 @@ def swanlab(model: Model) -> None:
 
 
 def expert_sizes(model: Model) -> None:
-    """integrations/expert_parallel/args.py:60."""
+    """Check the values as integrations/expert_parallel/args.py:60 does."""
     for key, says in (
         ("expert_parallel_size", "must be >= 1 (got {})."),
         ("expert_parallel_token_capacity", "must be >= 1 when set (got {}). Use None to disable the cap."),
@@ -491,7 +495,7 @@ def expert_sizes(model: Model) -> None:
 
 
 def expert_topology(model: Model) -> None:
-    """integrations/expert_parallel/args.py:91-134."""
+    """Check the values as integrations/expert_parallel/args.py:91-134 does."""
     size = model.expert_parallel_size or 1
     if size <= 1:
         return

@@ -1,4 +1,4 @@
-"""How a check of axolotl ends a run: a refusal with its topic, its keys, our words and axolotl's."""
+"""A refusal by one of axolotl's checks: its topic, its keys, cfglint's message and axolotl's."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 MODEL = "AxolotlConfigWCapabilities"
 VALIDATION = "ValidationError"
 
-# Topics: each has a rule of its own.
+# The topics of refusals; each has a rule of its own.
 DATA = "data"
 STREAMING = "streaming"
 BATCH = "batch"
@@ -38,9 +38,9 @@ TYPE = "type"
 
 
 class Refusal(Exception):
-    """Why axolotl would refuse: the first key is the place, further ones are related.
+    """A refusal by axolotl: the first key is the place of the finding, further keys are related.
 
-    `raises` is the class that reaches the user; pydantic wraps a ValueError into its ValidationError.
+    `raises` is the class of the exception that the user sees; pydantic wraps a ValueError into its ValidationError.
     """
 
     def __init__(
@@ -56,17 +56,17 @@ class Refusal(Exception):
 
     @property
     def exception(self) -> str:
-        """The exception as the user reads it."""
+        """The exception as the user sees it."""
         if self.raises == VALIDATION:
             return f"ValidationError: 1 validation error for {MODEL}: Value error, {self.says}"
         return f"{self.raises}: {self.says}"
 
 
 class Data(dict):  # type: ignore[type-arg]
-    """The file's values as the checks see them.
+    """The values of the file as the checks see them.
 
-    `asked` is the key that was looked up last, for exceptions of Python's own. `plugins` are the folders of bundled plugins that the
-    file lists, `foreign_plugins` whether it lists others. `additions` are what a check writes into the DeepSpeed file.
+    `asked` is the key that was looked up last, for Python's own exceptions. `plugins` are the folders of axolotl's plugins that the
+    file lists, `foreign_plugins` whether it lists others. `additions` are the values that a check writes into the DeepSpeed file.
     """
 
     def __init__(self, values: dict[Any, Any], plugins: list[str], foreign_plugins: bool) -> None:
@@ -85,7 +85,7 @@ class Data(dict):  # type: ignore[type-arg]
 class Model:
     """The values of the validated model, as attributes; a field of a plugin that is not loaded is None.
 
-    `foreign_plugins` is whether the file lists plugins that are not axolotl's own.
+    `foreign_plugins` is whether the file lists third-party plugins.
     """
 
     def __init__(self, values: dict[str, Any], foreign_plugins: bool) -> None:

@@ -1,4 +1,6 @@
-"""What `explain` shows of an axolotl run: length, learning rate, precision, and what the Trainer fills into DeepSpeed's file."""
+"""The part of `explain` about an axolotl run: length, learning rate, precision, and the values that the Trainer fills into the
+DeepSpeed file.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ COUNT = "samples x num_epochs / batch size, rounded up"
 
 
 def account(config: AxolotlConfig) -> Summary:
-    """The run's lines."""
+    """The lines about the run."""
     summary = Summary(config.release)
     if config.parsed and config.model is not None:
         length(config, config.model, summary)
@@ -28,7 +30,7 @@ def account(config: AxolotlConfig) -> Summary:
 
 
 def length(config: AxolotlConfig, model: Model, summary: Summary) -> None:
-    """From samples to steps."""
+    """Add the lines from samples to steps."""
     samples = config.facts.num_examples, config.facts.examples_source
     found = numbers(config)
     summary.derive(LENGTH, "training samples", "num_examples", *samples, needs=EXAMPLES)
@@ -47,7 +49,7 @@ def length(config: AxolotlConfig, model: Model, summary: Summary) -> None:
 
 
 def needs(config: AxolotlConfig, model: Model) -> str:
-    """The flags that the length of the run waits for."""
+    """The flags that are missing for the length of the run."""
     if model.sample_packing or streams(config):
         return ""
     missing = [flag for flag, value in ((GPUS, config.facts.gpus), (EXAMPLES, config.facts.num_examples)) if value is None]
@@ -55,7 +57,7 @@ def needs(config: AxolotlConfig, model: Model) -> str:
 
 
 def warmup_because(config: AxolotlConfig, model: Model) -> str:
-    """The source of the warm-up."""
+    """The origin of the warm-up."""
     total = planned(config)
     of_total = f"{total:,} steps" if total is not None else "the steps"
     if model.warmup_steps is not None:
@@ -66,7 +68,7 @@ def warmup_because(config: AxolotlConfig, model: Model) -> str:
 
 
 def rate(config: AxolotlConfig, summary: Summary) -> None:
-    """Optimizer and schedule, unless DeepSpeed's file has its own."""
+    """Add optimizer and schedule, unless the DeepSpeed file has its own."""
     model = config.model
     assert model is not None
     engine = config.deepspeed.values if config.deepspeed is not None else {}
@@ -85,7 +87,7 @@ def rate(config: AxolotlConfig, summary: Summary) -> None:
 
 
 def precision(config: AxolotlConfig, model: Model, summary: Summary) -> None:
-    """Data type, sharding, adapter, gradient checkpointing."""
+    """Add data type, sharding, adapter and gradient checkpointing."""
     args = config.arguments
     if config.deepspeed is None:
         chosen = next((name for name in ("bf16", "fp16") if args[name]), None)
@@ -99,7 +101,7 @@ def precision(config: AxolotlConfig, model: Model, summary: Summary) -> None:
 
 
 def assumed(config: AxolotlConfig, summary: Summary) -> None:
-    """What the contract of cfglint assumes of a launch."""
+    """Add the assumptions about the launch."""
     world = config.facts.gpus
     summary.assumed.append(f"{world or 'N'} GPUs are {world or 'N'} processes with one GPU each, started by `axolotl train`")
     summary.assumed.append("8xH100 nodes (bf16 and tf32 work), optional packages installed; the evaluation set is what the file says")

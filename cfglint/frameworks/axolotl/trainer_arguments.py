@@ -1,4 +1,6 @@
-"""The `TrainingArguments` that axolotl builds from its model (core/builders/base.py:640-788, core/builders/causal.py:178-345)."""
+"""The `TrainingArguments` that axolotl builds from its validated values (core/builders/base.py:640-788,
+core/builders/causal.py:178-345).
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.axolotl.config import AxolotlConfig
     from cfglint.frameworks.axolotl.refusals import Model
 
-# Fields of the same name that are handed on where they are not null.
+# Fields that are passed on under the same name if they are not null.
 SAME = (
     "adam_beta1",
     "adam_beta2",
@@ -43,8 +45,8 @@ SAME = (
     "deepspeed",
     "lr_scheduler_kwargs",
 )
-COMPILE = ("torch_compile", "torch_compile_backend", "torch_compile_mode")  # handed on where the first is true
-HUB = ("hub_model_id", "hub_strategy", "hub_revision")  # handed on together, where the first is given
+COMPILE = ("torch_compile", "torch_compile_backend", "torch_compile_mode")  # passed on if the first is true
+HUB = ("hub_model_id", "hub_strategy", "hub_revision")  # passed on together, if the first is set
 # The Trainer's field -> axolotl's key.
 RENAMED = {
     "per_device_train_batch_size": "micro_batch_size",
@@ -53,7 +55,7 @@ RENAMED = {
     "lr_scheduler_type": "lr_scheduler",
     "num_train_epochs": "num_epochs",
 }
-# Optimizers of axolotl's own, which the Trainer's field does not get (utils/schemas/enums.py:90-112).
+# axolotl's own optimizers, which are not passed to the Trainer's field (utils/schemas/enums.py:90-112).
 OWN_OPTIMIZERS = (
     "optimi_adamw",
     "ao_adamw_4bit",
@@ -76,12 +78,12 @@ OWN_OPTIMIZERS = (
     "q_galore_adamw8bit",
 )
 UNHANDLED = ("ao_adamw_4bit", "ao_adamw_8bit")  # listed, and refused by the builder (core/builders/base.py:522)
-OPTIMIZER = "optimizer"  # the one key that has to be a name: null gets to the Trainer
+OPTIMIZER = "optimizer"  # the only key that must be a name: null is passed to the Trainer
 OWN_SCHEDULES = ("one_cycle", "rex")
 
 
-def handed(config: AxolotlConfig) -> tuple[dict[str, Any], dict[str, Any], dict[str, str]]:
-    """(fields that the file gives, fields that axolotl fills in, the Trainer's field -> axolotl's key)."""
+def trainer_fields(config: AxolotlConfig) -> tuple[dict[str, Any], dict[str, Any], dict[str, str]]:
+    """Return (fields that the file sets, fields that axolotl fills in, the Trainer's field -> axolotl's key)."""
     model = config.model
     assert model is not None
     fields: dict[str, tuple[Any, str]] = {name: (getattr(model, name), name) for name in SAME if getattr(model, name) is not None}
@@ -107,7 +109,7 @@ def handed(config: AxolotlConfig) -> tuple[dict[str, Any], dict[str, Any], dict[
 
 
 def optimizer(model: Model, fields: dict[str, tuple[Any, str]]) -> None:
-    """The Trainer builds its default where axolotl brings the optimizer itself."""
+    """Set the optimizer: the Trainer builds its default if axolotl supplies the optimizer itself."""
     if model.optimizer in OWN_OPTIMIZERS:
         fields["optim"] = ("adamw_torch_fused", "optimizer")
     if model.optim_args:
@@ -118,7 +120,7 @@ def optimizer(model: Model, fields: dict[str, tuple[Any, str]]) -> None:
 
 
 def schedule(config: AxolotlConfig, model: Model, fields: dict[str, tuple[Any, str]]) -> None:
-    """Steps, warm-up, logging and the shape of the learning rate."""
+    """Set steps, warm-up, logging and the learning-rate schedule."""
     name = model.lr_scheduler or "cosine"
     fields["lr_scheduler_type"] = ("cosine" if name in OWN_SCHEDULES else name, "lr_scheduler")
     if name in OWN_SCHEDULES or (name == "cosine" and (model.lr_quadratic_warmup or model.cosine_min_lr_ratio is not None)):
@@ -136,7 +138,7 @@ def schedule(config: AxolotlConfig, model: Model, fields: dict[str, tuple[Any, s
 
 
 def saving(model: Model, fields: dict[str, tuple[Any, str]]) -> None:
-    """When to save (core/builders/base.py:536)."""
+    """Set when to save (core/builders/base.py:536)."""
     if model.save_steps:
         fields["save_strategy"] = ("steps", "save_strategy")
         fields["save_steps"] = (model.save_steps, "saves_per_epoch" if model.saves_per_epoch else "save_steps")
@@ -146,7 +148,7 @@ def saving(model: Model, fields: dict[str, tuple[Any, str]]) -> None:
 
 
 def evaluation(model: Model, fields: dict[str, tuple[Any, str]]) -> None:
-    """When to evaluate (core/builders/base.py:553), and whether the best model is loaded (core/builders/causal.py:255)."""
+    """Set when to evaluate (core/builders/base.py:553), and whether the best model is loaded (core/builders/causal.py:255)."""
     none = not evaluates(model) and model.val_set_size == 0
     if none or model.eval_strategy == "no":
         fields["eval_strategy"] = ("no", "eval_strategy")
@@ -159,21 +161,21 @@ def evaluation(model: Model, fields: dict[str, tuple[Any, str]]) -> None:
 
 
 def loads_best(model: Model) -> bool:
-    """Whether axolotl has the best model loaded at the end: by itself, where checkpoints and evaluations meet."""
+    """Whether axolotl makes the Trainer load the best model at the end: automatically, if checkpoints and evaluations coincide."""
     wanted = model.load_best_model_at_end is not False or model.early_stopping_patience
     one_set = (not model.test_datasets and (model.val_set_size or 0) > 0) or (model.test_datasets and model.val_set_size == 0)
     return bool(wanted and one_set and model.save_steps and model.eval_steps and model.save_steps % model.eval_steps == 0)
 
 
 def precision(model: Model, fields: dict[str, tuple[Any, str]]) -> None:
-    """Half precision (core/builders/base.py:322)."""
+    """Set the half precision (core/builders/base.py:322)."""
     fields["fp16"] = (bool(model.fp16 and not model.bf16), "fp16")
     fields["bf16"] = (bool(model.bf16 or model.bfloat16), "bf16" if model.bf16 or not model.bfloat16 else "bfloat16")
     fields["tf32"] = (model.tf32 is True, "tf32")
 
 
 def checkpointing(model: Model, fields: dict[str, tuple[Any, str]]) -> None:
-    """Recomputation of activations (core/builders/base.py:609); axolotl gives `use_reentrant` itself."""
+    """Set activation checkpointing (core/builders/base.py:609); axolotl passes `use_reentrant` itself."""
     on = model.gradient_checkpointing
     if model.activation_offloading and model.activation_offloading != "hidden_states":
         on = False
@@ -182,7 +184,7 @@ def checkpointing(model: Model, fields: dict[str, tuple[Any, str]]) -> None:
 
 
 def sharding(config: AxolotlConfig, model: Model, fields: dict[str, tuple[Any, str]]) -> None:
-    """FSDP, and accelerate's options of the data loader."""
+    """Set FSDP, and accelerate's options of the data loader."""
     if model.fsdp_config:
         fields["fsdp"] = (True, "fsdp_config")
         fields["fsdp_config"] = ({key: value for key, value in model.fsdp_config.items() if value is not None}, "fsdp_config")

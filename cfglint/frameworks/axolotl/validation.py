@@ -1,4 +1,4 @@
-"""`validate_config`: the file's values through axolotl's checks and pydantic, in their order (utils/config/__init__.py:543-605)."""
+"""`validate_config`: the values of the file through axolotl's checks and pydantic, in order (utils/config/__init__.py:543-605)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ INDUCTOR = (
     "coordinate_descent_tuning", "coordinate_descent_check_all_directions", "shape_padding", "epilogue_fusion", "max_autotune_gemm",
     "fx_graph_cache", "assume_aligned_inputs", "comprehensive_padding", "decompose_mem_bound_mm", "triton.cudagraphs",
 )  # fmt: skip
-# Keys that are gone: what axolotl says (utils/schemas/deprecated.py). Those of GIVEN are refused for any value, the others for a true one.
+# Removed keys with axolotl's messages (utils/schemas/deprecated.py). Those in GIVEN are refused with any value, the others with a true one.
 GONE = {
     "max_packed_sequence_len": "`max_packed_sequence_len` is no longer supported",
     "rope_scaling": "`rope_scaling` is no longer supported, it should now be a key under `model_config`",
@@ -45,8 +45,8 @@ INSTEAD = {"max_packed_sequence_len": "sequence_len", "rope_scaling": "model_con
 class Validation:
     """The values of a file after each step of axolotl's validation.
 
-    `refusals` are what checks raise, `faults` what pydantic says of fields, `dropped` the keys that no model has. `model` has the
-    values where nothing is refused.
+    `refusals` are the errors of checks, `faults` the errors of fields, `dropped` the keys that no model has. `model` has the
+    values if nothing is refused.
     """
 
     def __init__(self, config: AxolotlConfig) -> None:
@@ -55,7 +55,7 @@ class Validation:
         self.faults: list[Fault] = []
         self.dropped: list[tuple[str | int, ...]] = []
         self.model: Model | None = None
-        self.plugins: list[plugins.Named] = []
+        self.plugins: list[plugins.NamedPlugin] = []
         self.foreign = False
         self.additions: dict[str, Any] = {}
         values = {} if config.root is None else config.values
@@ -69,12 +69,12 @@ class Validation:
         return self.model is not None
 
     def _run(self, values: dict[Any, Any]) -> None:
-        self.plugins = plugins.named(values.get("plugins"))
+        self.plugins = plugins.plugins_of(values.get("plugins"))
         folders = [each.folder for each in self.plugins if each.folder]
         self.foreign = any(not each.folder for each in self.plugins)
         data = Data(copy.deepcopy(values), folders, self.foreign)
         gpus = self.config.facts.gpus
-        data.pop("axolotl_config_path", None)  # axolotl's own note of where the file lies
+        data.pop("axolotl_config_path", None)  # axolotl stores the path of the file here
         data["capabilities"] = {"bf16": True, "fp8": True, "tf32": True, "n_gpu": gpus, "compute_capability": "sm_90"}
         if any(each.problem for each in self.plugins):
             return
@@ -120,7 +120,7 @@ class Validation:
             )
 
     def _datasets(self, data: Data) -> None:
-        """Each data set becomes a model of its own first (utils/config/__init__.py:556-576)."""
+        """Validate each data set as a model of its own first (utils/config/__init__.py:556-576)."""
         given = data.get("datasets")
         if not given:
             return
@@ -137,7 +137,7 @@ class Validation:
 
     def _dataset(self, rl: Any, item: Any, path: tuple[str | int, ...]) -> None:
         if not isinstance(item, dict):
-            dict(item)  # raises what axolotl's own conversion raises
+            dict(item)  # raises the same exception as axolotl's own conversion
             return
         name = "DPODataset" if rl in PREFERENCE else "KTODataset" if rl == "kto" else "SFTDataset"
         if name == "SFTDataset" and item.get("type") == "_synthetic":
@@ -174,7 +174,7 @@ class Validation:
 
 
 def sharegpt(given: Any) -> Refusal:
-    """utils/schemas/validation.py:246."""
+    """Check the values as utils/schemas/validation.py:246 does."""
     index = next(i for i, item in enumerate(given) if isinstance(item, dict) and str(item.get("type", "")).startswith("sharegpt"))
     return Refusal(
         DATA,
@@ -185,7 +185,7 @@ def sharegpt(given: Any) -> Refusal:
 
 
 def attention_name(data: Data) -> None:
-    """config.py:1697."""
+    """Check the values as utils/schemas/config.py:1697 does."""
     value, key = data.get("attn_implementation"), "attn_implementation"
     if value is None:
         return
@@ -208,7 +208,7 @@ def attention_name(data: Data) -> None:
 
 
 def large_heads(data: Data) -> None:
-    """config.py:1682."""
+    """Check the values as utils/schemas/config.py:1682 does."""
     value = data.get("large_head_attention")
     valid = ("auto", "sdpa", "triton_flash")
     if value is not None and str(value).lower() not in valid:
@@ -221,7 +221,7 @@ def large_heads(data: Data) -> None:
 
 
 def image_resizing(data: Data) -> None:
-    """multimodal.py:92."""
+    """Check the values as utils/schemas/multimodal.py:92 does."""
     value = data.get("image_resize_algorithm")
     if isinstance(value, str):
         data["image_resize_algorithm"] = value.lower()
@@ -235,7 +235,7 @@ def image_resizing(data: Data) -> None:
 
 
 def gone(model: Model) -> None:
-    """deprecated.py."""
+    """Refuse removed keys as utils/schemas/deprecated.py does."""
     for key, says in GONE.items():
         value = getattr(model, key)
         if (value is not None) if key in GIVEN else value:
@@ -245,7 +245,7 @@ def gone(model: Model) -> None:
 
 
 def learning_rate(model: Model) -> None:
-    """training.py:316: a string is made a number here, and an empty one stays."""
+    """Convert the learning rate as utils/schemas/training.py:316 does: a string becomes a number, and an empty one stays."""
     value = model.learning_rate
     if value and isinstance(value, str):
         try:
@@ -255,13 +255,13 @@ def learning_rate(model: Model) -> None:
 
 
 def noise(model: Model) -> None:
-    """validation.py:2192."""
+    """Check the values as utils/schemas/validation.py:2192 does."""
     if model.neftune_noise_alpha is not None and model.neftune_noise_alpha <= 0.0:
         raise Refusal("schedule", ("neftune_noise_alpha",), "`neftune_noise_alpha` must be above 0", "neftune_noise_alpha must be > 0.0")
 
 
 def safetensors(model: Model) -> None:
-    """model.py:166."""
+    """Check the values as utils/schemas/model.py:166 does."""
     if model.save_safetensors is False:
         raise Refusal(
             REMOVED,
@@ -272,7 +272,7 @@ def safetensors(model: Model) -> None:
 
 
 def processor_names(model: Model) -> None:
-    """model.py:122."""
+    """Check the values as utils/schemas/model.py:122 does."""
     found = sorted({"revision", "trust_remote_code"} & set(model.processor_kwargs or ()))
     if found:
         raise Refusal(
@@ -284,7 +284,7 @@ def processor_names(model: Model) -> None:
 
 
 def inductor_options(model: Model) -> None:
-    """config.py:1727."""
+    """Check the values as utils/schemas/config.py:1727 does."""
     bad = sorted(set(model.torch_compile_options or ()) - set(INDUCTOR))
     if bad:
         raise Refusal(

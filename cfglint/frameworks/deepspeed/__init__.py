@@ -92,7 +92,7 @@ OTHERS = frozenset(
 
 
 class DeepSpeed(Framework["DeepSpeedConfig"]):
-    """DeepSpeed's own JSON."""
+    """DeepSpeed's own JSON config."""
 
     kind = "deepspeed"
     title = "DeepSpeed"
@@ -131,28 +131,28 @@ class DeepSpeed(Framework["DeepSpeedConfig"]):
         return MAYBE if sections or shared > 1 or (named and not keys) else NO_MATCH
 
     def may_be(self, names: list[str], path: str) -> bool:
-        """By a distinctive key or section, by two that other kinds have too, or by the name of the file."""
+        """Whether the file has a distinctive key or section, two keys that other kinds have too, or a typical file name."""
         if path.lower().endswith((".yaml", ".yml")):
             return False
         telling = not SIGNS.isdisjoint(names) or not SECTION_NAMES.isdisjoint(names)
         return telling or len(SHARED.intersection(names)) > 1 or looks_like_its_name(path)
 
     def has_typical_name(self, path: str) -> bool:
-        """By `ds_`, `zero` or `deepspeed` in the name of the file."""
+        """Whether the file name contains `ds_`, `zero` or `deepspeed`."""
         return looks_like_its_name(path)
 
     def syntax(self, path: str) -> str:
-        """DeepSpeed parses every file with hjson, whatever its name."""
+        """Return `json`: DeepSpeed parses every file with hjson, whatever its name."""
         return "json"
 
     def config(self, documents: list[Document], kinds: list[str], facts: LaunchFacts) -> Config:
-        """The config in the first document."""
+        """The config of the first document."""
         from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 
         return DeepSpeedConfig(documents, facts)
 
     def batch(self, config: DeepSpeedConfig) -> Batch:
-        """The missing batch keys inferred with DeepSpeed's own operators."""
+        """The batch, with missing batch keys inferred by DeepSpeed's own operators."""
         from cfglint.frameworks.deepspeed.batch import resolve
 
         return resolve(config)
@@ -175,7 +175,7 @@ class DeepSpeed(Framework["DeepSpeedConfig"]):
             __import__(f"cfglint.frameworks.deepspeed.rules.{name}")
 
     def loader(self, document: Document, facts: LaunchFacts) -> Loader:
-        """hjson, which accepts comments, missing quotes and a missing last brace, and rejects duplicate keys."""
+        """The hjson loader, which accepts comments, missing quotes and a missing last brace, and rejects duplicate keys."""
         if document.syntax == "python":
             from cfglint.source.python.call import KEYWORDS
 
@@ -197,7 +197,7 @@ def holds(node: Node, keys: tuple[str, ...]) -> bool:
 
 
 def recognise_broken(document: Document, named: bool) -> int:
-    """Detection in a text that does not parse: by keys in quotes or at the start of a line; in an array, by those of its first item."""
+    """Detection in a file that does not parse: by keys in quotes or at the start of a line; in an array, by those of its first item."""
     if document.root is not None and not document.problems:
         first = document.root.items()[:1]
         known = any(key.raw in SIGNS for item in first for key, _ in item.pairs())

@@ -61,13 +61,13 @@ def resolve(config: DeepSpeedConfig) -> Batch:
 
 
 def number(config: DeepSpeedConfig, key: str) -> Any:
-    """A batch key's value; where a trainer may still resolve "auto", it is unknown (None)."""
+    """The value of a batch key; None (unknown) if a trainer may still resolve its "auto"."""
     value = config.values.get(key)
     return None if value == "auto" and config.open else value
 
 
 def setting(config: DeepSpeedConfig, triple: Triple, key: str) -> Setting:
-    """One of the three as a setting: written, derived from the others, or unknown."""
+    """One of the three values as a setting: written, derived from the others, or unknown."""
     value = integral(triple.values[key])
     if key not in triple.derived:
         found = config.setting(key)
@@ -80,7 +80,7 @@ def setting(config: DeepSpeedConfig, triple: Triple, key: str) -> Setting:
 
 
 def integral(value: Any) -> Any:
-    """The number with an integral float as an integer; None for what is not a number."""
+    """The number, with an integral float as an integer; None for a value that is not a number."""
     if isinstance(value, bool):
         return int(value)
     if isinstance(value, float) and value.is_integer():
@@ -89,13 +89,13 @@ def integral(value: Any) -> Any:
 
 
 def why_parallel(config: DeepSpeedConfig) -> str:
-    """What the data parallel size is computed from."""
-    if mesh(config):
+    """The values from which the data-parallel size is computed, for display."""
+    if has_mesh(config):
         return "data_parallel_size"
     return "GPUs / sequence_parallel_size" if has_sequence_key(config) else "GPUs"
 
 
-def mesh(config: DeepSpeedConfig) -> bool:
+def has_mesh(config: DeepSpeedConfig) -> bool:
     """Whether the two keys of a device mesh are both set."""
     return config.version >= MESH_SINCE and "sequence_parallel_size" in config.values and "data_parallel_size" in config.values
 
@@ -120,7 +120,7 @@ def sequence_parallel(config: DeepSpeedConfig) -> int:
 def sequence_ranks(config: DeepSpeedConfig) -> int:
     """The sequence parallel size that DeepSpeed divides the GPUs by; tensor parallelism (AutoTP) is not part of it."""
     size = config.values.get("sequence_parallel_size", 1)
-    return size if isinstance(size, int) and size > 1 and (mesh(config) or has_sequence_key(config)) else 1
+    return size if isinstance(size, int) and size > 1 and (has_mesh(config) or has_sequence_key(config)) else 1
 
 
 def consumed(layout: Layout, settings: dict[str, Setting], divisor: Any) -> int | None:
@@ -137,7 +137,7 @@ def consumed(layout: Layout, settings: dict[str, Setting], divisor: Any) -> int 
 
 def data_parallel(config: DeepSpeedConfig) -> tuple[Any, BatchProblem | None]:
     """The divisor of DeepSpeed's arithmetic, or the error before it has one; None where the GPU count is unknown."""
-    if mesh(config):
+    if has_mesh(config):
         return mesh_size(config)
     if not has_sequence_key(config):
         return config.world_size, None
@@ -156,7 +156,7 @@ def data_parallel(config: DeepSpeedConfig) -> tuple[Any, BatchProblem | None]:
 
 
 def mesh_size(config: DeepSpeedConfig) -> tuple[Any, BatchProblem | None]:
-    """The data-parallel size of the device mesh, which has to use all GPUs."""
+    """The data-parallel size of the device mesh, which must use all GPUs."""
     size, ranks = config.values["data_parallel_size"], config.values["sequence_parallel_size"]
     world = config.world_size
     for key in ("data_parallel_size", "sequence_parallel_size"):
@@ -186,19 +186,19 @@ def infer_missing(config: DeepSpeedConfig, triple: Triple, divisor: Any) -> Batc
     written = [key for key in KEYS if triple.values[key] is not None]
     if is_elastic(config):
         return elastic(config, triple, divisor)
-    if waits(config):
-        return undecided(config, triple)
+    if may_be_resolved(config):
+        return certain_problem(config, triple)
     if TRAIN not in written and MICRO not in written:
         return missing(config, written)
     if divisor is None:
-        return undecided(config, triple)
+        return certain_problem(config, triple)
     try:
         infer(triple, divisor)
         check(triple, divisor)
     except Unequal as raised:
         return BatchProblem(triple.reason, blamed(config, triple, written), explain(triple, divisor), f"AssertionError: {raised}")
     except (TypeError, ZeroDivisionError, OverflowError) as raised:
-        return uncountable(config, triple, written, raised)
+        return operand_problem(config, triple, written, raised)
     return None
 
 
@@ -208,7 +208,7 @@ def is_elastic(config: DeepSpeedConfig) -> bool:
 
 
 def elastic(config: DeepSpeedConfig, triple: Triple, divisor: Any) -> BatchProblem | None:
-    """Set the three values as elastic training does, whatever is written; unknown without a GPU count."""
+    """Set the three values as elastic training does, regardless of written values; unknown without a GPU count."""
     from cfglint.frameworks.deepspeed import elasticity
 
     section = config.values["elasticity"]
@@ -244,7 +244,7 @@ def decided(config: DeepSpeedConfig, section: dict[str, Any]) -> bool:
     return not config.open or "auto" not in values
 
 
-def waits(config: DeepSpeedConfig) -> bool:
+def may_be_resolved(config: DeepSpeedConfig) -> bool:
     """Whether a trainer may still resolve the "auto" of one of the three values."""
     return any(config.values.get(key) == "auto" and number(config, key) is None for key in KEYS)
 
@@ -258,14 +258,14 @@ def missing(config: DeepSpeedConfig, written: list[str]) -> BatchProblem | None:
 
 
 def infer(triple: Triple, divisor: Any) -> None:
-    """Derive what is missing (config.py:607-650)."""
+    """Derive the missing values (config.py:607-650)."""
     values = triple.values
     total, micro, steps = values[TRAIN], values[MICRO], values[ACCUMULATION]
     if total is not None and micro is not None and steps is not None:
         return
     if total is not None and micro is not None:
         found = total // micro
-        found //= divisor  # in two steps, because the error names the operator
+        found //= divisor  # two divisions, because the error message names the operator
         values[ACCUMULATION] = found
     elif total is not None and steps is not None:
         found = total // divisor
@@ -287,7 +287,7 @@ def infer(triple: Triple, divisor: Any) -> None:
 
 
 def product(left: Any, right: Any) -> Any:
-    """`left * right`, without building the long string of a string times a number."""
+    """`left * right`, without building the long string when a string is multiplied by a number."""
     for one, other in ((left, right), (right, left)):
         if isinstance(one, (str, list)) and isinstance(other, int):
             return one
@@ -295,7 +295,7 @@ def product(left: Any, right: Any) -> Any:
 
 
 def check(triple: Triple, divisor: Any) -> None:
-    """The four assertions (config.py:593-605)."""
+    """Apply the four assertions (config.py:593-605)."""
     values = triple.values
     for key, title in ((TRAIN, "Train batch size"), (MICRO, "Micro batch size per gpu"), (ACCUMULATION, "Gradient accumulation steps")):
         triple.at = key
@@ -339,12 +339,12 @@ def explain(triple: Triple, divisor: Any) -> str:
 
 
 def plain_number(value: Any) -> str:
-    """A number without a needless fraction: 4, not 4.0."""
+    """A number without a superfluous fraction: 4, not 4.0."""
     return str(integral(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
-def uncountable(config: DeepSpeedConfig, triple: Triple, written: list[str], raised: Exception) -> BatchProblem:
-    """The problem for an operator that raised for its operands."""
+def operand_problem(config: DeepSpeedConfig, triple: Triple, written: list[str], raised: Exception) -> BatchProblem:
+    """The problem when an operator raises for the type of its operands."""
     if isinstance(raised, ZeroDivisionError):
         key = next((key for key in written if triple.values[key] == 0), written[0])
         return refusal(config, key, raised, f"`{key}` is 0; it must be positive")
@@ -352,7 +352,7 @@ def uncountable(config: DeepSpeedConfig, triple: Triple, written: list[str], rai
     return refusal(config, key, raised, f"`{key}` is {described(triple.values[key])}, not a number")
 
 
-def undecided(config: DeepSpeedConfig, triple: Triple) -> BatchProblem | None:
+def certain_problem(config: DeepSpeedConfig, triple: Triple) -> BatchProblem | None:
     """The problem that every GPU count has: an invalid type, a value that is not positive, a remainder."""
     written = [key for key in KEYS if triple.values[key] is not None]
     for key in written:

@@ -1,4 +1,4 @@
-"""A DeepSpeed config with its optimizer and the trainer that passes it on, if any."""
+"""A DeepSpeed config with its optimizer and, if there is one, the trainer that passes it on."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ class DeepSpeedConfig(DeepSpeedSections):
     _optimizer: Optimizer | type | None = Unset
 
     def failure_stage(self, fails_at: Stage | None) -> Stage | None:
-        """With a trainer DeepSpeed parses the config when training starts, and builds the engine when it wraps the model."""
+        """The stage of a failure: with a trainer, DeepSpeed parses the config when training starts, and builds the engine when it
+        wraps the model.
+        """
         if self.trainer is None or fails_at is None:
             return fails_at
         return "first-step" if fails_at in ("init", "first-step") else "init"

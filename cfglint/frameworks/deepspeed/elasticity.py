@@ -18,12 +18,12 @@ COMPOSITES = (
     *(25200, 27720, 45360, 50400, 55440, 83160, 110880, 166320, 221760, 277200, 332640, 498960, 554400, 665280, 720720),
 )
 NEWEST_VERSION = 0.2
-MOST_GPUS = 100_000  # a larger search is not made
+MOST_GPUS = 100_000  # the search has a limit
 MOST_SIZES = 50
 
 
 class Impossible(Exception):
-    """Elastic training refuses: the exception that DeepSpeed raises, why, and the key in the section that is at fault."""
+    """A refusal by elastic training: DeepSpeed's exception, the message, and the key of the section that is the cause."""
 
     def __init__(self, raises: str, message: str, key: str = "") -> None:
         super().__init__(message)
@@ -101,7 +101,7 @@ def plan(section: dict[str, Any], ranks: Any) -> tuple[int, int, int]:
 
 
 def best(elastic: Elasticity, largest_batch: Any, min_gpus: int, max_gpus: int) -> tuple[int, list[int] | None]:
-    """The batch size that most GPU counts divide, with these counts."""
+    """The batch size that the most GPU counts divide, with these counts."""
     sizes = elastic.micro_batches
     min_gpus = min_gpus or 1
     max_gpus = max_gpus or largest_batch // min(sizes)
@@ -125,12 +125,12 @@ def candidate(base: int, largest_batch: Any) -> int:
     if base >= largest_batch:
         return base
     times = largest_batch // base
-    above = next((index for index, number in enumerate(COMPOSITES) if number > times), 0)  # 0 as argmax finds without one
+    above = next((index for index, number in enumerate(COMPOSITES) if number > times), 0)  # 0, like the result of argmax without a match
     return COMPOSITES[above - 1] * base
 
 
 def gpu_counts(total: int, sizes: list[int], min_gpus: int, max_gpus: int) -> list[int]:
-    """The GPU counts that split a batch into whole micro batches."""
+    """The GPU counts that split a batch into an integer number of micro batches."""
     found = set()
     for size in sizes:
         if total % size == 0:
@@ -144,7 +144,7 @@ def gpu_counts(total: int, sizes: list[int], min_gpus: int, max_gpus: int) -> li
 
 
 def by_nodes(elastic: Elasticity, gpus: Any) -> tuple[Any, list[int]]:
-    """The batch size and the numbers of data-parallel ranks in version 0.2, which counts whole nodes."""
+    """The batch size and the numbers of data-parallel ranks in version 0.2, which counts complete nodes."""
     if elastic.per_node % elastic.model_parallel != 0:
         text = f"number of GPUs per node:{elastic.per_node} should be divisible by model parallel size {elastic.model_parallel}"
         raise Impossible("ElasticityError", f"In Elasticity v0.2, {text}", "num_gpus_per_node")

@@ -1,4 +1,6 @@
-"""What AutoEP refuses (DeepSpeed 0.19.8, module_inject/auto_ep_config.py:104-330 and auto_ep_folding.py:75-258)."""
+"""AutoEP's checks of the `expert_parallel` section (DeepSpeed 0.19.8, module_inject/auto_ep_config.py:104-330 and
+auto_ep_folding.py:75-258).
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ CHOICES = {
     "comm_backend": ("comm", "deepep"),
     "score_func": ("auto", "softmax", "sigmoid"),
 }
-# (key, default, smallest, what the message calls such a number)
+# (key, default, minimum, the name of such numbers in the message)
 COUNTS = (("comm_num_sm", 12, 1, "positive"), ("comm_qp_margin", 4, 0, "non-negative"), ("comm_max_tokens_per_rank", 0, 0, "non-negative"))
 NAMES = (
     *("expert_w1", "expert_w2", "expert_w3", "num_experts_attr", "top_k_attr", "router_pattern", "expert_pattern"),
@@ -30,7 +32,7 @@ NAMES = (
 
 
 def refusals(config: DeepSpeedConfig, section: dict[Any, Any]) -> Refusals:
-    """(key, message) for everything that AutoEP would refuse about a section that is on."""
+    """(key, message) for every refusal of AutoEP in an enabled section."""
     for key in ("validate_folding_routing", "async_split_plan"):
         if not isinstance(section.get(key, False), bool):
             yield key, f"expert_parallel.{key} must be a boolean"
@@ -42,7 +44,7 @@ def refusals(config: DeepSpeedConfig, section: dict[Any, Any]) -> Refusals:
 
 
 def sizes(config: DeepSpeedConfig, section: dict[Any, Any]) -> Refusals:
-    """The sizes, which split the GPUs, and compatibility with tensor parallelism."""
+    """Check the sizes, which divide the GPUs, and compatibility with tensor parallelism."""
     experts, inner = section.get("autoep_size", 1), section.get("expert_tensor_parallel_size", 1)
     for key, value in (("autoep_size", experts), ("expert_tensor_parallel_size", inner)):
         if not isinstance(value, int) or value < 1:
@@ -65,7 +67,7 @@ def sizes(config: DeepSpeedConfig, section: dict[Any, Any]) -> Refusals:
 
 
 def fused(section: dict[Any, Any], experts: int, tensor: int) -> Refusals:
-    """The fused reduction, which works in the plain setup only."""
+    """Check the fused reduction, which supports only the plain setup."""
     if section.get("combine_impl") == "fused_weighted_sum":
         if tensor > 1:
             yield "combine_impl", 'combine_impl="fused_weighted_sum" does not support folded tensor parallelism'
@@ -81,7 +83,7 @@ def fused(section: dict[Any, Any], experts: int, tensor: int) -> Refusals:
 
 
 def folded(config: DeepSpeedConfig, section: dict[Any, Any], experts: int) -> Refusals:
-    """Experts folded into tensor parallelism."""
+    """Check experts folded into tensor parallelism."""
     if section.get("async_split_plan") is True and experts > 1:
         yield "async_split_plan", "expert_parallel.async_split_plan does not support AutoEP+AutoTP folding yet."
     if config.section("compile")["deepcompile"]:
@@ -95,7 +97,7 @@ def folded(config: DeepSpeedConfig, section: dict[Any, Any], experts: int) -> Re
 
 
 def choices(section: dict[Any, Any]) -> Refusals:
-    """Values out of short lists."""
+    """Check values with few choices."""
     for key, allowed in CHOICES.items():
         if key in section and section[key] not in allowed:
             yield key, f"{key} must be one of {allowed}, got '{section[key]}'"
@@ -108,7 +110,7 @@ def choices(section: dict[Any, Any]) -> Refusals:
 
 
 def counts(section: dict[Any, Any]) -> Refusals:
-    """Sizes of buffers and budgets."""
+    """Check sizes of buffers and budgets."""
     for key, default, least, word in COUNTS:
         value = section.get(key, default)
         if not isinstance(value, int) or value < least:
@@ -121,7 +123,7 @@ def counts(section: dict[Any, Any]) -> Refusals:
 
 
 def groups(section: dict[Any, Any]) -> Refusals:
-    """Routing limited to groups of experts."""
+    """Check routing limited to groups of experts."""
     limited, total = section.get("num_limited_groups"), section.get("num_expert_groups")
     for key, value in (("num_limited_groups", limited), ("num_expert_groups", total)):
         if isinstance(value, (int, float)) and value < 1:
@@ -131,7 +133,7 @@ def groups(section: dict[Any, Any]) -> Refusals:
 
 
 def names(section: dict[Any, Any]) -> Refusals:
-    """Names of attributes and children of modules, which are single words."""
+    """Check names of attributes and child modules, which must be single identifiers."""
     for key in NAMES:
         value = section.get(key)
         if value is None:

@@ -1,4 +1,4 @@
-"""What a DeepSpeed config says of memory.
+"""The memory settings of a DeepSpeed config.
 
 Source: deepspeed 0.19.8 runtime/zero/config.py (defaults), runtime/engine.py (`_configure_zero_optimizer`), runtime/config.py
 (`data_types.grad_accum_dtype`).
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
     from cfglint.frameworks.memory_inputs import Model
 
-# What the optimizers that a config can name hold; the step works on the fp32 partition and makes no copy of all states.
+# The states of each optimizer name; the step works on the fp32 partition and makes no copy of all states.
 OPTIMIZERS = {
     "adam": ADAM_FUSED,
     "adamw": ADAM_FUSED,
@@ -42,12 +42,12 @@ AUTO = "auto"
 
 
 def number(value: Any, default: float) -> float:
-    """A size as a number; the default where the file's is refused or not filled."""
+    """A size as a number; the default if the value of the file is refused or not resolved."""
     return value if isinstance(value, (int, float)) and not isinstance(value, bool) else default
 
 
 def zero_of(config: DeepSpeedConfig, model: Model) -> Zero:
-    """The `zero_optimization` section. `"auto"` sizes that are not resolved are the trainer's, from the model's hidden size."""
+    """The `zero_optimization` section. Unresolved `"auto"` sizes get the trainer's values, computed from the model's hidden size."""
     section, hidden = config.zero, model.shape.hidden
     types = config.values.get("data_types")
     raw = config.values.get("zero_optimization")
@@ -70,7 +70,7 @@ def zero_of(config: DeepSpeedConfig, model: Model) -> Zero:
 
 
 def with_engine(settings: Settings, config: DeepSpeedConfig, model: Model) -> Settings:
-    """A trainer's settings under DeepSpeed: the engine's precision and ZeRO, and its optimizer where the file has one."""
+    """The settings of a trainer under DeepSpeed: precision and ZeRO of the engine, and its optimizer if the file has one."""
     precision = config.precision
     named = config.optimizer
     return changed(
@@ -83,7 +83,7 @@ def with_engine(settings: Settings, config: DeepSpeedConfig, model: Model) -> Se
 
 
 def inputs(config: DeepSpeedConfig, model: Model) -> Inputs | None:
-    """The settings of a run that only has a DeepSpeed file: its script decides checkpointing and attention, and may pass the optimizer."""
+    """The settings of a run with a DeepSpeed file only: its script decides checkpointing and attention, and may pass the optimizer."""
     if not config.readable:
         return None
     batch = config.batch

@@ -1,7 +1,7 @@
-"""The sections of a DeepSpeed config that pydantic models hold, and how a model reads one.
+"""The sections of a DeepSpeed config that are pydantic models, and their validation.
 
-Such a section refuses keys that it does not know, and drops every key whose value is the string "auto"
-before it looks (DeepSpeed 0.19.8, runtime/config_utils.py:54-57 and 105-113).
+Such a section refuses unknown keys, and drops every key whose value is the string "auto"
+before validation (DeepSpeed 0.19.8, runtime/config_utils.py:54-57 and 105-113).
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from cfglint.frameworks.versions import Version
 
 UNKNOWN = "unknown"
-EARLY = "early"  # known to a later release only
-TWICE = "twice"  # given under its other name as well
+EARLY = "early"  # only a later release has the key
+TWICE = "twice"  # also set under its other name
 TYPE = "type"
 RANGE = "range"
 CHOICE = "choice"
@@ -44,9 +44,9 @@ FP16_CHECKED_SINCE = (0, 19, 3)
 
 
 class Fault:
-    """Why a model refuses: at `path` inside the section, of a kind above, in the words of the exception.
+    """A refusal by a model: at `path` inside the section, of one of the kinds above, with the message of the exception.
 
-    `raises` names the exception where it is not pydantic's ValidationError.
+    `raises` names the exception if it is not pydantic's ValidationError.
     """
 
     __slots__ = ("kind", "message", "path", "raises", "title")
@@ -109,7 +109,7 @@ class Field:
         return at(DEFAULT_HISTORY.get((self.section, self.name)), version, self.default)
 
     def reads_at(self, version: Version) -> Any:
-        """How a release reads the value."""
+        """The loader of the value in a release."""
         return at(READS_HISTORY.get((self.section, self.name)), version, self.reads)
 
     def loader(self, version: Version) -> Callable[[Any], Any]:
@@ -133,7 +133,7 @@ class Field:
 
 
 class Model:
-    """A pydantic model: its title in error texts, its fields, and what it checks once the fields are read.
+    """A pydantic model: its title in error messages, its fields, and its checks after the fields are parsed.
 
     Before the release `since` DeepSpeed ignored the section. `checks_since` is the first release with `after`.
     """
@@ -152,7 +152,7 @@ class Model:
 
     @property
     def fields(self) -> dict[str, Field]:
-        """The fields by their Python names, those of other releases included."""
+        """The fields by their Python names, including those of other releases."""
         if not self._fields:
             self._fields = {name: Field(self.name, name) for name in FIELDS[self.name]}
             self._names = {field.alias: name for name, field in self._fields.items() if field.alias}
@@ -165,7 +165,7 @@ class Model:
 
 
 def at(history: tuple[tuple[Version, Any], ...] | None, version: Version, newest: Any) -> Any:
-    """What a history has for a release; `newest` without one."""
+    """The value of a history for a release; `newest` without one."""
     for since, value in history or ():
         if since <= version:
             newest = value
@@ -173,7 +173,7 @@ def at(history: tuple[tuple[Version, Any], ...] | None, version: Version, newest
 
 
 def default_of_key(key: str, version: Version) -> Any:
-    """The default of a key of the top level whose default has changed."""
+    """The default of a top-level key whose default has changed between releases."""
     return at(DEFAULT_HISTORY["", key], version, None)
 
 
@@ -186,7 +186,7 @@ def model_of(name: str) -> Model:
 
 
 def reader(reads: Any) -> Callable[[Any], Any]:
-    """How pydantic 2 reads a value by its annotation."""
+    """The function with which pydantic 2 parses a value by its annotation."""
     found = READERS.get(reads)
     if found is None:
         word, *arguments = reads
@@ -203,9 +203,9 @@ def reader(reads: Any) -> Callable[[Any], Any]:
 class Section:
     """A section as its model holds it.
 
-    `values` has every field by its Python name, None where the file's value is refused; `given` are the
-    Python names that the file gives, each with the key it is written under. `title` is the model's, for
-    error texts.
+    `values` has every field by its Python name, None if the value in the file is refused; `given` are the
+    Python names that the file sets, each with the key it is written under. `title` is that of the model, for
+    error messages.
     """
 
     __slots__ = ("faults", "given", "title", "values", "version")
@@ -224,18 +224,18 @@ class Section:
             raise NoSuchField(f"{self.title}.{name}") from None
 
     def refuse(self, key: str, kind: str, message: str, raises: str = "ValidationError") -> None:
-        """Note why a key is refused."""
+        """Record why a key is refused."""
         self.faults.append(Fault((key,), kind, message, self.title, raises))
 
 
 def known_names(model: Model, version: Version) -> list[str]:
-    """The keys that a model has in a release, those of two names under both."""
+    """The keys that a model accepts in a release; for a field with two names, both."""
     fields = {name: field for name, field in model.fields.items() if unexpected(field, name, name, {}, version) == ""}
     return [*fields, *(field.alias for field in fields.values() if field.alias)]
 
 
 def read_section(model: Model, raw: dict[Any, Any], version: Version, title: str = "") -> Section:
-    """Read a mapping as `model` does; `title` names the outermost model, which error texts carry."""
+    """Parse a mapping as `model` does; `title` names the outermost model, which error messages contain."""
     title = title or model.title
     section = Section(version, title)
     for key, value in raw.items():
@@ -258,14 +258,14 @@ def read_section(model: Model, raw: dict[Any, Any], version: Version, title: str
 
 
 def default_of(field: Field, version: Version) -> Any:
-    """The value of a field that is not given."""
+    """The value of a field that is not set."""
     if field.model is not None and field.default is not None:
         return read_section(field.model, {}, version).values
     return field.default_at(version)
 
 
 def unexpected(field: Field | None, key: Any, name: Any, raw: dict[Any, Any], version: Version) -> str:
-    """Why a model forbids a key; empty where it takes it."""
+    """The message of a model that refuses a key; empty if it accepts it."""
     if field is None:
         return UNKNOWN
     if field.since > version:
@@ -281,7 +281,7 @@ def set_twice(setting: Setting) -> str:
 
 
 def read_field(section: Section, field: Field, key: str, value: Any) -> Any:
-    """A field's value, or None with a fault noted in the section."""
+    """The value of a field, or None after recording a fault in the section."""
     if field.model is not None:
         return read_nested(section, field, key, value)
     try:
@@ -301,7 +301,7 @@ def read_field(section: Section, field: Field, key: str, value: Any) -> Any:
 
 
 def read_nested(section: Section, field: Field, key: str, value: Any) -> Any:
-    """A field that is a model of its own."""
+    """The value of a field that is itself a model."""
     model = field.model
     assert model is not None
     if value is None and model.nullable:
@@ -327,12 +327,12 @@ def read_nested(section: Section, field: Field, key: str, value: Any) -> Any:
 
 
 def name_list(value: Any) -> list[str]:
-    """A list of strings, or one string for a list of one."""
+    """Parse a list of strings; a string becomes a list of one."""
     return [value] if isinstance(value, str) else pydantic.items_of(pydantic.text)(value)
 
 
 def loss_scale(value: Any) -> float:
-    """`fp16.loss_scale`: what float() takes, finite and not negative, but no boolean (precision_config.py:117)."""
+    """Parse `fp16.loss_scale`: any value that float() accepts, finite and not negative, but no boolean (precision_config.py:117)."""
     if isinstance(value, bool):
         raise Refused("Value error, fp16.loss_scale must be a number, not bool")
     try:
@@ -347,7 +347,7 @@ def loss_scale(value: Any) -> float:
 
 
 def scale_integer(key: str) -> Callable[[Any], int]:
-    """`fp16.loss_scale_window` and `fp16.min_loss_scale`: what int() takes, but no boolean (precision_config.py:165)."""
+    """Parse `fp16.loss_scale_window` and `fp16.min_loss_scale`: any value that int() accepts, but no boolean (precision_config.py:165)."""
 
     def read(value: Any) -> int:
         if isinstance(value, bool):
@@ -364,7 +364,7 @@ def scale_integer(key: str) -> Callable[[Any], int]:
 
 
 def check_fp16(values: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """With a dynamic scale the window and the floor must be positive (precision_config.py:182)."""
+    """Check that with a dynamic scale the window and the minimum are positive (precision_config.py:182)."""
     if values["enabled"] and values["loss_scale"] == 0:
         for key in ("loss_scale_window", "min_loss_scale"):
             if values[key] <= 0:
@@ -373,7 +373,7 @@ def check_fp16(values: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def check_zenflow(values: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Intervals are numbers or "auto" (zenflow_config.py:53-70)."""
+    """Check that intervals are numbers or "auto" (zenflow_config.py:53-70)."""
     if values["select_strategy"] not in ("auto", "step", "epoch"):
         yield "", 'Value error, select_strategy must be one of "auto", "step", or "epoch"'
     elif isinstance(values["select_interval"], str) and values["select_interval"] != "auto":
@@ -385,7 +385,7 @@ def check_zenflow(values: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def check_zero(values: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """What the ZeRO section checks as a whole (zero/config.py:388-399)."""
+    """The checks of the ZeRO section that involve several fields (zero/config.py:388-399)."""
     stage = values["stage"]
     if not values["compute_grad_norm"] and stage not in (1, 2):
         yield "", "Value error, compute_grad_norm=false is supported only with ZeRO Stage 1 or 2"
@@ -395,7 +395,7 @@ def check_zero(values: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield "", "Assertion failed, Partial offloading only supported for ZeRO Stage 3."
 
 
-# Fields that a validator reads: (the first release that has it, the validator). The strings of a list are one string's list.
+# Fields with a validator: (the first release that has it, the validator).
 VALIDATED: dict[str, dict[str, tuple[Version, Callable[[Any], Any]]]] = {
     "fp16": {
         "loss_scale": ((0, 18, 8), loss_scale),
@@ -404,9 +404,9 @@ VALIDATED: dict[str, dict[str, tuple[Version, Callable[[Any], Any]]]] = {
     },
     "zero_optimization.leaf_module": dict.fromkeys(FIELDS["zero_optimization.leaf_module"], ((), name_list)),
 }
-# Checks of a model as a whole: (the first release that has them, the check).
+# Checks that involve several fields: (the first release that has them, the check).
 CHECKED: dict[str, tuple[Version, Callable[[dict[str, Any]], Iterator[tuple[str, str]]]]] = {
-    "zero_optimization": (PYDANTIC_2_SINCE, check_zero),  # the validator before reads an attribute of a dict, which has none
+    "zero_optimization": (PYDANTIC_2_SINCE, check_zero),  # the older validator looks up an attribute that a dict does not have
     "zero_optimization.zenflow": ((), check_zenflow),
     "fp16": (FP16_CHECKED_SINCE, check_fp16),
 }

@@ -1,4 +1,4 @@
-"""Which optimizer class DeepSpeed builds from a config, and the parameters of that class.
+"""The optimizer class that DeepSpeed builds from a config, and the parameters of that class.
 
 The class depends on where the optimizer's states are: on the CPU, DeepSpeed uses its CPU optimizers instead of
 the fused ones (DeepSpeed 0.19.8, runtime/engine.py:2377-2549; torch 2.13 for torch's own).
@@ -62,7 +62,7 @@ NOT_NEGATIVE = {
     "SGD": "lr momentum weight_decay",
 }
 ABOVE_ZERO = {"SparseAdam": "lr eps"}
-# Classes that unpack `betas` when they are built.
+# Classes that unpack `betas` in their constructor.
 READS_BETAS = ("Adam", "AdamW", "Adamax", "NAdam", "RAdam", "SparseAdam", "DeepSpeedCPUAdam", "ZenFlowCPUAdam", "DeepSpeedCPULion")
 NO_AMSGRAD = ("FusedAdam", "FusedLamb")
 NATIVE = ("FusedAdam", "FusedLamb", "FusedLion", "DeepSpeedCPUAdam", "ZenFlowCPUAdam", "DeepSpeedCPULion", "DeepSpeedCPUAdagrad")
@@ -77,8 +77,8 @@ TAKEN_BY_ADAM = ("adam_w_mode", "torch_adam", "fp32_optimizer_states")
 class Optimizer:
     """The optimizer of a config file.
 
-    `name` is DeepSpeed's name (its own ones in lower case), `class_name` the class that it builds, empty where
-    there is none. `params` is the value in the file, `arguments` what DeepSpeed passes to the class.
+    `name` is DeepSpeed's name (its own ones in lower case), `class_name` the class that it builds, empty if
+    there is none. `params` is the value in the file, `arguments` are those that DeepSpeed passes to the class.
     """
 
     __slots__ = ("arguments", "class_name", "name", "params")
@@ -114,7 +114,7 @@ def chosen(config: DeepSpeedSections) -> Optimizer | None:
 
 
 def class_of(config: DeepSpeedSections, name: str, arguments: dict[Any, Any]) -> str:
-    """The class of a name; the parameters that DeepSpeed itself uses are removed from `arguments`."""
+    """The class for a name; the parameters that DeepSpeed itself uses are removed from `arguments`."""
     on_cpu = config.offload != "none"
     if name in ("adam", "adamw"):
         return adam_class(config, name, arguments, on_cpu)
@@ -134,7 +134,7 @@ def class_of(config: DeepSpeedSections, name: str, arguments: dict[Any, Any]) ->
 
 
 def adam_class(config: DeepSpeedSections, name: str, arguments: dict[Any, Any], on_cpu: bool) -> str:
-    """Adam and AdamW: torch's with `torch_adam`, DeepSpeed's on the CPU with offload, else the fused one."""
+    """The class for Adam and AdamW: torch's with `torch_adam`, DeepSpeed's on the CPU with offload, else the fused one."""
     decoupled = arguments.get("adam_w_mode", True) or name == "adamw"
     torch_adam = arguments.get("torch_adam", False)
     for key in TAKEN_BY_ADAM:

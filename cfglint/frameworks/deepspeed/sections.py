@@ -31,8 +31,8 @@ class DeepSpeedSections(Config):
 
     With `values` the trainer has loaded the file and resolved its "auto" values. `trainer` is the config that
     names the file: then the trainer passes the optimizer and the scheduler that the file omits.
-    `world_size` is the number of processes where it differs from the launch facts. `filled` are the trainer's
-    settings that its "auto" values come from, `assumed` the keys whose values follow from an assumption.
+    `world_size` is the number of processes if it differs from the launch facts. `filled` are the trainer's
+    settings that the "auto" values come from, `assumed` the keys whose values follow from an assumption.
     """
 
     framework = FRAMEWORK
@@ -76,11 +76,11 @@ class DeepSpeedSections(Config):
         return self._version
 
     def looks_up(self, *path: str) -> bool:
-        """Whether the targeted release has a key, of those that DeepSpeed looks up one by one."""
+        """Whether the target release has a key, among those that DeepSpeed looks up one by one."""
         return self._version >= SINCE.get(path, ()) and (path not in REMOVED or self._version < REMOVED[path][0])
 
     def read(self) -> None:
-        """Load the file as DeepSpeed's own loader does, or, where its consumer is not declared, as a trainer's json does.
+        """Load the file with DeepSpeed's own loader, or, if its consumer is not declared, with a trainer's json.
 
         json.load does not accept comments, and uses the last of duplicate keys. A problem that only one of the two has
         is reported, and does not prevent loading.
@@ -106,9 +106,9 @@ class DeepSpeedSections(Config):
             self.root = self.launched_with(self.root)
 
     def section(self, name: str) -> Section:
-        """A section that is a pydantic model, parsed as the model does; empty where the file has none.
+        """A section that is a pydantic model, validated by it; empty if the file has none.
 
-        `bf16` means `bfloat16` where only that is set, `monitor` the four monitor sections, `throughput`
+        `bf16` means `bfloat16` if only that is set, `monitor` the four monitor sections, `throughput`
         `timers.throughput`.
         """
         found = self._sections.get(name)
@@ -135,7 +135,7 @@ class DeepSpeedSections(Config):
         return self.values.get(self.section_key(name), {})
 
     def boolean_zero(self) -> dict[str, Any]:
-        """The section that a boolean `zero_optimization` means (zero/config.py:57-66)."""
+        """The section that a boolean `zero_optimization` stands for (zero/config.py:57-66)."""
         if not self.values["zero_optimization"]:
             return {"stage": 0}
         return {"stage": 1, "allgather_bucket_size": self.values.get("allgather_size", 500_000_000)}
@@ -165,7 +165,7 @@ class DeepSpeedSections(Config):
 
     @property
     def offload(self) -> str:
-        """Where the optimizer's states go: `none`, `cpu` or `nvme`."""
+        """The device of the optimizer's states: `none`, `cpu` or `nvme`."""
         section = self.zero["offload_optimizer"]
         if section is not None:
             return str(section["device"])
@@ -185,16 +185,16 @@ class DeepSpeedSections(Config):
         return "bf16" if self.section("bf16")["enabled"] else "fp32"
 
     def is_outside(self, rule: Rule) -> bool:
-        """The values that a trainer passes depend on its release, too."""
+        """Whether a finding is about an unmodelled release; the values that a trainer passes depend on its release, too."""
         return super().is_outside(rule) or (self.trainer is not None and self.trainer.is_outside(rule))
 
     @property
     def is_partial(self) -> bool:
-        """Whether another program may complete the file; a trainer that names it has done what it does."""
+        """Whether another program may complete the file; a trainer that names it has already completed it."""
         return not self.facts.complete and self.trainer is None
 
     def blamed(self, setting: Setting) -> Setting:
-        """The setting that a finding is about: where the trainer filled an "auto", that is its own."""
+        """The setting that is the cause of a finding: if the trainer filled an "auto", its own setting."""
         return self.filled.get(setting.name, setting) if setting.origin != OVERRIDE else setting
 
     def is_assumed(self, setting: Setting) -> bool:
@@ -203,7 +203,7 @@ class DeepSpeedSections(Config):
 
     @property
     def knows_precision(self) -> bool:
-        """Whether fp16 and bf16 are both decided here: "auto" in a part of a run is the trainer's to fill."""
+        """Whether fp16 and bf16 are both known here: in a part of a run a trainer may still fill an "auto"."""
         return not self.open or all(self.get(key, "enabled") != "auto" for key in ("fp16", self.section_key("bf16")))
 
     @property
@@ -226,7 +226,7 @@ def refused_by_one(problems: list[Problem], note: str) -> None:
 def lenient(model: Model, raw: Any, is_open: bool) -> Section:
     """A precision section of a release in which it was not strict: no key is checked.
 
-    Where a trainer may still resolve "auto", it is omitted; otherwise it is a string that counts as true.
+    If a trainer may still resolve "auto", the key is omitted; otherwise "auto" is a string that counts as true.
     """
     section = Section(STRICT_PRECISION)
     given = raw if isinstance(raw, dict) else {}

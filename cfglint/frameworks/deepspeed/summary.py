@@ -1,4 +1,4 @@
-"""What `explain` shows of a DeepSpeed config: optimizer, schedule, precision and ZeRO."""
+"""The part of `explain` about a DeepSpeed config: optimizer, schedule, precision and ZeRO."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def account(config: DeepSpeedConfig) -> Summary:
-    """The engine's lines."""
+    """The lines about the engine."""
     summary = Summary(config.release)
     if isinstance(config.root, dict):
         rate(config, summary)
@@ -27,7 +27,7 @@ def account(config: DeepSpeedConfig) -> Summary:
 
 
 def rate(config: DeepSpeedConfig, summary: Summary) -> None:
-    """The optimizer of the file, and its clipping."""
+    """Add the optimizer of the file, and its clipping."""
     optimizer = config.optimizer
     if optimizer is not None:
         summary.add(RATE, "optimizer", config.setting("optimizer", "type"))
@@ -42,7 +42,7 @@ def rate(config: DeepSpeedConfig, summary: Summary) -> None:
 
 
 def schedule(config: DeepSpeedConfig, summary: Summary) -> None:
-    """The scheduler of the file with its warmup and total steps."""
+    """Add the scheduler of the file with its warmup and total steps."""
     chosen = schedulers.chosen(config)
     if chosen is None:
         return
@@ -60,7 +60,7 @@ def schedule(config: DeepSpeedConfig, summary: Summary) -> None:
 
 
 def precision(config: DeepSpeedConfig, summary: Summary) -> None:
-    """Data type, ZeRO stage and offloading."""
+    """Add data type, ZeRO stage and offloading."""
     if not config.knows_precision:
         summary.derive(PRECISION, "precision", "precision", None, '"auto" is resolved by the trainer')
     else:
@@ -71,7 +71,7 @@ def precision(config: DeepSpeedConfig, summary: Summary) -> None:
 
 
 def stage(config: DeepSpeedConfig, summary: Summary) -> None:
-    """ZeRO stage and offloading."""
+    """Add ZeRO stage and offloading."""
     summary.add(PRECISION, "ZeRO stage", config.setting("zero_optimization", "stage", value=config.stage))
     for label, key in (("optimizer offload", "offload_optimizer"), ("weights offload", "offload_param")):
         device = config.get("zero_optimization", key, "device")

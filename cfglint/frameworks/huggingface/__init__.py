@@ -1,4 +1,4 @@
-"""Hugging Face trainer: what holds `TrainingArguments`, read as `HfArgumentParser` reads it."""
+"""Hugging Face Trainer: files with `TrainingArguments`, parsed as `HfArgumentParser` does."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NEWEST = RELEASES["transformers"]
 OLDEST = "4.30.2"
 
 # Top-level keys that only TrainingArguments has.
-ENOUGH = 5  # keys that all are fields of TrainingArguments from which a file is taken for a Trainer's
+ENOUGH = 5  # with this many keys, all of them fields of TrainingArguments, a file is recognised as a Trainer config
 OWN = frozenset(
     (
         "per_device_train_batch_size",
@@ -94,7 +94,7 @@ SHARED = frozenset(
         "torch_compile",
     )
 )
-# Keys of files that hold some of the same names and are none of ours: a trainer's state, a model's config,
+# Keys of other files with some of the same names: a trainer's state, a model's config,
 # a DeepSpeed or GPT-NeoX file.
 FOREIGN = frozenset(
     (
@@ -136,7 +136,7 @@ AXOLOTL = frozenset(
 
 
 class Trainer(Framework["TrainerConfig"]):
-    """Files that `HfArgumentParser.parse_yaml_file` or `parse_json_file` makes `TrainingArguments` of."""
+    """Files from which `HfArgumentParser.parse_yaml_file` or `parse_json_file` creates `TrainingArguments`."""
 
     kind = KIND
     title = "Hugging Face trainer"
@@ -150,7 +150,7 @@ class Trainer(Framework["TrainerConfig"]):
     telling_keys = OWN | SHARED | SWIFT | {"base_model"}
 
     def detect(self, document: Document) -> int:
-        """By the names at the top; a relative's file is a stranger here."""
+        """Detect by top-level keys; a file of a similar tool is not recognised."""
         names = top_keys(document)
         own = len(names & OWN)
         shared = len(names & SHARED)
@@ -165,13 +165,15 @@ class Trainer(Framework["TrainerConfig"]):
         return MAYBE if own or shared > 2 else NO_MATCH
 
     def may_be(self, names: list[str], path: str) -> bool:
-        """By a distinctive key, or by three that other kinds have too; `base_model` means axolotl, a key of ms-swift ms-swift."""
+        """Whether the file has a distinctive key, or three that other kinds have too; `base_model` means axolotl, a key of ms-swift
+        ms-swift.
+        """
         if "base_model" in names or not OWN.isdisjoint(names) or not SWIFT.isdisjoint(names):
             return True
         return len(SHARED.intersection(names)) > 2
 
     def related_tool(self, document: Document) -> str | None:
-        """axolotl and ms-swift, where a file is their own; a kind of its own answers for LLaMA-Factory's."""
+        """The name axolotl or ms-swift for a file of theirs; LLaMA-Factory's files have a kind of their own."""
         name = relative_of(top_keys(document))
         return name if name in ("axolotl", "ms-swift") else None
 
@@ -185,13 +187,13 @@ class Trainer(Framework["TrainerConfig"]):
         return found
 
     def config(self, documents: list[Document], kinds: list[str], facts: LaunchFacts) -> Config:
-        """The trainer's arguments, of the first document; the others are files that it names."""
+        """The config of the trainer's arguments in the first document; the others are files that it names."""
         from cfglint.frameworks.huggingface.config import TrainerConfig
 
         return TrainerConfig(documents, kinds, facts)
 
     def batch(self, config: TrainerConfig) -> Batch:
-        """Per-device size x accumulation x data-parallel size."""
+        """The batch: per-device size x accumulation x data-parallel size."""
         from cfglint.frameworks.huggingface.batch import resolve
 
         return resolve(config)
@@ -225,7 +227,7 @@ class Trainer(Framework["TrainerConfig"]):
         return {"TrainingArguments": "", "Seq2SeqTrainingArguments": ""}
 
     def schema_additions(self) -> Additions:
-        """A boolean that is only asked whether it is true may be a number or a word."""
+        """The parts of the schema that no table contains: a boolean that is only tested for truth may be a number or a string."""
         from cfglint.frameworks.schema_additions import TRUTH, Additions
 
         return Additions(by_type={"boolean": (TRUTH,)})
@@ -256,7 +258,7 @@ def top_keys(document: Document) -> set[str]:
 
 
 def relative_of(names: set[str]) -> str | None:
-    """The tool, close to the trainer, whose keys these are."""
+    """The similar tool that these keys belong to."""
     if names & SWIFT and names & {"model", "dataset"}:
         return "ms-swift"
     if len(names & LLAMA_FACTORY) > 1:
@@ -267,7 +269,7 @@ def relative_of(names: set[str]) -> str | None:
 
 
 def names_file(node: object) -> bool:
-    """Whether a value is a file name: a string that is neither inline JSON nor a number, null or boolean word."""
+    """Whether a value is a file name: a string that is neither inline JSON nor a number, null or boolean."""
     kind, raw, style = getattr(node, "kind", ""), getattr(node, "raw", ""), getattr(node, "style", "")
     if kind != "scalar" or not raw or raw.startswith("{"):
         return False

@@ -1,7 +1,7 @@
-"""A DeepSpeed config from the `deepspeed_config` block of an accelerate config, under the Trainer.
+"""The DeepSpeed config that results from the `deepspeed_config` block of an accelerate config, under the Trainer.
 
-The launcher hands the block over in the environment. `TrainingArguments` makes a configuration of it (accelerate
-1.15.0 utils/dataclasses.py:1228-1337) with the launch's precision, and the trainer then fills in and compares its own
+The launcher passes the block on in the environment. `TrainingArguments` creates a configuration from it (accelerate
+1.15.0 utils/dataclasses.py:1228-1337) with the precision of the launch, and the trainer then fills in and compares its own
 arguments, as with a DeepSpeed file (transformers 5.23.0 training_args.py:1716-1720, trainer.py:886).
 """
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.huggingface.trainer_files import TrainerFiles
 
 BLOCK = "deepspeed_config"
-# Keys of the configuration that the launch file says under another name.
+# Keys of the configuration that have another name in the accelerate config.
 NAMES = {
     "gradient_accumulation_steps": (BLOCK, "gradient_accumulation_steps"),
     "gradient_clipping": (BLOCK, "gradient_clipping"),
@@ -35,14 +35,14 @@ DEFAULT_STAGE = 2
 
 
 class BlockLaunch(HfDeepSpeedConfig):
-    """The DeepSpeed config that accelerate makes of a block of its own config, under a Trainer."""
+    """The DeepSpeed config that accelerate creates from a block of its own config, under a Trainer."""
 
     def __init__(self, trainer: TrainerFiles, launcher: AccelerateConfig) -> None:
         super().__init__(trainer, from_block(launcher.section(BLOCK)), launcher.documents[0], (BLOCK,))
         self.launcher = launcher
 
     def setting(self, path: str) -> Setting:
-        """A key of the configuration at the place where the launch file says it."""
+        """A key of the configuration with its place in the accelerate config."""
         keys = NAMES.get(path, (BLOCK,))
         setting = self.launcher.setting(*keys)
         origin = setting.origin if setting.written or setting.origin == OVERRIDE else DEFAULT
@@ -50,12 +50,12 @@ class BlockLaunch(HfDeepSpeedConfig):
         return Setting(keys, value, origin, setting.document, setting.node, setting.key_node)
 
     def accepts_auto(self, setting: Setting) -> bool:
-        """Only two keys of the block may be "auto", and none of the flags."""
+        """Whether a key may be "auto": two keys of the block may, none of the flags."""
         return setting.written and setting.path[-1] in ("gradient_accumulation_steps", "gradient_clipping")
 
     @property
     def stages(self) -> tuple[tuple[Stage, Callable[[], None]], ...]:
-        """What happens between the launch file and the engine: here accelerate comes before the trainer."""
+        """The steps between the accelerate config and the engine: here accelerate comes before the trainer."""
         return (
             ("config", self._stage_and_offload),
             ("config", self._precision),
@@ -67,7 +67,7 @@ class BlockLaunch(HfDeepSpeedConfig):
 
     @property
     def precision(self) -> str:
-        """The trainer's own precision, else the launch's; fp8 runs on bf16."""
+        """The trainer's own precision, else that of the launch; fp8 runs on bf16."""
         args = self.trainer.arguments
         if args["fp16"] or args["bf16"]:
             return super().precision
@@ -76,7 +76,7 @@ class BlockLaunch(HfDeepSpeedConfig):
 
 
 def from_block(block: dict[Any, Any]) -> dict[str, Any]:
-    """The configuration that accelerate builds; the environment carries text, which it turns into numbers again."""
+    """The configuration that accelerate builds; the environment contains strings, which it converts to numbers again."""
     config: dict[str, Any] = {
         "train_batch_size": AUTO,
         "train_micro_batch_size_per_gpu": AUTO,
@@ -95,7 +95,7 @@ def from_block(block: dict[Any, Any]) -> dict[str, Any]:
 
 
 def parsed_steps(value: Any) -> Any:
-    """`gradient_accumulation_steps`: digits become a number, anything else stays text, nothing is `"auto"`."""
+    """Parse `gradient_accumulation_steps`: digits become a number, any other string stays, a missing value is `"auto"`."""
     if value is None:
         return AUTO
     text = str(value)
@@ -103,7 +103,7 @@ def parsed_steps(value: Any) -> Any:
 
 
 def number(value: Any) -> Any:
-    """`gradient_clipping` as a number; nothing is `"auto"`."""
+    """Parse `gradient_clipping` as a number; a missing value is `"auto"`."""
     try:
         return AUTO if value is None or value == AUTO else float(str(value))
     except ValueError:
@@ -111,7 +111,7 @@ def number(value: Any) -> Any:
 
 
 def stage(value: Any) -> Any:
-    """`zero_stage`, 2 by default."""
+    """The ZeRO stage: `zero_stage`, 2 by default."""
     if value is None:
         return DEFAULT_STAGE
     text = str(value)
@@ -119,11 +119,11 @@ def stage(value: Any) -> Any:
 
 
 def device(block: dict[Any, Any], name: str) -> str:
-    """Where something is offloaded to."""
+    """The offload device."""
     value = block.get(f"{name}_device")
     return "none" if value is None else str(value).lower()
 
 
 def nvme_path(block: dict[Any, Any], name: str) -> Any:
-    """The path of an offload to NVMe; none with any other device. The launcher does not hand the block's own path over."""
+    """The path of an NVMe offload; None with any other device. The launcher does not pass on the block's own path."""
     return "none" if device(block, name) == "nvme" else None

@@ -1,7 +1,7 @@
-"""`TrainingArguments` as a trainer holds them once `__post_init__` has run, as far as files decide it.
+"""`TrainingArguments` after `__post_init__`, as far as the files determine it.
 
-Nothing is coerced on the way from a file, so a value here may be of any type; a property that needs
-another one says so by giving None.
+Values from a file are not converted, so a value here may be of any type; a property that needs
+another type returns None.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ CHECKPOINTING = (
 
 
 def current_name(name: str) -> str:
-    """The name under which a field is asked for."""
+    """The current name of a field."""
     return "eval_strategy" if name == "evaluation_strategy" else name
 
 
 class Arguments:
     """The values of a release's fields: `given` by the files, or the release's defaults.
 
-    `given` holds what the release takes; unknown keys are left out. Inline JSON is expanded. Where an old
+    `given` holds the keys that the release accepts; unknown keys are left out. Inline JSON is expanded. If an old
     name is an alias of a new one in this release, `source` maps to the name that a file uses.
-    `undecided` are fields whose value is not known.
+    `undecided` are fields whose value is unknown.
     """
 
     dict_fields: tuple[str, ...] = DICT_FIELDS
@@ -62,7 +62,7 @@ class Arguments:
         self._rename()
 
     def _take_defaults(self, own: dict[str, Any]) -> None:
-        """Lay the defaults of a program's subclass over those of the release."""
+        """Apply the defaults of a program's subclass."""
         known = {name: value for name, value in own.items() if name in self.defaults}
         for old, new in CHECKPOINTING:
             if old in known and new in self.defaults:
@@ -72,15 +72,15 @@ class Arguments:
             self.undecided = self.undecided | {current_name(name) for name, value in known.items() if isinstance(value, Unknown)}
 
     def release_defaults(self, version: Version) -> dict[str, Any]:
-        """The fields that the release takes, with their defaults."""
+        """The fields of the release, with their defaults."""
         return defaults(version)
 
     def kind_of(self, name: str) -> str:
-        """The type of a field in the words of `FIELDS`."""
+        """The type of a field, as `FIELDS` names it."""
         return FIELDS[name][0]
 
     def known(self, *names: str) -> bool:
-        """Whether the values of all of these fields are known."""
+        """Whether the values of all these fields are known."""
         return self.undecided.isdisjoint(names)
 
     def __getitem__(self, name: str) -> Any:
@@ -99,11 +99,11 @@ class Arguments:
         return name in self.given
 
     def written(self, name: str) -> str:
-        """The key under which a file gives a field."""
+        """The key under which a file sets a field."""
         return self.source.get(name, name)
 
     def number(self, name: str) -> int | float | None:
-        """A field's value when it is a number; a bool counts, as in Python."""
+        """The value of a field if it is a number; a bool counts, as in Python."""
         value = self[name]
         return value if isinstance(value, (int, float)) else None
 
@@ -119,7 +119,7 @@ class Arguments:
                     self.unparsed[name] = error
 
     def _rename(self) -> None:
-        """Store values under the names that the release's own code uses afterwards."""
+        """Store values under the names that the code of the release uses later."""
         if self.given.get("evaluation_strategy") is not None and has_field("eval_strategy", self.version):
             self._move("evaluation_strategy", "eval_strategy")
         if self.given.get("no_cuda") and "use_cpu" not in self.given:
@@ -138,7 +138,7 @@ class Arguments:
 
     @property
     def eval_strategy(self) -> Any:
-        """When to evaluate, under the name that the release uses."""
+        """The evaluation strategy, under the name that the release uses."""
         if "eval_strategy" in self.given or has_field("eval_strategy", self.version):
             return self["eval_strategy"]
         return self["evaluation_strategy"]
@@ -160,7 +160,7 @@ class Arguments:
 
     @property
     def accelerator(self) -> dict[Any, Any]:
-        """`accelerator_config` as a mapping, with the old top-level names laid over it; empty where it is none."""
+        """`accelerator_config` as a mapping, overridden by the old top-level keys; empty if it is not a mapping."""
         section = self["accelerator_config"]
         merged = dict(section) if isinstance(section, dict) else {}
         for name in ("split_batches", "dispatch_batches"):
@@ -170,32 +170,32 @@ class Arguments:
 
     @property
     def checkpointing(self) -> Any:
-        """Whether activations are recomputed."""
+        """Whether activation checkpointing is on."""
         if has_field("activation_checkpointing", self.version):
             return self["activation_checkpointing"]
         return self["gradient_checkpointing"]
 
     @property
     def checkpointing_key(self) -> str:
-        """The key that a file uses for it."""
+        """The key that a file uses for activation checkpointing."""
         if "activation_checkpointing" in self.given:
             return self.written("activation_checkpointing")
         return "gradient_checkpointing"
 
     @property
     def checkpointing_arguments(self) -> str:
-        """The field with its arguments, under the name that the release uses afterwards."""
+        """The field with the arguments of activation checkpointing, under the name that the release uses later."""
         new = "activation_checkpointing_kwargs"
         return new if has_field(new, self.version) else "gradient_checkpointing_kwargs"
 
     @property
     def optimizer(self) -> Any:
-        """The optimizer's name."""
+        """The name of the optimizer."""
         return "adafactor" if self.given.get("adafactor") else self["optim"]
 
     @property
     def trackers(self) -> list[Any]:
-        """`report_to` as a list; empty where it is none or every installed one, as null was in 4.x."""
+        """`report_to` as a list; empty if it is none, or every installed tracker, as null was in 4.x."""
         value = self["report_to"]
         if value in ("all", "none", ["all"], ["none"]) or (value is None and self.version < (5,)):
             return []
@@ -203,7 +203,7 @@ class Arguments:
 
 
 def converted(section: dict[Any, Any]) -> dict[Any, Any]:
-    """Inline JSON with its strings made booleans and numbers, as `_convert_str_dict` does.
+    """Inline JSON whose strings are converted to booleans and numbers, as `_convert_str_dict` does.
 
     Only digits and one point count as a number: `1e-6` stays a string (transformers 5.23.0
     training_args.py:161-175).

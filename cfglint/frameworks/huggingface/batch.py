@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from cfglint.findings.setting import DEFAULT, DERIVED, Setting
 from cfglint.findings.wording import spelled
+from cfglint.frameworks.huggingface.fields import has_field
 from cfglint.frameworks.resolved_batch import Batch, BatchProblem, Layout
 
 TYPE_CHECKING = False
@@ -19,21 +20,20 @@ if TYPE_CHECKING:
     from cfglint.frameworks.huggingface.config import TrainerConfig
 
 TENSOR_DIVIDES = (4, 53)
-ALL_DIVIDE = (5,)  # context and sequence parallelism too
-MESH_LAUNCHED = (4, 56)  # releases that run with an accelerate which builds the axes of a launch file
-MESH_SHARES = (4, 46)  # of the releases that run with an accelerate which gives tensor-parallel ranks the same samples
-NUM_STEPS_REPLACES = (4, 46)  # `num_steps` becomes the trainer's own accumulation; before, only accelerate sees it
+ALL_DIVIDE = (5,)  # from here on context and sequence parallelism divide the processes, too
+MESH_LAUNCHED = (4, 56)  # from here on used with an accelerate that supports the axes of its config file
+MESH_SHARES = (4, 46)  # from here on used with an accelerate that gives tensor-parallel ranks the same samples
+NUM_STEPS_REPLACES = (4, 46)  # from here on `num_steps` becomes the trainer's own accumulation; before, only accelerate uses it
 INFINITE = float("inf")
-PER_EPOCH_LOOP = (4, 46)  # the training loop counts updates with range() from here on
+PER_EPOCH_LOOP = (4, 46)  # from here on the training loop counts updates with range()
 REBALANCE = (5, 17)
-RATIO_REPLACES, RATIO_GONE = (5,), (5, 15)  # releases in which warmup_ratio takes the place of warmup_steps
 
 MICRO = "per_device_train_batch_size"
 ACCUMULATION = "gradient_accumulation_steps"
 
 
 def resolve(config: TrainerConfig) -> Batch:
-    """The batch sizes, with the first problem if there is one."""
+    """Compute the batch sizes, with the first problem if there is one."""
     micro = micro_batch(config)
     accumulation = accumulation_steps(config)
     tensor = tensor_parallel(config)
@@ -55,19 +55,19 @@ def resolve(config: TrainerConfig) -> Batch:
 
 
 def micro_batch(config: TrainerConfig) -> Setting:
-    """The samples per process and forward pass; of all processes together with `split_batches`."""
+    """The samples per process and forward pass; with `split_batches` those of all processes together."""
     return of(config, MICRO)
 
 
 def of(config: TrainerConfig, name: str) -> Setting:
-    """A field as a setting, under the key that the file uses for it; null where its value is not known."""
+    """A field as a setting, under the key that the file uses for it; null if its value is unknown."""
     if not config.arguments.known(name):
         return config.unknown(name)
     return config.setting(config.arguments.written(name), value=config.arguments[name])
 
 
 def accumulation_steps(config: TrainerConfig) -> Setting:
-    """The micro batches of one optimizer step."""
+    """The number of micro batches per optimizer step."""
     kwargs = config.accumulation_kwargs
     own = of(config, ACCUMULATION)
     if "num_steps" in kwargs and config.version >= NUM_STEPS_REPLACES and not above_one(own.value):
@@ -82,7 +82,7 @@ def above_one(value: Any) -> bool:
 
 
 def tensor_parallel(config: TrainerConfig) -> int:
-    """The size of DeepSpeed's automatic tensor parallelism, without DeepSpeed the launcher's; 1 without either."""
+    """The size of DeepSpeed's automatic tensor parallelism, without DeepSpeed that of the launcher; 1 without either."""
     launch = config.deepspeed
     return launch.tensor_parallel if launch is not None else axis(config, "tp")
 
@@ -118,13 +118,13 @@ def product(*factors: Any) -> Any:
 
 
 def accumulated(config: TrainerConfig, accumulation: Any) -> Any:
-    """The micro batches that one optimizer step takes."""
+    """The number of micro batches that one optimizer step takes."""
     launch = config.deepspeed
     return 1 if launch is not None and launch.steps_every_micro_batch else accumulation
 
 
 def consumed(config: TrainerConfig, micro: Any, accumulation: Any, tensor: int) -> int | None:
-    """The samples that one optimizer step takes."""
+    """The number of samples that one optimizer step takes."""
     world = config.world_size
     if config.accelerator.get("split_batches"):
         size = product(micro, accumulation)
@@ -134,7 +134,9 @@ def consumed(config: TrainerConfig, micro: Any, accumulation: Any, tensor: int) 
 
 
 def shards(config: TrainerConfig, world: int, tensor: int) -> int:
-    """The number of parts that the samples of an epoch are divided into: under DeepSpeed only tensor-parallel ranks get the same ones."""
+    """The number of parts into which the samples of an epoch are divided: under DeepSpeed only tensor-parallel ranks get the same
+    samples.
+    """
     if config.version < MESH_SHARES:
         return world
     context = axis(config, "cp") if config.deepspeed is None else 1
@@ -180,7 +182,7 @@ def _accumulation_problem(config: TrainerConfig, accumulation: Setting) -> Batch
         text = "ZeroDivisionError: integer division or modulo by zero"
         return BatchProblem("not-positive", accumulation, f"{name} is 0", text, "init")
     counted = config.version >= PER_EPOCH_LOOP or above_zero(config.arguments["max_steps"])
-    if isinstance(value, float) and counted and accumulation.path[0] != ACCUMULATION:  # the field's own float is for TYP200
+    if isinstance(value, float) and counted and accumulation.path[0] != ACCUMULATION:  # TYP200 reports a float in the field itself
         text = "TypeError: 'float' object cannot be interpreted as an integer"
         message = f"`{name}` is {value}, not an integer"
         return BatchProblem("type", accumulation, message, text, "first-step")
@@ -213,9 +215,9 @@ def above_zero(value: Any) -> bool:
 
 
 class Steps:
-    """The steps of an epoch and of the entire run; unknown numbers are None.
+    """The steps per epoch and of the entire run; an unknown number is None.
 
-    `batches` are those of one process in an epoch, `updates` the optimizer steps of an epoch, `total` those
+    `batches` is the number of batches per process and epoch, `updates` the optimizer steps per epoch, `total` those
     of the run, `warmup` those of the warm-up.
     """
 
@@ -228,7 +230,7 @@ class Steps:
         self.warmup = warmup
 
     def numbers(self) -> dict[str, int | None]:
-        """As the report names them."""
+        """The numbers by their names in the report."""
         return {"steps_per_epoch": self.updates, "total_steps": self.total, "warmup_steps": self.warmup}
 
 
@@ -236,7 +238,7 @@ UNKNOWN = Steps()
 
 
 def steps(config: TrainerConfig) -> Steps:
-    """The steps of the run, by its release's arithmetic (cfglint.batch.steps)."""
+    """The steps of the run, by the arithmetic of its release (cfglint.batch.steps)."""
     from cfglint.batch.steps import training_length
 
     args = config.arguments
@@ -272,7 +274,7 @@ def takes_steps(config: TrainerConfig) -> bool:
 
 
 def batches_of_rank(config: TrainerConfig) -> int | None:
-    """Batches that one process takes in an epoch; None without the number of samples or processes."""
+    """The number of batches per process and epoch; None without the number of samples or processes."""
     from cfglint.batch.steps import batches_per_rank, rebalanced_batches
 
     (examples, micro), world = config.loaded(), config.world_size
@@ -296,14 +298,16 @@ def batches_of_rank(config: TrainerConfig) -> int | None:
 
 
 def warmup(config: TrainerConfig, total: int | None) -> int | None:
-    """Steps of warm-up; None where it is a ratio of an unknown total or not finite."""
-    from cfglint.batch.steps import warmup_steps
+    """Steps of warm-up; None if it is a ratio of an unknown total or not finite."""
+    from cfglint.batch.steps import RATIO_TAKEN, warmup_steps
 
     if not config.arguments.known("warmup_steps", "warmup_ratio"):
         return None
     given, ratio = config.arguments["warmup_steps"], config.arguments["warmup_ratio"]
-    if RATIO_REPLACES <= config.version < RATIO_GONE and ratio is not None:
-        given = 0  # the ratio takes its place, null or not
+    if not has_field("warmup_ratio", config.version):
+        ratio = None
+    if config.version >= RATIO_TAKEN and ratio is not None:
+        given = 0  # the ratio replaces it, even if it is null
     if not all(isinstance(each, (int, float)) and abs(each) < INFINITE for each in (given, ratio or 0)):
         return None
     shared = warmup_steps(0, given, ratio, config.version) == 0 and bool(given or ratio)
@@ -316,5 +320,5 @@ def warmup(config: TrainerConfig, total: int | None) -> int | None:
 
 
 def as_integer(value: Any) -> int | None:
-    """A number as an int where it is one."""
+    """An integral number as an int; None for any other value."""
     return int(value) if isinstance(value, int) or (isinstance(value, float) and value.is_integer()) else None

@@ -1,4 +1,4 @@
-"""The arguments of a launch line as `HfArgumentParser` takes them: cast by the type of their field."""
+"""The arguments of a launch line as `HfArgumentParser` parses them: converted to the type of their field."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FALSE = ("no", "false", "f", "n", "0")
 
 
 def cast(override: Override) -> Any:
-    """The value of a field on the launch line; the unchanged string where the parser would reject it.
+    """The value of a field on the launch line; the unchanged string if the parser would reject it.
 
     An argument without a value is true. Source: transformers 5.23.0
     hf_argparser.py:39-55 (string_to_bool), 158-260 (the type of an argument is that of its field).
@@ -38,7 +38,7 @@ def cast(override: Override) -> Any:
         return texts
     text = " ".join(texts)
     if key == "warmup_steps" and text.removeprefix("-").isdecimal() and len(text) < 20:
-        return int(text)  # an integer field up to 4.57, a float one since; the same number either way
+        return int(text)  # an integer field up to 4.57, a float since; the number is the same
     for kind in kinds:
         value = converted(kind, text)
         if value is not None:
@@ -60,12 +60,12 @@ def converted(kind: str, text: str) -> Any:
 
 
 class Arguments(Words):
-    """`HfArgumentParser` on the words of a command: each value by the type of its field, unknown ones as such."""
+    """Parses the words of a command as `HfArgumentParser` does: each value by the type of its field, unknown ones as strings."""
 
     name = "HfArgumentParser.parse_args_into_dataclasses"
 
     def construct(self, document: Document) -> Any:
-        """The values by option; `--no_x` of a field that is true by default is false."""
+        """The values by option; `--no_x` of a field that is true by default means false."""
         from cfglint.frameworks.overrides import ARGS, Override
 
         assert isinstance(document, CommandDocument)
@@ -84,7 +84,7 @@ class Arguments(Words):
 
 
 def own_value(field: Field, words: list[str]) -> Any:
-    """The value of an argument of the program's own, by the type of its field."""
+    """The value of an argument that the program defines itself, by the type of its field."""
     if not words:
         return True
     kind = field.kind.removeprefix("list:")
@@ -93,7 +93,7 @@ def own_value(field: Field, words: list[str]) -> Any:
 
 
 def first_words(key: str, words: list[str]) -> list[str]:
-    """The words that an option takes: all of them for a list, else one; what is left over is not its own."""
+    """The words that an option takes: all of them for a list, else one."""
     return words[:1] if takes_one(key) else words
 
 

@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
 
 class TrainerConfig(TrainerFiles):
-    """What a `Trainer` makes of its files."""
+    """The config of a `Trainer`, from its files."""
 
     evaluation_assumed = "an evaluation set is passed"
-    unused_fields: Collection[str] = ()  # fields of which this trainer makes no use, though the Trainer would
-    seeded_at: Stage = "init"  # when the random number generators are seeded: by the Trainer's constructor
+    unused_fields: Collection[str] = ()  # fields that this trainer does not use, unlike the Trainer of transformers
+    seeded_at: Stage = "init"  # the stage at which the random number generators are seeded: by the Trainer's constructor
     _deepspeed: HfDeepSpeedConfig | None = None
 
     @property
     def deepspeed(self) -> HfDeepSpeedConfig | None:
-        """The DeepSpeed file or section as the trainer fills it in; None without one, or where it cannot be seen."""
+        """The DeepSpeed file or section after the trainer filled it in; None without one, or if its content is unknown."""
         if self._deepspeed is None and self.uses_deepspeed and self.parsed:
             self._deepspeed = self._launch()
             if self._deepspeed is not None:
@@ -40,7 +40,7 @@ class TrainerConfig(TrainerFiles):
         return launch is None or "optimizer" not in launch.written
 
     def _launch(self) -> HfDeepSpeedConfig | None:
-        """The DeepSpeed configuration that the trainer names or holds, not filled yet; None where it cannot be seen."""
+        """The DeepSpeed configuration that the trainer names or contains, not filled in yet; None if its content is unknown."""
         values = self.section("deepspeed")
         if values is None and self.launcher is not None and self.launcher.uses_deepspeed and not self.arguments["deepspeed"]:
             from cfglint.frameworks.huggingface.accelerate_block import BlockLaunch
@@ -55,31 +55,31 @@ class TrainerConfig(TrainerFiles):
         return HfDeepSpeedConfig(self, values, document, prefix)
 
     def loaded(self) -> tuple[int | None, Any]:
-        """(samples of an epoch, samples that one process takes from the loader at a time); None where they are not known."""
+        """(samples per epoch, samples that one process takes from the loader at a time); None for an unknown number."""
         return self.facts.num_examples, self.batch.micro_batch.value
 
     def operations(self) -> tuple[Operation, ...]:
-        """What the trainer does with the values of its fields, in its order."""
+        """The operations that the trainer applies to the values of its fields, in order."""
         from cfglint.frameworks.huggingface.field_operations import OPERATIONS
 
         return OPERATIONS
 
     @property
     def own_sampler(self) -> bool:
-        """Whether the trainer draws its samples in another way than the Trainer."""
+        """Whether the trainer samples its data in another way than the Trainer of transformers."""
         return False
 
     def batches_because(self) -> str:
-        """How samples become the batches of one process, where this trainer has a sampler of its own."""
+        """How samples become the batches of one process, if this trainer has a sampler of its own."""
         return ""
 
     def unknown(self, name: str) -> Setting:
-        """A field whose value is not known, with the place of its key where the file has it."""
+        """A field whose value is unknown, with the place of its key if the file has it."""
         key, node = self.documents[0].find((name,))
         return Setting((name,), None, WRITTEN if node is not None else DEFAULT, self.documents[0], node, key, NOT_KNOWN)
 
     def nested_configs(self) -> list[Config]:
-        """The DeepSpeed configuration that the engine gets."""
+        """The DeepSpeed configuration that the engine receives."""
         found: list[Config] = [self.launcher] if self.launcher is not None else []
         engine = self.deepspeed.engine() if self.deepspeed is not None else None
         return found if engine is None else [engine, *found]

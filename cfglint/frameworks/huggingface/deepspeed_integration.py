@@ -1,4 +1,4 @@
-"""A DeepSpeed config under the Trainer: how `"auto"` is resolved, what is compared, what accelerate adds.
+"""A DeepSpeed config under the Trainer: how `"auto"` is resolved, which values are compared, what accelerate adds.
 
 The steps are those of `HfTrainerDeepSpeedConfig` (transformers 5.23.0 integrations/deepspeed.py:136-266)
 and of accelerate's `DeepSpeedPlugin` and `_prepare_deepspeed` (1.15.0 utils/dataclasses.py:1218-1466,
@@ -22,22 +22,22 @@ if TYPE_CHECKING:
     from cfglint.frameworks.huggingface.trainer_files import TrainerFiles
     from cfglint.source.document import Document, Path
 
-HIDDEN_SIZE = 4096  # of the model, where `auto` sizes need one
+HIDDEN_SIZE = 4096  # the assumed hidden size of an unknown model, for `auto` sizes
 FROM_HIDDEN_SIZE = "the model's hidden size"
 UNKNOWN_STEPS = 1_000_000  # placeholder for an unknown number of steps
 AUTO = "auto"
-MODEL_KEYS = ("model_name_or_path", "model_name", "base_model", "model")  # under which programs take their checkpoint
+MODEL_KEYS = ("model_name_or_path", "model_name", "base_model", "model")  # arguments with which programs receive their checkpoint
 
 FLOORED_WARMUP = (5, 18)  # an automatic warm-up is at least one step from here on
 WHOLE_BUCKETS = (4, 45)  # automatic bucket sizes are integers from here on
-NO_APEX = (5,)  # fp16_backend and fp16_opt_level are gone
+NO_APEX = (5,)  # fp16_backend and fp16_opt_level are removed
 ACCELERATE_1 = (1,)  # release of accelerate from which a missing micro batch is accepted
-WITH_ACCELERATE_1 = (4, 46)  # releases of transformers that people run with accelerate 1.x
+WITH_ACCELERATE_1 = (4, 46)  # releases of transformers that are commonly used with accelerate 1.x
 SETS_BOUNDARY = (1, 8)  # release of accelerate from which its own accumulation decides when the engine takes a step
 
 
 class Mismatch:
-    """A value of the DeepSpeed file that is not the trainer's: where, the trainer's fields, and both values."""
+    """A value of the DeepSpeed file that differs from the trainer's: its path, the trainer's fields, and both values."""
 
     __slots__ = ("fields", "label", "ours", "path", "theirs")
 
@@ -55,7 +55,7 @@ class Mismatch:
 
 
 class Refusal:
-    """Why filling stopped: the key, what would be raised and when."""
+    """The reason why filling stopped: the key, the exception and its stage."""
 
     __slots__ = ("exception", "fails_at", "path")
 
@@ -66,7 +66,7 @@ class Refusal:
 
 
 class Fill:
-    """Where an `"auto"` got its value: the trainer's fields, or what else."""
+    """The origin of the value of an `"auto"`: the trainer's fields, or another source."""
 
     __slots__ = ("because", "fields", "value")
 
@@ -76,7 +76,7 @@ class Fill:
         self.because = because
 
 
-class LeftOver(Exception):
+class UnresolvedAuto(Exception):
     """An `"auto"` that is not resolved."""
 
     def __init__(self, path: str) -> None:
@@ -90,8 +90,8 @@ class LeftOver(Exception):
 class HfDeepSpeedConfig:
     """A DeepSpeed configuration under a trainer.
 
-    `values` is what the engine gets; `filled` maps a dotted key that said `"auto"` to its value;
-    `mismatches` are raised together when training begins; `refusal` is what stops the trainer before
+    `values` are those that the engine receives; `filled` maps the dotted key of an `"auto"` to its value;
+    `mismatches` are raised together when training begins; `refusal` is the error that stops the trainer before
     the engine is built.
     """
 
@@ -110,7 +110,7 @@ class HfDeepSpeedConfig:
 
     @property
     def known_hidden_size(self) -> int | None:
-        """The hidden size of the model that the run names, by a flag, a folder of the project or the name of a published one."""
+        """The hidden size of the model that the run names, by a flag, a folder of the project or the name of a published model."""
         from cfglint.frameworks.memory import model_of
 
         model = model_of(self.trainer)
@@ -124,15 +124,15 @@ class HfDeepSpeedConfig:
 
     @property
     def hidden_size(self) -> int:
-        """The model's hidden size, assumed where it is not known."""
+        """The hidden size of the model, assumed if it is unknown."""
         return self.known_hidden_size or HIDDEN_SIZE
 
     def needs_hidden_size(self) -> bool:
-        """Whether a size is left to be computed from the model."""
+        """Whether a size must still be computed from the model."""
         return any(self.value(f"zero_optimization.{key}") == AUTO for key in SIZES)
 
     def assumed_sizes(self) -> set[str]:
-        """The keys whose value follows from a hidden size that is unknown."""
+        """The keys whose value follows from an unknown hidden size."""
         filled = {path for path, fill in self.filled.items() if fill.because == FROM_HIDDEN_SIZE}
         return filled if filled and self.known_hidden_size is None else set()
 
@@ -156,7 +156,7 @@ class HfDeepSpeedConfig:
         return not self.trainer.has_accelerate(SETS_BOUNDARY)
 
     def setting(self, path: str) -> Setting:
-        """A dotted key of the DeepSpeed file with its place; of a missing one the nearest section's."""
+        """A dotted key of the DeepSpeed file with its place; for a missing key that of the nearest section."""
         steps = tuple(path.split("."))
         value: Any = self.written
         for step in steps:
@@ -171,13 +171,13 @@ class HfDeepSpeedConfig:
         return Setting((*self.prefix, *steps), value, DEFAULT, self.document)
 
     def accepts_auto(self, setting: Setting) -> bool:
-        """Whether "auto" may be written in the place of a value that is compared with the trainer's."""
+        """Whether "auto" is allowed for a value that is compared with the trainer's."""
         return True
 
-    # ---- looking up and filling, as both libraries do -------------------------------------------------------
+    # ---- looking up and filling values, as both libraries do -------------------------------------------------------
 
     def find(self, path: str) -> tuple[Any, str]:
-        """(section, last key) of a dotted key; the section is None where there is none."""
+        """(section, last key) of a dotted key; the section is None if it does not exist."""
         self._at = path
         node: Any = self.values
         *sections, key = path.split(".")
@@ -193,7 +193,7 @@ class HfDeepSpeedConfig:
         return missing if section is None else section.get(key, missing)
 
     def fill(self, path: str, value: Any, because: str, fields: tuple[str, ...] = ()) -> bool:
-        """Give an `"auto"` its value; whether it was one."""
+        """Fill an `"auto"` with a value; return whether there was one."""
         section, key = self.find(path)
         if section is None or section.get(key) != AUTO:
             return False
@@ -202,7 +202,7 @@ class HfDeepSpeedConfig:
         return True
 
     def match(self, path: str, value: Any, fields: tuple[str, ...], label: str) -> None:
-        """Fill an `"auto"`, or note that a written value is another one."""
+        """Fill an `"auto"`, or record that a written value differs."""
         if not self.trainer.arguments.known(*fields):
             self.fill(path, value, "a value that is not known here")
             return
@@ -217,7 +217,7 @@ class HfDeepSpeedConfig:
 
     @property
     def stages(self) -> tuple[tuple[Stage, Callable[[], None]], ...]:
-        """What happens between the file and the engine, each step with its stage."""
+        """The steps between the file and the engine, each with its stage."""
         return (
             ("config", self._read),
             ("config", self._arguments),
@@ -229,7 +229,7 @@ class HfDeepSpeedConfig:
         )
 
     def run(self) -> None:
-        """Take the steps, up to the first that is refused."""
+        """Execute the steps, up to the first one that is refused."""
         for stage, step in self.stages:
             if not self._attempt(stage, step):
                 return
@@ -237,7 +237,7 @@ class HfDeepSpeedConfig:
     def _attempt(self, stage: Stage, step: Callable[[], None]) -> bool:
         try:
             step()
-        except LeftOver as error:
+        except UnresolvedAuto as error:
             self.refusal = Refusal(error.path, f"ValueError: {error}", stage)
         except (AttributeError, TypeError, ValueError, KeyError, RuntimeError) as error:
             self.refusal = Refusal(self._at, f"{type(error).__name__}: {error}", stage)
@@ -254,7 +254,7 @@ class HfDeepSpeedConfig:
             devices.discard(None)
 
     def _arguments(self) -> None:
-        """The values that `TrainingArguments` has: `trainer_config_process`."""
+        """Fill and compare the values of `TrainingArguments`: `trainer_config_process`."""
         args = self.trainer.arguments
         world = self.trainer.world_size
         micro, accumulation = args["per_device_train_batch_size"], args["gradient_accumulation_steps"]
@@ -299,7 +299,7 @@ class HfDeepSpeedConfig:
         self.value("bf16.enabled")
 
     def _plugin(self) -> None:
-        """What accelerate's plugin demands and fills: `DeepSpeedPlugin.__post_init__`."""
+        """Fill and check as accelerate's plugin does: `DeepSpeedPlugin.__post_init__`."""
         self._at = "gradient_accumulation_steps"
         if "gradient_accumulation_steps" not in self.values:
             self.values["gradient_accumulation_steps"] = 1
@@ -320,12 +320,12 @@ class HfDeepSpeedConfig:
 
     @property
     def precision(self) -> str:
-        """`fp16`, `bf16` or `no`, as the trainer hands it to accelerate."""
+        """`fp16`, `bf16` or `no`, as the trainer passes it to accelerate."""
         args = self.trainer.arguments
         return "fp16" if args["fp16"] else "bf16" if args["bf16"] else "no"
 
     def _precision(self) -> None:
-        """`set_mixed_precision`: sections that are missing are added, the other half type must be off."""
+        """`set_mixed_precision`: missing sections are added, the other half-precision type must be off."""
         mixed = self.precision
         if mixed == "fp16" and "fp16" not in self.values:
             self.values["fp16"] = {"enabled": True, "auto_cast": True}
@@ -341,7 +341,7 @@ class HfDeepSpeedConfig:
             self.fill(f"{name}.enabled", mixed == name, "the trainer's precision")
 
     def _loader(self) -> None:
-        """Preparing the data loader multiplies the batch out."""
+        """Multiply out the batch, as preparing the data loader does."""
         self._at = "train_micro_batch_size_per_gpu"
         micro = self.values.get("train_micro_batch_size_per_gpu")
         accumulation = self.values.get("gradient_accumulation_steps")
@@ -360,7 +360,7 @@ class HfDeepSpeedConfig:
             _ = total // 1
 
     def _finalize(self) -> None:
-        """What needs the model's size and the length of the run: `trainer_config_finalize`."""
+        """Fill the values that depend on the model's size and the length of the run: `trainer_config_finalize`."""
         if self.needs_hidden_size():
             self._size_buckets(self.hidden_size)
         self._schedule()
@@ -389,7 +389,7 @@ class HfDeepSpeedConfig:
                 self.fill(path, UNKNOWN_STEPS if "total" in path else 1, "the length of the run, which is not known here")
 
     def _prepare(self) -> None:
-        """Preparing the model: what is still `"auto"` is not filled any more."""
+        """Prepare the model: an `"auto"` that is left now is never filled."""
         known: dict[str, Any] = {"gradient_clipping": 1.0, "zero_optimization.stage3_gather_16bit_weights_on_model_save": False}
         if self.needs_hidden_size():
             size = self.hidden_size
@@ -409,11 +409,11 @@ class HfDeepSpeedConfig:
                 self._leftovers(f"{path}.", value, known)
             elif value == AUTO:
                 if path not in known:
-                    raise LeftOver(path)
+                    raise UnresolvedAuto(path)
                 self.fill(path, known[path], "accelerate's default")
 
     def engine(self) -> Config | None:
-        """The DeepSpeed configuration that `deepspeed.initialize` gets, for its own kind to judge."""
+        """The DeepSpeed configuration that `deepspeed.initialize` receives, as a config of its own kind."""
         from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 
         return DeepSpeedConfig(
@@ -439,7 +439,7 @@ class HfDeepSpeedConfig:
 
     @property
     def disagrees_on_precision(self) -> bool:
-        """Whether the trainer stops because the file turns the other half precision on; other findings about that are redundant."""
+        """Whether the trainer fails because the file enables the other half-precision type; other findings about that are redundant."""
         return self.refusal is not None and self.refusal.path in self.PRECISION and "mixed_precision" in self.refusal.exception
 
 
@@ -448,7 +448,7 @@ SIZES = ("reduce_bucket_size", "stage3_prefetch_bucket_size", "stage3_param_pers
 
 
 def product(*factors: Any) -> Any:
-    """The product as Python has it, but that no text and no list is repeated beyond MOST_REPEATED characters or items."""
+    """The product as Python computes it, except that no string and no list is repeated beyond MOST_REPEATED characters or items."""
     result = factors[0]
     for each in factors[1:]:
         repeated = next((part for part in (result, each) if isinstance(part, (str, list))), None)

@@ -1,13 +1,16 @@
-"""The operations that the Trainer applies to its fields, applied here, so that an unsuitable type fails here in the same way.
+"""The operations that the Trainer applies to its fields, executed here, so that an unsuitable type fails in the same way.
 
 `HfArgumentParser` converts nothing, so a string, null or list is passed on until the first operation that does not
-support it. Each operation below is such an operation, and Python's own exception is the prediction. The line numbers are
+support it. Each function executes such an operation, and Python's own exception is the prediction. The line numbers are
 those of transformers 5.23.0, and of 4.42.4 where an operation belongs to 4.x.
 """
 
 from __future__ import annotations
 
+from cfglint.batch.steps import RATIO_TAKEN
 from cfglint.findings.setting import NoSuchField
+from cfglint.frameworks.huggingface.batch import PER_EPOCH_LOOP, takes_steps
+from cfglint.frameworks.huggingface.fields import has_field
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,12 +26,11 @@ CONFIG: Stage = "config"
 INIT: Stage = "init"
 STEP: Stage = "first-step"
 
+METRIC_IS_TEXT = (4, 42)  # before, a metric_for_best_model of another type is only compared with two names
+OWNER_LOOKED_FOR = (4, 32)  # from here on huggingface_hub's get_full_repo_name looks for an owner in push_to_hub_model_id
 SEEDED_DATA = (4, 46)  # data_seed is used from here on
-WORKERS_COMPARED = (5, 15)  # TrainingArguments itself looks at the number of workers from here on
+WORKERS_COMPARED = (5, 15)  # from here on TrainingArguments itself compares the number of workers
 CLIPPING_NEEDED = (5, 3)  # before, a max_grad_norm of null meant no clipping
-RATIO_REPLACES = (5,)  # warmup_ratio overrides warmup_steps from here
-RATIO_GONE = (5, 15)  # to here
-PER_EPOCH_LOOP = (4, 46)  # the training loop counts updates with range() from here on
 
 
 class Operation:
@@ -43,7 +45,7 @@ class Operation:
 
 
 def path(value: Any, config: TrainerConfig) -> None:
-    """training_args.py:1549; a null folder is passed to os.makedirs on 4.x."""
+    """Create the folder as training_args.py:1549 does; a null folder is passed to os.makedirs on 4.x."""
     from os import fspath
 
     if value is not None:
@@ -51,19 +53,19 @@ def path(value: Any, config: TrainerConfig) -> None:
 
 
 def logging_folder(value: Any, config: TrainerConfig) -> None:
-    """4.42.4 training_args.py:1488."""
+    """Create the folder as 4.42.4 training_args.py:1488 does."""
     if config.version < (5,):
         path(value, config)
 
 
 def metric_name(value: Any, config: TrainerConfig) -> None:
-    """training_args.py:1592; up to 4.41 any value is compared with two names."""
-    if value is not None and config.version >= (4, 42) and config.arguments["greater_is_better"] is None:
+    """Use the name as training_args.py:1592 does; up to 4.41 any value is compared with two names."""
+    if value is not None and config.version >= METRIC_IS_TEXT and config.arguments["greater_is_better"] is None:
         value.endswith("loss")
 
 
 def logging_interval(value: Any, config: TrainerConfig) -> None:
-    """training_args.py:1577, 1735; trainer_callback.py:165."""
+    """Compare the interval as training_args.py:1577 and 1735 and trainer_callback.py:165 do."""
     if config.arguments["logging_strategy"] == "steps" and value != 0:
         _ = value > 1
     elif config.arguments.eval_strategy == "steps" and not config.arguments["eval_steps"]:
@@ -71,42 +73,42 @@ def logging_interval(value: Any, config: TrainerConfig) -> None:
 
 
 def eval_interval(value: Any, config: TrainerConfig) -> None:
-    """training_args.py:1739."""
+    """Compare the interval as training_args.py:1739 does."""
     if config.arguments.eval_strategy == "steps" and value is not None and value != 0:
         _ = value > 1
 
 
 def save_interval(value: Any, config: TrainerConfig) -> None:
-    """training_args.py:1743."""
+    """Compare the interval as training_args.py:1743 does."""
     if config.arguments["save_strategy"] == "steps":
         _ = value > 1
 
 
 def absolute_interval(value: Any, config: TrainerConfig) -> None:
-    """trainer_callback.py:165: a ratio is converted to a number of steps, whatever the strategy."""
+    """Convert a ratio to a number of steps as trainer_callback.py:165 does, whatever the strategy."""
     if value is not None:
         _ = value < 1
 
 
 def workers(value: Any, config: TrainerConfig) -> None:
-    """training_args.py:1695."""
+    """Compare the number as training_args.py:1695 does."""
     if config.version >= WORKERS_COMPARED and config.arguments["dataloader_multiprocessing_context"] is None:
         _ = value > 1
 
 
 def loader_workers(value: Any, config: TrainerConfig) -> None:
-    """torch 2.13 utils/data/dataloader.py: the loader compares the number, and later passes it to range()."""
+    """Use the number as torch 2.13 utils/data/dataloader.py does: the loader compares it, and later passes it to range()."""
     _ = value < 0
 
 
 def started_workers(value: Any, config: TrainerConfig) -> None:
-    """The loop that starts the workers."""
+    """Use the number in the loop that starts the workers."""
     if value:
         range(value)
 
 
 def timeout(value: Any, config: TrainerConfig) -> None:
-    """training_args.py:1891."""
+    """Convert the seconds as training_args.py:1891 does."""
     from datetime import timedelta
 
     if not config.arguments["use_cpu"]:
@@ -114,13 +116,13 @@ def timeout(value: Any, config: TrainerConfig) -> None:
 
 
 def debug_options(value: Any, config: TrainerConfig) -> None:
-    """trainer.py:1543."""
+    """Search the options as trainer.py:1543 does."""
     if value is not None:
         _ = "underflow_overflow" in value
 
 
 def seed(value: Any, config: TrainerConfig) -> None:
-    """trainer_utils.py:190-194: random accepts any type, numpy and torch do not."""
+    """Use the seed as trainer_utils.py:190-194 does: random accepts any type, numpy and torch do not."""
     if isinstance(value, str):
         raise TypeError(f"Cannot cast scalar from dtype('<U{max(len(value), 1)}') to dtype('int64') according to the rule 'safe'")
     if isinstance(value, (list, dict)):
@@ -132,7 +134,7 @@ def seed(value: Any, config: TrainerConfig) -> None:
 
 
 def log_level(value: Any, config: TrainerConfig) -> None:
-    """training_args.py:2080: a dictionary look-up."""
+    """Look up the level in a dictionary as training_args.py:2080 does."""
     if value not in LOG_LEVELS:
         raise KeyError(value)
 
@@ -141,18 +143,18 @@ LOG_LEVELS = dict.fromkeys(("detail", "debug", "info", "warning", "error", "crit
 
 
 def limit(value: Any, config: TrainerConfig) -> None:
-    """trainer.py:726."""
+    """Compare the limit as trainer.py:726 does."""
     _ = value > 0
 
 
 def looped_limit(value: Any, config: TrainerConfig) -> None:
-    """trainer.py:1658: the epochs are computed from the limit, and range() does not accept a float."""
+    """Compute the epochs from the limit as trainer.py:1658 does: range() does not accept a float."""
     if isinstance(value, float) and value > 0:
         raise TypeError("'float' object cannot be interpreted as an integer")
 
 
 def epochs(value: Any, config: TrainerConfig) -> None:
-    """trainer.py:726, 2521."""
+    """Use the epochs as trainer.py:726 and 2521 do."""
     from math import ceil
 
     most = config.arguments["max_steps"]
@@ -163,37 +165,37 @@ def epochs(value: Any, config: TrainerConfig) -> None:
 
 
 def learning_rate(value: Any, config: TrainerConfig) -> None:
-    """torch 2.13 optim/adam.py:58, optim/sgd.py; the exception shows the order of the operands."""
+    """Check the rate as torch 2.13 optim/adam.py:58 and optim/sgd.py do; the exception shows the order of the operands."""
     if config.makes_optimizer:
         _ = value < 0.0 if config.arguments.optimizer in REVERSED else 0.0 <= value  # noqa: SIM300
 
 
 def beta(value: Any, config: TrainerConfig) -> None:
-    """torch 2.13 optim/adam.py:62-65."""
+    """Check the value as torch 2.13 optim/adam.py:62-65 does."""
     if config.makes_optimizer and config.arguments.optimizer in ADAMS:
         _ = 0.0 <= value < 1.0
 
 
 def epsilon(value: Any, config: TrainerConfig) -> None:
-    """torch 2.13 optim/adam.py:60."""
+    """Check the value as torch 2.13 optim/adam.py:60 does."""
     if config.makes_optimizer and config.arguments.optimizer in ADAMS:
         _ = 0.0 <= value  # noqa: SIM300
 
 
 def cache(value: Any, config: TrainerConfig) -> None:
-    """trainer.py:646: the model's configuration checks the type."""
+    """Use the value as trainer.py:646 does: the model's configuration checks the type."""
     if not isinstance(value, bool):
         raise TypeError(f"Field 'use_cache' expected bool, got {type(value).__name__} (value: {value!r})")
 
 
 def environment(value: Any, config: TrainerConfig) -> None:
-    """4.42.4 training_args.py:1711: the value becomes an environment variable."""
+    """Store the value in an environment variable as 4.42.4 training_args.py:1711 does."""
     if config.version < (5,) and value is not None and not isinstance(value, str):
         raise TypeError(f"str expected, not {type(value).__name__}")
 
 
 def decay(value: Any, config: TrainerConfig) -> None:
-    """torch 2.13 optim/adam.py: the first step multiplies; the fused kernel accepts only numbers."""
+    """Multiply as torch 2.13 optim/adam.py does in the first step; the fused kernel accepts only numbers."""
     if not config.makes_optimizer or config.arguments.optimizer not in TORCH_ADAMS:
         return
     if config.arguments.optimizer == "adamw_torch_fused" and not isinstance(value, (int, float)):
@@ -203,80 +205,86 @@ def decay(value: Any, config: TrainerConfig) -> None:
 
 
 def smoothing(value: Any, config: TrainerConfig) -> None:
-    """trainer_pt_utils.py:481."""
+    """Use the value as trainer_pt_utils.py:481 does."""
     if value != 0:
         _ = 1 - value
 
 
 def clipping(value: Any, config: TrainerConfig) -> None:
-    """trainer.py:1930; up to 5.2 null means no clipping (4.42.4 trainer.py:2302)."""
+    """Compare the value as trainer.py:1930 does; up to 5.2 null means no clipping (4.42.4 trainer.py:2302)."""
     if value is not None or config.version >= CLIPPING_NEEDED:
         _ = value > 0
 
 
 def noise(value: Any, config: TrainerConfig) -> None:
-    """integrations/neftune.py:49."""
+    """Use the value as integrations/neftune.py:49 does."""
     if value is not None and not isinstance(value, (int, float)):
         raise TypeError(f"unsupported operand type(s) for /: '{type(value).__name__}' and 'Tensor'")
 
 
 def labels(value: Any, config: TrainerConfig) -> None:
-    """trainer.py:1193."""
+    """Use the value as trainer.py:1193 does."""
     if value is not None and not isinstance(value, list) and config.arguments["remove_unused_columns"]:
         raise TypeError(f'can only concatenate list (not "{type(value).__name__}") to list')
 
 
 def data_seed(value: Any, config: TrainerConfig) -> None:
-    """accelerate 1.15.0 data_loader.py:96."""
+    """Use the seed as accelerate 1.15.0 data_loader.py:96 does."""
     if config.version >= SEEDED_DATA and value is not None and type(value) is not int:
         raise RuntimeError(f"manual_seed expected a long, but got {type(value).__name__}")
 
 
 def drop_last(value: Any, config: TrainerConfig) -> None:
-    """torch 2.13 utils/data/sampler.py; a batch sampler accepts any value."""
+    """Check the value as torch 2.13 utils/data/sampler.py does; a batch sampler accepts any value."""
     if not isinstance(value, bool) and config.arguments["train_sampling_strategy"] != "batch_rebalance":
         raise ValueError(f"drop_last should be a boolean value, but got drop_last={value}")
 
 
 def past(value: Any, config: TrainerConfig) -> None:
-    """4.42.4 trainer.py:2208."""
+    """Compare the value as 4.42.4 trainer.py:2208 does."""
     _ = value >= 0
 
 
 def wrapped_size(value: Any, config: TrainerConfig) -> None:
-    """4.42.4 training_args.py:1810."""
+    """Compare the value as 4.42.4 training_args.py:1810 does."""
     _ = value > 0
 
 
 def optimizer_arguments(value: Any, config: TrainerConfig) -> None:
-    """trainer_optimizer.py:70."""
+    """Split the string as trainer_optimizer.py:70 does."""
     if value and config.makes_optimizer:
         value.replace(" ", "")
 
 
 def warmup_ratio(value: Any, config: TrainerConfig) -> None:
-    """4.42.4 training_args.py:1774, 5.0.0 training_args.py:1645-1649."""
-    if config.version < RATIO_REPLACES:
+    """Compare the ratio as 4.42.4 training_args.py:1774 and 5.0.0 training_args.py:1645-1649 do."""
+    if config.version < RATIO_TAKEN:
         _ = value < 0 or value > 1
-    elif config.version < RATIO_GONE and value is not None:
+    elif has_field("warmup_ratio", config.version) and value is not None:
         _ = value < 0
 
 
 def warmup(value: Any, config: TrainerConfig) -> None:
-    """training_args.py:1800; 4.x raises its own exception for another type, which STP001 reports."""
-    replaced = config.version < RATIO_GONE and config.arguments["warmup_ratio"] is not None
-    if config.version >= RATIO_REPLACES and not replaced:
+    """Compare the value as training_args.py:1800 does; 4.x raises its own exception for another type, which STP001 reports."""
+    replaced = has_field("warmup_ratio", config.version) and config.arguments["warmup_ratio"] is not None
+    if config.version >= RATIO_TAKEN and not replaced:
         _ = value < 0
 
 
+def repository(value: Any, config: TrainerConfig) -> None:
+    """Look for an owner in the name as 4.36.2 training_args.py:1759 (huggingface_hub 0.20.3 hf_api.py:5617) does."""
+    if value is not None and config.version >= OWNER_LOOKED_FOR and config.arguments["push_to_hub_organization"] is None:
+        _ = "/" in value
+
+
 def doubled_accumulation(value: Any, config: TrainerConfig) -> None:
-    """trainer.py:815, 4.42.4 trainer.py:4556: compared only where accelerate's own number is set."""
+    """Compare the number as trainer.py:815 and 4.42.4 trainer.py:4556 do: only if accelerate's own number is set."""
     if "num_steps" in config.accumulation_kwargs:
         _ = value > 1
 
 
 def counted_accumulation(value: Any, config: TrainerConfig) -> None:
-    """trainer.py:1657 (5.6.0 trainer.py:1650): the updates of an epoch are counted by range()."""
+    """Count the updates of an epoch with range() as trainer.py:1657 (5.6.0 trainer.py:1650) does."""
     most = config.arguments["max_steps"]
     counted = config.version >= PER_EPOCH_LOOP or (isinstance(most, (int, float)) and most > 0)
     if isinstance(value, float) and value != 0 and counted and not ("num_steps" in config.accumulation_kwargs and value <= 1):
@@ -284,13 +292,15 @@ def counted_accumulation(value: Any, config: TrainerConfig) -> None:
 
 
 def checkpointing(value: Any, config: TrainerConfig) -> None:
-    """trainer.py:1507, modeling_utils.py:3162: the arguments are copied, then unpacked."""
+    """Copy and unpack the arguments as trainer.py:1507 and modeling_utils.py:3162 do."""
     if config.arguments.checkpointing:
         unpacked(dict(value or {}))
 
 
 def former_checkpointing(value: Any, config: TrainerConfig) -> None:
-    """4.42.4 modeling_utils.py:2258: the same without a copy, in releases where the old name is not an alias of the new one."""
+    """Unpack the arguments as 4.42.4 modeling_utils.py:2258 does, without a copy, in releases where the old name is not an alias of
+    the new one.
+    """
     arguments = config.arguments
     if arguments.checkpointing and value is not None and arguments.checkpointing_arguments == "gradient_checkpointing_kwargs":
         unpacked(value)
@@ -321,6 +331,7 @@ OPERATIONS = (
     Operation("dataloader_num_workers", CONFIG, workers),
     Operation("ddp_timeout", CONFIG, timeout),
     Operation("fsdp_min_num_params", CONFIG, wrapped_size),
+    Operation("push_to_hub_model_id", CONFIG, repository),
     Operation("torchdynamo", CONFIG, environment),
     Operation("torch_compile_backend", CONFIG, environment),
     Operation("torch_compile_mode", CONFIG, environment),
@@ -375,7 +386,6 @@ class TypeFailure:
 
 def type_failures(config: TrainerConfig) -> list[TypeFailure]:
     """The first operation that fails on each written field, in the Trainer's order."""
-    from cfglint.frameworks.huggingface.batch import takes_steps
 
     found: dict[str, TypeFailure] = {}
     given = config.arguments.given

@@ -1,7 +1,7 @@
 """The fields of `TrainingArguments` with their defaults, and the releases of transformers that have them.
 
-`_tables.py` holds them as the schema does; `schemas/huggingface.json` describes what each of them means. The default
-optimizer is the fused AdamW from 4.54.0 on where torch is 2.8 or newer.
+The data is in `_tables.py`, generated together with the schema; `schemas/huggingface.json` describes each field. The default
+optimizer is the fused AdamW from 4.54.0 on if torch is 2.8 or newer.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["CHOICES", "FIELDS", "OPTIMIZERS", "choices", "defaults", "has_field"
 
 OPTIMIZERS = CHOICES["optim"]
 # The Enum classes that exceptions name.
-# What HfArgumentParser makes of the annotations of TrainingArguments, where the type in `FIELDS` does not say it.
+# The types that HfArgumentParser derives from the annotations of TrainingArguments, if they differ from the type in `FIELDS`.
 PARSED: dict[str, str] = {
     "debug": "list:object",
     "include_for_metrics": "list:str",
@@ -41,7 +41,7 @@ CLASSES = {
 
 
 def within(since: str, until: str, version: Version) -> bool:
-    """Whether a release is in the half-open range of two release texts, empty for an open end."""
+    """Whether a release is in the half-open range between two releases, given as strings; an empty string is an open end."""
     return (not since or version >= parse_version(since)) and (not until or version < parse_version(until))
 
 
@@ -49,7 +49,7 @@ _defaults: dict[Version, dict[str, Any]] = {}
 
 
 def defaults(version: Version) -> dict[str, Any]:
-    """The fields that a release has, with the values that they have when nothing sets them."""
+    """The fields of a release with their default values."""
     found = _defaults.get(version)
     if found is None:
         found = {name: value for name, (_, value, since, until) in FIELDS.items() if within(since, until, version)}
@@ -61,11 +61,16 @@ def defaults(version: Version) -> dict[str, Any]:
 
 
 def has_field(name: Any, version: Version) -> bool:
-    """Whether `TrainingArguments` of a release takes a keyword of this name."""
+    """Whether `TrainingArguments` of a release accepts a keyword of this name."""
     return isinstance(name, str) and name in defaults(version)
+
+
+def has_choice(name: str, value: str, version: Version) -> bool:
+    """Whether a release has a value of an Enum field."""
+    return within(*CHOICE_HISTORY.get((name, value), ("", "")), version)
 
 
 def choices(name: str, version: Version) -> tuple[str, tuple[str, ...]]:
     """(Enum class, its values) of a field in a release."""
-    label = "IntervalStrategy" if name == "save_strategy" and version < (4, 47) else CLASSES[name]
-    return label, tuple(value for value in CHOICES[name] if within(*CHOICE_HISTORY.get((name, value), ("", "")), version))
+    label = "IntervalStrategy" if name == "save_strategy" and not has_choice(name, "best", version) else CLASSES[name]
+    return label, tuple(value for value in CHOICES[name] if has_choice(name, value, version))

@@ -1,7 +1,7 @@
-"""What a trainer's files say of memory: dtypes, optimizer, loss, adapters, sharding.
+"""The memory settings of a trainer's files: dtypes, optimizer, loss, adapters, sharding.
 
 Source: transformers 5.23.0 training_args.py and trainer.py, 4.57.6 and 4.46.3 where they differ; accelerate 1.15.0 accelerator.py; peft
-0.21.2 tuners/lora (`autocast_adapter_dtype` since 0.12), utils/constants.py for default targets. Keys that are the script's own
+0.21.2 tuners/lora (`autocast_adapter_dtype` since 0.12), utils/constants.py for default targets. Keys that belong to the script
 (`torch_dtype`, `use_peft`, `lora_r`, `load_in_4bit`, `attn_implementation`, `max_length`) have the names of TRL's ModelConfig.
 """
 
@@ -64,18 +64,18 @@ NOT_SHARDED = ("no_shard", "3")
 
 
 class TrainerMemory:
-    """The memory settings of a trainer's run, each as the release decides it; what is assumed on the way is kept in `assumed`."""
+    """The memory settings of a trainer's run as the release determines them; assumptions made on the way are collected in `assumed`."""
 
     def __init__(self, config: TrainerConfig, model: Model) -> None:
         self.config = config
         self.model = model
         self.assumed: list[str] = []
-        self.unread: list[str] = []  # what is not modelled and makes the estimate one of class C
+        self.unread: list[str] = []  # settings that are not modelled, so that the estimate is of class C
 
     # ---- looking up
 
     def value(self, name: str) -> Any:
-        """The value of an argument, of the trainer's class or of its script."""
+        """The value of an argument, of the trainer's class or of the script."""
         arguments = self.config.arguments
         return arguments[name] if name in arguments.defaults else self.config.values.get(name)
 
@@ -84,13 +84,13 @@ class TrainerMemory:
         return next((found for found in map(self.value, names) if found is not None), None)
 
     def version(self, package: str, newest: str) -> Version:
-        """The targeted release of a package."""
+        """The target release of a package."""
         return self.config.facts.version(package, newest)
 
     # ---- the settings
 
     def inputs(self) -> Inputs:
-        """All settings, with those that the files leave possible as well."""
+        """All settings, and the alternatives that the files leave possible."""
         config = self.config
         sequence, micro = self.sequence(), config.batch.micro_batch.value
         known = type(micro) is int and micro > 0
@@ -118,7 +118,9 @@ class TrainerMemory:
         return Inputs(settings, others, tuple(dict.fromkeys([*self.unread, *self.assumed])), missing, known)
 
     def alternatives(self, settings: Settings) -> list[Settings]:
-        """The settings that the files leave open: the dtype of the load where a script decides it, attention with padding."""
+        """The alternatives that the files leave possible: the dtype of the loaded weights if a script determines it, attention with
+        padding.
+        """
         found = []
         if not self.dtype_known:
             found.append(changed(settings, loaded=BF16 if settings.loaded == FP32 else FP32))
@@ -129,7 +131,7 @@ class TrainerMemory:
     row_keys: tuple[str, ...] = ROWS
 
     def sequence(self) -> int | None:
-        """Tokens of a row: the files', else the flag's."""
+        """The tokens per row: those of the files, else those of the flag."""
         for name in self.row_keys:
             length = self.value(name)
             if type(length) is int and length > 0:
@@ -148,14 +150,14 @@ class TrainerMemory:
 
     @property
     def written_dtype(self) -> Any:
-        """The dtype to load the model in, as an argument or a keyword of the model; None where it is not given."""
+        """The dtype to load the model in, as an argument or a keyword of the model; None if it is not set."""
         kwargs = self.value("model_init_kwargs")
         inner = next((kwargs[key] for key in DTYPE_KEYS if kwargs.get(key) is not None), None) if isinstance(kwargs, dict) else None
         return inner if inner is not None else self.first(*DTYPE_KEYS)
 
     @property
     def dtype_known(self) -> bool:
-        """Whether the files decide the dtype of the load; before transformers 5 the script does where they do not give it."""
+        """Whether the files determine the dtype of the loaded weights; before transformers 5 the script does if they do not set it."""
         return self.written_dtype is not None or self.config.version >= CHECKPOINT_DTYPE
 
     def loaded(self) -> str:
@@ -171,7 +173,7 @@ class TrainerMemory:
         return found
 
     def autocast(self) -> str | None:
-        """The dtype of mixed precision: the trainer's, else the launcher's."""
+        """The dtype of mixed precision: that of the trainer, else that of the launcher."""
         for name in (BF16, FP16):
             if self.value(name) is True:
                 return name
@@ -180,11 +182,11 @@ class TrainerMemory:
         return {"bf16": BF16, "fp8": BF16, "fp16": FP16}.get(named or "")
 
     def checkpointing(self) -> Any:
-        """Whether activations are recomputed, by the trainer or by FSDP."""
+        """Whether activation checkpointing is on, in the trainer or in FSDP."""
         return self.config.arguments.checkpointing or self.fsdp_option("activation_checkpointing") in (True, "true")
 
     def attention(self) -> str:
-        """How attention keeps its scores."""
+        """How attention stores its scores."""
         named = self.value("attn_implementation")
         if named == "eager":
             return EAGER
@@ -193,7 +195,7 @@ class TrainerMemory:
         return FUSED
 
     def optimizer(self) -> str:
-        """The states of the optimizer."""
+        """The kind of the optimizer's states."""
         arguments = self.config.arguments
         written = "optim" in arguments or "adafactor" in arguments
         name = arguments.optimizer if written else default_name(self.config.version, self.version("torch", NEWEST_TORCH))
@@ -209,7 +211,7 @@ class TrainerMemory:
     # ---- adapters and quantisation
 
     def lora(self) -> Lora | None:
-        """The adapters; None where the whole model is trained."""
+        """The adapters; None if the whole model is trained."""
         if self.value("use_peft") is not True:
             return None
         rank, dropout = self.value("lora_r"), self.value("lora_dropout")
@@ -221,7 +223,7 @@ class TrainerMemory:
         )
 
     def adapters(self, rank: int, targets: tuple[str, ...], dropout: float, saved: Any) -> Lora:
-        """Adapters as peft makes them."""
+        """The adapters as peft creates them."""
         modules = saved if isinstance(saved, list) else []
         return Lora(rank, targets, dropout, sum(name in HEAD_SIZED for name in modules), self.fp32_adapters())
 
@@ -230,7 +232,7 @@ class TrainerMemory:
         return self.version("peft", NEWEST_PEFT) >= FP32_ADAPTERS
 
     def targets(self, written: Any) -> tuple[str, ...]:
-        """The modules that get adapters: those that are named, else peft's default for the model type."""
+        """The modules that get adapters: the named ones, else peft's default for the model type."""
         if isinstance(written, str):
             return tuple(part.strip() for part in written.split(",") if part.strip())
         if isinstance(written, list) and written:
@@ -238,7 +240,7 @@ class TrainerMemory:
         return TARGETS.get(self.model.shape.model_type, DEFAULT_TARGETS)
 
     def quantization(self) -> str:
-        """How the base model's linears are stored."""
+        """How the linear layers of the base model are stored."""
         if self.value("load_in_4bit") is True:
             return NF4_DOUBLE if self.first("use_bnb_nested_quant", "bnb_4bit_use_double_quant") is True else NF4
         return INT8 if self.value("load_in_8bit") is True else NONE
@@ -250,7 +252,7 @@ class TrainerMemory:
     # ---- sharding
 
     def ranks(self) -> int:
-        """The data-parallel ranks; 1 where the GPU count is unknown."""
+        """The number of data-parallel ranks; 1 if the GPU count is unknown."""
         found = self.config.batch.data_parallel.value
         if type(found) is int and found > 0:
             return found
@@ -276,7 +278,7 @@ class TrainerMemory:
         return self.config.uses_fsdp or (launcher is not None and bool(launcher.fsdp_version))
 
     def sharded(self, settings: Settings) -> Settings:
-        """The settings with DeepSpeed, FSDP or DDP."""
+        """Add DeepSpeed, FSDP or DDP to the settings."""
         if self.config.uses_deepspeed:
             return self.deepspeed(settings)
         if self.uses_fsdp:
@@ -284,7 +286,7 @@ class TrainerMemory:
         return changed(settings, strategy=DDP)
 
     def deepspeed(self, settings: Settings) -> Settings:
-        """The engine's settings, with the trainer's `"auto"` filled in."""
+        """Add the settings of the DeepSpeed engine, with each `"auto"` filled in by the trainer."""
         from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
         from cfglint.frameworks.deepspeed.memory import with_engine
 
@@ -296,7 +298,7 @@ class TrainerMemory:
         return with_engine(settings, engine, self.model)
 
     def fsdp(self, settings: Settings) -> Settings:
-        """FSDP by its words or its numbers: `full_shard`, FULL_SHARD and 1 are one thing."""
+        """Add FSDP by its names or numbers: `full_shard`, FULL_SHARD and 1 are equivalent."""
         written = self.value("fsdp")
         words = " ".join(map(str, written)) if isinstance(written, list) else str(written or "")
         strategy = str(self.fsdp_option("sharding_strategy") or "").lower()

@@ -1,4 +1,4 @@
-"""The `explain` lines of a Trainer run: length, learning rate, precision, and the values that it sets in the DeepSpeed config."""
+"""The part of `explain` about a Trainer run: length, learning rate, precision, and the values that it sets in the DeepSpeed config."""
 
 from __future__ import annotations
 
@@ -16,13 +16,12 @@ if TYPE_CHECKING:
     from cfglint.frameworks.huggingface.batch import Steps
     from cfglint.frameworks.huggingface.config import TrainerConfig
 
-CEIL = (4, 52)
 STEPS = "steps"
 EPOCH = "epoch"
 
 
 def account(config: TrainerConfig) -> Summary:
-    """The lines of the Trainer."""
+    """The lines about the Trainer."""
     summary = Summary(config.release)
     if config.parsed:
         run = steps(config)
@@ -36,7 +35,7 @@ def account(config: TrainerConfig) -> Summary:
 
 
 def length(config: TrainerConfig, summary: Summary, run: Steps) -> None:
-    """From samples to steps."""
+    """Add the lines from samples to steps."""
     samples = config.facts.num_examples, config.facts.examples_source
     args = config.arguments
     limited = isinstance(args["max_steps"], int) and args["max_steps"] > 0
@@ -90,12 +89,12 @@ def updates_because(config: TrainerConfig, run: Steps) -> str:
         return "batches of a process / accumulation"
     if not isinstance(accumulation, int) or accumulation < 1 or run.batches % accumulation == 0:
         return f"{run.batches:,} batches / accumulation {accumulation}"
-    how = "rounded up (from 4.52.0)" if config.version >= CEIL else "rounded down (up to 4.51.3)"
+    how = "rounded up (from 4.52.0)" if config.version >= arithmetic.REST_COUNTED else "rounded down (up to 4.51.3)"
     return f"{run.batches:,} batches / accumulation {accumulation}, {how}"
 
 
 def warmup_because(config: TrainerConfig, run: Steps) -> str:
-    """The source of the number of warm-up steps."""
+    """The origin of the number of warm-up steps."""
     args = config.arguments
     setting = of(config, "warmup_ratio" if args["warmup_ratio"] and not args["warmup_steps"] else "warmup_steps")
     if not setting.written:
@@ -107,7 +106,7 @@ def warmup_because(config: TrainerConfig, run: Steps) -> str:
 
 
 def occasions(config: TrainerConfig, summary: Summary, run: Steps) -> None:
-    """How often it evaluates and saves."""
+    """Add how often the run evaluates and saves."""
     args = config.arguments
     for label, name, strategy, key, every in (
         ("evaluations", "evaluations", args.eval_strategy, args.strategy_key, args.eval_steps),
@@ -150,7 +149,7 @@ def epochs_begun(config: TrainerConfig, run: Steps) -> int | None:
 
 
 def rate(config: TrainerConfig, summary: Summary) -> None:
-    """Optimizer and schedule, unless the DeepSpeed config has its own."""
+    """Add optimizer and schedule, unless the DeepSpeed config has its own."""
     engine = config.deepspeed.values if config.deepspeed is not None else {}
     if "optimizer" not in engine:
         summary.add(RATE, "optimizer", of(config, "optim"))
@@ -163,7 +162,7 @@ def rate(config: TrainerConfig, summary: Summary) -> None:
 
 
 def precision(config: TrainerConfig, summary: Summary) -> None:
-    """Data type, sharding, gradient checkpointing."""
+    """Add data type, sharding, gradient checkpointing."""
     args = config.arguments
     if config.deepspeed is None:
         chosen = next((name for name in ("bf16", "fp16") if args[name]), None)
@@ -178,9 +177,9 @@ def precision(config: TrainerConfig, summary: Summary) -> None:
 
 
 def without_switch(config: TrainerConfig) -> tuple[str | None, str]:
-    """(precision, its source) where neither bf16 nor fp16 is known to be on: the launcher's, else fp32; null where it is not known.
+    """(precision, its origin) if neither bf16 nor fp16 is known to be on: that of the launcher, else fp32; null if unknown.
 
-    Source: transformers 5.23.0 training_args.py: ACCELERATE_MIXED_PRECISION of the launcher stays where neither is set.
+    Source: transformers 5.23.0 training_args.py: ACCELERATE_MIXED_PRECISION of the launcher applies if neither is set.
     """
     undecided = [name for name in ("bf16", "fp16") if not config.arguments.known(name)]
     if undecided:
@@ -194,7 +193,7 @@ def without_switch(config: TrainerConfig) -> tuple[str | None, str]:
 
 
 def filled(config: TrainerConfig, summary: Summary) -> None:
-    """The `"auto"` values of the DeepSpeed config, each with its source."""
+    """Add the `"auto"` values of the DeepSpeed config, each with its origin."""
     launch = config.deepspeed
     if launch is None:
         return
@@ -210,7 +209,7 @@ def known(value: Any, because: str) -> Any:
 
 
 def assumed(config: TrainerConfig, summary: Summary) -> None:
-    """The assumptions about the launch."""
+    """Add the assumptions about the launch."""
     world = config.world_size
     if world == 1 and not config.uses_deepspeed:
         summary.assumed.append("1 GPU means a plain start, without a launcher")

@@ -1,4 +1,4 @@
-"""A trainer's file and the files that it names, as `HfArgumentParser` reads them."""
+"""A trainer's file and the files that it names, as `HfArgumentParser` loads them."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ OPENED_WITH_FSDP = (5, 10)  # release of transformers from which `fsdp_config` i
 
 
 class TrainerFiles(Config):
-    """What `HfArgumentParser` makes of a file.
+    """The values that `HfArgumentParser` loads from a file.
 
-    `parsed` is false where the file is not a mapping or could not be read; `arguments` are then the defaults.
+    `parsed` is false if the file is not a mapping or could not be loaded; `arguments` are then the defaults.
     `files` maps a key that names a file to that file.
     """
 
@@ -54,12 +54,12 @@ class TrainerFiles(Config):
             self.section(name)
 
     def parsed_arguments(self) -> Arguments:
-        """The arguments made of the values."""
+        """The arguments created from the values."""
         return Arguments(self.parsed_values, self.version, self.own_defaults)
 
     @property
     def parsed_values(self) -> dict[Any, Any]:
-        """The values, without those of fields that the program sets itself once they are parsed."""
+        """The values, without the fields that the program itself sets after parsing."""
         program = self.facts.program
         if program is None or not program.changed:
             return self.values
@@ -67,7 +67,7 @@ class TrainerFiles(Config):
 
     @property
     def own_defaults(self) -> dict[str, Any]:
-        """The defaults that the program's own class gives to fields of the framework's; what its code sets later is not known."""
+        """The defaults that the program's own class sets for fields of the framework; values set later by its code are unknown."""
         program = self.facts.program
         if program is None:
             return {}
@@ -78,7 +78,7 @@ class TrainerFiles(Config):
         return {name: value for name, value in own.items() if value is not MISSING}
 
     def _completed(self, values: dict[Any, Any]) -> dict[Any, Any]:
-        """The file's values, overridden by the launch line's; `${...}` is resolved where the file may have an interpolating parser."""
+        """The values of the file, overridden by those of the launch line; `${...}` is resolved if the parser of the file may do so."""
         values = self.launched_with(values)
         if "${" in self.documents[0].text and not self.facts.kind_given:
             from cfglint.frameworks.overrides import interpolated, refers
@@ -87,26 +87,34 @@ class TrainerFiles(Config):
         return values
 
     def override_value(self, override: Override) -> Any:
-        """A launch line's arguments are cast by the field's type, as HfArgumentParser's argparse does."""
+        """The value of a launch-line argument, cast to the type of the field as HfArgumentParser's argparse does."""
         from cfglint.frameworks.huggingface.cli_arguments import cast
         from cfglint.frameworks.overrides import ARGS
 
         return cast(override) if override.origin == ARGS else super().override_value(override)
 
+    def default(self, path: Path, missing: Any) -> Any:
+        """The default of a field as the program's own class, the trainer's or the release sets it; other keys by the schema."""
+        name = path[0]
+        if len(path) > 1 or name not in self.arguments.defaults:
+            return super().default(path, missing)
+        value = self.arguments.defaults[name]
+        return value if self.arguments.known(name) and not isinstance(value, Unknown) else missing
+
     @property
     def version(self) -> Version:
-        """The targeted release of transformers."""
+        """The target release of transformers."""
         return self._version
 
     @property
     def asked_packages(self) -> Collection[str]:
-        """With DeepSpeed, accelerate: it decides when the engine takes a step."""
+        """With DeepSpeed, accelerate: its release determines when the engine takes a step."""
         return ("accelerate",) if self.uses_deepspeed else ()
 
     def has_accelerate(self, release: Version, like: Version = (0,)) -> bool:
         """Whether accelerate is of a release or newer.
 
-        Where it is not specified, it is the newest known, or as old as transformers where that is older than the release `like`.
+        If it is not specified, it is assumed to be the newest, or as old as transformers if that is older than the release `like`.
         """
         if "accelerate" in self.facts.target:
             return self.facts.version("accelerate", "") >= release
@@ -121,7 +129,7 @@ class TrainerFiles(Config):
         return reading.value
 
     def section(self, name: str) -> Any:
-        """The mapping that a field gives, written in place or in a file that it names; None where nothing is known of it."""
+        """The mapping that a field contains, written in place or in a file that it names; None if it is unknown."""
         if name not in self._sections:
             value = self.arguments[name]
             if isinstance(value, str) and name in self.files:
@@ -130,7 +138,7 @@ class TrainerFiles(Config):
         return self._sections[name]
 
     def declares(self, key: str) -> bool:
-        """Whether a key is an argument of the program's own; where that is not known, whether any dataclass of the project has it."""
+        """Whether a key is an argument that the program defines itself; if that is unknown, whether any dataclass of the project has it."""
         program = self.facts.program
         if program is not None and (program.accepts(key) or program.complete):
             return program.accepts(key)
@@ -139,7 +147,7 @@ class TrainerFiles(Config):
         return declares_field(self.documents[0].path, key)
 
     def is_argument(self, key: Any) -> bool:
-        """Whether the program is known to have an argument of this name of its own."""
+        """Whether the program is known to define an argument of this name itself."""
         program = self.facts.program
         if program is None or not isinstance(key, str):
             return False
@@ -147,7 +155,7 @@ class TrainerFiles(Config):
         return is_short or program.accepts(key)
 
     def setting(self, *path: str | int, value: Any = None, because: str = "") -> Setting:
-        """The value at a path with its place; a default of the program's own class names its line."""
+        """The value at a path with its place; a default of the program's own class refers to its line there."""
         program = self.facts.program
         if program is not None and len(path) == 1 and path[0] in program.defaults and path[0] not in self.values:
             because = because or f"default in {program.defaults[str(path[0])].place}"
@@ -155,7 +163,7 @@ class TrainerFiles(Config):
 
     @property
     def accelerator(self) -> dict[Any, Any]:
-        """`accelerator_config` with the old top-level names laid over it."""
+        """`accelerator_config`, overridden by the old top-level keys."""
         merged = self.arguments.accelerator
         return merged or self.section("accelerator_config") or {}
 
@@ -167,7 +175,7 @@ class TrainerFiles(Config):
 
     @property
     def uses_deepspeed(self) -> bool:
-        """Whether the run is a DeepSpeed run, by its own word or by the launcher's; `deepspeed: {}` leaves it off, as does null."""
+        """Whether the run is a DeepSpeed run, by its own config or by the launcher's; `deepspeed: {}` leaves it off, as does null."""
         return bool(self.arguments["deepspeed"]) or (self.launcher is not None and self.launcher.uses_deepspeed)
 
     @property
@@ -176,12 +184,12 @@ class TrainerFiles(Config):
         return bool(self.arguments["fsdp"])
 
     def opens(self, path: Path) -> bool:
-        """Whether the Trainer opens a named file: from 5.10 on that of `fsdp_config` only where `fsdp` is set."""
+        """Whether the Trainer opens a named file: from 5.10 on that of `fsdp_config` only if `fsdp` is set."""
         return path != ("fsdp_config",) or self.uses_fsdp or self.version < OPENED_WITH_FSDP
 
     @property
     def world_size(self) -> int | None:
-        """Processes of the launch, one GPU each."""
+        """The number of processes of the launch, one GPU each."""
         return self.facts.gpus
 
     @property
@@ -204,7 +212,7 @@ def launcher_of(documents: list[Document], kinds: list[str], trainer: TrainerFil
 
 
 def started_by_flags(trainer: TrainerFiles) -> AccelerateConfig | None:
-    """The accelerate launch of a run whose line names no config file; None where accelerate does not start several processes."""
+    """The accelerate launch of a run whose line names no config file; None if accelerate does not start several processes."""
     if not any(flag.key == "distributed_type" for flag in trainer.facts.launcher_flags):
         return None
     from cfglint.frameworks.accelerate.config import AccelerateConfig
@@ -216,7 +224,8 @@ def started_by_flags(trainer: TrainerFiles) -> AccelerateConfig | None:
 def attach(documents: list[Document], kinds: list[str], framework: Framework[Any]) -> dict[str, Document]:
     """The files of a run by the key of the trainer's file that names them.
 
-    A DeepSpeed file that the trainer's does not name is taken as given on the launch line. The launcher's file is not among them.
+    A DeepSpeed file that the trainer's file does not name is treated as if given on the launch line. The launcher's file is not
+    included.
     """
     from os.path import basename
 

@@ -20,7 +20,7 @@ KIND: Final = "launch"
 
 
 class Launch(Framework["LaunchConfig"]):
-    """A command line. Whoever parses its arguments, or the config file that it names, consumes the run."""
+    """A command line. Its consumer is the parser of its arguments, or of the config file that it names."""
 
     kind = KIND
     title = "launch line"
@@ -28,37 +28,37 @@ class Launch(Framework["LaunchConfig"]):
     rule_families = {"LCH": "Launch lines"}
 
     def detect(self, document: Document) -> int:
-        """By the file name alone, never by the content of a YAML or JSON file."""
+        """Detect by the file name alone, never by the content of a YAML or JSON file."""
         return NO_MATCH
 
     def may_be(self, names: list[str], path: str) -> bool:
-        """Never, as above."""
+        """Return false: the content never matters."""
         return False
 
     def packages(self) -> dict[str, str]:
-        """None of its own: the consumer's count."""
+        """Return no packages: those of the consumer count."""
         return {}
 
     def config(self, documents: list[Document], kinds: list[str], facts: LaunchFacts) -> Config:
-        """The config of the consumer: of the arguments, or of the file that they name."""
+        """The config of the consumer: that of the arguments, or of the file that they name."""
         from cfglint.frameworks.launch.config import consumer_config
 
         return consumer_config(documents, kinds, facts)
 
     def batch(self, config: LaunchConfig) -> Batch:
-        """The processes; the batch itself is the program's."""
+        """The batch of a launch: the number of processes; the rest is decided by the program."""
         from cfglint.frameworks.launch.config import batch
 
         return batch(config)
 
     def numbers(self, config: LaunchConfig) -> dict[str, int | None]:
-        """The length that the arguments of Megatron-LM give."""
+        """The length of the run from Megatron-LM's arguments."""
         from cfglint.frameworks.launch import megatron
 
         return megatron.numbers(config) if config.is_megatron else {}
 
     def account(self, config: LaunchConfig) -> Summary:
-        """Launcher and processes."""
+        """The lines about launcher and processes."""
         from cfglint.frameworks.launch.config import account
 
         return account(config)
@@ -68,7 +68,7 @@ class Launch(Framework["LaunchConfig"]):
         from cfglint.frameworks.launch import accelerator_rules, program_rules, rules  # noqa: F401
 
     def loader(self, document: Document, facts: LaunchFacts) -> Loader:
-        """The words of a command."""
+        """The loader for the words of a command."""
         from cfglint.source.shell.words import WORDS
 
         return WORDS

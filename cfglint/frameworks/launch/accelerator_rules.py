@@ -1,4 +1,4 @@
-"""What `Accelerator(...)` in the program of a launch line refuses."""
+"""Rules about `Accelerator(...)` calls in the program of a launch line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The config of a launch line: that of its consumer, and the line itself."""
+"""The config of a launch line: that of its consumer, and that of the line itself."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ACCUMULATION = "gradient_accumulation_steps"
 
 
 class LaunchConfig(Config):
-    """The line itself: its words, sizes and what its launcher would refuse."""
+    """The launch line itself: its words, its sizes, and the refusals of its launcher."""
 
     framework = FRAMEWORK
 
@@ -44,7 +44,7 @@ class LaunchConfig(Config):
 
     @property
     def is_megatron(self) -> bool:
-        """Whether the arguments are Megatron-LM's own, so that they decide the batch."""
+        """Whether the arguments are those of Megatron-LM, so that they determine the batch."""
         return megatron.takes(self.command)
 
 
@@ -85,7 +85,7 @@ def overrides(command: CommandDocument) -> list[Override]:
 
 
 def borrowed(command: CommandDocument, built: CallDocument) -> list[Override]:
-    """The arguments of a line that a program hands on to the call that builds its trainer's, each with its place."""
+    """The arguments of a line that a program passes on to the constructor of its trainer's arguments, each with its place."""
     from cfglint.frameworks.overrides import ARGS, Override
 
     found: list[Override] = []
@@ -101,7 +101,7 @@ def borrowed(command: CommandDocument, built: CallDocument) -> list[Override]:
 
 
 def batch(config: LaunchConfig) -> Batch:
-    """The processes of a launch whose program has a batch of its own, with the accumulation of its accelerator."""
+    """The batch of a launch whose program sets the batch itself: the processes, and the accumulation of its accelerator."""
     if config.is_megatron:
         return megatron.batch(config)
     nothing = Setting(("batch",), None, DERIVED, because="the program's own")
@@ -110,9 +110,10 @@ def batch(config: LaunchConfig) -> Batch:
 
 
 def accumulation(config: LaunchConfig) -> Setting | None:
-    """What `Accelerator(gradient_accumulation_steps=...)` gives; None where that is not an integer, or the launcher may say another.
+    """The argument of `Accelerator(gradient_accumulation_steps=...)`; None if that is not an integer, or the launcher may set another.
 
-    Source: accelerate 1.15.0 accelerator.py:547 (ACCELERATE_GRADIENT_ACCUMULATION_STEPS wins), utils/launch.py:570 (set for DeepSpeed).
+    Source: accelerate 1.15.0 accelerator.py:547 (ACCELERATE_GRADIENT_ACCUMULATION_STEPS takes precedence), utils/launch.py:570 (set for
+    DeepSpeed).
     """
     call = config.accelerator
     key, node = call.find((ACCUMULATION,)) if call is not None else (None, None)

@@ -28,7 +28,7 @@ def takes(command: CommandDocument) -> bool:
 
 
 def integer(config: LaunchConfig, name: str, default: int | None = None) -> int | None:
-    """The positive integer that an argument gives; the default where it is not on the line, None where it is not known."""
+    """The positive integer that an argument gives; the default if it is not on the line, None if it is unknown."""
     words = config.command.words
     if name not in words:
         return default
@@ -46,7 +46,7 @@ def real(config: LaunchConfig, name: str) -> float | None:
 
 
 def batch(config: LaunchConfig) -> Batch:
-    """The global batch size of the line, or one micro batch of every replica. It is unknown where it grows during the run."""
+    """The global batch size of the line, or one micro batch of every replica; unknown if it grows during the run."""
     tensor, pipeline, context, ulysses = (integer(config, name, 1) for name in SIZES)
     gpus = config.facts.gpus
     replica = tensor * pipeline * context * ulysses if tensor and pipeline and context and ulysses else None
@@ -69,13 +69,13 @@ def batch(config: LaunchConfig) -> Batch:
 
 
 def numbers(config: LaunchConfig) -> dict[str, int | None]:
-    """`seq_length`, `total_steps` and `warmup_steps`, each None where it is not known."""
+    """`seq_length`, `total_steps` and `warmup_steps`, each None if it is unknown."""
     total = None if "train_samples" in config.command.words else integer(config, "train_iters")
     return {"seq_length": integer(config, "seq_length"), "total_steps": total, "warmup_steps": warmup_steps(config, total)}
 
 
 def warmup_steps(config: LaunchConfig, total: int | None) -> int | None:
-    """The steps of the warm-up: given, or a fraction of the decay, which is as long as the run by default."""
+    """The warm-up steps: given, or a fraction of the decay, which is as long as the run by default."""
     if "lr_warmup_samples" in config.command.words:
         return None
     if "lr_warmup_fraction" not in config.command.words:
@@ -86,7 +86,7 @@ def warmup_steps(config: LaunchConfig, total: int | None) -> int | None:
 
 
 def account(config: LaunchConfig, summary: Summary) -> None:
-    """The lines of parallelism, length, learning rate and precision."""
+    """Add the lines about parallelism, length, learning rate and precision."""
     for label, name in (("tensor parallel", SIZES[0]), ("pipeline", SIZES[1])):
         summary.add(LAUNCH, label, config.setting(name, value=integer(config, name, 1)))
     lengths = numbers(config)

@@ -1,4 +1,4 @@
-"""Arguments that the program of a launch line refuses, according to its source."""
+"""Rules about arguments that the program of a launch line refuses, according to its source."""
 
 from __future__ import annotations
 

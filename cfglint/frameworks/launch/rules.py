@@ -1,4 +1,4 @@
-"""What is wrong with a launch line itself: its launcher refuses it, or starts something else than it says."""
+"""Rules about the launch line itself: its launcher refuses it, or starts something other than the line says."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 TRAINER = "--output_dir out --per_device_train_batch_size 4 --learning_rate 1e-5 --bf16 True --save_strategy no"
 ZERO_3 = "compute_environment: LOCAL_MACHINE\ndistributed_type: DEEPSPEED\ndeepspeed_config:\n  zero_stage: 3\nnum_processes: 8\n"
-NAMED: ExampleFacts = {"named": 1}  # the other files of an example are found by the script
+NAMED: ExampleFacts = {"named": 1}  # only the script is named; the other files of an example are found through it
 
 
 def problems(config: LaunchConfig, code: str) -> Iterator[Finding]:
-    """What reading the line found, as findings of one rule."""
+    """The problems found while parsing the line, as findings of one rule."""
     command = config.command
     for problem in command.launch_line.problems:
         if problem.code != code:
@@ -317,7 +317,7 @@ def unquoted_list(config: LaunchConfig) -> Iterator[Finding]:
     command = config.command
     program = command.program
     if not command.is_main or command.guessed or (program is not None and (program.is_strict or program.parser not in ("", *HF_PARSERS))):
-        return  # LCH003 knows what a strict program refuses
+        return  # LCH003 reports the arguments that a strict program refuses
     own = {*program.fields, *program.defaults} if program is not None else ()
     for key, words in command.words.items():
         if words and len(words) > 1 and takes_one(key) and key not in own:

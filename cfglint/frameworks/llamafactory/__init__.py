@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 KIND: Final = "llamafactory"
 NEWEST = RELEASES["llamafactory"]
-TRANSFORMERS = "5.6.0"  # the newest release that llamafactory 0.9.5 accepts
+TRANSFORMERS, DEEPSPEED = "5.6.0", "0.18.4"  # the newest releases that llamafactory 0.9.5 accepts
 
-# Keys that are LLaMA-Factory's alone.
+# Keys that only LLaMA-Factory has.
 OWN = frozenset(
     (
         "finetuning_type",
@@ -50,15 +50,15 @@ OWN = frozenset(
 SHARED = frozenset(("model_name_or_path", "dataset", "do_train", "output_dir", "per_device_train_batch_size", "max_samples", "val_size"))
 TRAINING = frozenset(("stage", "do_train", "do_predict", "do_eval"))  # one of these is in every file for training or evaluation
 OTHER_COMMANDS = frozenset(("infer_backend", "export_dir", "vllm_maxlen", "sglang_maxlen", "n_shot", "save_dir"))  # chat, api, export, eval
-OUTPUTS = frozenset(("output_dir", "dataset", "eval_dataset", "num_train_epochs", "max_steps"))  # what only training has besides
+OUTPUTS = frozenset(("output_dir", "dataset", "eval_dataset", "num_train_epochs", "max_steps"))  # further keys of training files
 FOREIGN = frozenset(("train_micro_batch_size_per_gpu", "compute_environment", "services", "jobs", "architectures", "base_model"))
 
-# Rules of the trainer that LLaMA-Factory's own take the place of.
+# Rules of the trainer that LLaMA-Factory's own rules replace.
 REPLACED = frozenset(("HFT001", "HFT002", "KEY200", "KEY201", "KEY202"))
 
 
 class LlamaFactory(Framework["LlamaFactoryConfig"]):
-    """Files that `llamafactory-cli train` takes."""
+    """Config files of `llamafactory-cli train`."""
 
     kind = KIND
     title = "LLaMA-Factory"
@@ -77,7 +77,7 @@ class LlamaFactory(Framework["LlamaFactoryConfig"]):
     file_match = ("llamafactory.yaml", "llamafactory.yml", "*.llamafactory.yaml", "*.llamafactory.yml")
 
     def detect(self, document: Document) -> int:
-        """By the names at the top of a YAML file; a file for its other commands does not count, and it cannot read JSON."""
+        """Detect by the top-level keys of a YAML file; files of its other commands do not count, and it cannot load JSON."""
         if document.syntax == "json":
             return NO_MATCH
         names = top_keys(document)
@@ -91,18 +91,18 @@ class LlamaFactory(Framework["LlamaFactoryConfig"]):
         return MAYBE if own > 1 and names & SHARED else NO_MATCH
 
     def may_be(self, names: list[str], path: str) -> bool:
-        """By two keys of its own; by `model_name_or_path` for files of its other commands."""
+        """Whether the file has two of LLaMA-Factory's own keys, or `model_name_or_path` as files of its other commands do."""
         return "model_name_or_path" in names or len(OWN.intersection(names)) > 1
 
     def unknown_keys(self, config: LlamaFactoryConfig) -> list[str]:
-        """The keys that no dataclass has, that of the checkout included; those of Megatron-core and of older releases do not count."""
+        """The keys that no dataclass has, including those of the checkout; keys of Megatron-core and of older releases do not count."""
         from cfglint.frameworks.llamafactory.rules.keys import MEGATRON, beyond_checkout, known, removal
 
         unknown = [key for key in config.values if not known(key, config) and removal(key, config) is None]
         return [key for key in beyond_checkout(unknown, config) if isinstance(key, str) and key not in MEGATRON] if unknown else []
 
     def related_tool(self, document: Document) -> str | None:
-        """LLaMA-Factory for files of its other commands."""
+        """The name LLaMA-Factory for files of its other commands."""
         names = top_keys(document)
         other = names & OTHER_COMMANDS or "adapter_name_or_path" in names
         return f"{self.title} inference" if other and names & OWN and "model_name_or_path" in names else None
@@ -116,7 +116,7 @@ class LlamaFactory(Framework["LlamaFactoryConfig"]):
         return TRAINER.references(document)
 
     def config(self, documents: list[Document], kinds: list[str], facts: LaunchFacts) -> Config:
-        """The five dataclasses, of the first document; the others are files that it names."""
+        """The config of the five dataclasses from the first document; the others are files that it names."""
         from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
 
         return LlamaFactoryConfig(documents, kinds, facts)
@@ -142,7 +142,7 @@ class LlamaFactory(Framework["LlamaFactoryConfig"]):
         return inputs(config, model)
 
     def account(self, config: LlamaFactoryConfig) -> Summary:
-        """The trainer's lines, and what is trained on what."""
+        """The lines about the trainer, and about what is trained on which data."""
         from cfglint.frameworks.llamafactory.summary import account
 
         return account(config)
@@ -160,7 +160,7 @@ class LlamaFactory(Framework["LlamaFactoryConfig"]):
         from cfglint.frameworks.llamafactory import rules  # noqa: F401
 
     def loader(self, document: Document, facts: LaunchFacts) -> Loader:
-        """OmegaConf's loader; a JSON file is never read."""
+        """OmegaConf's loader; a JSON file is never loaded."""
         from cfglint.frameworks.llamafactory.loader import JSON, OMEGACONF
 
         return JSON if document.syntax == "json" else OMEGACONF

@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
 OVERWRITTEN = {"remove_unused_columns": False}  # parser.py:437
 FILLED_SCHEDULE = "warmup_stable_decay"
-FILLED_STEPS = ("num_stable_steps", "num_decay_steps")  # one and two thirds of what warm-up leaves; trainer_utils.py:556-570
+FILLED_STEPS = ("num_stable_steps", "num_decay_steps")  # one and two thirds of the steps after warm-up; trainer_utils.py:556-570
 
 
 class TrainerArguments(Arguments):
     """`TrainingArguments` of a LLaMA-Factory run."""
 
     def __getitem__(self, name: str) -> Any:
-        """The value of a field with which the trainer is built."""
+        """The value of a field as it is passed to the trainer."""
         if name in OVERWRITTEN:
             return OVERWRITTEN[name]
         value = super().__getitem__(name)
@@ -34,12 +34,12 @@ class TrainerArguments(Arguments):
 
 
 def default_of(name: str) -> Any:
-    """The default of an own field."""
+    """The default of one of LLaMA-Factory's fields."""
     if name not in FIELDS:
         raise NoSuchField(name)
     return FIELDS[name][1]
 
 
 def comma_list(value: Any) -> Any:
-    """A string as the list that `split_arg` makes of it, anything else as it is (data_args.py:148-151)."""
+    """A string as the list that `split_arg` converts it to; any other value unchanged (data_args.py:148-151)."""
     return [item.strip() for item in value.split(",")] if isinstance(value, str) else value

@@ -1,6 +1,6 @@
-"""The keys and templates of a LLaMA-Factory checkout or fork in which a file lies, read as syntax trees and never run.
+"""The keys and templates of a LLaMA-Factory checkout or fork that contains a file, read as syntax trees and never executed.
 
-Only asked for names that the released package does not have, so a clean file costs nothing.
+Used only for names that the released package does not have, so that a clean file costs nothing.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _found: dict[str, Checkout | None] = {}
 
 
 class Checkout:
-    """Names of the fields and templates that a checkout's own code has."""
+    """The names of fields and templates in the code of a checkout."""
 
     __slots__ = ("fields", "folder", "templates")
 
@@ -31,7 +31,7 @@ class Checkout:
 
 
 def checkout_of(path: str) -> Checkout | None:
-    """The checkout that a file lies in, inside its work tree; None where there is none."""
+    """The checkout that contains a file, inside its work tree; None if there is none."""
     folder = package_of(os.path.dirname(os.path.abspath(path)))
     if folder is None:
         return None
@@ -54,7 +54,7 @@ def package_of(folder: str) -> str | None:
 
 
 def above(folder: str) -> Iterator[str]:
-    """A folder and those that hold it, the nearest first."""
+    """A folder and its parents, the nearest first."""
     for _ in range(MAX_LEVELS):
         yield folder
         if os.path.dirname(folder) == folder:
@@ -90,7 +90,7 @@ def template_names(path: str) -> Iterator[str]:
 
 
 def tree_of(path: str):  # type: ignore[no-untyped-def]  # ast.Module, whose import waits for the first call
-    """The syntax tree of a module; an empty one where it cannot be read or parsed."""
+    """The syntax tree of a module; an empty one if it cannot be opened or parsed."""
     import ast
 
     from cfglint.source import files

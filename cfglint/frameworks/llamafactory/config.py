@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.frameworks.huggingface import PACKAGE
 from cfglint.frameworks.huggingface.config import TrainerConfig
-from cfglint.frameworks.llamafactory import FRAMEWORK, TRANSFORMERS
+from cfglint.frameworks.llamafactory import DEEPSPEED, FRAMEWORK, TRANSFORMERS
 from cfglint.frameworks.llamafactory._tables import FIELDS
 from cfglint.frameworks.llamafactory.arguments import TrainerArguments, comma_list, default_of
 
@@ -21,10 +21,9 @@ if TYPE_CHECKING:
     from cfglint.frameworks.overrides import Override
     from cfglint.source.document import Document
 
-DEEPSPEED = "0.18.4"  # the newest release that llamafactory 0.9.5 accepts
-SMALLEST_SPLIT = 1e-6  # what val_size is compared with
+SMALLEST_SPLIT = 1e-6  # the value that val_size is compared with
 PACKING_STAGES = ("pt", "sft")
-# Rules of the trainer whose exception comes while it is built, not when it trains.
+# Rules of the trainer whose exception is raised during construction, not during training.
 BUILDING = frozenset(("HFT012", "HFT040", "HFT041", "HFT042", "HFT043", "HFT044", "HFT045", "HFT046"))
 MISSING_FILE = "RUN010"
 SHIPPED = "examples/deepspeed/"
@@ -32,7 +31,7 @@ STAGES_OF_TRAINING = ("init", "first-step")
 
 
 class LlamaFactoryConfig(TrainerConfig):
-    """What `llamafactory-cli train` makes of its files."""
+    """The config of `llamafactory-cli train`, from its files."""
 
     framework = FRAMEWORK
     sole_consumer = True
@@ -48,11 +47,11 @@ class LlamaFactoryConfig(TrainerConfig):
         return TrainerArguments(self.values, self.version)
 
     def _completed(self, values: dict[Any, Any]) -> dict[Any, Any]:
-        """The file's values with the launch line's over them; nothing is interpolated."""
+        """The values of the file, overridden by those of the launch line; nothing is interpolated."""
         return self.launched_with(values)
 
     def override_value(self, override: Override) -> Any:
-        """`key=value` behind the file is read by OmegaConf."""
+        """The value of `key=value` after the file name, parsed by OmegaConf."""
         from cfglint.frameworks.overrides import by_omegaconf
 
         return by_omegaconf(override)
@@ -83,12 +82,12 @@ class LlamaFactoryConfig(TrainerConfig):
 
     @property
     def evaluates(self) -> bool:
-        """`do_eval` as TrainingArguments leaves it: a strategy other than "no" turns it on (transformers 5.6.0 training_args.py:1537)."""
+        """`do_eval` after TrainingArguments: a strategy other than "no" turns it on (transformers 5.6.0 training_args.py:1537)."""
         return bool(self.arguments["do_eval"]) or self.arguments.eval_strategy in ("steps", "epoch")
 
     @property
     def zero3(self) -> bool | None:
-        """Whether the DeepSpeed file says stage 3; None where that file cannot be seen."""
+        """Whether the DeepSpeed file sets stage 3; None if its content is unknown."""
         section = self.section("deepspeed")
         if section is None and self.uses_deepspeed:
             return None
@@ -97,46 +96,46 @@ class LlamaFactoryConfig(TrainerConfig):
 
     @property
     def launched(self) -> bool | None:
-        """Whether torchrun starts the processes: with several GPUs, and for DeepSpeed and FSDP. None where that is unknown."""
+        """Whether torchrun starts the processes: with several GPUs, and for DeepSpeed and FSDP. None if that is unknown."""
         return True if self.uses_fsdp else super().launched
 
     @property
     def own_trainer(self) -> bool:
-        """Whether another trainer runs: PPO's own loop, HyperParallel, or the fork of transformers that KTransformers brings."""
+        """Whether another trainer runs: PPO's own loop, HyperParallel, or the fork of transformers that KTransformers uses."""
         return self.stage == "ppo" or bool(self.own("use_kt")) or (self.stage == "sft" and bool(self.own("use_hyper_parallel")))
 
     def operations(self) -> tuple[Operation, ...]:
-        """What the Trainer, and LLaMA-Factory behind it, do with the values of the Trainer's fields."""
+        """The operations of the Trainer, and then of LLaMA-Factory, on the values of the Trainer's fields."""
         from cfglint.frameworks.llamafactory.field_operations import OF_TRAINER
 
         return (*super().operations(), *OF_TRAINER)
 
     @property
     def makes_optimizer(self) -> bool:
-        """Whether the trainer builds one of its optimizers: the DeepSpeed file has none, and Muon is not asked for."""
+        """Whether the trainer builds one of its optimizers: the DeepSpeed file has none, and Muon is not selected."""
         return super().makes_optimizer and not self.uses_muon
 
     @property
     def uses_muon(self) -> bool:
-        """Whether Muon is what is built, the last of the special optimizers (train/trainer_utils.py:532-548)."""
+        """Whether Muon is the optimizer that is built, the last of the special optimizers (train/trainer_utils.py:532-548)."""
         earlier = ("use_galore", "use_apollo", "use_badam", "use_adam_mini")
         others = any(self.own(name) for name in earlier) or self.own("loraplus_lr_ratio") is not None
         return bool(self.own("use_muon")) and not others and super().makes_optimizer
 
     @property
     def datasets(self) -> Any:
-        """The names of the training sets as a list, null, or what else is written."""
+        """The names of the training sets as a list, null, or any other written value."""
         return comma_list(self.own("dataset"))
 
     @property
     def held_out(self) -> bool:
-        """Whether `val_size` takes samples away."""
+        """Whether `val_size` moves samples to the evaluation set."""
         size = self.own("val_size")
         return isinstance(size, (int, float)) and size > SMALLEST_SPLIT
 
     @property
     def packs(self) -> bool:
-        """Whether samples are packed into blocks, so that their number is not that of the samples."""
+        """Whether samples are packed into blocks, so that the number of rows differs from the number of samples."""
         packing = self.own("packing")
         if self.own("neat_packing"):
             packing = True
@@ -145,9 +144,9 @@ class LlamaFactoryConfig(TrainerConfig):
 
     @property
     def block_length(self) -> int | None:
-        """The tokens of a packed block; None where samples keep their own lengths, of which `cutoff_len` is the most.
+        """The tokens per packed block; None if samples keep their own lengths, with `cutoff_len` as the maximum.
 
-        An explicit `packing` takes a token off, which the packing of stage sft puts on again (hparams/data_args.py:188-189,
+        An explicit `packing` subtracts one token, which the packing of stage sft adds again (hparams/data_args.py:188-189,
         data/processor/supervised.py:216-231, data/processor/pretrain.py:43).
         """
         length = self.own("cutoff_len")
@@ -156,18 +155,18 @@ class LlamaFactoryConfig(TrainerConfig):
         return length - 1 if self.stage == "pt" and self.own("packing") else length
 
     def loaded(self) -> tuple[int | None, Any]:
-        """(rows that the trainer gets, rows of a batch): packed and streamed ones cannot be counted."""
+        """(rows that the trainer gets, rows per batch): packed and streamed rows cannot be counted."""
         rows, micro = super().loaded()
         return (None if self.packs or self.own("streaming") or self.own_trainer else rows), micro
 
     def reaches(self, rule: Rule, finding: Finding) -> bool:
-        """Whether the run gets as far as a finding says: without `do_train` it does not train, and another trainer is not known."""
+        """Whether the run reaches the stage of a finding: without `do_train` it does not train, and another trainer is not modelled."""
         if rule.code == MISSING_FILE and not self.facts.complete and str(finding.setting.value).startswith(SHIPPED):
-            return False  # the run starts in LLaMA-Factory's own checkout, which has it
+            return False  # the run starts in LLaMA-Factory's own checkout, which contains the file
         if (self.trains and not self.own_trainer) or finding.setting.path == ("seed",):  # get_train_args itself seeds
             return True
         return (finding.fails_at or rule.fails_at) not in STAGES_OF_TRAINING or rule.code in BUILDING or rule.code.startswith("LLF")
 
     def nested_configs(self) -> list[Config]:
-        """The DeepSpeed configuration that the engine gets, where anything is trained."""
+        """The DeepSpeed configuration that the engine receives, if anything is trained."""
         return super().nested_configs() if self.trains and not self.own_trainer else []

@@ -1,7 +1,7 @@
-"""What LLaMA-Factory does with the values of its own fields: a wrong type fails here where and as it does there.
+"""The operations of LLaMA-Factory on the values of its own fields: a wrong type fails here in the same way and at the same place.
 
 The parser casts nothing, so a string, null or list is kept until the first operation that fails on it. Each function
-is that operation, and Python's own exception is the prediction. Line numbers are those of llamafactory 0.9.5.
+executes that operation, and Python's own exception is the prediction. Line numbers are those of llamafactory 0.9.5.
 """
 
 from __future__ import annotations
@@ -29,24 +29,24 @@ SMALL = 1e-6
 
 
 def split(value: Any, config: LlamaFactoryConfig) -> None:
-    """hparams/model_args.py:210-214: a comma list is split as a string, whatever it is."""
+    """Split a comma-separated string as hparams/model_args.py:210-214 does, whatever the type of the value."""
     if value is not None:
         value.split(",")
 
 
 def special_tokens(value: Any, config: LlamaFactoryConfig) -> None:
-    """hparams/model_args.py:257: only where no file gives them."""
+    """Split the tokens as hparams/model_args.py:257 does: only if no file contains them."""
     if config.own("new_special_tokens_config") is None:
         split(value, config)
 
 
 def pixels(value: Any, config: LlamaFactoryConfig) -> None:
-    """hparams/model_args.py:347-350."""
+    """Multiply the size as hparams/model_args.py:347-350 does."""
     _ = value < 1
 
 
 def inline_json(value: Any, config: LlamaFactoryConfig) -> None:
-    """hparams/model_args.py:426, 458; hparams/training_args.py:64."""
+    """Parse inline JSON as hparams/model_args.py:426, 458 and hparams/training_args.py:64 do."""
     import json
 
     if isinstance(value, str) and value.startswith("{"):
@@ -54,7 +54,7 @@ def inline_json(value: Any, config: LlamaFactoryConfig) -> None:
 
 
 def held_out_size(value: Any, config: LlamaFactoryConfig) -> None:
-    """hparams/data_args.py:159-176, hparams/parser.py:362-365: compared where another option makes it matter."""
+    """Compare the size as hparams/data_args.py:159-176 and hparams/parser.py:362-365 do, if another option makes it matter."""
     checked = config.own("dataset") is None or config.own("eval_dataset") is not None or config.own("streaming")
     asked = config.evaluates or config.arguments["do_predict"] or config.own("predict_with_generate")
     if checked or asked:
@@ -62,74 +62,76 @@ def held_out_size(value: Any, config: LlamaFactoryConfig) -> None:
 
 
 def split_size(value: Any, config: LlamaFactoryConfig) -> None:
-    """data/data_utils.py:99-111."""
+    """Compare the size as data/data_utils.py:99-111 does."""
     if config.own("dataset") is not None and config.own("tokenized_path") is None:
         _ = value > SMALL
 
 
 def probabilities(value: Any, config: LlamaFactoryConfig) -> None:
-    """hparams/data_args.py:169."""
+    """Split the probabilities as hparams/data_args.py:169 does."""
     if value is not None and config.own("mix_strategy") != "concat":
         list(map(float, comma_list(value)))
 
 
 def shortened(value: Any, config: LlamaFactoryConfig) -> None:
-    """hparams/data_args.py:188-189."""
+    """Subtract as hparams/data_args.py:188-189 does."""
     if config.own("packing") or config.own("neat_packing"):
         _ = value - 1
 
 
 def doubled_rank(value: Any, config: LlamaFactoryConfig) -> None:
-    """hparams/finetuning_args.py:565: the scale where `lora_alpha` is not set."""
+    """Double the rank as hparams/finetuning_args.py:565 does if `lora_alpha` is not set."""
     if not config.own("lora_alpha"):
         _ = value * 2
 
 
 def smoothing(value: Any, config: LlamaFactoryConfig) -> None:
-    """hparams/finetuning_args.py:589."""
+    """Compare the value as hparams/finetuning_args.py:589 does."""
     if config.stage == "dpo" and config.own("pref_loss") != "sigmoid":
         _ = value > SMALL
 
 
 def switch(value: Any, config: LlamaFactoryConfig) -> None:
-    """hparams/finetuning_args.py:598: two of the switches are made integers to be counted."""
+    """Convert the switch to an integer as hparams/finetuning_args.py:598 does with two of three."""
     if not (config.method == "lora" and value):
         int(value)
 
 
 def added_switch(value: Any, config: LlamaFactoryConfig) -> None:
-    """hparams/finetuning_args.py:598: the third one is added as it is."""
+    """Add the switch unconverted as hparams/finetuning_args.py:598 does with the third one."""
     if not (config.method == "lora" and value):
         _ = 0 + value
 
 
 def loraplus_rate(value: Any, config: LlamaFactoryConfig) -> None:
-    """train/trainer_utils.py:385."""
+    """Multiply the rate as train/trainer_utils.py:385 does."""
     if value is not None and config.makes_optimizer and not (config.own("use_galore") or config.own("use_apollo")):
         _ = 1.0 * value
 
 
 def checkpoint(value: Any, config: LlamaFactoryConfig) -> None:
-    """transformers 5.6.0 trainer.py:1416: the folder of a checkpoint; hparams/parser.py:477-480 drops it for some reward models."""
+    """Use the folder of a checkpoint as transformers 5.6.0 trainer.py:1416 does; hparams/parser.py:477-480 removes it for some reward
+    models.
+    """
     dropped = config.stage in ("rm", "ppo") and config.method in ("full", "freeze")
     if value is not None and not isinstance(value, bool) and not dropped:
         fspath(value)
 
 
 def muon_rate(value: Any, config: LlamaFactoryConfig) -> None:
-    """third_party/muon/muon.py:187 (adjust_lr_for_muon)."""
+    """Multiply the rate as third_party/muon/muon.py:187 (adjust_lr_for_muon) does."""
     if config.uses_muon:
         _ = value * 0.2
 
 
 def muon_decay(value: Any, config: LlamaFactoryConfig) -> None:
-    """third_party/muon/muon.py:190."""
+    """Multiply the decay as third_party/muon/muon.py:190 does."""
     if config.uses_muon:
         _ = 0.1 * value
 
 
 def muon_beta(value: Any, config: LlamaFactoryConfig) -> None:
-    """third_party/muon/muon.py:215-218: AdamW for what is not a matrix, which adapters do not have."""
+    """Use the value as AdamW in third_party/muon/muon.py:215-218 does, for parameters that are not matrices; adapters have none."""
     if config.uses_muon and config.method in ("full", "freeze"):
         _ = 1 - value
 
@@ -157,7 +159,7 @@ OPERATIONS: tuple[tuple[str, Stage, Act], ...] = (
     ("val_size", INIT, split_size),
     ("loraplus_lr_ratio", INIT, loraplus_rate),
 )
-# Of the Trainer's fields, behind what the Trainer does with them.
+# Operations on the Trainer's fields, after those of the Trainer.
 OF_TRAINER = (
     Operation("resume_from_checkpoint", INIT, checkpoint),
     Operation("learning_rate", STEP, muon_rate),
@@ -169,7 +171,7 @@ OF_TRAINER = (
 
 
 def failures(config: LlamaFactoryConfig) -> list[TypeFailure]:
-    """The first operation of each written field that cannot take its value, in their order."""
+    """The first operation of each written field that fails on its value, in order."""
     found: dict[str, TypeFailure] = {}
     for field, fails_at, act in OPERATIONS:
         if field not in config.values or field in found:

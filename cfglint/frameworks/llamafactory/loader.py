@@ -1,4 +1,4 @@
-"""What OmegaConf makes of a YAML file: PyYAML's safe loader on libyaml, with another float, no dates and no duplicate keys.
+"""Loads a YAML file as OmegaConf does: PyYAML's safe loader on libyaml, with other floats, no dates and no duplicate keys.
 
 Source: omegaconf 2.4.0 _yaml.py, omegaconf.py:423-466; llamafactory 0.9.5 hparams/parser.py:85-99.
 """
@@ -21,7 +21,7 @@ INTERPOLATION = "${"
 
 
 class OmegaConfLoader(YamlLoader):
-    """`OmegaConf.load`, `merge` and `to_container` of a file: interpolations stay the text that they are."""
+    """Loads a file as `OmegaConf.load`, `merge` and `to_container` do: interpolations remain strings."""
 
     def read(self, document: Document) -> LoadResult:
         """The values of a document, parsed by libyaml; an empty file is an empty mapping."""
@@ -64,7 +64,7 @@ class OmegaConfLoader(YamlLoader):
         return key.tag is None and (bool(key.style) or isinstance(self.scalar(key), str))
 
     def number(self, node: Node) -> Any:
-        """A number; `1e-5` is one here, and a date is a string."""
+        """A number; `1e-5` is a number here, and a date is a string."""
         raw = node.raw
         if is_omegaconf_float(raw) and not is_yaml_float(raw):
             return float(raw.replace("_", ""))
@@ -74,25 +74,25 @@ class OmegaConfLoader(YamlLoader):
 
 
 class JsonLoader(Loader):
-    """A JSON file, which LLaMA-Factory hands to `json.load` as a path."""
+    """The loader for a JSON file, whose path LLaMA-Factory passes to `json.load`."""
 
     name = "json.load"
 
     def refusals(self, document: Document) -> list[Problem]:
-        """Every file is refused."""
+        """Refuse every file."""
         reason = "AttributeError: 'PosixPath' object has no attribute 'read'"
         return [Problem(0, 0, "LLaMA-Factory cannot read a JSON file: write YAML", "value", reason)]
 
 
 def container(value: Any, document: Document) -> dict[Any, Any]:
-    """The mapping that OmegaConf gives for what the YAML loader built; raises Refused."""
+    """The mapping that OmegaConf creates from the values of the YAML loader; raises Refused."""
     root = document.root
     if value is None:
         return {}
     assert root is not None
     if isinstance(value, list):
         raise refused(root, "TypeError: Cannot merge incompatible container types")
-    if isinstance(value, str):  # a text is taken for YAML once more, and for a key without a value
+    if isinstance(value, str):  # a string is parsed as YAML again, and becomes a key without a value
         return {value: None}
     if not isinstance(value, dict):
         raise refused(root, f"OSError: Invalid loaded object type: {type(value).__name__}")
@@ -103,7 +103,7 @@ def container(value: Any, document: Document) -> dict[Any, Any]:
 
 
 def check_types(value: Any, node: Node) -> None:
-    """Refuse keys and values that no OmegaConf container holds."""
+    """Refuse keys and values that OmegaConf containers do not support."""
     if isinstance(value, dict):
         for key, each in value.items():
             if not isinstance(key, KEY_TYPES):
@@ -119,7 +119,7 @@ def check_types(value: Any, node: Node) -> None:
 
 
 def check_interpolations(values: dict[Any, Any], document: Document) -> None:
-    """Refuse a text that begins an interpolation and is none: the grammar is checked, nothing is resolved."""
+    """Refuse a string with an invalid interpolation: only the grammar is checked, nothing is resolved."""
     for path, _, node in document.walk():
         value = node.raw if node.kind == SCALAR else None
         if value is None or INTERPOLATION not in value or not path:

@@ -1,8 +1,9 @@
-"""What a LLaMA-Factory file says of memory, where it differs from the Trainer's.
+"""The memory settings of a LLaMA-Factory run where they differ from those of the Trainer.
 
-Source: llamafactory 0.9.5 model/adapter.py `init_adapter` (what is trained is cast to fp32, except with pure_bf16, and under ZeRO-3 or FSDP
-where it is fp32 already), model/model_utils/checkpointing.py (on unless `disable_gradient_checkpointing`), model/model_utils/attention.py,
-hparams/parser.py (the compute dtype is that of the precision). Its runs have not been measured: class C.
+Source: llamafactory 0.9.5 model/adapter.py `init_adapter` (trained parameters are cast to fp32, except with pure_bf16, and under ZeRO-3
+or FSDP where it is fp32 already), model/model_utils/checkpointing.py (on unless `disable_gradient_checkpointing`),
+model/model_utils/attention.py, hparams/parser.py (the compute dtype is that of the precision). Its runs have not been measured: class
+C.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ EXTRA_METHODS = ("freeze", "oft")
 
 
 class LlamaFactoryMemory(TrainerMemory):
-    """The memory settings of pre-training and supervised fine-tuning; preferences hold pairs of rows."""
+    """The memory settings of pre-training and supervised fine-tuning; preference training holds pairs of rows."""
 
     config: LlamaFactoryConfig
     row_keys = ("cutoff_len",)
@@ -39,14 +40,14 @@ class LlamaFactoryMemory(TrainerMemory):
             return super().value(name)
 
     def inputs(self) -> Inputs:
-        """The Trainer's settings; the trainer itself has not been validated."""
+        """The settings of the Trainer, marked as not validated for LLaMA-Factory."""
         found = super().inputs()
         return changed(
             found, settings=self.of_stage(found.settings), alternatives=tuple(self.of_stage(each) for each in found.alternatives)
         )
 
     def of_stage(self, settings: Settings) -> Settings:
-        """Pairs of rows and the reference model of preference training."""
+        """The settings with the pairs of rows and the reference model of preference training."""
         stage = self.config.stage
         if stage in PAIRS:
             settings = changed(settings, micro_batch=2 * settings.micro_batch)
@@ -54,49 +55,49 @@ class LlamaFactoryMemory(TrainerMemory):
 
     @property
     def dtype_known(self) -> bool:
-        """The compute dtype follows from the precision."""
+        """Return true: the compute dtype follows from the precision."""
         return True
 
     @property
     def half(self) -> str | None:
-        """The 16-bit dtype that the precision names."""
+        """The 16-bit dtype of the precision."""
         if self.value("pure_bf16") is True or self.config.arguments["bf16"] is True:
             return BF16
         return FP16 if self.config.arguments["fp16"] is True else None
 
     def loaded(self) -> str:
-        """Trained parameters are fp32 unless `pure_bf16`; a frozen base has the compute dtype."""
+        """The dtype of the loaded weights: fp32 for trained parameters unless `pure_bf16`, the compute dtype for a frozen base model."""
         if self.config.method in {"full", *EXTRA_METHODS} and self.value("pure_bf16") is not True:
             return FP32
         return self.half or self.model.checkpoint or BF16
 
     def checkpointing(self) -> Any:
-        """On by default."""
+        """Whether activation checkpointing is on, as it is by default."""
         return self.value("disable_gradient_checkpointing") is not True
 
     def attention(self) -> str:
-        """`flash_attn`: sdpa by default."""
+        """The attention implementation by `flash_attn`: sdpa by default."""
         return EAGER if self.value("flash_attn") == "disabled" else FUSED
 
     def optimizer(self) -> str:
-        """The trainer's, unless a switch replaces it."""
+        """The kind of optimizer: the trainer's, unless a switch replaces it."""
         for name in OTHER_OPTIMIZERS:
             if self.value(name) is True:
                 self.unread.append(f"the optimizer of {name} like AdamW")
         return super().optimizer()
 
     def liger(self) -> bool:
-        """Its own switch."""
+        """Whether LLaMA-Factory's own switch enables Liger."""
         return self.value("enable_liger_kernel") is True
 
     @property
     def packed(self) -> bool:
-        """Packing, which pre-training does by default."""
+        """Whether samples are packed, as they are by default in pre-training."""
         written = self.value("packing")
         return bool(written) or bool(self.value("neat_packing")) or (written is None and self.config.stage == "pt")
 
     def lora(self) -> Lora | None:
-        """LoRA is the default method; `all` means every linear."""
+        """The adapters; LoRA is the default method; `all` means every linear layer."""
         if self.config.method != "lora":
             return None
         rank, dropout = self.value("lora_rank"), self.value("lora_dropout")
@@ -110,7 +111,7 @@ class LlamaFactoryMemory(TrainerMemory):
         return changed(found, fp32=self.value("pure_bf16") is not True)
 
     def quantization(self) -> str:
-        """`quantization_bit`, double by default."""
+        """The quantization by `quantization_bit`, double by default."""
         bits = self.value("quantization_bit")
         if bits == 8:
             return INT8
@@ -119,7 +120,7 @@ class LlamaFactoryMemory(TrainerMemory):
         return NF4_DOUBLE if self.value("double_quantization") is True else NF4
 
     def prepares_quantized(self) -> bool:
-        """Norms and embeddings stay in 16 bit unless `upcast_layernorm`."""
+        """Whether norms and embeddings are cast to fp32: only with `upcast_layernorm`."""
         return self.value("upcast_layernorm") is True
 
 

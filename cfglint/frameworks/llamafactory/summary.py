@@ -1,4 +1,4 @@
-"""What `explain` shows of a LLaMA-Factory run beyond the trainer's lines."""
+"""The part of `explain` about a LLaMA-Factory run beyond the lines about the trainer."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def account(config: LlamaFactoryConfig) -> Summary:
-    """The Trainer's lines, after those about what is trained."""
+    """The lines about what is trained, followed by those about the Trainer."""
     summary = trainer_account(config)
     if not config.parsed:
         return summary
@@ -31,7 +31,7 @@ METHOD = (("stage", "stage"), ("fine-tuning", "finetuning_type"))
 
 
 def checkpointing(config: LlamaFactoryConfig) -> tuple[bool, str]:
-    """Whether activations are recomputed, and why."""
+    """Whether activation checkpointing is on, and why."""
     setting = config.field("disable_gradient_checkpointing")
     if setting.value:
         return False, str(setting)

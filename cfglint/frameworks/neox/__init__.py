@@ -51,9 +51,9 @@ FOREIGN = frozenset(
     compute_environment distributed_type per_device_train_batch_size trainer exp_manager megatron_cfg method
     """.split()  # noqa: SIM905
 )
-LEAST = 2  # markers
-FRACTION = 0.3  # of the top-level keys that are markers
-LEAST_FRACTION = 0.1  # below it the markers in a long file are coincidence
+LEAST = 2  # minimum number of markers
+FRACTION = 0.3  # minimum fraction of the top-level keys that are markers
+LEAST_FRACTION = 0.1  # below this fraction, markers in a long file are coincidence
 
 
 class NeoX(Framework["NeoXConfig"]):
@@ -82,11 +82,11 @@ class NeoX(Framework["NeoXConfig"]):
         return MAYBE if root.style == "flow" and document.syntax == "yaml" else NO_MATCH
 
     def may_be(self, names: list[str], path: str) -> bool:
-        """By two markers; a duplicate counts."""
+        """Whether the file has two of GPT-NeoX's distinctive keys; a duplicate counts."""
         return sum(map(MARKERS.__contains__, " ".join(names).replace("-", "_").split())) >= LEAST
 
     def unknown_keys(self, config: NeoXConfig) -> list[str]:
-        """The keys that are not fields of NeoXArgs, that of the project where it holds one."""
+        """The keys that are not fields of NeoXArgs, including those of the project's own copy."""
         return [name for name in config.values if not config.knows(name)]
 
     def syntax(self, path: str) -> str:

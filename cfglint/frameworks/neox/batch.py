@@ -67,7 +67,7 @@ def gpus(config: NeoXConfig) -> Any:
 
 
 def slots(include: Any) -> dict[str, int]:
-    """How many GPUs of each host an `include` such as `node-1:0,1@node-2:0` names; empty when it does not name them all."""
+    """The number of GPUs of each host in an `include` such as `node-1:0,1@node-2:0`; empty if it does not name them all."""
     counts: dict[str, int] = {}
     for host in include.split("@") if isinstance(include, str) else ():
         name, _, numbers = host.partition(":")
@@ -141,7 +141,7 @@ def infer(config: NeoXConfig, layout: Layout, data_parallel: Any, written: Terms
 
 
 def derive(data_parallel: float, total: Any, micro: Any, accumulation: Any) -> Terms:
-    """Fill in what is None by floor division, as calculate_batch_parameters does (arguments.py:827-863)."""
+    """Fill in missing values by floor division, as calculate_batch_parameters does (arguments.py:827-863)."""
     if total is not None and micro is not None and accumulation is not None:
         return total, micro, accumulation
     if total is not None and micro is not None:
@@ -160,7 +160,7 @@ def derive(data_parallel: float, total: Any, micro: Any, accumulation: Any) -> T
 
 
 def partly(written: Terms) -> Terms:
-    """What is known without a data-parallel size: the written values, and an accumulation that does not depend on it."""
+    """The values that are known without a data-parallel size: the written ones, and an accumulation that does not depend on it."""
     total, micro, accumulation = written
     if accumulation is None and (total is None or micro is None):
         accumulation = 1
@@ -168,7 +168,7 @@ def partly(written: Terms) -> Terms:
 
 
 def check(config: NeoXConfig, data_parallel: float, written: Terms, resolved: Terms) -> BatchProblem | None:
-    """The four assertions on a derived batch (arguments.py:866-883)."""
+    """Apply the four assertions on a derived batch (arguments.py:866-883)."""
     labels = (("Train batch size", TOTAL), ("Micro batch size per gpu", MICRO), ("Gradient accumulation steps", ACCUMULATION))
     for (label, name), value in zip(labels, resolved, strict=True):
         if not value > 0:
@@ -208,7 +208,7 @@ def invalid_type(config: NeoXConfig, data_parallel: Any, written: Terms) -> Batc
 
 
 def certain(config: NeoXConfig) -> bool:
-    """Whether unwritten sizes are really absent; another file of the run may still set them."""
+    """Whether unwritten sizes are certainly absent; another file of the run may still set them."""
     if config.facts.complete:
         return True
     return has_sizes(config) and all(name in config.values for name in (TOTAL, MICRO, ACCUMULATION))

@@ -13,17 +13,17 @@ if TYPE_CHECKING:
 
 
 class NeoXConfig(MergedFiles):
-    """The merged files, with what follows from them."""
+    """The merged files, with the values that the framework derives from them."""
 
     _derived: Derived | None = None
 
     def is_outside(self, rule: Rule) -> bool:
-        """With the project's own argument classes the known keys are certain."""
+        """Whether a finding is about an unmodelled release or fork: not if the project contains the argument classes themselves."""
         return super().is_outside(rule) and not (rule.code == UNKNOWN_ARGUMENT and self.own_fields)
 
     @property
     def derived(self) -> Derived:
-        """What the framework computes from the values when it builds its arguments."""
+        """The values that the framework computes when it builds its arguments."""
         if self._derived is None:
             from cfglint.frameworks.neox.derive import Derived
 

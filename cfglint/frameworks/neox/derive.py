@@ -24,7 +24,7 @@ COPIES = {
 
 EMPTIED = frozenset(("clip_grad", "dynamic_loss_scale", "is_pipe_parallel", "config_files", "user_script"))
 BATCH = frozenset(("train_batch_size", "train_micro_batch_size_per_gpu", "gradient_accumulation_steps", "batch_size"))
-# Fields where the type check sees another value than the file has.
+# Fields whose value in the type check differs from that in the file.
 DERIVED = EMPTIED | BATCH | frozenset((*COPIES, "precision", "model_parallel_size", "zero_stage", "lr", "optimizer_type", "fp16"))
 
 
@@ -43,7 +43,7 @@ class Attention:
 
 
 class Derived:
-    """The derived values of a config, each computed when it is asked for."""
+    """The derived values of a config, each computed on first use."""
 
     def __init__(self, config: MergedFiles) -> None:
         self.config = config
@@ -57,7 +57,7 @@ class Derived:
 
     @property
     def tensor(self) -> int | None:
-        """model_parallel_size, at least 1; None where it is not a number."""
+        """model_parallel_size, at least 1; None if it is not a number."""
         value = self.config.argument("model_parallel_size")
         if not number(value):
             return None
@@ -79,7 +79,7 @@ class Derived:
 
     @property
     def zero(self) -> dict[str, Any]:
-        """The zero_optimization section, ZeRO 0 when there is none."""
+        """The zero_optimization section; the default is ZeRO stage 0."""
         value = self.config.argument("zero_optimization")
         if value is None:
             return {"stage": 0}
@@ -141,7 +141,7 @@ class Derived:
 
     @property
     def attention_refusal(self) -> str | None:
-        """What the expansion of the attention list raises, as `Type: text`."""
+        """The exception that the expansion of the attention list raises, as `Type: message`."""
         expanded = self._expanded()
         return expanded if isinstance(expanded, str) else None
 
@@ -156,7 +156,7 @@ class Derived:
         return self._attention
 
     def held(self, name: str) -> Any:
-        """The value that the type check sees in a field."""
+        """The value of a field as the type check sees it."""
         config = self.config
         if name not in DERIVED:
             return config.argument(name)

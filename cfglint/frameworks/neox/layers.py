@@ -19,7 +19,7 @@ def transformer(config: NeoXConfig) -> bool:
 
 
 def dense(config: NeoXConfig) -> bool:
-    """Whether some transformer layer has GPT-NeoX's own MLP, neither experts nor Transformer Engine's."""
+    """Whether some transformer layer has GPT-NeoX's own MLP, not experts or that of Transformer Engine."""
     experts, interval = config.argument("moe_num_experts"), config.argument("moe_expert_interval")
     all_experts = number(experts) and experts > 1 and interval in (1, -1)
     return transformer(config) and not config.argument("te_layernorm_mlp") and not all_experts

@@ -1,4 +1,4 @@
-"""What GPT-NeoX's files say of memory: the whole shape, and how it is split.
+"""The memory settings of GPT-NeoX files: the complete shape, and how it is split.
 
 Source: gpt-neox 2026-05 megatron/neox_arguments/neox_args.py, megatron/model/transformer.py (widths, attention), mpu/cross_entropy.py
 (`vocab_parallel_cross_entropy`), megatron/tokenizer/tokenizer.py (padding of the vocabulary). Not validated on measured runs: class C.
@@ -39,12 +39,12 @@ SIZES = ("hidden_size", "num_layers", "num_attention_heads")
 
 
 def positive(value: Any) -> int:
-    """A positive integer, else 0."""
+    """A positive integer; 0 for any other value."""
     return value if type(value) is int and value > 0 else 0
 
 
 def model(config: NeoXConfig) -> Model | None:
-    """The model that the files describe; None where a size is missing."""
+    """The model that the files describe; None if a size is missing."""
     hidden, layers, heads = (positive(config.argument(name)) for name in SIZES)
     inner = [width for _, width in widths(config)] if hidden else []
     if not (hidden and layers and heads and inner and inner[-1] > 0):
@@ -71,7 +71,7 @@ def model(config: NeoXConfig) -> Model | None:
 
 
 def attention(config: NeoXConfig) -> str:
-    """Flash attention where any layer's type says so, else scores in memory."""
+    """Flash attention if the type of any layer specifies it, else attention with scores in memory."""
     written = config.derived.attention
     return FUSED if written is not None and written.any("flash") else EAGER
 
@@ -94,7 +94,7 @@ def zero(config: NeoXConfig) -> Zero:
 
 
 def device(section: Any) -> str:
-    """Where a section offloads to."""
+    """The offload device of a section."""
     return str(section.get("device") or "none") if isinstance(section, dict) else "none"
 
 

@@ -8,8 +8,8 @@ from cfglint.findings.setting import DEFAULT, WRITTEN, Setting
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.neox import FRAMEWORK
-from cfglint.frameworks.neox.fields import FIELDS, default, known
-from cfglint.frameworks.neox.releases import fields_of_release
+from cfglint.frameworks.neox._tables import FIELDS
+from cfglint.frameworks.neox.fields import default, fields_of_release, known
 from cfglint.source.document import Problem
 from cfglint.source.loaders import YAML11_FULL
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from cfglint.source.document import Document, Path
 
 
-ARGUMENT_CLASSES = ("megatron", "neox_arguments")  # where a copy of GPT-NeoX has them
+ARGUMENT_CLASSES = ("megatron", "neox_arguments")  # the folder of these classes in a copy of GPT-NeoX
 
 
 class MergedFiles(Config):
     """The flat union of the files' top-level keys, with dashes converted to underscores.
 
-    A later spelling of a key overrides an earlier one. `spelled` maps a key to its text in the file that is used; `repeats` are
-    duplicate keys, as (document, text of the key, earlier document, text there).
+    A later spelling of a key overrides an earlier one. `spelled` maps a key to its spelling in the file that is used; `repeats` are
+    duplicate keys, as (document, spelling, earlier document, spelling there).
     Source: gpt-neox 2026-05 megatron/neox_arguments/arguments.py:236-266.
     """
 
@@ -99,7 +99,7 @@ class MergedFiles(Config):
 
 
 def own_fields(path: str) -> dict[str, str]:
-    """The fields of the argument classes in the project's own copy of GPT-NeoX, with their annotations; empty where it has none."""
+    """The fields of the argument classes in the project's own copy of GPT-NeoX, with their annotations; empty if it has none."""
     from cfglint.source.root import folders_upwards
 
     for folder in folders_upwards(path):
@@ -112,7 +112,7 @@ def own_fields(path: str) -> dict[str, str]:
 
 
 def not_a_mapping(document: Document, value: Any) -> Problem:
-    """The problem of a file that does not hold a mapping (arguments.py:245)."""
+    """The problem of a file whose content is not a mapping (arguments.py:245)."""
     kind = type(value).__name__
     text = "the file is empty" if value is None else "the file does not hold a mapping of arguments"
     return Problem(0, len(document.text), text, "value", f"AttributeError: '{kind}' object has no attribute 'items'")

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def raised(operation: Callable[[], Any]) -> str | None:
-    """The exception that an operation raises, as `Type: text`; None when it succeeds."""
+    """The exception that an operation raises, as `Type: message`; None if it succeeds."""
     try:
         operation()
     except Exception as error:
@@ -18,7 +18,7 @@ def raised(operation: Callable[[], Any]) -> str | None:
 
 
 def hollow(value: Any) -> Any:
-    """An empty value of the same type, cheap to multiply; numbers are returned unchanged."""
+    """An empty value of the same type, fast to multiply; numbers are returned unchanged."""
     if isinstance(value, (str, list, dict)):
         return type(value)()
     return value
@@ -35,7 +35,7 @@ def is_integer(value: Any) -> bool:
 
 
 def describe(value: Any) -> str:
-    """A value as a message shows it: as the file spells it, with the type where the spelling could hide that."""
+    """A value as a message shows it: as the file spells it, with the type if the spelling could hide it."""
     from cfglint.findings.wording import spelled
 
     if isinstance(value, str):

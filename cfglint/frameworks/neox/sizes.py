@@ -82,7 +82,7 @@ def _allocations(config: NeoXConfig) -> Iterator[Unbuildable]:
 
 
 def _experts(config: NeoXConfig) -> Iterator[Unbuildable]:
-    """Which layers have experts is computed for every transformer layer, with or without experts."""
+    """The error of the expert layers: their positions are computed for every transformer layer, with or without experts."""
     interval = config.argument("moe_expert_interval")
     if (interval is None or number(interval)) and (error := raised(lambda: 1 % interval)):
         yield "moe_expert_interval", f"`moe_expert_interval` is {spelled(interval)}; it must not be 0 or null", error
@@ -164,7 +164,7 @@ def widths(config: NeoXConfig) -> Iterator[tuple[str, int]]:
 
 
 def _gated(config: NeoXConfig) -> Iterator[Unbuildable]:
-    """gMLP blocks have a matrix over the positions, and their attention has its own size."""
+    """The error of gMLP blocks, which have a matrix over the positions and an attention with a size of its own."""
     attention = config.derived.attention
     if attention is None or not attention.any("gmlp", "amlp"):
         return

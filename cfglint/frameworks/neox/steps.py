@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def numbers(config: NeoXConfig) -> dict[str, int | None]:
-    """`seq_length`, `steps_per_epoch`, `total_steps` and `warmup_steps`, each None where it is not known."""
+    """`seq_length`, `steps_per_epoch`, `total_steps` and `warmup_steps`, each None if it is unknown."""
     length = config.argument("seq_length")
     total = total_steps(config)
     return {
@@ -28,7 +28,7 @@ def numbers(config: NeoXConfig) -> dict[str, int | None]:
 
 
 def total_steps(config: NeoXConfig) -> int | None:
-    """Optimizer steps: train_iters, or the complete accumulations of the micro batches of all epochs together."""
+    """The number of optimizer steps: train_iters, or the complete accumulations of the micro batches of all epochs together."""
     steps: int | None = config.argument("train_iters")
     if steps is not None:
         return steps if is_integer(steps) else None
@@ -51,7 +51,7 @@ def steps_of(config: NeoXConfig, epochs: int) -> int | None:
 
 
 def decay_steps(config: NeoXConfig) -> int | None:
-    """The steps that the learning rate decays over, at least 1."""
+    """The number of steps over which the learning rate decays, at least 1."""
     written, fraction = config.argument("lr_decay_iters"), config.argument("lr_decay_fraction")
     total = total_steps(config)
     if written is not None:

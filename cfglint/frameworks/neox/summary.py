@@ -1,4 +1,4 @@
-"""The `explain` lines of a GPT-NeoX run: layout, length, learning rate, precision."""
+"""The part of `explain` about a GPT-NeoX run: layout, length, learning rate, precision."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MOST_POINTS = 1_000_000  # checkpoints
 
 
 def account(config: NeoXConfig) -> Summary:
-    """The lines of the launcher and the workers."""
+    """The lines about the launcher and the workers."""
     summary = Summary(config.release)
     for label, name in (("pipeline", "pipe_parallel_size"), ("tensor parallel", "model_parallel_size")):
         summary.add(LAUNCH, label, setting_of(config, name))
@@ -38,7 +38,7 @@ def setting_of(config: NeoXConfig, name: str) -> Setting:
 
 
 def length(config: NeoXConfig, summary: Summary) -> None:
-    """From samples or iterations to steps."""
+    """Add the lines from samples or iterations to steps."""
     samples = config.facts.num_examples, config.facts.examples_source
     total = steps.total_steps(config)
     if config.argument("train_iters") is not None:
@@ -64,7 +64,7 @@ def length(config: NeoXConfig, summary: Summary) -> None:
 
 
 def epoch(config: NeoXConfig, summary: Summary, samples: int) -> None:
-    """One pass over the data: steps and tokens."""
+    """Add one pass over the data: steps and tokens."""
     size, tokens = config.batch.global_batch.value, config.argument("seq_length")
     exact = f" = {samples / size:,.2f}" if is_integer(size) and size > 0 else ""
     because = f"{samples:,} samples / global batch{exact}, rounded down"
@@ -80,7 +80,7 @@ def needs(config: NeoXConfig) -> str:
 
 
 def decay_because(config: NeoXConfig) -> str:
-    """The source of the number of decay steps."""
+    """The origin of the number of decay steps."""
     for name in ("lr_decay_iters", "lr_decay_fraction"):
         if config.argument(name) is not None:
             return str(setting_of(config, name))
@@ -88,7 +88,7 @@ def decay_because(config: NeoXConfig) -> str:
 
 
 def occasions(config: NeoXConfig, summary: Summary, total: int | None) -> None:
-    """How often it evaluates and saves."""
+    """Add how often the run evaluates and saves."""
     every = setting_of(config, "eval_interval")
     if is_integer(every.value) and every.value > 0 and total is not None:
         summary.mark("evaluations", range(every.value, total + 1, every.value))
@@ -115,7 +115,7 @@ def can_be_listed(total: int, factor: float | None, scale: str) -> bool:
 
 
 def rate(config: NeoXConfig, summary: Summary) -> None:
-    """Optimizer and schedule."""
+    """Add optimizer and schedule."""
     derived = config.derived
     for label, path, value in (
         ("optimizer", ("optimizer", "type"), derived.optimizer_type),
@@ -128,7 +128,9 @@ def rate(config: NeoXConfig, summary: Summary) -> None:
 
 
 def clipping(config: NeoXConfig, summary: Summary) -> None:
-    """What the engine clips at: GPT-NeoX does not pass its own default on, and its DeepSpeed's default is 0 (arguments.py:720-727)."""
+    """Add the norm that gradients are clipped to: GPT-NeoX does not pass on its own default, and its DeepSpeed's default is 0
+    (arguments.py:720-727).
+    """
     written = setting_of(config, "gradient_clipping")
     if "gradient_clipping" in config.derived.extra:
         summary.add(RATE, "gradient clipping", config.setting("deepspeed_extra_args", "gradient_clipping"))
@@ -141,7 +143,7 @@ def clipping(config: NeoXConfig, summary: Summary) -> None:
 
 
 def precision(config: NeoXConfig, summary: Summary) -> None:
-    """Data type, ZeRO stage and gradient checkpointing."""
+    """Add data type, ZeRO stage and gradient checkpointing."""
     derived = config.derived
     written = config.setting("precision")
     sections = ", ".join(config.setting(name).place for name in derived.enabled_sections)

@@ -1,4 +1,4 @@
-"""TRL: files that `TrlParser` makes a trainer's configuration class of, a subclass of `TrainingArguments`."""
+"""TRL: files from which `TrlParser` fills a trainer's configuration class, a subclass of `TrainingArguments`."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ OLDEST = "0.17.0"
 NEWEST = RELEASES["trl"]
 TRANSFORMERS = "transformers"
 FIRST_WITH_NEWEST = (1,)  # releases of TRL that run with the newest transformers
-TRANSFORMERS_NEEDED = (4, 56, 2)  # by the newest TRL; with an older one it is taken for the oldest modelled release
-OLD_TRANSFORMERS = "4.51.3"  # the transformers assumed for an older one
+TRANSFORMERS_NEEDED = (4, 56, 2)  # required by the newest TRL; with an older transformers, the oldest modelled TRL is assumed
+OLD_TRANSFORMERS = "4.51.3"  # the transformers assumed for an older TRL
 
 TRAINERS = (
     "sft",
@@ -48,7 +48,7 @@ TRAINERS = (
     "xpo",
 )
 
-# Names that only a TRL trainer's class gives to a top-level key.
+# Top-level keys that only the classes of TRL's trainers have.
 OWN = frozenset(
     (
         "assistant_only_loss",
@@ -87,7 +87,7 @@ OWN = frozenset(
         "vllm_server_host",
     )
 )
-# Names that its scripts share with other programs; several together are TRL's.
+# Keys that TRL's scripts have in common with other programs; several together identify TRL.
 SHARED = frozenset(
     (
         "attn_implementation",
@@ -111,7 +111,7 @@ SHARED = frozenset(
         "use_vllm",
     )
 )
-# Keys of other programs whose files hold the same names: open-instruct, ms-swift.
+# Keys of other programs whose files have some of the same names: open-instruct, ms-swift.
 OTHERS = frozenset(
     (
         "attn_impl",
@@ -149,7 +149,7 @@ class Trl(Framework["TrlConfig"]):
     replaced_rules = ("HFT001", "HFT002", "KEY200", "KEY201", "KEY202", "TYP201")
 
     def detect(self, document: Document) -> int:
-        """A trainer's file with keys that only TRL's classes have."""
+        """Detect a trainer's file with keys that only TRL's classes have."""
         from cfglint.frameworks.huggingface import FRAMEWORK as TRAINER
         from cfglint.frameworks.huggingface import top_keys
 
@@ -161,19 +161,19 @@ class Trl(Framework["TrlConfig"]):
         return CERTAIN if clarity == MAYBE and own > 1 else clarity
 
     def may_be(self, names: list[str], path: str) -> bool:
-        """What may be a trainer's file."""
+        """Whether the file may be a trainer's file."""
         from cfglint.frameworks.huggingface import FRAMEWORK as TRAINER
 
         return TRAINER.may_be(names, path)
 
     def packages(self) -> dict[str, str]:
-        """TRL, and transformers under it."""
+        """The packages TRL and transformers."""
         from cfglint.frameworks.huggingface import NEWEST as NEWEST_TRANSFORMERS
 
         return {PACKAGE: NEWEST, TRANSFORMERS: NEWEST_TRANSFORMERS}
 
     def completed(self, facts: LaunchFacts) -> LaunchFacts:
-        """The facts with the release of TRL or transformers that suits the other, where only one of them is known."""
+        """The facts with the release of TRL or transformers that matches the other, if only one of them is known."""
         if PACKAGE not in facts.target and TRANSFORMERS in facts.target:
             old = facts.version(TRANSFORMERS, "") < TRANSFORMERS_NEEDED
             return facts.replace(target={**facts.target, PACKAGE: OLDEST}) if old else facts
@@ -194,7 +194,7 @@ class Trl(Framework["TrlConfig"]):
         return self.completed(facts)
 
     def between(self, facts: LaunchFacts) -> tuple[str, str] | None:
-        """The oldest and the newest modelled release, where the target is neither and lies between them."""
+        """The oldest and the newest modelled release if the target lies between them, else None."""
         from cfglint.frameworks.versions import parse_version
 
         version = facts.version(PACKAGE, NEWEST)
@@ -203,7 +203,7 @@ class Trl(Framework["TrlConfig"]):
         return OLDEST, NEWEST
 
     def syntax(self, path: str) -> str:
-        """TRL's parser takes every file as YAML."""
+        """Return `yaml`: TRL's parser loads every file as YAML."""
         return "yaml"
 
     def references(self, document: Document) -> list[tuple[Path, str, str]]:
@@ -218,19 +218,19 @@ class Trl(Framework["TrlConfig"]):
         return found
 
     def config(self, documents: list[Document], kinds: list[str], facts: LaunchFacts) -> Config:
-        """The trainer's arguments, of the first document; the others are files that it names."""
+        """The config of the trainer's arguments in the first document; the others are files that it names."""
         from cfglint.frameworks.trl.config import TrlConfig
 
         return TrlConfig(documents, kinds, facts)
 
     def batch(self, config: TrlConfig) -> Batch:
-        """Per-device size x accumulation x data-parallel size, as the Trainer has it."""
+        """The batch, as the Trainer computes it: per-device size x accumulation x data-parallel size."""
         from cfglint.frameworks.huggingface.batch import resolve
 
         return resolve(config)
 
     def numbers(self, config: TrlConfig) -> dict[str, int | None]:
-        """Steps and warm-up, and for GRPO and RLOO what is generated at a time."""
+        """Steps and warm-up, and for GRPO and RLOO the sizes of a generation."""
         from cfglint.frameworks.trl.batch import numbers
 
         return numbers(config)
@@ -248,7 +248,7 @@ class Trl(Framework["TrlConfig"]):
         return inputs(config, model)
 
     def account(self, config: TrlConfig) -> Summary:
-        """The Trainer's lines, and the numbers of one generation."""
+        """The lines about the Trainer, and the numbers of one generation."""
         from cfglint.frameworks.trl.summary import account
 
         return account(config)
@@ -260,7 +260,7 @@ class Trl(Framework["TrlConfig"]):
         return CLASSES
 
     def script_classes(self) -> Collection[str]:
-        """The classes of script, model and datasets."""
+        """The classes of script, model and datasets arguments."""
         from cfglint.frameworks.trl.classes import OTHER_CLASSES
 
         return OTHER_CLASSES
@@ -272,7 +272,7 @@ class Trl(Framework["TrlConfig"]):
         return fields_of_class(name)
 
     def schema_additions(self) -> Additions:
-        """One reward function instead of a list."""
+        """The parts of the schema that no table contains: a single reward function instead of a list."""
         from cfglint.frameworks.schema_additions import Additions
 
         return Additions({"reward_funcs": {"type": "string"}})
@@ -282,7 +282,7 @@ class Trl(Framework["TrlConfig"]):
         from cfglint.frameworks.trl import rules  # noqa: F401
 
     def loader(self, document: Document, facts: LaunchFacts) -> Loader:
-        """PyYAML's safe loader, whatever the file is called; the words of a command."""
+        """PyYAML's safe loader, whatever the file name; for a command the loader of its words."""
         if document.syntax == "shell":
             from cfglint.frameworks.trl.cli_arguments import ARGUMENTS
 

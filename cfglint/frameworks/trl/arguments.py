@@ -1,4 +1,4 @@
-"""The arguments of a TRL trainer once `__post_init__` has run: those of `TrainingArguments`, its own class and the script's."""
+"""The arguments of a TRL trainer after `__post_init__`: those of `TrainingArguments`, of its own class and of the script."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ INLINE_JSON: dict[str, tuple[str, ...]] = {
     "0.17.0": ("model_init_kwargs",),
     "1.16.0": ("model_init_kwargs", "dataset_kwargs", "chat_template_kwargs", "generation_kwargs", "teacher_model_init_kwargs"),
 }
-CHECKPOINTING, RENAMED_CHECKPOINTING = "gradient_checkpointing", "activation_checkpointing"  # the new name takes the old one's default
-PRECISION_BY_DEFAULT = "1.16.0"  # bf16 is on there unless fp16 is (trl 1.16.0 trainer/base_config.py:111)
+CHECKPOINTING, RENAMED_CHECKPOINTING = "gradient_checkpointing", "activation_checkpointing"  # the new name has the default of the old one
+PRECISION_BY_DEFAULT = "1.16.0"  # from here on bf16 is on unless fp16 is (trl 1.16.0 trainer/base_config.py:111)
 
 
 class TrlArguments(Arguments):
     """The values of a trainer's fields: `given` by the file, or the defaults of its class.
 
-    `undecided` are fields of which the value is not known: the trainer is not, or the parser refused the string.
+    `undecided` are fields whose value is unknown: the trainer is unknown, or the parser refused the string.
     """
 
     def __init__(
@@ -56,5 +56,5 @@ class TrlArguments(Arguments):
         return super().exists(name) or any(name in own for trainers in FIELDS.values() for own in trainers.values())
 
     def kind_of(self, name: str) -> str:
-        """The type of a field in the words of `huggingface.fields`."""
+        """The type of a field, as `huggingface.fields` names it."""
         return self.fields.types[name] if name in self.fields.own else super().kind_of(name)

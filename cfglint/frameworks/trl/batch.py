@@ -1,7 +1,7 @@
-"""The arithmetic of TRL's trainers: that of the Trainer, but for those that generate what they train on.
+"""The batch arithmetic of TRL's trainers: that of the Trainer, except for those that generate their training data.
 
-GRPO and RLOO draw prompts and repeat each: one generation takes `generation_batch_size` completions, `num_generations` for
-a prompt, and feeds `steps_per_generation` micro batches of every process, `num_iterations` times over. Prompts that do not
+GRPO and RLOO sample prompts and repeat each: one generation has `generation_batch_size` completions, `num_generations` per
+prompt, and supplies `steps_per_generation` micro batches of every process, `num_iterations` times. Prompts that do not
 fill a generation are dropped. Source: trl 1.16.0 trainer/grpo_config.py:1096-1116, trainer/grpo_trainer.py
 (get_train_dataloader), trainer/utils.py:890-953 (RepeatSampler); 0.17.0 trainer/grpo_trainer.py:592-602, 680-760.
 """
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
 GENERATING = ("grpo", "rloo")
 GENERATION = "generation_batch_size"
 GENERATION_STEPS = "steps_per_generation"
-WITHOUT_KL = "apo_zero_unpaired"  # KTO's loss that compares no two samples
+WITHOUT_KL = "apo_zero_unpaired"  # the loss of KTO that does not compare samples
 SMALLEST_FOR_KL = 2
-MOST_GENERATIONS = 10_000  # of a prompt, up to which a batch is looked for
+MOST_GENERATIONS = 10_000  # per prompt; the limit of the search for a batch
 
 
 def generating(config: TrlConfig) -> bool:
-    """Whether the trainer is one of those that generate by `num_generations`; RLOO of old releases does not."""
+    """Whether the trainer generates `num_generations` completions per prompt; RLOO of old releases does not."""
     return config.only(*GENERATING) if config.modern else config.only("grpo")
 
 
 class Generation:
-    """The numbers of one generation: completions, the micro batches that they feed, completions per prompt, and passes."""
+    """The numbers of one generation: completions, the micro batches made of them, completions per prompt, and passes."""
 
     __slots__ = ("passes", "per_prompt", "size", "steps")
 
@@ -46,7 +46,7 @@ class Generation:
 
 
 def generation(config: TrlConfig) -> Generation:
-    """The generation of a trainer that generates; a part that is not known is None."""
+    """The numbers of a generation; an unknown one is None."""
     args, batch, world = config.arguments, config.batch, config.world_size
     micro, accumulation = number(batch.micro_batch.value), number(config.arguments["gradient_accumulation_steps"])
     one = micro * world if micro is not None and world is not None else None
@@ -61,7 +61,7 @@ def generation(config: TrlConfig) -> Generation:
 
 
 def loaded(config: TrlConfig) -> tuple[int | None, Any]:
-    """(samples of an epoch, samples that one process takes from the loader at a time)."""
+    """(samples per epoch, samples that one process takes from the loader at a time)."""
     examples, micro = config.facts.num_examples, config.batch.micro_batch.value
     if config.streams or config.packs or not config.arguments.known("packing"):
         return None, micro
@@ -79,7 +79,7 @@ def loaded(config: TrlConfig) -> tuple[int | None, Any]:
 
 
 def numbers(config: TrlConfig) -> dict[str, int | None]:
-    """Steps and warm-up, the length of a sample, and the sizes of a generation where the trainer has one."""
+    """Steps and warm-up, the length of a sample, and the sizes of a generation if the trainer has one."""
     found = steps(config).numbers()
     found["generation_batch_size"] = found["steps_per_generation"] = None
     if config.parsed and config.modern and generating(config):
@@ -89,17 +89,17 @@ def numbers(config: TrlConfig) -> dict[str, int | None]:
 
 
 def count(value: Any) -> int | None:
-    """A value as an integer; None where it is none."""
+    """A value as an integer; None if it is not one."""
     return value if isinstance(value, int) else None
 
 
 def number(value: Any) -> Number:
-    """A value as a number, which a boolean is too; None where it is none."""
+    """A value as a number, which includes booleans; None if it is not one."""
     return value if isinstance(value, (int, float)) else None
 
 
 def split_rule(config: TrlConfig) -> SplitRule | None:
-    """What the trainer demands of a micro batch and an accumulation; None for nothing beyond their product."""
+    """The requirement of the trainer on micro batch and accumulation; None if there is none beyond their product."""
     from cfglint.batch.solver import SplitRule
 
     args = config.arguments
@@ -120,14 +120,14 @@ def split_rule(config: TrlConfig) -> SplitRule | None:
         return whole and (evaluation is None or (evaluation[0] * processes) % evaluation[1] == 0)
 
     def accepts(micro: int, accumulation: int, processes: int) -> bool:
-        alone = not config.hands_on or fits(micro, accumulation, 1)  # the command builds the arguments in its own process, too
+        alone = not config.hands_on or fits(micro, accumulation, 1)  # the command itself also builds the arguments, with one process
         return alone and fits(micro, accumulation, processes)
 
     return SplitRule(accepts, per_prompt, f"a generation has to be a multiple of num_generations ({per_prompt})")
 
 
 def evaluation_group(config: TrlConfig) -> tuple[int, int] | None:
-    """(evaluation samples of a process, completions for a prompt) where evaluations have to hold whole groups."""
+    """(evaluation samples of a process, completions per prompt) if evaluations must consist of complete groups."""
     args = config.arguments
     size, own = count(args["per_device_eval_batch_size"]), count(args["num_generations_eval"]) if config.modern else None
     per_prompt = own or count(args["num_generations"])

@@ -1,4 +1,4 @@
-"""TRL's classes that a parser may be given, by name, and their fields."""
+"""The classes of TRL that a parser may be given, by name, and their fields."""
 
 from __future__ import annotations
 
@@ -32,6 +32,6 @@ OTHER_CLASSES = {
 
 
 def fields_of_class(name: str) -> set[str]:
-    """The fields that a class has in any modelled release; none for a class that is not TRL's."""
+    """The fields of a class in any modelled release; empty for a class of another package."""
     table = CLASSES.get(name) or OTHER_CLASSES.get(name, "")
     return {field for release in TABLES.values() for field in release.get(table, {})}

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Arguments(Words):
-    """Each option with its words; one without any is true."""
+    """Parses the words of a command into options with their words; an option without a word is true."""
 
     name = "TrlParser.parse_args_and_config"
 
@@ -34,7 +34,7 @@ ARGUMENTS = Arguments()
 
 
 def complemented(values: dict[Any, Any], types: dict[str, str], defaults: dict[str, Any]) -> dict[Any, Any]:
-    """The values with `no_x` as false for a boolean field `x` that is true by default."""
+    """The values with `no_x` converted to false for a boolean field `x` that is true by default."""
     found: dict[Any, Any] = {}
     for name, value in values.items():
         positive = name.removeprefix("no_") if isinstance(name, str) else name

@@ -1,4 +1,4 @@
-"""A TRL trainer's configuration: what `TrlParser` makes of a file, and the trainer that it is for."""
+"""The configuration of a TRL trainer: the values that `TrlParser` parses from a file, and the trainer that uses them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.trl import FRAMEWORK, KIND, LAUNCHER_FILE, NEWEST, OLDEST, PACKAGE
 from cfglint.frameworks.trl.arguments import TrlArguments
 from cfglint.frameworks.trl.cli_arguments import complemented
-from cfglint.frameworks.trl.fields import fields, likely_trainers, trainers_of
+from cfglint.frameworks.trl.fields import REQUIRED, fields, likely_trainers, trainers_of
 from cfglint.frameworks.trl.parser import NULL_WORDS_READ, Refused, cast
 from cfglint.frameworks.versions import parse_version
 from cfglint.source.shell.command import CommandDocument
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
     from cfglint.frameworks.versions import Version
     from cfglint.source.document import Document, Path
 
-PROCESSES = "num_processes"  # of `accelerate launch`, to which the command hands the key on
-ENV = "env"  # taken out of the file and exported before anything else
+PROCESSES = "num_processes"  # an option of `accelerate launch`, to which the command passes the key
+ENV = "env"  # removed from the file and exported first
 
 
 class TrlConfig(TrainerConfig):
-    """What a TRL trainer makes of its files.
+    """The config of a TRL trainer, from its files.
 
-    `trainers` are those that the file may be for; one of them where it is given or the keys decide. `values` holds the
-    strings as the parser casts them; those that it refuses are in `refused`.
+    `trainers` are those that the file may be for; one of them if it is specified or the keys determine it. `values` holds the
+    strings after the parser's casts; strings that it refuses are in `refused`.
     """
 
     framework: Framework[Any] = FRAMEWORK
@@ -42,7 +42,7 @@ class TrlConfig(TrainerConfig):
         self.trl_version: Version = facts.version(PACKAGE, NEWEST)
         self.modelled = facts.tables or (OLDEST if self.trl_version <= parse_version(OLDEST) else NEWEST)
         self.trainers: tuple[str, ...] = trainers_of(self.modelled)
-        if facts.program is not None and facts.trainer not in self.trainers:  # its class is not that of a modelled trainer
+        if facts.program is not None and facts.trainer not in self.trainers:  # the program's trainer is not modelled
             facts = facts.replace(strict_keys=False, guessed=True, trainer=None, program=None)
         self.refused: list[Refused] = []
         self.env: Any = {}
@@ -52,7 +52,7 @@ class TrlConfig(TrainerConfig):
         self.parsed = self.parsed and isinstance(self.env, dict) and all(isinstance(key, str) for key in self.values)
 
     def parsed_arguments(self) -> TrlArguments:
-        """The arguments made of the values, after the casts of the parser."""
+        """The arguments created from the values, after the casts of the parser."""
         self.env = self.values.pop(ENV, {}) if self.values else {}
         names = {key for key in self.values if isinstance(key, str)}
         named = self.facts.trainer
@@ -62,7 +62,7 @@ class TrlConfig(TrainerConfig):
             table = table.of_program(self.facts.program, self.modelled)
         if self.documents[0].syntax == "shell":
             self.values = complemented(self.values, table.types, table.defaults)
-        if self.documents[0].syntax == "python":  # no parser between the code and its class
+        if self.documents[0].syntax == "python":  # code passes the values to the class without a parser
             found = self.values
         else:
             found, self.refused = cast(self.values, table.types, self.trl_version >= NULL_WORDS_READ)
@@ -73,7 +73,7 @@ class TrlConfig(TrainerConfig):
         return TrlArguments(parsed, self.version, table, self.modelled, refused, self.own_defaults)
 
     def override_value(self, override: Override) -> Any:
-        """An argument of a launch line is the string that the parser casts; one without a value turns its key on."""
+        """The value of a launch-line argument, a string that the parser casts; an argument without a value switches its key on."""
         from cfglint.frameworks.overrides import ARGS
 
         if override.origin != ARGS:
@@ -81,27 +81,27 @@ class TrlConfig(TrainerConfig):
         return override.texts[0] if len(override.texts) == 1 else list(override.texts) or True
 
     def has_field(self, key: str) -> bool:
-        """Whether a class of the release has the field: a removed one bears on nothing."""
+        """Whether a class of the release has the field: a removed field has no effect."""
         return key in self.arguments.fields.types
 
     def only(self, *trainers: str) -> bool:
-        """Whether the file is for one of these trainers, whichever it is for."""
+        """Whether the file is for one of these trainers, even if it is unknown which one."""
         return set(self.trainers) <= set(trainers)
 
     @property
     def launched(self) -> bool | None:
-        """Whether a launcher starts the processes: a file that asks for FSDP is started by one, on a single GPU too."""
+        """Whether a launcher starts the processes: one does if the file enables FSDP, on a single GPU too."""
         return True if any(key.startswith("fsdp") for key in self.values if isinstance(key, str)) else super().launched
 
     @property
     def command(self) -> CommandDocument | None:
-        """The launch line, where TRL's own command starts the run: `trl sft`."""
+        """The launch line, if TRL's own command starts the run: `trl sft`."""
         command = self.facts.command
         return command if isinstance(command, CommandDocument) and command.launch_line.launcher == KIND else None
 
     @property
     def hands_on(self) -> bool:
-        """Whether unknown keys become options of `accelerate launch`: the command of 1.16 does that, that of 0.17 reads no file."""
+        """Whether unknown keys become options of `accelerate launch`: the command of 1.16 does that, that of 0.17 loads no file."""
         return self.modern and self.command is not None
 
     @property
@@ -111,8 +111,13 @@ class TrlConfig(TrainerConfig):
         option = options.given.get(PROCESSES) if options is not None else None
         return option is not None and option.in_file and isinstance(self.values.get(PROCESSES), int)
 
+    def default(self, path: Path, missing: Any) -> Any:
+        """The default of the trainer's class; some fields of the script have none."""
+        found = super().default(path, missing)
+        return missing if found == REQUIRED else found
+
     def opens(self, path: Path) -> bool:
-        """Whether a class of the script opens a named file; `accelerate_config` is the command's."""
+        """Whether a class of the script opens a named file; `accelerate_config` belongs to the command."""
         return path != (LAUNCHER_FILE,) and super().opens(path)
 
     @property
@@ -131,13 +136,13 @@ class TrlConfig(TrainerConfig):
         return bool(self.arguments["packing"])
 
     def split_rule(self) -> SplitRule | None:
-        """Whole groups of completions in a generation (GRPO, RLOO), pairs in a micro batch (KTO)."""
+        """The requirement on the batch: complete groups of completions in a generation (GRPO, RLOO), pairs in a micro batch (KTO)."""
         from cfglint.frameworks.trl.batch import split_rule
 
         return split_rule(self)
 
     def operations(self) -> tuple[Operation, ...]:
-        """What the Trainer, and TRL behind it, do with the values of their fields."""
+        """The operations of the Trainer, and then of TRL, on the values of their fields."""
         from cfglint.frameworks.trl.field_operations import OPERATIONS
 
         return (*super().operations(), *OPERATIONS)
@@ -156,7 +161,7 @@ class TrlConfig(TrainerConfig):
         return batches_because(self)
 
     def loaded(self) -> tuple[int | None, Any]:
-        """(samples of an epoch, samples that one process takes from the loader at a time) of the trainer's own sampler."""
+        """(samples per epoch, samples that one process takes from the loader at a time) of the trainer's own sampler."""
         from cfglint.frameworks.trl.batch import loaded
 
         return loaded(self)

@@ -1,6 +1,7 @@
-"""The operations that TRL's classes and trainers apply to their fields, so that an unsuitable value fails here in the same way.
+"""The operations that TRL's classes and trainers apply to their fields, executed here, so that an unsuitable value fails in the same
+way.
 
-They come after the operations of the Trainer, on the values as the parser leaves them: a null, a list or a fraction passes
+They run after the operations of the Trainer, on the parsed values: a null, a list or a fraction passes
 the parser, and Python's own exception is the prediction. Line numbers are those of trl 1.16.0, peft's those of 0.19.1.
 """
 
@@ -19,7 +20,7 @@ TASKS = ("SEQ_CLS", "SEQ_2_SEQ_LM", "CAUSAL_LM", "TOKEN_CLS", "QUESTION_ANS", "F
 
 
 def adapters(config: TrlConfig) -> bool:
-    """Whether the scripts wrap the model into LoRA adapters: everything but false turns it on."""
+    """Whether the scripts wrap the model into LoRA adapters: every value except false does."""
     return config.arguments["use_peft"] is not False and config.arguments.known("use_peft")
 
 
@@ -30,27 +31,27 @@ def prepares(config: TrlConfig) -> bool:
 
 
 def group_size(value: Any, config: TrlConfig) -> None:
-    """trainer/grpo_config.py:1131, 0.17.0 trainer/grpo_trainer.py:587."""
+    """Compare the size as trainer/grpo_config.py:1131 and 0.17.0 trainer/grpo_trainer.py:587 do."""
     if generating(config):
-        _ = 1 % (1 if value == 0 else value) if config.modern and value is not None else value < 2  # 0 has a rule of its own
+        _ = 1 % (1 if value == 0 else value) if config.modern and value is not None else value < 2  # another rule reports 0
         if value is None:
             raise TypeError("unsupported operand type(s) for %: 'int' and 'NoneType'")
 
 
 def generation_size(value: Any, config: TrlConfig) -> None:
-    """trainer/grpo_config.py:1103."""
+    """Divide the size as trainer/grpo_config.py:1103 does."""
     if generating(config) and config.modern and value is not None:
         _ = value % 1
 
 
 def generation_steps(value: Any, config: TrlConfig) -> None:
-    """trainer/grpo_config.py:1112, 1131."""
+    """Multiply the steps as trainer/grpo_config.py:1112 and 1131 do."""
     if generating(config) and config.modern and value is not None:
         _ = value * 1 % 1
 
 
 def passes(value: Any, config: TrlConfig) -> None:
-    """trainer/utils.py:951 (RepeatSampler): the number of samples, which has to be a length."""
+    """Compute the number of samples as trainer/utils.py:951 (RepeatSampler) does; it must be a valid length."""
     if not generating(config):
         return
     if value is None:
@@ -64,25 +65,25 @@ def passes(value: Any, config: TrlConfig) -> None:
 
 
 def completion_length(value: Any, config: TrlConfig) -> None:
-    """transformers 5.23.0 generation/configuration_utils.py (GenerationConfig.validate)."""
+    """Check the length as transformers 5.23.0 generation/configuration_utils.py (GenerationConfig.validate) does."""
     if generating(config) and value is not None and value <= 0:
         raise ValueError(f"`max_new_tokens` must be greater than 0, but is {value}.")
 
 
 def weights(value: Any, config: TrlConfig) -> None:
-    """trainer/grpo_trainer.py:569."""
+    """Use the weights as trainer/grpo_trainer.py:569 does."""
     if generating(config) and value is not None:
         len(value)
 
 
 def lower_bound(value: Any, config: TrlConfig) -> None:
-    """trainer/grpo_config.py:1155."""
+    """Compare the bound as trainer/grpo_config.py:1155 does."""
     if config.modern and config.only("grpo") and value is not None:
         _ = value >= 1.0
 
 
 def sample_length(value: Any, config: TrlConfig) -> None:
-    """trainer/sft_trainer.py:1440 cuts each sample; the other trainers compare its length; 0.17.0 trainer/kto_trainer.py:221."""
+    """Cut each sample as trainer/sft_trainer.py:1440 does; the other trainers compare its length; 0.17.0 trainer/kto_trainer.py:221."""
     if value is None:
         return
     if prepares(config) and config.modern and not config.arguments["packing"]:
@@ -99,19 +100,19 @@ def sample_length(value: Any, config: TrlConfig) -> None:
 
 
 def prompt_length(value: Any, config: TrlConfig) -> None:
-    """0.17.0 trainer/dpo_trainer.py:604: prompts and completions are cut."""
+    """Cut prompts and completions as 0.17.0 trainer/dpo_trainer.py:604 does."""
     if not config.modern and config.only("dpo") and value is not None:
         _ = [0][:value]
 
 
 def preparation(value: Any, config: TrlConfig) -> None:
-    """trainer/sft_trainer.py:1008."""
+    """Use the options as trainer/sft_trainer.py:1008 does."""
     if config.only("sft") and value is not None:
         value.get("skip_prepare_dataset")
 
 
 def rank(value: Any, config: TrlConfig) -> None:
-    """peft tuners/lora/layer.py (update_layer)."""
+    """Check the rank as peft tuners/lora/layer.py (update_layer) does."""
     if not adapters(config):
         return
     if value <= 0:
@@ -121,37 +122,39 @@ def rank(value: Any, config: TrlConfig) -> None:
 
 
 def scale(value: Any, config: TrlConfig) -> None:
-    """peft tuners/lora/layer.py (update_layer): alpha / r."""
+    """Divide alpha by r as peft tuners/lora/layer.py (update_layer) does."""
     if adapters(config):
         _ = value / 1
 
 
 def dropout(value: Any, config: TrlConfig) -> None:
-    """peft tuners/lora/layer.py (update_layer), torch 2.13 nn/modules/dropout.py."""
+    """Check the dropout as peft tuners/lora/layer.py (update_layer) and torch 2.13 nn/modules/dropout.py do."""
     if adapters(config) and value > 0.0 and value > 1.0:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {value}")
 
 
 def modules(value: Any, config: TrlConfig) -> None:
-    """peft tuners/lora/config.py (__post_init__): a list becomes a set."""
+    """Convert a list to a set as peft tuners/lora/config.py (__post_init__) does."""
     if adapters(config) and value is not None and not isinstance(value, str):
         iter(value)
 
 
 def task(value: Any, config: TrlConfig) -> None:
-    """peft config.py (__post_init__)."""
+    """Look up the task as peft config.py (__post_init__) does."""
     if adapters(config) and value is not None and value not in TASKS:
         raise ValueError(f"Invalid task type: '{value}'. Must be one of the following task types: {', '.join(TASKS)}.")
 
 
 def loading(value: Any, config: TrlConfig) -> None:
-    """trainer/rloo_trainer.py:425: options of the model are copied."""
+    """Copy the options of the model as trainer/rloo_trainer.py:425 does."""
     if config.modern and config.only("rloo") and value is not None and not isinstance(value, str):
         dict(value)
 
 
 def reference_batch(value: Any, config: TrlConfig) -> None:
-    """trainer/dpo_trainer.py:1180, trainer/kto_trainer.py: the loader of the reference pass; null and 0 take the evaluation's size."""
+    """Use the batch size as the loader of the reference pass in trainer/dpo_trainer.py:1180 and trainer/kto_trainer.py does; null and
+    0 mean that of the evaluation.
+    """
     wrong = value and (not isinstance(value, int) or value < 0)
     if wrong and config.modern and config.only("dpo", "kto") and config.arguments["precompute_ref_log_probs"]:
         raise ValueError(f"batch_size should be a positive integer value, but got batch_size={value}")

@@ -1,11 +1,12 @@
-"""The fields that a TRL run's file can give, with their types and defaults, by release and trainer.
+"""The fields that the file of a TRL run may set, with their types and defaults, by release and trainer.
 
 A script parses one file into the trainer's configuration class (a subclass of `TrainingArguments`), the script's own
-arguments and `ModelConfig`. The tables are those of the modelled releases; another release is taken for the nearest.
+arguments and `ModelConfig`. The tables are those of the modelled releases; another release is treated as the nearest one.
 """
 
 from __future__ import annotations
 
+from cfglint.batch.steps import RATIO_TAKEN
 from cfglint.frameworks.huggingface.fields import FIELDS as ARGUMENTS
 from cfglint.frameworks.huggingface.fields import PARSED
 from cfglint.frameworks.huggingface.fields import defaults as argument_defaults
@@ -20,23 +21,23 @@ if TYPE_CHECKING:
     from cfglint.frameworks.versions import Version
 
 CAST = ("int", "float", "bool", "list:int", "list:float")  # types of a program's own fields whose strings are cast
-BESIDE = ("script", "mixture", "model")  # classes that every script parses next to the trainer's own
+BESIDE = ("script", "mixture", "model")  # classes that every script parses in addition to that of the trainer
 GENERATING = ("grpo", "rloo")  # trainers that generate their training data, whose sampler repeats prompts
 
-INTEGER_WARMUP = (5,)  # warmup_steps is an integer before
+REQUIRED = "required"  # in the tables, instead of the default of a field that has none
 
-SAME_LOOP = ("sft", "dpo", "kto", "reward", "orpo", "cpo", "gkd", "bco", "prm", "distillation")  # as long as the Trainer's own run
-USUAL = ("sft", "dpo", "kto", "reward", "grpo", "rloo")  # what a file is for when others have its keys too
+SAME_LOOP = ("sft", "dpo", "kto", "reward", "orpo", "cpo", "gkd", "bco", "prm", "distillation")  # as long as with the Trainer
+USUAL = ("sft", "dpo", "kto", "reward", "grpo", "rloo")  # the trainers that are preferred if several have the keys of a file
 
 _fields: dict[tuple[str, tuple[str, ...], Version], Fields] = {}
 
 
 class Fields:
-    """The fields of a release for the trainers that may be meant.
+    """The fields of a release for the trainers that the file may be for.
 
-    `types` maps a field to the type by which the parser casts a string, `defaults` to its value where the file does not
-    give it. `own` are TRL's own fields, `undecided` those whose default differs between the trainers. `classes` are the tables
-    of the classes next to the trainer's, where the program is known.
+    `types` maps a field to the type to which the parser casts a string, `defaults` to its value if the file does not
+    set it. `own` are TRL's own fields, `undecided` those whose default differs between the trainers. `classes` are the tables
+    of the classes next to the trainer's, if the program is known.
     """
 
     __slots__ = ("_by_length", "defaults", "own", "trainers", "transformers", "types", "undecided")
@@ -58,7 +59,7 @@ class Fields:
         self._by_length: dict[int, list[str]] = {}
 
     def of_program(self, program: ProgramFacts, release: str) -> Fields:
-        """The fields of the classes that a program parses, with its own."""
+        """The fields of the classes that a program parses, and the fields that it defines itself."""
         from cfglint.frameworks.trl.classes import OTHER_CLASSES
 
         other_classes = tuple(OTHER_CLASSES[name] for name in program.classes) if program.complete else None
@@ -79,7 +80,7 @@ class Fields:
 
 
 def fields(release: str, trainers: tuple[str, ...], transformers: Version) -> Fields:
-    """The fields of a modelled release of TRL with a release of transformers, for the trainers that may be meant."""
+    """The fields of a modelled release of TRL with a release of transformers, for the trainers that the file may be for."""
     key = (release, trainers, transformers)
     if key not in _fields:
         _fields[key] = Fields(release, trainers, transformers)
@@ -87,15 +88,15 @@ def fields(release: str, trainers: tuple[str, ...], transformers: Version) -> Fi
 
 
 def parsed(name: str, transformers: Version) -> str:
-    """The type by which the parser casts a string that is given for a field of `TrainingArguments`."""
-    if name == "warmup_steps" and transformers < INTEGER_WARMUP:
+    """The type to which the parser casts a string for a field of `TrainingArguments`."""
+    if name == "warmup_steps" and transformers < RATIO_TAKEN:
         return "int"
     kind = ARGUMENTS[name][0]
     return PARSED.get(name) or (kind if kind in ("int", "float", "bool") else "str")
 
 
 def differing(release: str, trainers: tuple[str, ...], transformers: Version) -> set[str]:
-    """The fields that not all of the trainers have with one default."""
+    """The fields that some of the trainers lack, or that have different defaults."""
     base = argument_defaults(transformers)
     tables = [{**base, **{field: default for field, (_, default) in TABLES[release].get(name, {}).items()}} for name in trainers]
     found: set[str] = set()
@@ -117,7 +118,7 @@ def has(name: Any, release: str) -> bool:
 
 
 def likely_trainers(names: set[str], release: str) -> tuple[str, ...]:
-    """The trainers of a release that have the most of a file's keys, in any release; all of them where no key decides."""
+    """The trainers of a release that have the most keys of a file, in any release; all of them if no key decides."""
     counts = {trainer: sum(1 for name in names if belongs(name, trainer)) for trainer in trainers_of(release)}
     most = max(counts.values())
     best = [trainer for trainer, count in counts.items() if count == most]
@@ -127,5 +128,5 @@ def likely_trainers(names: set[str], release: str) -> tuple[str, ...]:
 
 
 def belongs(name: str, trainer: str) -> bool:
-    """Whether a trainer's class has a field of its own of this name in any modelled release."""
+    """Whether the class of a trainer defines a field of this name itself in any modelled release."""
     return name not in ARGUMENTS and any(name in table.get(trainer, {}) for table in TABLES.values())

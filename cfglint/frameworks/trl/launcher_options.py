@@ -1,7 +1,8 @@
-"""What `trl sft` and its like hand on to `accelerate launch`: every key of the file that none of the script's classes has.
+"""The options that `trl sft` and similar commands pass on to `accelerate launch`: every key of the file that no class of the script
+has.
 
 Source: trl 1.16.0 cli/commands/training.py (TrainingCommand.run), cli/accelerate_launcher.py; the options of accelerate 1.15.0
-commands/launch.py, whose parser takes no abbreviations.
+commands/launch.py, whose parser accepts no abbreviations.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ FLAGS = names(  # options without a value
     "fp8_use_autocast_during_eval help module multi_gpu no_python no_tpu_cluster quiet same_network tpu tpu_cluster "
     "tpu_use_sudo use_deepspeed use_fsdp use_megatron_lm use_parallelism_config"
 )
-VALUES = names(  # options with one
+VALUES = names(  # options with a value
     "aws_access_key_id aws_secret_access_key config_file deepspeed_config_file deepspeed_exclusion_filter "
     "deepspeed_hostfile deepspeed_inclusion_filter deepspeed_moe_layer_cls_names deepspeed_multinode_launcher "
     "dynamo_backend dynamo_mode env fp8_amax_compute_algo fp8_amax_history_len fp8_backend "
@@ -54,18 +55,18 @@ FAMILIES = ("aws_", "deepspeed_", "dynamo_", "fp8_", "fsdp_", "ipex", "megatron_
 
 
 def is_option(key: str) -> bool:
-    """Whether accelerate, in some release, may have an option of this name; dashes are underscores."""
+    """Whether accelerate may have an option of this name in some release; dashes are underscores."""
     name = key.replace("-", "_")
     return name == LAUNCHER_FILE or name in FLAGS or name in VALUES or name.startswith(FAMILIES)
 
 
 def is_flag(key: str) -> bool:
-    """Whether an option has no value, so that the one in the file is taken for the name of the script."""
+    """Whether an option has no value, so that the value in the file is used as the name of the script."""
     return key.replace("-", "_") in FLAGS
 
 
 def refused(key: str, text: str) -> str:
-    """What argparse says to the string of an option; empty where it takes it."""
+    """The message of argparse about the value of an option; empty if it accepts the value."""
     name = key.replace("-", "_")
     kind = "int" if name in INTEGERS else "float" if name in NUMBERS else ""
     if kind and not converts(text, kind):
@@ -76,7 +77,7 @@ def refused(key: str, text: str) -> str:
 
 
 def converts(text: str, kind: str) -> bool:
-    """Whether Python makes a number of a string."""
+    """Whether Python can convert a string to a number."""
     try:
         (int if kind == "int" else float)(text)
     except ValueError:

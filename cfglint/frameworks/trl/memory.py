@@ -1,4 +1,4 @@
-"""What a TRL trainer's files say of memory, where it differs from the Trainer's.
+"""The memory settings of a TRL run where they differ from those of the Trainer.
 
 Source: trl 1.16.0 trainer/sft_trainer.py:846-911 (adapters under ZeRO-3 and over quantised models), :1590-1620 (the fused head);
 trl 0.17.0 trainer/sft_trainer.py:427 (`prepare_model_for_kbit_training`), trainer/dpo_trainer.py (pairs, the reference model).
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from cfglint.batch.memory.settings import LOSS_CHUNKED, NONE, ZERO, Settings
 from cfglint.frameworks.huggingface.memory import TrainerMemory
+from cfglint.frameworks.trl import PACKAGE, TRANSFORMERS_NEEDED
 from cfglint.source.record import changed
 
 TYPE_CHECKING = False
@@ -15,23 +16,21 @@ if TYPE_CHECKING:
     from cfglint.frameworks.memory_inputs import Inputs, Model
     from cfglint.frameworks.trl.config import TrlConfig
 
-PACKAGE = "trl"
-FUSED_HEAD = (1, 16)  # SFT's loss without whole logits; between 1.0 and this release it has not been read
+FUSED_HEAD = (1, 16)  # SFT's loss without complete logits; the releases between 1.0 and this one were not examined
 READ_BEFORE = (1,)
-RUNS_WITH_NEWEST = (4, 56)  # transformers: with older ones TRL is a 0.x
 SFT = "sft"
-PAIRS = ("dpo", "orpo", "cpo", "reward")  # trainers whose micro batch is chosen and rejected rows
+PAIRS = ("dpo", "orpo", "cpo", "reward")  # trainers whose micro batch consists of chosen and rejected rows
 REFERENCE = ("dpo", "kto")  # trainers that hold a reference model, unless adapters can be switched off
 MODELLED = (SFT, *PAIRS, "kto")
 
 
 class TrlMemory(TrainerMemory):
-    """The memory settings of SFT and of the trainers on pairs; those that generate are not modelled."""
+    """The memory settings of SFT and of the trainers for preference pairs; those that generate are not modelled."""
 
     config: TrlConfig
 
     def inputs(self) -> Inputs:
-        """The Trainer's settings with what TRL's trainers do on top."""
+        """The settings of the Trainer with the changes that TRL's trainers make."""
         found = super().inputs()
         named = self.config.facts.target.get(PACKAGE)
         settings = self.of_release(found.settings)
@@ -41,7 +40,7 @@ class TrlMemory(TrainerMemory):
         return changed(found, settings=settings, alternatives=others)
 
     def of_release(self, settings: Settings) -> Settings:
-        """What the trainer and its release add to some settings."""
+        """The settings with the changes that the trainer and its release make."""
         config = self.config
         if config.facts.target.get(PACKAGE) is not None and config.trl_version >= FUSED_HEAD and config.only(SFT) and not self.liger():
             settings = changed(settings, loss=LOSS_CHUNKED)
@@ -55,10 +54,10 @@ class TrlMemory(TrainerMemory):
 
     @property
     def modern(self) -> bool:
-        """Whether the release is a 1.x; an older transformers implies an older TRL."""
+        """Whether the release is 1.0 or newer; an older transformers implies an older TRL."""
         if self.config.facts.target.get(PACKAGE) is not None:
             return self.config.trl_version >= READ_BEFORE
-        return self.config.version >= RUNS_WITH_NEWEST
+        return self.config.version >= TRANSFORMERS_NEEDED
 
     def adapters_stay_fp32(self, settings: Settings) -> bool:
         """Whether adapters are fp32: not over a quantised model, and not over a 16-bit one under ZeRO-3."""
@@ -66,7 +65,7 @@ class TrlMemory(TrainerMemory):
         return settings.quantization == NONE and not partitioned
 
     def prepares_quantized(self) -> bool:
-        """Whether norms, embeddings and head become fp32: before 1.0."""
+        """Whether norms, embeddings and head are cast to fp32: before 1.0."""
         return not self.modern
 
 

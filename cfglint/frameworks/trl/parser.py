@@ -1,6 +1,6 @@
-"""What TRL's parser makes of the values of a file: strings are cast by the type of their field, everything else is kept.
+"""Parses the values of a file as TRL's parser does: strings are cast to the type of their field, all other values are kept.
 
-`TrlParser` puts the values of the file in the place of argparse's defaults, and argparse converts a default only when it
+`TrlParser` puts the values of the file in the place of argparse's defaults, and argparse converts a default only if it
 is a string (CPython argparse.py, `parse_known_args`). Source: trl 1.16.0 scripts/utils.py:307-385,
 scripts/_hf_argparser.py:39-75, 178-262; 0.17.0 scripts/utils.py:165-226 with transformers 4.51.3 hf_argparser.py:39-55.
 """
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 TRUE = ("yes", "true", "t", "y", "1")
 FALSE = ("no", "false", "f", "n", "0")
 NULL_WORDS = ("none", "null")
-NULL_WORDS_READ = (1,)  # releases of TRL whose own parser reads `none` as null
+NULL_WORDS_READ = (1,)  # from here on TRL's own parser treats `none` as null
 
 
 class Refused:
@@ -32,7 +32,7 @@ class Refused:
 
     @property
     def text(self) -> str:
-        """What argparse prints before the process exits with status 2."""
+        """The message that argparse prints before the process exits with status 2."""
         dashed = self.name.replace("_", "-")
         option = f"--{self.name}" + (f"/--{dashed}" if dashed != self.name else "")
         if self.kind == "bool":
@@ -42,9 +42,9 @@ class Refused:
 
 
 def cast(values: dict[Any, Any], types: dict[str, str], null_words: bool) -> tuple[dict[Any, Any], list[Refused]]:
-    """The values as the parser hands them to the dataclasses, and the strings that it refuses, which are left out.
+    """The values as the parser passes them to the dataclasses, and the strings that it refuses, which are left out.
 
-    `types` maps a field to the type of its strings; a key that is not in it is left as it is. `null_words`: the words
+    `types` maps a field to the type of its strings; a key that is not in it stays unchanged. `null_words`: the words
     "none" and "null" mean null for a field that is not a string.
     """
     found: dict[Any, Any] = {}
@@ -62,7 +62,7 @@ def cast(values: dict[Any, Any], types: dict[str, str], null_words: bool) -> tup
 
 
 def converted(text: str, kind: str, null_words: bool) -> Any:
-    """A string as one of the parser's types; ValueError where argparse refuses it."""
+    """A string converted to one of the parser's types; raises ValueError if argparse refuses it."""
     if kind == "bool":
         return truth(text)
     if null_words and text.lower() in NULL_WORDS and not kind.startswith("list:"):
@@ -81,7 +81,7 @@ def converted(text: str, kind: str, null_words: bool) -> Any:
 
 
 def truth(text: str) -> bool:
-    """The boolean that a word means."""
+    """Parse a word as a boolean."""
     word = text.lower()
     if word in TRUE:
         return True

@@ -1,4 +1,4 @@
-"""What `explain` shows of a TRL run beyond the Trainer's own lines: the trainer, and the numbers of one generation."""
+"""The part of `explain` about a TRL run beyond the lines about the Trainer: the trainer, and the numbers of one generation."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def account(config: TrlConfig) -> Summary:
-    """The Trainer's lines, and those of TRL."""
+    """The lines about the Trainer, and those about TRL."""
     summary = of_trainer(config)
     if not config.parsed:
         return summary
@@ -33,13 +33,13 @@ def account(config: TrlConfig) -> Summary:
 
 
 def prompts(config: TrlConfig) -> int | None:
-    """The prompts of one generation."""
+    """The number of prompts per generation."""
     made = generation(config)
     return as_integer(made.size // made.per_prompt) if made.size and made.per_prompt else None
 
 
 def batches_because(config: TrlConfig) -> str:
-    """How prompts become the batches of one process, where the trainer generates what it trains on."""
+    """How prompts become the batches of one process, if the trainer generates its training data."""
     if not generating(config):
         return ""
     made = generation(config)

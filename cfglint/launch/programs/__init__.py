@@ -1,1 +1,1 @@
-"""Programs of launch lines, read as syntax trees: parser, arguments, trainer. Nothing of them is run or imported."""
+"""Programs of launch lines, parsed as syntax trees: parser, arguments, trainer. Nothing of them is run or imported."""

@@ -1,4 +1,4 @@
-"""The arguments of a line against those that its program has: names that are written short, and what the parser refuses."""
+"""The arguments of a line compared with those of its program: abbreviated names, and arguments that the parser refuses."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from cfglint.source.shell.command import CommandDocument
 
 
-def know(line: LaunchLine, command: CommandDocument) -> None:
-    """Give the arguments of a command their full names, and note on the line what its program would refuse."""
+def match_arguments(line: LaunchLine, command: CommandDocument) -> None:
+    """Expand the names of a command's arguments, and record on the line what its program would refuse."""
     program: ProgramFacts = command.program
     if not program.parser or line.launcher in ("megatron", "swift"):
         return
@@ -31,7 +31,7 @@ def know(line: LaunchLine, command: CommandDocument) -> None:
 
 
 def framework_fields(program: ProgramFacts) -> dict[str, str]:
-    """The fields of the framework's classes that a parser fills, with the words that each takes; of any release."""
+    """The fields of the framework's classes that a parser fills, in any release, with the number of words of each."""
     found: dict[str, str] = {"config": "1"} if program.parser == TRL_PARSER else {}
     if program.parser in HF_PARSERS and program.arguments:
         found.update((name, words_of(PARSED.get(name) or kind)) for name, (kind, *_) in FIELDS.items())
@@ -42,5 +42,5 @@ def framework_fields(program: ProgramFacts) -> dict[str, str]:
 
 
 def words_of(kind: str) -> str:
-    """The words that an option takes whose field is of a type."""
+    """The number of words of an option for a field of the type."""
     return "+" if kind.startswith("list") and kind != "list|str" else "?" if kind == "bool" else "1"

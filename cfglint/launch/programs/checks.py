@@ -1,6 +1,6 @@
-"""What the parser of a program would refuse of a line's arguments, as far as they are the program's own.
+"""The arguments of a line that the parser of a program would refuse, as far as the program defines them itself.
 
-Source: transformers 5.23.0 hf_argparser.py:143-260 (types, choices, required), 330-336 (what is left over), CPython argparse.py
+Source: transformers 5.23.0 hf_argparser.py:143-260 (types, choices, required), 330-336 (leftover words), CPython argparse.py
 (_get_values, _check_value, parse_args).
 """
 
@@ -28,14 +28,14 @@ MOST_NAMED = 8  # choices in a message
 
 
 class Known:
-    """The arguments that a program is known to have: its own, and the fields of the framework's classes, with the words that each takes."""
+    """The known arguments of a program: its own, and the fields of the framework's classes, with the number of words of each."""
 
     def __init__(self, program: ProgramFacts, fields: dict[str, str]) -> None:
         self.program = program
         self.takes = {**fields, **{name: field.takes for name, field in program.fields.items()}}
 
     def expanded(self, name: str) -> str:
-        """The argument that a name is short for; the name itself where it is none, or several."""
+        """The argument that a name abbreviates; the name itself if it abbreviates none, or several."""
         if name in self.takes:
             return name
         found = [each for each in self.takes if each.startswith(name)]
@@ -44,7 +44,7 @@ class Known:
 
 
 def problems(line: LaunchLine, arguments: list[Argument], before: list[Text], known: Known) -> Iterator[Problem]:
-    """What the parser refuses of the arguments of a line."""
+    """The problems that the parser would report about the arguments of a line."""
     program = known.program
     for argument in arguments:
         field = program.fields.get(argument.name)
@@ -65,7 +65,7 @@ def problems(line: LaunchLine, arguments: list[Argument], before: list[Text], kn
 
 
 def are_words(texts: list[Text]) -> bool:
-    """Whether texts are known values that lie apart from each other in the script; a shell that is misread joins them."""
+    """Whether the words have known values and are separate in the script; a wrong parse of the shell may join them."""
     for before, after in pairwise([*texts[:1], *texts]):
         last, first = before.parts[-1].place if before.parts else None, after.parts[0].place if after.parts else None
         joined = before is not after and last is not None and first is not None and last[0] == first[0] and last[2] == first[1]
@@ -75,7 +75,7 @@ def are_words(texts: list[Text]) -> bool:
 
 
 def wrong_value(argument: Argument, field: Field) -> Iterator[Problem]:
-    """A value that an argument of the program's own does not take."""
+    """The problem of an argument whose value the program does not accept."""
     option = f"--{argument.name}"
     if not argument.texts:
         if field.takes in ("1", "+"):
@@ -113,7 +113,7 @@ def wrong_value(argument: Argument, field: Field) -> Iterator[Problem]:
 
 
 def without_value(argument: Argument, takes: str) -> Problem:
-    """An option that needs a value and has none."""
+    """The problem of an option without the value that it needs."""
     option = f"--{argument.name}"
     raised = f"error: argument {option}: expected {'one argument' if takes == '1' else 'at least one argument'}"
     return Problem(
@@ -122,7 +122,7 @@ def without_value(argument: Argument, takes: str) -> Problem:
 
 
 def unrecognized(argument: Argument, known: Known) -> Problem:
-    """An option that the program does not have."""
+    """The problem of an option that the program does not have."""
     from difflib import get_close_matches
 
     option = argument.word.string
@@ -134,7 +134,7 @@ def unrecognized(argument: Argument, known: Known) -> Problem:
 
 
 def left_over(words: list[Text], option: str, program: ProgramFacts) -> Problem:
-    """Words behind an option that takes one value."""
+    """The problem of words after an option with one value."""
     texts = [word.string for word in words]
     is_flag = known_flag(program, option)
     message = f"`{texts[0]}` is left over: `{option}` takes {'no value' if is_flag else 'one value'}"
@@ -143,20 +143,20 @@ def left_over(words: list[Text], option: str, program: ProgramFacts) -> Problem:
 
 
 def known_flag(program: ProgramFacts, option: str) -> bool:
-    """Whether an option is a flag of the program's own."""
+    """Whether an option is a flag that the program defines itself."""
     field = program.fields.get(option.removeprefix("--"))
     return field is not None and field.takes == "0"
 
 
 def refusal(words: list[str], program: ProgramFacts) -> str:
-    """The exception for words that no argument takes."""
+    """The exception for words that belong to no argument."""
     if program.parser == ARGPARSE:
         return f"error: unrecognized arguments: {' '.join(words)}"
     return f"ValueError: Some specified arguments are not used by the HfArgumentParser: {words}"
 
 
 def local_rank(line: LaunchLine, known: Known) -> Iterator[Problem]:
-    """The argument that the deepspeed launcher adds, where the program does not have it."""
+    """The problem of the argument that the deepspeed launcher adds, if the program does not have it."""
     options = line.options
     if line.launcher != "deepspeed" or options is None or "no_local_rank" in options or line.program is None:
         return
@@ -167,7 +167,7 @@ def local_rank(line: LaunchLine, known: Known) -> Iterator[Problem]:
 
 
 def missing(line: LaunchLine, given: Container[str], program: ProgramFacts) -> Iterator[Problem]:
-    """Arguments of the program's own that have to be given."""
+    """The problems of missing arguments that the program requires."""
     if program.parser == TRL_PARSER and "config" in given:
         return
     names = [name for name, field in program.fields.items() if field.default is MISSING and field.kind != "bool" and name not in given]

@@ -1,6 +1,6 @@
 """The dataclasses that a parser fills: their fields, with types and defaults, and the framework's class that they derive from.
 
-Source: CPython dataclasses.py (_process_class: fields of the bases first, the last definition of a name wins, in its first
+Source: CPython dataclasses.py (_process_class: fields of the bases first, the last definition of a name is used, in its first
 place), transformers 5.23.0 hf_argparser.py:143-260 (_parse_dataclass_field).
 """
 
@@ -34,8 +34,10 @@ FACTORIES: dict[str, Any] = {"list": [], "dict": {}, "tuple": (), "set": COMPUTE
 
 
 class Dataclass:
-    """A class that a parser fills: `own` are the fields that the project defines, `base` the framework's class that it is or
-    derives from, empty where it has none. `complete`: every class that it derives from is known. `assigned` are fields
+    """A class that a parser fills.
+
+    `own` are the fields that the project defines, `base` is the framework's class that it is or
+    derives from, empty without one. `complete`: every class that it derives from is known. `assigned` are fields
     that a method of the project's classes sets, as `__post_init__` does before it calls the framework's.
     """
 
@@ -64,7 +66,7 @@ def read_class(modules: Modules, found: Definition | External | None) -> Datacla
 
 
 def linearized(modules: Modules, found: Definition | External | None) -> list[Definition | External | None]:
-    """A class and those that it derives from, the most basic ones first; None for what is not known."""
+    """A class and its base classes, the most basic ones first; None for an unknown one."""
     order: list[Definition | External | None] = []
     pending = [found]
     while pending and len(order) < MOST_BASES:
@@ -79,7 +81,7 @@ def linearized(modules: Modules, found: Definition | External | None) -> list[De
 
 
 def take_fields(result: Dataclass, node: ast.ClassDef, scope: Scope) -> None:
-    """Add the fields that a class defines itself; without the decorator its annotations are none."""
+    """Add the fields that a class defines itself; without the decorator its annotations are not fields."""
     decorators = [dotted(each.func if isinstance(each, ast.Call) else each) for each in node.decorator_list]
     if not any(parts[-1:] == ["dataclass"] for parts in decorators):
         result.complete = result.complete and not decorators
@@ -100,7 +102,7 @@ def assigned_fields(node: ast.ClassDef) -> set[str]:
 
 
 def field(line: ast.AnnAssign, scope: Scope) -> Field | None:
-    """A field by its line; None for what is not an argument: class variables and fields that are not given."""
+    """Parse a field from its definition; None for class variables and fields that are not arguments."""
     annotation = text_annotation(line.annotation)
     outer = dotted(annotation.value if isinstance(annotation, ast.Subscript) else annotation)[-1:]
     if outer in (["ClassVar"], ["InitVar"], ["KW_ONLY"]):
@@ -115,7 +117,7 @@ def field(line: ast.AnnAssign, scope: Scope) -> Field | None:
 
 
 def text_annotation(node: ast.expr) -> ast.expr:
-    """An annotation that is written as a string, as an expression."""
+    """An annotation that is written as a string, parsed as an expression."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         try:
             return ast.parse(node.value, mode="eval").body
@@ -125,7 +127,7 @@ def text_annotation(node: ast.expr) -> ast.expr:
 
 
 def default_of(call: ast.Call, scope: Scope) -> Any:
-    """The default that `field(...)` gives."""
+    """The default in `field(...)`."""
     given, factory = keyword(call, "default"), keyword(call, "default_factory")
     if any(each.arg is None for each in call.keywords):
         return COMPUTED
@@ -139,7 +141,7 @@ def default_of(call: ast.Call, scope: Scope) -> Any:
 
 
 def type_of(node: ast.expr, scope: Scope, default: Any) -> tuple[str, str, tuple[Any, ...]]:
-    """(type, words behind the option, allowed values) as the parser makes them of an annotation."""
+    """(type, number of words after the option, allowed values) that the parser derives from an annotation."""
     names = alternatives(node)
     if len(names) == 1:
         node = names[0]
@@ -161,7 +163,7 @@ def type_of(node: ast.expr, scope: Scope, default: Any) -> tuple[str, str, tuple
 
 
 def alternatives(node: ast.expr) -> list[ast.expr]:
-    """The types that an annotation allows, without null."""
+    """The types that an annotation allows, except null."""
     found: list[ast.expr] = []
     pending = [node]
     while pending:

@@ -27,18 +27,18 @@ if TYPE_CHECKING:
     from cfglint.launch.programs.parsers import Construction
     from cfglint.launch.programs.scopes import Scope
 
-    Argument = tuple[str, ast.keyword | ast.expr, ast.expr]  # name, where that is written, value
+    Argument = tuple[str, ast.keyword | ast.expr, ast.expr]  # name, the node that contains it, value
 
-FIRST = "output_dir"  # the one parameter that people give without its name
-MOST = 4  # calls of one program that are runs of their own; with more, what is launched hangs on too much
-OTHER_OBJECTS = ("self", "model", "config", "tokenizer", "trainer")  # whose attributes are not those of arguments
+FIRST = "output_dir"  # the only parameter that is commonly passed by position
+MOST = 4  # calls of one program that become runs; with more, it is uncertain which one is launched
+OTHER_OBJECTS = ("self", "model", "config", "tokenizer", "trainer")  # variables whose attributes are not arguments
 COPIES = ("replace", "copy.replace", "dataclasses.replace")
 
 
 class Constructor:
-    """A call that builds arguments: `name` is the framework's class, `own` what a subclass adds.
+    """A call that builds arguments: `name` is the framework's class, `own` the fields that a subclass adds.
 
-    `others` are the keywords, among all that are not given, whose value the code may set all the same; None where it may set any.
+    `others` are the keywords, among those that are not passed, whose value the code may nevertheless set; None if it may set any.
     """
 
     def __init__(self, name: str, own: Dataclass, call: ast.Call, scope: Scope) -> None:
@@ -56,7 +56,7 @@ class Constructor:
 
     @property
     def is_conditional(self) -> bool:
-        """Whether the call lies in a branch or a loop."""
+        """Whether the call is inside a branch or a loop."""
         return self.scope.is_conditional(self.call)
 
     def known(self) -> set[str]:
@@ -65,11 +65,11 @@ class Constructor:
 
     @property
     def trainer(self) -> str | None:
-        """The trainer that the arguments are for, where their class decides it."""
+        """The trainer that the arguments are for, if their class determines it."""
         return trainer_of_class(self.name)
 
     def facts(self, program: ProgramFacts) -> ProgramFacts:
-        """The program with this call in the place of a parser of its arguments."""
+        """The facts of the program with this call in place of a parser."""
         scopes: list[Scope] = list(program.scopes)
         known = self.known()
         own = self.own.own
@@ -93,7 +93,7 @@ class Constructor:
         )
 
     def _changed(self, scopes: list[Scope]) -> Iterator[str]:
-        """The fields that code sets after the call, or a subclass in its own methods."""
+        """The fields that code sets after the call, or that a subclass sets in its own methods."""
         yield from self._set_later(scopes)
         for each in linearized(self.scope.modules, self.scope.resolve(self.call.func)):
             if isinstance(each, Definition) and isinstance(each.node, ast.ClassDef):
@@ -107,7 +107,7 @@ class Constructor:
                     yield from [name] if isinstance(name, str) else self.known()
 
     def _set_later(self, scopes: list[Scope]) -> Iterator[str]:
-        """The fields that code sets on what may be these arguments: `args.bf16 = True`, `self.args.bf16 = True`."""
+        """The fields that code sets on objects that may be these arguments: `args.bf16 = True`, `self.args.bf16 = True`."""
         names = self._names()
         for scope in scopes:
             for node in scope.nodes:
@@ -124,7 +124,7 @@ class Constructor:
         return {part for each in targets for part in dotted(each)[-1:]}
 
     def _is_copied(self, scopes: list[Scope]) -> bool:
-        """Whether code makes other arguments of these, or changes them all at once."""
+        """Whether code creates other arguments from these, or changes them all at once."""
         names = self._names()
         for scope in scopes:
             for call in scope.calls():
@@ -140,7 +140,7 @@ class Constructor:
 
 
 class EngineConfig:
-    """A call of `deepspeed.initialize` that gets its config as a mapping: `value` is that expression.
+    """A call of `deepspeed.initialize` whose config is a mapping: `value` is that expression.
 
     Source: deepspeed 0.19.8 deepspeed/__init__.py (initialize: `config`, else `config_params`).
     """
@@ -154,16 +154,16 @@ class EngineConfig:
 
     @property
     def is_conditional(self) -> bool:
-        """Whether the call lies in a branch or a loop."""
+        """Whether the call is inside a branch or a loop."""
         return self.scope.is_conditional(self.value)
 
     def facts(self, program: ProgramFacts) -> ProgramFacts:
-        """The program, which parses its arguments itself."""
+        """The facts of the program, which parses its arguments itself."""
         return program
 
 
 class AcceleratorCall:
-    """A call of `Accelerator`, by which a program with a training loop of its own is set up."""
+    """A call of `Accelerator`, in a program with a training loop of its own."""
 
     kind = "launch"
     name = "Accelerator"
@@ -176,16 +176,16 @@ class AcceleratorCall:
 
     @property
     def is_conditional(self) -> bool:
-        """Whether the call lies in a branch or a loop."""
+        """Whether the call is inside a branch or a loop."""
         return self.scope.is_conditional(self.call)
 
     def facts(self, program: ProgramFacts) -> ProgramFacts:
-        """The program, which parses its arguments itself."""
+        """The facts of the program, which parses its arguments itself."""
         return program
 
 
 def accelerators(scopes: list[Scope]) -> list[AcceleratorCall]:
-    """The one call of `Accelerator` of a program; none where there are several, or its arguments are not known by name."""
+    """The single call of `Accelerator` in a program; empty if there are several, or if its arguments are unknown."""
     found: list[AcceleratorCall] = []
     for scope in scopes:
         for call in scope.calls():
@@ -196,13 +196,13 @@ def accelerators(scopes: list[Scope]) -> list[AcceleratorCall]:
 
 
 def engine_configs(scopes: list[Scope]) -> list[EngineConfig]:
-    """The calls of `deepspeed.initialize` in a program that get a mapping."""
+    """The calls of `deepspeed.initialize` in a program that pass a mapping."""
     found = [EngineConfig(value, scope) for scope in scopes for value in engine_values(scope)]
     return found if len(found) <= MOST else []
 
 
 def arguments_of(call: ast.Call, scope: Scope) -> tuple[list[Argument], bool]:
-    """(the arguments of a call with their names, whether there are no others), those of `**{...}` and `**dict(...)` among them."""
+    """(the arguments of a call with their names, whether there are no others), including those of `**{...}` and `**dict(...)`."""
     found: list[Argument] = [(FIRST, each, each) for each in call.args]
     every = True
     for each in call.keywords:
@@ -213,7 +213,7 @@ def arguments_of(call: ast.Call, scope: Scope) -> tuple[list[Argument], bool]:
 
 
 def unpacked(node: ast.expr, scope: Scope) -> list[Argument] | None:
-    """The arguments of a mapping that is unpacked; None where they are not known."""
+    """The arguments of a mapping that is unpacked; None if they are unknown."""
     if isinstance(node, ast.Name):
         value, module = assigned(node, scope)
         if value is None or module is not scope.module or is_mutated(node.id, module):
@@ -232,7 +232,7 @@ def unpacked(node: ast.expr, scope: Scope) -> list[Argument] | None:
 
 
 def constructors(scopes: list[Scope], parsers: list[Construction]) -> list[Constructor]:
-    """The calls of a program that build its trainer's arguments; none where a parser may fill them."""
+    """The calls of a program that build its trainer's arguments; empty if a parser may fill them."""
     if any(may_fill(parser) for parser in parsers):
         return []
     found: list[Constructor] = []
@@ -249,7 +249,7 @@ def built_calls(program: ProgramFacts) -> list[Constructor | EngineConfig | Acce
 
 
 def constructor(scope: Scope, call: ast.Call) -> Iterator[Constructor]:
-    """A call as a constructor, where it is one that can be read."""
+    """A call as a constructor, if it can be analysed."""
     resolved = scope.resolve(call.func)
     if resolved is None or isinstance(getattr(resolved, "node", None), FUNCTIONS):
         return
@@ -264,7 +264,7 @@ def constructor(scope: Scope, call: ast.Call) -> Iterator[Constructor]:
 
 
 def has_own_init(scope: Scope, node: ast.expr) -> bool:
-    """Whether a class of the project takes its arguments in a way of its own."""
+    """Whether a class of the project defines its constructor itself."""
     definitions = (each.node for each in linearized(scope.modules, scope.resolve(node)) if isinstance(each, Definition))
     lines = (line for each in definitions if isinstance(each, ast.ClassDef) for line in each.body)
     return any(isinstance(line, FUNCTIONS) and line.name in ("__init__", "__new__") for line in lines)

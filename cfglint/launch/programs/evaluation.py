@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 
 class Evaluated:
-    """The value of an expression, and the literal that gives it; `reason` says why it is not known. `argument` is the program's
-    argument from which it comes.
+    """The value of an expression, and the literal that it comes from; `reason` explains why a value is unknown. `argument` is the
+    argument of the program that it comes from.
     """
 
     __slots__ = ("argument", "module", "node", "reason", "value")
@@ -42,7 +42,7 @@ class Evaluated:
 
 
 def evaluated(node: ast.expr, scope: Scope, program: ProgramFacts) -> Evaluated:
-    """What an argument of a call evaluates to."""
+    """Evaluate an argument of a call."""
     value = literal(node)
     if value is not COMPUTED:
         return Evaluated(value, node, scope.module)
@@ -57,7 +57,7 @@ def evaluated(node: ast.expr, scope: Scope, program: ProgramFacts) -> Evaluated:
 
 
 def calculated(node: ast.BinOp, scope: Scope, program: ProgramFacts) -> Evaluated:
-    """The value of `BATCH // MICRO`, of two numbers that are known. It has no place of its own."""
+    """The value of an arithmetic expression such as `BATCH // MICRO` of two known numbers. It has no place of its own."""
     left, right = (evaluated(each, scope, program) for each in (node.left, node.right))
     unclear = next((each for each in (left, right) if each.value is COMPUTED), None)
     if unclear is not None or left.argument or right.argument:
@@ -69,12 +69,12 @@ def calculated(node: ast.BinOp, scope: Scope, program: ProgramFacts) -> Evaluate
 
 
 def constant(value: float) -> ast.expr:
-    """A number as an expression."""
+    """A number as an expression node."""
     return ast.Constant(value, lineno=1, col_offset=0, end_lineno=1, end_col_offset=1)
 
 
 def of_class(node: ast.Attribute, scope: Scope, program: ProgramFacts) -> Evaluated | None:
-    """The value of `Config.name` or `config.name`: a literal that a plain class of the program gives its attribute; None for others."""
+    """The value of `Config.name` or `config.name`: a literal assigned in a plain class of the program; None for others."""
     found = class_of(node.value, scope)
     if found is None or not isinstance(found.node, ast.ClassDef):
         return None
@@ -88,7 +88,7 @@ def of_class(node: ast.Attribute, scope: Scope, program: ProgramFacts) -> Evalua
 
 
 def of_object(node: ast.Attribute, scope: Scope, program: ProgramFacts) -> Evaluated:
-    """The value of `self.name`: a literal that one assignment of the program gives it, in a method or in the body of the class."""
+    """The value of `self.name`: a literal in the program's only assignment to it, in a method or in the body of the class."""
     own = scope.module.parent(scope.node)
     lines = own.body if isinstance(own, ast.ClassDef) else []
     given = [value for line in lines if node.attr in target_names_of(line) and (value := getattr(line, "value", None)) is not None]
@@ -104,14 +104,14 @@ def of_object(node: ast.Attribute, scope: Scope, program: ProgramFacts) -> Evalu
 
 
 def value_behind(target: ast.Attribute, scope: Scope) -> ast.expr:
-    """What an assignment gives an attribute whatever happens; the attribute itself where that is not clear."""
+    """The value of the only unconditional assignment to an attribute; the attribute itself if there is no such assignment."""
     line = scope.module.parent(target)
     value = line.value if isinstance(line, (ast.Assign, ast.AnnAssign)) else None
     return target if value is None or scope.is_conditional(target) else value
 
 
 def class_of(node: ast.expr, scope: Scope) -> Definition | None:
-    """The class without bases that a name refers to, or of which it is an instance made without arguments."""
+    """The class without bases that a name refers to, or whose instance, created without arguments, it is."""
     found = scope.resolve(node)
     if isinstance(found, Definition) and isinstance(found.node, (ast.Assign, ast.AnnAssign, ast.Call)):
         made = found.node if isinstance(found.node, ast.Call) else found.node.value
@@ -124,7 +124,7 @@ def class_of(node: ast.expr, scope: Scope) -> Definition | None:
 
 
 def named(node: ast.Name, scope: Scope, program: ProgramFacts) -> Evaluated:
-    """The value of a name that one assignment gives a literal, or a sum of others."""
+    """The value of a name whose only assignment is a literal or a sum of others."""
     if node.id in parameters(scope.node):
         return Evaluated(COMPUTED, reason=f"`{node.id}` is a parameter of `{getattr(scope.node, 'name', '')}()`")
     unclear = Evaluated(COMPUTED, reason=f"`{node.id}` is not the name of one literal")
@@ -140,7 +140,7 @@ def named(node: ast.Name, scope: Scope, program: ProgramFacts) -> Evaluated:
 
 
 def at_literal(node: ast.expr, module: Module, otherwise: Evaluated) -> Evaluated:
-    """An expression where it is a literal."""
+    """The value of an expression that is a literal."""
     value = literal(node)
     return otherwise if value is COMPUTED else Evaluated(value, node, module)
 
@@ -151,7 +151,7 @@ def is_global(name: str, module: Module) -> bool:
 
 
 def of_arguments(node: ast.Attribute, scope: Scope, program: ProgramFacts) -> Evaluated:
-    """The value of `args.name`: the default of an argument of the program's own parser."""
+    """The value of `args.name`: the default of an argument that the program's own parser defines."""
     name = node.value.id if isinstance(node.value, ast.Name) else ""
     field = program.fields.get(node.attr) if program.parser and name in parsed_names(program.scopes) else None
     if field is None:
@@ -164,7 +164,7 @@ def of_arguments(node: ast.Attribute, scope: Scope, program: ProgramFacts) -> Ev
 
 
 def parsed_names(scopes: tuple[Scope, ...]) -> set[str]:
-    """The names that hold parsed arguments: what a call of a function with `parse` or `args` in its name is assigned to."""
+    """The names that hold parsed arguments: assigned from a call of a function with `parse` or `args` in its name."""
     found: set[str] = set()
     for scope in scopes:
         for call in scope.calls():
@@ -175,13 +175,13 @@ def parsed_names(scopes: tuple[Scope, ...]) -> set[str]:
 
 
 def target_names_of(node: ast.AST | None) -> set[str]:
-    """The names that an assignment binds, those of an unpacked one included."""
+    """The names that an assignment binds, including those of unpacking."""
     targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
     return {name for target in targets for name in target_names(target)}
 
 
 def is_set(attribute: str, scopes: tuple[Scope, ...]) -> bool:
-    """Whether code sets an attribute of this name, of whatever."""
+    """Whether code sets an attribute of this name on any object."""
     for scope in scopes:
         for node in scope.nodes:
             if isinstance(node, ast.Attribute) and node.attr == attribute and isinstance(node.ctx, ast.Store):
@@ -193,19 +193,19 @@ def is_set(attribute: str, scopes: tuple[Scope, ...]) -> bool:
 
 
 def shown(node: ast.expr) -> str:
-    """An expression on one line, cut where it is long."""
+    """An expression on one line, shortened if it is long."""
     text = " ".join(ast.unparse(node).split())
     return text if len(text) <= 40 else text[:37] + "..."
 
 
 def engine_mappings(program: ProgramFacts, calls: list[EngineConfig]) -> list[EngineConfig]:
-    """The calls whose mapping is known as a whole, and written in their own module."""
+    """The calls whose mapping is completely known and written in their own module."""
     found = [(call, evaluated(call.value, call.scope, program)) for call in calls]
     return [call for call, value in found if isinstance(value.value, dict) and value.node is not None and value.module is call.scope.module]
 
 
 def engine_document(call: EngineConfig, program: ProgramFacts) -> CallDocument:
-    """The mapping that `deepspeed.initialize` gets."""
+    """The mapping that is passed to `deepspeed.initialize`, as a document."""
     module = call.scope.module
     found = evaluated(call.value, call.scope, program)
     offsets = Offsets(module.text)
@@ -217,7 +217,7 @@ def engine_document(call: EngineConfig, program: ProgramFacts) -> CallDocument:
 
 
 def call_document(built: Constructor | EngineConfig | AcceleratorCall, program: ProgramFacts) -> CallDocument:
-    """The document of a constructor call, or of the mapping that an engine gets."""
+    """The document of a constructor call, or of the mapping that is passed to an engine."""
     if isinstance(built, EngineConfig):
         return engine_document(built, program)
     module = built.scope.module

@@ -1,4 +1,4 @@
-"""Where the program of a launch line lies, and where it looks for what it imports."""
+"""Finds the file of a launch line's program, and the folders that it imports from."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from cfglint.launch.line import LaunchLine
-    from cfglint.launch.reader import Project
+    from cfglint.launch.project_files import Project
 
 
 class Found:
-    """The file of a program, its package where it is run as a module, and the search path of its imports."""
+    """The file of a program, its package if it is run as a module, and the search path of its imports."""
 
     __slots__ = ("folders", "package", "path", "read")
 
@@ -28,7 +28,7 @@ class Found:
 
 
 def find(line: LaunchLine, project: Project) -> Found | None:
-    """The program of a line, where it is a Python file of the project."""
+    """The program of a line, if it is a Python file of the project."""
     name = line.program.value if line.program is not None else None
     if not name:
         return None
@@ -61,7 +61,7 @@ def module_file(name: str, folders: list[str], project: Project) -> tuple[str | 
 
 
 def text_inside(path: str, project: Project) -> str | None:
-    """The text of a file that lies in the project once links are followed; None for any other."""
+    """The content of a file that is inside the project after links are resolved; None for any other."""
     if not project.is_file(path) or not is_inside(path, os.path.realpath(project.root)):
         return None
     return project.read(path)

@@ -1,4 +1,4 @@
-"""Programs with an `argparse` parser of their own: the arguments that their code adds.
+"""Programs with their own `argparse` parser: the arguments that their code adds.
 
 Source: CPython argparse.py (add_argument, parse_args), deepspeed 0.19.8 deepspeed/__init__.py (_add_core_arguments).
 """
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
     from cfglint.launch.programs.parsers import Construction
 
-DEEPEST = 5  # functions that hand the parser on
+DEEPEST = 5  # depth of functions that pass the parser on
 DEEPSPEED = "deepspeed/__init__.py"
-ADDED = {  # by deepspeed.add_config_arguments
+ADDED = {  # arguments added by deepspeed.add_config_arguments
     "deepspeed": Field("bool", False, DEEPSPEED, 1, "0"),
     "deepspeed_config": Field("str", None, DEEPSPEED, 1),
     "deepscale": Field("bool", False, DEEPSPEED, 1, "0"),
@@ -35,7 +35,7 @@ PLAIN_KEYWORDS = frozenset(("description", "prog", "usage", "epilog", "formatter
 
 
 class Flags:
-    """The arguments of a parser: `fields` by name; `complete`: no others are added; `refuses`: any other one ends the program."""
+    """The arguments of a parser: `fields` by name; `complete`: no others are added; `refuses`: an unknown argument ends the program."""
 
     def __init__(self, construction: Construction) -> None:
         self.fields: dict[str, Field] = {}
@@ -51,7 +51,7 @@ class Flags:
         self.refuses = bool(self.parses) and all(self.parses) and not changes_words(scope)
 
     def _follow(self, scope: Scope, names: set[str], depth: int) -> None:
-        """Take what is done with the parser under some names in a scope."""
+        """Analyse the uses of the parser under some names in a scope."""
         for node in ast.walk(scope.node):
             if not isinstance(node, ast.Name) or node.id not in names or not isinstance(node.ctx, ast.Load):
                 continue
@@ -65,7 +65,7 @@ class Flags:
                 self.complete = False
 
     def _method(self, scope: Scope, name: str, call: ast.Call, depth: int) -> None:
-        """A method of the parser that is called."""
+        """Analyse a call of a method of the parser."""
         if call in self._calls:
             return
         self._calls.add(call)
@@ -83,7 +83,7 @@ class Flags:
             self.complete = False
 
     def _handed_on(self, scope: Scope, call: ast.Call, position: int, names: set[str], depth: int) -> None:
-        """A function that gets the parser: one of the project, or DeepSpeed's."""
+        """Analyse a function to which the parser is passed: one of the project, or DeepSpeed's."""
         found = scope.resolve(call.func)
         if isinstance(found, External) and found.name == "deepspeed.add_config_arguments":
             self.fields.update(ADDED)
@@ -99,10 +99,10 @@ class Flags:
         self._follow(Scope(scope.modules, found.module, found.node), {parameters[position].arg}, depth + 1)
 
     def _add(self, scope: Scope, call: ast.Call) -> None:
-        """Take an argument that is added."""
+        """Record an argument that is added."""
         options = [value_of(each, scope) for each in call.args]
         if not options or not all(isinstance(each, str) and each.startswith("-") for each in options):
-            self.complete = False  # one without a dash takes words that are left over
+            self.complete = False  # a positional argument takes leftover words
             return
         field = flag(scope, call)
         for option in options:
@@ -115,18 +115,18 @@ class Flags:
 
 
 def assigned_names(node: ast.AST | None) -> set[str]:
-    """The names that an assignment gives a value."""
+    """The names that an assignment binds."""
     targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
     return {each.id for each in targets if isinstance(each, ast.Name)}
 
 
 def action(call: ast.Call) -> ast.expr | None:
-    """What an argument does when it is given."""
+    """The action of an argument."""
     return keyword(call, "action")
 
 
 def flag(scope: Scope, call: ast.Call) -> Field:
-    """An argument by the call that adds it."""
+    """The argument that a call adds."""
     given = keyword(call, "type")
     kind = ["str"] if given is None else dotted(given)[-1:]
     listed = value_of(keyword(call, "choices"), scope) if keyword(call, "choices") is not None else ()
@@ -135,12 +135,12 @@ def flag(scope: Scope, call: ast.Call) -> Field:
     default: Any = MISSING if required else None
     if keyword(call, "default") is not None:
         default = default if required else value_of(keyword(call, "default"), scope)
-    choices = tuple(listed) if typed and isinstance(listed, (list, tuple)) else ()  # another type may change the text first
+    choices = tuple(listed) if typed and isinstance(listed, (list, tuple)) else ()  # another type may convert the string first
     return Field(typed, default, scope.module.path, call.lineno, words(scope, call), choices)
 
 
 def words(scope: Scope, call: ast.Call) -> str:
-    """The words that follow an argument."""
+    """The number of words that follow an argument."""
     if action(call) is not None:
         name = value_of(action(call), scope)
         if name in WITHOUT_VALUE:
@@ -154,7 +154,7 @@ def words(scope: Scope, call: ast.Call) -> str:
 
 
 def engine_values(scope: Scope) -> Iterator[ast.expr]:
-    """What the calls of `deepspeed.initialize` in a scope get as config."""
+    """The config arguments of the calls of `deepspeed.initialize` in a scope."""
     for call in scope.calls():
         named = scope.resolve(call.func)
         if isinstance(named, External) and named.name == "deepspeed.initialize":

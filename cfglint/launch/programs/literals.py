@@ -21,7 +21,7 @@ EXACT = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv)
 
 
 def literal(node: ast.expr | None) -> Any:
-    """The value of a literal expression; `COMPUTED` for any other."""
+    """The value of a literal expression; `COMPUTED` for any other expression."""
     if node is None or (node.end_col_offset or 0) > LONGEST:
         return COMPUTED
     try:
@@ -32,7 +32,7 @@ def literal(node: ast.expr | None) -> Any:
 
 
 def arithmetic(node: ast.expr) -> Any:
-    """The value of `2 * 8` and `1 / 3`, of two numbers."""
+    """The value of `2 * 8` and `1 / 3`: an operation on two numbers."""
     if not isinstance(node, ast.BinOp) or not isinstance(node.op, EXACT):
         return COMPUTED
     left, right = literal(node.left), literal(node.right)
@@ -60,12 +60,12 @@ def value_of(node: ast.expr | None, scope: Scope) -> Any:
 
 
 def is_unpacked(node: ast.Assign | ast.AnnAssign) -> bool:
-    """Whether an assignment gives its value to several names."""
+    """Whether an assignment unpacks its value to several names."""
     return isinstance(node, ast.Assign) and not all(isinstance(each, ast.Name) for each in node.targets)
 
 
 def assigned(node: ast.Name, scope: Scope) -> tuple[ast.expr | None, Module]:
-    """(the one expression that a name is assigned, its module); None where there are several, or it may not be reached."""
+    """(the only expression assigned to a name, its module); None if there are several, or if it may not be reached."""
     if node.id in scope.bound:
         value = scope.values.get(node.id)
         return (None if value is None or scope.is_conditional(value) else value), scope.module
@@ -78,7 +78,7 @@ def assigned(node: ast.Name, scope: Scope) -> tuple[ast.expr | None, Module]:
 
 
 def is_mutated(name: str, module: Module) -> bool:
-    """Whether code changes a list or mapping in place, or hands it to a function of the project."""
+    """Whether code changes a list or mapping in place, or passes it to a function of the project."""
     for node in ast.walk(module.tree):
         if not isinstance(node, ast.Name) or node.id != name:
             continue

@@ -1,4 +1,4 @@
-"""The methods that a program may run: those of the project's classes of which it makes objects."""
+"""The methods that a program may run: those of the project's classes that it instantiates."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ UNASKED = ("__init__", "__post_init__", "__new__")  # run for each object that i
 
 
 def with_methods(modules: Modules, scopes: list[Scope]) -> list[Scope] | None:
-    """Some scopes with the methods that they call; None above the limit.
+    """The scopes together with the methods that they call; None above the limit.
 
-    A method counts where its class is called somewhere and its name is read as an attribute of whatever.
+    A method counts if its class is called somewhere and its name is used as an attribute of any object.
     """
     found = list(scopes)
     seen = {scope.node for scope in scopes}
@@ -56,7 +56,7 @@ def methods(scopes: list[Scope], names: set[str]) -> Iterator[Definition]:
 
 
 def methods_of(made: Definition, scope: Scope, names: set[str]) -> Iterator[Definition]:
-    """The methods of a class and of those that it derives from, without those that another one overrides."""
+    """The methods of a class and of its base classes, without overridden ones."""
     overridden: set[str] = set()
     for each in reversed(linearized(scope.modules, made)):
         if not isinstance(each, Definition) or not isinstance(each.node, ast.ClassDef):
@@ -69,5 +69,5 @@ def methods_of(made: Definition, scope: Scope, names: set[str]) -> Iterator[Defi
 
 
 def calls_super(method: ast.AST) -> bool:
-    """Whether a method runs the one that it overrides."""
+    """Whether a method calls the one that it overrides."""
     return any(isinstance(node, ast.Name) and node.id == "super" for node in ast.walk(method))

@@ -1,4 +1,4 @@
-"""Modules of a project as syntax trees, and what the names in them refer to."""
+"""Modules of a project as syntax trees, and the definitions that the names in them refer to."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-MOST_MODULES = 60  # of a project, for one program
-DEEPEST = 8  # imports that lead on to another import
-# Packages that are those of the framework, whatever folders of that name a project has.
+MOST_MODULES = 60  # modules of a project that are parsed for one program
+DEEPEST = 8  # depth of re-exported names that is followed
+# Packages that are always those of the framework, even if a project has a folder of the same name.
 FRAMEWORKS = frozenset(("transformers", "trl", "accelerate", "deepspeed", "peft", "torch", "datasets", "typing", "dataclasses"))
 
 
 class External:
-    """Something that no module of the project defines, by its dotted name."""
+    """A name that no module of the project defines, as a dotted name."""
 
     __slots__ = ("name",)
 
@@ -37,7 +37,7 @@ class Definition:
 
 
 class Module:
-    """A parsed module: `names` are what its top level defines, `imports` the dotted names that it imports, `stars` its `import *`."""
+    """A parsed module: `names` are the definitions at its top level, `imports` the dotted names that it imports, `stars` its `import *`."""
 
     def __init__(self, path: str, package: str, text: str, tree: ast.Module) -> None:
         self.path = path
@@ -52,7 +52,7 @@ class Module:
         self._read(tree.body, always=True)
 
     def _read(self, body: list[ast.stmt], *, always: bool) -> None:
-        """Take the names of statements; those that may not be reached count where nothing else defines them."""
+        """Record the names that statements define; those that may not be reached count if nothing else defines them."""
         for node in body:
             if isinstance(node, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
                 self._define(node.name, node, always)
@@ -72,7 +72,7 @@ class Module:
         self.names[name] = node
 
     def parent(self, node: ast.AST) -> ast.AST | None:
-        """The node that a node is a part of."""
+        """The parent of a node."""
         if not self._parents:
             self._parents = {child: each for each in ast.walk(self.tree) for child in ast.iter_child_nodes(each)}
         return self._parents.get(node)
@@ -89,14 +89,14 @@ def inner_bodies(node: ast.stmt) -> Iterator[list[ast.stmt]]:
 
 
 def target_names(target: ast.expr) -> Iterator[str]:
-    """The names that an assignment gives a value."""
+    """The names that an assignment binds."""
     for node in ast.walk(target):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             yield node.id
 
 
 def imported(node: ast.Import | ast.ImportFrom, package: str, stars: list[str]) -> Iterator[tuple[str, str]]:
-    """(name, dotted name) for what a statement imports; modules of `import *` go to `stars`."""
+    """(name, dotted name) for each import of a statement; modules of `import *` are added to `stars`."""
     if isinstance(node, ast.Import):
         for alias in node.names:
             yield (alias.asname, alias.name) if alias.asname else (alias.name.partition(".")[0],) * 2
@@ -114,16 +114,16 @@ def imported(node: ast.Import | ast.ImportFrom, package: str, stars: list[str]) 
 
 
 class Modules:
-    """The modules that a program may import, found in the `folders` of its search path; `read` gives the text of a file, or None."""
+    """The modules that a program may import, searched in `folders`; `read` returns the content of a file, or None."""
 
     def __init__(self, folders: list[str], read: Callable[[str], str | None]) -> None:
         self.folders = folders
         self.read = read
         self._by_path: dict[str, Module | None] = {}
-        self.is_full = False  # whether there were more modules than are read
+        self.is_full = False  # whether there were more modules than the limit
 
     def module_of(self, path: str, package: str = "") -> Module | None:
-        """The module of a file; None where there is none, or it does not parse."""
+        """The module of a file; None if there is none, or it cannot be parsed."""
         if path not in self._by_path:
             if len(self._by_path) >= MOST_MODULES:
                 self.is_full = True
@@ -144,7 +144,7 @@ class Modules:
         return None
 
     def lookup(self, module: Module, name: str, depth: int = 0) -> Definition | External | None:
-        """What a name at the top of a module refers to."""
+        """The definition that a name at the top level of a module refers to."""
         if depth > DEEPEST:
             return None
         if name in module.names:
@@ -159,7 +159,7 @@ class Modules:
         return None
 
     def dotted(self, name: str, depth: int = 0) -> Definition | External | None:
-        """What a dotted name refers to; `External` where the project has no such module."""
+        """The definition that a dotted name refers to; `External` if the project has no such module."""
         parts = name.split(".")
         if parts[0] in FRAMEWORKS or depth > DEEPEST:
             return External(name)

@@ -1,4 +1,4 @@
-"""Parsers of a program's arguments: which classes they fill, and what they do with arguments that no class has.
+"""Parsers of a program's arguments: the classes that they fill, and their treatment of arguments that no class has.
 
 Source: transformers 5.23.0 hf_argparser.py (parse_args_into_dataclasses, parse_dict), trl 1.16.0 scripts/utils.py
 (TrlParser.parse_args_and_config).
@@ -30,7 +30,7 @@ CHANGES_WORDS = ("append", "extend", "insert", "remove", "pop", "clear")
 
 
 class Construction:
-    """A parser that a program makes: its class, whether that is the framework's own, and the call."""
+    """A parser that a program creates: its class, whether that is the framework's own, and the call."""
 
     def __init__(self, kind: str, is_own: bool, call: ast.Call, scope: Scope) -> None:
         self.kind = kind
@@ -39,7 +39,7 @@ class Construction:
         self.scope = scope
 
     def types(self) -> list[ast.expr] | None:
-        """The classes that it is given; None where they are computed."""
+        """The classes that are passed to it; None if they are computed."""
         given = self.call.args[0] if self.call.args else keyword(self.call, "dataclass_types")
         if isinstance(given, ast.Name):
             named = self.scope.resolve(given)
@@ -52,7 +52,7 @@ class Construction:
         return [given] if given is not None and dotted(given) else None
 
     def uses(self) -> Iterator[tuple[str, ast.Call | None]]:
-        """(method, call) for what is done with the parser; the call is None where the parser itself is handed on."""
+        """(method, call) for each use of the parser; the call is None if the parser itself is passed on."""
         module = self.scope.module
         parent = module.parent(self.call)
         if isinstance(parent, ast.Attribute):
@@ -69,12 +69,12 @@ class Construction:
 
 
 def called(node: ast.AST | None) -> ast.Call | None:
-    """A node where it is a call."""
+    """The node, if it is a call."""
     return node if isinstance(node, ast.Call) else None
 
 
 def constructions(scopes: list[Scope]) -> list[Construction]:
-    """The parsers that the code of a program makes; the kind of one that is not modelled is empty."""
+    """The parsers that the code of a program creates; the kind of one that is not modelled is empty."""
     found: list[Construction] = []
     for scope in scopes:
         for call in scope.calls():
@@ -86,7 +86,7 @@ def constructions(scopes: list[Scope]) -> list[Construction]:
 
 
 def decorators(scope: Scope) -> Iterator[ast.expr]:
-    """Decorators that make a command of a function: click, typer, hydra."""
+    """The decorators that turn a function into a command: click, typer, hydra."""
     for node in getattr(scope.node, "decorator_list", []):
         found = scope.resolve(node.func if isinstance(node, ast.Call) else node)
         if isinstance(found, External) and found.name.partition(".")[0] in OTHER_PARSERS:
@@ -107,7 +107,7 @@ def parser_class(scope: Scope, node: ast.expr) -> tuple[str | None, bool]:
 
 
 def framework_parser(name: str) -> str | None:
-    """The parser of a dotted name; empty for those of libraries that are not modelled, None for what is none."""
+    """The parser with a dotted name; empty for those of libraries that are not modelled, None if it is not a parser."""
     package, _, last = name.partition(".")
     if name.rpartition(".")[2] in HF_PARSERS and package in ("transformers", "trl"):
         return name.rpartition(".")[2]
@@ -117,7 +117,7 @@ def framework_parser(name: str) -> str | None:
 
 
 def is_strict(construction: Construction) -> tuple[bool, bool, bool]:
-    """(arguments of the line that no class has end the program, so do keys of a file, no arguments are added elsewhere)."""
+    """(unknown arguments of the line end the program, so do unknown keys of a file, no arguments are added elsewhere)."""
     line, file, closed = [], [], True
     for method, call in construction.uses():
         if call is None:
@@ -139,7 +139,7 @@ def is_strict(construction: Construction) -> tuple[bool, bool, bool]:
 
 
 def refuses_line(construction: Construction, call: ast.Call) -> bool:
-    """Whether a call that parses the line refuses what is left over."""
+    """Whether a call that parses the line refuses unknown arguments."""
     scope = construction.scope
     names = {each.arg for each in call.keywords}
     if call.args or None in names or names & {"args", "args_filename", "args_file_flag"}:
@@ -148,7 +148,7 @@ def refuses_line(construction: Construction, call: ast.Call) -> bool:
 
 
 def flag(construction: Construction, call: ast.Call, name: str, wanted: bool, position: int | None = None) -> bool:
-    """Whether a parameter has its default, or is given as that."""
+    """Whether a parameter has the wanted value, by default or explicitly."""
     if any(each.arg is None for each in call.keywords) or (position is not None and len(call.args) > position):
         return False
     given = keyword(call, name)
@@ -156,7 +156,7 @@ def flag(construction: Construction, call: ast.Call, name: str, wanted: bool, po
 
 
 def in_try(scope: Scope, node: ast.AST) -> bool:
-    """Whether an exception of a node is caught."""
+    """Whether an exception raised in a node is caught."""
     above = scope.module.parent(node)
     while above is not None:
         if isinstance(above, ast.Try) and above.handlers:
@@ -185,7 +185,7 @@ def added_arguments(construction: Construction) -> Iterator[ast.Call]:
 
 
 def result_names(construction: Construction, count: int) -> list[str]:
-    """The names that the parsed classes are assigned to, in their order; empty where they are not unpacked."""
+    """The names that the parsed classes are assigned to, in order; empty if the result is not unpacked."""
     module = construction.scope.module
     for _, call in construction.uses():
         parent = module.parent(call) if call is not None else None

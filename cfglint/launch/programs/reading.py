@@ -1,4 +1,4 @@
-"""A program of the project -> what is known of it."""
+"""Extracts the facts about a program from its source."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def read_program(path: str, package: str, folders: list[str], read: Callable[[str], str | None]) -> ProgramFacts | None:
-    """What is known of a program; None where it cannot be read. `folders` is the search path of its imports."""
+    """The facts about a program; None if its file cannot be parsed. `folders` is the search path of its imports."""
     modules = Modules(folders, read)
     main = modules.module_of(path, package)
     scopes = reachable(modules, main) if main is not None and main.tree.body else None
@@ -52,14 +52,14 @@ def read_program(path: str, package: str, folders: list[str], read: Callable[[st
 
 
 def default_file(facts: ProgramFacts) -> tuple[str, ...]:
-    """The DeepSpeed file that an argument of the program names by default."""
+    """The DeepSpeed file that is the default of an argument of the program."""
     field = facts.fields.get("deepspeed_config")
     name = field.default if field is not None else None
     return (name,) if facts.parser == ARGPARSE and isinstance(name, str) and name.endswith(".json") else ()
 
 
 def fill(facts: ProgramFacts, parser: Construction, scopes: list[Scope]) -> None:
-    """Add what the parser of the arguments defines."""
+    """Add the arguments that the parser defines."""
     types = parser.types()
     if types is None:
         return
@@ -97,12 +97,12 @@ def fill(facts: ProgramFacts, parser: Construction, scopes: list[Scope]) -> None
 
 
 def is_script_class(name: str) -> bool:
-    """Whether a class is one of a framework's for the script, next to the one of the training arguments."""
+    """Whether a class is one of a framework's classes for the script, used together with the class of the training arguments."""
     return any(name in framework(kind).script_classes() for kind in kinds())
 
 
 def replace_defaults(parser: Construction, known: set[str], fields: dict[str, Field], defaults: dict[str, Field]) -> None:
-    """Take the defaults that `set_defaults` gives."""
+    """Apply the defaults that `set_defaults` sets."""
     for method, call in parser.uses():
         for each in call.keywords if call is not None and method == "set_defaults" else ():
             if each.arg in fields:

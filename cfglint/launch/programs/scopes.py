@@ -34,7 +34,7 @@ class Scope:
                 self._bind(each)
 
     def _bind(self, name: ast.Name) -> None:
-        """Keep the value of a name that is assigned once, and not only under a condition."""
+        """Record the value of a name that is assigned once, and unconditionally."""
         parent = self.module.parent(name)
         twice = name.id in self.bound
         self.bound.add(name.id)
@@ -45,7 +45,7 @@ class Scope:
             self.values[name.id] = value
 
     def is_conditional(self, node: ast.AST) -> bool:
-        """Whether a node lies in a branch, a loop or a `try`."""
+        """Whether a node is inside a branch, a loop or a `try`."""
         above = self.module.parent(node)
         while above is not None and above is not self.node:
             if isinstance(above, (ast.If, ast.IfExp, ast.For, ast.While, ast.Try)) and not is_main_guard(above):
@@ -54,7 +54,7 @@ class Scope:
         return False
 
     def resolve(self, node: ast.expr) -> Definition | External | None:
-        """What an expression refers to: a name, or a path of attributes from an imported module."""
+        """The definition that an expression refers to: a name, or a path of attributes from an imported module."""
         parts = dotted(node)
         if not parts:
             return None
@@ -65,7 +65,7 @@ class Scope:
         return self.modules.dotted(".".join([name, *parts[1:]])) if name else None
 
     def _origin(self, name: str) -> str:
-        """The dotted name that an imported name has; empty for others."""
+        """The dotted name that an imported name stands for; empty for others."""
         return self.imports.get(name) or ("" if name in self.bound else self.module.imports.get(name, ""))
 
     def _named(self, name: str) -> Definition | External | None:
@@ -81,7 +81,7 @@ class Scope:
 
 
 def inside(node: ast.AST, is_main: bool) -> Iterator[ast.AST]:
-    """The nodes of a scope: of a module without its functions and classes, of a function with those in it."""
+    """The nodes of a scope: of a module without its functions and classes, of a function with nested ones."""
     stack = [*ast.iter_child_nodes(node)][::-1]
     nested = not isinstance(node, ast.Module)
     while stack:
@@ -109,7 +109,7 @@ def parameters(node: ast.AST) -> set[str]:
 
 
 def dotted(node: ast.expr) -> list[str]:
-    """The names of `a.b.c`; empty for anything else."""
+    """The parts of `a.b.c`; empty for any other expression."""
     parts: list[str] = []
     while isinstance(node, ast.Attribute):
         parts.insert(0, node.attr)
@@ -133,7 +133,7 @@ def reachable(modules: Modules, main: Module) -> list[Scope] | None:
 
 
 def code_of(definition: Definition) -> ast.AST | None:
-    """The code that runs for a name: a function, or the top level of the module that gives it a value."""
+    """The code that runs because of a name: a function, or the top level of the module that assigns it."""
     node = definition.node
     if isinstance(node, FUNCTIONS):
         return node
@@ -142,7 +142,7 @@ def code_of(definition: Definition) -> ast.AST | None:
 
 
 def named_in(scope: Scope) -> Iterator[Definition]:
-    """The definitions of the project that the code of a scope names."""
+    """The definitions of the project that the code of a scope refers to."""
     for node in scope.nodes:
         if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load):
             if isinstance(scope.module.parent(node), ast.Attribute):

@@ -1,4 +1,4 @@
-"""Which trainer a program builds, and what its code does with the arguments on the way."""
+"""The trainer that a program builds, and the fields of its arguments that the code changes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from cfglint.launch.programs.scopes import Scope
 
-# Methods of the Trainer on which checks of its first step, or its batch, rest.
+# Methods of the Trainer that checks of its first step, or of its batch, rely on.
 REPLACED = frozenset(
     (
         *("__init__", "train", "_inner_training_loop", "training_step", "get_train_dataloader", "create_optimizer", "create_scheduler"),
@@ -24,7 +24,7 @@ REPLACED = frozenset(
 
 
 def trainers(scopes: list[Scope]) -> tuple[set[str], bool]:
-    """(framework classes of the trainers that a program builds, whether a subclass replaces what checks rest on)."""
+    """(framework classes of the trainers that a program builds, whether a subclass replaces methods that checks rely on)."""
     found: set[str] = set()
     replaced = False
     for scope in scopes:
@@ -69,5 +69,5 @@ def changed_fields(scopes: list[Scope], names: Container[str]) -> Iterator[str]:
 
 
 def is_arguments(name: str, names: Container[str]) -> bool:
-    """Whether a variable holds parsed arguments, by the names of those that do."""
+    """Whether a variable holds parsed arguments, by its name."""
     return name in names or name in ("args", "training_args", "train_args") or name.endswith(("_args", "_arguments", "_config"))

@@ -1,6 +1,6 @@
-"""One self-contained page of what cfglint knows: pictures of runs, findings in their source, plans and changes.
+"""Self-contained HTML pages: diagrams of runs, findings in their source, plans and changes.
 
-The engine of the templates is imported with this package and by nothing else.
+The template engine is imported with this package and nowhere else.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from cfglint.report.changes import NOTHING, place, title
 from cfglint.report.comment import urgency
 from cfglint.report.html import chart, pictures, views
 from cfglint.report.html.numbers import Numbers
-from cfglint.report.html.page import page, signs, when_partial
-from cfglint.report.plans import COLUMNS, amount, remark, row
+from cfglint.report.html.page import fragment, page, signs
+from cfglint.report.plans import COLUMNS, format_number, remark, row
 from cfglint.report.summary import LOG_LABELS, sentence
 
 TYPE_CHECKING = False
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from cfglint.findings.entries import PlanEntry, PlanTable
     from cfglint.review.compare import Comparison
 
-MOST_PLANS = 8  # that are shown as pictures
-FEW = 5  # runs that are all shown; of more, those without findings are folded
+MOST_PLANS = 8  # maximum number of plans with diagrams
+FEW = 5  # up to this many runs are shown; of more, those without findings are folded
 
 
 # ---- check
@@ -52,7 +52,7 @@ def render(outcomes: list[Outcome]) -> str:
 
 
 def verdict(runs: list[views.Run]) -> str:
-    """The most important thing to know of all runs."""
+    """The headline about all runs."""
     if not runs:
         return "No training configs found"
     failing = [each for each in runs if not each.starts]
@@ -69,7 +69,7 @@ def verdict(runs: list[views.Run]) -> str:
 
 
 def with_cause(run: views.Run) -> str:
-    """The verdict on a run, with the message of the first error where it would not start."""
+    """The verdict on a run, with the message of the first error if it would not start."""
     return run.verdict if run.starts or not run.cause else f"Would not start: {run.cause}"
 
 
@@ -81,7 +81,7 @@ def status(runs: list[views.Run]) -> str:
 
 
 def summary(runs: list[views.Run], findings: list[views.Finding]) -> str:
-    """Findings, files and versions."""
+    """The counts of findings, files and versions."""
     found = ", ".join(views.many(number, severity) for severity, number in views.severity_counts(findings))
     files = pictures.many(sum(len(each.files) for each in runs), "file")
     targets = list(dict.fromkeys(target for each in runs for target in each.targets))
@@ -111,7 +111,7 @@ def explain(outcome: Outcome) -> str:
 
 
 def missing(settings: list[views.Setting]) -> str:
-    """The options that provide the unknown numbers; empty where all are."""
+    """The options that supply the unknown numbers; empty if none is unknown."""
     unknown = [each for each in settings if each.needs]
     flags = dict.fromkeys(flag for each in unknown for flag in each.needs.split(" and "))
     if not unknown:
@@ -137,7 +137,7 @@ def log(path: str, found: list[Explanation]) -> str:
 
 
 def banner(found: Explanation, anchor: str) -> dict[str, Any]:
-    """One banner."""
+    """The template values of one banner."""
     log = found.banner
     resolved = {name: log[name] for name in ("accumulation", "global_batch", "total_steps")}
     resolved |= {"micro_batch": found.micro_batch, "data_parallel": found.data_parallel, "steps_per_epoch": found.steps_per_epoch}
@@ -184,14 +184,14 @@ def plan(plan_table: PlanTable, outcome: Outcome | None = None) -> str:
         rows=[[line[place] for place in columns] for line in cells],
         pace=plan_table["pace"],
         before=plan_table["before"],
-        advice=[{**each, "advised": amount(each["advised"])} for each in plan_table["advice"]],
+        advice=[{**each, "advised": format_number(each["advised"])} for each in plan_table["advice"]],
         current=current,
         planned=[planned(each, outcome) for each in plans if each["feasible"]][:MOST_PLANS],
     )
 
 
 def plan_headline(plans: list[PlanEntry]) -> str:
-    """What can be reached."""
+    """The headline about what can be reached."""
     batches = ", ".join(f"{batch:,}" for batch in dict.fromkeys(each["global_batch"] for each in plans))
     able = [f"{each['gpus']:,}" for each in plans if each["feasible"]]
     if not able:
@@ -201,7 +201,7 @@ def plan_headline(plans: list[PlanEntry]) -> str:
 
 
 def planned(each: PlanEntry, outcome: Outcome | None) -> dict[str, Any]:
-    """One plan as pictures."""
+    """The template values of one plan, with its diagrams."""
     resolved: dict[str, Any] = {key: value for key, value in (each["chosen"] or {}).items() if key != "feasible"}
     resolved |= {"steps_per_epoch": each["steps_per_epoch"], "total_steps": each["total_steps"]}
     if outcome:
@@ -232,7 +232,7 @@ def changes(comparisons: list[Comparison]) -> str:
 
 
 def changes_headline(comparisons: list[Comparison], altered: list[dict[str, Any]]) -> str:
-    """The worst of what changed."""
+    """The headline with the most important change."""
     if not altered:
         return sentence(NOTHING).rstrip(".")
     stopped = len(broken(altered))
@@ -255,7 +255,7 @@ def broken(altered: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def change(comparison: Comparison, anchor: str) -> dict[str, Any]:
-    """One run before and after."""
+    """The template values of one run before and after."""
     before, after = (
         views.run(side, f"{anchor}-{name}", found, home=anchor, listed=False) if side else None
         for name, side, found in (("before", comparison.before, comparison.gone), ("after", comparison.after, comparison.new))
@@ -287,24 +287,24 @@ def change(comparison: Comparison, anchor: str) -> dict[str, Any]:
 
 
 def notebook(outcomes: list[Outcome]) -> str:
-    """The pictures and findings of runs as a part of another page."""
+    """The diagrams and findings of runs as a fragment for another page."""
     shown = [views.run(each, f"run-{number}", listed=False) for number, each in enumerate(outcomes, 1)]
     findings = [each for run in shown for each in run.findings]
-    return when_partial(headline=verdict(shown), lead=summary(shown, findings), runs=shown, chart=None)
+    return fragment(headline=verdict(shown), lead=summary(shown, findings), runs=shown, chart=None)
 
 
 def notebook_plan(plan_table: PlanTable) -> str:
-    """The chart of plans as a part of another page."""
+    """The chart of plans as a fragment for another page."""
     plans = plan_table["plans"]
     drawn = chart.draw(plans, plan_headline(plans))
-    return when_partial(
+    return fragment(
         headline=plan_headline(plans), lead="; ".join(f"{each['gpus']} GPUs: {remark(each)}" for each in plans), runs=[], chart=drawn
     )
 
 
 def notebook_changes(comparisons: list[Comparison]) -> str:
-    """What changes, with the run before and after, as a part of another page."""
+    """The changes, with the run before and after, as a fragment for another page."""
     altered = [change(each, f"run-{number}") for number, each in enumerate(comparisons, 1)]
     sentences = [f"{head}{rest}" for each in altered for head, rest in each["sentences"]]
     sides = [side for each in altered for side in (each["before"], each["after"]) if side]
-    return when_partial(headline=changes_headline(comparisons, altered), lead="; ".join(sentences), runs=sides, chart=None)
+    return fragment(headline=changes_headline(comparisons, altered), lead="; ".join(sentences), runs=sides, chart=None)

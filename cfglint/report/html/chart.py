@@ -10,12 +10,12 @@ if TYPE_CHECKING:
 
     from cfglint.findings.entries import PlanEntry
 
-LEFT = 46  # for the GPU counts
+LEFT = 46  # width of the GPU counts
 COLUMN = 46
 ROW = 40
 SIDE = 30
 TOP = 46
-BARS = 84  # for the bars behind the columns, with their numbers
+BARS = 84  # width of the bars after the columns, with their numbers
 BAR = 14
 
 
@@ -33,7 +33,7 @@ def draw(plans: list[PlanEntry], label: str) -> Markup:
         y = TOP + ROW * (place + 0.5)
         parts.append(svg.element("path", class_="rule", d=f"M{LEFT} {svg.number(y)}H{right}"))
         parts.append(svg.text(LEFT - 12, y + 5, f"{plan['gpus']:,}", class_="end strong"))
-        parts += row(plan, sizes, y) if plan["options"] else crossed(plan, (LEFT + right) / 2, y)
+        parts += row(plan, sizes, y) if plan["options"] else unreachable_row(plan, (LEFT + right) / 2, y)
         if name:
             parts += bar(name, values, place, right + 8, y)
     return svg.picture(width, TOP + ROW * len(plans), *parts, label=label)
@@ -54,8 +54,8 @@ def row(plan: PlanEntry, sizes: list[int], y: float) -> list[str]:
     return parts
 
 
-def crossed(plan: PlanEntry, x: float, y: float) -> list[str]:
-    """A GPU count without a split, and the batches next to the target that it has splits for."""
+def unreachable_row(plan: PlanEntry, x: float, y: float) -> list[str]:
+    """A GPU count without a split, with the nearest batches that have one."""
     near = [f"{plan['alternatives'][side]:,}" for side in ("below", "above") if plan["alternatives"][side]]
     words = f"\u2715 {' or '.join(near)}".rstrip()
     wide = 8 * len(words) + 8
@@ -64,7 +64,7 @@ def crossed(plan: PlanEntry, x: float, y: float) -> list[str]:
 
 
 def lengths(plans: list[PlanEntry]) -> tuple[str, list[float | None]]:
-    """What the bars show: hours where a pace is known, else steps; an empty name where neither is."""
+    """The quantity of the bars: hours if a pace is known, else steps; an empty name if neither is."""
     hours = [plan["hours"] if plan["feasible"] else None for plan in plans]
     steps: list[float | None] = [plan["total_steps"] if plan["feasible"] else None for plan in plans]
     for name, values in (("hours", hours), ("steps", steps)):
@@ -74,7 +74,7 @@ def lengths(plans: list[PlanEntry]) -> tuple[str, list[float | None]]:
 
 
 def bar(name: str, values: list[float | None], place: int, x: float, y: float) -> list[str]:
-    """The bar for the length of one plan, its number above it."""
+    """The bar for the length of one plan, with its number above it."""
     value = values[place]
     if value is None:
         return [svg.text(x, y + 5, "-", class_="left")]

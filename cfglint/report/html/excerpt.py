@@ -1,4 +1,4 @@
-"""Lines of files as pages show them: excerpts with a value marked, listings, and fixes as diffs."""
+"""Excerpts of files on pages: lines with a marked value, listings, and fixes as diffs."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 WIDEST = 160  # characters of a line that are shown
 AROUND = 1  # lines shown before and after a finding
 NEARBY = 4  # lines from a finding to another place that is shown with it
-CONTEXT = 2  # lines shown around what matters in a listing
+CONTEXT = 2  # lines shown around relevant lines in a listing
 
 
 @dataclass
 class Marked:
-    """A line with the part that a finding is about; the mark is empty for the lines around it, not `main` for a related place."""
+    """A line with the part that a finding is about; the mark is empty for the lines around it, and not `main` for a related place."""
 
     number: int
     before: str
@@ -30,7 +30,7 @@ class Marked:
 
 @dataclass
 class Listed:
-    """A line of a listing; `gap`: lines before it are left out. `anchored` lines are linked from elsewhere."""
+    """A line of a listing; `gap`: lines before it are left out. `anchored` lines are link targets."""
 
     number: int
     text: str
@@ -40,7 +40,7 @@ class Listed:
 
 
 class Changed:
-    """A line of a fix's diff: `+` and `-` for new and removed lines, a blank for what stays, `@` for a file and line.
+    """A line of a fix's diff: `+` and `-` for added and removed lines, a space for unchanged ones, `@` for a file and line.
 
     `mark` is the part that the finding is about, not `main` for a related place.
     """
@@ -53,24 +53,24 @@ class Changed:
         self.main = True
 
     def show(self, found: Marked | None, main: bool) -> None:
-        """Mark what a finding is about."""
+        """Mark the part that a finding is about."""
         if found is not None:
             self.before, self.mark, self.after, self.main = found.before, found.mark, found.after, main
 
 
 @lru_cache(2)
 def lines_of(text: str) -> tuple[str, ...]:
-    """The lines of a text as editors count them, without their ends; kept, for a thousand findings of a file ask for them."""
+    """The lines of a content as editors count them, without their ends; cached, because a thousand findings of a file need them."""
     return (*split(text),)
 
 
 def split(text: str) -> list[str]:
-    """The same for a text that is looked at once."""
+    """The same, without a cache."""
     return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
 def marked(place: Place) -> Marked | None:
-    """The first line of a place with its mark; None where there is nothing to see."""
+    """The first line of a place with its mark; None if it is not visible."""
     line = place.source
     if not line.strip():
         return None
@@ -101,12 +101,12 @@ def around(place: Place, others: list[Place], lines: Sequence[str] | None) -> li
 
 
 def listing(text: str, severities: dict[int, str], anchored: Iterable[int], full: bool) -> list[Listed]:
-    """The lines of a file: all, or those around the lines that findings and links are about."""
+    """The lines of a file: all, or those around the lines of findings and link targets."""
     lines = lines_of(text)
     if not lines[-1]:
         lines = lines[:-1]
     linked = set(anchored)
-    wanted = range(1, len(lines) + 1) if full else sorted(near(linked, len(lines)))
+    wanted = range(1, len(lines) + 1) if full else sorted(with_neighbours(linked, len(lines)))
     listed: list[Listed] = []
     last = 0
     for number in wanted:
@@ -115,13 +115,13 @@ def listing(text: str, severities: dict[int, str], anchored: Iterable[int], full
     return listed
 
 
-def near(numbers: Iterable[int], count: int) -> set[int]:
-    """Lines and their neighbours."""
+def with_neighbours(numbers: Iterable[int], count: int) -> set[int]:
+    """Line numbers and their neighbours."""
     return {line for number in numbers for line in range(number - CONTEXT, number + CONTEXT + 1) if 1 <= line <= count}
 
 
 def diff(fix: Fix, texts: dict[str, str], place: Place | None = None, others: Sequence[Place] = ()) -> list[Changed]:
-    """What a fix changes, with the place of its finding and the other places near it, so that no excerpt is needed."""
+    """The changes of a fix, with the place of its finding and the other places near it, so that no excerpt is needed."""
     found: list[Changed] = []
     named = [place.file] if place is not None else []
     for file in dict.fromkeys([*named, *(each.file for each in fix.edits)]):
@@ -159,9 +159,9 @@ def hunks(file: str, lines: Sequence[str], removed: set[int], added: dict[int, l
     """The changed lines and the places of a file with the lines around them; a line that names the place begins each part."""
     count = len(lines) - (not lines[-1])
     centres = {*removed, *(each.line for each in places[:1])}
-    wanted = {near for line in centres for near in range(line - AROUND, line + AROUND + 1)}
+    wanted = {with_neighbours for line in centres for with_neighbours in range(line - AROUND, line + AROUND + 1)}
     wanted.update(each.line for each in places)
-    wanted.update(near for line in added for near in (line - 1, line))
+    wanted.update(with_neighbours for line in added for with_neighbours in (line - 1, line))
     marks = {each.line: marked(each) for each in reversed(places)}
     found: list[Changed] = []
     last = None
@@ -180,7 +180,7 @@ def hunks(file: str, lines: Sequence[str], removed: set[int], added: dict[int, l
 
 
 def neighbourhood(text: str, edits: list[FileEdit]) -> tuple[int, int]:
-    """Where the lines around some edits begin and end: nothing else can differ."""
+    """The (start, end) offsets of the lines around some edits, outside of which nothing changes."""
     start = first = min(each.start for each in edits)
     last = max(each.end for each in edits)
     for _ in range(1 + CONTEXT):
@@ -190,12 +190,12 @@ def neighbourhood(text: str, edits: list[FileEdit]) -> tuple[int, int]:
 
 
 def breaks_before(text: str, end: int) -> int:
-    """Line breaks before an offset that follows one."""
+    """The number of line breaks before an offset."""
     return text.count("\n", 0, end) + text.count("\r", 0, end) - text.count("\r\n", 0, end)
 
 
 def edited(text: str, edits: list[FileEdit], offset: int) -> str:
-    """A part of a file, which begins at an offset, after edits."""
+    """A part of a file, which begins at an offset, after the edits."""
     for each in sorted(edits, key=lambda each: -each.start):
         text = text[: each.start - offset] + each.text + text[each.end - offset :]
     return text

@@ -1,4 +1,4 @@
-"""The GPUs of a run as a drawing: a cell each, in boxes that hold one replica of the model."""
+"""A diagram of the GPUs of a run: one cell each, in boxes that hold one replica of the model."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 WIDTH = 336
-TALLEST = 132  # of the drawing of known GPUs
-CELLS = ((22, 5), (14, 4), (10, 3), (7, 2), (4, 1))  # (side of a GPU, room between two), largest first
+TALLEST = 132  # maximum height of the diagram of known GPUs
+CELLS = ((22, 5), (14, 4), (10, 3), (7, 2), (4, 1))  # (side of a cell, space between two), largest first
 GHOSTS = 4  # dashed boxes for an unknown number of replicas
 ROOM_FOR_TEXT = 64
 
 
 class Grid:
-    """Boxes of `columns` x `rows` GPUs on the drawing: how large a cell is, and how many boxes fit in a row and a column."""
+    """Boxes of `columns` x `rows` GPUs in the diagram: the size of a cell, and the number of boxes per row and column."""
 
     def __init__(self, columns: int, rows: int, cell: int, gap: int) -> None:
         self.columns = columns
@@ -30,11 +30,11 @@ class Grid:
         self.across = max((WIDTH - 2 + gap) // (self.width + gap), 0)
         self.down = max((TALLEST - 2 + gap) // (self.height + gap), 0)
         if self.across >= 8:
-            self.across -= self.across % 8  # nodes have eight GPUs, and people count in powers of two
+            self.across -= self.across % 8  # nodes have eight GPUs, and powers of two are easier to count
 
     @property
     def room(self) -> int:
-        """The boxes that fit."""
+        """The number of boxes that fit."""
         return self.across * self.down
 
     def corner(self, place: int) -> tuple[int, int]:
@@ -43,11 +43,11 @@ class Grid:
         return 1 + column * (self.width + self.gap), 1 + row * (self.height + self.gap)
 
     def extent(self, count: int) -> int:
-        """The height of so many boxes."""
+        """The height of a number of boxes."""
         return 2 - self.gap + -(-count // self.across) * (self.height + self.gap)
 
     def cells(self, places: range) -> str:
-        """The path of the GPUs in some boxes, a dashed line for each row of them."""
+        """The path of the GPUs in some boxes, one dashed line per row of them."""
         length = self.width - 2 * self.pad
         return svg.dashes(
             (x + self.pad, y + self.pad + self.cell / 2 + row * (self.cell + self.gap), length)
@@ -57,9 +57,9 @@ class Grid:
 
 
 def draw(replicas: int | None, columns: int, rows: int) -> Markup:
-    """Replicas of `columns` x `rows` GPUs, the first one marked; None for a number that is not known.
+    """The diagram of replicas of `columns` x `rows` GPUs, the first one highlighted; None is an unknown number.
 
-    More than fit are abbreviated, with a count of those that are left out.
+    If they do not fit, some are left out and counted.
     """
     count = replicas if replicas is not None else 1 + GHOSTS
     grid = fitting(columns, rows, count)
@@ -81,7 +81,9 @@ def draw(replicas: int | None, columns: int, rows: int) -> Markup:
 
 
 def fitting(columns: int, rows: int, count: int) -> Grid | None:
-    """The grid with the largest cells that hold everything; else one whose cells can still be distinguished."""
+    """The grid with the largest cells in which all boxes fit, else the one with the largest cells in which several fit; None if none
+    fits several.
+    """
     grids = [Grid(columns, rows, cell, gap) for cell, gap in CELLS]
     for grid in grids[:4]:
         if grid.room >= count:
@@ -105,7 +107,7 @@ def outline(grid: Grid, name: str, places: range) -> Markup | str:
 
 
 def too_large(model: int, replicas: int | None) -> Markup:
-    """A replica of more GPUs than can be drawn, in words in a frame."""
+    """A replica of more GPUs than can be drawn, as words in a frame."""
     frame = svg.element("path", class_="o1", d=svg.boxes([(1, 1)], WIDTH - 2, ROOM_FOR_TEXT - 2))
     times = "" if replicas == 1 else f", {'?' if replicas is None else f'{replicas:,}'} times"
     return svg.picture(WIDTH, ROOM_FOR_TEXT, frame, svg.text(WIDTH / 2, ROOM_FOR_TEXT / 2 + 4, f"{model:,} GPUs{times}"))

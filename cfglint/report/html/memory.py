@@ -1,4 +1,4 @@
-"""The memory of a run as stacked bars: a bar for each moment of a step, its terms side by side, against what the card offers."""
+"""The memory of a run as stacked bars: one bar per moment of a step, its terms side by side, compared with the memory of the card."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 
     from cfglint.findings.entries import MemoryDrawing
 
-WIDTH = 1000  # of a bar, which is as wide as its room
+WIDTH = 1000  # units of a bar, which is scaled to the available width
 HEIGHT = 16
 
 
 @dataclass
 class Bar:
-    """A moment of a step, what it takes in GiB, and its drawing."""
+    """A moment of a step, its memory in GiB, and its diagram."""
 
     name: str
     gib: str
@@ -27,7 +27,7 @@ class Bar:
 
 @dataclass
 class Bars:
-    """The terms in the order of their colours, a bar for each moment, what the card offers, and a sentence."""
+    """The terms in the order of their colours, a bar for each moment, the memory of the card, and a sentence."""
 
     terms: list[str]
     bars: list[Bar]
@@ -36,7 +36,7 @@ class Bars:
 
 
 def bars(memory: MemoryDrawing | None) -> Bars | None:
-    """What is shown of the memory; None where nothing is known of it."""
+    """The memory diagram; None if nothing is known about the memory."""
     if memory is None or not memory["moments"]:
         return None
     card = memory["available_gib"]
@@ -48,7 +48,7 @@ def bars(memory: MemoryDrawing | None) -> Bars | None:
 
 
 def bar(terms: dict[str, float], scale: float, limit: float | None) -> Markup:
-    """The terms of a moment side by side, and a line where the card ends."""
+    """The terms of a moment side by side, and a line at the limit of the card."""
     parts: list[str] = []
     x = 0.0
     for place, size in enumerate(terms.values()):

@@ -1,4 +1,4 @@
-"""The numbers of a run as its pictures show them: what is known, what is not, and which flag gives it."""
+"""The numbers of a run for its diagrams: known ones, and unknown ones with the option that supplies them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ AXES = (
     ("sequence parallel", "sequence_parallel"),
     ("pipeline", "pipeline_parallel"),
 )
-ROWS = (  # the table behind the pictures
+ROWS = (  # the table below the diagrams
     ("GPUs", "gpus"),
     *AXES,
     ("data parallel", "data_parallel"),
@@ -38,7 +38,7 @@ ROWS = (  # the table behind the pictures
 
 @dataclass
 class Number:
-    """A number under its name; None with the flag that gives it, where there is one. `was`: what it was before a change."""
+    """A number with its name; None with the option that supplies it, if there is one. `was`: the value before a change."""
 
     label: str
     value: int | None
@@ -48,7 +48,7 @@ class Number:
 
 @dataclass
 class Numbers:
-    """The numbers of a run, and the lines of its account by their names; `before` are those of the run before a change."""
+    """The numbers of a run, and the lines of its summary by name; `before` are those of the run before a change."""
 
     resolved: dict[str, int | None]
     gpus: int | None
@@ -67,7 +67,7 @@ class Numbers:
         return Number(label, value, "" if value is not None else needs, was)
 
     def needs(self, label: str) -> str:
-        """The flags that give the number of a line."""
+        """The options that supply the number of a line."""
         return self.settings[label]["needs"] or "" if label in self.settings else ""
 
     def value(self, label: str) -> Any:
@@ -76,57 +76,57 @@ class Numbers:
 
     @property
     def model_axes(self) -> list[tuple[str, int]]:
-        """What a replica of the model is split by, and into how many parts."""
+        """The sizes that split a replica of the model, by name."""
         return [(label, size) for label, key in AXES if (size := self.resolved.get(key) or 1) > 1]
 
     @property
     def replica(self) -> int:
-        """GPUs that hold one replica of the model."""
+        """The number of GPUs that hold one replica of the model."""
         return prod(size for _, size in self.model_axes)
 
     @property
     def replicas(self) -> int | None:
-        """Replicas of the model; None when the GPUs are not known or do not divide."""
+        """The number of replicas of the model; None if the GPUs are unknown or do not divide."""
         if self.gpus is not None:
             return self.gpus // self.replica if self.gpus % self.replica == 0 else None
         return self.resolved.get("data_parallel")
 
     @property
     def terms(self) -> list[Number]:
-        """What multiplies to the global batch."""
+        """The factors of the global batch."""
         names = (("micro batch", "micro_batch"), ("accumulation", "accumulation"), ("data parallel", "data_parallel"))
         return [self.number(label, key) for label, key in names]
 
     @property
     def total(self) -> Number:
-        """The global batch that the framework computes, or that a file says."""
+        """The global batch that the framework computes, or that a file specifies."""
         return self.number("global batch", "global_batch")
 
     @property
     def product(self) -> int | None:
-        """The product of the terms; None when one is unknown."""
+        """The product of the factors; None if one is unknown."""
         values = [term.value for term in self.terms]
         return None if None in values else prod(value for value in values if value is not None)
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing of the batch is known, and no flag gives it."""
+        """Whether nothing about the batch is known, and no option supplies it."""
         return all(each.value is None and not each.needs for each in (*self.terms, self.total))
 
     @property
     def at_odds(self) -> bool:
-        """Whether the global batch is known to be another than the product of the terms."""
+        """Whether the known global batch differs from the product of the factors."""
         return self.product is not None and self.total.value not in (None, self.product)
 
     @property
     def consumed(self) -> int | None:
-        """The samples of one optimizer step, where they are not the global batch."""
+        """The samples per optimizer step, if they differ from the global batch."""
         consumed = self.resolved.get("consumed_batch")
         return consumed if consumed != self.total.value else None
 
     @property
     def table(self) -> list[Number]:
-        """Every number that says something: sizes of 1 are left out."""
+        """Every informative number: sizes of 1 are left out."""
         numbers = [self.number(label, key) for label, key in ROWS]
         plain = {label for label, _ in AXES}
         shown = [each for each in numbers if each.value is not None or each.needs]

@@ -1,4 +1,4 @@
-"""Pages from templates: what goes into them is escaped, and harmless to a terminal and a browser."""
+"""Renders pages from templates: values are escaped, and harmless in a terminal and a browser."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from functools import cache
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from cfglint import __version__
 from cfglint.report.escapes import shown
 from cfglint.report.html.rules import pages
+from cfglint.version import __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from cfglint.report.html.views import Finding
 
 TEMPLATES = os.path.join(os.path.dirname(__file__), "templates")
-FILTERED = ("code", "file", "kind")  # what findings can be filtered by, in addition to their severity
+FILTERED = ("code", "file", "kind")  # the filters for findings, in addition to their severity
 HARMLESS = {ord("<"): "\\u003c", ord(">"): "\\u003e", ord("&"): "\\u0026"}
 
 
 def page(template: str, findings: list[Finding], anchors: list[str], **values: Any) -> str:
-    """A whole page: `findings` are those that it shows, `anchors` those of its runs."""
+    """A complete page: `findings` are those that it shows, `anchors` those of its runs."""
     rules = pages(each.code for each in findings)
     explained = {each.code for each in rules}
     for each in findings:
@@ -41,8 +41,8 @@ def page(template: str, findings: list[Finding], anchors: list[str], **values: A
     return environment().get_template(template).render({**given, **values})
 
 
-def when_partial(**values: Any) -> str:
-    """A part of a page, for notebooks: pictures and findings with their style, without a script."""
+def fragment(**values: Any) -> str:
+    """A fragment of a page, for notebooks: diagrams and findings with their style, without a script."""
     return environment().get_template("fragment.html").render(style=part("style.css"), **values)
 
 
@@ -62,12 +62,12 @@ def environment() -> Environment:
 
 
 def clean(value: Any) -> Any:
-    """A text without what would act on a browser's layout: control characters and lone surrogates as escapes."""
+    """A string in which control characters and lone surrogates, which would affect the layout, are escaped."""
     return shown(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def count(value: int | None) -> str:
-    """A number with separators; `?` for one that is not known."""
+    """A number with separators; `?` for an unknown one."""
     return "?" if value is None else f"{value:,}"
 
 
@@ -75,7 +75,7 @@ SIZE_WORDS = ("micro", "batch", "accumulation", "data", "tensor", "pipeline", "c
 
 
 def signs(text: str) -> str:
-    """A sentence of cfglint's own with typographic signs: an arrow between two values, a cross between two factors."""
+    """A sentence with typographic signs: an arrow between two values, a cross between two factors."""
     parts = text.split(" ")
     for place in range(1, len(parts) - 1):
         if parts[place] == "->":
@@ -86,12 +86,12 @@ def signs(text: str) -> str:
 
 
 def is_factor(word: str) -> bool:
-    """Whether a word next to an `x` belongs to a factor: a number, a word of a size's name, or nothing where code begins or ends."""
+    """Whether a word next to an `x` is a factor: a number, a word of a size's name, or empty where code begins or ends."""
     return not word or word[-1].isdigit() or word[0].isdigit() or word.strip("()") in SIZE_WORDS
 
 
 def words(text: str) -> Markup:
-    """A sentence of cfglint's own as HTML: backticks become code that may break after underscores, the rest gets typographic signs."""
+    """A sentence of cfglint as HTML: backticks become code that may break after underscores, the rest gets typographic signs."""
     pieces = shown(text).split("`")
     if len(pieces) % 2 == 0:
         return Markup("{}").format(signs("`".join(pieces)))
@@ -105,34 +105,34 @@ def plain(text: str) -> str:
 
 
 def path(text: str) -> Markup:
-    """A path that breaks behind its slashes where it is too long for a line."""
+    """A path that may break after its slashes."""
     return breakable(text, "/")
 
 
 def key(text: str) -> Markup:
-    """A key that breaks behind its underscores where it is too long for a line."""
+    """A key that may break after its underscores."""
     return breakable(text, "_")
 
 
 def breakable(text: str, mark: str) -> Markup:
-    """A text that may be broken behind a mark."""
+    """A string that may be broken after a mark."""
     first, *rest = shown(text).split(mark)
     return Markup(f"{mark}<wbr>").join([first, *rest])
 
 
 def lines(text: str) -> Markup:
-    """A text of several lines, unchanged."""
+    """A string of several lines, unchanged."""
     return Markup("\n").join(Markup("{}").format(shown(line)) for line in text.splitlines())
 
 
 def part(name: str) -> Markup:
-    """A file of the templates that goes into a page as it is."""
+    """The content of a template file that is inserted unchanged."""
     with open(os.path.join(TEMPLATES, name), encoding="utf-8") as file:
         return Markup(file.read())
 
 
 def index(findings: list[Finding], anchors: list[str]) -> dict[str, Any]:
-    """What the page's script works from: runs, findings, and the values that they are filtered by, findings naming both by place."""
+    """The data for the page's script: runs, findings, and the filter values; findings refer to both by position."""
     values = {name: list(dict.fromkeys(getattr(each, name) for each in findings)) for name in FILTERED}
     runs = {each.anchor: anchors.index(each.run) for each in findings}
     entries = [
@@ -144,5 +144,5 @@ def index(findings: list[Finding], anchors: list[str]) -> dict[str, Any]:
 
 
 def embedded(values: dict[str, Any]) -> Markup:
-    """Values as JSON that cannot end the HTML element around it."""
+    """Values as JSON that cannot close the surrounding HTML element."""
     return Markup(json.dumps(values, separators=(",", ":")).translate(HARMLESS))

@@ -1,4 +1,4 @@
-"""The pictures of a run, each with its description."""
+"""The diagrams of a run, each with its description."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from cfglint.report.html.numbers import Numbers
 
-MOST = 10**15  # of anything that is drawn
+MOST = 10**15  # the largest number in a diagram
 
 
 @dataclass
@@ -40,7 +40,7 @@ class Lane:
 
 @dataclass
 class Pictures:
-    """A run as pictures; `lanes` are the time line, empty where its length is not known: `needs` are the flags that give it."""
+    """The diagrams of a run; `lanes` are the time line, empty if its length is unknown: `needs` are the options that supply it."""
 
     gpus: Picture
     step: Picture
@@ -50,14 +50,14 @@ class Pictures:
 
 
 def draw(numbers: Numbers) -> Pictures:
-    """All pictures of a run."""
-    total = usable(numbers.resolved.get("total_steps"))
+    """All diagrams of a run."""
+    total = drawable(numbers.resolved.get("total_steps"))
     needs = numbers.needs("total steps") if total is None else ""
     return Pictures(gpu_picture(numbers), step_picture(numbers), lanes(numbers, total), total, needs)
 
 
-def usable(value: int | None) -> int | None:
-    """A count that can be drawn; what a refused file says may be 0 or less, or beyond all bounds."""
+def drawable(value: int | None) -> int | None:
+    """A count that can be drawn; a count of a refused file may be 0 or less, or huge."""
     return value if value is not None and 0 < value <= MOST else None
 
 
@@ -76,8 +76,8 @@ def gpu_picture(numbers: Numbers) -> Picture:
     rows = numbers.replica // columns
     caption = gpu_caption(numbers)
     if numbers.gpus is not None and numbers.replicas is None:
-        return Picture(layout.draw(usable(numbers.gpus), 1, 1), caption)
-    return Picture(layout.draw(usable(numbers.replicas), columns, rows), caption)
+        return Picture(layout.draw(drawable(numbers.gpus), 1, 1), caption)
+    return Picture(layout.draw(drawable(numbers.replicas), columns, rows), caption)
 
 
 def gpu_caption(numbers: Numbers) -> str:
@@ -98,8 +98,8 @@ def gpu_caption(numbers: Numbers) -> str:
 
 
 def step_picture(numbers: Numbers) -> Picture:
-    """What one replica does in an optimizer step."""
-    micro, accumulation = (usable(numbers.resolved.get(key)) for key in ("micro_batch", "accumulation"))
+    """One optimizer step of one replica."""
+    micro, accumulation = (drawable(numbers.resolved.get(key)) for key in ("micro_batch", "accumulation"))
     caption = step_caption(numbers, micro, accumulation)
     return Picture(step.draw(micro, accumulation), caption)
 
@@ -120,7 +120,7 @@ def step_caption(numbers: Numbers, micro: int | None, accumulation: int | None) 
 
 
 def lanes(numbers: Numbers, total: int | None) -> list[Lane]:
-    """The run from first to last step; nothing where its length is not known."""
+    """The run from first to last step; empty if its length is unknown."""
     if total is None:
         return []
     recurring = [label for label in ("evaluations", "checkpoints") if numbers.value(label) is not None]
@@ -135,7 +135,7 @@ def rate_lane(numbers: Numbers, total: int) -> Lane:
     peak = numbers.value("learning rate")
     name = str(schedule) if schedule is not None else None
     course = name if warmup is not None else None
-    drawing = timeline.rate(total, warmup or 0, course, usable(decay), lowest_fraction(numbers.value("lowest rate"), peak))
+    drawing = timeline.rate(total, warmup or 0, course, drawable(decay), lowest_fraction(numbers.value("lowest rate"), peak))
     words = (
         warming(warmup)
         + (f", then {name}" if name else "")
@@ -145,7 +145,7 @@ def rate_lane(numbers: Numbers, total: int) -> Lane:
 
 
 def first(*values: Any) -> int | None:
-    """The first integer: what a schedule of DeepSpeed's own counts wins over the run's."""
+    """The first integer: the count of DeepSpeed's own schedule takes precedence over that of the run."""
     return next((value for value in values if type(value) is int), None)
 
 
@@ -164,8 +164,8 @@ def warming(steps: int | None) -> str:
 
 
 def epoch_lane(numbers: Numbers, total: int) -> list[Lane]:
-    """The ends of the epochs, where there is more than one."""
-    length = usable(numbers.resolved.get("steps_per_epoch"))
+    """The ends of the epochs, if there are several."""
+    length = drawable(numbers.resolved.get("steps_per_epoch"))
     if length is None:
         return []
     ends = range(length, total + 1, length)
@@ -174,7 +174,7 @@ def epoch_lane(numbers: Numbers, total: int) -> list[Lane]:
 
 
 def marks_lane(label: str, count: int, steps: Sequence[int] | None, total: int) -> Lane:
-    """Steps that recur."""
+    """Steps at which an event recurs."""
     words = "none" if count == 0 else f"{count:,}"
     if steps and len(steps) > 1 and steps[1] - steps[0] == steps[0]:
         words += f", every {steps[0]:,} steps"

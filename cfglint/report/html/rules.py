@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from cfglint.findings.rule import Rule
 
-MOST_WITH_EXAMPLES = 12  # rules of a page that are shown with their examples; the text of more is long enough
+MOST_WITH_EXAMPLES = 12  # up to this many rules are shown with their examples; with more the page would be too long
 
 
 @dataclass
@@ -30,7 +30,7 @@ class RulePage:
 
 
 def pages(codes: Iterable[str]) -> list[RulePage]:
-    """The pages of the rules that have these codes, in their order; a code of no rule has none."""
+    """The pages of the rules with these codes, in order; unknown codes are skipped."""
     from cfglint.rules.catalogue import every_rule
 
     wanted = set(codes)
@@ -46,7 +46,7 @@ def page(rule: Rule, with_examples: bool = True) -> RulePage:
 
 
 def blocks(text: str) -> list[str]:
-    """Paragraphs and indented blocks, which blank lines part."""
+    """Split a page into paragraphs and indented blocks at blank lines."""
     return [part.strip("\n") for part in text.split("\n\n") if part.strip()]
 
 

@@ -1,4 +1,4 @@
-"""One optimizer step of one replica as a drawing: a block for each pass, a square for each sample in it, then the update."""
+"""A diagram of one optimizer step of one replica: a block for each pass, a square for each sample in it, then the update."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ WIDTH = 336
 BLOCK = 40
 PITCH = 46
 HEIGHT = 60
-MOST_BLOCKS = 5  # passes that are drawn; of more, the first ones and the last
-MOST_SQUARES = 25  # samples of a pass that are drawn; of more, their number
+MOST_BLOCKS = 5  # maximum number of passes drawn; of more, the first ones and the last
+MOST_SQUARES = 25  # maximum number of samples drawn per pass; for more, their number
 UPDATE = 58
 
 
 def draw(micro: int | None, accumulation: int | None) -> Markup:
-    """A step of `accumulation` passes with `micro` samples each; None for what is not known."""
+    """The diagram of a step of `accumulation` passes with `micro` samples each; None for an unknown number."""
     numbers = passes(accumulation)
     places = [1 + place * PITCH for place in range(len(numbers))]
     drawn = [x for x, number in zip(places, numbers, strict=True) if number is not None]
@@ -34,7 +34,7 @@ def draw(micro: int | None, accumulation: int | None) -> Markup:
 
 
 def passes(accumulation: int | None) -> list[int | None]:
-    """The numbers of the passes to draw; None where some are left out or not known."""
+    """The numbers of the passes to draw; None for a gap or an unknown number."""
     if accumulation is None:
         return [1, None]
     if accumulation <= MOST_BLOCKS:
@@ -64,7 +64,7 @@ def squares(places: list[int], micro: int) -> Markup:
 
 
 def update(x: int) -> list[Markup]:
-    """The update behind the passes."""
+    """The update after the passes."""
     return [
         svg.element("path", class_="arrow", d=f"M{x - 2} {BLOCK / 2:g}h14m-5-4l5 4l-5 4"),
         svg.element("rect", class_="update", x=x + 16, y=1, width=UPDATE, height=BLOCK, rx=4),

@@ -1,4 +1,4 @@
-"""Elements of SVG as text, escaped; paths and numbers as short as they can be."""
+"""SVG elements as escaped strings; paths and numbers are as short as possible."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def element(name: str, *children: str, **attributes: Number | str) -> Markup:
 
 
 def picture(width: Number, height: Number, *children: str, label: str = "") -> Markup:
-    """A drawing that scales with its room: one image under its label, hidden from screen readers where words next to it say the same."""
+    """A scalable drawing: an image with a label, hidden from screen readers if words next to it are equivalent."""
     named = {"role": "img", "aria_label": label} if label else {"aria_hidden": "true"}
     box = f"0 0 {number(width)} {number(height)}"
     return element("svg", *children, viewBox=box, width=width, height=height, **named)
 
 
 def dashes(rows: Iterable[tuple[Number, Number, Number]]) -> str:
-    """The path of horizontal lines (x, y, length), for strokes that are dashed into cells."""
+    """The path of horizontal lines (x, y, length), whose strokes are dashed into cells."""
     return "".join(f"M{number(x)} {number(y)}h{number(length)}" for x, y, length in rows)
 
 
@@ -46,5 +46,5 @@ def boxes(corners: Iterable[tuple[Number, Number]], width: Number, height: Numbe
 
 
 def text(x: Number, y: Number, words: str, **attributes: Number | str) -> Markup:
-    """Words whose middle is at x, their baseline at y."""
+    """Words centred at x, with their baseline at y."""
     return element("text", words, x=x, y=y, **attributes)

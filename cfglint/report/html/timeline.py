@@ -1,4 +1,4 @@
-"""A run from its first step to its last: learning rate, epochs, evaluations and checkpoints as lanes of one scale."""
+"""A run from its first step to its last: learning rate, epochs, evaluations and checkpoints as lanes with one scale."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 SCALE = 1000  # units for the whole run
 HIGH = 24  # units for the highest learning rate
 LOW = 10
-MOST_TICKS = 50  # of more, a band is drawn
+MOST_TICKS = 50  # for more, a band is drawn
 LINEAR = "linear"
 COSINE = "cosine"
 CONSTANT = "constant"
-SHAPES = {  # of the schedules whose course is known from warm-up, decay and lowest rate alone
+SHAPES = {  # schedules whose course is determined by warm-up, decay and lowest rate
     "linear": LINEAR,
     "WarmupDecayLR": LINEAR,
     "cosine": COSINE,
@@ -28,13 +28,13 @@ SHAPES = {  # of the schedules whose course is known from warm-up, decay and low
     "constant_with_warmup": CONSTANT,
     "WarmupLR": CONSTANT,
 }
-POINTS = 12  # of a curve
+POINTS = 12  # points of a curve
 
 
 def rate(total: int, warmup: float, schedule: str | None, decay: int | None = None, floor: float = 0.0) -> Markup:
-    """The course of the learning rate: up over the warm-up, then as the schedule defines; `floor` is a fraction of the peak.
+    """The course of the learning rate: up during the warm-up, then according to the schedule; `floor` is a fraction of the peak.
 
-    A schedule of unknown course is dashed behind its warm-up.
+    A schedule of unknown course is dashed after its warm-up.
     """
     end = max(decay or total, 1)
     warmup = min(max(warmup, 0), total)
@@ -74,7 +74,7 @@ def ticks(total: int, steps: Sequence[int] | None) -> Markup:
 
 
 def stroke(name: str, path: str) -> Markup:
-    """A line; the style of pages keeps its width when the lane is stretched."""
+    """A line; the style sheet keeps its width when the lane is stretched."""
     return svg.element("path", class_=name, d=path)
 
 

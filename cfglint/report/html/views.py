@@ -1,4 +1,4 @@
-"""Outcomes, plans and comparisons as what templates show; nothing here knows markup."""
+"""Outcomes, plans and comparisons as the values that templates show; this module contains no markup."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from cfglint.report.html.pictures import Pictures
 
 SEVERITIES = (ERROR, WARNING, INFO)
-MOST_SOURCE = 40_000  # characters of files that a page shows whole; of more, what findings are about
+MOST_SOURCE = 40_000  # up to this many characters of files are shown completely; of more, only lines with findings
 
 
 @dataclass
 class Related:
-    """Another place that a finding is about."""
+    """Another place involved in a finding."""
 
     words: str
     file: str
@@ -35,8 +35,8 @@ class Related:
 
 
 @dataclass
-class Mend:
-    """A fix: what it does, the command that does it, and what it changes."""
+class FixView:
+    """A fix: its title, the command that applies it, and its changes."""
 
     title: str
     command: str
@@ -45,7 +45,7 @@ class Mend:
 
 @dataclass
 class Finding:
-    """A finding under its anchor; `run` is the anchor of its run."""
+    """A finding with its anchor; `run` is the anchor of its run."""
 
     anchor: str
     run: str
@@ -62,7 +62,7 @@ class Finding:
     stops: str
     exception: str
     lines: list[tuple[str, str]]
-    fix: Mend | None
+    fix: FixView | None
     diagnostic: Diagnostic
     has_page: bool = False  # whether the page of its rule is shown, too
 
@@ -82,7 +82,7 @@ SHAPES = {YES: "yes", NO: "error", UNKNOWN: "unknown"}
 
 @dataclass
 class Run:
-    """A run under its anchor."""
+    """A run with its anchor."""
 
     anchor: str
     files: list[str]
@@ -104,17 +104,17 @@ class Run:
 
     @property
     def starts(self) -> bool:
-        """Whether nothing is known that keeps it from starting."""
+        """Whether no known error keeps it from starting."""
         return self.answer != NO
 
     @property
     def shape(self) -> str:
-        """The shape next to the answer."""
+        """The shape next to the verdict."""
         return SHAPES[self.answer]
 
     @property
     def cause(self) -> str:
-        """The message of the first error; empty where there is none."""
+        """The message of the first error; empty if there is none."""
         return next((each.message for each in self.findings if each.severity == ERROR), "")
 
     @property
@@ -124,12 +124,12 @@ class Run:
 
     @property
     def urgency(self) -> tuple[int, ...]:
-        """Sorts runs: those that would not start, then by the number of findings of each severity."""
+        """The sort key of a run: those that would not start first, then by the number of findings of each severity."""
         return (self.starts, *(-sum(each.severity == severity for each in self.findings) for severity in SEVERITIES))
 
 
 def severity_counts(findings: list[Finding]) -> list[tuple[str, int]]:
-    """(severity, number) for those that there are, worst first."""
+    """(severity, number) for each severity with findings, worst first."""
     counted = [(severity, sum(each.severity == severity for each in findings)) for severity in SEVERITIES]
     return [(severity, number) for severity, number in counted if number]
 
@@ -146,7 +146,7 @@ def runs(outcomes: list[Outcome]) -> list[Run]:
 
 
 def groups(outcomes: list[Outcome], shown: list[Run]) -> list[list[Finding]]:
-    """Equal findings of several runs together, errors first; none where no two are equal."""
+    """Groups of equal findings in several runs, errors first; empty if no two are equal."""
     by_diagnostic = {id(each.diagnostic): each for run in shown for each in run.findings}
     found = [[by_diagnostic[id(each)] for each in group.found] for group in grouped(outcomes)]
     return found if any(len(each) > 1 for each in found) else []
@@ -155,7 +155,7 @@ def groups(outcomes: list[Outcome], shown: list[Run]) -> list[list[Finding]]:
 def run(
     outcome: Outcome, anchor: str, only: list[Diagnostic] | None = None, *, home: str = "", full: bool = True, listed: bool = True
 ) -> Run:
-    """One outcome; `only` are the findings that are shown where that is not all of them, `home` the anchor of the element around them."""
+    """The view of one outcome; `only` are the findings to show if not all, `home` is the anchor of the element around them."""
     shown = only if only is not None else [each for each in outcome.diagnostics if not each.suppressed]
     shown = sorted(shown, key=lambda each: SEVERITIES.index(each.severity))
     source = sources(outcome, anchor, shown, full) if listed else []
@@ -179,7 +179,7 @@ def run(
 
 
 def verdict(outcome: Outcome) -> str:
-    """Whether the framework would start, in a sentence."""
+    """A sentence about whether the framework would start."""
     if outcome.verdict is None:
         return "Not known whether it would start"
     if outcome.verdict != "accept":
@@ -189,12 +189,12 @@ def verdict(outcome: Outcome) -> str:
 
 
 def finding(diagnostic: Diagnostic, outcome: Outcome, anchor: str, home: str, anchors: dict[str, str]) -> Finding:
-    """One finding with everything that is to be seen of it."""
+    """One finding with all its details."""
     place = diagnostic.place
     texts = outcome.context.texts if outcome.context else {}
     lines = excerpt.lines_of(texts[place.file]) if place.file in texts else None
     others = [other for other, _ in diagnostic.related]
-    fix = apply_fixes(diagnostic.fix, texts, place, others) if diagnostic.fix else None
+    fix = fix_view(diagnostic.fix, texts, place, others) if diagnostic.fix else None
     seen = [] if fix is not None and fix.diff else excerpt.around(place, others, lines)
     numbers_seen = {(place.file, each.number) for each in seen} | {(each.file, each.number) for each in (fix.diff if fix else ())}
     return Finding(
@@ -225,22 +225,22 @@ def kind_of(place: Place, outcome: Outcome) -> str:
 
 
 def related(place: Place, words: str, anchors: dict[str, str], seen: bool) -> Related:
-    """Another place, with the anchor of its line where the page lists its file; its line, unless it is `seen` already."""
+    """Another place, with the anchor of its line if the page lists its file; with its line, unless that is in `seen`."""
     line = None if seen else excerpt.marked(place)
     anchor = f"{anchors[place.file]}-{place.line}" if place.file in anchors else ""
     return Related(words, place.file, place.line, [line] if line else [], anchor)
 
 
-def apply_fixes(fix: Fix, texts: dict[str, str], place: Place, others: list[Place]) -> Mend:
-    """A fix with its diff, in which the places of its finding are."""
+def fix_view(fix: Fix, texts: dict[str, str], place: Place, others: list[Place]) -> FixView:
+    """A fix with its diff, which includes the places of its finding."""
     command = "cfglint fix" if fix.safe else "cfglint fix --unsafe-fixes"
-    return Mend(fix.title, command, excerpt.diff(fix, texts, place, others))
+    return FixView(fix.title, command, excerpt.diff(fix, texts, place, others))
 
 
 def sources(outcome: Outcome, anchor: str, shown: list[Diagnostic], full: bool) -> list[Source]:
-    """The files of a run with the lines that findings are about marked, and those that are linked anchored.
+    """The files of a run; lines of findings are marked, and linked lines have anchors.
 
-    Not `full`: what findings link to, and the lines around it.
+    Unless `full`: only the linked lines and the lines around them.
     """
     context: Context | None = outcome.context
     if context is None:
@@ -256,19 +256,19 @@ def sources(outcome: Outcome, anchor: str, shown: list[Diagnostic], full: bool) 
 
 
 def worst(shown: list[Diagnostic], file: str) -> dict[int, str]:
-    """The worst severity of a file's lines."""
+    """The worst severity for each line of a file."""
     found: dict[int, str] = {}
     for severity in reversed(SEVERITIES):
         found.update((each.place.line, severity) for each in shown if each.place.file == file and each.severity == severity)
     return found
 
 
-# ---- settings of an account
+# ---- settings of a summary
 
 
 @dataclass
 class Setting:
-    """A line of the account of a run."""
+    """A line in the summary of a run."""
 
     label: str
     value: str
@@ -280,13 +280,13 @@ class Setting:
 
 
 def settings(outcome: Outcome, listed: list[Source]) -> list[Setting]:
-    """The account of a run, each value with where it comes from."""
+    """The summary of a run, each value with its origin."""
     anchors = {each.file: each.anchor for each in listed}
     return [setting(each, anchors) for each in (outcome.context.settings if outcome.context else [])]
 
 
 def setting(entry: SettingEntry, anchors: dict[str, str]) -> Setting:
-    """One line; an unknown number names the flag that gives it."""
+    """One line; an unknown number names the option that supplies it."""
     from cfglint.report.summary import spelled
 
     file, line = entry["file"] or "", entry["line"]

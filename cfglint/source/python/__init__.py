@@ -1,5 +1,5 @@
-"""Python source: the keyword arguments of a call as a document. Nothing of a program is run or imported."""
+"""Python source: the keyword arguments of a call as a document. No program is run or imported."""
 
 from __future__ import annotations
 
-SYNTAX = "python"  # of documents that are calls
+SYNTAX = "python"  # the syntax of documents that are calls

@@ -1,4 +1,4 @@
-"""The keyword arguments of one call as a document: keys and values lie where the program writes them."""
+"""The keyword arguments of one call as a document: keys and values have their places in the program."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 
 class CallDocument(Document):
-    """A call in a program. The root maps each keyword to its value, at their places in the program's text.
+    """A call in a program. The root maps each keyword to its value, at their places in the program's source.
 
-    `values` are the values as Python has them, with `frameworks.unknown.Unknown` for those that are not known; `unknown` says why.
-    `literal` are the keywords whose value is written as a literal, on the call or in the one assignment of a name. `borrowed` maps
-    a keyword to the argument of the program from which it gets its value. `name` is what is called; `others` are the
+    `values` are the values as in Python, with `frameworks.unknown.Unknown` for unknown ones; `unknown` has the reasons.
+    `literal` are the keywords whose value is written as a literal, in the call or in the only assignment of a name. `borrowed` maps
+    a keyword to the argument of the program that supplies its value. `name` is the called class or function; `others` are the
     values of the other calls of the program that build arguments.
     """
 
@@ -33,7 +33,7 @@ class CallDocument(Document):
         self.unknown: dict[str, tuple[str, ...]] = {}
         self.literal: set[str] = set()
         self.borrowed: dict[str, str] = {}
-        self.again: Callable[[str], CallDocument] | None = None  # reads this call in another text of the program
+        self.again: Callable[[str], CallDocument] | None = None  # finds this call in another version of the program
         self.roots = [Node(MAPPING, start, end, style="block")]
         self.others: list[dict[Any, Any]] = []
 
@@ -43,7 +43,7 @@ class CallDocument(Document):
         self.values[key.raw] = value
 
     def leave_open(self, key: Node, start: int, end: int, value: Any, reasons: tuple[str, ...]) -> None:
-        """Add a keyword whose value is not known."""
+        """Add a keyword whose value is unknown."""
         self.add(key, Node(SCALAR, start, end), value)
         self.unknown[key.raw] = reasons
 
@@ -54,11 +54,11 @@ class Keywords(Loader):
     name = "Python"
 
     def refusals(self, document: Document) -> list[Problem]:
-        """Nothing: a program that does not parse has no calls."""
+        """Return no problems: a program that cannot be parsed has no calls."""
         return []
 
     def construct(self, document: Document) -> Any:
-        """The values by keyword; of another document that holds a literal, its value."""
+        """The values by keyword; of another document that contains a literal, its value."""
         assert isinstance(document, CallDocument)
         return dict(document.values)
 

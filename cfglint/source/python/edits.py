@@ -1,12 +1,11 @@
-"""Changes of a call's keyword arguments as edits of the program's text."""
+"""Changes of a call's keyword arguments as edits of the program's source."""
 
 from __future__ import annotations
 
 import ast
 import json
 
-from cfglint.source import edit
-from cfglint.source.edit import Change, Edit, EditRefused
+from cfglint.source.change import INSERT, RENAME, REPLACE, Change, Edit, EditRefused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,26 +24,26 @@ def edits_of(document: CallDocument, changes: list[Change]) -> list[Edit]:
 
 def edit_of(document: CallDocument, change: Change) -> Edit:
     """The edit that makes one change."""
-    if change.kind == edit.INSERT:
+    if change.kind == INSERT:
         return inserted(document, change)
     key, node = document.find(change.path)
     name = str(change.path[-1]) if change.path else ""
     if key is None or node is None:
         raise EditRefused("there is no such argument in the call", document.extent[0])
-    if change.kind == edit.REPLACE:
+    if change.kind == REPLACE:
         if change.path[0] not in document.literal:
             raise EditRefused(f"the value of `{name}` is computed by the program and not edited", node.start)
         return Edit(node.start, node.end, python_text(change.text))
     written = document.text[key.start : key.end]
     if key.raw not in (written, written[1:-1]):
         raise EditRefused(f"`{name}` is given without its name and not edited", key.start)
-    if change.kind == edit.RENAME:
+    if change.kind == RENAME:
         return Edit(key.start, key.end, written.replace(key.raw, change.key))
     return removed(document, key, argument_end(document, key, node))
 
 
 def inserted(document: CallDocument, change: Change) -> Edit:
-    """A new argument behind the last one, on a line of its own where that has one."""
+    """Add an argument after the last one, on a line of its own if that one has its own."""
     mapping = document.find(change.path)[1]
     pairs = mapping.pairs() if mapping is not None else []
     if not pairs or (change.path and change.path[0] not in document.literal):
@@ -58,7 +57,7 @@ def inserted(document: CallDocument, change: Change) -> Edit:
 
 
 def removed(document: CallDocument, key: Node, end: int) -> Edit:
-    """An argument with the comma and the blanks behind it, and its line where it has one of its own."""
+    """Remove an argument with the comma and the spaces after it, and its line if it has one of its own."""
     text, after = document.text, end
     while text[after : after + 1] in (" ", "\t"):
         after += 1
@@ -76,8 +75,8 @@ def removed(document: CallDocument, key: Node, end: int) -> Edit:
 
 
 def argument_end(document: CallDocument, key: Node, node: Node) -> int:
-    """Where the argument ends whose name is at a place: its value may be a name whose literal lies elsewhere."""
-    if key.style:  # of a mapping, which is one literal
+    """The end of the argument whose name is at a place: its value may be a name whose literal is elsewhere."""
+    if key.style:  # a key of a mapping, which is one literal
         return node.end
     from cfglint.source.dataclass_fields import parsed
     from cfglint.source.python.literals import Offsets
@@ -90,27 +89,27 @@ def argument_end(document: CallDocument, key: Node, node: Node) -> int:
 
 
 def python_text(text: str) -> str:
-    """A value that is spelled for JSON as Python spells it."""
+    """A value that is spelled for JSON, spelled for Python."""
     return WORDS.get(text, text)
 
 
 def checked(document: CallDocument, text: str, changes: list[Change]) -> CallDocument:
-    """The call in the edited text, of whose arguments these and no others may have changed."""
+    """The call in the edited source, in which only the arguments of the changes may differ."""
     if document.again is None:
         raise EditRefused("this call cannot be read again", document.extent[0])
     after = document.again(text)
     expected = copied(document.values)
     for change in changes:
         inside = expected
-        for step in change.path if change.kind == edit.INSERT else change.path[:-1]:
+        for step in change.path if change.kind == INSERT else change.path[:-1]:
             inside = inside[step]
-        if change.kind == edit.INSERT:
+        if change.kind == INSERT:
             inside[change.key] = value_of(change.text)
             continue
         value = inside.pop(change.path[-1], None)
-        if change.kind == edit.REPLACE:
+        if change.kind == REPLACE:
             inside[change.path[-1]] = value_of(change.text)
-        elif change.kind == edit.RENAME:
+        elif change.kind == RENAME:
             inside[change.key] = value
     if after.values != expected or after.others != document.others:
         raise EditRefused("the edit would change something else of this program too", document.extent[0])
@@ -118,14 +117,14 @@ def checked(document: CallDocument, text: str, changes: list[Change]) -> CallDoc
 
 
 def copied(value: Any) -> Any:
-    """A value whose mappings and lists can be changed on their own."""
+    """A deep copy of a value's mappings and lists."""
     if isinstance(value, dict):
         return {key: copied(each) for key, each in value.items()}
     return [copied(each) for each in value] if isinstance(value, list) else value
 
 
 def value_of(text: str) -> Any:
-    """The value that a change spells."""
+    """The value of a change."""
     try:
         return json.loads(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Literal expressions as nodes with their places in the text."""
+"""Literal expressions as nodes with their places in the source."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Offsets:
-    """Character offsets of a text from the lines and UTF-8 columns of its syntax tree."""
+    """Converts the lines and UTF-8 columns of a syntax tree to character offsets."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -33,7 +33,7 @@ class Offsets:
 
 
 def node_of(expression: ast.expr, offsets: Offsets) -> Node:
-    """The tree of a literal; what is computed in it is a scalar with its source text."""
+    """The tree of a literal; a computed part is a scalar with its source."""
     start, end = offsets.span(expression)
     if isinstance(expression, ast.Dict):
         node = Node(MAPPING, start, end, style="flow")
@@ -51,7 +51,7 @@ def node_of(expression: ast.expr, offsets: Offsets) -> Node:
 
 
 def scalar_value(text: str) -> Any:
-    """The value of a literal; the text itself where it is none."""
+    """The value of a literal; the source itself if it is not one."""
     try:
         return ast.literal_eval(text)
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):

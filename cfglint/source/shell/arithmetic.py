@@ -21,11 +21,11 @@ DEEPEST = 50
 
 
 class NotArithmetic(Exception):
-    """A text that is not an expression, or one that divides by zero or leaves the range."""
+    """A string that is not an expression, or an expression that divides by zero or leaves the range."""
 
 
 def evaluate(text: str, read: Read, write: Write | None = None) -> int:
-    """The value of an expression; `read` gives the number of a variable and may raise, `write` takes assignments."""
+    """The value of an expression; `read` returns the number of a variable and may raise, `write` is called for assignments."""
     if text.isdigit() and text.isascii() and len(text) < 10 and text[0] != "0":
         return int(text)
     parser = _Parser(tokens(text), read, write)
@@ -100,7 +100,7 @@ class _Parser:
         return value
 
     def level(self, number: int) -> int:
-        """Operators of one precedence and of the higher ones, from the left."""
+        """Operators of one precedence and of higher ones, left-associative."""
         value = self.power()
         while (found := PRECEDENCE.get(self.peek(), -1)) >= number:
             operator = self.take()
@@ -141,7 +141,7 @@ class _Parser:
 
 
 def applied(operator: str, left: int, right: int) -> int:
-    """One operator on two numbers; division goes towards zero, as in C."""
+    """One operator applied to two numbers; division truncates towards zero, as in C."""
     if operator in ("/", "%"):
         if not right:
             raise NotArithmetic("division by 0")

@@ -1,8 +1,10 @@
-"""Brace expansion: `{a,b}` and `{1..3}` as the pieces of text that each of the words is made of."""
+"""Brace expansion: `{a,b}` and `{1..3}` as the pieces that each of the words consists of."""
 
 from __future__ import annotations
 
 from itertools import pairwise
+
+from cfglint.source.shell.delimiters import closing, closing_quote
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,7 +41,7 @@ def alternatives(text: str, opening: int, close: int, commas: list[int], depth: 
 
 
 def matching(text: str, at: int, end: int) -> tuple[int, list[int]]:
-    """(where the brace at `at` is closed, or `end`; the commas between that belong to it)."""
+    """(the position where the brace at `at` is closed, or `end`; its commas)."""
     depth = 0
     commas: list[int] = []
     while at < end:
@@ -54,8 +56,6 @@ def matching(text: str, at: int, end: int) -> tuple[int, list[int]]:
 
 def beyond(text: str, at: int, end: int) -> int:
     """The position of the next character that may be a brace or comma of the word itself."""
-    from cfglint.source.shell.expansion import closing, closing_quote
-
     char = text[at]
     if char == "\\":
         return at + 2
@@ -93,5 +93,5 @@ def numbers(first: int, last: int, step: int) -> range:
 
 
 def is_whole(text: str) -> bool:
-    """Whether a bound of a sequence is a number of a bearable size."""
+    """Whether a bound of a sequence is an integer of reasonable size."""
     return text.removeprefix("-").isdecimal() and text.isascii() and len(text) < 7

@@ -6,7 +6,7 @@ import re
 
 from cfglint.source.shell.conditions import Condition
 from cfglint.source.shell.execution import End, Leave, Stop
-from cfglint.source.shell.expansion import glob
+from cfglint.source.shell.patterns import glob
 from cfglint.source.shell.script import part_of
 from cfglint.source.shell.text import Text
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 
 def in_subshell(shell: Execution, node: Any) -> bool | None:
-    """Statements that change nothing outside."""
+    """Follow statements in a subshell, which change nothing outside."""
     return shell.apart(shell.block, node)
 
 
 def pipeline(shell: Execution, node: Any) -> bool | None:
-    """Commands joined by pipes; each has what the one before prints, as far as that is asked for."""
+    """Follow commands joined by pipes; each receives the output of the one before, as far as it is needed."""
     stages = [child for child in node.children if child.is_named and child.type != "comment"]
     status: bool | None = None
     stdin = shell.stdin
@@ -47,7 +47,7 @@ def pipeline(shell: Execution, node: Any) -> bool | None:
 
 
 def and_or(shell: Execution, node: Any) -> bool | None:
-    """`a && b`, `a || b`."""
+    """Follow `a && b`, `a || b`."""
     left, right = node.children[0], node.children[-1]
     operator = node.children[1].type if len(node.children) > 2 else ";"
     status = shell.statement(left)
@@ -55,7 +55,7 @@ def and_or(shell: Execution, node: Any) -> bool | None:
         return shell.statement(right)
     if status is None:
         external = not decides(left)
-        if operator == "&&" and external:  # a command of its own is taken to succeed
+        if operator == "&&" and external:  # an external command is assumed to succeed
             return shell.statement(right)
         if operator == "||" and external:
             shell.explore(right)
@@ -65,7 +65,7 @@ def and_or(shell: Execution, node: Any) -> bool | None:
 
 
 def decided(shell: Execution, node: Any) -> bool | None:
-    """A statement behind a test; where it ends a script whose caller gives nothing, what follows needs that caller."""
+    """Follow a statement after a test; if it ends a script called without arguments, the rest needs a caller."""
     try:
         return shell.statement(node)
     except Stop:
@@ -76,18 +76,18 @@ def decided(shell: Execution, node: Any) -> bool | None:
 
 
 def negation(shell: Execution, node: Any) -> bool | None:
-    """`! a`."""
+    """Follow `! a`."""
     status = shell.statement(node.children[-1])
     return None if status is None else not status
 
 
 def compound(shell: Execution, node: Any) -> bool | None:
-    """`{ ...; }` and `(( ... ))`."""
+    """Follow `{ ...; }` and `(( ... ))`."""
     return test(shell, node) if is_arithmetic(node) else shell.block(node)
 
 
 def test(shell: Execution, node: Any) -> bool | None:
-    """A test; what it assumed is kept for the statement that asks."""
+    """Evaluate a test; its assumptions are recorded for the statement around it."""
     expander = shell.expander()
     expander.assuming = True
     condition = Condition(expander, shell.exist)
@@ -95,13 +95,13 @@ def test(shell: Execution, node: Any) -> bool | None:
 
 
 def if_statement(shell: Execution, node: Any) -> bool | None:
-    """`if`, with its `elif` and `else`."""
+    """Follow `if`, with its `elif` and `else`."""
     first_that_holds(shell, clauses(node))
     return None
 
 
 def first_that_holds(shell: Execution, clauses_left: list[Clause]) -> None:
-    """The first clause whose condition holds; the others are looked into as well, marked conditional."""
+    """Follow the first clause whose condition is true; the others are followed as well, marked conditional."""
     if not clauses_left:
         return
     condition, body = clauses_left[0]
@@ -118,7 +118,7 @@ def first_that_holds(shell: Execution, clauses_left: list[Clause]) -> None:
 
 
 def taken(shell: Execution, body: list[Any], rest: list[Clause]) -> None:
-    """A branch that is taken; where it ends a script whose caller gives nothing, another one is taken instead."""
+    """Follow a branch that is taken; if it ends a script called without arguments, another one is taken instead."""
     before = shell.state.copy()
     try:
         shell.statements(body)
@@ -131,7 +131,7 @@ def taken(shell: Execution, body: list[Any], rest: list[Clause]) -> None:
 
 
 def taken_otherwise(shell: Execution, rest: list[Clause], body: list[Any]) -> None:
-    """The clauses after one whose condition does not hold."""
+    """Follow the clauses after one whose condition is false."""
     before = shell.state.copy()
     try:
         first_that_holds(shell, rest)
@@ -144,7 +144,7 @@ def taken_otherwise(shell: Execution, rest: list[Clause], body: list[Any]) -> No
 
 
 def both_ways(shell: Execution, body: list[Any], rest: list[Clause]) -> None:
-    """Both ways of a condition that is not known."""
+    """Follow both branches of an unknown condition."""
     before = shell.state
     ends: list[State] = []
     left = False
@@ -162,7 +162,7 @@ def both_ways(shell: Execution, body: list[Any], rest: list[Clause]) -> None:
         finally:
             shell.conditional -= 1
     shell.state = before
-    shell.conditional += left  # the rest of the loop
+    shell.conditional += left  # applies to the rest of the loop
     if not ends:
         raise Stop
     before.take(ends[0])
@@ -171,7 +171,7 @@ def both_ways(shell: Execution, body: list[Any], rest: list[Clause]) -> None:
 
 
 def case(shell: Execution, node: Any) -> bool | None:
-    """`case`: the first item whose pattern matches."""
+    """Follow `case`: the first item whose pattern matches."""
     expander = shell.expander()
     expander.assuming = True
     subject = part_of(node, "value")
@@ -196,7 +196,7 @@ def case(shell: Execution, node: Any) -> bool | None:
 
 
 def items(shell: Execution, node: Any, value: str | None) -> tuple[list[Any] | None, list[list[Any]]]:
-    """The statements of the item of a `case` that fits a value, None without one, and those of the others."""
+    """The statements in the matching item of a `case`, None without one, and those in the others."""
     fitting: list[Any] | None = None
     others: list[list[Any]] = []
     for item in (child for child in node.children if child.type == "case_item"):
@@ -211,7 +211,7 @@ def items(shell: Execution, node: Any, value: str | None) -> tuple[list[Any] | N
 
 
 def pattern_fits(shell: Execution, node: Any, value: str) -> bool:
-    """Whether a string fits a pattern."""
+    """Whether a string matches a pattern."""
     pattern = shell.expander().string(node.start_byte, node.end_byte).value
     if pattern is None or len(pattern) > 200 or pattern.count("*") > 3:
         return False

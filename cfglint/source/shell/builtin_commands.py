@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def cd(shell: Execution, words: list[Text]) -> bool | None:
-    """`cd`, `pushd`."""
+    """Follow `cd` and `pushd`."""
     targets = [word for word in words if word.string not in ("-", "--", "-P", "-L")]
     if not targets:
         shell.state.folder = None if words else "~"
@@ -31,37 +31,38 @@ def cd(shell: Execution, words: list[Text]) -> bool | None:
 
 
 def exit_script(shell: Execution, words: list[Text]) -> bool | None:
-    """`exit`."""
+    """Follow `exit`."""
     raise Stop
 
 
 def return_from(shell: Execution, words: list[Text]) -> bool | None:
-    """`return`."""
-    raise Return
+    """Follow `return`, with a status or without."""
+    status = words[0].value if words else None
+    raise Return(None if status is None or not status.isdigit() else not int(status[:4]))
 
 
 def continue_loop(shell: Execution, words: list[Text]) -> bool | None:
-    """`continue`."""
+    """Follow `continue`."""
     raise Leave(True)
 
 
 def break_loop(shell: Execution, words: list[Text]) -> bool | None:
-    """`break`."""
+    """Follow `break`."""
     raise Leave(False)
 
 
 def succeed(shell: Execution, words: list[Text]) -> bool | None:
-    """A builtin without an effect here that succeeds."""
+    """Follow a builtin that succeeds without an effect here."""
     return True
 
 
 def fail(shell: Execution, words: list[Text]) -> bool | None:
-    """`false`."""
+    """Follow `false`."""
     return False
 
 
 def shift(shell: Execution, words: list[Text]) -> bool | None:
-    """`shift`."""
+    """Follow `shift`."""
     count = words[0].value if words else "1"
     if shell.state.positional is not None and count and count.isdigit():
         shell.state.positional = shell.state.positional[int(count[:4]) :]
@@ -69,7 +70,7 @@ def shift(shell: Execution, words: list[Text]) -> bool | None:
 
 
 def set_options(shell: Execution, words: list[Text]) -> bool | None:
-    """`set`; after `--` it gives the parameters, `-u` refuses variables that are not set."""
+    """Follow `set`; after `--` it sets the parameters, `-u` refuses unset variables."""
     for index, word in enumerate(words):
         text = word.value or ""
         if text == "--":
@@ -82,7 +83,7 @@ def set_options(shell: Execution, words: list[Text]) -> bool | None:
 
 
 def read_input(shell: Execution, words: list[Text]) -> bool | None:
-    """`read`: what is read is not known, but for a here-string or a here-document."""
+    """Follow `read`: its input is unknown, except for a here-string or a here-document."""
     text = shell.stdin
     names = [word.value for word in words if word.value and is_name(word.value)]
     given = [word.string for word in words if word.string.startswith("-")]
@@ -101,14 +102,14 @@ def read_input(shell: Execution, words: list[Text]) -> bool | None:
 
 
 def assign_unknown(shell: Execution, names: list[str]) -> bool | None:
-    """Input that is not known."""
+    """Mark the variables that receive an unknown input."""
     for name in names:
         shell.state.assign(name, unknown("read from input"))
     return None
 
 
 def read_lines(shell: Execution, words: list[Text]) -> bool | None:
-    """`mapfile`, `readarray`: the lines of a here-string or a here-document."""
+    """Follow `mapfile`, `readarray`: the lines of a here-string or a here-document."""
     names = [word.value for word in words if word.value and is_name(word.value)]
     text = shell.stdin
     strips = any(word.value == "-t" for word in words)
@@ -120,19 +121,19 @@ def read_lines(shell: Execution, words: list[Text]) -> bool | None:
 
 
 def getopts(shell: Execution, words: list[Text]) -> bool | None:
-    """`getopts`: a plain call has no options."""
+    """Follow `getopts`: a call without arguments has no options."""
     return False if shell.state.positional is None else read_input(shell, words)
 
 
 def echo(shell: Execution, words: list[Text]) -> bool | None:
-    """`echo` and `printf`, which matter where their output is asked for."""
+    """Follow `echo` and `printf`, which matter if their output is used."""
     if shell.captured is not None:
         shell.captured.append(filters.echo(words))
     return True
 
 
 def printf(shell: Execution, words: list[Text]) -> bool | None:
-    """`printf`; with `-v` it sets a variable."""
+    """Follow `printf`; with `-v` it sets a variable."""
     if words and words[0].value == "-v" and len(words) > 2:
         shell.state.assign(words[1].string, filters.output([literal("printf"), *words[2:]], None, None))
     elif shell.captured is not None:
@@ -141,7 +142,7 @@ def printf(shell: Execution, words: list[Text]) -> bool | None:
 
 
 def pwd(shell: Execution, words: list[Text]) -> bool | None:
-    """`pwd`."""
+    """Follow `pwd`."""
     if shell.captured is not None:
         folder = shell.state.folder
         shell.captured.append(literal(folder + "\n") if folder is not None else unknown("the working folder"))
@@ -149,7 +150,7 @@ def pwd(shell: Execution, words: list[Text]) -> bool | None:
 
 
 def let(shell: Execution, words: list[Text]) -> bool | None:
-    """`let`."""
+    """Follow `let`."""
     for word in words:
         expander = shell.expander()
         try:
@@ -160,12 +161,12 @@ def let(shell: Execution, words: list[Text]) -> bool | None:
 
 
 def test_command(shell: Execution, words: list[Text]) -> bool | None:
-    """`test` as a plain command."""
+    """Follow `test` as a plain command."""
     return None
 
 
 def split_lines(text: Text) -> list[Text]:
-    """The lines of a known string, the empty ones included."""
+    """The lines of a known string, empty ones included."""
     found: list[Text] = []
     start = 0
     for line in text.string.split("\n"):
@@ -175,7 +176,7 @@ def split_lines(text: Text) -> list[Text]:
 
 
 def inside(path: str) -> str:
-    """A folder without `.` and `..`; one above the project's top stays as it is."""
+    """A folder without `.` and `..`; one above the project's top stays unchanged."""
     normal = filters.normal(path)
     return normal if not path.startswith("%") or normal.startswith(path.partition("/")[0]) else path
 

@@ -1,4 +1,4 @@
-"""A command that a script would start, and where it is written."""
+"""A command that a script would start, and its place in the script."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ class Call:
     """A command that the script would start.
 
     `environment` holds the exported variables. `folder` is the working folder. `lost` are words after a broken line
-    continuation, which do not reach the command: (words, offset). `broken`: its syntax is not clear, or bash refuses the script
-    before it. `needs_caller`: a plain call of the script ends before it, for want of parameters, variables or files. `called_from` is
-    the command of the followed script that calls the one with this command: (path, line).
+    continuation, which do not reach the command: (words, offset). `broken`: its syntax is unclear, or bash refuses the script
+    before it. `needs_caller`: a call without arguments ends before it, because parameters, variables or files are missing.
+    `called_from` is the command of the followed script that calls the one with this command: (path, line).
     """
 
     __slots__ = (
@@ -44,7 +44,7 @@ class Call:
 
 
 class Runner:
-    """A command that runs a text as a script: `eval TEXT`, `bash -c TEXT`."""
+    """A command that runs a string as a script: `eval STRING`, `bash -c STRING`."""
 
     __slots__ = ("end", "script", "start")
 
@@ -54,7 +54,7 @@ class Runner:
         self.end: int = node.end_byte
 
     def line(self, place: Place | None) -> int:
-        """The line of a command of the text: its own where it is written in the runner's arguments, else that of the runner."""
+        """The line of a command in the string: its own if it is written in the runner's arguments, else that of the runner."""
         if place is not None and place[0] == self.script.path and self.script.verbatim:
             inside = place[1] - self.script.offset
             if self.start <= inside < self.end:
@@ -63,7 +63,7 @@ class Runner:
 
 
 def begins(script: Script, node: Any) -> int:
-    """Where a command begins. Several assignments on the line before are not its own, though the grammar takes them for it."""
+    """The beginning of a command. The grammar wrongly includes several assignments on the line before."""
     last = None
     for child in node.children:
         if child.type == "variable_assignment":
@@ -75,7 +75,7 @@ def begins(script: Script, node: Any) -> int:
 
 
 def second_word(script: Script, node: Any) -> int:
-    """Where the second word of a command begins: bash counts a command for the line of that one (LINENO)."""
+    """The offset of the second word of a command: bash assigns a command to the line of that word (LINENO)."""
     start = begins(script, node)
     named = [child for child in node.children if child.is_named and child.type != "comment" and child.start_byte >= start]
     plain = len(named) < 2 or named[0].type == "variable_assignment"
@@ -83,5 +83,5 @@ def second_word(script: Script, node: Any) -> int:
 
 
 def from_caller(word: Text) -> bool:
-    """Whether a word reads a variable or parameter that only the caller could set."""
+    """Whether a word contains a variable or parameter that only the caller could set."""
     return any(reason.startswith((UNSET, POSITIONAL)) for reason in word.reasons)

@@ -1,4 +1,4 @@
-"""The arguments of one command as a document: keys and values lie where the script writes them."""
+"""The arguments of one command as a document: keys and values have their places in the script."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from cfglint.source.shell.text import Place, Text
 
 
-OPENING = (".", "…", "<", "{")  # what a placeholder begins with
-TEXTS = ("token", "string", "format", "template", "prompt", "instruction", "delimiter", "separator")  # in names of options
+OPENING = (".", "…", "<", "{")  # first characters of a placeholder
+TEXTS = ("token", "string", "format", "template", "prompt", "instruction", "delimiter", "separator")  # parts of option names
 ELLIPSES = ("...", "…")
 
 
@@ -29,15 +29,15 @@ def is_placeholder(text: str) -> bool:
 
 
 def takes_text(key: str) -> bool:
-    """Whether an option takes special tokens, prompts or templates, so that `<instruct>` or `{}` is the value itself."""
+    """Whether an option accepts special tokens, prompts or templates, so that `<instruct>` or `{}` is the value itself."""
     return any(mark in key for mark in TEXTS) and "tokenizer" not in key and key not in ("token", "hub_token", "hf_token")
 
 
 class CommandDocument(Document):
-    """A command of a script. The root maps each option to its value, at their places in the script's text.
+    """A command of a script. The root maps each option to its value, at their places in the script.
 
-    `words` are the values as strings, None for those that are not known; `unknown` says why. `flags` are how the options are
-    written. `launch` is what is known of the launch, as plain values for reports; `launch_line` is what it was read from.
+    `words` are the values as strings, None for unknown ones; `unknown` has the reasons. `flags` are the options as
+    written. `launch` are the facts of the launch, as plain values for reports; `launch_line` is the line that they come from.
     """
 
     __slots__ = (
@@ -66,23 +66,23 @@ class CommandDocument(Document):
         self.words: dict[str, list[str] | None] = {}
         self.unknown: dict[str, tuple[str, ...]] = {}
         self.flags: dict[str, str] = {}
-        self.launch: Any = {}  # a LaunchEntry, once it is known
-        self.consumer = ""  # the kind whose parser the arguments, or the file that they name, are for
-        self.is_main = False  # whether the arguments themselves are what the consumer reads
-        self.guessed = False  # whether that is only likely: then nothing about the arguments is an error
+        self.launch: Any = {}  # a LaunchEntry, set later
+        self.consumer = ""  # the kind whose parser takes the arguments, or the file that they name
+        self.is_main = False  # whether the consumer parses the arguments themselves
+        self.guessed = False  # whether the consumer is only likely: then nothing about the arguments is an error
         self.machine = False  # whether the number of GPUs is that of the machine
-        self.again: Callable[[str], CommandDocument] | None = None  # reads this launch in another text of the script
-        self.gpus_on: Callable[[int], int | None] | None = None  # the GPUs of this launch when the machine offers so many
+        self.again: Callable[[str], CommandDocument] | None = None  # finds this launch in another version of the script
+        self.gpus_on: Callable[[int], int | None] | None = None  # the GPUs of this launch on a machine with this many
         self.siblings: list[Call] = []  # the other launches of the script
-        self.size_key = ""  # the launcher's option or variable that gives the processes of a node
-        self.extra_files: list[str] = []  # files that the line names and that are of no kind known here
+        self.size_key = ""  # the launcher's option or variable for the processes per node
+        self.extra_files: list[str] = []  # files that the line names and whose kind is unknown
         self.launch_line: Any = None
-        self.program: Any = None  # what is known of the program that gets the arguments
-        self.edges: dict[str, bool] = {}  # whether the value of an option is written as it is at its place
+        self.program: Any = None  # the facts about the program that receives the arguments
+        self.edges: dict[str, bool] = {}  # whether the value of an option is written literally at its place
         self.roots = [Node(MAPPING, start, end, style="block")]
 
     def add(self, key: str, flag: str, word: Text, texts: list[Text]) -> None:
-        """Add an option; one that was given before is replaced, as the last one counts."""
+        """Add an option; an earlier occurrence is replaced, because the last one counts."""
         root = self.roots[0]
         if key in self.words or key == self.size_key:
             root.children[:] = [pair for pair in root.children if pair[0].raw != key]
@@ -96,7 +96,7 @@ class CommandDocument(Document):
         root.children.append((Node(SCALAR, start, end, key), Node(SCALAR, value_start, value_end, " ".join(strings))))
         self.edges[key] = inside
         self.flags[key] = flag
-        if len(texts) > 1 and strings[-1] in ELLIPSES:  # stands for more arguments
+        if len(texts) > 1 and strings[-1] in ELLIPSES:  # means further arguments
             texts, strings = texts[:-1], strings[:-1]
         if any(map(is_placeholder, strings)) and not takes_text(key):
             texts = [unknown("a placeholder")]
@@ -108,12 +108,12 @@ class CommandDocument(Document):
             self.unknown[key] = tuple(dict.fromkeys(reason for text in texts for reason in text.reasons))
 
     def leave_out(self, key: str) -> None:
-        """Take an option away that is not for the consumer of the others."""
+        """Remove an option that is not for the consumer of the others."""
         self.roots[0].children[:] = [pair for pair in self.roots[0].children if pair[0].raw != key]
         self.words.pop(key, None)
 
     def rename(self, key: str, name: str) -> None:
-        """Give an option that is written short its full name; it stays where it is written."""
+        """Expand the name of an abbreviated option; its place does not change."""
         for each, _ in self.roots[0].children:
             if each.raw == key:
                 each.raw = name
@@ -123,7 +123,7 @@ class CommandDocument(Document):
                 table[name] = table.pop(key)
 
     def add_size(self, key: str, word: Text, value: Text) -> None:
-        """Add the launcher's option, or its variable, that gives the processes of a node; it is not an argument of the program."""
+        """Add the launcher's option, or its variable, that sets the processes of a node; it is not an argument of the program."""
         start, end = self.within(word.place)
         inside = value.place is not None and value.place[0] == self.path
         value_start, value_end = self.within(value.place if inside else None, (start, end))
@@ -132,7 +132,7 @@ class CommandDocument(Document):
         self.size_key = key
 
     def leave_open(self, key: str, reason: str) -> None:
-        """Add an option that is not given and whose default is not known."""
+        """Add an option that is missing and whose default is unknown."""
         start = self.extent[0]
         self.roots[0].children.append((Node(SCALAR, start, start, key), Node(SCALAR, start, start, "")))
         self.words[key] = None
@@ -140,11 +140,11 @@ class CommandDocument(Document):
         self.flags[key] = f"--{key}"
 
     def within(self, place: Place | None, otherwise: tuple[int, int] | None = None) -> tuple[int, int]:
-        """A span of this file; that of the command where a place is in none or in another."""
+        """A span of this file; that of the command if a place is in another file or in none."""
         if place is None or place[0] != self.path or place[2] > len(self.text):
             return otherwise or (self.extent[0], min(self.extent[0] + 1, self.extent[1]))
         return place[1], place[2]
 
     def replaced(self, text: str) -> CommandDocument:
-        """An empty document of another text of the file."""
+        """An empty document of another version of the file."""
         return CommandDocument(self.path, text, *self.extent)

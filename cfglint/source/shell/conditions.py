@@ -1,9 +1,10 @@
-"""Whether a test of a script holds: `[ ... ]`, `[[ ... ]]`, `(( ... ))`."""
+"""Evaluates the tests of a script: `[ ... ]`, `[[ ... ]]`, `(( ... ))`."""
 
 from __future__ import annotations
 
 from cfglint.source.shell.arithmetic import NotArithmetic
-from cfglint.source.shell.expansion import Expander, Unknowable, glob
+from cfglint.source.shell.expansion import Expander, Unknowable
+from cfglint.source.shell.patterns import glob
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,16 +26,16 @@ DEEPEST = 60
 
 
 class Condition:
-    """A test in a state; `exists(path)` is whether a path of the project is a file or folder, None where that is unknown."""
+    """A test in a state; `exists(path)` tells whether a path of the project is a file or folder, None if that is unknown."""
 
     def __init__(self, expander: Expander, exists: Callable[[str], bool | None]) -> None:
         self.expander = expander
         self.text = expander.script.text
         self.exists = exists
-        self.assumed = False  # whether the project's files, as they are now, decided
+        self.assumed = False  # whether the result depends on the current files of the project
 
     def holds(self, node: Any) -> bool | None:
-        """Whether a test command succeeds; None where that cannot be known."""
+        """Whether a test command succeeds; None if that is unknown."""
         inner = [child for child in node.children if child.is_named]
         if self.text.startswith("((", node.start_byte):
             return self.arithmetic(node.start_byte + 2, node.end_byte - 2)
@@ -48,7 +49,7 @@ class Condition:
             return None
 
     def expression(self, node: Any, depth: int) -> bool | None:
-        """Whether an expression holds."""
+        """Whether an expression is true."""
         if depth > DEEPEST:
             return None
         if node.type == "parenthesized_expression":
@@ -89,13 +90,13 @@ class Condition:
             right = self.expression(node.children[2], depth + 1)
             return both(left, right) if operator in ("&&", "-a") else either(left, right)
         first = node.children[0]
-        if first.type == "unary_expression" and first.children[0].type == "!":  # the grammar binds `!` to the operand behind it
+        if first.type == "unary_expression" and first.children[0].type == "!":  # the grammar binds `!` to the next operand
             value = self.compared(first.children[-1], operator, node)
             return None if value is None else not value
         return self.compared(first, operator, node)
 
     def compared(self, first: Any, operator: str, node: Any) -> bool | None:
-        """Whether a comparison holds whose left operand is `first`."""
+        """Whether a comparison with the left operand `first` is true."""
         left_text = self.operand(first)
         right_text = self.operand(node.children[2]) if len(node.children) > 2 else left_text
         left_value, right_value = left_text.value, right_text.value
@@ -137,21 +138,21 @@ class Condition:
 
 
 def filled(text: Text) -> bool | None:
-    """Whether a string is not empty; a known part decides."""
+    """Whether a string is not empty; a known part is sufficient."""
     if any(part.text for part in text.parts):
         return True
     return False if text.known else None
 
 
 def both(left: bool | None, right: bool | None) -> bool | None:
-    """`and` of three values."""
+    """The `and` of two values that may be unknown."""
     if left is False or right is False:
         return False
     return True if left and right else None
 
 
 def either(left: bool | None, right: bool | None) -> bool | None:
-    """`or` of three values."""
+    """The `or` of two values that may be unknown."""
     if left or right:
         return True
     return False if left is False and right is False else None

@@ -1,9 +1,8 @@
-"""Changes of a command's arguments as edits of the script: the literal on the line, or the one assignment of its variable."""
+"""Changes of a command's arguments as edits of the script: the literal on the line, or the only assignment of its variable."""
 
 from __future__ import annotations
 
-from cfglint.source import edit
-from cfglint.source.edit import Change, Edit, EditRefused
+from cfglint.source.change import INSERT, RENAME, REPLACE, Change, Edit, EditRefused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,30 +14,30 @@ PLAIN = "_./:=,+-@%^"
 
 
 def edits_of(document: CommandDocument, changes: list[Change]) -> list[Edit]:
-    """The edits that make all changes; raises EditRefused for a value that is not written as it is."""
+    """The edits that make all changes; raises EditRefused for a value that is not a literal in the script."""
     return sorted((edit_of(document, change) for change in changes), key=lambda each: each.start)
 
 
 def edit_of(document: CommandDocument, change: Change) -> Edit:
     """The edit that makes one change."""
-    if change.kind == edit.INSERT:
+    if change.kind == INSERT:
         return inserted(document, change.key, unquoted(change.text))
     key, node = document.find(change.path)
     name = str(change.path[0]) if len(change.path) == 1 else ""
     if key is None or node is None or not name:
         raise EditRefused("there is no such argument on the launch line", document.extent[0])
-    if change.kind == edit.REPLACE:
+    if change.kind == REPLACE:
         return replaced(document, name, node, unquoted(change.text))
     written = document.text[key.start : key.end]
     if written.lstrip("-").replace("-", "_") != name:
         raise EditRefused(f"`--{name}` is put together by the script and not edited", key.start)
-    if change.kind == edit.RENAME:
+    if change.kind == RENAME:
         return Edit(key.start, key.end, change.key)
     return removed(document, key, node, name)
 
 
 def replaced(document: CommandDocument, name: str, node: Node, text: str) -> Edit:
-    """Another value for an option that has one as a literal."""
+    """Replace the value of an option that is a literal."""
     written = document.text[node.start : node.end]
     if not document.edges.get(name) or written != node.raw:
         raise EditRefused(f"the value of `{name if name.isupper() else f'--{name}'}` is computed by the script and not edited", node.start)
@@ -47,7 +46,7 @@ def replaced(document: CommandDocument, name: str, node: Node, text: str) -> Edi
 
 
 def inserted(document: CommandDocument, name: str, text: str) -> Edit:
-    """A new option behind the last one, on a line of its own where the others have theirs."""
+    """Add an option after the last one, on a line of its own if the others have their own."""
     start, end = document.extent
     body = document.text[start:end]
     pairs = document.roots[0].pairs()
@@ -63,7 +62,7 @@ def inserted(document: CommandDocument, name: str, text: str) -> Edit:
 
 
 def removed(document: CommandDocument, key: Node, node: Node, name: str) -> Edit:
-    """An option with its value, and what separates it from the one before."""
+    """Remove an option with its value, and the separator before it."""
     words = document.words.get(name)
     start, end = key.start - 2, max(key.end, node.end if document.edges.get(name) else key.end)
     if words and (not document.edges.get(name) or document.text[key.end : node.start].strip(" =\"'")):
@@ -80,7 +79,7 @@ def removed(document: CommandDocument, key: Node, node: Node, name: str) -> Edit
 
 
 def unquoted(text: str) -> str:
-    """The string that a value spelled for YAML means."""
+    """The string of a value that is spelled for YAML."""
     if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'":
         return text[1:-1]
     return text
@@ -100,26 +99,26 @@ def size_of(document: CommandDocument) -> str | None:
 
 
 def size_after(document: CommandDocument, changes: list[Change]) -> str | None:
-    """The number of processes that the changes ask for."""
-    asked = [change.text for change in changes if change.kind == edit.REPLACE and change.path == (document.size_key,)]
+    """The number of processes after the changes."""
+    asked = [change.text for change in changes if change.kind == REPLACE and change.path == (document.size_key,)]
     return unquoted(asked[-1]) if asked else size_of(document)
 
 
 def checked(document: CommandDocument, text: str, changes: list[Change]) -> CommandDocument:
-    """The document of the edited script, in which these arguments and nothing else of any launch may have changed."""
+    """The document of the edited script, in which only these arguments may differ in all launches."""
     if document.again is None:
         raise EditRefused("this launch line cannot be read again", document.extent[0])
     after = document.again(text)
     expected = dict(document.words)
     for change in changes:
-        if change.kind == edit.INSERT:
+        if change.kind == INSERT:
             expected[change.key] = [unquoted(change.text)]
             continue
         name = str(change.path[0])
         value = expected.pop(name, None)
-        if change.kind == edit.REPLACE and name in document.words:
+        if change.kind == REPLACE and name in document.words:
             expected[name] = [unquoted(change.text)]
-        elif change.kind == edit.RENAME:
+        elif change.kind == RENAME:
             expected[change.key] = value
     if after.words != expected or size_of(after) != size_after(document, changes):
         raise EditRefused("the edit would change something else of this launch too", document.extent[0])
@@ -130,6 +129,6 @@ def checked(document: CommandDocument, text: str, changes: list[Change]) -> Comm
 
 
 def own_values(call: Call, variable: str) -> list[str]:
-    """The words of a command and the exported variable that it gets."""
+    """The words of a command and the exported variable that it receives."""
     exported = call.environment.get(variable)
     return [*(word.string for word in call.words), exported.string if exported is not None else ""]

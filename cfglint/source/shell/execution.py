@@ -1,7 +1,7 @@
-"""Following the statements of a script: the state, the commands that it would start, and what every statement needs of them.
+"""Executes a script abstractly: the state, the commands that it would start, and the operations that all statements need.
 
-What the caller of the script alone could set (parameters, environment) counts as absent in tests, as in a plain call, and as unknown
-in words.
+Parameters and environment variables that only the caller could set count as absent in tests, as if the script were called without
+arguments, and as unknown in words.
 """
 
 from __future__ import annotations
@@ -30,24 +30,29 @@ MOST_CALLS = 2_000
 DEEPEST = 60
 DEEPEST_CALL = 12
 UNDECIDED = "differs between branches that are not decided"
+PROGRAMS = ("pipeline", "subshell")
 LOOPS = ("for_statement", "c_style_for_statement", "while_statement")
-PRINTS_UNKNOWN = re.compile(r"(date|uuidgen|mktemp|shuf|nvidia-smi)(?:[ \t][^|;&`\n$()<>]*)?").fullmatch  # whatever its words are
+PRINTS_UNKNOWN = re.compile(r"(date|uuidgen|mktemp|shuf|nvidia-smi)(?:[ \t][^|;&`\n$()<>]*)?").fullmatch  # with any words
 
 
 class End(Exception):
-    """What is being followed ends before its last statement."""
+    """Raised where the followed statements end early."""
 
 
 class Stop(End):
-    """The script ends, or what is being followed does."""
+    """Raised where the script, or the followed part of it, ends."""
 
 
 class Return(End):
-    """A function or sourced file ends."""
+    """Raised where a function or sourced file ends; `status` is None where it is not known."""
+
+    def __init__(self, status: bool | None = None) -> None:
+        super().__init__()
+        self.status = status
 
 
 class Leave(End):
-    """`break` or `continue` of a loop."""
+    """Raised for `break` or `continue` of a loop."""
 
     def __init__(self, continues: bool) -> None:
         super().__init__()
@@ -55,14 +60,14 @@ class Leave(End):
 
 
 class Exhausted(Exception):
-    """The script takes too many steps."""
+    """Raised if the script takes too many steps."""
 
 
 class Execution:
-    """A script that is followed from a working folder.
+    """The abstract execution of a script from a working folder.
 
-    `read` gives the text of a file of the project, or None; `exists` whether a path is there, None where that is not known.
-    `handlers` has the function that follows each type of statement.
+    `read` returns the content of a file of the project, or None; `exists` whether a path exists, None if that is unknown. `handlers`
+    maps each type of statement to the function that follows it.
     """
 
     handlers: Mapping[str, Handler]
@@ -75,23 +80,23 @@ class Execution:
         self.exists = exists
         self.calls: list[Call] = []
         self.exhausted = False
-        self.written: set[str] = set()  # files that redirections make
-        self.errors = False  # whether some of the text is not clear
+        self.written: set[str] = set()  # files that redirections create
+        self.errors = False  # whether a part of the source has unclear syntax
         self.steps = 0
-        self.depth = 0  # of the statement among those that hold it
-        self.call_depth = 0  # of functions, scripts and substituted commands
-        self.conditional = 0  # undecided branches around the statement
-        self.runner: Runner | None = None  # what runs the text that is being followed, where it is not a file
-        self.captured: list[Text] | None = None  # what commands print, where that is asked for
-        self.stdin: Text | None = None  # what a command reads, where that is known
+        self.depth = 0  # nesting depth of the current statement
+        self.call_depth = 0  # nesting depth of functions, scripts and substituted commands
+        self.conditional = 0  # number of undecided branches around the statement
+        self.runner: Runner | None = None  # the command that runs the current source, if that is not a file
+        self.captured: list[Text] | None = None  # the output of commands, if it is used
+        self.stdin: Text | None = None  # the input of a command, if it is known
         self.placeholder = False  # whether a command reads a file, as `<path>` in a template does
-        self.sources = 0  # sourced and called files that are there
+        self.sources = 0  # number of sourced and called files that exist
         self.sourced_files: list[str] = []
-        self.open_quote: int | None = None  # where the last line begins whose quote is never closed
+        self.open_quote: int | None = None  # the beginning of the last line whose quote is never closed
         self.refused = False  # whether bash would have stopped at a syntax error by now
-        self.locals: list[Saved] = []  # of each function that is running
+        self.locals: list[Saved] = []  # saved variables of each running function
         self.script = Script("", "")
-        self.followed = [script_name]  # the scripts that called one another up to here
+        self.followed = [script_name]  # the chain of scripts that called one another
 
     def follow(self, script: Script) -> list[Call]:
         """The commands that a script would start."""
@@ -104,7 +109,7 @@ class Execution:
         return self.calls
 
     def run(self, script: Script) -> None:
-        """Follow the statements of a script as a part of what is being followed."""
+        """Follow the statements of a script as a part of the current one."""
         root = script.tree()
         if root is None:
             self.exhausted = True
@@ -118,18 +123,18 @@ class Execution:
             self.script, self.open_quote = outside
 
     def block(self, node: Any) -> bool | None:
-        """The statements in a node, one after the other."""
+        """Follow the statements in a node, one after the other."""
         return self.statements([child for child in node.children if child.is_named and child.type not in ("comment", "heredoc_body")])
 
     def statements(self, nodes: list[Any]) -> bool | None:
-        """Several statements: the status of the last one."""
+        """Follow several statements; return the status of the last one."""
         status: bool | None = True
         for node in nodes:
             status = self.statement(node)
         return status
 
     def statement(self, node: Any) -> bool | None:
-        """One statement: True or False where its status is known, None where it is not."""
+        """Follow one statement: True or False if its status is known, None if not."""
         self.steps += 1
         if self.steps > MOST_STEPS or len(self.calls) > MOST_CALLS:
             raise Exhausted
@@ -139,13 +144,24 @@ class Execution:
                 raise Exhausted
             handler = self.handlers.get(node.type)
             if handler is not None:
-                return self.loop(handler, node) if node.type in LOOPS else handler(self, node)
+                status = self.loop(handler, node) if node.type in LOOPS else handler(self, node)
+                self.keep_status(node, status)
+                return status
             return self.block(node) if node.type in ("program", "do_group", "ERROR") else None
         finally:
             self.depth -= 1
 
+    def keep_status(self, node: Any, status: bool | None) -> None:
+        """Keep what `$?` is after a statement; programs are taken to succeed, and a statement that holds others ends as they do."""
+        if status is not None:
+            self.state.unclear_status = not status
+        elif node.type == "test_command" or (node.type == "compound_statement" and node.children[0].type == "(("):
+            self.state.unclear_status = True
+        elif node.type in PROGRAMS:
+            self.state.unclear_status = False
+
     def loop(self, handler: Handler, node: Any) -> bool | None:
-        """A loop; what an undecided `break` or `continue` makes conditional ends with it."""
+        """Follow a loop; the conditionality caused by an undecided `break` or `continue` ends with it."""
         before = self.conditional
         try:
             return handler(self, node)
@@ -153,7 +169,7 @@ class Execution:
             self.conditional = before
 
     def apart(self, action: Callable[..., bool | None], *arguments: Any) -> bool | None:
-        """Do something in a state of its own."""
+        """Run an action in a copy of the state."""
         before = self.state
         self.state = before.copy()
         try:
@@ -164,7 +180,9 @@ class Execution:
             self.state = before
 
     def perhaps(self, action: Callable[..., bool | None], *arguments: Any) -> bool | None:
-        """Do what may happen or not; what differs afterwards is unknown. A branch that ends the script is left out."""
+        """Run an action that may or may not happen; values that differ afterwards are unknown. A branch that ends the script is left
+        out.
+        """
         before = self.state
         self.state = before.copy()
         self.conditional += 1
@@ -172,7 +190,7 @@ class Execution:
             action(*arguments)
         except End as end:
             self.state = before
-            self.conditional += isinstance(end, Leave)  # the rest of the loop
+            self.conditional += isinstance(end, Leave)  # applies to the rest of the loop
             return None
         finally:
             self.conditional -= 1
@@ -181,11 +199,11 @@ class Execution:
         return None
 
     def join(self, other: State) -> None:
-        """Go on with what is the same in two states."""
+        """Merge two states into what they have in common."""
         self.state.merge(other, UNDECIDED)
 
     def explore(self, *nodes: Any) -> None:
-        """Look into statements that a plain call does not reach, without an effect on what follows."""
+        """Follow statements that a call without arguments does not reach, without an effect on the rest."""
         before = self.state
         self.state = before.copy()
         self.conditional += 1
@@ -199,20 +217,20 @@ class Execution:
             self.state = before
 
     def from_outside(self) -> bool:
-        """Whether the caller's parameters could have led elsewhere."""
+        """Whether other parameters of the caller could have led elsewhere."""
         return self.state.positional is None and not self.call_depth
 
     def settle_folder(self) -> None:
-        """Called where the files of the working folder decide what follows."""
+        """Called where the files of the working folder decide the rest."""
 
     def located(self, path: str) -> str | None:
-        """A path from the working folder; None where that is not known."""
+        """A path relative to the working folder; None if that is unknown."""
         if path.startswith(("/", "%", "~")):
             return path
         return None if self.state.folder is None else filters.normal(f"{self.state.folder}/{path}")
 
     def exist(self, path: str) -> bool | None:
-        """Whether a path is there, seen from the working folder."""
+        """Whether a path exists, relative to the working folder."""
         located = self.located(path)
         return None if located is None else self.exists(located)
 
@@ -221,7 +239,7 @@ class Execution:
         return located
 
     def source(self, node: Any) -> str:
-        """The text of a node."""
+        """The source of a node."""
         return self.script.text[node.start_byte : node.end_byte] if node is not None else ""
 
     def expander(self) -> Expander:
@@ -260,17 +278,17 @@ class Execution:
             del self.calls[calls:]
 
     def contents(self, path: str) -> Text:
-        """`$(< file)`."""
+        """The output of `$(< file)`."""
         located = self.located(path)
         text = self.read(located) if located is not None else None
         return literal(text) if text is not None and len(text) < 10_000 else unknown(f"the contents of {path}")
 
     def printed(self, words: list[Text]) -> Text:
-        """What a command prints."""
+        """The output of a command."""
         return filters.output(words, self.stdin, self.state.folder)
 
     def note(self, words: list[Text], environment: dict[str, Text], node: Any) -> None:
-        """Keep a command that would be started; one that begins with a dash is the rest of the command before."""
+        """Record a command that would be started; one that begins with a dash is the rest of the command before."""
         start, end = begins(self.script, node), node.end_byte
         place = self.script.place(start, start + 1)
         offset = place[1] if place else 0
@@ -282,11 +300,12 @@ class Execution:
         unclear = self.placeholder or bool(node.has_error) or (node.parent is not None and node.parent.type == "ERROR")
         broken = unclear or self.refused or (self.open_quote is not None and end >= self.open_quote)
         call = Call(words, env, self.state.folder, self.script.path, line, offset, offset + end - start, self.conditional > 0, broken)
+        self.state.unclear_status = False
         call.needs_caller = self.state.needs_caller or (self.state.nounset and any(from_caller(word) for word in words))
         self.calls.append(call)
 
     def continues(self, offset: int) -> bool:
-        """Whether a command at an offset is what was meant to belong to the one noted last."""
+        """Whether a command at an offset was intended to belong to the last recorded one."""
         if not self.calls or self.calls[-1].path != self.script.path or self.runner:
             return False
         last = self.calls[-1]
@@ -299,7 +318,7 @@ class Execution:
 
 
 def open_quote(root: Any, text: str) -> int | None:
-    """Where the line begins that opens a quote which is never closed; None without one. Bash does not run that command."""
+    """The beginning of the line that opens a quote which is never closed; None without one. Bash does not run that command."""
     last = root.children[-1] if root.children and root.has_error else None
     if last is None or last.type != "ERROR":
         return None

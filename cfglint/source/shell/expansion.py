@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 
 from cfglint.source.shell.arithmetic import NotArithmetic, assigned, evaluate, is_name
-from cfglint.source.shell.text import EMPTY, Text, joined, literal, split, unknown
+from cfglint.source.shell.delimiters import closing, closing_quote, name_end
+from cfglint.source.shell.patterns import glob, trimmed
+from cfglint.source.shell.text import EMPTY, GAP, MayBeNoWord, Text, joined, literal, may_be_no_word, split, unknown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,12 +19,9 @@ if TYPE_CHECKING:
 
     Run = Callable[[Script], Text]
 
-SPECIAL_OUTSIDE = re.compile(r"""[\\"'$`]""").search  # where a word is not taken as it is
+SPECIAL_OUTSIDE = re.compile(r"""[\\"'$`]""").search  # characters that make a word special
 SPECIAL_IN_QUOTES = re.compile(r"[\\$`]").search
-NAME = re.compile(r"[A-Za-z0-9_]+").match
 BRACED_NAME = re.compile(r"\$\{([A-Za-z0-9_]+)\}").match
-IN_BRACKETS = {both[0]: re.compile(rf"""[\\'"{re.escape(both)}]""").search for both in ("()", "{}", "[]")}
-IN_STRING = re.compile(r"""[\\"$]""").search
 PLAIN = frozenset("\\\"'$`~{").isdisjoint
 SIMPLE = frozenset("\\\"'`~").isdisjoint  # plain characters and variables
 SIMPLE_IN_QUOTES = frozenset('\\"`').isdisjoint
@@ -37,7 +36,7 @@ MOST_FIELDS = 2_000
 
 
 class Piece:
-    """A part of a word: `splits` for an expansion without quotes, `fields` for what is several words (`"$@"`)."""
+    """A part of a word: `splits` for an expansion without quotes, `fields` for several words (`"$@"`)."""
 
     __slots__ = ("fields", "splits", "text")
 
@@ -48,7 +47,7 @@ class Piece:
 
 
 class Unknowable(Exception):
-    """A number that is not known; `reasons` are the causes."""
+    """An unknown number; `reasons` are the causes."""
 
     def __init__(self, reasons: tuple[str, ...]) -> None:
         super().__init__(", ".join(reasons))
@@ -56,10 +55,10 @@ class Unknowable(Exception):
 
 
 class Expander:
-    """Expands spans of a script in a state. `run` gives the output of a substituted command.
+    """Expands spans of a script in a state. `run` returns the output of a substituted command.
 
-    `assuming`: variables that only the caller could set count as unset, as in a plain call of the script; `assumed` is whether
-    it mattered.
+    `assuming`: variables that only the caller could set count as unset, as if the script were called without arguments; `assumed` is
+    set if that mattered.
     """
 
     def __init__(self, script: Script, state: State, run: Run, depth: int = 0) -> None:
@@ -78,7 +77,7 @@ class Expander:
         if "{" not in word or ("," not in word and ".." not in word):
             simple = self.simple(word, start, True)
             if simple is not None:
-                return [Text(simple)] if simple or word[0] == '"' else []
+                return [Text(simple if word[0] == '"' else from_caller_alone(simple))] if simple or word[0] == '"' else []
             return assembled(self.pieces(start, end), self.state.separators)
         from cfglint.source.shell.braces import expanded
 
@@ -89,9 +88,9 @@ class Expander:
         return found[:MOST_FIELDS]
 
     def simple(self, word: str, start: int, splits: bool) -> list[Part] | None:
-        """The parts of a word of plain characters and variables, or of one such string in quotes; None for any other.
+        """The parts of a word of plain characters and variables, or of one such string in quotes; None for any other word.
 
-        `splits`: without quotes the blanks in values separate words, and it is none of these then.
+        `splits`: without quotes, spaces in values separate words, and the result is None.
         """
         quoted = word[:1] == '"'
         inner = word[1:-1] if quoted else word
@@ -115,7 +114,7 @@ class Expander:
         return found
 
     def segment(self, segment: tuple[int, int] | str, whole: bool) -> list[Piece]:
-        """The pieces of what brace expansion leaves; a tilde counts at the beginning of a word alone."""
+        """The pieces of a result of brace expansion; a tilde is expanded only at the beginning of a word."""
         if isinstance(segment, str):
             return [Piece(literal(segment))]
         start, end = segment
@@ -133,7 +132,7 @@ class Expander:
         return texts[0] if len(texts) == 1 else Text([part for text in texts for part in text.parts])
 
     def pieces(self, start: int, end: int, quoted: bool = False, splits: bool = False) -> list[Piece]:
-        """The parts of a span, in order; `splits`: blanks outside of quotes separate words, as in a default without quotes."""
+        """The parts of a span, in order; `splits`: spaces outside of quotes separate words, as in a default without quotes."""
         text = self.script.text
         found: list[Piece] = []
         at = start
@@ -151,7 +150,7 @@ class Expander:
         return found
 
     def special(self, at: int, end: int, quoted: bool) -> tuple[int, list[Piece]]:
-        """(where it ends, its parts) for what begins at a character that is not taken as it is."""
+        """(end, parts) of the construct that begins at a special character."""
         text = self.script.text
         char = text[at]
         if char == "\\":
@@ -214,7 +213,7 @@ class Expander:
         return [Piece(self.value(name), not quoted)]
 
     def listed(self, values: list[Text] | None, quoted: bool, separate: bool, name: str) -> list[Piece]:
-        """Several values: words of their own where `separate` and quoted, one string where only quoted, else split."""
+        """Several values: separate words if `separate` and quoted, one string if only quoted, else split."""
         if values is None:
             return [Piece(fields=[])] if self.assume() else [Piece(unknown(f"{POSITIONAL}: {name}"), not quoted)]
         if quoted and separate:
@@ -222,34 +221,35 @@ class Expander:
         return [Piece(joined(values, self.state.separators[:1]), not quoted)]
 
     def assume(self) -> bool:
-        """Whether a value that only the caller could give counts as absent."""
+        """Whether a value that only the caller could set counts as absent."""
         self.assumed = self.assumed or self.assuming
         return self.assuming
 
     def value(self, name: str) -> Text:
-        """The value of a variable as a string; unknown with its reason where only the caller could set it."""
+        """The value of a variable as a string; unknown with its reason if only the caller could set it."""
         found = self.found(name)
         return found if found is not None else self.absent(name)
 
     def absent(self, name: str) -> Text:
-        """The value of a variable that nothing in the script sets."""
-        if self.state.is_unset(name) or self.assume():
+        """The value of what the script does not set."""
+        lacks = name in self.state.variables or (name.isdigit() and self.state.positional is not None)  # an element, a parameter
+        if lacks or self.state.is_unset(name) or self.assume():
             return EMPTY
         return unknown(f"{POSITIONAL}: ${name}" if name.isdigit() or name == "#" else UNSET + name)
 
     def found(self, name: str) -> Text | None:
-        """The value of a variable that the script or the shell sets; None where neither does."""
+        """The value of a variable that the script or the shell sets; None if neither does."""
         if name in self.script.unknown:
             return self.script.unknown[name]
         if name in self.state.variables:
             value = self.state.variables[name]
             if isinstance(value, dict):
                 return value.get("0", EMPTY)
-            return (value[0] if value else EMPTY) if isinstance(value, list) else value
+            return (value[0] if value else EMPTY) if isinstance(value, list) else value  # a gap is empty, too
         if name.isdigit() or name == "#":
             return self.positional(name)
         if name == "?":
-            return literal("0")
+            return unknown("the status of a command") if self.state.unclear_status else literal("0")
         if name in RANDOM:
             return unknown(FROM_RUN_TO_RUN)
         if name == "PWD":
@@ -263,18 +263,23 @@ class Expander:
         return None
 
     def positional(self, name: str) -> Text | None:
-        """`$0`, `$1`, ..., `$#`; None where the caller gives them."""
+        """`$0`, `$1`, ..., `$#`; None if the caller supplies them."""
         given = self.state.positional
         if name == "0":
             return literal(self.state.script_name)
         if given is None:
             return literal("0") if name == "#" and self.assume() else None
+        doubtful = next((index for index, word in enumerate(given) if may_be_no_word(word)), len(given))
+        if doubtful < len(given) and (name == "#" or int(name[:4]) > doubtful + 1):
+            if not self.assume():
+                return unknown(*given[doubtful].reasons)
+            given = [word for word in given if not may_be_no_word(word)]
         if name == "#":
             return literal(str(len(given)))
-        return given[int(name) - 1] if len(name) < 4 and int(name) <= len(given) else EMPTY
+        return given[int(name) - 1] if len(name) < 4 and int(name) <= len(given) else None
 
     def parameter(self, start: int, end: int, quoted: bool) -> list[Piece]:
-        """The value of `${...}`; the span is what is between the braces."""
+        """The value of `${...}`; the span is the part between the braces."""
         text = self.script.text
         mark = text[start : start + 1] if text[start : start + 1] in "#!" and end > start + 1 else ""
         at = start + len(mark)
@@ -306,7 +311,7 @@ class Expander:
         return self.operated(name, value, stop, end, quoted)
 
     def operated(self, name: str, value: Text | None, start: int, end: int, quoted: bool) -> list[Piece]:
-        """`${name:-word}` and its like; the span is what follows the name."""
+        """The value of `${name:-word}` and similar; the span is the part after the name."""
         text = self.script.text
         colon = text[start] == ":"
         operator = text[start + 1 : start + 2] if colon else text[start]
@@ -321,7 +326,7 @@ class Expander:
         return [Piece(self.edited(known, start, end), not quoted)]
 
     def default(self, name: str, value: Text | None, operator: str, colon: bool, start: int, end: int, quoted: bool) -> list[Piece]:
-        """`-`, `=`, `+` and `?`: what counts where a variable is not set, or empty."""
+        """The operators `-`, `=`, `+` and `?`: the value if a variable is unset, or empty."""
         absent = value is None or (colon and value.value == "")
         if value is not None and value.value is None and not any(part.text for part in value.parts) and operator != "+":
             return [Piece(value, not quoted)]
@@ -340,10 +345,10 @@ class Expander:
         """`${name[@]}`, its length, a slice of it, or a default for it."""
         value = self.state.variables.get(name)
         if mark == "#":
-            known = value if isinstance(value, (list, dict)) else ([value] if value is not None else [])
+            known = there(value) if isinstance(value, list) else value if isinstance(value, dict) else [value] if value is not None else []
             return [Piece(literal(str(len(known))), not quoted)]
         if isinstance(value, dict):
-            values: list[Text] | None = list(value.values())
+            values = list(value.values())
         elif isinstance(value, list):
             values = value
         else:
@@ -352,7 +357,7 @@ class Expander:
                 return [Piece(fields=[])] if self.assume() else [Piece(unknown(UNSET + name), not quoted)]
         start, end = rest
         if start < end and self.script.text[start] in "#%/^,":
-            values = [self.edited(each, start, end) if each.known else unknown(*each.reasons) for each in values or ()]
+            values = [self.edited(each, start, end) if each.known else unknown(*each.reasons) for each in there(values)]
         elif start < end and self.script.text[start] == ":" and self.script.text[start + 1 : start + 2] not in "-+=?" and values:
             values = self.sliced(values, start + 1, end, 0)
         elif start < end and self.script.text[start] in ":-" and not values:
@@ -361,14 +366,14 @@ class Expander:
         elif start < end and "+" in self.script.text[start : start + 2]:
             after = start + (2 if self.script.text[start] == ":" else 1)
             return self.pieces(after, end, quoted) if values else ([Piece(fields=[])] if quoted else [])
-        return self.listed(values, quoted, sign == "@", name)
+        return self.listed(there(values), quoted, sign == "@", name)
 
     def sliced(self, values: list[Text], start: int, end: int, base: int) -> list[Text]:
         """`:offset:length` of several values."""
         first, _, length = self.script.text[start:end].partition(":")
         try:
-            offset = max(int(first.strip()) - base, 0)
-            return values[offset : offset + int(length)] if length else values[offset:]
+            rest = there(values[max(int(first.strip()) - base, 0) :])
+            return rest[: int(length)] if length else rest
         except ValueError:
             return values
 
@@ -387,13 +392,14 @@ class Expander:
             return unknown(*error.reasons)
         except NotArithmetic:
             return unknown(f"${{{name}[{self.script.text[start:end]}]}}")
-        return elements[index] if -len(elements) <= index < len(elements) else None
+        found = elements[index] if -len(elements) <= index < len(elements) else GAP
+        return None if found is GAP else found
 
     def indirect(self, name: str, index: tuple[int, int] | None, plain: bool, quoted: bool) -> list[Piece]:
         """`${!name}`, or `${!name[@]}`, the indexes of an array."""
         value = self.state.variables.get(name)
         if index is not None:
-            keys = list(value) if isinstance(value, dict) else [str(at) for at in range(len(value))] if isinstance(value, list) else []
+            keys = list(value) if isinstance(value, dict) else indexes(value) if isinstance(value, list) else []
             return self.listed([literal(key) for key in keys], quoted, True, name)
         pointed = self.value(name)
         if not plain or pointed.value is None or not is_name(pointed.value):
@@ -447,7 +453,7 @@ class Expander:
         return literal(re.sub(expression, lambda _: replacement.value or "", value, count=0 if operator == "//" else 1))
 
     def number(self, start: int, end: int) -> int:
-        """The value of an arithmetic expression. Unknowable, or NotArithmetic."""
+        """The value of an arithmetic expression. Raises Unknowable or NotArithmetic."""
         if self.depth > DEEPEST:
             raise Unknowable(("nested too deeply",))
         expression = self.string(start, end, True)
@@ -457,7 +463,7 @@ class Expander:
         return self.computed(expression.value)
 
     def computed(self, expression: str) -> int:
-        """The value of an expression in which nothing is left to expand but names. Unknowable, or NotArithmetic."""
+        """The value of an expression in which only names remain to be expanded. Raises Unknowable or NotArithmetic."""
         try:
             return evaluate(expression, self.read, self.write)
         except (Unknowable, NotArithmetic):
@@ -465,12 +471,12 @@ class Expander:
             raise
 
     def forget(self, expression: str) -> None:
-        """What an expression that cannot be computed would assign is unknown."""
+        """Mark the variables as unknown that an expression without a known value would assign."""
         for name in assigned(expression):
             self.state.variables[name] = unknown(f"$(({expression.strip()}))")
 
     def read(self, name: str) -> int:
-        """The number that a variable holds; one that is not set counts 0 where that may be assumed."""
+        """The number in a variable; an unset one is 0 if that may be assumed."""
         text = self.value(name)
         if text.value is None:
             raise Unknowable(text.reasons)
@@ -498,7 +504,7 @@ class Expander:
             return unknown(f"$(({self.script.text[start:end].strip()}))")
 
     def substituted(self, start: int, end: int) -> Text:
-        """What `$(...)` prints, without the line breaks at its end."""
+        """The output of `$(...)`, without the line breaks at its end."""
         from cfglint.source.shell.script import Script
 
         if self.depth > DEEPEST // 2:
@@ -515,6 +521,23 @@ class Expander:
         output = self.run(inner)
         stripped = len((output.value or "").rstrip("\n"))
         return output[0:stripped] if output.value is not None else output
+
+
+def there(values: list[Text]) -> list[Text]:
+    """The elements of an array that are set."""
+    return [each for each in values if each is not GAP]
+
+
+def indexes(values: list[Text]) -> list[str]:
+    """The indexes of the elements that are set."""
+    return [str(index) for index, each in enumerate(values) if each is not GAP]
+
+
+def from_caller_alone(parts: list[Part]) -> list[Part]:
+    """The parts of a word without quotes, marked where it is nothing but one variable that only the caller could set."""
+    if len(parts) != 1 or parts[0].text is not None or not all(each.startswith((UNSET, POSITIONAL)) for each in parts[0].reasons):
+        return parts
+    return [MayBeNoWord(None, None, parts[0].reasons)]
 
 
 def assembled(pieces: list[Piece], separators: str) -> list[Text]:
@@ -539,123 +562,11 @@ def assembled(pieces: list[Piece], separators: str) -> list[Text]:
     return [Text(parts) for parts in words[:MOST_FIELDS]]
 
 
-def name_end(text: str, at: int, end: int) -> int:
-    """Where the name of a variable ends that begins at `at`; there itself without one."""
-    name = NAME(text, at, end)
-    return name.end() if name is not None else at
-
-
-def closing(text: str, at: int, end: int, opening: str, close: str) -> int:
-    """Where the bracket that opens at `at` is closed, or `end`; quotes are looked over."""
-    depth = 0
-    special = IN_BRACKETS[opening]
-    while (following := special(text, at, end)) is not None:
-        at = following.start()
-        char = text[at]
-        if char == "\\":
-            at += 2
-            continue
-        if char == "'" and opening != "{":
-            found = text.find("'", at + 1, end)
-            at = found if found >= 0 else at
-        elif char == '"':
-            at = closing_quote(text, at + 1, end)
-        elif char == opening:
-            depth += 1
-        elif char == close:
-            depth -= 1
-            if not depth:
-                return at
-        at += 1
-    return end
-
-
-def closing_quote(text: str, at: int, end: int) -> int:
-    """Where a string in double quotes that begins before `at` is closed, or `end`."""
-    while (following := IN_STRING(text, at, end)) is not None:
-        at = following.start()
-        char = text[at]
-        if char == '"':
-            return at
-        if char == "\\":
-            at += 2
-        elif char == "$" and text[at + 1 : at + 2] in ("(", "{"):
-            at = closing_flat(text, at + 1, end) + 1
-        else:
-            at += 1
-    return end
-
-
-def closing_flat(text: str, at: int, end: int) -> int:
-    """Like `closing`, for a bracket inside of quotes; counts brackets and looks over quoted strings without nesting."""
-    opening = text[at]
-    close = ")" if opening == "(" else "}"
-    depth = 0
-    inside = False
-    while at < end:
-        char = text[at]
-        if char == "\\":
-            at += 2
-            continue
-        if char == '"':
-            inside = not inside
-        elif char == opening:
-            depth += 1
-        elif char == close:
-            depth -= 1
-            if not depth:
-                return at
-        at += 1
-    return end
-
-
-def trimmed(value: str, pattern: str, operator: str) -> tuple[int, int]:
-    """(start, end) of what is left once a pattern is cut off at one side."""
-    size = len(value)
-    if len(pattern) > 200 or size > 10_000 or pattern.count("*") > 3:
-        return 0, size
-    expression = re.compile(glob(pattern) + r"\Z", re.DOTALL)
-    ends = range(size + 1)
-    if operator[0] == "#":
-        for end in ends if operator == "#" else reversed(ends):
-            if expression.match(value[:end]):
-                return end, size
-        return 0, size
-    for start in reversed(ends) if operator == "%" else ends:
-        if expression.match(value[start:]):
-            return 0, start
-    return 0, size
-
-
-def glob(pattern: str) -> str:
-    """A pattern of the shell as a regular expression."""
-    found = ""
-    at = 0
-    while at < len(pattern):
-        char = pattern[at]
-        if char == "*":
-            found += ".*"
-        elif char == "?":
-            found += "."
-        elif char == "[" and "]" in pattern[at + 2 :]:
-            close = pattern.index("]", at + 2)
-            inner = pattern[at + 1 : close].replace("\\", "\\\\")
-            found += f"[^{inner[1:]}]" if inner[:1] in ("!", "^") else f"[{inner}]"
-            at = close
-        elif char == "\\" and at + 1 < len(pattern):
-            at += 1
-            found += re.escape(pattern[at])
-        else:
-            found += re.escape(char)
-        at += 1
-    return found
-
-
 ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", "'": "'", '"': '"', "a": "\a", "e": "\x1b", "0": "\0"}
 
 
 def ansi_c(text: str) -> str:
-    """The string that `$'...'` means."""
+    """The string of `$'...'`."""
     found = ""
     at = 0
     while at < len(text):

@@ -1,4 +1,4 @@
-"""The output of small text tools that scripts use between `$(` and `)`; nothing is run."""
+"""The output of small text tools that scripts use between `$(` and `)`; no tool is run."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class NotKnown(Exception):
 
 
 def output(words: list[Text], stdin: Text | None, folder: str | None) -> Text:
-    """What a command prints; unknown where its tool is not modelled or its input is not known."""
+    """The output of a command; unknown if its tool is not modelled or its input is unknown."""
     name = (words[0].value or "").rpartition("/")[2] if words else ""
     if name == "echo":
         return echo(words[1:])
@@ -45,25 +45,25 @@ def output(words: list[Text], stdin: Text | None, folder: str | None) -> Text:
 
 
 def echo(words: list[Text]) -> Text:
-    """`echo`, whose words keep their places."""
+    """The output of `echo`, whose words keep their places."""
     while words and words[0].value in ("-n", "-e", "-en", "-ne"):
         words = words[1:]
     return joined(words) + literal("\n")
 
 
 def directory(path: Text) -> Text:
-    """`dirname` of one path."""
+    """The output of `dirname` for one path."""
     return literal(folder_of(path.value or ""))
 
 
 def folder_of(path: str) -> str:
-    """The folder of a path, as dirname(1) says it."""
+    """The folder of a path, as dirname(1) prints it."""
     cut = path.rstrip("/").rpartition("/")
     return cut[0] or ("/" if cut[1] else ".")
 
 
 def basename(arguments: list[str], stdin: str | None, folder: str | None) -> str:
-    """`basename PATH [SUFFIX]`."""
+    """The output of `basename PATH [SUFFIX]`."""
     if not arguments or arguments[0].startswith("-"):
         raise NotKnown
     name = arguments[0].rstrip("/").rpartition("/")[2]
@@ -71,7 +71,7 @@ def basename(arguments: list[str], stdin: str | None, folder: str | None) -> str
 
 
 def realpath(arguments: list[str], stdin: str | None, folder: str | None) -> str:
-    """`realpath`, `readlink -f`: links are not followed."""
+    """The output of `realpath`, `readlink -f`: links are not resolved."""
     paths = [each for each in arguments if not each.startswith("-")]
     if len(paths) != 1 or folder is None:
         raise NotKnown
@@ -86,7 +86,7 @@ def normal(path: str) -> str:
 
 
 def seq(arguments: list[str], stdin: str | None, folder: str | None) -> str:
-    """`seq [FIRST [STEP]] LAST`."""
+    """The output of `seq [FIRST [STEP]] LAST`."""
     numbers = [int(each) for each in arguments]
     first, step, last = (1, 1, numbers[0]) if len(numbers) == 1 else (numbers[0], 1, numbers[1]) if len(numbers) == 2 else numbers
     if not step:
@@ -95,7 +95,7 @@ def seq(arguments: list[str], stdin: str | None, folder: str | None) -> str:
 
 
 def expr(arguments: list[str], stdin: str | None, folder: str | None) -> str:
-    """`expr A \\* B`."""
+    r"""The output of `expr A \* B`."""
     from cfglint.source.shell.arithmetic import NotArithmetic, evaluate
 
     def refuse(name: str) -> int:
@@ -108,7 +108,7 @@ def expr(arguments: list[str], stdin: str | None, folder: str | None) -> str:
 
 
 def calculator(arguments: list[str], stdin: str | None, folder: str | None) -> str:
-    """`echo 'a * b' | bc`: integers, and `scale=N;` divisions of two numbers."""
+    """The output of `echo 'a * b' | bc`: integers, and `scale=N;` divisions of two numbers."""
     text = (stdin or "").strip()
     if "scale" in text:
         raise NotKnown
@@ -116,14 +116,14 @@ def calculator(arguments: list[str], stdin: str | None, folder: str | None) -> s
 
 
 def count(arguments: list[str], stdin: str | None, folder: str | None) -> str:
-    """`wc -l`, `wc -w`, `wc -c` of what comes in."""
+    """The output of `wc -l`, `wc -w`, `wc -c` for an input."""
     if stdin is None or len(arguments) != 1:
         raise NotKnown
     return str({"-l": stdin.count("\n"), "-w": len(stdin.split()), "-c": len(stdin)}[arguments[0]])
 
 
 def translate(arguments: list[str], stdin: str | None, folder: str | None) -> str:
-    """`tr A B`, `tr -d A`, `tr -cd A`."""
+    """The output of `tr A B`, `tr -d A`, `tr -cd A`."""
     text = stdin or ""
     named = {"\\n": "\n", "\\t": "\t", "[:upper:]": "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "[:lower:]": "abcdefghijklmnopqrstuvwxyz"}
     sets = [named.get(each, each.replace("A-Z", named["[:upper:]"]).replace("a-z", named["[:lower:]"])) for each in arguments]
@@ -139,7 +139,7 @@ def translate(arguments: list[str], stdin: str | None, folder: str | None) -> st
 
 
 def cut(arguments: list[str], stdin: str | None, folder: str | None) -> str:
-    """`cut -d X -f N`."""
+    """The output of `cut -d X -f N`."""
     text = " ".join(arguments).replace("-d ", "-d").replace("-f ", "-f").split("-f")
     delimiter, field = text[0].replace("-d", "").strip("\"'") or " ", text[-1].strip()
     if "-d" in text[-1]:
@@ -150,7 +150,7 @@ def cut(arguments: list[str], stdin: str | None, folder: str | None) -> str:
 
 
 def awk(arguments: list[str], stdin: str | None, folder: str | None) -> str:
-    """`awk -F, '{print NF}'` and `{print $N}`."""
+    """The output of `awk -F, '{print NF}'` and `{print $N}`."""
     separator = None
     rest = list(arguments)
     if rest[0] == "-F":
@@ -173,23 +173,23 @@ def awk(arguments: list[str], stdin: str | None, folder: str | None) -> str:
 
 
 def head(arguments: list[str], stdin: str | None, folder: str | None) -> str:
-    """`head -n N`, `head -N`, `head -1`."""
+    """The output of `head -n N`, `head -N`, `head -1`."""
     return "\n".join((stdin or "").splitlines()[: lines_wanted(arguments)])
 
 
 def tail(arguments: list[str], stdin: str | None, folder: str | None) -> str:
-    """`tail -n N`, `tail -1`."""
+    """The output of `tail -n N`, `tail -1`."""
     return "\n".join((stdin or "").splitlines()[-lines_wanted(arguments) :])
 
 
 def lines_wanted(arguments: list[str]) -> int:
-    """How many lines `head` or `tail` is asked for."""
+    """The number of lines that `head` or `tail` must print."""
     text = "".join(arguments).replace("-n", "").replace("-", "")
     return int(text) if text else 10
 
 
 def printf(arguments: list[str], stdin: str | None, folder: str | None) -> str:
-    """`printf` with `%s`, `%d` and `%02d`, each used once, or repeated for a list."""
+    """The output of `printf` with `%s`, `%d` and `%02d`, each used once, or repeated for a list."""
     form, values = arguments[0].replace("\\n", "\n").replace("\\t", "\t"), arguments[1:]
     marks = MARK.findall(form)
     if form.count("%") != len(marks):
@@ -209,13 +209,13 @@ def formatted(mark: str, value: str) -> str:
     """A value as `%s`, `%d` or `%02d` writes it."""
     if mark in ("%s", "%d"):
         return value
-    if not value.isdigit() or (value.startswith("0") and value != "0"):  # which would be octal
+    if not value.isdigit() or (value.startswith("0") and value != "0"):  # a leading zero would be octal
         raise NotKnown
     return mark % int(value)
 
 
 def sed(arguments: list[str], stdin: str | None, folder: str | None) -> str:
-    """`sed 's/plain text/other text/g'`."""
+    """The output of `sed 's/plain text/other text/g'`."""
     if len(arguments) != 1 or not arguments[0].startswith("s") or stdin is None:
         raise NotKnown
     mark = arguments[0][1]
@@ -232,14 +232,14 @@ def sed(arguments: list[str], stdin: str | None, folder: str | None) -> str:
 
 
 def same(arguments: list[str], stdin: str | None, folder: str | None) -> str:
-    """`cat`, `tee`, `xargs` at the end of a pipe: what comes in goes out."""
+    """The output of `cat`, `tee`, `xargs` at the end of a pipe: the unchanged input."""
     if stdin is None or [each for each in arguments if not each.startswith("-")]:
         raise NotKnown
     return stdin
 
 
 def hostname(arguments: list[str], stdin: str | None, folder: str | None) -> str:
-    """The machine's name."""
+    """The output of `hostname`."""
     raise NotKnown
 
 

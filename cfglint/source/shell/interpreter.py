@@ -1,4 +1,4 @@
-"""The statements of a script, followed without running anything: which commands it would start, with which words.
+"""Follows the statements of a script without running anything: which commands it would start, with which words.
 
 Branches whose condition is not known are both followed, and what they start is marked `conditional`. Loops over known words
 are unrolled.

@@ -18,7 +18,7 @@ MOST_ROUNDS = 100
 
 
 def for_loop(shell: Execution, node: Any) -> bool | None:
-    """`for name in words`."""
+    """Follow `for name in words`."""
     name = shell.source(part_of(node, "variable"))
     body = part_of(node, "body")
     listed = any(child.type == "in" for child in node.children)
@@ -39,13 +39,13 @@ def for_loop(shell: Execution, node: Any) -> bool | None:
 
 
 def run_round(shell: Execution, name: str, value: Text, body: Any) -> bool | None:
-    """One round of a loop."""
+    """Follow one iteration of a loop."""
     shell.state.assign(name, value)
     return shell.block(body)
 
 
 def counting_loop(shell: Execution, node: Any) -> bool | None:
-    """`for ((i = 0; i < 3; i++))`."""
+    """Follow `for ((i = 0; i < 3; i++))`."""
     body = part_of(node, "body")
     text = shell.script.text
     start, end = text.find("((", node.start_byte) + 2, text.find("))", node.start_byte)
@@ -71,7 +71,7 @@ def counting_loop(shell: Execution, node: Any) -> bool | None:
 
 
 def while_loop(shell: Execution, node: Any) -> bool | None:
-    """`while` and `until`; a loop over the caller's parameters does nothing in a plain call."""
+    """Follow `while` and `until`; a loop over the caller's parameters has no iteration in a call without arguments."""
     body = part_of(node, "body")
     fields = [(node.field_name_for_child(index), child) for index, child in enumerate(node.children)]
     conditions = [child for field, child in fields if field == "condition" and child.is_named]
@@ -93,5 +93,5 @@ def while_loop(shell: Execution, node: Any) -> bool | None:
             if not leave.continues:
                 return None
         if before == {name: value for name, value in shell.state.variables.items() if isinstance(value, Text)}:
-            return None  # nothing changes: it would never end
+            return None  # nothing changes, so the loop would never end
     return None

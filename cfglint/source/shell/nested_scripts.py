@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from cfglint.source.shell.execution import Execution
     from cfglint.source.shell.text import Text
 
-MOST_SCRIPTS = 4  # that call one another
+MOST_SCRIPTS = 4  # maximum depth of scripts that call one another
 
 
 def define(shell: Execution, node: Any) -> bool | None:
-    """A function."""
+    """Define a function."""
     name, body = part_of(node, "name"), part_of(node, "body")
     if name is not None and body is not None:
         shell.state.functions[shell.source(name)] = (shell.script, body)
@@ -27,7 +27,7 @@ def define(shell: Execution, node: Any) -> bool | None:
 
 
 def evaluated(shell: Execution, words: list[Text], node: Any) -> bool | None:
-    """`eval`: the words are a script of their own."""
+    """Follow `eval`: the words are a script of their own."""
     text = joined(words)
     if not any(part.text for part in text.parts):
         return None
@@ -35,7 +35,7 @@ def evaluated(shell: Execution, words: list[Text], node: Any) -> bool | None:
 
 
 def run_inner(shell: Execution, script: Script, node: Any) -> bool | None:
-    """A script that this one puts together."""
+    """Follow a script that this one composes."""
     before, shell.runner = shell.runner, shell.runner or Runner(shell.script, node)
     shell.call_depth += 1
     try:
@@ -59,8 +59,9 @@ def call_function(shell: Execution, name: str, arguments: list[Text]) -> bool | 
     shell.locals.append(Saved())
     try:
         return shell.statement(body)
-    except Return:
-        return None
+    except Return as end:
+        shell.state.unclear_status = not end.status
+        return end.status
     finally:
         shell.call_depth -= 1
         shell.script = before
@@ -69,7 +70,7 @@ def call_function(shell: Execution, name: str, arguments: list[Text]) -> bool | 
 
 
 def sourced(shell: Execution, words: list[Text]) -> bool | None:
-    """`source file`: its statements run here."""
+    """Follow `source file`: its statements run here."""
     path = words[0].value if words else None
     located = shell.located(path) if path is not None else None
     text = shell.read(located) if located is not None else None
@@ -94,13 +95,13 @@ def sourced(shell: Execution, words: list[Text]) -> bool | None:
 
 
 def ask_for(shell: Execution, path: str) -> None:
-    """A script of the project that cannot be read may be there, seen from another folder."""
+    """Handle a missing script of the project, which may exist relative to another folder."""
     if shell.exist(path) is not False:
         shell.settle_folder()
 
 
 def call_script(shell: Execution, path: Text, arguments: list[Text], environment: dict[str, Text], node: Any) -> bool:
-    """Follow a script that is run as a command of its own, with its exported variables; False where it cannot be followed."""
+    """Follow a script that is run as a command of its own, with its exported variables; return False if that is impossible."""
     name = path.value
     located = shell.located(name) if name is not None else None
     text = shell.read(located) if located is not None else None
@@ -126,7 +127,7 @@ def call_script(shell: Execution, path: Text, arguments: list[Text], environment
 
 
 def in_process(shell: Execution, script: Script, located: str, arguments: list[Text], environment: dict[str, Text]) -> None:
-    """Run a script in a process of its own: nothing but the exported variables, the folder and its arguments are there."""
+    """Run a script in a separate process, which gets only the exported variables, the folder and its arguments."""
     state = State(shell.state.folder, located)
     state.variables, state.exported = dict(environment), set(environment)
     state.positional, state.needs_caller = arguments, shell.state.needs_caller

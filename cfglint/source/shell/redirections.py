@@ -1,4 +1,4 @@
-"""Redirections: the files that they make, here-documents and here-strings."""
+"""Redirections: the files that they create, here-documents and here-strings."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ WORD_TYPES = frozenset(
 
 
 def targets(node: Any) -> list[Any]:
-    """The words behind the sign of a redirection; the grammar takes those that follow the file for more of its targets."""
+    """The words after the operator of a redirection; the grammar includes words after the file in its targets."""
     return [child for child in node.children if child.type in WORD_TYPES]
 
 
 def lacks_target(shell: Execution, node: Any) -> bool:
-    """Whether a redirection ends with its line, as in `PATH=<your path>`: bash stops reading the script there."""
+    """Whether a redirection has no target on its line, as in `PATH=<your path>`: bash stops reading the script there."""
     if node.type != "file_redirect":
         return False
     words = targets(node)
@@ -35,7 +35,7 @@ def lacks_target(shell: Execution, node: Any) -> bool:
 
 
 def redirect(shell: Execution, node: Any) -> None:
-    """Note a file that a redirection makes."""
+    """Record a file that a redirection creates."""
     words = targets(node)
     if ">" in shell.source(node)[:3] and words:
         shell.written.add(shell.expander().string(words[0].start_byte, words[0].end_byte).string)

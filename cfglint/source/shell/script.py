@@ -1,4 +1,4 @@
-"""A script's text with its syntax tree."""
+"""The source of a script with its syntax tree."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ if TYPE_CHECKING:
 
     from cfglint.source.shell.text import Place
 
-LONGEST = 1_000_000  # characters of a script that is read
-HELD = "\x7f"  # placeholders of characters that the grammar parses otherwise than bash: a carriage return is part of a word
+LONGEST = 1_000_000  # maximum number of characters of a script
+HELD = "\x7f"  # placeholder of a character that the grammar parses differently from bash: a carriage return is part of a word
 PLACEHOLDER = "__unknown_"  # variables for the unknown parts of a string that is itself a script
 CHUNK = 1 << 16
 SECONDS = 2.0  # for building a syntax tree
-PARTS = 4_096  # of the nodes of these trees
-TREES = 64  # syntax trees that are kept: loops read the same texts again in each round
+PARTS = 4_096  # number of cached nodes of these trees
+TREES = 64  # number of cached syntax trees: loops parse the same sources in each iteration
 
 
 class Script:
-    """A shell text. `first_line` is the number of its first line in the file, `offset` where it begins there.
+    """A shell source. `first_line` is the number of its first line in the file, `offset` where it begins there.
 
-    A text that another script puts together (`eval`, `bash -c`) keeps the places of its parts.
+    A source that another script composes (`eval`, `bash -c`) keeps the places of its parts.
     """
 
     def __init__(self, path: str, text: str, offset: int = 0, first_line: int = 1, parts: Text | None = None) -> None:
@@ -54,19 +54,19 @@ class Script:
 
     @property
     def verbatim(self) -> bool:
-        """Whether the text is a piece of its file as it is."""
+        """Whether the source is an unchanged part of its file."""
         return self._parts is None
 
     def tree(self) -> Any:
-        """The root of the syntax tree; offsets are those of `text`. None where building it took too long."""
+        """The root of the syntax tree; offsets are those of `text`. None if building it took too long."""
         return root_of(self.text)
 
     def line(self, offset: int) -> int:
-        """The number of the line in the file that holds an offset of the text."""
+        """The number of the line in the file that contains an offset of the source."""
         return self.first_line + self.text.count("\n", 0, offset)
 
     def place(self, start: int, end: int) -> Place | None:
-        """Where in the file some characters of the text are written."""
+        """The place in the file where some characters of the source are written."""
         if self._parts is None:
             return self.path, self.offset + start, self.offset + end
         index = bisect_right(self._starts, start) - 1
@@ -80,7 +80,7 @@ class Script:
         return path, first + inside, first + inside + end - start
 
     def literal(self, start: int, end: int) -> Text:
-        """Characters of the text as they are."""
+        """Characters of the source, unchanged."""
         if start >= end:
             return EMPTY
         if self._parts is None:
@@ -90,7 +90,7 @@ class Script:
 
 @lru_cache(TREES)
 def root_of(text: str) -> Any:
-    """The root of the syntax tree of a text; None where building it took too long."""
+    """The root of the syntax tree of a source; None if building it took too long."""
     import time
 
     plain = without_inline_comments(text).translate(IN_ASCII).encode("ascii")
@@ -104,12 +104,12 @@ def root_of(text: str) -> Any:
 
 @lru_cache(PARTS)
 def part_of(node: Any, field: str) -> Any:
-    """The child of a node that a field of the grammar names, or None; the same object each time, which keeps its own children."""
+    """The child of a node that a field of the grammar names, or None; the same object each time, which caches its own children."""
     return node.child_by_field_name(field)
 
 
 def without_inline_comments(text: str) -> str:
-    """The text with blanks for comments between backquotes, which mean nothing and which the grammar does not accept."""
+    """The source with spaces for comments between backquotes, which have no meaning and which the grammar does not accept."""
     if "`#" not in text:
         return text
     import re
@@ -119,7 +119,7 @@ def without_inline_comments(text: str) -> str:
 
 @cache
 def parser() -> Any:
-    """The parser of the grammar, imported where there is a script at all."""
+    """The parser of the grammar, imported only if there is a script."""
     from tree_sitter import Language, Parser
     from tree_sitter_bash import language
 
@@ -127,7 +127,7 @@ def parser() -> Any:
 
 
 class InAscii(dict[int, str]):
-    """Each character as one of ASCII, for `str.translate`."""
+    """Maps each character to one of ASCII, for `str.translate`."""
 
     def __missing__(self, code: int) -> str:
         char = chr(code)

@@ -1,4 +1,4 @@
-"""Simple commands: their words are expanded, and a builtin, a function or a program is started."""
+"""Simple commands: their words are expanded, and a builtin, a function or a program is run."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CHANGES = re.compile(r"\$\{\w+:?[=?]|\(\(").search  # expansions that change the
 
 
 def redirected(shell: Execution, node: Any) -> bool | None:
-    """A statement with redirections; a here-document or here-string is its input."""
+    """Follow a statement with redirections; a here-document or here-string is its input."""
     body = part_of(node, "body")
     extra: list[Any] = []
     before, shell.placeholder = shell.stdin, False
@@ -50,7 +50,7 @@ def redirected(shell: Execution, node: Any) -> bool | None:
 
 
 def command(shell: Execution, node: Any, extra: list[Any] | None = None) -> bool | None:
-    """A simple command: its assignments, then its words."""
+    """Follow a simple command: its assignments, then its words."""
     if shell.captured is None and only_prints(shell, node):
         return True
     spans: list[tuple[int, int]] = []
@@ -77,14 +77,14 @@ def command(shell: Execution, node: Any, extra: list[Any] | None = None) -> bool
 
 
 def only_prints(shell: Execution, node: Any) -> bool:
-    """Whether a command is an `echo` whose words change nothing."""
+    """Whether a command is an `echo` whose words have no side effect."""
     text = shell.script.text
     prints = text.startswith(("echo ", 'echo"'), node.start_byte) and "echo" not in shell.state.functions
     return prints and CHANGES(text, node.start_byte, node.end_byte) is None
 
 
 def start(shell: Execution, words: list[Text], environment: dict[str, Text], node: Any) -> bool | None:
-    """Run a builtin or function, or note a command."""
+    """Run a builtin or function, or record a command."""
     name = words[0].value
     if name in shell.state.functions and name is not None:
         return within(shell, environment, call_function, shell, name, words[1:])
@@ -94,7 +94,7 @@ def start(shell: Execution, words: list[Text], environment: dict[str, Text], nod
     if name == "eval":
         return within(shell, environment, evaluated, shell, words[1:], node)
     if name == "exec":
-        return start(shell, words[1:], environment, node) if len(words) > 1 else True  # alone it only redirects
+        return start(shell, words[1:], environment, node) if len(words) > 1 else True  # without a command it only redirects
     if shell.captured is None:
         shell.note(words, environment, node)
     else:

@@ -13,19 +13,23 @@ if TYPE_CHECKING:
     Value = Text | list[Text] | dict[str, Text]
 
 
-MOST_PARTS = 5_000  # of a string, or members of an array
+MOST_PARTS = 5_000  # maximum number of parts of a string, or of members of an array
 LONGEST_VALUE = 200_000  # characters
 
 
 class State:
     """Variables, functions and the working folder at one moment.
 
-    `positional` is None where the caller gives the parameters. `folder` is the working folder as a path, None where it is not
-    known. `unset` are the names that the script itself has unset. `nounset`: to read a variable that is not set ends the script
-    (`set -u`). `needs_caller`: a plain call would have ended by now, for want of parameters, variables or files.
+    `positional` is None if the caller supplies the parameters. `folder` is the working folder as a path, None if it is
+    unknown. `unset` are the names that the script itself has unset. `nounset`: using an unset variable ends the script
+    (`set -u`). `unclear_status`: the last command failed, or it is unknown whether it did. `needs_caller`: a call without
+    arguments would have ended by now, because parameters, variables or files are missing.
     """
 
-    __slots__ = ("exported", "folder", "functions", "needs_caller", "nounset", "positional", "script_name", "unset", "variables")
+    __slots__ = (
+        *("exported", "folder", "functions", "needs_caller", "nounset", "positional", "script_name"),
+        *("unclear_status", "unset", "variables"),
+    )
 
     def __init__(self, folder: str | None, script_name: str) -> None:
         self.variables: dict[str, Value] = {}
@@ -36,28 +40,30 @@ class State:
         self.folder = folder
         self.nounset = False
         self.needs_caller = False
+        self.unclear_status = False
         self.script_name = script_name
 
     def copy(self) -> State:
-        """The same state, to be changed on its own."""
+        """A copy of the state that can be changed independently."""
         other = State(self.folder, self.script_name)
         other.variables = dict(self.variables)
         other.exported = set(self.exported)
         other.unset = set(self.unset)
         other.positional = None if self.positional is None else list(self.positional)
         other.functions = dict(self.functions)
-        other.nounset, other.needs_caller = self.nounset, self.needs_caller
+        other.nounset, other.needs_caller, other.unclear_status = self.nounset, self.needs_caller, self.unclear_status
         return other
 
     def take(self, other: State) -> None:
-        """Go on from another state."""
+        """Continue with another state."""
         self.variables, self.exported, self.unset = other.variables, other.exported, other.unset
         self.positional, self.functions = other.positional, other.functions
         self.folder, self.nounset, self.needs_caller = other.folder, other.nounset, other.needs_caller
+        self.unclear_status = other.unclear_status
 
     @property
     def separators(self) -> str:
-        """The characters at which an expansion without quotes is split: those of IFS."""
+        """The characters at which an unquoted expansion is split: those of IFS."""
         value = self.variables.get("IFS")
         return value.string if isinstance(value, Text) and value.known else BLANKS
 
@@ -66,7 +72,7 @@ class State:
         return name in self.unset
 
     def assign(self, name: str, value: Value) -> None:
-        """Set a variable; a value that has grown beyond all use is unknown."""
+        """Set a variable; a value that has grown too long is unknown."""
         if isinstance(value, Text) and (len(value.parts) > MOST_PARTS or len(value) > LONGEST_VALUE):
             value = unknown("a very long value")
         elif isinstance(value, list) and len(value) > MOST_PARTS:
@@ -88,7 +94,7 @@ class State:
         return {name: value for name, value in self.variables.items() if name in exported and isinstance(value, Text)}
 
     def merge(self, other: State, reason: str) -> None:
-        """Keep what is equal in both states; the rest becomes unknown."""
+        """Keep the values that are equal in both states; the others become unknown."""
         for name in {*self.variables, *other.variables}:
             here, there = self.variables.get(name), other.variables.get(name)
             if spelled(here) != spelled(there):
@@ -96,13 +102,14 @@ class State:
         self.exported |= other.exported
         self.unset &= other.unset
         self.needs_caller = self.needs_caller or other.needs_caller
+        self.unclear_status = self.unclear_status or other.unclear_status
         self.functions = {**other.functions, **self.functions}
         if self.folder != other.folder:
             self.folder = None
 
 
 class Saved:
-    """What some variables were before they had a value for one command or function alone."""
+    """The values of variables before they were set for one command or function only."""
 
     __slots__ = ("exported", "unset", "values")
 
@@ -112,14 +119,14 @@ class Saved:
         self.unset: set[str] = set()
 
     def add(self, state: State, name: str) -> None:
-        """Keep what a variable is; what it was when it was added first stays."""
+        """Save the value of a variable; a value saved earlier is kept."""
         if name not in self.values:
             self.values[name] = state.variables.get(name)
             self.exported |= state.exported & {name}
             self.unset |= state.unset & {name}
 
     def restore(self, state: State) -> None:
-        """Give the variables back what they were."""
+        """Restore the saved values."""
         for name, value in self.values.items():
             if value is None:
                 state.variables.pop(name, None)

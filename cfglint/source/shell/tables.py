@@ -1,13 +1,13 @@
-"""Tables of names that are written as text."""
+"""Tables of names that are written as one string."""
 
 from __future__ import annotations
 
 
 def names(text: str) -> frozenset[str]:
-    """Words between blanks, as a set."""
+    """The words of a string, as a set."""
     return frozenset(text.split())
 
 
 def listed(text: str) -> tuple[str, ...]:
-    """Words between blanks, in their order."""
+    """The words of a string, in order."""
     return tuple(text.split())

@@ -1,4 +1,4 @@
-"""Strings of a shell script that know where each of their characters was written, and which of them are unknown."""
+"""Strings of a shell script with the place where each of their characters was written, and with unknown parts."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ UNKNOWN = "<?>"  # how an unknown part is shown
 
 
 class Part:
-    """A piece of a string: `text` is None where it is unknown, and `reasons` are then the causes.
+    """A piece of a string: `text` is None if it is unknown, and `reasons` are then the causes.
 
-    `place` is where exactly these characters are written; None for what was computed.
+    `place` is where exactly these characters are written; None for computed ones.
     """
 
     __slots__ = ("place", "reasons", "text")
@@ -38,9 +38,9 @@ class Part:
 
 
 class Text:
-    """A string as the parts that it is made of.
+    """A string as its parts.
 
-    `string` are its characters, with a mark for each unknown part; `value` the same, None when some of them are unknown;
+    `string` has its characters, with a mark for each unknown part; `value` the same, None if some of them are unknown;
     `known`: whether every part is.
     """
 
@@ -60,12 +60,12 @@ class Text:
 
     @property
     def reasons(self) -> tuple[str, ...]:
-        """Why it is not known."""
+        """The reasons why it is unknown."""
         return () if self.known else tuple(dict.fromkeys(reason for part in self.parts for reason in part.reasons))
 
     @property
     def place(self) -> Place | None:
-        """Where all of it is written as it is; None for what is put together from several places."""
+        """The place where all of it is written unchanged; None for a string composed of several places."""
         parts = [part for part in self.parts if part.text != ""]
         if not parts or parts[0].place is None or parts[0].text is None:
             return None
@@ -86,7 +86,7 @@ class Text:
         return bool(self.parts)
 
     def __getitem__(self, span: slice) -> Text:
-        """Characters of a known text by their positions."""
+        """Characters of a known string by their positions."""
         start, end, _ = span.indices(len(self))
         found: list[Part] = []
         offset = 0
@@ -108,15 +108,27 @@ def literal(text: str) -> Text:
 
 
 def unknown(*reasons: str) -> Text:
-    """A string of which nothing is known."""
+    """A string about which nothing is known."""
     return Text((Part(None, None, tuple(dict.fromkeys(reasons))),))
 
 
 EMPTY = Text()
+GAP = Text()  # in the place of an element that a sparse array lacks
+
+
+class MayBeNoWord(Part):
+    """An unknown part that is all of a word, without quotes: bash passes no word where it is empty."""
+
+    __slots__ = ()
+
+
+def may_be_no_word(text: Text) -> bool:
+    """Whether a word is not there where the variable that it reads is not set."""
+    return len(text.parts) == 1 and isinstance(text.parts[0], MayBeNoWord)
 
 
 def joined(texts: Iterable[Text], separator: str = " ") -> Text:
-    """Texts with a separator between them."""
+    """Strings with a separator between them."""
     parts: list[Part] = []
     for index, text in enumerate(texts):
         if index:
@@ -126,9 +138,9 @@ def joined(texts: Iterable[Text], separator: str = " ") -> Text:
 
 
 def split(text: Text, separators: str = BLANKS) -> tuple[list[Text], bool, bool]:
-    """(fields, whether it begins with a separator, whether it ends with one): what word splitting makes of an expansion.
+    """(fields, whether it begins with a separator, whether it ends with one): the result of word splitting for an expansion.
 
-    A separator that is not blank delimits a field each time, so that a field may be empty.
+    A separator that is not white space delimits a field each time, so that a field may be empty.
     """
     if not separators or (text.known and not any(map(text.string.__contains__, separators))):
         return [text] if text.parts else [], False, False
@@ -156,7 +168,7 @@ def split(text: Text, separators: str = BLANKS) -> tuple[list[Text], bool, bool]
 
 
 def delimited(text: Text, separators: str) -> list[Text]:
-    """The fields of a known string, where some separator is not blank."""
+    """The fields of a known string, if some separator is not white space."""
     some = re.escape(separators)
     blanks = "".join(each for each in separators if each.isspace())
     either = f"[{some}]" if not blanks else f"[{blanks}]*[{re.escape(separators.strip())}][{blanks}]*|[{blanks}]+"

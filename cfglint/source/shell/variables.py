@@ -1,4 +1,4 @@
-"""Assignments and declarations; variables that hold for one command or one function alone."""
+"""Assignments and declarations; variables that are in effect for one command or one function only."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from cfglint.source.shell.arithmetic import is_name
 from cfglint.source.shell.call import begins
 from cfglint.source.shell.script import part_of
 from cfglint.source.shell.state import Saved
-from cfglint.source.shell.text import EMPTY, Text, unknown
+from cfglint.source.shell.text import EMPTY, GAP, Text, unknown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def assignments(shell: Execution, node: Any) -> bool | None:
-    """`A=1 B=2` on a line of its own."""
+    """Follow `A=1 B=2` on a line of its own."""
     for child in node.children:
         if child.type == "variable_assignment":
             assignment(shell, child)
@@ -25,13 +25,13 @@ def assignments(shell: Execution, node: Any) -> bool | None:
 
 
 def assignment(shell: Execution, node: Any) -> bool | None:
-    """`name=value`, `name+=value`, `name=(...)`, `name[index]=value`."""
+    """Follow `name=value`, `name+=value`, `name=(...)`, `name[index]=value`."""
     assign(shell, node)
     return True
 
 
 def assign(shell: Execution, node: Any) -> str:
-    """Assign, and give the name."""
+    """Assign, and return the name."""
     target, value = part_of(node, "name"), part_of(node, "value")
     name = shell.source(target)
     adds = shell.source(node.children[1]) == "+=" if len(node.children) > 1 else False
@@ -54,7 +54,7 @@ def assign(shell: Execution, node: Any) -> str:
 
 
 def assign_array(shell: Execution, name: str, node: Any, adds: bool) -> None:
-    """`name=(a b c)`; an associative one where its members have keys."""
+    """Assign `name=(a b c)`; an associative array if its members have keys."""
     current = shell.state.variables.get(name)
     members = [child for child in node.children if child.is_named and child.type != "comment"]
     if members and all(shell.source(child).startswith("[") and "]=" in shell.source(child) for child in members):
@@ -75,7 +75,7 @@ def assign_array(shell: Execution, name: str, node: Any, adds: bool) -> None:
 
 
 def assign_element(shell: Execution, target: str, value: Any, adds: bool) -> None:
-    """`name[key]=value`, `name[key]+=value`."""
+    """Assign `name[key]=value`, `name[key]+=value`."""
     name, _, key = target.removesuffix("]").partition("[")
     text = shell.expander().string(value.start_byte, value.end_byte) if value is not None else EMPTY
     current = shell.state.variables.get(name)
@@ -84,7 +84,7 @@ def assign_element(shell: Execution, target: str, value: Any, adds: bool) -> Non
         shell.state.assign(name, {**current, key: current.get(key, EMPTY) + text if adds else text})
     elif key.isdigit() and len(key) < 5:
         values = list(current) if isinstance(current, list) else [] if current is None else [current]
-        values.extend([EMPTY] * (int(key) + 1 - len(values)))
+        values.extend([GAP] * (int(key) + 1 - len(values)))
         values[int(key)] = values[int(key)] + text if adds else text
         shell.state.assign(name, values)
     else:
@@ -92,7 +92,7 @@ def assign_element(shell: Execution, target: str, value: Any, adds: bool) -> Non
 
 
 def declaration(shell: Execution, node: Any) -> bool | None:
-    """`export`, `local`, `declare`, `typeset`, `readonly`."""
+    """Follow `export`, `local`, `declare`, `typeset`, `readonly`."""
     what = shell.source(node.children[0])
     exports = what == "export"
     local = what in ("local", "declare", "typeset")
@@ -111,7 +111,7 @@ def declaration(shell: Execution, node: Any) -> bool | None:
         elif is_name(text):
             name = text
             if local:
-                keep_local(shell, name)
+                hide(shell, name)
             if associative:
                 shell.state.assign(name, {})
         else:
@@ -122,13 +122,20 @@ def declaration(shell: Execution, node: Any) -> bool | None:
 
 
 def keep_local(shell: Execution, name: str) -> None:
-    """Remember what a name means outside of the function."""
+    """Save the value of a name outside of the function."""
     if shell.locals:
         shell.locals[-1].add(shell.state, name)
 
 
+def hide(shell: Execution, name: str) -> None:
+    """Declare a local variable without a value: it is not set, whatever the name means outside of the function."""
+    if shell.locals and name not in shell.locals[-1].values:
+        keep_local(shell, name)
+        shell.state.remove(name)
+
+
 def unset(shell: Execution, node: Any) -> bool | None:
-    """`unset name`."""
+    """Follow `unset name`."""
     for child in node.children[1:]:
         if not shell.source(child).startswith("-"):
             shell.state.remove(shell.source(child))
@@ -136,7 +143,7 @@ def unset(shell: Execution, node: Any) -> bool | None:
 
 
 def prefixes(shell: Execution, node: Any) -> dict[str, Text]:
-    """The assignments in front of a command: they hold for that command alone, and each one for those behind it."""
+    """The assignments before a command: they are in effect for that command alone, and each one for those after it."""
     first = begins(shell.script, node)
     environment: dict[str, Text] = {}
     before = Saved()
@@ -156,7 +163,7 @@ def prefixes(shell: Execution, node: Any) -> dict[str, Text]:
 
 
 def within(shell: Execution, environment: dict[str, Text], action: Callable[..., bool | None], *arguments: Any) -> bool | None:
-    """Do something with exported variables that hold for it alone: `BATCH=4 launch`, where `launch` is a function."""
+    """Run an action with exported variables that are in effect for it alone: `BATCH=4 launch`, where `launch` is a function."""
     before = Saved()
     for name, value in environment.items():
         before.add(shell.state, name)

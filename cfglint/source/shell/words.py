@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 
 class Words(Loader):
-    """Each option with its value as a string, None for an option without one."""
+    """Loads each option with its value as a string, None for an option without one."""
 
     name = "sys.argv"
 
     def refusals(self, document: Document) -> list[Problem]:
-        """Nothing: a command is always a list of words."""
+        """Return no problems: a command is always a list of words."""
         return []
 
     def construct(self, document: Document) -> Any:

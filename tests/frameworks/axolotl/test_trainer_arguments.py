@@ -10,7 +10,7 @@ import json
 from pathlib import Path
 
 from cfglint.frameworks import framework
-from cfglint.frameworks.axolotl.trainer_arguments import handed
+from cfglint.frameworks.axolotl.trainer_arguments import trainer_fields
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.source.parse import parse
 from examples import recorded
@@ -26,7 +26,7 @@ FACTS = LaunchFacts(gpus=8, num_examples=10_000, complete=True, kind_given=True)
 def fields(lines):
     """The Trainer's fields as text."""
     text = PLAIN + lines.replace("; ", "\n") + "\n"
-    given, filled, source = handed(framework("axolotl").config([parse("config.yml", text, "yaml")], ["axolotl"], FACTS))
+    given, filled, source = trainer_fields(framework("axolotl").config([parse("config.yml", text, "yaml")], ["axolotl"], FACTS))
     values = {**filled, **given}
     return {key: json.dumps(value) + (f" ({source[key]})" if key in source else "") for key, value in sorted(values.items())}
 

@@ -18,7 +18,7 @@ import yaml
 
 import cfglint
 from cases import each_case
-from cfglint.frameworks.axolotl.plugins import named
+from cfglint.frameworks.axolotl.plugins import plugins_of
 from cfglint.frameworks.axolotl.refusals import Refusal
 from cfglint.frameworks.axolotl.remedies import told
 from cfglint.frameworks.axolotl.validation import Validation
@@ -28,7 +28,7 @@ from remedies import done, remedies
 
 HERE = Path(__file__).parent
 PACKAGE = Path(cfglint.__file__).parent / "frameworks" / "axolotl"
-CHECKS = (PACKAGE / "validation.py", PACKAGE / "plugins.py", PACKAGE / "checks_after.py", *sorted((PACKAGE / "checks_before").glob("*.py")))
+CHECKS = (PACKAGE / "validation.py", PACKAGE / "plugins.py", *sorted(PACKAGE.glob("checks_*/*.py")))
 NEEDED = {"base_model": "org/model", "learning_rate": 2e-5, "datasets": [{"path": "data.jsonl", "type": "alpaca"}]}
 
 
@@ -210,9 +210,9 @@ def test_the_classes_of_the_bundled_plugins():
     """
     for name in bundled.split():
         folder = name.partition(".")[0]
-        [ours] = named([f"axolotl.integrations.{name}"])
-        [short] = named([name.replace(".", ":", name.count(".")) if name.count(".") == 1 else name])
-        [wrong] = named([f"axolotl.integrations.{name}s"])
+        [ours] = plugins_of([f"axolotl.integrations.{name}"])
+        [short] = plugins_of([name.replace(".", ":", name.count(".")) if name.count(".") == 1 else name])
+        [wrong] = plugins_of([f"axolotl.integrations.{name}s"])
         assert (ours.folder, ours.problem, short.folder) == (folder, "", folder)
         assert wrong.problem.startswith("AttributeError: module 'axolotl.integrations.")
 
@@ -228,7 +228,7 @@ def test_the_classes_of_the_bundled_plugins():
     ],
 )
 def test_other_plugins(value, problem):
-    [found] = named(value)
+    [found] = plugins_of(value)
     assert (found.folder, found.problem) == ("", problem)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cases import each_case
-from cfglint.frameworks.neox.fields import FIELDS
+from cfglint.frameworks.neox._tables import FIELDS
 from cfglint.run.checked import CheckedRun
 
 PLAIN = "AttributeError: type object '{}' has no attribute '__origin__'"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cases import each_case
 from cfglint.frameworks.neox import MARKERS
-from cfglint.frameworks.neox.fields import FIELDS, MEMBERS
+from cfglint.frameworks.neox._tables import FIELDS, MEMBERS
 from cfglint.frameworks.neox.rules import fields as field_rules
 from cfglint.frameworks.neox.rules import model, no_effect, schedule
 from cfglint.frameworks.neox.rules.deepspeed_engine import section_faults

@@ -46,6 +46,18 @@ def started(text):
         ("A=(a b c); run ${A[0]} ${A[-1]} ${#A[@]} ${A[@]:1} ${A[@]:0:2}", ["a c 3 b c a b"]),
         ('A=(a b c); A+=(d); A[1]=x; run "${A[@]}"', ["a x c d"]),
         ("A=1; unset A; run x$A", ["x"]),
+        ('a[5]=x; run "${#a[@]}" "${!a[@]}" "${a[@]}" "${a[2]}-" "${a[2]-none}"', ["1 5 x - none"]),
+        (
+            'a=(p q); a[4]=r; a+=(s); run ${!a[@]} ${a[@]:1:2} ${a[-1]} ${#a[3]} ${#a[4]} ${a[@]/r/t} "${a[*]:-d}"',
+            ["0 1 4 5 q r s 0 1 p q t s p q r s"],
+        ),
+        ("a=(1 2 3); run ${a[7]}x ${a[7]:-d}", ["x d"]),
+        ("f() { local A; run in${A-unset}; A=2; run $A; local A; run $A; }; A=1; f; run $A", ["inunset", "2", "2", "1"]),
+        ("f() { local -a A; run ${#A[@]}; }; A=(1 2); f; run ${A[@]}", ["0", "1 2"]),
+        ("f() { declare A; run in${A-unset}; }; A=1; f; declare A; run $A", ["inunset", "1"]),
+        ("f() { run $# ${1-none}; }; unset U; f $U; f \"$U\"; U='a b'; f $U", ["0 none", "1", "2 a"]),
+        ("run $?; true; run $?; test 1 -eq 1; run $?", ["0", "0", "0"]),
+        ("f() { [ $# -eq 0 ] && run none; [ $# -eq 1 ] && run $1; }; f $NOTHING; f a $NOTHING", ["none", "a"]),
         ("A=1; B=A; run ${!B}", ["1"]),
         ("P=/a/b/c.tar.gz; run ${P##*/} ${P#*/} ${P%%.*} ${P%.*} ${P%/*}", ["c.tar.gz a/b/c.tar.gz /a/b/c /a/b/c.tar /a/b"]),
         ("run ${U:-d} ${U-d} ${U:+s}x; A=; run ${A:-e} x${A-e} ${A:+s}x ${A+s}", ["d d x", "e x x s"]),
@@ -201,4 +213,22 @@ def test_what_is_started(text, expected):
     ],
 )
 def test_what_is_not_known(text, expected):
+    assert started(text) == expected
+
+
+@each_case(
+    ("text", "expected"),
+    [
+        ("f() { run $# $1 $2; }; f $U b", ["<?> <?> <?>"]),
+        ("f() { run $# $1 $2; }; f a $U", ["<?> a <?>"]),
+        ('f() { run $# "$1" $2; }; f "$U" b; f x$U b', ["2 <?> b", "2 x<?> b"]),
+        ("false; run $?; [ 1 -eq 2 ]; run $?; ((1 > 2)); run $?", ["<?>", "<?>", "<?>"]),
+        ("[ -f $ANY ]; run $?; run a; run $?", ["<?>", "a", "0"]),
+        ("f() { return 3; }; f; run $?; f || run failed; g() { return 0; }; g; run $?; g && run fine", ["<?>", "failed", "0", "fine"]),
+        ("f() { return $(other); }; f; run $?; f && run perhaps", ["<?>", "perhaps"]),
+        ("f() { run a; }; false; f; run $?", ["a", "0"]),
+    ],
+)
+def test_what_hangs_on_the_caller_or_on_a_failed_command_is_not_known(text, expected):
+    """An unset variable without quotes is no argument, and a set one is."""
     assert started(text) == expected

@@ -1,9 +1,8 @@
-"""What axolotl checks and completes before pydantic reads the fields: on the values as YAML gave them (axolotl 0.21.0).
+"""axolotl's checks and completions before pydantic's validation of the fields: on the values as YAML loads them (axolotl 0.21.0).
 
-Each function is one of axolotl's `mode="before"` validators, with the line of utils/schemas/validation.py where no other file is
-named; the modules are the subjects. They work on the values as they are, so a value of a type that a check cannot work with ends
-the run there as it does in axolotl, with Python's own exception. `CHECKS_FIRST` and `CHECKS_LAST` have them in the order in which
-pydantic runs them: the last one defined first. Those of plugins come between the two.
+Each function is one of axolotl's `mode="before"` validators; the modules are the subjects. A value of a type that a check does not
+support ends the run as it does in axolotl, with Python's own exception. `CHECKS_FIRST` and `CHECKS_LAST` list them in the order in
+which pydantic runs them: the last one defined first. Those of plugins run between the two.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Adapters, their kernels, and quantized models: checks before pydantic reads the fields (see the package)."""
+"""Adapters, their kernels, and quantized models: checks before pydantic's validation (see the package)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ PLUGIN_ADAPTERS = {"mixlora": "mixlora", "mora": "mora"}
 
 
 def adapter(data: Data) -> None:
-    """peft.py:199."""
+    """Check the values as utils/schemas/peft.py:199 does."""
     loaded = next((key for key in ("load_in_8bit", "load_in_4bit") if data.get(key)), "")
     if not data.get("adapter") and not data.get("inference") and loaded:
         raise Refusal(
@@ -33,7 +33,7 @@ def adapter(data: Data) -> None:
 
 
 def plugin_gives(name: object, data: Data) -> bool:
-    """Whether a plugin of the file registers an adapter; one of somebody else may."""
+    """Whether a plugin of the file registers an adapter; a third-party plugin may."""
     if data.foreign_plugins:
         return True
     folder = PLUGIN_ADAPTERS.get(name) if isinstance(name, str) else None
@@ -41,13 +41,13 @@ def plugin_gives(name: object, data: Data) -> bool:
 
 
 def dropout(data: Data) -> None:
-    """peft.py:264, completes."""
+    """Complete the values as utils/schemas/peft.py:264 does."""
     if data.get("adapter") is not None and data.get("lora_dropout") is None:
         data["lora_dropout"] = 0.0
 
 
 def target_patterns(data: Data) -> None:
-    """config.py:1917."""
+    """Check the values as utils/schemas/config.py:1917 does."""
     modules = data.get("lora_target_modules")
     if not isinstance(modules, list):
         return
@@ -63,7 +63,7 @@ def target_patterns(data: Data) -> None:
 
 
 def is_pattern(text: str) -> bool:
-    """Whether a text is a regular expression; a plain name is one."""
+    """Whether a string is a regular expression; a plain name is not one."""
     if text.replace("_", "").isalnum():
         return True
     import re
@@ -76,7 +76,7 @@ def is_pattern(text: str) -> bool:
 
 
 def kernels_by_themselves(data: Data) -> None:
-    """config.py:2083, completes: LoRA kernels are on unless something prevents them (:88-117)."""
+    """Complete the values as utils/schemas/config.py:2083 does: LoRA kernels are on unless something prevents them (:88-117)."""
     if data.get("rl") or data.get("nvfp4_merge_aware") or data.get("adapter") not in ("lora", "qlora"):
         return
     flags = (*LORA_KERNELS, "lora_embedding_kernel")
@@ -88,7 +88,7 @@ def kernels_by_themselves(data: Data) -> None:
 
 
 def lora_gradients(data: Data) -> None:
-    """config.py:2075."""
+    """Check the values as utils/schemas/config.py:2075 does."""
     if data.get("lora_fp32_gradients") and data.get("adapter") not in ("lora", "qlora", "multilora"):
         raise Refusal(
             ADAPTER,
@@ -99,7 +99,7 @@ def lora_gradients(data: Data) -> None:
 
 
 def quantized_experts(data: Data) -> None:
-    """config.py:2049."""
+    """Check the values as utils/schemas/config.py:2049 does."""
     if not data.get("quantize_moe_experts"):
         return
     key = "quantize_moe_experts"
@@ -119,7 +119,7 @@ def quantized_experts(data: Data) -> None:
 
 
 def offloaded_embeddings(data: Data) -> None:
-    """config.py:1879."""
+    """Check the values as utils/schemas/config.py:1879 does."""
     if not data.get("ple_cpu_offload"):
         return
     key = "ple_cpu_offload"
@@ -140,7 +140,7 @@ def offloaded_embeddings(data: Data) -> None:
 
 
 def kernels_and_remote_code(data: Data) -> None:
-    """:918; some model types are allowed, and the type is unknown: only without a model is none of them assumed."""
+    """Check the values as utils/schemas/validation.py:918 does: some model types are allowed, and the type of a given model is unknown."""
     flag = next((flag for flag in LORA_KERNELS if data.get(flag)), "")
     if flag and data.get("trust_remote_code"):
         raise Refusal(
@@ -153,7 +153,7 @@ def kernels_and_remote_code(data: Data) -> None:
 
 
 def kernels_and_8bit(data: Data) -> None:
-    """:895."""
+    """Check the values as utils/schemas/validation.py:895 does."""
     flag = next((flag for flag in LORA_KERNELS if data.get(flag)), "")
     if flag and data.get("adapter") == "lora" and data.get("load_in_8bit"):
         raise Refusal(
@@ -165,7 +165,9 @@ def kernels_and_8bit(data: Data) -> None:
 
 
 def qlora_and_zero3(data: Data) -> None:
-    """:875, warns only; a mapping of `deepspeed` is searched for a key, a number ends the run."""
+    """Fail where utils/schemas/validation.py:875, which only warns, fails: a mapping `deepspeed` is searched for a key, a number ends
+    the run.
+    """
     if (
         data.get("adapter") == "qlora"
         and data.get("gradient_checkpointing_kwargs", {})
@@ -176,7 +178,7 @@ def qlora_and_zero3(data: Data) -> None:
 
 
 def layer_patterns(data: Data) -> None:
-    """:853."""
+    """Check the values as utils/schemas/validation.py:853 does."""
     if data.get("peft_layers_pattern") and not data.get("peft_layers_to_transform"):
         raise Refusal(
             ADAPTER,
@@ -187,7 +189,7 @@ def layer_patterns(data: Data) -> None:
 
 
 def frozen_layers(data: Data) -> None:
-    """:840."""
+    """Check the values as utils/schemas/validation.py:840 does."""
     if data.get("adapter") and data.get("peft_layers_to_transform") and data.get("unfrozen_parameters"):
         raise Refusal(
             ADAPTER,
@@ -198,7 +200,7 @@ def frozen_layers(data: Data) -> None:
 
 
 def rate_groups(data: Data) -> None:
-    """:834."""
+    """Check the values as utils/schemas/validation.py:834 does."""
     if data.get("lr_groups") and data.get("loraplus_lr_ratio"):
         raise Refusal(
             OPTIMIZER,
@@ -209,7 +211,7 @@ def rate_groups(data: Data) -> None:
 
 
 def quantized_twice(data: Data) -> None:
-    """:1657."""
+    """Check the values as utils/schemas/validation.py:1657 does."""
     if data.get("model_quantization_config") and (data.get("load_in_8bit") or data.get("load_in_4bit")):
         raise Refusal(
             QUANTIZATION,
@@ -220,7 +222,7 @@ def quantized_twice(data: Data) -> None:
 
 
 def quantization_aware(data: Data) -> None:
-    """config.py:2131."""
+    """Check the values as utils/schemas/config.py:2131 does."""
     given = data.get("qat", {})
     if not given:
         return
@@ -241,7 +243,7 @@ def quantization_aware(data: Data) -> None:
 
 
 def gptq_revision(data: Data) -> None:
-    """:2166."""
+    """Check the values as utils/schemas/validation.py:2166 does."""
     if data.get("gptq") and data.get("revision_of_model"):
         raise Refusal(
             QUANTIZATION,
@@ -252,7 +254,7 @@ def gptq_revision(data: Data) -> None:
 
 
 def mxfp4_loading(data: Data) -> None:
-    """:2177."""
+    """Check the values as utils/schemas/validation.py:2177 does."""
     if data.get("model_quantization_config", "") == "Mxfp4Config":
         given = data.get("fsdp_config") or {}
         if given.get("cpu_ram_efficient_loading", False) is True:

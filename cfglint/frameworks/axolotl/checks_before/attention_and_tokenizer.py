@@ -1,4 +1,4 @@
-"""Attention, tokenizer and chat template: checks before pydantic reads the fields (see the package)."""
+"""Attention, tokenizer and chat template: checks before pydantic's validation (see the package)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LEGACY_ATTENTION = {  # in the order in which axolotl prefers them (enums.py:119
 
 
 def attention(data: Data) -> None:
-    """config.py:1640."""
+    """Check the values as utils/schemas/config.py:1640 does."""
     chosen = data.get("attn_implementation")
     flags = [flag for flag in LEGACY_ATTENTION if data.get(flag)]
     if data.get("gemma4_hybrid_attn_impl"):
@@ -45,7 +45,7 @@ def attention(data: Data) -> None:
 
 
 def mistral_tokenizer(data: Data) -> None:
-    """:747, completes."""
+    """Complete the values as utils/schemas/validation.py:747 does."""
     if data.get("tokenizer_use_mistral_common") is None:
         names = [data.get(key, "") for key in ("base_model", "base_model_config", "tokenizer_config")]
         if any("magistral" in name.lower() for name in names):
@@ -53,7 +53,7 @@ def mistral_tokenizer(data: Data) -> None:
 
 
 def mistral_options(data: Data) -> None:
-    """:783."""
+    """Check the values as utils/schemas/validation.py:783 does."""
     if not data.get("tokenizer_use_mistral_common"):
         return
     for key, says in (
@@ -70,7 +70,7 @@ def mistral_options(data: Data) -> None:
 
 
 def chat_template(data: Data) -> None:
-    """:1824."""
+    """Check the values as utils/schemas/validation.py:1824 does."""
     if data.get("chat_template") == "jinja" and not data.get("chat_template_jinja"):
         raise Refusal(
             TOKENIZER,

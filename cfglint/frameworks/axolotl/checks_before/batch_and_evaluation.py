@@ -1,15 +1,19 @@
-"""Batch sizes, warm-up, and when to save and to evaluate: checks before pydantic reads the fields (see the package)."""
+"""Batch sizes, warm-up, saving and evaluation: checks before pydantic's validation (see the package)."""
 
 from __future__ import annotations
 
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.axolotl.refusals import BATCH, EVALUATION, SCHEDULE, Data, Refusal
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 METRICS = ("sacrebleu", "comet", "ter", "chrf", "perplexity")
 
 
 def batch_size_alone(data: Data) -> None:
-    """:447."""
+    """Check the values as utils/schemas/validation.py:447 does."""
     if data.get("micro_batch_size") or data.get("gradient_accumulation_steps"):
         return
     if data.get("batch_size"):
@@ -22,7 +26,7 @@ def batch_size_alone(data: Data) -> None:
 
 
 def two_batch_sizes(data: Data) -> None:
-    """:502."""
+    """Check the values as utils/schemas/validation.py:502 does."""
     if data.get("gradient_accumulation_steps") and data.get("batch_size"):
         raise Refusal(
             BATCH,
@@ -33,7 +37,7 @@ def two_batch_sizes(data: Data) -> None:
 
 
 def two_warmups(data: Data) -> None:
-    """:526."""
+    """Check the values as utils/schemas/validation.py:526 does."""
     if data.get("warmup_steps") and data.get("warmup_ratio"):
         raise Refusal(
             SCHEDULE,
@@ -44,7 +48,7 @@ def two_warmups(data: Data) -> None:
 
 
 def saves(data: Data) -> None:
-    """:533."""
+    """Check the values as utils/schemas/validation.py:533 does."""
     strategy = data.get("save_strategy")
     if strategy and data.get("save_steps") and strategy != "steps":
         raise Refusal(
@@ -63,7 +67,7 @@ def saves(data: Data) -> None:
 
 
 def best_without_metric(data: Data) -> None:
-    """config.py:1905."""
+    """Check the values as utils/schemas/config.py:1905 does."""
     if data.get("save_strategy") == "best" and not data.get("metric_for_best_model"):
         raise Refusal(
             SCHEDULE,
@@ -75,13 +79,13 @@ def best_without_metric(data: Data) -> None:
 
 
 def former_strategy(data: Data) -> None:
-    """:714, completes."""
+    """Complete the values as utils/schemas/validation.py:714 does."""
     if data.get("evaluation_strategy") is not None and data.get("eval_strategy") is None:
         data["eval_strategy"] = data.get("evaluation_strategy")
 
 
 def evaluations(data: Data) -> None:
-    """:561."""
+    """Check the values as utils/schemas/validation.py:561 does."""
     strategy = data.get("eval_strategy")
     if strategy and data.get("eval_steps") and strategy != "steps":
         raise Refusal(
@@ -99,6 +103,18 @@ def evaluations(data: Data) -> None:
             f"`{key}` requires evaluation data, and `val_set_size` is 0: set `val_set_size` or `test_datasets`",
             "eval_steps and eval_strategy are not supported with val_set_size == 0",
         )
+    evaluations_per_epoch(data, strategy)
+    if data.get("do_bench_eval") and not (data.get("evals_per_epoch") or data.get("eval_steps")):
+        raise Refusal(
+            EVALUATION,
+            ("do_bench_eval",),
+            "`do_bench_eval` requires `evals_per_epoch` or `eval_steps`",
+            "do_bench_eval requires evals_per_epoch or eval_steps to be set.",
+        )
+
+
+def evaluations_per_epoch(data: Data, strategy: Any) -> None:
+    """Refuse other settings of the evaluation interval together with `evals_per_epoch`."""
     if data.get("evals_per_epoch") and data.get("eval_steps"):
         raise Refusal(
             EVALUATION,
@@ -113,17 +129,10 @@ def evaluations(data: Data) -> None:
             f"`evals_per_epoch` requires `eval_strategy: steps` or none, and it is {spelled(strategy)}",
             "eval_strategy must be empty or set to `steps` when used with evals_per_epoch.",
         )
-    if data.get("do_bench_eval") and not (data.get("evals_per_epoch") or data.get("eval_steps")):
-        raise Refusal(
-            EVALUATION,
-            ("do_bench_eval",),
-            "`do_bench_eval` requires `evals_per_epoch` or `eval_steps`",
-            "do_bench_eval requires evals_per_epoch or eval_steps to be set.",
-        )
 
 
 def two_evaluation_sets(data: Data) -> None:
-    """:335."""
+    """Check the values as utils/schemas/validation.py:335 does."""
     if data.get("test_datasets") and data.get("val_set_size"):
         raise Refusal(
             EVALUATION,
@@ -134,13 +143,13 @@ def two_evaluation_sets(data: Data) -> None:
 
 
 def benchmark_set(data: Data) -> None:
-    """:344, completes."""
+    """Complete the values as utils/schemas/validation.py:344 does."""
     if data.get("do_bench_eval") and not data.get("test_datasets") and not data.get("val_set_size"):
         data["test_datasets"] = [{"path": "axolotl-ai-co/empty-test-ds"}]
 
 
 def packed_evaluation(data: Data) -> None:
-    """:359."""
+    """Check the values as utils/schemas/validation.py:359 does."""
     packed, table = data.get("sample_packing"), data.get("eval_table_size")
     if packed and table and data.get("eval_sample_packing") is not False:
         raise Refusal(
@@ -157,7 +166,7 @@ def packed_evaluation(data: Data) -> None:
 
 
 def generated_evaluation(data: Data) -> None:
-    """:726."""
+    """Check the values as utils/schemas/validation.py:726 does."""
     if data.get("do_causal_lm_eval") and data.get("eval_sample_packing"):
         raise Refusal(
             EVALUATION,

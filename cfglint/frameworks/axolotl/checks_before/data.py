@@ -1,4 +1,4 @@
-"""Data sets, their preparation and padding: checks before pydantic reads the fields (see the package)."""
+"""Data sets, their preparation and padding: checks before pydantic's validation (see the package)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from cfglint.frameworks.axolotl.refusals import DATA, STREAMING, Data, Refusal
 
 
 def deduplication_without_preparation(data: Data) -> None:
-    """config.py:2225."""
+    """Check the values as utils/schemas/config.py:2225 does."""
     if data.get("dataset_exact_deduplication") and data.get("skip_prepare_dataset"):
         raise Refusal(
             DATA,
@@ -17,7 +17,7 @@ def deduplication_without_preparation(data: Data) -> None:
 
 
 def deduplication_of_streams(data: Data) -> None:
-    """config.py:2214."""
+    """Check the values as utils/schemas/config.py:2214 does."""
     if data.get("dataset_exact_deduplication") and (data.get("streaming") or data.get("pretraining_dataset")):
         raise Refusal(
             STREAMING,
@@ -29,7 +29,7 @@ def deduplication_of_streams(data: Data) -> None:
 
 
 def no_data(data: Data) -> None:
-    """:302."""
+    """Check the values as utils/schemas/validation.py:302 does."""
     if data.get("datasets") is None and data.get("pretraining_dataset") is None:
         raise Refusal(
             DATA,
@@ -40,7 +40,7 @@ def no_data(data: Data) -> None:
 
 
 def push_without_token(data: Data) -> None:
-    """:324."""
+    """Check the values as utils/schemas/validation.py:324 does."""
     if data.get("push_dataset_to_hub") and data.get("hf_use_auth_token") is not True:
         raise Refusal(
             DATA,
@@ -51,20 +51,20 @@ def push_without_token(data: Data) -> None:
 
 
 def skipped_preparation(data: Data) -> None:
-    """:389, completes."""
+    """Complete the values as utils/schemas/validation.py:389 does."""
     if data.get("skip_prepare_dataset") and data.get("remove_unused_columns") is None:
         data["remove_unused_columns"] = False
 
 
 def ignored_split(data: Data) -> None:
-    """:2525, warns only; a value that cannot be walked ends the run."""
+    """Fail where utils/schemas/validation.py:2525, which only warns, fails: a value that is not iterable ends the run."""
     for item in data.get("datasets", []) or []:
         if isinstance(item, dict):
             item.get("train_on_split")
 
 
 def padding(data: Data) -> None:
-    """:459-478, completes."""
+    """Complete the values as utils/schemas/validation.py:459-478 does."""
     if data.get("sample_packing") and data.get("pad_to_sequence_len") is None:
         data["pad_to_sequence_len"] = True
     if data.get("reward_model") and data.get("pad_to_sequence_len") is None:

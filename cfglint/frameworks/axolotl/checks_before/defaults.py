@@ -1,4 +1,4 @@
-"""Keys that are filled in from others or from the machine: checks before pydantic reads the fields (see the package)."""
+"""Keys that are filled in from other keys or from the machine: checks before pydantic's validation (see the package)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ if TYPE_CHECKING:
 
 
 def collection_steps(data: Data) -> None:
-    """config.py:2188, completes."""
+    """Complete the values as utils/schemas/config.py:2188 does."""
     steps = data.get("gc_steps")
     if steps is not None and data.get("torch_empty_cache_steps") is None and data.get("gc_collect_steps") is None:
         if steps > 0:
@@ -17,7 +17,7 @@ def collection_steps(data: Data) -> None:
 
 
 def loader_defaults(data: Data) -> None:
-    """config.py:2155, completes."""
+    """Complete the values as utils/schemas/config.py:2155 does."""
     names = ("dataloader_num_workers", "dataloader_pin_memory", "dataloader_prefetch_factor")
     if all(data.get(name) is None for name in names):
         data["dataloader_num_workers"] = data["capabilities"]["n_gpu"] or 1
@@ -26,7 +26,7 @@ def loader_defaults(data: Data) -> None:
 
 
 def processes(data: Data) -> None:
-    """config.py:2168, completes."""
+    """Complete the values as utils/schemas/config.py:2168 does."""
     if data.get("dataset_processes") is not None:
         if data.get("dataset_num_proc") is None:
             data["dataset_num_proc"] = data["dataset_processes"]
@@ -34,6 +34,6 @@ def processes(data: Data) -> None:
 
 
 def run_name(data: Data) -> None:
-    """integrations.py:82, completes."""
+    """Complete the values as utils/schemas/integrations.py:82 does."""
     if data.get("wandb_run_id") and not data.get("wandb_name"):
         data["wandb_name"] = data.get("wandb_run_id")

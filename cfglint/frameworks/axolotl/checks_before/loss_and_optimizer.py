@@ -1,4 +1,4 @@
-"""Losses and optimizers: checks before pydantic reads the fields (see the package)."""
+"""Losses and optimizers: checks before pydantic's validation (see the package)."""
 
 from __future__ import annotations
 
@@ -6,9 +6,23 @@ from cfglint.frameworks.axolotl.refusals import LOSS, OPTIMIZER, Data, Refusal
 
 CROSS_ENTROPIES = ("cut_cross_entropy", "chunked_cross_entropy", "liger_cross_entropy", "liger_fused_linear_cross_entropy")
 
+POLORA_RIVALS = (  # keys that are incompatible with the polora optimizer, and axolotl's message
+    (
+        (
+            *("lora_modules_to_save", "unfrozen_parameters", "peft_use_dora", "peft_trainable_token_indices", "lisa_step_interval"),
+            *("reward_model", "process_reward_model"),
+        ),
+        "polora has no fallback optimizer, so the parameters added by {} would never be trained.",
+    ),
+    (
+        ("loraplus_lr_ratio", "lr_groups", "embedding_lr", "embedding_lr_scale"),
+        "polora sets its own per-factor step size, so {} would be silently ignored.",
+    ),
+)
+
 
 def cross_entropies(data: Data) -> None:
-    """:1374."""
+    """Check the values as utils/schemas/validation.py:1374 does."""
     found = [key for key in CROSS_ENTROPIES if data.get(key)]
     if len(found) > 1:
         raise Refusal(
@@ -21,7 +35,7 @@ def cross_entropies(data: Data) -> None:
 
 
 def custom_losses(data: Data) -> None:
-    """:1403."""
+    """Check the values as utils/schemas/validation.py:1403 does."""
     found = [key for key in ("use_dft", "use_eaft") if data.get(key)]
     if not found:
         return
@@ -53,7 +67,7 @@ def custom_losses(data: Data) -> None:
 
 
 def muon(data: Data) -> None:
-    """:1212."""
+    """Check the values as utils/schemas/validation.py:1212 does."""
     if data.get("optimizer") in ("muon", "muon_8bit") and data.get("deepspeed"):
         raise Refusal(
             OPTIMIZER,
@@ -64,7 +78,7 @@ def muon(data: Data) -> None:
 
 
 def polora(data: Data) -> None:
-    """:1223."""
+    """Check the values as utils/schemas/validation.py:1223 does."""
     if data.get("optimizer") != "polora":
         return
     if data.get("adapter") not in ("lora", "qlora"):
@@ -81,24 +95,7 @@ def polora(data: Data) -> None:
             "the polora optimizer is incompatible with DeepSpeed and tensor parallelism",
             "polora is not compatible with DeepSpeed or tensor parallelism. Use single-GPU, DDP, or FSDP2.",
         )
-    for keys, says in (
-        (
-            (
-                "lora_modules_to_save",
-                "unfrozen_parameters",
-                "peft_use_dora",
-                "peft_trainable_token_indices",
-                "lisa_step_interval",
-                "reward_model",
-                "process_reward_model",
-            ),
-            "polora has no fallback optimizer, so the parameters added by {} would never be trained.",
-        ),
-        (
-            ("loraplus_lr_ratio", "lr_groups", "embedding_lr", "embedding_lr_scale"),
-            "polora sets its own per-factor step size, so {} would be silently ignored.",
-        ),
-    ):
+    for keys, says in POLORA_RIVALS:
         found = [key for key in keys if data.get(key)]
         if found:
             raise Refusal(OPTIMIZER, (found[0], "optimizer"), f"`{found[0]}` is incompatible with the polora optimizer", says.format(found))
@@ -112,7 +109,7 @@ def polora(data: Data) -> None:
 
 
 def qgalore(data: Data) -> None:
-    """:1290."""
+    """Check the values as utils/schemas/validation.py:1290 does."""
     if data.get("optimizer") != "q_galore_adamw8bit":
         return
     name = data.get("adapter")
@@ -135,7 +132,7 @@ def qgalore(data: Data) -> None:
 
 
 def flash_optimizers(data: Data) -> None:
-    """:1318."""
+    """Check the values as utils/schemas/validation.py:1318 does."""
     name = data.get("optimizer") or ""
     if str(name).startswith("flash_") and data.get("deepspeed"):
         raise Refusal(

@@ -1,4 +1,4 @@
-"""FSDP, DeepSpeed and parallel sizes: checks before pydantic reads the fields (see the package)."""
+"""FSDP, DeepSpeed and parallel sizes: checks before pydantic's validation (see the package)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ FSDP1_IGNORED = ("sync_module_states", "backward_prefetch", "backward_prefetch_p
 
 
 def fsdp_version_inside(data: Data) -> None:
-    """:1541, completes."""
+    """Complete the values as utils/schemas/validation.py:1541 does."""
     given, version = data.get("fsdp_config") or {}, data.get("fsdp_version", None)
     if not given:
         return
@@ -25,7 +25,7 @@ def fsdp_version_inside(data: Data) -> None:
 
 
 def fsdp_prefixes(data: Data) -> None:
-    """:1520, completes."""
+    """Complete the values as utils/schemas/validation.py:1520 does."""
     given = data.get("fsdp_config")
     if given and any(key.startswith("fsdp_") and key != "fsdp_version" for key in given):
         data["fsdp_config"] = {
@@ -34,7 +34,7 @@ def fsdp_prefixes(data: Data) -> None:
 
 
 def fsdp_quantized_preference(data: Data) -> None:
-    """:1500."""
+    """Check the values as utils/schemas/validation.py:1500 does."""
     if data.get("fsdp_config") and data.get("rl") in ("dpo", "kto", "orpo", "ipo"):
         loaded = next((key for key in ("load_in_8bit", "load_in_4bit") if data.get(key)), "")
         if loaded:
@@ -47,7 +47,7 @@ def fsdp_quantized_preference(data: Data) -> None:
 
 
 def fsdp_pinning(data: Data) -> None:
-    """:1486."""
+    """Check the values as utils/schemas/validation.py:1486 does."""
     given = data.get("fsdp_config")
     if given and given.get("cpu_offload_pin_memory") is False and not given.get("offload_params"):
         raise Refusal(
@@ -59,7 +59,7 @@ def fsdp_pinning(data: Data) -> None:
 
 
 def fsdp1(data: Data) -> None:
-    """:1437."""
+    """Check the values as utils/schemas/validation.py:1437 does."""
     if data.get("fsdp"):
         raise Refusal(
             FSDP,
@@ -98,7 +98,7 @@ def fsdp1(data: Data) -> None:
 
 
 def fsdp_and_deepspeed(data: Data) -> None:
-    """:1650."""
+    """Check the values as utils/schemas/validation.py:1650 does."""
     if data.get("deepspeed") and data.get("fsdp_config"):
         raise Refusal(
             FSDP,
@@ -109,7 +109,7 @@ def fsdp_and_deepspeed(data: Data) -> None:
 
 
 def two_memory_limits(data: Data) -> None:
-    """:1638."""
+    """Check the values as utils/schemas/validation.py:1638 does."""
     if data.get("max_memory") is not None and data.get("gpu_memory_limit") is not None:
         raise Refusal(
             CHECKPOINTING,
@@ -120,7 +120,7 @@ def two_memory_limits(data: Data) -> None:
 
 
 def tensor_parallel_json(data: Data) -> None:
-    """:1582, completes the DeepSpeed file; a mapping cannot be opened."""
+    """Complete the DeepSpeed file as utils/schemas/validation.py:1582 does: a mapping cannot be opened."""
     size = data.get("tensor_parallel_size")
     if size is not None and size > 1 and data.get("deepspeed"):
         named_file(data)
@@ -128,7 +128,7 @@ def tensor_parallel_json(data: Data) -> None:
 
 
 def deepcompile(data: Data) -> None:
-    """:1615."""
+    """Check the values as utils/schemas/validation.py:1615 does."""
     if not data.get("deepcompile"):
         return
     if not data.get("deepspeed"):
@@ -138,6 +138,6 @@ def deepcompile(data: Data) -> None:
 
 
 def named_file(data: Data) -> None:
-    """A DeepSpeed configuration that is opened as a file has to be one."""
+    """Refuse a DeepSpeed config that is opened as a file but is not a file name."""
     if not isinstance(data.get("deepspeed"), str):
         raise TypeError(f"expected str, bytes or os.PathLike object, not {type(data['deepspeed']).__name__}")

@@ -1,4 +1,4 @@
-"""Number formats, checkpointing and compilation: checks before pydantic reads the fields (see the package)."""
+"""Number formats, checkpointing and compilation: checks before pydantic's validation (see the package)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from cfglint.frameworks.axolotl.refusals import CHECKPOINTING, PRECISION, Data, 
 
 
 def fp8(data: Data) -> None:
-    """:654."""
+    """Check the values as utils/schemas/validation.py:654 does."""
     given = data.get("fp8_config")
     recipe = given.get("recipe", "tensorwise") if isinstance(given, dict) else "tensorwise"
     gather = data.get("fp8_enable_fsdp_float8_all_gather")
@@ -37,7 +37,7 @@ def fp8(data: Data) -> None:
 
 
 def reentrant_and_unfrozen(data: Data) -> None:
-    """:699."""
+    """Check the values as utils/schemas/validation.py:699 does."""
     if (
         data.get("unfrozen_parameters")
         and data.get("gradient_checkpointing_kwargs")
@@ -52,6 +52,6 @@ def reentrant_and_unfrozen(data: Data) -> None:
 
 
 def compile_by_itself(data: Data) -> None:
-    """config.py:2106, completes: torch is assumed to be there."""
+    """Complete the values as utils/schemas/config.py:2106 does: torch is assumed to be installed."""
     if data.get("torch_compile") == "auto":
         data["torch_compile"] = True

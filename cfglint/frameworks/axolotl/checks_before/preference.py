@@ -1,13 +1,17 @@
-"""Preference and reinforcement learning: checks before pydantic reads the fields (see the package)."""
+"""Preference and reinforcement learning: checks before pydantic's validation (see the package)."""
 
 from __future__ import annotations
 
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.axolotl.refusals import RL, Data, Refusal
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 def reward_models(data: Data) -> None:
-    """:481-499, completes."""
+    """Complete the values as utils/schemas/validation.py:481-499 does."""
     for key, labels, kind in (
         ("reward_model", 1, "AutoModelForSequenceClassification"),
         ("process_reward_model", 2, "AutoModelForTokenClassification"),
@@ -20,7 +24,7 @@ def reward_models(data: Data) -> None:
 
 
 def grpo_batch(data: Data) -> None:
-    """:1022."""
+    """Check the values as utils/schemas/validation.py:1022 does."""
     if data.get("rl") != "grpo":
         return
     given = data.get("trl") or {}
@@ -35,16 +39,10 @@ def grpo_batch(data: Data) -> None:
             f"GRPO requires `trl.num_generations >= 2` (got {generations}).",
         )
     gpus, explicit = data["capabilities"]["n_gpu"], given.get("generation_batch_size")
-    if gpus is None and explicit is None:  # the launch is not known
+    if gpus is None and explicit is None:  # the launch is unknown
         return
     world = int(gpus or data.get("world_size") or 1)
-    if explicit is not None:
-        size, source = int(explicit), "trl.generation_batch_size"
-    else:
-        micro, accumulation = data.get("micro_batch_size") or 1, data.get("gradient_accumulation_steps") or 1
-        size = int(micro) * int(accumulation) * world
-        source = f"micro_batch_size ({micro}) * gradient_accumulation_steps ({accumulation})"
-        source += f" * world_size ({world})" if world > 1 else ""
+    size, source = generation_batch(data, explicit, world)
     if size % generations != 0:
         raise Refusal(
             RL,
@@ -62,8 +60,17 @@ def grpo_batch(data: Data) -> None:
         )
 
 
+def generation_batch(data: Data, explicit: Any, world: int) -> tuple[int, str]:
+    """(the generation batch size, its origin)."""
+    if explicit is not None:
+        return int(explicit), "trl.generation_batch_size"
+    micro, accumulation = data.get("micro_batch_size") or 1, data.get("gradient_accumulation_steps") or 1
+    source = f"micro_batch_size ({micro}) * gradient_accumulation_steps ({accumulation})"
+    return int(micro) * int(accumulation) * world, source + (f" * world_size ({world})" if world > 1 else "")
+
+
 def dpo_losses(data: Data) -> None:
-    """:988."""
+    """Check the values as utils/schemas/validation.py:988 does."""
     losses, weights, rl = data.get("dpo_loss_type"), data.get("dpo_loss_weights"), data.get("rl")
     if rl == "dpo":
         if weights is not None and losses is None:
@@ -92,7 +99,7 @@ def dpo_losses(data: Data) -> None:
 
 
 def gdpo_aggregation(data: Data) -> None:
-    """:976."""
+    """Check the values as utils/schemas/validation.py:976 does."""
     if data.get("rl") == "gdpo" and data.get("trl", {}).get("multi_objective_aggregation") == "sum_then_normalize":
         raise Refusal(
             RL,
@@ -103,7 +110,7 @@ def gdpo_aggregation(data: Data) -> None:
 
 
 def rl_checkpointing(data: Data) -> None:
-    """:954."""
+    """Check the values as utils/schemas/validation.py:954 does."""
     if (
         data.get("rl")
         and data.get("gradient_checkpointing")
@@ -123,7 +130,7 @@ def rl_checkpointing(data: Data) -> None:
 
 
 def grpo_liger(data: Data) -> None:
-    """:942."""
+    """Check the values as utils/schemas/validation.py:942 does."""
     if (
         data.get("rl") == "grpo"
         and data.get("trl", {})
@@ -139,7 +146,7 @@ def grpo_liger(data: Data) -> None:
 
 
 def kto(data: Data) -> None:
-    """:930."""
+    """Check the values as utils/schemas/validation.py:930 does."""
     if data.get("rl") != "kto":
         return
     packed = next((key for key in ("sample_packing", "eval_sample_packing") if data.get(key)), "")
@@ -155,7 +162,7 @@ def kto(data: Data) -> None:
 
 
 def packed_rl(data: Data) -> None:
-    """:922."""
+    """Check the values as utils/schemas/validation.py:922 does."""
     if data.get("sample_packing") and data.get("rl"):
         raise Refusal(
             RL,
@@ -166,7 +173,7 @@ def packed_rl(data: Data) -> None:
 
 
 def two_betas(data: Data) -> None:
-    """config.py:2122."""
+    """Check the values as utils/schemas/config.py:2122 does."""
     if data.get("beta") and data.get("trl", {}).get("beta") and data["beta"] != data["trl"]["beta"]:
         raise Refusal(
             RL,
@@ -177,7 +184,7 @@ def two_betas(data: Data) -> None:
 
 
 def ebft_section(data: Data) -> None:
-    """:2399."""
+    """Check the values as utils/schemas/validation.py:2399 does."""
     if data.get("rl") == "ebft" and not data.get("ebft"):
         raise Refusal(
             RL,
@@ -189,7 +196,7 @@ def ebft_section(data: Data) -> None:
 
 
 def ebft_compile(data: Data) -> None:
-    """:2410."""
+    """Check the values as utils/schemas/validation.py:2410 does."""
     if (
         data.get("rl") == "ebft"
         and data.get("torch_compile") is True
@@ -206,7 +213,7 @@ def ebft_compile(data: Data) -> None:
 
 
 def ebft_length(data: Data) -> None:
-    """:2497, warns only."""
+    """Fail where utils/schemas/validation.py:2497, which only warns, fails."""
     given = data.get("ebft") or {}
     if data.get("rl") != "ebft" or given.get("mode") != "strided":
         return

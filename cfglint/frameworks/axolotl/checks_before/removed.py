@@ -1,4 +1,4 @@
-"""Keys that were removed or renamed: checks before pydantic reads the fields (see the package)."""
+"""Keys that were removed or renamed: checks before pydantic's validation (see the package)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ UNSLOTH = (
 
 
 def former_noise(data: Data) -> None:
-    """:603."""
+    """Check the values as utils/schemas/validation.py:603 does."""
     if not data.get("noisy_embedding_alpha"):
         return
     if data.get("neftune_noise_alpha"):
@@ -30,7 +30,7 @@ def former_noise(data: Data) -> None:
 
 
 def former_buffer(data: Data) -> None:
-    """:615."""
+    """Check the values as utils/schemas/validation.py:615 does."""
     if not data.get("pretrain_multipack_buffer_size"):
         return
     if data.get("streaming_multipack_buffer_size"):
@@ -45,7 +45,7 @@ def former_buffer(data: Data) -> None:
 
 
 def unsloth(data: Data) -> None:
-    """:281."""
+    """Check the values as utils/schemas/validation.py:281 does."""
     found = [key for key in UNSLOTH if data.get(key)]
     if found:
         raise Refusal(

@@ -1,4 +1,4 @@
-"""Streamed data and pretraining: checks before pydantic reads the fields (see the package)."""
+"""Streamed data and pretraining: checks before pydantic's validation (see the package)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from cfglint.frameworks.axolotl.refusals import STREAMING, Data, Refusal
 
 
 def tokens_per_second_of_pretraining(data: Data) -> None:
-    """:828."""
+    """Check the values as utils/schemas/validation.py:828 does."""
     if data.get("pretraining_dataset") and data.get("include_tokens_per_second", False):
         raise Refusal(
             STREAMING,
@@ -17,7 +17,7 @@ def tokens_per_second_of_pretraining(data: Data) -> None:
 
 
 def pretraining_steps(data: Data) -> None:
-    """:1849."""
+    """Check the values as utils/schemas/validation.py:1849 does."""
     if data.get("pretraining_dataset") and not data.get("max_steps"):
         raise Refusal(
             STREAMING,
@@ -29,7 +29,7 @@ def pretraining_steps(data: Data) -> None:
 
 
 def pretraining_loader(data: Data) -> None:
-    """:1867, completes."""
+    """Complete the values as utils/schemas/validation.py:1867 does."""
     if not data.get("pretraining_dataset"):
         return
     given = data.get("accelerator_config", {})
@@ -43,7 +43,7 @@ def pretraining_loader(data: Data) -> None:
 
 
 def pretraining_evaluation(data: Data) -> None:
-    """:1886."""
+    """Check the values as utils/schemas/validation.py:1886 does."""
     if data.get("pretraining_dataset") and data.get("val_set_size"):
         raise Refusal(
             STREAMING,
@@ -54,7 +54,7 @@ def pretraining_evaluation(data: Data) -> None:
 
 
 def streamed_evaluation(data: Data) -> None:
-    """:1896."""
+    """Check the values as utils/schemas/validation.py:1896 does."""
     if data.get("streaming") and data.get("val_set_size"):
         raise Refusal(
             STREAMING,
@@ -66,7 +66,7 @@ def streamed_evaluation(data: Data) -> None:
 
 
 def streamed_steps(data: Data) -> None:
-    """:1906."""
+    """Check the values as utils/schemas/validation.py:1906 does."""
     if data.get("streaming") and not data.get("max_steps"):
         raise Refusal(
             STREAMING,
@@ -77,7 +77,7 @@ def streamed_steps(data: Data) -> None:
 
 
 def several_packed_streams(data: Data) -> None:
-    """:1916."""
+    """Check the values as utils/schemas/validation.py:1916 does."""
     if data.get("streaming") and data.get("sample_packing") and data.get("datasets") and len(data.get("datasets")) > 1:
         raise Refusal(
             STREAMING,

@@ -1,4 +1,4 @@
-"""The validation of fields by pydantic, and the keys that it drops."""
+"""Rules about pydantic's validation of fields, and about the keys that it drops."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 KINDS: tuple[Kind, ...] = (KIND,)
 BASE = "base_model: org/model\nlearning_rate: 2.0e-5\ndatasets:\n  - {path: data.jsonl, type: alpaca}\n"
-# Names that other releases or people have used, and what they are called.
+# Names in other releases and common mistakes -> the current name.
 OTHERS = {
     "type_of_model": "model_type",
     "revision_of_model": "model_revision",
@@ -43,7 +43,7 @@ OTHERS = {
     "attention": "attn_implementation",
     "attn_impl": "attn_implementation",
 }
-# Keys that axolotl's checks look at although no model has them.
+# Keys that axolotl's checks use although no model has them.
 READ_ELSEWHERE = frozenset(("fsdp", "inference", "world_size", "relora_steps", "pretrain_multipack_buffer_size"))
 
 
@@ -113,7 +113,7 @@ def field_value(config: AxolotlConfig) -> Iterator[Finding]:
 
 
 def fault_text(setting: Setting, message: str) -> str:
-    """What is wrong with a value and what its field requires, from pydantic's message; several types are joined by `or`."""
+    """The message for an invalid value and the requirement of its field, from pydantic's message; several types are joined by `or`."""
     if not message.startswith(EXPECTED):
         words = message.removeprefix("Value error, ").removeprefix("Input ")
         return f"{words[0].lower()}{words[1:]}"
@@ -243,7 +243,7 @@ def unknown_key(config: AxolotlConfig) -> Iterator[Finding]:
 
 
 def unknown_keys(config: AxolotlConfig) -> list[tuple[Setting, str | None]]:
-    """The written keys that no model has, each with what may be meant."""
+    """The written keys that no model has, each with a suggestion."""
     refused = [path for refusal in config.validation.refusals for path in refusal.paths]
     found: list[tuple[Setting, str | None]] = []
     for path in config.validation.dropped:
@@ -254,12 +254,12 @@ def unknown_keys(config: AxolotlConfig) -> list[tuple[Setting, str | None]]:
             continue
         setting = config.place(path)
         if setting.written and setting.value is not None:
-            found.append((setting, meant(config, path, key)))
+            found.append((setting, suggestion(config, path, key)))
     return found
 
 
-def meant(config: AxolotlConfig, path: tuple[str | int, ...], key: str) -> str | None:
-    """The hint for an unknown key: a similar key, or the plugin that defines it."""
+def suggestion(config: AxolotlConfig, path: tuple[str | int, ...], key: str) -> str | None:
+    """The suggestion for an unknown key: a similar key, or the plugin that defines it."""
     near = OTHERS.get(key) or closest(config, path)
     plugin = plugin_of(near or key, config) if len(path) == 1 else ""
     if not plugin:
@@ -268,7 +268,7 @@ def meant(config: AxolotlConfig, path: tuple[str | int, ...], key: str) -> str |
 
 
 def plugin_of(key: str, config: AxolotlConfig) -> str:
-    """The plugin, not loaded by the file, that has a key; empty for a key that needs none."""
+    """The plugin that defines a key and is not loaded by the file; empty if the key needs none."""
     folder = "" if key in FIELDS else next((name for name, fields in PLUGINS.items() if key in fields), "")
     name = f"axolotl.integrations.{folder}.{CLASSES[folder][0]}" if folder else ""
     loaded = config.get("plugins")
@@ -276,7 +276,7 @@ def plugin_of(key: str, config: AxolotlConfig) -> str:
 
 
 def closest(config: AxolotlConfig, path: tuple[str | int, ...]) -> str:
-    """The known key that a dropped one looks like a typo of."""
+    """The known key that resembles a dropped one."""
     from difflib import get_close_matches
 
     from cfglint.frameworks.axolotl.rules.no_effect import RENAMED

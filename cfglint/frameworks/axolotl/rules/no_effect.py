@@ -147,7 +147,7 @@ def never_evaluates(config: AxolotlConfig) -> Iterator[Finding]:
 
 
 def shown(number: float) -> str:
-    """A number without a needless fraction."""
+    """A number without a superfluous fraction."""
     return str(int(number)) if float(number).is_integer() else str(number)
 
 

@@ -1,6 +1,6 @@
-"""What axolotl's own checks refuse, by topic: each message of theirs is a finding at the key that it is about.
+"""Rules about the refusals of axolotl's own checks, by topic: each refusal is a finding at its key.
 
-The checks are in `checks_before/`, `checks_after.py` and `plugins.py`; these rules give them their pages.
+The checks are in `checks_before/`, `checks_after/` and `plugins.py`; these rules give them their pages.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 KINDS: tuple[Kind, ...] = (KIND,)
 BASE = "base_model: org/model\nlearning_rate: 2.0e-5\ndatasets:\n  - {path: data.jsonl, type: alpaca}\n"
-NEEDS_KEYS = ((DATA, "datasets"), (STREAMING, "max_steps"))  # what the launch line may give, where the file is not the whole run
+NEEDS_KEYS = ((DATA, "datasets"), (STREAMING, "max_steps"))  # keys that the launch line may supply if the file is not the complete run
 
 
 def refused(config: AxolotlConfig, topic: str) -> Iterator[Finding]:

@@ -1,4 +1,4 @@
-"""DeepSpeed's start-up checks and silent traps."""
+"""The rules of DeepSpeed: start-up checks, and settings that are silently ignored or overridden."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.schema import Candidate
     from cfglint.frameworks.versions import Version
 
-MOST_TYPOS = 5000  # ignored keys that are compared with known ones; a file with more of them holds data
+MOST_TYPOS = 5000  # maximum number of ignored keys that are compared with known ones; a file with more of them contains data
 COMMON_WORDS = frozenset(  # keys of some section that scripts and other sections use with another meaning
     """debug detailed device dtype enabled fast group metric mode names offload online overwrite params partition
     profile project ratio seed team type verbose workspace writer""".split()  # noqa: SIM905
@@ -194,7 +194,7 @@ def unknown(config: DeepSpeedConfig, name: str, setting: Setting, fault: Fault) 
 
 
 def nearest(config: DeepSpeedConfig, setting: Setting) -> tuple[str, Fix | None]:
-    """The suggestion of a known key, and the renaming where it is in the same section."""
+    """The suggestion of a known key, and the fix that renames the key if it is in the same section."""
     from cfglint.findings.fix_builders import rename
     from cfglint.frameworks.schema import load
 
@@ -204,15 +204,15 @@ def nearest(config: DeepSpeedConfig, setting: Setting) -> tuple[str, Fix | None]
         return "", None
     candidate = found[0]
     if candidate.path[:-1] != section:
-        return elsewhere(setting, candidate), at_home(config, setting, candidate)
+        return suggestion_elsewhere(setting, candidate), move_to_section(config, setting, candidate)
     hint = f"; did you mean `{candidate.path[-1]}`?"
     if config.has(*candidate.path):
         return hint, None
     return hint, rename(setting, candidate.path[-1], f"rename it to `{candidate.path[-1]}`", safe=candidate.distance == 1)
 
 
-def at_home(config: DeepSpeedConfig, setting: Setting, candidate: Candidate) -> Fix | None:
-    """The move of a key to the section that it belongs to; None where only a similar name is known there, or the section is not set."""
+def move_to_section(config: DeepSpeedConfig, setting: Setting, candidate: Candidate) -> Fix | None:
+    """The fix that moves a key to the section it belongs to; None if only a similar name is known there, or the section is not set."""
     from cfglint.findings.fix_builders import move
 
     if candidate.path[-1] != setting.path[-1] or candidate.path[-1] in COMMON_WORDS or not config.has(*candidate.path[:-1]):
@@ -221,7 +221,7 @@ def at_home(config: DeepSpeedConfig, setting: Setting, candidate: Candidate) -> 
     return move(config, setting, candidate.path, f"move it into `{home}`" if home else "move it to the top level", safe=True)
 
 
-def elsewhere(setting: Setting, candidate: Candidate) -> str:
+def suggestion_elsewhere(setting: Setting, candidate: Candidate) -> str:
     """The suggestion of a key of another section with the same or a similar name; empty for a common word."""
     if candidate.path[-1] in COMMON_WORDS:
         return ""
@@ -291,12 +291,12 @@ def deprecated_key(config: DeepSpeedConfig) -> Iterator[Finding]:
     for old, new, advice in deprecated(config):
         if not new or new not in config.zero.given:
             setting = config.at("zero_optimization", old)
-            fix = modern(config, setting, old, advice)
+            fix = modern_key_fix(config, setting, old, advice)
             yield Finding(setting, f"`{old}` is deprecated", help="" if fix else advice, fix=fix, on_key=True, note="it still works")
 
 
 def deprecated(config: DeepSpeedConfig) -> Iterator[tuple[str, str, str]]:
-    """(old key, new key, advice) of the deprecated keys that the ZeRO section has."""
+    """(old key, new key, advice) for the deprecated keys in the ZeRO section."""
     given = config.zero.given
     if "cpu_offload_use_pin_memory" in given:
         yield "cpu_offload_use_pin_memory", "", "remove it, it has no effect; `pin_memory` in `offload_optimizer` and `offload_param` has"
@@ -306,12 +306,12 @@ def deprecated(config: DeepSpeedConfig) -> Iterator[tuple[str, str, str]]:
 
 
 def offloading(config: DeepSpeedConfig, old: str, new: str) -> str:
-    """What to write instead of a deprecated offload switch."""
+    """The replacement of a deprecated offload switch."""
     return f'use `"{new}": {{"device": "cpu"}}`' if config.zero[old] else "remove it, nothing is offloaded by default"
 
 
-def modern(config: DeepSpeedConfig, setting: Setting, old: str, advice: str) -> Fix | None:
-    """The fix to the new key, where that is a renaming or a removal; the advice is the title of the latter."""
+def modern_key_fix(config: DeepSpeedConfig, setting: Setting, old: str, advice: str) -> Fix | None:
+    """The fix to the new key, if that is a renaming or a removal; the advice is the title of the latter."""
     from cfglint.findings.fix_builders import remove, rename
 
     if old == "stage3_gather_fp16_weights_on_model_save":
@@ -364,7 +364,7 @@ def ignored_keys(values: dict[Any, Any]) -> Iterator[tuple[str, ...]]:
 
 
 def ignored(setting: Setting, hint: str) -> str:
-    """The message for an ignored key: a misplaced one is known elsewhere, any other is unknown."""
+    """The message for an ignored key: a misplaced key is valid elsewhere, any other is unknown."""
     if hint.startswith("; move"):
         section = ".".join(str(step) for step in setting.path[:-1])
         return f"`{setting.path[-1]}` is ignored {f'in `{section}`' if section else 'at top level'}{hint}"
@@ -372,7 +372,7 @@ def ignored(setting: Setting, hint: str) -> str:
 
 
 def unsafe(fix: Fix | None) -> Fix | None:
-    """A renaming that makes an ignored key effective changes the run, so it is not safe."""
+    """Mark a renaming as unsafe: it makes an ignored key effective and so changes the run."""
     if fix is not None:
         fix.safe = False
     return fix

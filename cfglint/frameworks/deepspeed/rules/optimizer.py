@@ -163,7 +163,7 @@ def taken_by_torch_adam(optimizer: Optimizer) -> bool:
 
 
 def unexpected(optimizer: Optimizer, key: Any) -> str:
-    """The error of the class for an argument that it does not have, or that DeepSpeed passes already."""
+    """The error of the class for an argument that it does not have, or that DeepSpeed already passes."""
     name = optimizer.class_name
     if key in ("params", "model_params") or (key == "adamw_mode" and name in FILLED):
         return f"TypeError: {name}() got multiple values for keyword argument '{key}'"
@@ -246,9 +246,9 @@ def incompatible_values(name: str, arguments: dict[Any, Any]) -> Iterator[tuple[
 
 
 def two_betas(value: Any, compared: bool, floats: bool) -> str:
-    """The error of an optimizer for its betas, of which it uses the first two; empty where they are valid.
+    """The error of an optimizer for its betas, of which it uses the first two; empty if they are valid.
 
-    With `floats` both have to be floats (torch 2.13 optim/adam.py:68). hjson reads `0.0` as the integer 0.
+    With `floats` both must be floats (torch 2.13 optim/adam.py:68). hjson parses `0.0` as the integer 0.
     """
     if not isinstance(value, (list, str)):
         return f"TypeError: '{type(value).__name__}' object is not subscriptable"

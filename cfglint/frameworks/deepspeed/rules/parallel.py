@@ -194,7 +194,7 @@ def expert_parallel(config: DeepSpeedConfig) -> Iterator[Finding]:
 
 
 def module_names(config: DeepSpeedConfig) -> Any:
-    """The modules that autocast is limited to."""
+    """The module names that autocast is limited to."""
     section = config.values.get("torch_autocast")
     if not isinstance(section, dict) or not section.get("enabled"):
         return None

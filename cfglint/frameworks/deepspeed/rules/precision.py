@@ -48,7 +48,7 @@ def fp16_and_bf16(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     Source: deepspeed 0.19.8 runtime/config.py:511.
     """
-    disputed = {"fp16.enabled", "bf16.enabled"}.intersection(config.mismatched_keys)  # the trainer stops before
+    disputed = {"fp16.enabled", "bf16.enabled"}.intersection(config.mismatched_keys)  # the trainer fails earlier
     if config.section("fp16")["enabled"] and config.section("bf16")["enabled"] and not disputed:
         other = config.at("bf16", "enabled")
         raised = "AssertionError: bfloat16 and fp16 modes cannot be simultaneously enabled"

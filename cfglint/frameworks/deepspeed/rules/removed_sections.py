@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 
-NEED_ENABLED = ("amp", "progressive_layer_drop", "curriculum_learning")  # whose `enabled` is removed from a copy with pop()
+NEED_ENABLED = ("amp", "progressive_layer_drop", "curriculum_learning")  # DeepSpeed removes `enabled` from a copy of these with pop()
 READ = (*NEED_ENABLED, "nebula", "sparse_attention")
 SPARSE_MODES = ("dense", "fixed", "variable", "bigbird", "bslongformer")
 
@@ -55,7 +55,7 @@ def invalid_removed_section(config: DeepSpeedConfig) -> Iterator[Finding]:
 
 
 def content(config: DeepSpeedConfig, key: str, value: Any) -> Iterator[Finding]:
-    """Findings for the value of one of the sections."""
+    """Findings about the value of one of the sections."""
     if not isinstance(value, dict):
         attribute = "keys" if key == "sparse_attention" else "get"
         raised = f"AttributeError: '{type(value).__name__}' object has no attribute '{attribute}'"
@@ -78,7 +78,7 @@ def content(config: DeepSpeedConfig, key: str, value: Any) -> Iterator[Finding]:
         )
 
 
-METHODS = {  # the parts of `compression_training`, each with what every group's `params` need
+METHODS = {  # the parts of `compression_training`, each with the required keys in the `params` of every group
     "weight_quantization": ("start_bits", "target_bits"),
     "activation_quantization": ("bits",),
     "sparse_pruning": ("dense_ratio",),
@@ -88,7 +88,7 @@ METHODS = {  # the parts of `compression_training`, each with what every group's
 }
 PRUNING = ("l1", "topk")
 SYMMETRY = ("symmetric", "asymmetric")
-CHOICES: dict[str, dict[str, tuple[str, ...]]] = {  # the values that `shared_parameters` may have
+CHOICES: dict[str, dict[str, tuple[str, ...]]] = {  # the valid values in `shared_parameters`
     "weight_quantization": {"quantization_type": SYMMETRY, "rounding": ("nearest", "stochastic")},
     "activation_quantization": {"quantization_type": SYMMETRY, "range_calibration": ("dynamic", "static")},
     "sparse_pruning": {"method": (*PRUNING, "snip_momentum")},

@@ -256,14 +256,14 @@ def scheduler_value(config: DeepSpeedConfig) -> Iterator[Finding]:
 
 
 def positive_integer(params: dict[Any, Any], key: str, version: Version) -> Iterator[tuple[str, str]]:
-    """A count of steps."""
+    """Check a number of steps."""
     value = params.get(key, 1)
     if (not isinstance(value, int) or value <= 0) and version >= STEPS_CHECKED_SINCE:
         yield key, f"ValueError: {key} must be a positive integer, got {value}"
 
 
 def warmup_values(config: DeepSpeedConfig, name: str, params: dict[Any, Any]) -> Iterator[tuple[str, str]]:
-    """The values that the three warmup schedulers use when they are built."""
+    """Check the values that the three warmup schedulers use during construction."""
     yield from positive_integer(params, "warmup_num_steps", config.version)
     if name != "WarmupCosineLR":
         yield from rates(config, name, params)
@@ -275,7 +275,7 @@ def warmup_values(config: DeepSpeedConfig, name: str, params: dict[Any, Any]) ->
 
 
 def rates(config: DeepSpeedConfig, name: str, params: dict[Any, Any]) -> Iterator[tuple[str, str]]:
-    """The two rates of WarmupLR and WarmupDecayLR, which are subtracted; a list has one per parameter group."""
+    """Check the two rates of WarmupLR and WarmupDecayLR, which are subtracted; a list has one per parameter group."""
     low, high = params.get("warmup_min_lr", 0.0), params.get("warmup_max_lr", 0.001 if name == "WarmupDecayLR" else None)
     key = "warmup_max_lr"
     if high is None:
@@ -290,7 +290,7 @@ def rates(config: DeepSpeedConfig, name: str, params: dict[Any, Any]) -> Iterato
 
 
 def cycle_values(config: DeepSpeedConfig, params: dict[Any, Any]) -> Iterator[tuple[str, str]]:
-    """The sizes and rates of OneCycle."""
+    """Check the sizes and rates of OneCycle."""
     first, second = params.get("cycle_first_step_size", 2000), params.get("cycle_second_step_size")
     for key, value in (("cycle_first_step_size", first), ("cycle_second_step_size", second)):
         if value is None and key == "cycle_second_step_size":

@@ -48,14 +48,14 @@ def faults(config: DeepSpeedConfig, kind: str) -> Iterator[Finding]:
                     setting,
                     text,
                     exception=fault.exception,
-                    consumer_only=tuned(config, setting.value),
+                    consumer_only=is_tuning_list(config, setting.value),
                     note=note,
                     help=fault_help(setting, fault.message),
                 )
 
 
 def fault_help(setting: Setting, message: str) -> str:
-    """To write the number or boolean that a string spells, where one is required; else to leave the key out."""
+    """To write the number or boolean that a string spells, if one is required; else to leave the key out."""
     text = setting.value.strip().lower() if isinstance(setting.value, str) else ""
     if "boolean" in message and text in ("true", "false"):
         return f"set `{setting.name}` to {text}"
@@ -73,7 +73,7 @@ def as_number(text: str) -> float | None:
         return None
 
 
-def tuned(config: DeepSpeedConfig, value: Any) -> bool:
+def is_tuning_list(config: DeepSpeedConfig, value: Any) -> bool:
     """Whether DeepSpeed's autotuner, which starts its own runs, treats a value as the list of values to try."""
     return isinstance(value, list) and bool(config.get("autotuning", "enabled"))
 
@@ -230,10 +230,10 @@ def not_mappings(config: DeepSpeedConfig) -> Iterator[Finding]:
         value = values.get(key, {}) if config.looks_up(key) else {}
         if not isinstance(value, dict) and not (value is None and key == "aio"):
             yield no_mapping(config, key, f"AttributeError: '{type(value).__name__}' object has no attribute '{look}'")
-    yield from odd_sections(config)
+    yield from specially_parsed_sections(config)
 
 
-def odd_sections(config: DeepSpeedConfig) -> Iterator[Finding]:
+def specially_parsed_sections(config: DeepSpeedConfig) -> Iterator[Finding]:
     """Findings for the two sections that are parsed differently: `expert_parallel` and `timers`."""
     experts = config.values.get("expert_parallel")
     if experts and not isinstance(experts, dict) and config.looks_up("expert_parallel"):

@@ -178,7 +178,7 @@ def checkpoint_value(config: DeepSpeedConfig) -> Iterator[Finding]:
 
 
 def tag_validation(config: DeepSpeedConfig, section: dict[Any, Any]) -> Iterator[Finding]:
-    """The mode in which checkpoint tags are compared."""
+    """Check the mode in which checkpoint tags are compared."""
     value = section.get("tag_validation", "WARN")
     setting = config.setting("checkpoint", "tag_validation")
     if not isinstance(value, str):
@@ -197,7 +197,7 @@ def tag_validation(config: DeepSpeedConfig, section: dict[Any, Any]) -> Iterator
 
 
 def pipeline_stage(config: DeepSpeedConfig, section: dict[Any, Any]) -> Iterator[Finding]:
-    """Whether pipeline stages write in parallel."""
+    """Check whether pipeline stages write in parallel."""
     parallel = section.get("parallel_write", {})
     if not isinstance(parallel, dict):
         setting = config.setting("checkpoint", "parallel_write")
@@ -217,7 +217,7 @@ def pipeline_stage(config: DeepSpeedConfig, section: dict[Any, Any]) -> Iterator
 
 
 def writer_value(config: DeepSpeedConfig, writer: dict[Any, Any], key: str, choices: tuple[str, ...]) -> Iterator[Finding]:
-    """A choice of the checkpoint writer; null is accepted."""
+    """Check a choice of the checkpoint writer; null is accepted."""
     value = writer.get(key)
     setting = config.setting("checkpoint", "writer", key)
     if value is not None and not isinstance(value, str):
@@ -367,7 +367,7 @@ def breakdown_not_boolean(config: DeepSpeedConfig) -> Iterator[Finding]:
 
 
 def not_boolean(config: DeepSpeedConfig, path: tuple[str, ...], value: Any, exception: str) -> Finding:
-    """The finding for a value that is not a boolean, with a fix where the string spells one."""
+    """The finding for a value that is not a boolean, with a fix if the string spells one."""
     from cfglint.findings.fix_builders import replace
 
     setting = config.setting(*path)

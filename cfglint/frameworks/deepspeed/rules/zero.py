@@ -1,4 +1,4 @@
-"""Rules about ZeRO's stages: what they require, and what is incompatible."""
+"""Rules about ZeRO stages: requirements and incompatible settings."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def averages(config: DeepSpeedConfig) -> bool:
 
 
 def builds_stage_1_or_2(config: DeepSpeedConfig) -> bool:
-    """Whether the engine wraps an optimizer in that of stage 1 and 2."""
+    """Whether the engine uses the optimizer of stages 1 and 2."""
     return config.stage in (1, 2) and config.has_optimizer and not uses_bf16_optimizer(config) and not config.zero["legacy_stage1"]
 
 

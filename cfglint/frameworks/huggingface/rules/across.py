@@ -1,4 +1,4 @@
-"""A Trainer config and its DeepSpeed config: conflicts that raise, and values that are silently overridden."""
+"""Rules about a Trainer config and its DeepSpeed config: conflicts that raise, and values that are silently overridden."""
 
 from __future__ import annotations
 
@@ -81,10 +81,10 @@ def deepspeed_mismatch(config: TrainerConfig) -> Iterator[Finding]:
 
     for each in launch.mismatches:
         if launch.disagrees_on_precision and each.path in launch.PRECISION:
-            continue  # RUN004 says so, and the trainer stops there
+            continue  # RUN004 reports this, and the trainer stops there
         related = tuple(of(config, name) for name in each.fields)
         if config.facts.guessed and all(field.origin == DEFAULT for field in related):
-            continue  # a program that is not known to use the Trainer may have no such field
+            continue  # a program that may not use the Trainer may lack this field
         setting = launch.setting(each.path)
         fix = replace(setting, "auto", 'set it to "auto"', safe=True) if launch.accepts_auto(setting) else None
         text = f"ValueError: Please correct the following DeepSpeed config values that mismatch TrainingArguments values: {each.line}"

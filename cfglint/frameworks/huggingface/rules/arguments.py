@@ -1,4 +1,4 @@
-"""Values that `TrainingArguments` rejects while it is built."""
+"""Rules about values that `TrainingArguments` rejects during construction."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from math import inf
 
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import SKIP, Example, Finding, rule
-from cfglint.frameworks.huggingface.fields import CHOICES, choices, has_field
-from cfglint.frameworks.huggingface.rules.common import KINDS, OLD, article, certainty, number, of, shown, strategy
+from cfglint.frameworks.huggingface.fields import CHOICES, choices, has_choice, has_field
+from cfglint.frameworks.huggingface.rules.common import KINDS, OLD, article, certainty, lost_strategy, number, of, shown, strategy
+from cfglint.frameworks.huggingface.rules.keys import ACCELERATOR_KEYS
 from cfglint.frameworks.remedies import choice
 
 NO_EMPTYING = "remove `torch_empty_cache_steps` to keep the cache"
@@ -22,10 +23,9 @@ if TYPE_CHECKING:
 
 OUTPUT_OPTIONAL = (4, 49)
 RATIOS_COMPARED = (4, 53)
-BEST_SAVES = (4, 47)
 BEST_SAVES_NAMED = (5, 4)
 MILLION = 1_000_000  # ratios are compared in millionths
-EMPTY_CACHE_CHECKED = (4, 47)  # between 4.46.3, whose check lets every integer pass, and 4.51.3
+EMPTY_CACHE_CHECKED = (4, 47)  # changed between 4.46.3, whose check accepts every integer, and 4.51.3
 
 
 @rule("HFT001", "not-a-mapping", ERROR, kinds=KINDS, fails_at="config", bad="- output_dir: out\n", good="output_dir: out\n")
@@ -236,7 +236,12 @@ def fractional_steps(config: TrainerConfig) -> Iterator[Finding]:
     old_names=("best-model-strategies",),
     kinds=KINDS,
     fails_at="config",
-    bad="output_dir: out\nload_best_model_at_end: true\neval_strategy: epoch\nsave_strategy: steps\n",
+    bad=(
+        "output_dir: out\nload_best_model_at_end: true\neval_strategy: epoch\nsave_strategy: steps\n",
+        Example(
+            "output_dir: out\nload_best_model_at_end: true\nevaluation_strategy: steps\nsave_strategy: steps\n", "/evaluation_strategy"
+        ),
+    ),
     good="output_dir: out\nload_best_model_at_end: true\neval_strategy: epoch\nsave_strategy: epoch\n",
     example={"at": "/load_best_model_at_end"},
 )
@@ -254,24 +259,27 @@ def best_model_strategies(config: TrainerConfig) -> Iterator[Finding]:
     """
     args = config.arguments
     when, save = args.eval_strategy, args["save_strategy"]
-    if not args["load_best_model_at_end"] or when == save or (save == "best" and config.version >= BEST_SAVES):
+    if not args["load_best_model_at_end"] or when == save or (save == "best" and has_choice("save_strategy", save, config.version)):
         return
     labels = choices("save_strategy", config.version)[1]
     if when not in ("no", "steps", "epoch") or save not in labels:
         return
     except_ = ', except when --save_strategy="best"' if config.version >= BEST_SAVES_NAMED else ""
     text = f"ValueError: --load_best_model_at_end requires the save and eval strategy to match{except_}, but found"
-    former = config.setting("evaluation_strategy")
-    removed = former.written and not has_field("evaluation_strategy", config.version)
-    yield Finding(
-        of(config, "load_best_model_at_end"),
-        f"`load_best_model_at_end` requires equal strategies, but `save_strategy` is {shown(save)}"
-        f" and `{strategy(config).name}` is {shown(when)}" + (" (`evaluation_strategy` was removed)" if removed else ""),
-        related=(of(config, "save_strategy"), former if removed else strategy(config)),
-        exception=text,
-        severity=ERROR if is_joined(config) else certainty(config, "save_strategy", config.arguments.strategy_key),
-        help=matched(strategy(config).name, when),
-    )
+    severity = ERROR if is_joined(config) else certainty(config, "save_strategy", config.arguments.strategy_key)
+    message = f"`load_best_model_at_end` requires equal strategies, but `save_strategy` is {shown(save)} and `{strategy(config).name}` is"
+    best, lost = of(config, "load_best_model_at_end"), lost_strategy(config)
+    if lost is None:
+        related = (of(config, "save_strategy"), strategy(config))
+        remedy = matched(strategy(config).name, when)
+        yield Finding(best, f"{message} {shown(when)}", related=related, exception=text, severity=severity, help=remedy)
+    elif not config.facts.strict_keys:  # else the parser rejects the removed key, and that is the finding
+        from cfglint.frameworks.huggingface.rules.migrations import replacement
+
+        related = (of(config, "save_strategy"), best)
+        message = f"{message} {shown(when)}: `evaluation_strategy` was removed, use `eval_strategy`"
+        fix = replacement("evaluation_strategy", config)[1]
+        yield Finding(lost, message, related=related, exception=text, severity=severity, fix=fix, on_key=True)
 
 
 def matched(key: str, when: Any) -> str:
@@ -281,7 +289,7 @@ def matched(key: str, when: Any) -> str:
 
 
 def is_joined(config: TrainerConfig) -> bool:
-    """Whether the parser is given, or other files of the run are known: then a missing key has its default."""
+    """Whether the parser is specified, or other files of the run are known: then a missing key has its default."""
     return config.facts.kind_given or config.launcher is not None or config.deepspeed is not None
 
 
@@ -336,7 +344,7 @@ def multiple(save: float, every: float) -> str | None:
 
 
 def _not_a_multiple(save: float, every: float, version: tuple[int, ...]) -> str:
-    """The text of the exception, empty where the release accepts the pair."""
+    """The message of the exception; empty if the release accepts the pair."""
     absolute = f"a round multiple of the evaluation steps, but found {save}, which is not a round multiple of {every}."
     if every >= 1 and save >= 1:
         return absolute
@@ -492,7 +500,7 @@ def configured_state(config: TrainerConfig) -> Iterator[Finding]:
 
     Source: transformers 5.23.0 training_args.py:1858-1864 (from 4.42.0).
     """
-    if config.accelerator.get("use_configured_state") and config.version >= (4, 42):
+    if config.accelerator.get("use_configured_state") and config.version >= ACCELERATOR_KEYS["use_configured_state"]:
         setting = config.setting("accelerator_config", "use_configured_state")
         yield Finding(
             setting,

@@ -1,4 +1,4 @@
-"""Fully sharded data parallelism: the options of `fsdp`, the section `fsdp_config`, and incompatible settings."""
+"""Rules about fully sharded data parallelism: the options of `fsdp`, the section `fsdp_config`, and incompatible settings."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from cfglint.findings.vocabulary import Stage
     from cfglint.frameworks.huggingface.config import TrainerConfig
 
-NULL_IS_OFF = (4, 57)  # null is an empty string from here on
-ZERO_IS_OFF = (5, 0)  # so is every value that is false
+NULL_IS_OFF = (4, 57)  # from here on null is treated as an empty string
+ZERO_IS_OFF = (5, 0)  # from here on so is every false value
 SECTION_RULES = (5, 10)  # FSDP2 and checks of fsdp_config from here on
 WORDS = ("full_shard", "shard_grad_op", "no_shard", "hybrid_shard", "hybrid_shard_zero2", "offload", "auto_wrap")
 STRATEGIES = ("full_shard", "shard_grad_op", "no_shard", "hybrid_shard", "hybrid_shard_zero2")
@@ -58,7 +58,7 @@ KNOWN = frozenset(
 
 
 class Section:
-    """`fsdp_config` without its `fsdp_` prefixes; `place` returns the key as written."""
+    """The section `fsdp_config` without its `fsdp_` prefixes; `place` returns the key as written."""
 
     def __init__(self, config: TrainerConfig) -> None:
         self.config = config
@@ -185,7 +185,7 @@ def _old_conflicts(given: list[Any], setting: Setting) -> Iterator[Finding]:
 
 
 def is_refused_scalar(config: TrainerConfig, value: object) -> bool:
-    """Whether `fsdp` is null or a number in a release that looks for its options in it."""
+    """Whether `fsdp` is null or a number in a release that searches it for options."""
     if value is None:
         return config.version < NULL_IS_OFF
     number = isinstance(value, (int, float)) and not isinstance(value, bool)

@@ -1,4 +1,4 @@
-"""Keys that `TrainingArguments` does not accept."""
+"""Rules about keys that `TrainingArguments` does not accept."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def _unused(config: TrainerConfig, key: Any, message: str, near: str | None = No
 
 
 def not_used(config: TrainerConfig, key: Any) -> str:
-    """The exception for one argument that the class does not have: of a file, of a launch line, or of a call in a program."""
+    """The exception for one argument that the class does not have, in a file, a launch line or a call in a program."""
     document = config.setting(key).document
     if document is not None and document.syntax == "python":
         return f"TypeError: {getattr(document, 'name', '')}.__init__() got an unexpected keyword argument {key!r}"
@@ -131,7 +131,7 @@ def nearest(key: str, config: TrainerConfig, most: int = 1) -> str | None:
 def near_fields(key: str, lengths: dict[int, list[str]], most: int) -> list[str]:
     """The fields within `most` edits of a key, the nearest first.
 
-    Only fields with the same beginning or end of the name are compared, so that files with many keys stay cheap.
+    Only fields with the same beginning or end of the name are compared, so that files with many keys stay fast.
     The same words in another order are more often a name of the script than a typo.
     """
     if len(key) < SHORTEST_CHECKED:

@@ -1,4 +1,4 @@
-"""Fields that were removed in a release, and their replacements."""
+"""The fields that were removed in a release, and their replacements."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.huggingface import OWN_LOOP
 from cfglint.frameworks.huggingface._tables import FIELDS, MOVED, RENAMED, REPLACED_BY_HAND, SWITCHES
 from cfglint.frameworks.huggingface.fields import has_field
-from cfglint.frameworks.huggingface.rules.common import KINDS, shown
+from cfglint.frameworks.huggingface.rules.common import KINDS, lost_strategy, shown
 from cfglint.frameworks.huggingface.rules.keys import not_used
 from cfglint.frameworks.versions import parse_version
 
@@ -58,8 +58,10 @@ def removed_argument(config: TrainerConfig) -> Iterator[Finding]:
             continue
         if config.is_argument(key):
             continue
-        if not strict and (idle(key, config.values[key]) or config.facts.guessed or config.declares(key)):
+        if not strict and (has_no_effect(key, config.values[key]) or config.facts.guessed or config.declares(key)):
             continue
+        if key == "evaluation_strategy" and not strict and lost_strategy(config) is not None:
+            continue  # HFT006, an error that this key is the cause of, is the one finding
         successor, fix = replacement(key, config)
         message = f"`{key}` was removed in transformers {FIELDS[key][3]}" + (f"; use {successor}" if successor else "")
         severity = ERROR if strict else WARNING
@@ -75,13 +77,13 @@ def removed_argument(config: TrainerConfig) -> Iterator[Finding]:
         )
 
 
-def idle(key: str, value: Any) -> bool:
-    """Whether a removed field has its former default, or enables nothing."""
+def has_no_effect(key: str, value: Any) -> bool:
+    """Whether a removed field has its former default, or switches nothing on."""
     return not value or value == FIELDS[key][1]
 
 
 def replacement(key: str, config: TrainerConfig) -> tuple[str, Fix | None]:
-    """(what to use instead, the edit that does it) for a removed field; key names are in backticks."""
+    """(the replacement, the edit that makes it) for a removed field; key names are in backticks."""
     from cfglint.findings.fix_builders import remove
 
     setting = config.setting(key)
@@ -99,7 +101,7 @@ def replacement(key: str, config: TrainerConfig) -> tuple[str, Fix | None]:
 
 
 def _renamed(config: TrainerConfig, old: str, new: str) -> Fix | None:
-    """Rename the key; where both keys are set, remove the old one, safely if they agree."""
+    """Rename the key; if both keys are set, remove the old one, which is safe if they agree."""
     from cfglint.findings.fix_builders import remove, rename
 
     setting = config.setting(old)
@@ -110,7 +112,7 @@ def _renamed(config: TrainerConfig, old: str, new: str) -> Fix | None:
 
 
 def _ratio(config: TrainerConfig, value: Any) -> Fix | None:
-    """`warmup_ratio` as `warmup_steps`: a ratio only below 1, and without effect where `warmup_steps` was positive."""
+    """Replace `warmup_ratio` by `warmup_steps`: only a ratio below 1, and with no effect if `warmup_steps` was positive."""
     from cfglint.findings.fix_builders import remove, removed, rename, replaced, several
 
     setting, count = config.setting("warmup_ratio"), config.arguments["warmup_steps"]

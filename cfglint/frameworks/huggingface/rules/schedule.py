@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from math import isnan
 
+from cfglint.batch.steps import LAST_EVALUATED, ONE_STEP_TAKEN, RATIO_TAKEN, ZERO_IS_A_LIMIT
 from cfglint.findings.diagnostic import ERROR, INFO, WARNING
 from cfglint.findings.rule import Example, Finding, rule
 from cfglint.frameworks.huggingface.batch import ACCUMULATION, INFINITE, accumulation_steps, steps
-from cfglint.frameworks.huggingface.fields import choices
+from cfglint.frameworks.huggingface.fields import choices, has_field
 from cfglint.frameworks.huggingface.rules.common import KINDS, certainty, number, of, shown
 from cfglint.frameworks.huggingface.rules.value_types import described, spelled_as_number
 
@@ -18,18 +19,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from cfglint.findings.vocabulary import Stage
     from cfglint.frameworks.huggingface.config import TrainerConfig
 
 NAMED_REFUSAL = (4, 42)
-ONE_REFUSED_UNTIL = (4, 44)
-FLOATS_TAKEN = (5,)
 SAYS_VALUE = (5, 23)
 STABLE_STEPS_OPTIONAL = (4, 49)  # warmup_stable_decay got warmup_type and decay_type here too
 INVERSE_SQRT_ARGUMENTS = (5, 4)  # inverse_sqrt gets lr_scheduler_kwargs from here on
-RATIO_GONE = (5, 15)
-LAST_IS_EVALUATED = (5, 4)
-ZERO_IS_ONE = (4, 49)
 COMMON = ("last_epoch",)
 # Keywords of the functions that build each schedule: transformers 5.23.0 and 4.42.4 optimization.py.
 KEYWORDS: dict[str, tuple[str, ...]] = {
@@ -92,7 +87,7 @@ NUMBERS_NEEDED: dict[str, tuple[tuple[str, str], ...]] = {
 FAR_MORE = 4  # times the training batch from which an evaluation batch is reported: without gradients it needs less memory per sample
 SHAPE_KEYS = ("warmup_type", "decay_type")
 SHAPES = ("linear", "cosine", "1-sqrt")
-OWN = ("optimizer", "num_warmup_steps", "num_training_steps")  # what the trainer itself passes
+OWN = ("optimizer", "num_warmup_steps", "num_training_steps")  # arguments that the trainer itself passes
 WITHOUT_WARMUP = ("constant", "reduce_lr_on_plateau", "greedy")
 
 
@@ -128,11 +123,11 @@ def warmup_steps_value(config: TrainerConfig) -> Iterator[Finding]:
     if version < NAMED_REFUSAL:
         return
     ratio = config.arguments["warmup_ratio"]
-    name = "warmup_ratio" if FLOATS_TAKEN <= version < RATIO_GONE and ratio is not None else "warmup_steps"
+    name = "warmup_ratio" if version >= RATIO_TAKEN and has_field("warmup_ratio", version) and ratio is not None else "warmup_steps"
     value = config.arguments[name]
     text, required = "", "a number >= 0"
-    if version >= FLOATS_TAKEN:
-        if isinstance(value, float) and isnan(value):  # it is below nothing, and math.ceil() refuses it when the schedule is made
+    if version >= RATIO_TAKEN:
+        if isinstance(value, float) and isnan(value):  # NaN is below no bound, and math.ceil() refuses it when the schedule is built
             message = f"`{name}` is NaN; it must be a number >= 0"
             yield Finding(
                 of(config, name),
@@ -144,7 +139,7 @@ def warmup_steps_value(config: TrainerConfig) -> Iterator[Finding]:
         elif number(value) and value < 0:
             named = f"Got warmup_steps = {value}, Expected value warmup_steps >= 0"
             text = named if version >= SAYS_VALUE else "warmup_steps must be an integer or a float"
-    elif version >= ONE_REFUSED_UNTIL:
+    elif version >= ONE_STEP_TAKEN:
         required = "an integer >= 0"
         text = "warmup_steps must be of type int and must be 0 or a positive integer." if not isinstance(value, int) or value < 0 else ""
     elif not isinstance(value, int) or value < 0 or value == 1:
@@ -180,7 +175,7 @@ def warmup_ratio_range(config: TrainerConfig) -> Iterator[Finding]:
     Source: transformers 4.42.4 training_args.py:1774, 4.57.6 training_args.py:1905.
     """
     value = config.arguments["warmup_ratio"]
-    if config.version >= FLOATS_TAKEN or not number(value):
+    if config.version >= RATIO_TAKEN or not number(value):
         return
     if isnan(value):
         steps = config.arguments["warmup_steps"]
@@ -207,7 +202,7 @@ def warmup_ratio_range(config: TrainerConfig) -> Iterator[Finding]:
     ERROR,
     old_names=("scheduler-arguments",),
     kinds=KINDS,
-    fails_at="first-step",
+    fails_at="init",
     bad=(
         "output_dir: out\nlr_scheduler_type: cosine\nlr_scheduler_kwargs: {min_lr: 1.0e-6}\n",
         "output_dir: out\nlr_scheduler_type: cosine_with_min_lr\n",
@@ -229,7 +224,8 @@ def scheduler_arguments(config: TrainerConfig) -> Iterator[Finding]:
 
     Fix: use the arguments of the schedule in `lr_scheduler_type`.
 
-    Source: transformers 5.23.0 optimization.py:960-1054, 4.42.4 optimization.py:471-556.
+    Source: transformers 5.23.0 optimization.py:960-1054, 4.42.4 optimization.py:471-556; the schedule is built with the optimizer, before
+    the first step (5.23.0 trainer.py:1770, `_prepare_for_training`).
     """
     args = config.arguments
     kind, given = args["lr_scheduler_type"], args["lr_scheduler_kwargs"]
@@ -239,17 +235,11 @@ def scheduler_arguments(config: TrainerConfig) -> Iterator[Finding]:
         return
     if kind not in KEYWORDS or (kind == "inverse_sqrt" and config.version < INVERSE_SQRT_ARGUMENTS):
         return
-    late = config.version >= FLOATS_TAKEN and not config.framework.base  # recorded so for the Trainer alone: the model is wrapped before
-    when: Stage = "first-step" if late else "init"
     if given is not None and not isinstance(given, dict):
         text = f"TypeError: transformers.optimization.{BUILDERS[kind]}() argument after ** must be a mapping, not {type(given).__name__}"
         setting = of(config, "lr_scheduler_kwargs")
         yield Finding(
-            setting,
-            f"`lr_scheduler_kwargs` is {shown(given)}, not a mapping",
-            exception=text,
-            fails_at=when,
-            help="write a mapping, or remove `lr_scheduler_kwargs`",
+            setting, f"`lr_scheduler_kwargs` is {shown(given)}, not a mapping", exception=text, help="remove `lr_scheduler_kwargs`"
         )
         return
     keywords: dict[Any, Any] = given or {}
@@ -266,7 +256,6 @@ def scheduler_arguments(config: TrainerConfig) -> Iterator[Finding]:
                 place,
                 message,
                 exception=f"TypeError: {BUILDERS[kind]}() {text} {key!r}",
-                fails_at=when,
                 on_key=True,
                 help=f"remove `lr_scheduler_kwargs.{key}`",
             )
@@ -277,16 +266,11 @@ def scheduler_arguments(config: TrainerConfig) -> Iterator[Finding]:
             place = config.setting("lr_scheduler_kwargs", key)
             fix = spelled_as_number(place)
             message = f"`lr_scheduler_kwargs.{key}` is {described(value)}, not a number"
-            yield Finding(place, message, exception=text, fails_at=when, fix=fix, consumer_only=True)
+            yield Finding(place, message, exception=text, fix=fix, consumer_only=True)
     severity = certainty(config, "lr_scheduler_kwargs")
     for message, text in _lacking(kind, keywords, config):
         yield Finding(
-            of(config, "lr_scheduler_type"),
-            message,
-            exception=text,
-            fails_at=when,
-            severity=severity,
-            help=MIN_RATE if "min_lr_rate" in message else None,
+            of(config, "lr_scheduler_type"), message, exception=text, severity=severity, help=MIN_RATE if "min_lr_rate" in message else None
         )
 
 
@@ -408,7 +392,7 @@ def interval_beyond_run(config: TrainerConfig) -> Iterator[Finding]:
         return
     args = config.arguments
     intervals = [("logging_steps", args["logging_strategy"], "nothing is logged")]
-    if config.version < (5, 4):
+    if config.version < LAST_EVALUATED:
         intervals.append(("eval_steps", args.eval_strategy, "nothing is evaluated"))
     for name, unit, consequence in intervals:
         every = args[name]
@@ -446,7 +430,7 @@ def hardly_any_steps(config: TrainerConfig) -> Iterator[Finding]:
     """
     args = config.arguments
     limit, epochs = args["max_steps"], args["num_train_epochs"]
-    if type(limit) is int and limit == 0 and config.version >= ZERO_IS_ONE:
+    if type(limit) is int and limit == 0 and config.version >= ZERO_IS_A_LIMIT:
         yield Finding(
             of(config, "max_steps"), "`max_steps` is 0, which ends the run after one step", help="set `max_steps: -1` for no limit"
         )
@@ -512,9 +496,9 @@ def warmup_twice(config: TrainerConfig) -> Iterator[Finding]:
     """
     args = config.arguments
     count, ratio = args["warmup_steps"], args["warmup_ratio"]
-    if config.version >= RATIO_GONE or not number(count) or not number(ratio) or count <= 0 or ratio <= 0:
+    if not has_field("warmup_ratio", config.version) or not number(count) or not number(ratio) or count <= 0 or ratio <= 0:
         return
-    ignored, used = ("warmup_ratio", "warmup_steps") if config.version < FLOATS_TAKEN else ("warmup_steps", "warmup_ratio")
+    ignored, used = ("warmup_ratio", "warmup_steps") if config.version < RATIO_TAKEN else ("warmup_steps", "warmup_ratio")
     yield Finding(
         of(config, ignored),
         f"`{ignored}` is overridden by `{used}` ({args[used]})",
@@ -543,7 +527,7 @@ def warmup_of_one(config: TrainerConfig) -> Iterator[Finding]:
     Source: transformers 5.23.0 training_args.py:2158-2160.
     """
     value = config.arguments["warmup_steps"]
-    if config.version >= FLOATS_TAKEN and isinstance(value, float) and 1 <= value < INFINITE and (value == 1 or not value.is_integer()):
+    if config.version >= RATIO_TAKEN and isinstance(value, float) and 1 <= value < INFINITE and (value == 1 or not value.is_integer()):
         count = int(value)
         message = f"`warmup_steps` is {value}, which means {count} step{'s' * (count > 1)}; only a value below 1 is a ratio of the run"
         yield Finding(
@@ -651,7 +635,7 @@ def last_steps_not_evaluated(config: TrainerConfig) -> Iterator[Finding]:
     """
     args = config.arguments
     ratio, total = args.eval_steps, steps(config).total
-    if config.version >= LAST_IS_EVALUATED or args.eval_strategy != "steps" or not args["load_best_model_at_end"]:
+    if config.version >= LAST_EVALUATED or args.eval_strategy != "steps" or not args["load_best_model_at_end"]:
         return
     if not total or not number(ratio) or not 0 < ratio < 1:
         return

@@ -1,4 +1,4 @@
-"""Values of a type that the Trainer fails on or interprets differently."""
+"""Rules about values of a type that the Trainer fails on or interprets differently."""
 
 from __future__ import annotations
 
@@ -69,16 +69,16 @@ def string_for_number(config: TrainerConfig) -> Iterator[Finding]:
 
 
 def cast_by_script(config: TrainerConfig, value: Any) -> bool:
-    """Whether a script of its own may read the file and cast its strings.
+    """Whether a script may parse the file itself and cast its strings.
 
-    `HfArgumentParser` gets every argument from a file that it reads, and releases before 4.49 require `output_dir`.
+    `HfArgumentParser` takes all arguments from a file that it parses, and releases before 4.49 require `output_dir`.
     """
     known = config.facts.complete or config.facts.kind_given or config.sole_consumer
     return isinstance(value, str) and not known and "output_dir" not in config.values
 
 
 def described(value: Any) -> str:
-    """A value with its type, where its spelling could hide that."""
+    """A value with its type, if its spelling could hide the type."""
     if isinstance(value, str):
         return f"the string {shown(value)}"
     if isinstance(value, (list, dict)):
@@ -87,7 +87,7 @@ def described(value: Any) -> str:
 
 
 def required(setting: Setting, kind: str) -> str:
-    """The end of the message: what the field requires, and for a YAML 1.1 string why it is not a number."""
+    """The end of the message: the type that the field requires, and for a YAML 1.1 string why it is not a number."""
     value: Any = setting.value
     if kind not in NUMERIC or type(value) is int or (kind == "float" and isinstance(value, float)):
         return ", which the Trainer does not accept"

@@ -1,4 +1,4 @@
-"""Helpers of LLaMA-Factory's rules."""
+"""Functions that several rules of LLaMA-Factory use."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ if TYPE_CHECKING:
 
 KINDS: tuple[Kind, ...] = ("llamafactory",)
 KIND: ExampleFacts = {"kind": "llamafactory"}
-BASE = "model_name_or_path: org/model\nstage: sft\ndo_train: true\ndataset: mine\noutput_dir: out\n"  # of examples
-SMALL = 1e-6  # what the checks compare ratios with
+BASE = "model_name_or_path: org/model\nstage: sft\ndo_train: true\ndataset: mine\noutput_dir: out\n"  # common keys of examples
+SMALL = 1e-6  # the value that the checks compare ratios with
 
 
 def certainty(config: LlamaFactoryConfig, *names: str) -> Severity:
-    """An error when the files are the complete run or give everything that it depends on, else a warning.
+    """Return an error if the files are the complete run or set all of these fields, otherwise a warning.
 
-    `key=value` behind the file on the command line may give the keys that it lacks.
+    `key=value` after the file name on the command line may set missing keys.
     """
     return ERROR if config.facts.complete or all(name in config.values for name in names) else WARNING
 
 
 def number(value: Any) -> bool:
-    """Whether a value compares with numbers."""
+    """Whether a value can be compared with numbers."""
     return isinstance(value, (int, float))
 
 
@@ -41,7 +41,7 @@ def conflict(
     needs: tuple[str, ...] = (),
     remedy: str | None = None,
 ) -> Finding:
-    """A finding on a field that is incompatible with others; `needs` are those of them whose default matters."""
+    """A finding about a field that is incompatible with others; `needs` are those whose default matters."""
     return Finding(
         config.field(name),
         message,

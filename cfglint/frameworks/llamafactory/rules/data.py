@@ -1,4 +1,4 @@
-"""What `DataArguments` refuses, and templates that do not exist."""
+"""Rules about values that `DataArguments` refuses, and templates that do not exist."""
 
 from __future__ import annotations
 
@@ -252,7 +252,7 @@ def unknown_template(config: LlamaFactoryConfig) -> Iterator[Finding]:
 
 
 def nearest_template(name: str) -> str | None:
-    """The template that a name may be a typo of."""
+    """The template that a misspelt name resembles."""
     from cfglint.frameworks.schema import distance
 
     ranked = sorted((count, each) for each in TEMPLATES if (count := distance(name, each)) is not None and count <= 1)
@@ -351,7 +351,7 @@ def evaluation_set_missing(config: LlamaFactoryConfig) -> Iterator[Finding]:
 
 
 def asks_for_evaluation(config: LlamaFactoryConfig) -> str | None:
-    """The key that asks for an evaluation."""
+    """The key that requires an evaluation set."""
     if config.arguments.eval_strategy in ("steps", "epoch"):
         return config.arguments.strategy_key
     if config.evaluates:

@@ -1,4 +1,4 @@
-"""Keys that none of LLaMA-Factory's dataclasses has."""
+"""Rules about keys that none of LLaMA-Factory's dataclasses has."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ MEGATRON = frozenset(
         "recompute_granularity",
     )
 )
-SURE_SIGNS = 2  # Megatron keys in a file from which it is taken for one of USE_MCA
+SURE_SIGNS = 2  # with this many Megatron keys a file is assumed to be for USE_MCA
 MOST_TYPOS = 2
-FORK = 3  # unknown keys from which an undeclared file is taken to be written for other code
+FORK = 3  # with this many unknown keys an undeclared file is assumed to be written for other code
 
 
 @rule(
@@ -103,7 +103,7 @@ def unknown_key(config: LlamaFactoryConfig) -> Iterator[Finding]:
 
 
 def refusal(key: Any, unknown: list[Any]) -> str:
-    """What the parser raises: it sorts the unknown keys for its message, which fails where only some are strings."""
+    """The exception of the parser: it sorts the unknown keys for its message, which fails if only some are strings."""
     other = next((each for each in unknown if isinstance(each, str) != isinstance(key, str)), None)
     if other is not None:
         kinds = sorted((type(key).__name__, type(other).__name__))
@@ -112,7 +112,7 @@ def refusal(key: Any, unknown: list[Any]) -> str:
 
 
 def for_megatron(keys: list[Any], config: LlamaFactoryConfig) -> Finding:
-    """The finding on keys that the environment variable USE_MCA=1 adds."""
+    """The finding about keys that the environment variable USE_MCA=1 enables."""
     from cfglint.findings.wording import counted
 
     named = [key for key in keys if key in MEGATRON]
@@ -122,7 +122,7 @@ def for_megatron(keys: list[Any], config: LlamaFactoryConfig) -> Finding:
 
 
 def beyond_checkout(keys: list[Any], config: LlamaFactoryConfig) -> list[Any]:
-    """The keys that the checkout in which the file lies does not know either."""
+    """The keys that the checkout of the file does not have either."""
     from cfglint.frameworks.llamafactory.checkout import checkout_of
 
     checkout = checkout_of(config.documents[0].path)
@@ -145,14 +145,14 @@ def removal(key: Any, config: LlamaFactoryConfig) -> tuple[str, Fix | None] | No
 
 
 def renamed(setting: Setting, name: str | None) -> Fix | None:
-    """The fix that gives a key its right name."""
+    """The fix that renames a misspelt key."""
     from cfglint.findings.fix_builders import rename
 
     return rename(setting, name, f"rename to {name}", safe=False) if name else None
 
 
 def nearest(key: str, config: LlamaFactoryConfig) -> str | None:
-    """The field, not set by the file, that a key may be a typo of."""
+    """The field, not set by the file, that a misspelt key resembles."""
     from cfglint.frameworks.huggingface.rules.keys import near_fields
 
     lengths: dict[int, list[str]] = {}

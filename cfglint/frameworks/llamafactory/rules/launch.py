@@ -1,4 +1,4 @@
-"""Options that are incompatible with several processes, DeepSpeed or other engines (`get_train_args`)."""
+"""Rules about options that are incompatible with several processes, DeepSpeed or other engines (`get_train_args`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options that are incompatible with a fine-tuning method, adapters, quantization or special optimizers."""
+"""Rules about options that are incompatible with a fine-tuning method, adapters, quantization or special optimizers."""
 
 from __future__ import annotations
 
@@ -323,7 +323,7 @@ def quantization_conflict(config: LlamaFactoryConfig) -> Iterator[Finding]:
 
 
 def quantization_conflicts(config: LlamaFactoryConfig) -> Iterator[tuple[str, str, str]]:
-    """(other field, message, exception) for what a quantized model excludes."""
+    """(other field, message, exception) for each option that is incompatible with a quantized model."""
     adapters = comma_list(config.own("adapter_name_or_path"))
     if config.method in ("freeze", "full"):
         text = "Quantization is only compatible with the LoRA or OFT method."

@@ -1,4 +1,4 @@
-"""Values that LLaMA-Factory accepts and then ignores."""
+"""Rules about values that LLaMA-Factory accepts and then ignores."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def interpolation_kept(config: LlamaFactoryConfig) -> Iterator[Finding]:
             )
 
 
-# What is read only where something else is set: prefix or names -> (condition, what is missing).
+# Fields that are used only if another one is set: prefix or names -> (condition, the missing setting).
 GROUPS: tuple[tuple[tuple[str, ...], str, Condition], ...] = (
     (
         tuple(name for name in FIELDS if name.startswith("galore_")),

@@ -1,4 +1,4 @@
-"""Requirements of single stages: reward models, preference losses, options of supervised fine-tuning."""
+"""Rules about requirements of single stages: reward models, preference losses, options of supervised fine-tuning."""
 
 from __future__ import annotations
 

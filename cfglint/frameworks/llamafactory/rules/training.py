@@ -1,4 +1,4 @@
-"""The trackers' demands, and what the trainer gets."""
+"""Rules about requirements of the trackers, and about the arguments that the trainer receives."""
 
 from __future__ import annotations
 

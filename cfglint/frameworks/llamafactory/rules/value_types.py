@@ -1,4 +1,4 @@
-"""Values of a type that LLaMA-Factory cannot work with, or takes for something else."""
+"""Rules about values of a type that LLaMA-Factory fails on or interprets differently."""
 
 from __future__ import annotations
 

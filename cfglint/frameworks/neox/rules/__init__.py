@@ -1,4 +1,4 @@
-"""The rules of GPT-NeoX configs: what it rejects, in its own order, and what it silently ignores or overrides."""
+"""The rules of GPT-NeoX: values that it rejects, in its own order, and values that it silently ignores or overrides."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values that the pinned DeepSpeed rejects in the config that GPT-NeoX passes to it."""
+"""Rules about values that the pinned DeepSpeed rejects in the config that GPT-NeoX passes to it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def engine_value(config: NeoXConfig, name: str) -> Any:
 
 
 def engine_setting(config: NeoXConfig, name: str, *path: str | int) -> Setting:
-    """Where a key of the DeepSpeed config is written."""
+    """The place where a key of the DeepSpeed config is written."""
     if name in config.derived.extra:
         return config.setting("deepspeed_extra_args", name, *path)
     return config.setting(name, *path)
@@ -102,7 +102,7 @@ def deepspeed_section(config: NeoXConfig) -> Iterator[Finding]:
 
 
 def section_faults(name: str, section: dict[Any, Any]) -> list[tuple[tuple[str, ...], Fault]]:
-    """What the pinned DeepSpeed rejects in a section, each with its path, which begins with the section's name."""
+    """The errors of the pinned DeepSpeed in a section, each with its path, which begins with the name of the section."""
     from cfglint.frameworks.deepspeed.models import MONITOR, MONITORS, SECTIONS, read_section
 
     if name in MONITORS:
@@ -129,7 +129,7 @@ def _replaced_keys(config: NeoXConfig, section: dict[Any, Any]) -> Iterator[Find
 
 
 def _unknown_key(setting: Setting, section: dict[Any, Any], path: tuple[str, ...], fault: Fault) -> Finding:
-    """The finding for a key that a model forbids, with a known key that is within one edit of it."""
+    """The finding for a key that a model forbids, with a known key within one edit of it."""
     from cfglint.frameworks.deepspeed.models import TWICE, set_twice
 
     near = None if fault.kind == TWICE else _nearest(path, section)

@@ -1,4 +1,4 @@
-"""Unknown arguments and values of an invalid type: the argument dataclass and its type check."""
+"""Rules about unknown arguments and values of an invalid type: the argument dataclass and its type check."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ HOMES = {
     "zero_stage": ("zero_optimization", "stage"),
     **{name: ("zero_optimization", key) for name, key in COPIES.items()},
 }
-# Arguments that are replaced before anything looks at their own value.
+# Arguments that are replaced before their value is used.
 REPLACED = frozenset(("config_files", "user_script"))
 
 
@@ -65,7 +65,7 @@ def unknown_argument(config: NeoXConfig) -> Iterator[Finding]:
     """A top-level key is not an argument of GPT-NeoX.
 
     Every key becomes a keyword argument of one dataclass, which has 318 fields and rejects others. There
-    are not deprecated aliases: `save_interval`, `gas`, `mlp_type` and other names of earlier versions or
+    are no deprecated aliases: `save_interval`, `gas`, `mlp_type` and other names of earlier versions or
     forks fail in the same way as a typo.
 
     Run-time error: `TypeError: NeoXArgs.__init__() got an unexpected keyword argument 'save_interval'`.
@@ -222,7 +222,7 @@ def null_in_arithmetic(config: NeoXConfig) -> Iterator[Finding]:
 
 
 def _refused(config: NeoXConfig) -> list[tuple[str, Path, Any, str]]:
-    """(argument, its path in the files, value, what the type check raises) of the values from the files that the check rejects."""
+    """(argument, its path in the files, value, exception of the type check) for the values from the files that the check rejects."""
     if config.refused is None:
         config.refused = list(_found_refused(config))
     return config.refused
@@ -258,7 +258,7 @@ def _required(name: str) -> str:
 
 
 def _earlier(config: NeoXConfig, name: str, value: Any) -> str | None:
-    """The exception that the framework raises where it uses the value before the type check; else None."""
+    """The exception that the framework raises when it uses the value before the type check; else None."""
     if name in ("num_layers", "attention_config"):
         return config.derived.attention_refusal
     empty = hollow(value)
@@ -274,13 +274,13 @@ def _earlier(config: NeoXConfig, name: str, value: Any) -> str | None:
 
 
 def _converted(name: str, setting: Setting, value: Any) -> Fix | None:
-    """The fix that writes the same value in the argument's type, where the conversion is lossless."""
+    """The fix that writes the same value in the argument's type, if the conversion is lossless."""
     result = converted(fields.expected(name), value)
     return replace(setting, result, f"change to {spelled(result)}") if result is not None else None
 
 
 def converted(expected: str | None, value: Any) -> Any:
-    """A value converted losslessly to another type; None where that is not possible."""
+    """A value converted losslessly to another type; None if that is not possible."""
     if isinstance(value, str) and expected in ("int", "float"):
         try:
             value = float(value) if expected == "float" else int(value)

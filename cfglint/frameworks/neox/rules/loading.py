@@ -1,4 +1,4 @@
-"""Merging the files of a run: megatron/neox_arguments/arguments.py:224-285."""
+"""Rules about merging the files of a run: megatron/neox_arguments/arguments.py:224-285."""
 
 from __future__ import annotations
 

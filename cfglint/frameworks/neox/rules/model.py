@@ -1,4 +1,4 @@
-"""Values that every worker rejects when it builds the model: megatron/training.py:866-960 and megatron/model/."""
+"""Rules about values that every worker rejects when it builds the model: megatron/training.py:866-960 and megatron/model/."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def sizes_over_ranks(config: NeoXConfig) -> Iterator[Finding]:
 
 
 def _parts(config: NeoXConfig) -> Iterator[tuple[str, Any]]:
-    """(argument, size) of everything that is split into equal parts."""
+    """(argument, size) of every size that is split into equal parts."""
     if own_attention(config):
         yield "hidden_size", config.argument("hidden_size")
         yield "num_attention_heads", config.argument("num_attention_heads")

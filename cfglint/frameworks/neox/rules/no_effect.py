@@ -1,12 +1,13 @@
-"""Values that GPT-NeoX silently ignores or overrides: precision, gradient clipping, unused keys."""
+"""Rules about values that GPT-NeoX silently ignores or overrides: precision, gradient clipping, unused keys."""
 
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import WARNING
 from cfglint.findings.rule import Finding
 from cfglint.findings.wording import counted, spelled
+from cfglint.frameworks.neox._tables import UNUSED
 from cfglint.frameworks.neox.derive import COPIES
-from cfglint.frameworks.neox.fields import UNUSED, choices, default, known
+from cfglint.frameworks.neox.fields import choices, default, known
 from cfglint.frameworks.neox.python_errors import number
 from cfglint.frameworks.neox.rules import insert, neox_rule, remove, rename, replace
 
@@ -209,7 +210,7 @@ def computed_argument(config: NeoXConfig) -> Iterator[Finding]:
 
 
 def _computed(config: NeoXConfig, name: str) -> Any:
-    """The final value of a computed argument, where the files determine it."""
+    """The final value of a computed argument, if the files determine it."""
     derived = config.derived
     if name in COPIES:
         return derived.zero.get(COPIES[name], default(name))
@@ -260,7 +261,7 @@ def unused_argument(config: NeoXConfig) -> Iterator[Finding]:
 
 
 def already_true(config: NeoXConfig, name: str) -> bool:
-    """Whether the model already behaves as an unused argument requests: no biases in norms that have none."""
+    """Whether the model already has the property that an unused argument requests: no biases in norms that have none."""
     return name == "use_bias_in_norms" and config.argument("norm") in NORMS_WITHOUT_BIAS
 
 
@@ -406,7 +407,7 @@ def _strings(value: Any, path: tuple[str | int, ...]) -> Iterator[tuple[tuple[st
 
 
 def looks_numeric(text: str) -> bool:
-    """Whether a string is a number with an exponent, except in YAML 1.1."""
+    """Whether a string looks like a number with an exponent but is a string in YAML 1.1."""
     if not text or not NUMBERED.issuperset(text) or "e" not in text.lower():
         return False
     try:

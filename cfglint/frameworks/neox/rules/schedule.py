@@ -1,4 +1,4 @@
-"""Steps and the learning rate: values that GPT-NeoX silently ignores or uses differently."""
+"""Rules about steps and the learning rate: values that GPT-NeoX silently ignores or uses differently."""
 
 from __future__ import annotations
 

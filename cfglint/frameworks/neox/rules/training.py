@@ -1,4 +1,4 @@
-"""Values that every worker rejects before or at its first step: tokenizer, data, optimizer, schedule, saving."""
+"""Rules about values that every worker rejects before or at its first step: tokenizer, data, optimizer, schedule, saving."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What TRL's configuration classes refuse, while they are built."""
+"""Rules about values that TRL's configuration classes refuse during construction."""
 
 from __future__ import annotations
 

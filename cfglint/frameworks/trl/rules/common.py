@@ -1,10 +1,11 @@
-"""Helpers of TRL's rules."""
+"""Functions that several rules of TRL use."""
 
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.frameworks.huggingface.batch import of
 from cfglint.frameworks.huggingface.rules.common import shown
+from cfglint.frameworks.trl import OLD_TRANSFORMERS, OLDEST, PACKAGE, TRANSFORMERS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,15 +13,21 @@ if TYPE_CHECKING:
     from cfglint.frameworks.trl.config import TrlConfig
 
 KINDS: tuple[Kind, ...] = ("trl",)
-OLD: dict[str, str] = {"trl": "0.17.0", "transformers": "4.51.3"}
-HEAD = "output_dir: out\nmodel_name_or_path: org/model\ndataset_name: org/data\n"  # of the examples
+OLD: dict[str, str] = {PACKAGE: OLDEST, TRANSFORMERS: OLD_TRANSFORMERS}
+HEAD = "output_dir: out\nmodel_name_or_path: org/model\ndataset_name: org/data\n"  # common keys of the examples
 
 __all__ = ["HEAD", "KINDS", "OLD", "certain", "of", "shown"]
 
 
 def certain(config: TrlConfig, *names: str) -> Severity:
-    """An error when the files are the whole run or give every field that it rests on, else a warning.
+    """Return an error if the files are the complete run or set all of these fields, otherwise a warning.
 
-    A file on its own may get the keys that it lacks on the command line.
+    For a single file, missing keys may be passed on the command line.
     """
     return ERROR if config.facts.complete or all(name in config.arguments for name in names) else WARNING
+
+
+def losses(config: TrlConfig) -> list[object]:
+    """DPO's losses as a list."""
+    value = config.arguments["loss_type"]
+    return list(value) if isinstance(value, (list, dict)) else [value]

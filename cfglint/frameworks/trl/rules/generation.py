@@ -1,4 +1,4 @@
-"""What GRPO and RLOO demand of their batch: whole groups of completions in every generation."""
+"""Rules about the batch of GRPO and RLOO: complete groups of completions in every generation."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ EVALUATION_MICRO = "per_device_eval_batch_size"
 ACCUMULATION = "gradient_accumulation_steps"
 GENERATIONS = "num_generations"
 LINE = "trl grpo --config train.yaml\n"
-ONE_MICRO_BATCH = parse_version("0.15.0")  # generates for one micro batch, until
-GENERATION_OF_STEPS = parse_version("0.17.0")  # one generation feeds a whole accumulation
+ONE_MICRO_BATCH = parse_version("0.15.0")  # from here on a generation is for one micro batch, until
+GENERATION_OF_STEPS = parse_version("0.17.0")  # from here on one generation supplies a complete accumulation
 
 
 def label(config: TrlConfig) -> str:
@@ -60,7 +60,7 @@ def incomplete_groups(config: TrlConfig) -> Iterator[Finding]:
     Source: trl 1.16.0 trainer/grpo_config.py:1129-1135, trainer/rloo_config.py:692-698; 0.17.0 trainer/grpo_trainer.py:592-608;
     0.16.1 trainer/grpo_trainer.py:424-433.
     """
-    if not ready(config) or sizes_conflict(config):
+    if not has_valid_sizes(config) or sizes_conflict(config):
         return
     made = one_micro_batch(config) if generates_for_one(config) else generation(config)
     if made.size is None or made.per_prompt is None or made.per_prompt == 0:
@@ -82,25 +82,25 @@ def incomplete_groups(config: TrlConfig) -> Iterator[Finding]:
 
 
 def generates_for_one(config: TrlConfig) -> bool:
-    """Whether the release that was asked for generates for one micro batch at a time, whatever the accumulation is."""
+    """Whether the target release generates for one micro batch at a time, whatever the accumulation is."""
     asked = config.facts.outside.get(PACKAGE)
     return asked is not None and ONE_MICRO_BATCH <= parse_version(asked) < GENERATION_OF_STEPS
 
 
 def one_micro_batch(config: TrlConfig) -> Generation:
-    """A generation of 0.15 and 0.16: one micro batch of all processes."""
+    """The generation of 0.15 and 0.16: one micro batch of all processes."""
     made = generation(config)
     size = made.size // made.steps if made.size is not None and made.steps else None
     return Generation(size, 1, made.per_prompt, made.passes)
 
 
 def terms_of(config: TrlConfig, made: Generation) -> str:
-    """How the size of a generation comes about."""
+    """How the size of a generation is computed."""
     return f"micro batch {config.batch.micro_batch.value} x {counted(config.world_size, 'GPU')} x {counted(made.steps, 'step')}"
 
 
 def exception(config: TrlConfig, size: float, per_prompt: float) -> str:
-    """What the release raises."""
+    """The exception of the release."""
     if config.modern:
         return f"ValueError: generation_batch_size ({size}) must be divisible by num_generations ({per_prompt})."
     micro, accumulation = config.batch.micro_batch.value, config.batch.accumulation.value
@@ -110,13 +110,13 @@ def exception(config: TrlConfig, size: float, per_prompt: float) -> str:
     )
 
 
-def ready(config: TrlConfig) -> bool:
-    """Whether the trainer generates and its sizes are numbers: else the batch or the parser is at fault."""
+def has_valid_sizes(config: TrlConfig) -> bool:
+    """Whether the trainer generates and its sizes are numbers: otherwise the batch or the parser fails first."""
     return config.parsed and generating(config) and config.batch.problem is None
 
 
 def sizes_conflict(config: TrlConfig) -> bool:
-    """Whether the sizes of a generation contradict each other, which is raised first."""
+    """Whether the sizes of a generation contradict each other, for which the exception is raised first."""
     args = config.arguments
     if not config.modern:
         return False
@@ -126,7 +126,7 @@ def sizes_conflict(config: TrlConfig) -> bool:
 
 
 def indivisible_by(config: TrlConfig) -> int | float | None:
-    """Micro batch x processes, where a written `generation_batch_size` is not a multiple of it."""
+    """Micro batch x processes, if a written `generation_batch_size` is not a multiple of it."""
     size, micro, world = number(config.arguments[GENERATION]), number(config.batch.micro_batch.value), config.world_size
     if size is None or micro is None or not world or micro < 1:
         return None
@@ -152,7 +152,7 @@ def generation_not_divisible(config: TrlConfig) -> Iterator[Finding]:
 
     Source: trl 1.16.0 trainer/grpo_config.py:1101-1107, trainer/rloo_config.py:664-670.
     """
-    if not ready(config) or not config.modern or config.arguments[GENERATION_STEPS] is not None:
+    if not has_valid_sizes(config) or not config.modern or config.arguments[GENERATION_STEPS] is not None:
         return
     one = indivisible_by(config)
     if one is not None:
@@ -258,7 +258,7 @@ def incomplete_evaluation_groups(config: TrlConfig) -> Iterator[Finding]:
     Source: trl 1.16.0 trainer/grpo_config.py:1118-1127, trainer/rloo_config.py:681-690; 0.17.0 trainer/grpo_trainer.py:609-620.
     """
     found, world = evaluation_group(config), config.world_size
-    if not ready(config) or found is None or not world or (found[0] * world) % found[1] == 0:
+    if not has_valid_sizes(config) or found is None or not world or (found[0] * world) % found[1] == 0:
         return
     (size, per_prompt), gpus = found, counted(world, "GPU")
     text = f"ValueError: The global eval batch size ({size} * {world}) must be divisible by the number of generations used for evaluation "
@@ -287,7 +287,7 @@ def whole_groups(size: int, world: int, per_prompt: int) -> str:
 
 
 def uneven_factor(config: TrlConfig, size: int, world: int, per_prompt: int) -> Setting:
-    """The factor of the evaluation batch to change: the processes, where the file sets them and they divide the group worse."""
+    """The factor of the evaluation batch to change: the processes, if the file sets them and the micro batch fits the group better."""
     written = config.values.get("num_processes") == world
     return config.setting("num_processes") if written and gcd(world, per_prompt) < gcd(size, per_prompt) else of(config, EVALUATION_MICRO)
 
@@ -325,7 +325,7 @@ def incomplete_groups_in_command(config: TrlConfig) -> Iterator[Finding]:
 
     Source: trl 1.16.0 cli/commands/training.py (TrainingCommand.run), trainer/grpo_config.py:1096-1135, trainer/rloo_config.py.
     """
-    if not config.hands_on or not ready(config) or sizes_conflict(config):
+    if not config.hands_on or not has_valid_sizes(config) or sizes_conflict(config):
         return
     made, world = generation(config), config.world_size
     micro, per_prompt = number(config.batch.micro_batch.value), made.per_prompt
@@ -527,7 +527,7 @@ def invalid_generation_size(config: TrlConfig) -> Iterator[Finding]:
 
     Source: trl 1.16.0 trainer/grpo_trainer.py (get_train_dataloader, _logs), torch 2.13 utils/data/sampler.py.
     """
-    if not config.modern or not ready(config) or sizes_conflict(config):
+    if not config.modern or not has_valid_sizes(config) or sizes_conflict(config):
         return
     for name in (GENERATION, GENERATION_STEPS):
         value = config.arguments[name]
@@ -564,7 +564,7 @@ def too_few_prompts(config: TrlConfig) -> Iterator[Finding]:
     """
     made, examples, limit = generation(config), config.facts.num_examples, config.arguments["max_steps"]
     size, per_prompt = count(made.size), count(made.per_prompt)
-    if not config.modern or not ready(config) or not size or not per_prompt or not examples or config.streams:
+    if not config.modern or not has_valid_sizes(config) or not size or not per_prompt or not examples or config.streams:
         return
     prompts = size // per_prompt
     if size % per_prompt == 0 and examples < prompts and isinstance(limit, (int, float)) and limit <= 0:

@@ -1,4 +1,4 @@
-"""Keys that no dataclass of a TRL script has."""
+"""Rules about keys that no dataclass of a TRL script has."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.findings.wording import listed
 from cfglint.frameworks.accelerate.packaged import PACKAGED
 from cfglint.frameworks.huggingface.fields import FIELDS as ARGUMENTS
-from cfglint.frameworks.trl import LAUNCHER_FILE
+from cfglint.frameworks.trl import LAUNCHER_FILE, OLDEST
 from cfglint.frameworks.trl._tables import FIELDS as TABLES
 from cfglint.frameworks.trl.fields import BESIDE, has
 from cfglint.frameworks.trl.launcher_options import is_flag, is_option, refused
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from cfglint.findings.diagnostic import Fix
     from cfglint.frameworks.trl.config import TrlConfig
 
-REFUSES_UNKNOWN = (0, 19)  # the parser drops unknown keys before (trl 0.18.0 scripts/utils.py)
+REFUSES_UNKNOWN = (0, 19)  # before, the parser drops unknown keys (trl 0.18.0 scripts/utils.py)
 # Fields of older releases that have another name now, by the class that has it; the value stays.
 RENAMED = {
     "max_seq_length": "max_length",
@@ -34,7 +34,7 @@ RENAMED = {
     "wandb_log_unique_prompts": "log_unique_prompts",
     "vllm_guided_decoding_regex": "vllm_structured_outputs_regex",
 }
-# What takes the place of a field that is gone, for people.
+# The replacement of a removed field, for messages.
 REPLACED = {
     "rpo_alpha": "`loss_type: [sigmoid, sft]` with `loss_weights`",
     "gradient_checkpointing_use_reentrant": "`gradient_checkpointing_kwargs: {use_reentrant: ...}`",
@@ -43,7 +43,7 @@ REPLACED = {
     "chars_per_token": "`max_length`",
     "use_liger_loss": "`use_liger_kernel`",
 }
-# Fields that did nothing any more when they went, or that only choose what is logged: taking them out changes no run.
+# Fields that had no effect when they were removed, or that only select logged values: removing them changes no run.
 HARMLESS = frozenset(
     ("dataset_batch_size", "num_of_sequences", "chars_per_token", "vllm_device", "vllm_dtype", "vllm_enable_prefix_caching")
 )
@@ -105,7 +105,9 @@ def unknown_key(config: TrlConfig) -> Iterator[Finding]:
 
 
 def refuses(config: TrlConfig) -> bool:
-    """Whether an unknown key is refused: by the parser's default form, on a line or in a call always, and by what TRL's command starts."""
+    """Whether an unknown key is refused: always on a line, in a call and by the program that TRL's command starts, else if the parser
+    is strict.
+    """
     in_code = config.documents[0].syntax in ("shell", "python")
     return config.hands_on or (config.facts.strict_keys and (in_code or config.trl_version >= REFUSES_UNKNOWN))
 
@@ -123,29 +125,29 @@ def refusal(key: str, value: Any, config: TrlConfig) -> str:
 
 
 def is_removed(key: str, config: TrlConfig) -> bool:
-    """Whether older releases of TRL or transformers had a field of this name, which this release does not have at all."""
+    """Whether older releases of TRL or transformers had a field of this name, which no class of this release has."""
     if has(key, config.modelled):
         return False
     if key in ARGUMENTS:
         return bool(ARGUMENTS[key][3]) and config.version >= parse_version(ARGUMENTS[key][3])
-    return config.modern and has(key, "0.17.0")
+    return config.modern and has(key, OLDEST)
 
 
 def nearest(key: str, config: TrlConfig, most: int) -> str | None:
-    """The field that a key is at most so many edits away from, which the file does not give."""
+    """The field within `most` edits of a key that the file does not set."""
     from cfglint.frameworks.huggingface.rules.keys import near_fields
 
     plain = key.replace("-", "_")
     if plain in config.arguments.fields.types and plain not in config.values:
         return plain
     close = [name for name in near_fields(key, config.arguments.fields.by_length, most) if name not in config.values]
-    if not config.facts.strict_keys:  # a script's own key may well resemble one of TRL's script
+    if not config.facts.strict_keys:  # a key of the script itself may resemble one of TRL's
         close = [name for name in close if not any(name in TABLES[config.modelled].get(each, {}) for each in BESIDE)]
     return close[0] if close else None
 
 
 def renamed(setting: Setting, name: str, safe: bool) -> Fix | None:
-    """The key under another name."""
+    """The fix that renames a key."""
     from cfglint.findings.fix_builders import rename
 
     return rename(setting, name, f"rename to {name}", safe=safe)
@@ -211,7 +213,7 @@ def removed_key(config: TrlConfig) -> Iterator[Finding]:
 
 
 def effect_of_removal(key: str, value: Any, config: TrlConfig) -> str:
-    """What the run does in place of a removed key, where that is easily overlooked."""
+    """The behaviour of the run without a removed key, if it is easily overlooked."""
     args = config.arguments
     if key == "max_seq_length" and args.known("max_length") and args["max_length"] not in (None, value):
         return f": samples are cut at {args['max_length']} tokens, the default of `max_length`"
@@ -221,14 +223,14 @@ def effect_of_removal(key: str, value: Any, config: TrlConfig) -> str:
 
 
 def no_loss(key: str, value: Any) -> bool:
-    """Whether a removed key only says what was its default, or turns nothing on."""
-    from cfglint.frameworks.huggingface.rules.migrations import idle
+    """Whether a removed key only sets its former default, or switches nothing on."""
+    from cfglint.frameworks.huggingface.rules.migrations import has_no_effect
 
-    return idle(key, value) if key in ARGUMENTS else value is None or value is False or key in HARMLESS
+    return has_no_effect(key, value) if key in ARGUMENTS else value is None or value is False or key in HARMLESS
 
 
 def replacement(key: str, config: TrlConfig) -> tuple[str, Fix | None]:
-    """(what to use instead, the edit that does it) for a key that is gone."""
+    """(the replacement, the edit that makes it) for a removed key."""
     from cfglint.findings.fix_builders import remove
     from cfglint.frameworks.huggingface.rules.migrations import replacement as of_argument
 

@@ -1,4 +1,4 @@
-"""Keys of a TRL file that another key, or the trainer itself, leaves without effect."""
+"""Rules about keys of a TRL file that have no effect because of another key, or of the trainer itself."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def vllm_option_unused(config: TrlConfig) -> Iterator[Finding]:
 
 
 def has_own_program(config: TrlConfig) -> bool:
-    """Whether a file that is not declared as a complete run has several keys of a program that is not TRL's."""
+    """Whether a file that is not declared as a complete run has several keys of another program than TRL's."""
     strangers = [key for key in config.values if key not in config.arguments.fields.types]
     return not config.facts.complete and "use_vllm" not in config.arguments and len(strangers) >= FORK_KEYS
 

@@ -1,4 +1,4 @@
-"""What TRL's parser refuses in a file, and which keys it does not know."""
+"""Rules about values that TRL's parser refuses, and about keys that it does not know."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.trl.config import TrlConfig
     from cfglint.frameworks.trl.parser import Refused
 
-MAPPING_CHECKED = (1,)  # releases whose parser says that the file must be a mapping
+MAPPING_CHECKED = (1,)  # from here on the parser reports that the file must be a mapping
 
 
 @rule(
@@ -91,7 +91,7 @@ def environment_not_a_mapping(config: TrlConfig) -> Iterator[Finding]:
 
 
 def written(config: TrlConfig, name: str) -> Setting:
-    """A key of the file with its place, whether or not it came through the parser."""
+    """A key of the file with its place, whether or not the parser accepted it."""
     document = config.documents[0]
     key, node = document.find((name,))
     return Setting((name,), config.root.get(name) if isinstance(config.root, dict) else None, WRITTEN, document, node, key)

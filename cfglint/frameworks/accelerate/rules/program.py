@@ -1,11 +1,11 @@
-"""Values that accelerate's launcher passes on without a look, and that fail behind it."""
+"""Rules about values that accelerate's launcher passes on unchecked, and that fail in the program it starts."""
 
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.wording import described, spelled
-from cfglint.frameworks.accelerate.rules import FSDP, GPUS, KINDS, SAGEMAKER
+from cfglint.frameworks.accelerate.rules.common import FSDP, GPUS, KINDS, SAGEMAKER
 from cfglint.frameworks.remedies import choice
 
 TYPE_CHECKING = False
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.accelerate.config import AccelerateConfig
 
 WRAP_POLICIES = ("TRANSFORMER_BASED_WRAP", "SIZE_BASED_WRAP", "NO_WRAP")
-NO_SAGEMAKER = (1, 11)  # the launcher looks up `parallelism_config`, which a SageMaker config does not have
+NO_SAGEMAKER = (1, 11)  # from here on the launcher looks up `parallelism_config`, which a SageMaker config does not have
 
 
 @rule(

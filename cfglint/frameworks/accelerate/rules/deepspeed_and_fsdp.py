@@ -1,0 +1,150 @@
+"""Rules about the DeepSpeed and FSDP blocks, and the DeepSpeed file."""
+
+from __future__ import annotations
+
+from cfglint.findings.diagnostic import ERROR, WARNING
+from cfglint.findings.rule import Finding, rule
+from cfglint.findings.setting import OVERRIDE
+from cfglint.findings.wording import spelled
+from cfglint.frameworks.accelerate.rules.common import DEEPSPEED, FSDP, GPUS, KINDS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from cfglint.findings.setting import Setting
+    from cfglint.frameworks.accelerate.config import AccelerateConfig
+
+# Keys that must be in the DeepSpeed file if the launcher's block names one.
+DEEPSPEED_FILE_KEYS = (
+    "gradient_accumulation_steps",
+    "gradient_clipping",
+    "zero_stage",
+    "offload_optimizer_device",
+    "offload_param_device",
+    "offload_param_nvme_path",
+    "offload_optimizer_nvme_path",
+    "zero3_save_16bit_model",
+    "mixed_precision",
+)
+
+
+@rule(
+    "ACC012",
+    "setting-belongs-in-deepspeed-file",
+    ERROR,
+    kinds=KINDS,
+    fails_at="config",
+    bad=DEEPSPEED + "mixed_precision: bf16\ndeepspeed_config:\n  deepspeed_config_file: ds.json\n",
+    good=DEEPSPEED + "deepspeed_config:\n  deepspeed_config_file: ds.json\n",
+    example={"at": "/mixed_precision"},
+    old_names=("left-to-deepspeed-file",),
+)
+def setting_belongs_in_deepspeed_file(config: AccelerateConfig) -> Iterator[Finding]:
+    """With a DeepSpeed file, the accelerate config must not set what that file sets, `mixed_precision` included.
+
+    The same applies when the Trainer config names the DeepSpeed file and the launch is of type DEEPSPEED.
+
+    Run-time error: ``ValueError: When using `deepspeed_config_file`, the following accelerate config variables will be
+    ignored: ['gradient_accumulation_steps', 'gradient_clipping', 'zero_stage', ...]. Please specify them appropriately
+    in the DeepSpeed config file.``
+
+    Fix: remove the keys from the accelerate config.
+
+    Source: accelerate 1.15.0 utils/dataclasses.py:1507-1532, commands/launch.py:1392-1396.
+    """
+    from cfglint.findings.fix_builders import remove
+
+    if not config.uses_deepspeed or not config.local or not named_file(config):
+        return
+    text = "ValueError: When using `deepspeed_config_file`, the following accelerate config variables will be ignored: "
+    exception = f"{text}{list(DEEPSPEED_FILE_KEYS)}."
+    settings = [config.setting("deepspeed_config", key) for key in config.section("deepspeed_config") if key in DEEPSPEED_FILE_KEYS]
+    settings = [setting for setting in settings if setting.origin != OVERRIDE]  # the launcher compares the file alone
+    if config.precision_named and ("mixed_precision",) not in config.overridden:
+        settings.append(config.setting("mixed_precision" if config.get("mixed_precision") is not None else "fp16"))
+    for setting in settings:
+        file = named_file(config)
+        message = f"`{setting.path[-1]}` must be set in the DeepSpeed config file, and not here as well"
+        fix = remove(setting, f"remove `{setting.path[-1]}`", safe=False)
+        yield Finding(setting, message, related=(file,) if file else (), exception=exception, on_key=True, fix=fix)
+
+
+def named_file(config: AccelerateConfig) -> Setting | None:
+    """The setting that names the DeepSpeed file: the launcher's, or the trainer's."""
+    if config.section("deepspeed_config").get("deepspeed_config_file") not in (None, "none"):
+        return config.setting("deepspeed_config", "deepspeed_config_file")
+    if config.trainer is not None and config.trainer.get("deepspeed"):
+        return config.trainer.setting("deepspeed")
+    return None
+
+
+@rule(
+    "ACC013",
+    "efficient-loading-without-sync",
+    ERROR,
+    kinds=KINDS,
+    fails_at="config",
+    raises="ValueError: When using `--fsdp_cpu_ram_efficient_loading` set `--fsdp_sync_module_states` to `True`",
+    bad=FSDP + "  fsdp_cpu_ram_efficient_loading: true\n  fsdp_sync_module_states: false\n",
+    good=FSDP + "  fsdp_cpu_ram_efficient_loading: true\n  fsdp_sync_module_states: true\n",
+    example={"at": "/fsdp_config/fsdp_sync_module_states"},
+)
+def efficient_loading_without_sync(config: AccelerateConfig) -> Iterator[Finding]:
+    """`fsdp_sync_module_states: false` with `fsdp_cpu_ram_efficient_loading`, which requires it.
+
+    Only the first rank loads the weights, the others receive them from it. That is the default, so
+    `fsdp_sync_module_states: false` alone is an error too.
+
+    Run-time error: ``ValueError: When using `--fsdp_cpu_ram_efficient_loading` set `--fsdp_sync_module_states` to
+    `True` ``.
+
+    Fix: write true, or `fsdp_cpu_ram_efficient_loading: false`.
+
+    Source: accelerate 1.15.0 utils/launch.py:309, commands/launch.py:584-597.
+    """
+    if config.distributed != "FSDP" or not config.local:
+        return
+    section = config.section("fsdp_config")
+    loading, sync = ((name, f"fsdp_{name}") for name in ("cpu_ram_efficient_loading", "sync_module_states"))
+    found = [next((name for name in reversed(names) if name in section), "") for names in (loading, sync)]
+    if found[1] and not section[found[1]] and (not found[0] or section[found[0]]):
+        related = (config.setting("fsdp_config", found[0]),) if found[0] else ()
+        message = f"`{found[1]}` is {spelled(section[found[1]])}, but `fsdp_cpu_ram_efficient_loading` requires true"
+        yield Finding(config.setting("fsdp_config", found[1]), message, related=related, help=f"set `fsdp_config.{found[1]}: true`")
+
+
+@rule(
+    "ACC017",
+    "overridden-mixed-precision",
+    WARNING,
+    kinds=KINDS,
+    bad={
+        "train.yaml": "output_dir: out\nbf16: true\nper_device_train_batch_size: 4\n",
+        "accelerate.yaml": GPUS + "mixed_precision: fp16\n",
+    },
+    good={
+        "train.yaml": "output_dir: out\nbf16: true\nper_device_train_batch_size: 4\n",
+        "accelerate.yaml": GPUS + "mixed_precision: bf16\n",
+    },
+    example={"kind": "huggingface", "at": "/mixed_precision"},
+    old_names=("precision-overruled",),
+)
+def overridden_mixed_precision(config: AccelerateConfig) -> Iterator[Finding]:
+    """The Trainer's `bf16` or `fp16` silently overrides the launcher's `mixed_precision`.
+
+    The launcher passes its choice on as `ACCELERATE_MIXED_PRECISION`; the Trainer replaces it if one of its own
+    keys is true.
+
+    Fix: set the precision in one place.
+
+    Source: transformers 5.23.0 training_args.py:1612-1618.
+    """
+    trainer = config.trainer
+    if trainer is None or not config.precision_named or config.uses_deepspeed:
+        return
+    own = next((name for name in ("fp16", "bf16") if trainer.get(name)), None)
+    if own and own != config.precision:
+        setting = config.setting("mixed_precision")
+        message = f"`mixed_precision` is {setting.spelled}, which the Trainer's `{own}` overrides"
+        yield Finding(setting, message, related=(trainer.setting(own),), help="remove `mixed_precision`")

@@ -1,0 +1,207 @@
+"""Rules about unknown keys, and blocks that are not used."""
+
+from __future__ import annotations
+
+from cfglint.findings.diagnostic import ERROR, WARNING
+from cfglint.findings.rule import Example, Finding, rule
+from cfglint.findings.wording import listed, spelled
+from cfglint.frameworks.accelerate.rules.common import DEEPSPEED, GPUS, KINDS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from cfglint.findings.vocabulary import Severity
+    from cfglint.frameworks.accelerate.config import AccelerateConfig
+    from cfglint.frameworks.schema import Schema
+    from cfglint.frameworks.versions import Version
+
+BLOCKS = {"deepspeed_config": ("DEEPSPEED",), "fsdp_config": ("FSDP",), "megatron_lm_config": ("MEGATRON_LM",)}
+SHARED_WITH_SAGEMAKER = (
+    *("compute_environment", "distributed_type", "mixed_precision", "use_cpu", "debug"),
+    *("dynamo_config", "enable_cpu_affinity", "gpu_ids", "num_machines"),
+)
+SAGEMAKER_KEYS = (
+    *SHARED_WITH_SAGEMAKER,
+    *("ec2_instance_type", "iam_role_name", "image_uri", "profile", "region", "base_job_name", "additional_args"),
+    *("pytorch_version", "transformers_version", "py_version", "sagemaker_inputs_file", "sagemaker_metrics_file"),
+)
+OLD_SPELLINGS = ("fp16", "dynamo_backend")  # converted while the file is loaded
+PREFIXES = {"fsdp_config": "fsdp_"}  # the launcher adds this prefix to keys of a block that lack it
+_known: dict[Version, set[str]] = {}
+
+
+def schema() -> Schema:
+    """The schema of an accelerate config."""
+    from cfglint.frameworks.schema import load
+
+    return load("accelerate")
+
+
+@rule(
+    "ACC001",
+    "launch-file-not-a-mapping",
+    ERROR,
+    kinds=KINDS,
+    fails_at="load",
+    bad="- distributed_type: MULTI_GPU\n",
+    good=GPUS,
+    old_names=("launch-file-not-keys",),
+)
+def not_a_mapping(config: AccelerateConfig) -> Iterator[Finding]:
+    """The accelerate config is a list, a single value or empty, not a mapping.
+
+    Run-time error: `AttributeError: 'list' object has no attribute 'get'`.
+
+    Fix: write the keys at top level.
+
+    Source: accelerate 1.15.0 commands/config/config_args.py:66.
+    """
+    if not config.load_problems and not isinstance(config.root, dict):
+        kind = type(config.root).__name__
+        text = "the file is empty" if config.root is None else f"the file is {spelled(config.root)}, not a mapping"
+        yield Finding(config.setting(), text, exception=f"AttributeError: '{kind}' object has no attribute 'get'")
+
+
+@rule(
+    "ACC002",
+    "unknown-launch-key",
+    ERROR,
+    kinds=KINDS,
+    fails_at="load",
+    bad=(
+        GPUS + "mixed_precison: bf16\n",
+        Example(GPUS + "fp8_config: {}\n", facts={"target": {"accelerate": "0.32.1"}, "at": "/fp8_config"}),
+    ),
+    good=GPUS + "mixed_precision: bf16\n",
+    fixed=GPUS + "mixed_precision: bf16\n",
+    example={"at": "/mixed_precison"},
+)
+def unknown_launch_key(config: AccelerateConfig) -> Iterator[Finding]:
+    """Unknown key; the launcher rejects it.
+
+    Run-time error: `ValueError: The config file at accelerate.yaml had unknown keys (['mixed_precison']), please try
+    upgrading your accelerate version or fix (and potentially remove) these keys from your config file.`
+
+    Fix: correct the key or remove it; settings of DeepSpeed and FSDP belong in `deepspeed_config` and `fsdp_config`.
+
+    Source: accelerate 1.15.0 commands/config/config_args.py:131-137, 154-160.
+    """
+    if not config.values or "distributed_type" not in config.values:
+        return
+    known = known_keys(config)
+    unknown = [key for key in config.values if key not in known]
+    for key in unknown:
+        from cfglint.findings.fix_builders import move, rename
+
+        setting = config.setting(key)
+        found = schema().nearest((), key) if isinstance(key, str) else []
+        near = [each for each in found if len(each.path) == 1 and each.path[0] in known]
+        block = next((each.path for each in found if len(each.path) == 2 and each.path[1] == key), None) if config.local else None
+        meant = str(near[0].path[-1]) if near else ""
+        text = f"ValueError: The config file at {config.documents[0].path} had unknown keys ({sorted(map(str, unknown))})"
+        where = " (SageMaker config)" if not config.local else other_releases(key)
+        hint = f"; did you mean `{meant}`?" if meant and not where else ""
+        if block is not None:
+            hint = f"; move it into `{block[0]}`"
+        message = f"unknown key `{key}` is rejected by accelerate launch{where}{hint}"
+        fix = rename(setting, meant, f"rename it to `{meant}`", safe=False) if meant and not where and meant not in config.values else None
+        if block is not None:
+            fix = move(config, setting, block, f"move it into `{block[0]}`", safe=severity_of(config, key) in (None, ERROR))
+        yield Finding(
+            setting,
+            message,
+            exception=text,
+            on_key=True,
+            fix=fix,
+            severity=severity_of(config, key),
+            help=None if fix else f"remove `{key}`",
+        )
+
+
+def other_releases(key: object) -> str:
+    """The releases that have a key which the target release lacks, for a message."""
+    entry = schema().lookup((key,)) if isinstance(key, str) else None
+    if entry is None or not (entry.since or entry.removed):
+        return ""
+    return f" {entry.removed.removesuffix('.0')} and later" if entry.removed else f" before {str(entry.since).removesuffix('.0')}"
+
+
+def known_keys(config: AccelerateConfig) -> set[str]:
+    """The keys that the targeted release accepts."""
+    if not config.local:
+        return {*SAGEMAKER_KEYS, *OLD_SPELLINGS}
+    if config.version not in _known:
+        known = {*schema().keys_at(config.version), *OLD_SPELLINGS}
+        _known[config.version] = known - set(SAGEMAKER_KEYS) | set(SHARED_WITH_SAGEMAKER)
+    return _known[config.version]
+
+
+def severity_of(config: AccelerateConfig, key: object) -> Severity:
+    """Return a warning if the release is not specified and another release has the key."""
+    return WARNING if other_releases(key) and "accelerate" not in config.facts.target and config.local else ERROR
+
+
+@rule(
+    "ACC010",
+    "unused-block",
+    WARNING,
+    kinds=KINDS,
+    bad=GPUS + "deepspeed_config:\n  zero_stage: 2\n",
+    good=DEEPSPEED + "deepspeed_config:\n  zero_stage: 2\n",
+    example={"at": "/deepspeed_config"},
+    old_names=("block-unused",),
+)
+def unused_block(config: AccelerateConfig) -> Iterator[Finding]:
+    """A block of another distributed type is ignored.
+
+    With `distributed_type: MULTI_GPU` a `deepspeed_config` block has no effect: the run has no ZeRO.
+
+    Fix: set the distributed type of the block, or remove the block.
+
+    Source: accelerate 1.15.0 commands/launch.py:1391-1401.
+    """
+    for name, types in BLOCKS.items():
+        if config.section(name) and isinstance(config.distributed, str) and config.distributed not in types and config.local:
+            message = f"`{name}` is ignored with `distributed_type: {config.distributed}`; it requires {listed(types)}"
+            yield Finding(
+                config.setting(name),
+                message,
+                related=(config.setting("distributed_type"),),
+                on_key=True,
+                help=f"set `distributed_type: {types[0]}`, or remove `{name}`",
+            )
+
+
+@rule(
+    "ACC011",
+    "unknown-key-in-block",
+    WARNING,
+    kinds=KINDS,
+    bad=DEEPSPEED + "deepspeed_config:\n  zero_stge: 3\n",
+    good=DEEPSPEED + "deepspeed_config:\n  zero_stage: 3\n",
+    fixed=DEEPSPEED + "deepspeed_config:\n  zero_stage: 3\n",
+    example={"at": "/deepspeed_config/zero_stge"},
+)
+def unknown_key_in_block(config: AccelerateConfig) -> Iterator[Finding]:
+    """Unknown key in a block; the launcher ignores it.
+
+    An unknown key at top level is an error; inside `deepspeed_config`, `fsdp_config` and `parallelism_config` it
+    is ignored, and the default applies.
+
+    Fix: correct the key.
+
+    Source: accelerate 1.15.0 commands/launch.py:1264-1281.
+    """
+    from cfglint.findings.fix_builders import rename
+
+    for name in ("deepspeed_config", "fsdp_config", "parallelism_config"):
+        for key in config.section(name):
+            if isinstance(key, str) and not any(schema().lookup((name, each)) for each in (key, PREFIXES.get(name, "") + key)):
+                near = [each for each in schema().nearest((name,), key) if each.path[:-1] == (name,)]
+                setting = config.setting(name, key)
+                meant = str(near[0].path[-1]) if near else ""
+                message = f"unknown key `{key}` in `{name}` is ignored" + (f"; did you mean `{meant}`?" if meant else "")
+                new = meant if meant not in config.section(name) else ""
+                fix = rename(setting, new, f"rename it to `{new}`", safe=False) if new else None
+                yield Finding(setting, message, on_key=True, fix=fix)

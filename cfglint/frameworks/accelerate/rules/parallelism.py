@@ -1,0 +1,138 @@
+"""Rules about the sizes of the parallelism block."""
+
+from __future__ import annotations
+
+from cfglint.findings.diagnostic import ERROR
+from cfglint.findings.rule import Finding, rule
+from cfglint.frameworks.accelerate.config import AXES
+from cfglint.frameworks.accelerate.rules.common import FSDP, KINDS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from cfglint.frameworks.accelerate.config import AccelerateConfig
+
+
+@rule(
+    "ACC016",
+    "invalid-parallelism-sizes",
+    ERROR,
+    kinds=KINDS,
+    fails_at="init",
+    bad=(
+        FSDP + "  fsdp_version: 2\nparallelism_config:\n  parallelism_config_dp_shard_size: 4\n  parallelism_config_cp_size: 4\n",
+        FSDP + "  fsdp_version: 2\nparallelism_config:\n  parallelism_config_tp_size: 0\n",
+    ),
+    good=FSDP + "  fsdp_version: 2\nparallelism_config:\n  parallelism_config_dp_shard_size: 2\n  parallelism_config_cp_size: 4\n",
+    example={"at": "/parallelism_config"},
+    old_names=("parallelism-sizes",),
+)
+def parallelism_sizes(config: AccelerateConfig) -> Iterator[Finding]:
+    """The sizes of `parallelism_config` do not match the number of processes, or are incompatible.
+
+    Run-time errors: `ValueError: ParallelismConfig total_size (16) does not match num_processes (8). Please adjust
+    dp_replicate_size/ dp_shard_size/tp_size/cp_size/sp_size.`; `ValueError: Context Parallelism (CP) and Sequence
+    Parallelism (SP) are mutually exclusive.`; `ValueError: Tensor/Context parallelism (tp/cp_size > 1) cannot be used
+    with pure data parallelism`; `ValueError: tp_size must be at least 1, but got 0`; ``ValueError: `cp_size > 1` specified
+    in the `parallelism_config`, but no `fsdp_plugin` was provided``; `RuntimeError: Mesh should not be bigger than default
+    world size 4, but found 8 ranks!`.
+
+    Fix: make dp_replicate x dp_shard x tp x cp x sp equal to `num_processes`.
+
+    Source: accelerate 1.15.0 parallelism_config.py:310-346, 366-398; state.py:997-1011.
+    """
+    sizes = {name: config.axis(name) for name in AXES}
+    if not config.section("parallelism_config") or not config.spawns or not config.local:
+        return
+    low = next((name for name, size in sizes.items() if size is not None and size < 1), None)
+    if low:
+        setting = config.setting("parallelism_config", f"parallelism_config_{low}_size")
+        message = f"`{setting.path[-1]}` is {sizes[low]}; it must be at least 1"
+        yield Finding(
+            setting,
+            message,
+            exception=f"ValueError: {low}_size must be at least 1, but got {sizes[low]}",
+            help=f"set `parallelism_config.parallelism_config_{low}_size: 1`",
+        )
+        return
+    if None in sizes.values():
+        return
+    error = incompatible_axes(config) or missing_fsdp(config) or wrong_product(config)
+    if error:
+        yield Finding(
+            config.setting("parallelism_config"),
+            error[0],
+            exception=error[1],
+            help="change the sizes so that their product is the number of processes" if "product" in error[0] else None,
+        )
+
+
+def incompatible_axes(config: AccelerateConfig) -> tuple[str, str] | None:
+    """(message, exception) for axes that are incompatible."""
+    replicate, shard, tensor, context, sequence = (config.axis(name) or 1 for name in AXES)
+    if context > 1 and sequence > 1:
+        text = "ValueError: Context Parallelism (CP) and Sequence Parallelism (SP) are mutually exclusive."
+        return f"`parallelism_config`: cp {context} is incompatible with sp {sequence}", text
+    if (tensor > 1 or context > 1) and replicate > 1 and shard == 1:
+        text = "ValueError: Tensor/Context parallelism (tp/cp_size > 1) cannot be used with pure data parallelism"
+        return f"`parallelism_config`: tp {tensor} or cp {context} with dp_replicate {replicate} requires dp_shard above 1", text
+    return None
+
+
+def missing_fsdp(config: AccelerateConfig) -> tuple[str, str] | None:
+    """(message, exception) for axes that require FSDP 2, without it."""
+    if config.under_deepspeed or (config.trainer is not None and config.trainer.get("fsdp")):
+        return None
+    context, version = config.axis("cp") or 1, config.fsdp_version
+    if context > 1 and not version:
+        return (
+            f"`parallelism_config`: cp {context} requires FSDP",
+            "ValueError: `cp_size > 1` specified in the `parallelism_config`, but no `fsdp_plugin` was provided.",
+        )
+    if context > 1 and version == "1":
+        text = "ValueError: Using `cp_size>1` requires FSDP2, but the provided `fsdp_plugin` is using FSDP1."
+        return f"`parallelism_config`: cp {context} requires FSDP version 2", text
+    return None
+
+
+def wrong_product(config: AccelerateConfig) -> tuple[str, str] | None:
+    """(message, exception) for axes whose product is not the number of processes."""
+    total = 1
+    for name in AXES:
+        total *= config.axis(name) or 1
+    started = config.started or config.facts.gpus
+    if started is None or total == 1:
+        return None
+    sequence = config.axis("sp") or 1
+    if sequence > 1:
+        return indivisible(started, sequence) if config.under_deepspeed else None
+    counted = f"`parallelism_config`: the product of the sizes is {total}, but there are {started} processes"
+    if total > started:
+        return counted, f"RuntimeError: Mesh should not be bigger than default world size {started}, but found {total} ranks!"
+    if total < started:
+        return counted, f"ValueError: ParallelismConfig total_size ({total}) does not match num_processes ({started})."
+    if config.under_deepspeed:
+        return None
+    if config.fsdp_version == "1":
+        return (
+            "`parallelism_config` requires FSDP version 2",
+            "ValueError: ParallelismConfig is only compatible DistributedType.FSDP (version 2)",
+        )
+    if config.fsdp_version == "2" and (config.axis("dp_shard") or 1) * (config.axis("cp") or 1) == 1:
+        text = "ValueError: FSDP is enabled but the parallelism config has no dimension for FSDP to shard across"
+        return "`parallelism_config`: FSDP requires dp_shard or cp above 1", text
+    return None
+
+
+def indivisible(started: int, sequence: int) -> tuple[str, str] | None:
+    """(message, exception) for the sequence-parallel groups of DeepSpeed (runtime/sequence_parallel/parallel_state_sp.py:31)."""
+    if started < sequence:
+        return (
+            f"`parallelism_config`: sp is {sequence}, but there are {started} processes",
+            f"RuntimeError: world_size ({started}) is less than sequence_parallel_size {sequence}",
+        )
+    if started % sequence:
+        text = f"RuntimeError: world_size ({started}) is not divisible by sequence_parallel_size {sequence})"
+        return f"`parallelism_config`: sp {sequence} does not divide {started} processes", text
+    return None

@@ -1,0 +1,251 @@
+"""Rules about the processes, machines and GPUs of a launch."""
+
+from __future__ import annotations
+
+from cfglint.findings.diagnostic import ERROR, WARNING
+from cfglint.findings.rule import SKIP, Finding, rule
+from cfglint.frameworks.accelerate.config import DEVICES
+from cfglint.frameworks.accelerate.rules.common import GPUS, KINDS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from cfglint.frameworks.accelerate.config import AccelerateConfig
+
+ADDRESS_REQUIRED = (1, 8)  # from here on the launcher requires the address of the main process; 1.7.0 passes null on
+
+
+@rule(
+    "ACC005",
+    "missing-num-processes",
+    ERROR,
+    kinds=KINDS,
+    fails_at="config",
+    when_partial=SKIP,
+    raises="ValueError: You need to manually pass in `--num_processes` using this config yaml.",
+    bad="distributed_type: MULTI_GPU\nmixed_precision: bf16\n",
+    good=GPUS + "mixed_precision: bf16\n",
+    example={"at": "/num_processes"},
+    old_names=("processes-missing",),
+)
+def missing_num_processes(config: AccelerateConfig) -> Iterator[Finding]:
+    """`num_processes` is missing.
+
+    Only the quoted type `'NO'` defaults to one process; with any other type the number has to be in the file or
+    in `--num_processes`.
+
+    Run-time error: ``ValueError: You need to manually pass in `--num_processes` using this config yaml.``
+
+    Fix: set `num_processes`, the total over all machines.
+
+    Source: accelerate 1.15.0 commands/launch.py:1306.
+    """
+    if config.values and config.local and "distributed_type" in config.values and config.processes == -1:
+        text = f"`num_processes` is missing, and `distributed_type` is {config.setting('distributed_type').spelled}"
+        yield Finding(config.setting("num_processes"), text, help="set `num_processes` to the number of GPUs, over all machines")
+
+
+@rule(
+    "ACC007",
+    "indivisible-num-processes",
+    WARNING,
+    kinds=KINDS,
+    bad="distributed_type: MULTI_GPU\nnum_machines: 2\nnum_processes: 9\n",
+    good="distributed_type: MULTI_GPU\nnum_machines: 2\nnum_processes: 8\n",
+    example={"at": "/num_processes"},
+    old_names=("processes-lost",),
+)
+def indivisible_num_processes(config: AccelerateConfig) -> Iterator[Finding]:
+    """`num_processes`, the total, is not a multiple of `num_machines`: the remainder is never started.
+
+    Each machine starts the integer quotient: 9 processes on 2 machines are 4 and 4. The global batch size is
+    silently smaller than planned.
+
+    Fix: write a multiple of `num_machines`.
+
+    Source: accelerate 1.15.0 utils/launch.py:217, 476, 489.
+    """
+    each, machines = config.per_machine, config.machines
+    if each and config.spawns and machines > 1 and config.processes % machines:
+        setting = config.setting("num_processes")
+        message = f"`num_processes` is {config.processes}, not a multiple of {machines} machines: only {each * machines} processes start"
+        yield Finding(setting, message, related=(config.setting("num_machines"),), help=f"set `num_processes: {each * machines}`")
+
+
+@rule(
+    "ACC008",
+    "fewer-processes-than-machines",
+    ERROR,
+    kinds=KINDS,
+    fails_at="config",
+    bad="distributed_type: MULTI_GPU\nnum_machines: 4\nnum_processes: 2\n",
+    good="distributed_type: MULTI_GPU\nnum_machines: 4\nnum_processes: 32\n",
+    example={"at": "/num_processes"},
+)
+def fewer_processes_than_machines(config: AccelerateConfig) -> Iterator[Finding]:
+    """`num_processes`, the total over all machines, is less than `num_machines`.
+
+    Each machine would start 0 processes.
+
+    Run-time error: `AssertionError` from torch's elastic agent, which requires at least one.
+
+    Fix: write the total, not the number on one machine.
+
+    Source: accelerate 1.15.0 utils/launch.py:217; torch 2.13 distributed/elastic/agent/server/api.py:105.
+    """
+    if config.spawns and config.local and config.machines != 1 and config.per_machine == 0:
+        setting = config.setting("num_processes")
+        message = f"`num_processes`, the total, is {config.processes}, less than `num_machines` ({config.machines})"
+        yield Finding(
+            setting,
+            message,
+            related=(config.setting("num_machines"),),
+            exception="AssertionError",
+            help=f"set `num_processes: {config.machines}` or more: it is the total over all machines",
+        )
+
+
+def starts_one_of_many(config: AccelerateConfig) -> bool:
+    """Whether `num_processes` is above 1 but `distributed_type: NO` starts a single process."""
+    return config.distributed in ("NO", False) and type(config.processes) is int and config.processes > 1 and config.local
+
+
+@rule(
+    "ACC009",
+    "single-process-launch",
+    WARNING,
+    kinds=KINDS,
+    bad="distributed_type: 'NO'\nnum_processes: 8\n",
+    good=GPUS,
+    example={"at": "/distributed_type"},
+    old_names=("started-once",),
+)
+def single_process_launch(config: AccelerateConfig) -> Iterator[Finding]:
+    """`num_processes` above 1 with `distributed_type: NO` starts one process.
+
+    The script then sees all GPUs of the machine, and the Hugging Face Trainer uses them with `nn.DataParallel`: its
+    batch is multiplied by the number of visible GPUs. An unquoted `NO` is the boolean false in YAML and does the
+    same.
+
+    Fix: write `distributed_type: MULTI_GPU`.
+
+    Source: accelerate 1.15.0 commands/launch.py:1390-1413.
+    """
+    if starts_one_of_many(config):
+        setting = config.setting("distributed_type")
+        message = f"`distributed_type` is {setting.spelled}, which starts one process, but `num_processes` is {config.processes}"
+        yield Finding(setting, message, related=(config.setting("num_processes"),), help="set `distributed_type: MULTI_GPU`")
+
+
+@rule(
+    "ACC014",
+    "invalid-gpu-ids",
+    ERROR,
+    kinds=KINDS,
+    fails_at="config",
+    bad=(
+        GPUS + "gpu_ids: '0'\n",
+        GPUS + "gpu_ids: 0\n",
+    ),
+    good=GPUS + "gpu_ids: '0,1'\n",
+    example={"at": "/gpu_ids"},
+    old_names=("gpu-ids",),
+)
+def gpu_ids(config: AccelerateConfig) -> Iterator[Finding]:
+    """`gpu_ids` names one GPU for a launch on several GPUs, or is not a string.
+
+    Run-time errors: ``ValueError: Less than two GPU ids were configured and tried to run on multiple GPUs. Please
+    ensure at least two are specified for `--gpu_ids`, or use `--gpu_ids='all'`.``; `AttributeError: 'int' object has no
+    attribute 'split'` for a number without quotes.
+
+    Fix: list the GPUs in quotes, or write `all`.
+
+    Source: accelerate 1.15.0 commands/launch.py:1247-1258.
+    """
+    value = config.get("gpu_ids")
+    if value is None or not config.local:
+        return
+    setting = config.setting("gpu_ids")
+    if not isinstance(value, str):
+        text = f"AttributeError: '{type(value).__name__}' object has no attribute 'split'"
+        yield Finding(
+            setting, f"`gpu_ids` is {setting.spelled}, not a string", exception=text, help=f'set `gpu_ids: "{value}"`, with quotes'
+        )
+    elif value != "all" and "," not in value and config.distributed in DEVICES and config.machines == 1:
+        text = "ValueError: Less than two GPU ids were configured and tried to run on multiple GPUs."
+        message = f"`gpu_ids` names one GPU, but `distributed_type: {config.distributed}` requires at least two"
+        yield Finding(setting, message, exception=text, help="set `gpu_ids: all`, or list the GPUs")
+
+
+@rule(
+    "ACC020",
+    "missing-main-process-address",
+    ERROR,
+    kinds=KINDS,
+    fails_at="config",
+    when_partial=SKIP,
+    raises="AssertionError: When using multiple machines, you need to specify the main process IP.",
+    bad="distributed_type: 'NO'\nnum_machines: 2\n",
+    good="distributed_type: 'NO'\nnum_machines: 2\nmain_process_ip: 10.0.0.1\nmain_process_port: 29500\n",
+    example={"at": "/main_process_ip"},
+    old_names=("main-process-unknown",),
+)
+def main_process_unknown(config: AccelerateConfig) -> Iterator[Finding]:
+    """Several machines with `distributed_type: NO` require the address of the main process.
+
+    Run-time errors: `AssertionError: When using multiple machines, you need to specify the main process IP.`, and the
+    same for the port.
+
+    Fix: set `main_process_ip` and `main_process_port`.
+
+    Source: accelerate 1.15.0 utils/launch.py:127-133, since 1.8.0.
+    """
+    if config.version < ADDRESS_REQUIRED:
+        return
+    if config.spawns or not config.local or not isinstance(config.machines, (int, float)) or config.machines <= 1:
+        return
+    for key, label in (("main_process_ip", "IP"), ("main_process_port", "port")):
+        if config.get(key) is None and config.distributed != "XLA":
+            text = f"AssertionError: When using multiple machines, you need to specify the main process {label}."
+            yield Finding(
+                config.setting(key),
+                f"`num_machines` is {config.machines}, which requires `{key}`",
+                exception=text,
+                help="set `main_process_ip` to the address of the first machine" if key.endswith("ip") else f"set `{key}`",
+            )
+            return
+
+
+@rule(
+    "ACC015",
+    "process-count-mismatch",
+    WARNING,
+    kinds=KINDS,
+    bad=GPUS,
+    good="distributed_type: MULTI_GPU\nnum_processes: 16\n",
+    example={"gpus": 16, "at": "/num_processes"},
+    old_names=("launched-on-others",),
+)
+def process_count_mismatch(config: AccelerateConfig) -> Iterator[Finding]:
+    """The GPU count of the launch differs from the number of processes that the file starts.
+
+    A file that starts one process because of `distributed_type: NO` is reported for that alone. `accelerate launch` uses the
+    file unless `--num_processes` is passed. A launch line that passes it is not reported.
+
+    Fix: change `num_processes`, or pass the flag to the launcher.
+
+    Source: accelerate 1.15.0 commands/launch.py:1264-1286.
+    """
+    gpus = config.facts.gpus
+    if starts_one_of_many(config):
+        return
+    if gpus is not None and config.started is not None and config.started != gpus and "num_processes" in config.values:
+        setting = config.setting("num_processes")
+        started = "" if config.started == setting.value else f" (starts {config.started})"
+        yield Finding(
+            setting,
+            f"`num_processes` is {setting.spelled}{started}, but {config.facts.gpus_source} is {gpus}",
+            note=f"accelerate launch starts {config.started}",
+            help=f"set `num_processes: {gpus}`, or pass --num_processes to accelerate launch",
+        )

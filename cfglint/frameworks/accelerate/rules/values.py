@@ -1,0 +1,312 @@
+"""Rules about values that the launcher rejects."""
+
+from __future__ import annotations
+
+from cfglint.findings.diagnostic import ERROR
+from cfglint.findings.rule import Example, Finding, rule
+from cfglint.findings.wording import described, spelled
+from cfglint.frameworks.accelerate.config import TYPES
+from cfglint.frameworks.accelerate.rules.common import DEEPSPEED, GPUS, KINDS, SAGEMAKER
+from cfglint.frameworks.remedies import choice
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from cfglint.frameworks.accelerate.config import AccelerateConfig
+
+BACKENDS = (
+    *("NO", "EAGER", "AOT_EAGER", "INDUCTOR", "AOT_TS_NVFUSER", "NVPRIMS_NVFUSER", "CUDAGRAPHS", "OFI", "FX2TRT"),
+    *("ONNXRT", "TENSORRT", "AOT_TORCHXLA_TRACE_ONCE", "TORCHXLA_TRACE_ONCE", "TVM", "HPU_BACKEND", "NEURON"),
+)
+UNSET_IS_ONE = (1, 11)  # from here on a missing `num_processes` means 1 without several GPUs; 1.6.0 compares null with 1
+BLOCKS_COPIED = (1, 5)  # from here on a block that is not a mapping is skipped; 1.4.0 indexes it with each of its entries
+INDEXED_BLOCKS = ("deepspeed_config", "fsdp_config", "megatron_lm_config", "dynamo_config", "ipex_config", "mpirun_config")
+
+
+@rule(
+    "ACC003",
+    "invalid-distributed-type",
+    ERROR,
+    kinds=KINDS,
+    fails_at="load",
+    bad=(
+        "distributed_type: multi_gpu\nnum_processes: 8\n",
+        "num_processes: 8\n",
+    ),
+    good=GPUS,
+    fixed=GPUS,
+    example={"at": "/distributed_type"},
+    old_names=("distributed-type",),
+)
+def distributed_type(config: AccelerateConfig) -> Iterator[Finding]:
+    """`distributed_type` is missing or not a valid choice; it is case-sensitive.
+
+    Run-time errors: ``ValueError: A `distributed_type` must be specified in the config file.``; `ValueError: 'multi_gpu'
+    is not a valid DistributedType`.
+
+    Fix: use one of NO, MULTI_GPU, DEEPSPEED, FSDP, MEGATRON_LM (or another device type).
+
+    Source: accelerate 1.15.0 commands/config/config_args.py:98, 169-175.
+    """
+    from cfglint.findings.fix_builders import replace
+
+    if not config.values:
+        return
+    if "distributed_type" not in config.values:
+        text = "ValueError: A `distributed_type` must be specified in the config file."
+        yield Finding(
+            config.setting("distributed_type"),
+            "`distributed_type` is missing",
+            exception=text,
+            help="add `distributed_type: MULTI_GPU`, or the type that fits",
+        )
+    elif isinstance(config.distributed, str) and config.distributed not in TYPES and config.local:
+        setting = config.setting("distributed_type")
+        meant = config.distributed.upper().replace("-", "_")
+        text = f"ValueError: {config.distributed!r} is not a valid DistributedType"
+        fix = replace(setting, meant, f"write {meant}", safe=True) if meant in TYPES else None
+        message = f"`distributed_type` is {setting.spelled}, which is not a valid choice"
+        choices = None if fix else choice("distributed_type", config.distributed, TYPES)
+        yield Finding(setting, message, exception=text, fix=fix, help=choices)
+
+
+@rule(
+    "ACC004",
+    "invalid-compute-environment",
+    ERROR,
+    kinds=KINDS,
+    fails_at="load",
+    bad="compute_environment: local_machine\n" + GPUS,
+    good="compute_environment: LOCAL_MACHINE\n" + GPUS,
+    example={"at": "/compute_environment"},
+    old_names=("compute-environment",),
+)
+def compute_environment(config: AccelerateConfig) -> Iterator[Finding]:
+    """`compute_environment` is not LOCAL_MACHINE, so the file is parsed as a SageMaker config, which has other keys.
+
+    Run-time error: `ValueError: The config file at accelerate.yaml had unknown keys (['num_machines']), ...`.
+
+    Fix: write `LOCAL_MACHINE`, or remove the key.
+
+    Source: accelerate 1.15.0 commands/config/config_args.py:52-72.
+    """
+    if not config.local and config.get("compute_environment") != SAGEMAKER:
+        setting = config.setting("compute_environment")
+        text = f"ValueError: The config file at {config.documents[0].path} had unknown keys"
+        message = f"`compute_environment` is {setting.spelled}; it must be LOCAL_MACHINE or {SAGEMAKER}"
+        yield Finding(setting, message, exception=text, help="set `compute_environment: LOCAL_MACHINE`")
+
+
+@rule(
+    "ACC006",
+    "invalid-mixed-precision",
+    ERROR,
+    kinds=KINDS,
+    fails_at="config",
+    bad=(
+        GPUS + "mixed_precision: no\n",
+        GPUS + "mixed_precision: half\n",
+    ),
+    good=GPUS + "mixed_precision: 'no'\n",
+    fixed=GPUS + 'mixed_precision: "no"\n',
+    example={"at": "/mixed_precision"},
+    old_names=("launch-precision",),
+)
+def mixed_precision(config: AccelerateConfig) -> Iterator[Finding]:
+    """`mixed_precision` is not one of the strings no, fp16, bf16 and fp8.
+
+    An unquoted `no` is the boolean false in YAML, and the launcher calls a string method on it.
+
+    Run-time errors: `AttributeError: 'bool' object has no attribute 'lower'`; `ValueError: Unknown mixed_precision
+    mode: half. Choose between ['no', 'fp8', 'fp16', 'bf16'].`
+
+    Fix: quote it: `'no'`.
+
+    Source: accelerate 1.15.0 utils/launch.py:140, 274, 518.
+    """
+    from cfglint.findings.fix_builders import replace
+
+    value = config.get("mixed_precision")
+    if value is None or config.precision is not None or not config.local:
+        return
+    setting = config.setting("mixed_precision")
+    if isinstance(value, str):
+        text = f"ValueError: Unknown mixed_precision mode: {value.lower()}. Choose between ['no', 'fp8', 'fp16', 'bf16']."
+        yield Finding(
+            setting,
+            f"`mixed_precision` is {setting.spelled}; it must be no, fp16, bf16 or fp8",
+            exception=text,
+            help=choice("mixed_precision", value, ("no", "fp16", "bf16", "fp8")),
+        )
+        return
+    text = f"AttributeError: '{type(value).__name__}' object has no attribute 'lower'"
+    bare = value is False
+    message = (
+        f"`mixed_precision` is {setting.spelled}, which is the boolean false in YAML, not a string"
+        if bare
+        else f"`mixed_precision` is {setting.spelled}, not a string"
+    )
+    yield Finding(setting, message, exception=text, fix=replace(setting, "no", "quote it", safe=True) if bare else None)
+
+
+@rule(
+    "ACC018",
+    "invalid-launch-value-type",
+    ERROR,
+    kinds=KINDS,
+    fails_at="config",
+    bad=(
+        "distributed_type: MULTI_GPU\nnum_processes: 8\nnum_machines: '2'\n",
+        "distributed_type: MULTI_GPU\nnum_processes: '8'\nnum_machines: 2\n",
+        "distributed_type: 'NO'\nnum_processes: '2'\n",
+        GPUS + "parallelism_config:\n  parallelism_config_cp_size: '2'\n",
+        DEEPSPEED + "deepspeed_config: ds\n",
+        Example(
+            GPUS + "fsdp_config: full_shard\n",
+            exception="TypeError: string",
+            facts={"target": {"accelerate": "1.4.0"}, "at": "/fsdp_config"},
+        ),
+        Example(GPUS + "fsdp_config: 1\n", "/fsdp_config", exception="TypeError: 'int'", facts={"target": {"accelerate": "1.4.0"}}),
+    ),
+    good="distributed_type: MULTI_GPU\nnum_processes: 8\nnum_machines: 2\n",
+    example={"at": "/num_machines"},
+    old_names=("launch-value-type",),
+)
+def launch_value_type(config: AccelerateConfig) -> Iterator[Finding]:
+    """Unsupported value type.
+
+    `num_machines` is compared with 1 and divides `num_processes`; the sizes of context and sequence parallelism are
+    compared with 1; `deepspeed_config` has to be a mapping, before accelerate 1.5 `fsdp_config` and the other blocks too.
+
+    Run-time errors: `TypeError: '>' not supported between instances of 'str' and 'int'`; `TypeError: unsupported operand
+    type(s) for //: 'str' and 'int'`; `AttributeError: 'str' object has no attribute 'keys'`; `TypeError: string indices must
+    be integers`.
+
+    Fix: write a number without quotes, or a mapping.
+
+    Source: accelerate 1.15.0 utils/launch.py:216-217, 412, 439, 489; commands/launch.py:1393; 1.1.1 commands/launch.py:1024.
+    """
+    if not config.local or not config.values or config.distributed == "XLA":
+        return
+    machines, processes = config.machines, config.processes
+    kind = type(machines).__name__
+    if not isinstance(machines, (int, float)):
+        text = f"TypeError: '>' not supported between instances of '{kind}' and 'int'"
+        yield Finding(
+            config.setting("num_machines"),
+            f"`num_machines` is {described(machines)}, not a number",
+            exception=text,
+            help=f"set `num_machines: {machines}`, without quotes" if str(machines).isdecimal() else "set `num_machines: 1`",
+        )
+    elif machines > 1 and config.spawns and not isinstance(processes, (int, float)):
+        text = f"TypeError: unsupported operand type(s) for //: '{type(processes).__name__}' and 'int'"
+        yield Finding(
+            config.setting("num_processes"),
+            f"`num_processes` is {described(processes)}, not a number",
+            exception=text,
+            help=f"set `num_processes: {processes}`, without quotes" if str(processes).isdecimal() else None,
+        )
+    elif not config.spawns and processes is not None and not isinstance(processes, (int, float)) and not passed_over(config, processes):
+        text = f"TypeError: '>' not supported between instances of '{type(processes).__name__}' and 'int'"
+        yield Finding(
+            config.setting("num_processes"),
+            f"`num_processes` is {described(processes)}, not a number",
+            exception=text,
+            help=f"set `num_processes: {processes}`, without quotes" if str(processes).isdecimal() else None,
+        )
+    for axis in ("cp", "sp") if config.spawns else ():
+        path = ("parallelism_config", f"parallelism_config_{axis}_size")
+        size = config.get(*path, default=1)
+        if not isinstance(size, (int, float)):
+            text = f"TypeError: '>' not supported between instances of '{type(size).__name__}' and 'int'"
+            yield Finding(
+                config.setting(*path),
+                f"`{path[-1]}` is {described(size)}, not a number",
+                exception=text,
+                help="remove the quotes" if str(size).isdecimal() else None,
+            )
+    yield from blocks_of_another_type(config)
+
+
+def blocks_of_another_type(config: AccelerateConfig) -> Iterator[Finding]:
+    """Blocks that are not mappings and that the launcher uses as mappings."""
+    for name in ("deepspeed_config",) if config.version >= BLOCKS_COPIED else INDEXED_BLOCKS:
+        block = config.values.get(name)
+        if block is None or isinstance(block, dict):
+            continue
+        text = indexing_error(block) if config.version < BLOCKS_COPIED else None
+        if text is None and name == "deepspeed_config" and config.uses_deepspeed:
+            text = f"AttributeError: '{type(block).__name__}' object has no attribute 'keys'"
+        if text is not None:
+            yield Finding(
+                config.setting(name),
+                f"`{name}` is {spelled(block)}, not a mapping",
+                exception=text,
+                help=f"remove `{name}`, or write a mapping",
+            )
+
+
+def indexing_error(block: object) -> str | None:
+    """The exception that Python raises when each entry of a value indexes that value (commands/launch.py:1024-1039 of accelerate
+    1.1.1); None if none.
+    """
+    if not isinstance(block, (str, list)):
+        return f"TypeError: '{type(block).__name__}' object is not iterable"
+    if not block:
+        return None
+    return "TypeError: string indices must be integers" if isinstance(block, str) else "TypeError: list indices must be integers or slices"
+
+
+def passed_over(config: AccelerateConfig, value: object) -> bool:
+    """Whether the launcher skips a mapping, and treats a missing number as 1 as newer releases do."""
+    return isinstance(value, dict) and config.version >= UNSET_IS_ONE
+
+
+@rule(
+    "ACC019",
+    "invalid-dynamo-backend",
+    ERROR,
+    kinds=KINDS,
+    fails_at="config",
+    bad=(
+        GPUS + "dynamo_config:\n  dynamo_backend: NO\n",
+        GPUS + "dynamo_config:\n  dynamo_backend: foo\n",
+    ),
+    good=GPUS + "dynamo_config:\n  dynamo_backend: 'NO'\n",
+    example={"at": "/dynamo_config/dynamo_backend"},
+    old_names=("dynamo-backend",),
+)
+def dynamo_backend(config: AccelerateConfig) -> Iterator[Finding]:
+    """`dynamo_backend` is not the name of a backend; an unquoted `NO` is the boolean false in YAML.
+
+    Run-time errors: `AttributeError: 'bool' object has no attribute 'upper'`; `ValueError: Unknown dynamo backend: FOO.
+    Choose between ['NO', 'EAGER', 'AOT_EAGER', 'INDUCTOR', ...].`
+
+    Fix: quote it, or remove it.
+
+    Source: accelerate 1.15.0 utils/launch.py:151, 288; commands/config/config_args.py:106-108.
+    """
+    if not config.local or config.distributed in ("DEEPSPEED", "XLA"):
+        return
+    block = config.section("dynamo_config")
+    path = (
+        ("dynamo_backend",)
+        if "dynamo_backend" in config.values
+        else ("dynamo_config", next(iter({"dynamo_backend", "backend"} & set(block)), ""))
+    )
+    value = config.get(*path)
+    if value is None:
+        return
+    if not isinstance(value, str):
+        text = f"AttributeError: '{type(value).__name__}' object has no attribute 'upper'"
+        message = f"`{path[-1]}` is {config.setting(*path).spelled}, not a string in YAML"
+        yield Finding(config.setting(*path), message, exception=text, help="quote the value")
+    elif value.upper() not in BACKENDS:
+        text = f"ValueError: Unknown dynamo backend: {value.upper()}. Choose between {list(BACKENDS)}."
+        yield Finding(
+            config.setting(*path),
+            f"`{path[-1]}` is {spelled(value)}, which is not a valid choice",
+            exception=text,
+            help=choice(".".join(path), value, [each.lower() for each in BACKENDS]),
+        )

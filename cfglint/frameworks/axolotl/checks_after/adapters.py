@@ -1,0 +1,110 @@
+"""Adapters: checks after pydantic's validation (see the package)."""
+
+from __future__ import annotations
+
+from cfglint.frameworks.axolotl.refusals import ADAPTER, Model, Refusal
+
+INDEPENDENT_INIT = (None, True, False, "gaussian")
+LORA = ("lora", "qlora")
+
+
+def fused_modules(model: Model) -> None:
+    """Check the values as utils/schemas/validation.py:860 does."""
+    if model.adapter in ("lora", "qlora", "mixlora") and model.flash_attn_fuse_mlp:
+        raise Refusal(
+            ADAPTER,
+            ("flash_attn_fuse_mlp", "adapter"),
+            "`flash_attn_fuse_mlp` is incompatible with LoRA adapters",
+            "Fused modules are not supported with LoRA/QLoRA",
+        )
+    if model.adapter == "mixlora" and model.rl is not None:
+        raise Refusal(
+            ADAPTER,
+            ("rl", "adapter"),
+            "`adapter: mixlora` is incompatible with `rl`",
+            "MixLoRA is not compatible with RL training (DPO/KTO/GRPO). Use adapter: lora or qlora for RL fine-tuning.",
+        )
+
+
+def onebit(model: Model) -> None:
+    """Check the values as utils/schemas/validation.py:876 does."""
+    if model.use_onebitllms and model.adapter in LORA:
+        raise Refusal(
+            ADAPTER,
+            ("use_onebitllms", "adapter"),
+            "`use_onebitllms` is incompatible with LoRA adapters",
+            "LoRA/QLoRA is not supported with use_onebitllms",
+        )
+
+
+def mixlora_experts(model: Model) -> None:
+    """Check the values as utils/schemas/peft.py:366 does."""
+    experts = 8 if model.mixlora_num_experts is None else model.mixlora_num_experts
+    chosen = 2 if model.mixlora_top_k is None else model.mixlora_top_k
+    if chosen > experts:
+        raise Refusal(
+            ADAPTER,
+            ("mixlora_top_k", "mixlora_num_experts"),
+            f"`mixlora_top_k` ({chosen}) is above `mixlora_num_experts` ({experts})",
+            f"mixlora_top_k ({chosen}) must be <= mixlora_num_experts ({experts})",
+        )
+
+
+def qlora(model: Model) -> None:
+    """Check the values as utils/schemas/peft.py:223 does."""
+    if model.adapter != "qlora":
+        return
+    verb = "merge" if model.merge_lora else "load"
+    if model.load_in_8bit:
+        raise Refusal(
+            ADAPTER,
+            ("load_in_8bit", "adapter"),
+            "`adapter: qlora` requires `load_in_4bit`, not `load_in_8bit`",
+            f"Can't {verb} qlora {'if loaded ' if model.merge_lora else ''}in 8bit",
+        )
+    if model.gptq:
+        raise Refusal(ADAPTER, ("gptq", "adapter"), "`gptq` is incompatible with `adapter: qlora`", f"Can't {verb} qlora if gptq")
+    if model.merge_lora and model.load_in_4bit:
+        raise Refusal(
+            ADAPTER,
+            ("load_in_4bit", "merge_lora"),
+            "`merge_lora` is incompatible with `load_in_4bit`",
+            "Can't merge qlora if loaded in 4bit",
+        )
+    if not model.merge_lora and not model.load_in_4bit:
+        raise Refusal(
+            ADAPTER,
+            ("adapter", "load_in_4bit"),
+            "`adapter: qlora` requires `load_in_4bit: true`",
+            "Require cfg.load_in_4bit to be True for qlora",
+        )
+
+
+def target_parameters(model: Model) -> None:
+    """Check the values as utils/schemas/peft.py:258-297 does."""
+    key = "lora_target_parameters"
+    if not model.lora_target_parameters:
+        return
+    if model.lora_dropout:
+        raise Refusal(
+            ADAPTER,
+            ("lora_dropout", key),
+            f"`{key}` requires `lora_dropout: 0`",
+            f"lora_dropout must be 0 when {key} is set. PEFT's ParamWrapper does not support lora_dropout != 0.",
+        )
+    if model.peft_init_lora_weights not in INDEPENDENT_INIT or (model.peft and model.peft.get("loftq_config")):
+        raise Refusal(
+            ADAPTER,
+            ("peft_init_lora_weights", key),
+            f"`{key}` requires the default or gaussian `peft_init_lora_weights`",
+            f"peft_init_lora_weights must be the default or gaussian when {key} is set",
+        )
+
+
+def mixlora_sizes(model: Model) -> None:
+    """Check the values as utils/schemas/peft.py:299 does."""
+    for key in ("lora_r", "lora_alpha") if model.adapter == "mixlora" else ():
+        if not getattr(model, key):
+            raise Refusal(
+                ADAPTER, (key, "adapter"), f"`adapter: mixlora` requires `{key}`", f"{key} is required when using the mixlora adapter"
+            )

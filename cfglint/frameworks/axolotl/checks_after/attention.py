@@ -1,0 +1,70 @@
+"""Attention: checks after pydantic's validation (see the package)."""
+
+from __future__ import annotations
+
+from cfglint.frameworks.axolotl.refusals import ATTENTION, Model, Refusal
+
+PACKING = (  # attention that keeps packed samples apart (enums.py:137-150)
+    "flash_attention_2",
+    "flash_attention_3",
+    "flash_attention_4",
+    "flash_attention_torch",
+    "flex_attention",
+    "xformers",
+    "sage",
+    "kernels-community/flash-attn2",
+    "kernels-community/flash-attn3",
+    "kernels-community/sage-attention",
+)
+
+
+def supports_packing(model: Model) -> bool:
+    """Whether the attention implementation keeps packed samples apart (config.py:1590, enums.py:163)."""
+    name = model.attn_implementation
+    return name is not None and name.split(":", 1)[0].split("@", 1)[0].strip() in PACKING
+
+
+def batch_flattening(model: Model) -> None:
+    """Check the values as utils/schemas/validation.py:1330 does."""
+    if not model.batch_flattening:
+        return
+    automatic = model.batch_flattening == "auto"
+    variable = supports_packing(model) or model.attn_implementation == "varlen"
+    if not variable and not automatic:
+        raise Refusal(
+            ATTENTION,
+            ("batch_flattening", "attn_implementation"),
+            "`batch_flattening` requires an attention for variable lengths, such as `attn_implementation: flash_attention_2`",
+            "batch_flattening requires a varlen-capable attention backend (e.g., attn_implementation: flash_attention_2).",
+        )
+    if model.sample_packing and not automatic:
+        raise Refusal(
+            ATTENTION,
+            ("batch_flattening", "sample_packing"),
+            "`batch_flattening` is incompatible with `sample_packing`",
+            "batch_flattening not compatible with sample_packing",
+        )
+    if automatic:
+        model.batch_flattening = variable and not model.sample_packing and model.micro_batch_size > 1
+
+
+def scaling_softmax(model: Model) -> None:
+    """Check the values as utils/schemas/validation.py:432 does."""
+    if model.scaling_softmax and model.attn_implementation != "flex_attention":
+        raise Refusal(
+            ATTENTION,
+            ("scaling_softmax", "attn_implementation"),
+            "`scaling_softmax` requires `attn_implementation: flex_attention`",
+            "scaling_softmax requires flex attention. Add `attn_implementation: flex_attention` to your config.",
+        )
+
+
+def torch_attention(model: Model) -> None:
+    """Check the values as utils/schemas/config.py:1862 does: transformers 5.20 has no such attention registered."""
+    if model.attn_implementation == "flash_attention_torch":
+        raise Refusal(
+            ATTENTION,
+            ("attn_implementation",),
+            "`attn_implementation: flash_attention_torch` is not registered in transformers 5.20.1",
+            "attn_implementation=flash_attention_torch requires a transformers release that registers torch's varlen attention backend",
+        )

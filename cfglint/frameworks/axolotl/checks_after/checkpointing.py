@@ -1,0 +1,177 @@
+"""Gradient checkpointing and activation offloading: checks after pydantic's validation (see the package)."""
+
+from __future__ import annotations
+
+from cfglint.frameworks.axolotl.refusals import CHECKPOINTING, Model, Refusal
+
+KERNEL_MODULES = {  # the modules that a fused kernel replaces (validation.py:30-66)
+    "lora_mlp_kernel": (
+        "gate_proj",
+        "up_proj",
+        "down_proj",
+        "mlp",
+        "mixer",
+        "shared_experts",
+        "shared_expert",
+        "feedforward",
+        "experts",
+        "gate_projs",
+        "up_projs",
+        "down_projs",
+    ),
+    "lora_qkv_kernel": (
+        "q_proj",
+        "k_proj",
+        "v_proj",
+        "in_proj_qkv",
+        "in_proj_z",
+        "in_proj_b",
+        "in_proj_a",
+        "self_attn",
+        "linear_attn",
+        "mixer",
+    ),
+    "lora_o_kernel": ("o_proj", "out_proj", "self_attn", "linear_attn", "mixer"),
+    "flash_attn_fuse_mlp": ("gate_proj", "up_proj", "down_proj", "mlp"),
+}
+CONTAINERS = ("model", "language_model", "text_model", "decoder", "transformer", "backbone", "layers", "layer", "h", "blocks", "block")
+MATMULS = ("aten::mm", "aten::addmm", "aten::matmul", "aten::bmm")
+
+
+def offloaded_checkpoints(model: Model) -> None:
+    """Complete the values as utils/schemas/validation.py:1976 does."""
+    if model.gradient_checkpointing in ("offload", "offload_disk"):
+        model.activation_offloading = True if model.gradient_checkpointing == "offload" else "disk"
+        model.gradient_checkpointing = True
+
+
+def offloading_alone(model: Model) -> None:
+    """Check the values as utils/schemas/validation.py:1996 does."""
+    if model.activation_offloading and not model.gradient_checkpointing:
+        raise Refusal(
+            CHECKPOINTING,
+            ("activation_offloading",),
+            "`activation_offloading` requires `gradient_checkpointing: true`",
+            "activation_offloading requires gradient_checkpointing",
+        )
+
+
+def kernel_on(model: Model, flag: str) -> bool:
+    """Whether a LoRA kernel is enabled (validation.py:120)."""
+    value = getattr(model, flag)
+    return bool(value) and bool(model.adapter) if flag.startswith("lora_") else bool(value)
+
+
+def selective_checkpointing(model: Model) -> None:
+    """Check the values as utils/schemas/validation.py:2003 does."""
+    given, key = model.selective_checkpointing, "selective_checkpointing"
+    if not given:
+        model.selective_checkpointing = None
+        return
+    if not model.gradient_checkpointing:
+        raise Refusal(CHECKPOINTING, (key,), f"`{key}` requires `gradient_checkpointing: true`", f"{key} requires gradient_checkpointing")
+    if (model.gradient_checkpointing_kwargs or {}).get("use_reentrant"):
+        raise Refusal(
+            CHECKPOINTING,
+            ("gradient_checkpointing_kwargs.use_reentrant", key),
+            f"`{key}` requires `gradient_checkpointing_kwargs.use_reentrant: false`",
+            f"{key} requires non-reentrant checkpointing (gradient_checkpointing_kwargs.use_reentrant: false)",
+        )
+    if model.activation_offloading and model.activation_offloading != "hidden_states":
+        raise Refusal(
+            CHECKPOINTING,
+            ("activation_offloading", key),
+            f"`{key}` requires `activation_offloading: hidden_states` or false",
+            f"{key} is only compatible with activation_offloading: hidden_states (or false); the TRL offloader paths bypass HF gradient "
+            "checkpointing",
+        )
+    if isinstance(given, dict):
+        saved_operations(model, given)
+        saved_modules(model, given)
+
+
+def saved_operations(model: Model, given: dict[str, object]) -> None:
+    """Refuse to save operations that a fused kernel changes in place."""
+    if not any(kernel_on(model, flag) for flag in ("lora_mlp_kernel", "lora_qkv_kernel", "lora_o_kernel")):
+        return
+    saved = given["save"]
+    bad = [each for each in saved if each != "attention" and any(each in name for name in MATMULS)] if isinstance(saved, list) else []
+    if bad:
+        raise Refusal(
+            CHECKPOINTING,
+            ("selective_checkpointing.save",),
+            f"`selective_checkpointing.save` holds {bad[0]}, which a fused LoRA kernel changes in place: set `lora_*_kernel: false`",
+            f"selective_checkpointing.save entries {bad} match matmul ops, which cannot be saved while a fused LoRA kernel is enabled",
+        )
+    if given["save_matmul_min_k"]:
+        raise Refusal(
+            CHECKPOINTING,
+            ("selective_checkpointing.save_matmul_min_k",),
+            "`save_matmul_min_k` is incompatible with fused LoRA kernels: set `lora_*_kernel: false`",
+            "selective_checkpointing.save_matmul_min_k saves the base matmul that a fused LoRA kernel then mutates in-place (addmm_).",
+        )
+
+
+def saved_modules(model: Model, given: dict[str, object]) -> None:
+    """Refuse to save modules that a fused kernel replaces."""
+    from fnmatch import fnmatchcase
+
+    entries = given["save_modules"] or []
+    for flag, modules in KERNEL_MODULES.items():
+        for entry in entries if isinstance(entries, list) and kernel_on(model, flag) else ():
+            last = entry.strip().rsplit(".", 1)[-1]
+            wild = any(char in last for char in "*?[")
+            covered = any(fnmatchcase(name, last) if wild else name == last for name in modules)
+            names = (*CONTAINERS, *map(str, range(100)))
+            container = any(fnmatchcase(name, last) for name in names) if wild else last.isdigit() or last in CONTAINERS
+            if covered or (flag.startswith("lora_") and container):
+                raise Refusal(
+                    CHECKPOINTING,
+                    ("selective_checkpointing.save_modules", flag),
+                    f"`selective_checkpointing.save_modules` names {entry}, which `{flag}` replaces: set `{flag}: false`",
+                    f"selective_checkpointing.save_modules entry {entry!r} "
+                    + (
+                        f"names a module whose forward is replaced by {flag}: true"
+                        if covered
+                        else "scopes a decoder layer or model container"
+                    ),
+                )
+
+
+def expert_checkpointing(model: Model) -> None:
+    """Check the values as utils/schemas/validation.py:2114 does: "auto" means deep_ep if that package is installed, and it is assumed
+    missing.
+    """
+    if (model.expert_parallel_size or 1) <= 1 or model.expert_parallel_backend not in ("auto", "torch") or not model.gradient_checkpointing:
+        return
+    if (model.gradient_checkpointing_kwargs or {}).get("use_reentrant"):
+        raise Refusal(
+            CHECKPOINTING,
+            ("gradient_checkpointing_kwargs.use_reentrant", "expert_parallel_size"),
+            "expert parallelism requires `use_reentrant: false`",
+            "expert_parallel_backend: torch requires non-reentrant gradient checkpointing (gradient_checkpointing_kwargs.use_reentrant: "
+            "false)",
+        )
+    if model.activation_offloading in (True, "legacy", "disk"):
+        raise Refusal(
+            CHECKPOINTING,
+            ("activation_offloading", "expert_parallel_size"),
+            "expert parallelism requires `activation_offloading: hidden_states` or false",
+            f"expert_parallel_backend: torch is incompatible with activation_offloading {model.activation_offloading!r}",
+        )
+
+
+def hidden_state_offloading(model: Model) -> None:
+    """Check the values as utils/schemas/validation.py:2154 does."""
+    if model.activation_offloading != "hidden_states":
+        return
+    given = {"use_reentrant": False, **(model.gradient_checkpointing_kwargs or {})}
+    model.gradient_checkpointing_kwargs = given
+    if given["use_reentrant"] and model.unfrozen_parameters:
+        raise Refusal(
+            CHECKPOINTING,
+            ("gradient_checkpointing_kwargs.use_reentrant", "unfrozen_parameters"),
+            "`activation_offloading: hidden_states` with `use_reentrant: true` is incompatible with `unfrozen_parameters`",
+            "activation_offloading: hidden_states with reentrant checkpointing is incompatible with `unfrozen_parameters` (partially "
+            "frozen model).",
+        )

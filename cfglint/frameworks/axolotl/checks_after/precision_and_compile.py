@@ -1,0 +1,52 @@
+"""Precision and torch.compile: checks after pydantic's validation (see the package)."""
+
+from __future__ import annotations
+
+from cfglint.frameworks.axolotl.refusals import COMPILE, PRECISION, Model, Refusal
+
+
+def regional_compile(model: Model) -> None:
+    """Check the values as utils/schemas/validation.py:2099 does."""
+    if model.torch_compile and model.torch_compile_regional and model.gradient_checkpointing:
+        raise Refusal(
+            COMPILE,
+            ("torch_compile_regional", "gradient_checkpointing"),
+            "`torch_compile_regional` is incompatible with `gradient_checkpointing`",
+            "torch_compile_regional cannot be combined with gradient_checkpointing: the checkpoint recompute can run a different Dynamo "
+            "cache entry than the forward (pytorch/pytorch#166926). Use whole-model compile.",
+        )
+
+
+def better_transformers(model: Model) -> None:
+    """Check the values as utils/schemas/validation.py:2175 does."""
+    half = next((key for key in ("fp16", "bf16") if getattr(model, key)), "")
+    if model.flash_optimum is True and half:
+        raise Refusal(
+            PRECISION,
+            (half, "flash_optimum"),
+            f"`{half}` is incompatible with `flash_optimum`",
+            "AMP is not supported with BetterTransformer",
+        )
+
+
+def compile_options(model: Model) -> None:
+    """Check the values as utils/schemas/config.py:1772 does."""
+    if model.torch_compile_options is not None and not model.torch_compile:
+        raise Refusal(
+            COMPILE,
+            ("torch_compile_options",),
+            "`torch_compile_options` requires `torch_compile: true`",
+            "torch_compile_options is set but torch_compile is not enabled. Set torch_compile: true (or torch_compile: auto) to use these "
+            "flags.",
+        )
+
+
+def fp32_norms(model: Model) -> None:
+    """Check the values as utils/schemas/config.py:1801 does."""
+    if model.fp32_norms and model.fsdp_config is None:
+        raise Refusal(
+            PRECISION,
+            ("fp32_norms",),
+            "`fp32_norms` requires `fsdp_config`",
+            "fp32_norms requires FSDP to be enabled (fsdp_config block must be set).",
+        )

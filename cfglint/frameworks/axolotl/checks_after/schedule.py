@@ -1,0 +1,79 @@
+"""Schedules, early stopping and the order of samples: checks after pydantic's validation (see the package)."""
+
+from __future__ import annotations
+
+from cfglint.frameworks.axolotl.checks_after.adapters import LORA
+from cfglint.frameworks.axolotl.refusals import ADAPTER, SCHEDULE, Model, Refusal
+
+
+def relora(model: Model) -> None:
+    """Check the values as utils/schemas/validation.py:2217 does."""
+    if not model.relora:
+        return
+    if not model.jagged_restart_steps:
+        raise Refusal(ADAPTER, ("relora",), "`relora` requires `jagged_restart_steps`", "jagged_restart_steps must be set to use ReLoRA")
+    if model.adapter not in LORA and not (model.adapter == "mora" or (model.adapter and model.foreign_plugins)):
+        raise Refusal(
+            ADAPTER,
+            ("relora", "adapter"),
+            "`relora` requires `adapter: lora` or `qlora`",
+            "cfg.adapter must support ReLoRA to use ReLoRA restart semantics",
+        )
+    for key, holds, says in (
+        ("fsdp_config", bool(model.fsdp_config), "fsdp not supported with ReLoRA"),
+        ("deepspeed", bool(model.deepspeed), "deepspeed not supported with ReLoRA"),
+        ("lr_scheduler", model.lr_scheduler == "one_cycle", "ReLoRA is not compatible with the one_cycle scheduler"),
+        ("flash_attn_fuse_mlp", bool(model.flash_attn_fuse_mlp), "Fused modules are not supported with ReLoRA"),
+    ):
+        if holds:
+            raise Refusal(ADAPTER, ("relora", key), f"`relora` is incompatible with `{key}`", says)
+
+
+def early_stopping(model: Model) -> None:
+    """Check the values as utils/schemas/validation.py:2257 does."""
+    if not model.early_stopping_patience:
+        return
+    if not model.save_steps or not model.eval_steps:
+        raise Refusal(
+            SCHEDULE,
+            ("early_stopping_patience", "save_steps", "eval_steps"),
+            "`early_stopping_patience` requires `save_steps` and `eval_steps` (`saves_per_epoch` and `evals_per_epoch` do not count)",
+            "`early_stopping_patience` requires save_steps and eval_steps to be set. eval_steps should evenly divide save_steps.",
+        )
+    if model.save_steps % model.eval_steps != 0:
+        raise Refusal(
+            SCHEDULE,
+            ("early_stopping_patience", "save_steps", "eval_steps"),
+            f"`early_stopping_patience` requires `save_steps` ({model.save_steps}) to be a multiple of `eval_steps` ({model.eval_steps})",
+            "`early_stopping_patience` requires that eval_steps should evenly divide save_steps.",
+        )
+
+
+def balanced_labels(model: Model) -> None:
+    """Check the values as utils/schemas/config.py:1741 does."""
+    key = "balance_labels"
+    grouped = not model.sample_packing and (model.streaming or model.pretraining_dataset or model.group_by_length)
+    rivals = ("sample_packing_sequentially", "curriculum_sampling", "diffusion_lm", "rl", "reward_model", "process_reward_model")
+    rival = next((name for name in rivals if getattr(model, name)), "")
+    if model.balance_labels and (grouped or rival):
+        raise Refusal(
+            SCHEDULE,
+            (key, rival or "group_by_length"),
+            f"`{key}` requires packed or fixed-size causal batches without other sampling",
+            "balance_labels requires causal LM sample_packing or map-style fixed-count batching without sequential, curriculum, or "
+            "conflicting length-grouped sampling",
+        )
+    window = "label_balance_window_optim_steps"
+    if model.label_balance_window_optim_steps > 1 and not model.balance_labels:
+        raise Refusal(SCHEDULE, (window,), f"`{window}` requires `{key}`", f"{window} requires {key}")
+    if model.label_balance_window_optim_steps > 1 and (model.streaming or model.pretraining_dataset):
+        raise Refusal(
+            SCHEDULE, (window,), f"`{window}` above 1 is incompatible with streaming", f"{window} > 1 requires non-streaming training"
+        )
+    if model.balance_labels and (model.accelerator_config or {}).get("split_batches"):
+        raise Refusal(
+            SCHEDULE,
+            (key, "accelerator_config.split_batches"),
+            f"`{key}` requires `accelerator_config.split_batches: false`",
+            "balance_labels requires split_batches=False for optimizer-step grouping",
+        )

@@ -1,0 +1,104 @@
+"""Decides whose parser takes the arguments of a launch line."""
+
+from __future__ import annotations
+
+from cfglint.frameworks import framework, kind_of_class, takes_arguments
+from cfglint.frameworks import kinds as known_kinds
+from cfglint.frameworks.huggingface import SWIFT
+from cfglint.frameworks.launch import megatron
+from cfglint.launch.command import COMMON_NAMES, SURE, TRAINER_ONLY, trainer_names
+from cfglint.run.loaded import LAUNCH
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.launch.line import LaunchLine
+    from cfglint.source.shell.command import CommandDocument
+
+SWIFT_LAUNCHER = "swift"
+
+
+def choose_consumer(command: CommandDocument, kinds: list[str]) -> None:
+    """Decide whose parser takes the arguments, or the file that they name."""
+    line = command.launch_line
+    names = trainer_names(command)
+    own_parser = has_own_arguments(command) or megatron.takes(command)
+    consumer = program_kind(command)
+    if consumer:
+        kinds[:] = [consumer if framework(kind).argument_classes() else kind for kind in kinds]
+    file_kind = consumer_among(kinds)
+    if file_kind and line.launcher not in ("megatron", SWIFT_LAUNCHER):
+        command.consumer = file_kind
+        command.is_main = False
+        return
+    if consumer:
+        command.consumer, command.is_main = consumer, True
+        return
+    if len(names) >= 2 and names - COMMON_NAMES and not own_parser and line.launcher not in ("megatron", SWIFT_LAUNCHER):
+        take_trainer_arguments(command, names)
+        return
+    if line.launcher == SWIFT_LAUNCHER and len(names) >= 2:
+        command.consumer, command.is_main, command.guessed = "huggingface", True, True
+        command.leave_out("fsdp")  # swift's own field: the name of a preset or the path of a file
+        open_defaults(command, SWIFT_LAUNCHER)
+        return
+    command.consumer = next((kind for kind in ("deepspeed", "accelerate") if kind in kinds), LAUNCH)
+
+
+def take_trainer_arguments(command: CommandDocument, names: set[str]) -> None:
+    """Treat a line with arguments of the Trainer as that of a program that parses them with HfArgumentParser; `names` are these."""
+    line = command.launch_line
+    command.consumer, command.is_main = "huggingface", True
+    program = (line.program.string if line.program is not None else "").rpartition("/")[2]
+    own_defaults = line.program is not None and "swift/" in line.program.string.replace(".", "/")
+    likely = len(names) >= SURE and len(names & TRAINER_ONLY) >= 2 and "output_dir" in command.words
+    for key in redefined_fields(line):
+        command.leave_out(key)
+    if command.words.get("deepspeed", ["x"]) == []:  # HfArgumentParser refuses a bare one: the flag is the program's own
+        command.leave_out("deepspeed")
+    command.guessed = own_defaults or not likely or "no_trainer" in program or bool(SWIFT & {*command.words})
+    if command.guessed and "per_device_train_batch_size" not in command.words:
+        open_defaults(command, "the program")
+
+
+def open_defaults(command: CommandDocument, owner: str) -> None:
+    """Mark batch and length as unknown if a line does not set them, because the defaults are another parser's."""
+    for key in ("per_device_train_batch_size", "gradient_accumulation_steps", "num_train_epochs"):
+        if key not in command.words:
+            command.leave_open(key, f"the default of {owner}")
+
+
+def consumer_among(kinds: list[str]) -> str:
+    """The kind of the file that the arguments of a line belong to; a kind that extends another one takes precedence; empty without one."""
+    found = sorted(filter(takes_arguments, kinds), key=lambda kind: not framework(kind).base)
+    return found[0] if found else ""
+
+
+def program_kind(command: CommandDocument) -> str:
+    """The kind of the arguments that the parser of the program fills; empty if it is unknown."""
+    return kind_of_class(command.program.arguments) if command.program is not None else ""
+
+
+def has_own_arguments(command: CommandDocument) -> bool:
+    """Whether the arguments are those that `deepspeed.add_config_arguments` defines, so that DeepSpeed itself loads the file."""
+    program = command.program
+    if program is not None and program.parser == "argparse" and {"deepspeed", "deepspeed_config"} <= program.fields.keys():
+        return True
+    return "deepspeed_config" in command.words and command.words.get("deepspeed", ["x"]) == []
+
+
+def is_strict(command: CommandDocument) -> bool:
+    """Whether the program is known to refuse unknown arguments."""
+    program = command.program
+    if program is None or not program.complete or not program_kind(command):
+        return False
+    return bool(program.refuses if command.is_main else program.refuses_in_file)
+
+
+def has_own_files(line: LaunchLine) -> bool:
+    """Whether the launcher of a line accepts files of one kind only."""
+    return any(line.launcher in framework(kind).launchers for kind in known_kinds())
+
+
+def redefined_fields(line: LaunchLine) -> list[str]:
+    """The Trainer's fields that the tool of a launcher redefines."""
+    return [key for kind in known_kinds() if line.launcher in framework(kind).launchers for key in framework(kind).redefined_fields]

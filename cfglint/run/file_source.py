@@ -1,0 +1,103 @@
+"""The source of a run's files: the disk, or contents in memory."""
+
+from __future__ import annotations
+
+import os
+
+from cfglint.run.paths import syntax_by_name
+from cfglint.source import files
+from cfglint.source.document import Document, Problem
+from cfglint.source.limits import MAX_SIZE
+from cfglint.source.parse import parse
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cfglint.project.pinned_versions import Disk
+
+SECTIONS = ("training_args", "training_arguments", "trainer_args", "train_args", "TrainingArguments")  # sections of a program's own files
+
+
+class FileSource:
+    """The source of files: the disk, with `texts` in place of some files: strings, or raw bytes (standard input).
+
+    `disk` is the source of the files that specify versions, None for the disk itself.
+    """
+
+    disk: Disk | None = None
+
+    def __init__(self, texts: Mapping[str, str | bytes] | None = None) -> None:
+        self.texts = texts or {}
+
+    def is_file(self, path: str) -> bool:
+        """Whether there is such a file."""
+        return path in self.texts or os.path.isfile(path)
+
+    def is_given(self, path: str) -> bool:
+        """Whether the content of a file was passed, so that it is not read from disk."""
+        return path in self.texts
+
+    def identity(self, path: str) -> str:
+        """A common name for all spellings of a file's path."""
+        from cfglint.source.root import resolved
+
+        return resolved(path)
+
+    def root(self, path: str) -> str:
+        """The top of the project around a file, relative to the working directory."""
+        from cfglint.project.pinned_versions import repository
+
+        return os.path.relpath(repository(path)[-1])
+
+    def read_bytes(self, path: str) -> bytes:
+        """The content of a file; raises FileProblem."""
+        return files.read_bytes(path)
+
+    def read(self, path: str) -> tuple[str, bool]:
+        """Return (content, whether it had a byte order mark); raises FileProblem."""
+        given = self.texts.get(path)
+        if isinstance(given, str):
+            return given, False
+        if given is not None:
+            return files.decode(path, given), given.startswith(files.BYTE_ORDER_MARK)
+        return files.read(path)[:2]
+
+    def document(self, path: str, syntax: str | None = None) -> Document:
+        """The document of a file; an error while reading it is among its problems."""
+        syntax = syntax or syntax_by_name(path)
+        try:
+            text, bom = self.read(path)
+        except files.FileProblem as problem:
+            document = parse(path, problem.text, syntax) if problem.text else Document(path, "", syntax)
+            place = min(len(problem.text), problem.offset)
+            document.problems[:] = [Problem(place, place, str(problem), problem.kind, problem.exception)]
+            return document
+        return parse(path, text, syntax, bom)
+
+    def text(self, path: str) -> str | None:
+        """The content of a file; None if it cannot be read as text."""
+        given = self.texts.get(path)
+        try:
+            return given if isinstance(given, str) else files.decode(path, self.read_bytes(path) if given is None else given)
+        except files.FileProblem:
+            return None
+
+    def unrelated_keys(self, path: str, least: int = 0, is_named: bool = True) -> list[str] | None:
+        """The top-level keys of a file that is certainly of no kind; None for any other, and for one with fewer than `least`
+        characters.
+
+        Empty for a file that was not named on the command line and cannot be parsed.
+        """
+        text = self.text(path)
+        if text is None or not least <= len(text) <= MAX_SIZE:
+            return None
+        from cfglint.run import quick_scan
+
+        names = quick_scan.unrelated_keys(path, text, syntax_by_name(path), SECTIONS)
+        return [] if names is None and not is_named and quick_scan.has_no_known_word(path, text, SECTIONS) else names
+
+
+def missing(document: Document) -> bool:
+    """Whether the file does not exist or may not be opened: exit status 2."""
+    return any(problem.kind == "unreadable" for problem in document.problems)

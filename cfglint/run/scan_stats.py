@@ -1,0 +1,81 @@
+"""Statistics of the examined files."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.run.checked import CheckedRun
+
+
+class ScanStats:
+    """The examined files, by result."""
+
+    __slots__ = (
+        "beyond_limits",
+        "checked",
+        "outside",
+        "related_tools",
+        "targets",
+        "templates",
+        "unchosen",
+        "unclear",
+        "unknown_kind",
+        "unreadable",
+        "unrecognized",
+        "unrecognized_named",
+    )
+
+    def __init__(self) -> None:
+        self.checked = 0
+        self.unrecognized = 0
+        self.unrecognized_named: list[tuple[str, list[str]]] = []  # paths of the command line, and the keys in each
+        self.templates: list[str] = []  # templates that cannot be parsed
+        self.unclear: list[str] = []
+        self.related_tools: dict[str, int] = {}
+        self.beyond_limits: list[str] = []  # files that exceed a limit of cfglint's own: exit status 2
+        self.unreadable: list[str] = []  # paths that could not be opened: exit status 2
+        self.unchosen: list[str] = []  # reasons why a declared launch is not exactly one run: exit status 2
+        self.unknown_kind: list[str] = []  # files of declared runs whose kind is unknown: exit status 2
+        self.outside: dict[str, None] = {}  # versions outside the modelled releases, with the ones used instead
+        self.targets: dict[str, list[str]] = {}  # `transformers 4.57.1` -> the files of the repository that give this version
+
+    def count(self, run: CheckedRun) -> None:
+        """Count the files of a run, and record the sources of its versions."""
+        self.checked += len(run.documents)
+        if run.is_unreadable_template:
+            self.templates += [document.path for document in run.documents]
+        self.beyond_limits += [path for path in run.beyond_limits if path not in self.beyond_limits]
+        outside = run.outside
+        for package, said_by in run.facts.target_from.items():
+            if package not in outside:
+                self.give_version(f"{package} {run.facts.target[package]}", str(said_by))
+        for package, version in outside.items():
+            source = f" ({run.facts.target_from[package]})" if package in run.facts.target_from else ""
+            if version and version == run.target[package]:
+                self.outside[f"of {package} {version} only the keys are known"] = None
+            elif version:
+                self.outside[f"{package} {version}{source} is not modelled, {run.target[package]} is checked instead"] = None
+
+    def give_version(self, version: str, source: str) -> None:
+        """Count a source of a version, once."""
+        sources = self.targets.setdefault(version, [])
+        if source not in sources:
+            sources.append(source)
+
+    def add(self, other: ScanStats) -> None:
+        """Add the counts of further files."""
+        self.checked += other.checked
+        self.unrecognized += other.unrecognized
+        self.unrecognized_named += other.unrecognized_named
+        self.templates += other.templates
+        self.unclear += other.unclear
+        self.beyond_limits += other.beyond_limits
+        self.unreadable += other.unreadable
+        self.unchosen += other.unchosen
+        self.unknown_kind += other.unknown_kind
+        for version, sources in other.targets.items():
+            for source in sources:
+                self.give_version(version, source)
+        self.outside.update(other.outside)
+        for name, number in other.related_tools.items():
+            self.related_tools[name] = self.related_tools.get(name, 0) + number
