@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from cfglint.findings.setting import Setting
     from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
     from cfglint.frameworks.deepspeed.models import Fault
-    from cfglint.frameworks.schema import Candidate
+    from cfglint.frameworks.similar_keys import Candidate
     from cfglint.frameworks.versions import Version
 
 MOST_TYPOS = 5000  # maximum number of ignored keys that are compared with known ones; a file with more of them contains data

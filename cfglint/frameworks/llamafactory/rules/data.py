@@ -253,7 +253,7 @@ def unknown_template(config: LlamaFactoryConfig) -> Iterator[Finding]:
 
 def nearest_template(name: str) -> str | None:
     """The template that a misspelt name resembles."""
-    from cfglint.frameworks.schema import distance
+    from cfglint.frameworks.similar_keys import distance
 
     ranked = sorted((count, each) for each in TEMPLATES if (count := distance(name, each)) is not None and count <= 1)
     return ranked[0][1] if ranked else None

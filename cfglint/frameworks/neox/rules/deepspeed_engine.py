@@ -143,7 +143,7 @@ def _unknown_key(setting: Setting, section: dict[Any, Any], path: tuple[str, ...
 def _nearest(path: tuple[str, ...], section: dict[Any, Any]) -> str | None:
     """The only key of the section within one edit, if there is one and it is not set."""
     from cfglint.frameworks.deepspeed.models import MONITOR, SECTIONS, known_names
-    from cfglint.frameworks.schema import distance
+    from cfglint.frameworks.similar_keys import distance
 
     if len(path) != 2:
         return None

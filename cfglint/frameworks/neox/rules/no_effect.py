@@ -316,7 +316,7 @@ def unread_precision_key(config: NeoXConfig) -> Iterator[Finding]:
 
     Source: DeeperSpeed 91d1c55 (0.16.5) deepspeed/runtime/config.py:137-250.
     """
-    from cfglint.frameworks.schema import distance
+    from cfglint.frameworks.similar_keys import distance
 
     section = config.argument("fp16")
     for key in section if isinstance(section, dict) else ():

@@ -306,7 +306,7 @@ def _class(config: NeoXConfig, name: str) -> str:
 
 
 def _nearest(key: str, taken: list[str]) -> str:
-    from cfglint.frameworks.schema import distance
+    from cfglint.frameworks.similar_keys import distance
 
     if key == "max_grad_norm":
         return "; set top-level `gradient_clipping`"
