@@ -590,3 +590,15 @@ def test_a_check_of_a_given_kind_loads_no_other_framework(tmp_path, monkeypatch)
     assert [*frameworks._loaded] == ["deepspeed"]
     assert main(["check", "--kind", "deepspeed", "--trainer", "sft", "ds.json"]) == 0
     assert set(frameworks._loaded) == set(frameworks.kinds())
+
+
+@pytest.mark.parametrize(("files", "flags", "offered"), [(50, [], True), (49, [], False), (50, ["--statistics"], False)])
+def test_many_findings_are_counted_on_request(files, flags, offered, tmp_path, monkeypatch, capsys):
+    """A report of several screens does not begin with what a reader wants first."""
+    monkeypatch.chdir(tmp_path)
+    for number in range(files):
+        (tmp_path / f"{number}.json").write_text(
+            '{"train_batch_size": 8, "zero_optimization": {}, "gradient_cliping": 1.0}', encoding="utf-8"
+        )
+    main(["check", *flags, "."])
+    assert capsys.readouterr().err.endswith("; `--statistics` counts them by rule\n") == offered

@@ -350,7 +350,7 @@ class TestHints:
 
     def test_an_optimizer_that_was_removed(self, runs):
         (found,) = runs.of({"train_batch_size": 8, "optimizer": {"type": "OneBitAdam", "params": {"lr": 0.1}}}).diagnostics
-        assert found.message == "`optimizer.type` OneBitAdam was removed in DeepSpeed 0.19.7"
+        assert found.message == '`optimizer.type` is "OneBitAdam", which was removed in DeepSpeed 0.19.7'
 
 
 @pytest.mark.parametrize(("complete", "severity"), [(True, "error"), (False, "warning")])

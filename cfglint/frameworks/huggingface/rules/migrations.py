@@ -66,7 +66,15 @@ def removed_argument(config: TrainerConfig) -> Iterator[Finding]:
         message = f"`{key}` was removed in transformers {FIELDS[key][3]}" + (f"; use {successor}" if successor else "")
         severity = ERROR if strict else WARNING
         exception = not_used(config, key) if strict else None
-        yield Finding(config.setting(key), message, severity=severity, exception=exception, fix=fix, on_key=True)
+        yield Finding(
+            config.setting(key),
+            message,
+            severity=severity,
+            exception=exception,
+            fix=fix,
+            on_key=True,
+            note=None if strict else "the Trainer ignores it",
+        )
 
 
 def has_no_effect(key: str, value: Any) -> bool:
@@ -116,8 +124,12 @@ def _ratio(config: TrainerConfig, value: Any) -> Fix | None:
     if not 0 < value < 1:
         return None
     if not written:
-        return rename(setting, "warmup_steps", "rename to warmup_steps", safe=True)
-    return several([removed(setting), replaced(config.setting("warmup_steps"), value)], "move to warmup_steps", safe=True)
+        return rename(setting, "warmup_steps", f"replace it with `warmup_steps: {value}`, a fraction of all steps", safe=True)
+    return several(
+        [removed(setting), replaced(config.setting("warmup_steps"), value)],
+        f"replace it with `warmup_steps: {value}`, a fraction of all steps",
+        safe=True,
+    )
 
 
 def _moved(config: TrainerConfig, key: str, path: tuple[str, str], value: Any) -> Fix | None:

@@ -58,15 +58,30 @@ def optimizer_value(config: TrainerConfig) -> Iterator[Finding]:
         return
     if number(args["adam_epsilon"]) and not args["adam_epsilon"] >= 0:
         text = f"ValueError: Invalid epsilon value: {args['adam_epsilon']}"
-        yield Finding(of(config, "adam_epsilon"), f"`adam_epsilon` is {args['adam_epsilon']}; it must be >= 0", exception=text)
+        yield Finding(
+            of(config, "adam_epsilon"),
+            f"`adam_epsilon` is {args['adam_epsilon']}; it must be >= 0",
+            exception=text,
+            help="set `adam_epsilon: 1.0e-8`, which is the default",
+        )
     for index, name in enumerate(("adam_beta1", "adam_beta2")):
         value = args[name]
         if number(value) and not 0 <= value < 1:
             text = f"ValueError: Invalid beta parameter at index {index}: {value}"
-            yield Finding(of(config, name), f"`{name}` is {value}; it must be >= 0 and < 1", exception=text)
+            yield Finding(
+                of(config, name),
+                f"`{name}` is {value}; it must be >= 0 and < 1",
+                exception=text,
+                help=f"set `{name}: {0.9 if name == 'adam_beta1' else 0.999}`, which is the default",
+            )
         elif number(value) and not isinstance(value, float) and optimizer in TORCH_ADAMS:
             text = "ValueError: betas must be either both floats or both Tensors"
-            yield Finding(of(config, name), f"`{name}` is {shown(value)}, not a float; write {float(value)}", exception=text)
+            yield Finding(
+                of(config, name),
+                f"`{name}` is {shown(value)}, an integer; it must be a float",
+                exception=text,
+                help=f"set `{name}: {float(value)}`",
+            )
 
 
 @rule(
@@ -97,7 +112,12 @@ def optimizer_arguments(config: TrainerConfig) -> Iterator[Finding]:
         if count != 1:
             found = "too many values to unpack (expected 2)" if count else "not enough values to unpack (expected 2, got 1)"
             text = f"ValueError: {found}"
-            yield Finding(of(config, "optim_args"), f"`optim_args` contains {shown(part)}, which is not name=value", exception=text)
+            yield Finding(
+                of(config, "optim_args"),
+                f"`optim_args` contains {shown(part)}, which is not name=value",
+                exception=text,
+                help="write name=value, with commas between several",
+            )
             return
 
 
@@ -136,13 +156,29 @@ def target_modules(config: TrainerConfig) -> Iterator[Finding]:
     setting = of(config, "optim")
     if optimizer.endswith("layerwise") and config.launched:
         text = f"NotImplementedError: Layer-wise {optimizer} does not support DDP at this time"
-        yield Finding(setting, f"`optim` {optimizer} does not support multiple processes (DDP)", exception=text)
+        yield Finding(
+            setting,
+            f"`optim: {optimizer}` does not support multiple processes (DDP)",
+            exception=text,
+            help=f"set `optim: {optimizer.removesuffix('_layerwise')}`",
+        )
     if config.arguments["optim_target_modules"] is None:
         text = f"ValueError: You need to define `optim_target_modules` to use {optimizer} optimizers"
         severity = certainty(config, "optim_target_modules")
-        yield Finding(setting, f"`optim` {optimizer} requires `optim_target_modules`", exception=text, severity=severity)
+        yield Finding(
+            setting,
+            f"`optim: {optimizer}` requires `optim_target_modules`",
+            exception=text,
+            severity=severity,
+            help="set `optim_target_modules: all-linear`",
+        )
     accumulation = accumulation_steps(config).value
     if optimizer.endswith("layerwise") and accumulation != 1:
         text = f"ValueError: Layerwise {optimizer} does not support gradient accumulation!"
-        message = f"`optim` {optimizer} does not support gradient accumulation, which is {shown(accumulation)}"
-        yield Finding(setting, message, exception=text)
+        message = f"`optim: {optimizer}` does not support gradient accumulation, but `gradient_accumulation_steps` is {shown(accumulation)}"
+        yield Finding(
+            setting,
+            message,
+            exception=text,
+            help=f"set `gradient_accumulation_steps: 1`, or set `optim: {optimizer.removesuffix('_layerwise')}`",
+        )

@@ -7,6 +7,7 @@ from cfglint.findings.rule import Example, Finding, rule
 from cfglint.frameworks.huggingface.batch import takes_steps
 from cfglint.frameworks.huggingface.fields import has_choice, within
 from cfglint.frameworks.huggingface.rules.common import KINDS, certainty, number, of, shown
+from cfglint.frameworks.remedies import choice
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -84,8 +85,9 @@ def best_checkpoint_metric(config: TrainerConfig) -> Iterator[Finding]:
     if args["save_strategy"] == "best" and args["metric_for_best_model"] is None and not follows and has_best:
         yield Finding(
             of(config, "save_strategy"),
-            '`save_strategy` "best" requires `metric_for_best_model`',
+            "`save_strategy: best` requires `metric_for_best_model`",
             severity=certainty(config, "metric_for_best_model"),
+            help="set `metric_for_best_model: loss`",
         )
 
 
@@ -117,7 +119,12 @@ def accumulation_twice(config: TrainerConfig) -> Iterator[Finding]:
     if "num_steps" in config.accumulation_kwargs and number(own) and own > 1:
         setting = config.setting("accelerator_config", "gradient_accumulation_kwargs", "num_steps")
         related = (of(config, "gradient_accumulation_steps"),)
-        yield Finding(setting, f"`num_steps` is incompatible with `gradient_accumulation_steps` ({own})", related=related)
+        yield Finding(
+            setting,
+            f"`num_steps` is incompatible with `gradient_accumulation_steps`, which is {own}",
+            related=related,
+            help="remove `accelerator_config.gradient_accumulation_kwargs.num_steps`",
+        )
 
 
 @rule(
@@ -154,13 +161,17 @@ def batch_size_search(config: TrainerConfig) -> Iterator[Finding]:
         wrapper = "DeepSpeed" if config.uses_deepspeed else "FSDP" if config.uses_fsdp and config.launched else ""
         if wrapper:
             text = f"NotImplementedError: `{wrapper}` doesn't support `auto_find_batch_size`."
-            yield Finding(setting, f"`auto_find_batch_size` is incompatible with {wrapper}", exception=text)
+            yield Finding(
+                setting, f"`auto_find_batch_size` is incompatible with {wrapper}", exception=text, help="remove `auto_find_batch_size`"
+            )
             return
     launch = config.deepspeed
     section = launch.written.get("zero_optimization") if launch is not None else None
     if isinstance(section, dict) and section.get("stage") == 3:
         text = "ValueError: `auto_find_batch_size` isn't supported yet with DeepSpeed Zero-3."
-        yield Finding(setting, "`auto_find_batch_size` is incompatible with ZeRO stage 3", exception=text)
+        yield Finding(
+            setting, "`auto_find_batch_size` is incompatible with ZeRO stage 3", exception=text, help="remove `auto_find_batch_size`"
+        )
 
 
 @rule(
@@ -194,11 +205,19 @@ def compile_backend(config: TrainerConfig) -> Iterator[Finding]:
     setting = of(config, "torch_compile_backend")
     if not isinstance(value, str):
         text = f"AttributeError: '{type(value).__name__}' object has no attribute 'upper'"
-        yield Finding(setting, f"`torch_compile_backend` is {shown(value)}, not a string", exception=text)
+        yield Finding(
+            setting,
+            f"`torch_compile_backend` is {shown(value)}, not a string",
+            exception=text,
+            help="set `torch_compile_backend: inductor`",
+        )
     elif value.lower() not in COMPILERS:
         text = f"ValueError: '{value.upper()}' is not a valid DynamoBackend"
         yield Finding(
-            setting, f"`torch_compile_backend` is {shown(value)}, which is not a backend that accelerate supports", exception=text
+            setting,
+            f"`torch_compile_backend` is {shown(value)}, which is not a backend of accelerate",
+            exception=text,
+            help=choice("torch_compile_backend", value, COMPILERS),
         )
 
 
@@ -225,7 +244,12 @@ def unknown_tracker(config: TrainerConfig) -> Iterator[Finding]:
     for name in config.arguments.trackers:
         if not isinstance(name, str) or name not in known:
             text = f"ValueError: {name} is not supported, only {', '.join(known)} are supported."
-            yield Finding(of(config, "report_to"), f"`report_to` names {shown(name)}, which is not a supported tracker", exception=text)
+            yield Finding(
+                of(config, "report_to"),
+                f"`report_to` names {shown(name)}, which is not a supported tracker",
+                exception=text,
+                help=choice("report_to", name, (*known, "none")),
+            )
 
 
 @rule(
@@ -252,7 +276,7 @@ def seed_range(config: TrainerConfig) -> Iterator[Finding]:
     if isinstance(value, int) and not 0 <= value < SEEDS:
         text = "ValueError: Seed must be between 0 and 2**32 - 1"
         message = f"`seed` is {value}; it must be between 0 and {SEEDS - 1}"
-        yield Finding(of(config, "seed"), message, exception=text, fails_at=config.seeded_at)
+        yield Finding(of(config, "seed"), message, exception=text, fails_at=config.seeded_at, help="set `seed: 42`, which is the default")
 
 
 @rule(
@@ -279,7 +303,12 @@ def parallelism_in_file(config: TrainerConfig) -> Iterator[Finding]:
     if value is not None:
         text = f"AttributeError: '{type(value).__name__}' object has no attribute 'get_device_mesh'"
         message = "`parallelism_config` is not supported in a file: the Trainer requires an object, not a mapping"
-        yield Finding(config.setting("parallelism_config"), message, exception=text)
+        yield Finding(
+            config.setting("parallelism_config"),
+            message,
+            exception=text,
+            help="remove `parallelism_config`; accelerate's config file can hold one",
+        )
 
 
 @rule(
@@ -305,7 +334,12 @@ def noise_negative(config: TrainerConfig) -> Iterator[Finding]:
     value = config.arguments["neftune_noise_alpha"]
     if number(value) and value < 0 and takes_steps(config):
         text = "RuntimeError: uniform_ expects to return a [from, to) range"
-        yield Finding(of(config, "neftune_noise_alpha"), f"`neftune_noise_alpha` is {value}; it must be >= 0", exception=text)
+        yield Finding(
+            of(config, "neftune_noise_alpha"),
+            f"`neftune_noise_alpha` is {value}; it must be >= 0",
+            exception=text,
+            help="remove `neftune_noise_alpha` for no noise",
+        )
 
 
 @rule(
@@ -334,4 +368,9 @@ def deepspeed_value(config: TrainerConfig) -> Iterator[Finding]:
         text = f"TypeError: stat: path should be string, bytes, os.PathLike or integer, not {type(value).__name__}"
         if isinstance(value, int):
             text = "OSError: [Errno 9] Bad file descriptor"
-        yield Finding(of(config, "deepspeed"), f"`deepspeed` is {shown(value)}; it must be a mapping or a file name", exception=text)
+        yield Finding(
+            of(config, "deepspeed"),
+            f"`deepspeed` is {shown(value)}; it must be a mapping or a file name",
+            exception=text,
+            help="remove `deepspeed`, or name a DeepSpeed config",
+        )

@@ -53,25 +53,50 @@ def dpo_loss_combination(config: TrlConfig) -> Iterator[Finding]:
     if not config.modern:
         if chosen == ["kto_pair"]:
             text = "ValueError: Support for kto_pair has been removed in DPOTrainer. Please use KTOTrainer."
-            yield Finding(setting, "DPO does not support the loss kto_pair; use the KTO trainer", exception=text)
+            yield Finding(
+                setting,
+                "`loss_type: kto_pair` is not supported by DPO",
+                exception=text,
+                help="set `loss_type: sigmoid`, or train with the script `kto`",
+            )
         return
     divergence = args["f_divergence_type"]
     if divergence != "reverse_kl" and not all(each in DIVERGENCE_LOSSES for each in chosen):
         text = (
             f"ValueError: `f_divergence_type={divergence!r}` is only supported for the following loss types: {sorted(DIVERGENCE_LOSSES)}."
         )
-        message = f"`f_divergence_type` {shown(divergence)} does not support the loss {listed_values(chosen)}"
+        message = f"`f_divergence_type: {divergence}` does not support the loss {listed_values(chosen)}"
         severity = certain(config, "f_divergence_type", "loss_type")
-        yield Finding(of(config, "f_divergence_type"), message, related=(setting,), exception=text, severity=severity)
+        yield Finding(
+            of(config, "f_divergence_type"),
+            message,
+            related=(setting,),
+            exception=text,
+            severity=severity,
+            help="set `f_divergence_type: reverse_kl`, or another `loss_type`",
+        )
     elif args["use_weighting"] and any(each in ("aot", "aot_unpaired") for each in chosen):
         text = "NotImplementedError: WPO-style weighting is not implemented for 'aot' or 'aot_unpaired'"
         message = f"`use_weighting` does not support the loss {listed_values(chosen)}"
-        yield Finding(of(config, "use_weighting"), message, related=(setting,), exception=text)
+        yield Finding(
+            of(config, "use_weighting"),
+            message,
+            related=(setting,),
+            exception=text,
+            help="set `use_weighting: false`, or another `loss_type`",
+        )
     elif "exo_pair" in chosen and args["label_smoothing"] == 0.0:
         text = "ValueError: Label smoothing must be greater than 0.0 when using 'exo_pair' loss."
-        message = "the loss exo_pair requires `label_smoothing` above 0"
+        message = "`loss_type: exo_pair` requires `label_smoothing` above 0"
         severity = certain(config, "label_smoothing")
-        yield Finding(setting, message, related=(of(config, "label_smoothing"),), exception=text, severity=severity)
+        yield Finding(
+            setting,
+            message,
+            related=(of(config, "label_smoothing"),),
+            exception=text,
+            severity=severity,
+            help="set `label_smoothing: 0.1`, or another `loss_type`",
+        )
 
 
 def listed_values(values: list[object]) -> str:
@@ -132,18 +157,37 @@ def reference_not_synchronized(config: TrlConfig) -> Iterator[Finding]:
             related=(of(config, "beta"),),
             exception=text,
             severity=certain(config, "beta"),
+            help="set `beta: 0.04`, or set `sync_ref_model: false`",
         )
     elif config.modern and peft(config):
         text = f"NotImplementedError: {head} using a PEFT model, which is currently not supported."
-        yield Finding(setting, "`sync_ref_model` does not support LoRA", related=(of(config, "use_peft"),), exception=text)
+        yield Finding(
+            setting,
+            "`sync_ref_model` does not support LoRA",
+            related=(of(config, "use_peft"),),
+            exception=text,
+            help="set `sync_ref_model: false`, or set `use_peft: false`",
+        )
     elif not config.modern and config.only("dpo") and (peft(config) or args["precompute_ref_log_probs"]):
         other = "use_peft" if peft(config) else "precompute_ref_log_probs"
         text = "ValueError: You currently cannot use `ref_model=None` with TR-DPO method. Please provide `ref_model`."
-        yield Finding(setting, f"`sync_ref_model` is incompatible with `{other}`", related=(of(config, other),), exception=text)
+        yield Finding(
+            setting,
+            f"`sync_ref_model` is incompatible with `{other}`",
+            related=(of(config, other),),
+            exception=text,
+            help=f"set `sync_ref_model: false`, or set `{other}: false`",
+        )
     elif config.modern and config.only("dpo", "kto") and args["precompute_ref_log_probs"]:
         text = "ValueError: You cannot use `sync_ref_model=True` together with `precompute_ref_log_probs=True`."
         related = (of(config, "precompute_ref_log_probs"),)
-        yield Finding(setting, "`sync_ref_model` is incompatible with `precompute_ref_log_probs`", related=related, exception=text)
+        yield Finding(
+            setting,
+            "`sync_ref_model` is incompatible with `precompute_ref_log_probs`",
+            related=related,
+            exception=text,
+            help="set `sync_ref_model: false`, or set `precompute_ref_log_probs: false`",
+        )
 
 
 @rule(
@@ -170,7 +214,12 @@ def precompute_with_streaming(config: TrlConfig) -> Iterator[Finding]:
     if config.modern and config.only("dpo", "kto") and config.streams and config.arguments["precompute_ref_log_probs"]:
         key = "dataset_streaming" if config.arguments["dataset_streaming"] else "streaming"
         message = "`precompute_ref_log_probs` does not support streamed data"
-        yield Finding(of(config, "precompute_ref_log_probs"), message, related=(of(config, key),))
+        yield Finding(
+            of(config, "precompute_ref_log_probs"),
+            message,
+            related=(of(config, key),),
+            help=f"set `precompute_ref_log_probs: false`, or set `{key}: false`",
+        )
 
 
 @rule(
@@ -207,10 +256,20 @@ def kto_batch(config: TrlConfig) -> Iterator[Finding]:
         text = f"ValueError: Loss type `{args['loss_type']!r}` estimates the KL divergence term and requires "
         text += "`train_sampling_strategy='sequential'`"
         message = f'`train_sampling_strategy` is {shown(order)}; KTO requires "sequential"'
-        yield Finding(of(config, "train_sampling_strategy"), message, exception=text)
+        yield Finding(
+            of(config, "train_sampling_strategy"),
+            message,
+            exception=text,
+            help="set `train_sampling_strategy: sequential`, or remove `train_sampling_strategy`",
+        )
     elif isinstance(micro.value, int) and micro.value == 1:
         text = "ValueError: Actual (not effective) batch size must be > 1. KTO will not work properly because the KL term will be "
-        yield Finding(micro, "KTO requires a micro batch of at least 2", exception=f"{text}equivalent to the implied reward.")
+        yield Finding(
+            micro,
+            "`per_device_train_batch_size` is 1; KTO requires at least 2",
+            exception=f"{text}equivalent to the implied reward.",
+            help="set `per_device_train_batch_size: 2` or more",
+        )
 
 
 @rule(
@@ -234,7 +293,11 @@ def reward_length_missing(config: TrlConfig) -> Iterator[Finding]:
     Source: trl 0.17.0 trainer/reward_trainer.py:177, 220.
     """
     if not config.modern and config.only("reward") and config.arguments["max_length"] is None and config.arguments.known("max_length"):
-        yield Finding(of(config, "max_length"), "`max_length` is null, and the reward trainer of this release requires a number")
+        yield Finding(
+            of(config, "max_length"),
+            "`max_length` is null, and the reward trainer of this release requires a number",
+            help="set `max_length: 1024`",
+        )
 
 
 @rule(
@@ -263,4 +326,4 @@ def reward_adapter_task(config: TrlConfig) -> Iterator[Finding]:
     if config.modern and config.only("reward") and peft(config) and task in ("CAUSAL_LM", "SEQ_2_SEQ_LM"):
         setting, related = of(config, "lora_task_type"), (of(config, "use_peft"),)
         message = f'`lora_task_type` is {shown(task)}; a reward model with LoRA requires "SEQ_CLS"'
-        yield Finding(setting, message, related=related, severity=certain(config, "lora_task_type"))
+        yield Finding(setting, message, related=related, severity=certain(config, "lora_task_type"), help="set `lora_task_type: SEQ_CLS`")

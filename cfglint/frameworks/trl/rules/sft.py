@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import Example, Finding, rule
+from cfglint.frameworks.remedies import choice
 from cfglint.frameworks.trl.rules.common import HEAD, KINDS, certain, of, shown
 
 TYPE_CHECKING = False
@@ -52,7 +53,12 @@ def packing_without_length(config: TrlConfig) -> Iterator[Finding]:
         and not skips_preparation(config)
         and args.known(name, "packing")
     ):
-        yield Finding(of(config, name), "`packing` requires `max_length`", related=(of(config, "packing"),))
+        yield Finding(
+            of(config, name),
+            "`packing` requires `max_length`",
+            related=(of(config, "packing"),),
+            help="set `max_length: 1024`, or set `packing: false`",
+        )
 
 
 @rule(
@@ -81,7 +87,13 @@ def padding_free_with_length(config: TrlConfig) -> Iterator[Finding]:
         return
     if args.known("padding_free", "packing", "max_length"):
         message = f"`padding_free` without `packing` requires `max_length: null`, and it is {shown(args['max_length'])}"
-        yield Finding(of(config, "padding_free"), message, related=(of(config, "max_length"),), severity=certain(config, "packing"))
+        yield Finding(
+            of(config, "padding_free"),
+            message,
+            related=(of(config, "max_length"),),
+            severity=certain(config, "packing"),
+            help="set `packing: true`, or set `max_length: null`",
+        )
 
 
 @rule(
@@ -118,18 +130,34 @@ def invalid_sft_choice(config: TrlConfig) -> Iterator[Finding]:
     loss, strategy, mode = args["loss_type"], args["packing_strategy"], args["truncation_mode"]
     if loss not in SFT_LOSSES:
         text = f"ValueError: Invalid `loss_type` {loss} passed. Supported values are 'nll' and 'dft'."
-        yield Finding(of(config, "loss_type"), f"`loss_type` is {shown(loss)}; SFT has nll and dft", exception=text)
+        yield Finding(
+            of(config, "loss_type"),
+            f"`loss_type` is {shown(loss)}; for SFT it must be nll or dft",
+            exception=text,
+            help=choice("loss_type", loss, ("nll", "dft")),
+        )
     if skips_preparation(config) or not args.known("packing", "max_length"):
         return
     packs = args["packing"] or (args["eval_packing"] and args.eval_strategy in ("steps", "epoch"))
     if packs and strategy not in PACKING_STRATEGIES and args["max_length"] is not None:
         text = f"ValueError: Invalid packing strategy {strategy!r}, must be one of ('bfd', 'bfd_split', 'wrapped')."
-        message = f"`packing_strategy` is {shown(strategy)}, not one of bfd, bfd_split, wrapped"
-        yield Finding(of(config, "packing_strategy"), message, exception=text)
+        message = f"`packing_strategy` is {shown(strategy)}; it must be one of bfd, bfd_split, wrapped"
+        yield Finding(
+            of(config, "packing_strategy"),
+            message,
+            exception=text,
+            help=choice("packing_strategy", strategy, ("bfd", "bfd_split", "wrapped")),
+        )
     if not args["packing"] and args["max_length"] is not None and mode not in TRUNCATIONS:
         text = f"ValueError: Unsupported truncation mode: {mode}, expected 'keep_start' or 'keep_end'"
-        message = f"`truncation_mode` is {shown(mode)}, not keep_start or keep_end"
-        yield Finding(of(config, "truncation_mode"), message, exception=text, severity=certain(config, "truncation_mode"))
+        message = f"`truncation_mode` is {shown(mode)}; it must be keep_start or keep_end"
+        yield Finding(
+            of(config, "truncation_mode"),
+            message,
+            exception=text,
+            severity=certain(config, "truncation_mode"),
+            help=choice("truncation_mode", mode, ("keep_start", "keep_end")),
+        )
 
 
 @rule(
@@ -156,5 +184,7 @@ def liger_with_fused_loss(config: TrlConfig) -> Iterator[Finding]:
     patched = config.modern and config.only("sft", "dpo", "kto", "grpo", "rloo") and config.arguments["use_liger_kernel"]
     if patched and isinstance(given, dict) and given.get("fused_linear_cross_entropy"):
         text = 'ValueError: `liger_kernel_config={"fused_linear_cross_entropy": True}` is not supported: it replaces the model\'s forward'
-        message = "TRL's trainers do not support Liger's `fused_linear_cross_entropy`"
-        yield Finding(of(config, "liger_kernel_config"), message, exception=text)
+        message = "`fused_linear_cross_entropy` of Liger is not supported by TRL's trainers"
+        yield Finding(
+            of(config, "liger_kernel_config"), message, exception=text, help="set `liger_kernel_config.fused_linear_cross_entropy: false`"
+        )

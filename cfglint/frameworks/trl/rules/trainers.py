@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import Example, Finding, rule
+from cfglint.findings.wording import counted
+from cfglint.frameworks.remedies import choice
 from cfglint.frameworks.trl.batch import generating
 from cfglint.frameworks.trl.field_operations import adapters as peft
 from cfglint.frameworks.trl.rules.common import HEAD, KINDS, OLD, certain, losses, of, shown
@@ -70,15 +72,30 @@ def selective_checkpointing(config: TrlConfig) -> Iterator[Finding]:
     on = args.checkpointing
     if peft(config) and zero_stage(config) == 3 and on:
         text = f"{head} is not supported with PEFT + DeepSpeed ZeRO-3"
-        yield Finding(setting, "`selective` does not support ZeRO-3 with LoRA", related=(of(config, "use_peft"),), exception=text)
+        yield Finding(
+            setting,
+            "`selective` does not support ZeRO-3 with LoRA",
+            related=(of(config, "use_peft"),),
+            exception=text,
+            help="remove `gradient_checkpointing_kwargs.selective`, or use ZeRO stage 2",
+        )
     elif not on:
         text = f"{head} requires `gradient_checkpointing=True`."
         yield Finding(
-            setting, "`selective` requires `gradient_checkpointing`", related=(of(config, "gradient_checkpointing"),), exception=text
+            setting,
+            "`selective` requires `gradient_checkpointing`",
+            related=(of(config, "gradient_checkpointing"),),
+            exception=text,
+            help="set `gradient_checkpointing: true`, or remove `gradient_checkpointing_kwargs`",
         )
     elif given.get("use_reentrant"):
         text = f"{head} requires non-reentrant gradient checkpointing."
-        yield Finding(setting, "`selective` is incompatible with `use_reentrant: true`", exception=text)
+        yield Finding(
+            setting,
+            "`selective` is incompatible with `use_reentrant: true`",
+            exception=text,
+            help="set `gradient_checkpointing_kwargs.use_reentrant: false`",
+        )
 
 
 def zero_stage(config: TrlConfig) -> object:
@@ -117,7 +134,11 @@ def streaming_without_steps(config: TrlConfig) -> Iterator[Finding]:
     severity = certain(config, "max_steps")
     if config.facts.kind_given or config.facts.trainer is not None:
         yield Finding(
-            of(config, key), "streamed data has no length: `max_steps` is required", related=(of(config, "max_steps"),), severity=severity
+            of(config, key),
+            "`max_steps` is required: streamed data has no length",
+            related=(of(config, "max_steps"),),
+            severity=severity,
+            help="set `max_steps: 1000`, or another number of steps",
         )
 
 
@@ -150,7 +171,12 @@ def adapter_on_output_layer(config: TrlConfig) -> Iterator[Finding]:
         and isinstance(modules, list)
         and "lm_head" in modules
     ):
-        yield Finding(of(config, "lora_target_modules"), "`lm_head` is not supported as a LoRA target", related=(of(config, "use_peft"),))
+        yield Finding(
+            of(config, "lora_target_modules"),
+            "`lora_target_modules` contains lm_head, which is not supported",
+            related=(of(config, "use_peft"),),
+            help="remove lm_head from `lora_target_modules`",
+        )
 
 
 @rule(
@@ -182,7 +208,12 @@ def unknown_loss(config: TrlConfig) -> Iterator[Finding]:
     unknown = [each for each in losses(config) if each not in known]
     if unknown and config.arguments.known("loss_type"):
         text = f"ValueError: Unknown loss type: {unknown[0]}"
-        yield Finding(of(config, "loss_type"), f"`loss_type` {shown(unknown[0])} is not one of {', '.join(known)}", exception=text)
+        yield Finding(
+            of(config, "loss_type"),
+            f"`loss_type` is {shown(unknown[0])}, which is not a loss of this trainer",
+            exception=text,
+            help=choice("loss_type", unknown[0], known),
+        )
 
 
 @rule(
@@ -208,7 +239,12 @@ def streaming_dispatch(config: TrlConfig) -> Iterator[Finding]:
     """
     if config.modern and generating(config) and config.streams and config.accelerator.get("dispatch_batches"):
         setting = config.setting("accelerator_config", "dispatch_batches")
-        yield Finding(setting, "streamed data requires `dispatch_batches: false`", related=(of(config, "dataset_streaming"),))
+        yield Finding(
+            setting,
+            "`dispatch_batches` is true; streamed data requires false",
+            related=(of(config, "dataset_streaming"),),
+            help="set `accelerator_config.dispatch_batches: false`",
+        )
 
 
 @rule(
@@ -238,10 +274,17 @@ def vespo_importance_sampling(config: TrlConfig) -> Iterator[Finding]:
         text = (
             f"ValueError: VESPO loss requires `vllm_importance_sampling_mode` to be either 'token_truncate' or 'token_mask'. Got: {mode}."
         )
-        message = f"the loss vespo requires `vllm_importance_sampling_mode` token_truncate or token_mask, and it is {shown(mode)}"
+        message = f"`loss_type: vespo` requires `vllm_importance_sampling_mode: token_truncate` or token_mask, but it is {shown(mode)}"
         related = (of(config, "vllm_importance_sampling_mode"),)
         severity = certain(config, "vllm_importance_sampling_mode")
-        yield Finding(of(config, "loss_type"), message, related=related, exception=text, severity=severity)
+        yield Finding(
+            of(config, "loss_type"),
+            message,
+            related=related,
+            exception=text,
+            severity=severity,
+            help="set `vllm_importance_sampling_mode: token_truncate`",
+        )
 
 
 @rule(
@@ -272,8 +315,14 @@ def reward_weights_length(config: TrlConfig) -> Iterator[Finding]:
     count = len(functions) + bool(args["reward_model_name_or_path"])
     if len(weights) != count:
         text = f"ValueError: Number of reward weights ({len(weights)}) must match number of reward functions ({count})"
-        message = f"`reward_weights` has {len(weights)} weights for {count} reward function{'s' * (count != 1)}"
-        yield Finding(of(config, "reward_weights"), message, related=(of(config, "reward_funcs"),), exception=text)
+        message = f"`reward_weights` has {counted(len(weights), 'weight')} for {counted(count, 'reward function')}"
+        yield Finding(
+            of(config, "reward_weights"),
+            message,
+            related=(of(config, "reward_funcs"),),
+            exception=text,
+            help=f"write {counted(count, 'weight')}",
+        )
 
 
 @rule(
@@ -308,4 +357,6 @@ def model_options_for_instance(config: TrlConfig) -> Iterator[Finding]:
             continue
         passed = f"{what.replace('ref_', '')}_kwargs" if trainer == "KTO" and what == "model" else name
         text = f"ValueError: You passed {passed} to the {trainer}Trainer/{trainer}Config, but your {what} is already instantiated."
-        yield Finding(of(config, name), f"`{name}` is not accepted: the script loads the model itself", exception=text)
+        yield Finding(
+            of(config, name), f"`{name}` is not accepted: the script loads the model itself", exception=text, help=f"remove `{name}`"
+        )

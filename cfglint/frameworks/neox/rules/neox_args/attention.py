@@ -63,14 +63,24 @@ def attention_config(config: NeoXConfig) -> Iterator[Finding]:
     written, layers, attention = config.argument("attention_config"), config.argument("num_layers"), config.derived.attention
     if written is None and attention is not None and attention.layers != layers:
         text = "AssertionError: Length of attention config list must equal num_layers"
-        yield Finding(config.setting("num_layers"), f"`num_layers` is {describe(layers)}; it must not be negative", exception=text)
+        yield Finding(
+            config.setting("num_layers"),
+            f"`num_layers` is {describe(layers)}; it must not be negative",
+            exception=text,
+            help="set `num_layers` to a positive number",
+        )
     if not isinstance(written, list):
         return
     setting = config.setting("attention_config")
     if attention is None:
         if layers is not None or config.facts.complete:
             error = config.derived.attention_refusal or ""
-            yield Finding(setting, f"`attention_config` cannot be expanded: {error.partition(': ')[2]}", exception=error)
+            yield Finding(
+                setting,
+                f"`attention_config` cannot be expanded: {error.partition(': ')[2]}",
+                exception=error,
+                help="make the repeats of the patterns add up to `num_layers`",
+            )
         return
     if layers is not None and attention.layers != layers:
         yield Finding(
@@ -78,11 +88,17 @@ def attention_config(config: NeoXConfig) -> Iterator[Finding]:
             f"`attention_config` gives {attention.layers} layers, but `num_layers` is {describe(layers)}",
             related=(config.setting("num_layers"),),
             exception="AssertionError: Length of attention config list must equal num_layers",
+            help=f"set `num_layers: {attention.layers}`, or make the patterns add up to {describe(layers)}",
         )
     for kind in attention.kinds:
         if kind not in ATTENTION_KINDS:
-            message = f"`attention_config` has the unknown attention type {spelled(kind)} (valid: {', '.join(ATTENTION_KINDS)})"
-            yield Finding(setting, message, exception=f"AssertionError: Attention type {kind} not recognized")
+            message = f"`attention_config` has the unknown attention type {spelled(kind)}"
+            yield Finding(
+                setting,
+                message,
+                exception=f"AssertionError: Attention type {kind} not recognized",
+                help=f"write one of {', '.join(ATTENTION_KINDS)}",
+            )
 
 
 @neox_rule(
@@ -120,16 +136,24 @@ def attention_incompatible(config: NeoXConfig) -> Iterator[Finding]:
     if attention.any("gmlp", "amlp") and config.argument("partition_activations"):
         text = "AssertionError: GMLP Blocks are not compatible with partition activations"
         message = "`partition_activations` is incompatible with gMLP and aMLP layers"
-        yield Finding(config.setting("partition_activations"), message, related=related, exception=text)
+        yield Finding(
+            config.setting("partition_activations"), message, related=related, exception=text, help="set `partition_activations: false`"
+        )
     if attention.any("rwkv") and config.derived.tensor not in (None, 1):
         text = "AssertionError: RWKV not currently compatible with model parallelism"
-        message = "`model_parallel_size` must be 1: RWKV does not support model parallelism"
-        yield Finding(config.setting("model_parallel_size"), message, related=related, exception=text)
+        message = f"`model_parallel_size` is {config.argument('model_parallel_size')}; RWKV layers do not support model parallelism"
+        yield Finding(config.setting("model_parallel_size"), message, related=related, exception=text, help="set `model_parallel_size: 1`")
     for kind, name in (("mamba", "Mamba"), ("rwkv", "RWKV")):
         if attention.any(kind) and config.derived.zero_stage == 3:
             text = f"AssertionError: Zero stage 3 not compatible with {name}"
             setting = config.setting("zero_optimization", "stage")
-            yield Finding(setting, f"ZeRO stage 3 is incompatible with {name} layers", related=related, exception=text)
+            yield Finding(
+                setting,
+                f"`zero_optimization.stage` is 3, which is incompatible with {name} layers",
+                related=related,
+                exception=text,
+                help="set `zero_optimization.stage: 1`",
+            )
 
 
 @neox_rule(
@@ -172,13 +196,19 @@ def grouped_query_attention(config: NeoXConfig) -> Iterator[Finding]:
         if heads is None or number(heads):
             text = f"TypeError: unsupported operand type(s) for %: '{type(heads).__name__}' and '{type(shared).__name__}'"
             message = f"`num_kv_heads` is {describe(shared)}, but `num_attention_heads` is {describe(heads)}"
-            yield Finding(setting, message, exception=text)
+            yield Finding(setting, message, exception=text, help="set `num_attention_heads`")
         return
     error = raised(lambda: heads % shared)
     if error or heads % shared:
         text = error or "AssertionError: num_kv_heads must evenly divide num_attention_heads and be no greater than it"
         message = f"`num_kv_heads` ({shared}) must divide `num_attention_heads` ({heads})"
-        yield Finding(setting, message, related=(config.setting("num_attention_heads"),), exception=text)
+        yield Finding(
+            setting,
+            message,
+            related=(config.setting("num_attention_heads"),),
+            exception=text,
+            help=f"set `num_kv_heads` to a divisor of {heads}",
+        )
     elif shared < heads:
         yield from _grouped(config, shared)
 
@@ -188,12 +218,30 @@ def _grouped(config: NeoXConfig, shared: Any) -> Iterator[Finding]:
     if config.argument("sparsity_config"):
         text = "AssertionError: Sparse attention not compatible with GQA or MQA"
         message = "`num_kv_heads` below `num_attention_heads` is incompatible with `sparsity_config`"
-        yield Finding(setting, message, related=(config.setting("sparsity_config"),), exception=text)
+        yield Finding(
+            setting,
+            message,
+            related=(config.setting("sparsity_config"),),
+            exception=text,
+            help="remove `num_kv_heads`, or remove `sparsity_config`",
+        )
     if attention is not None and not set(map(str, attention.kinds)) <= set(PLAIN_ATTENTION):
         text = "AssertionError: GQA / MQA currently only compatible with Flash or standard global/sliding window Attention"
         message = "`num_kv_heads` below `num_attention_heads` requires global or flash attention in every layer"
-        yield Finding(setting, message, related=(config.setting("attention_config"),), exception=text)
+        yield Finding(
+            setting,
+            message,
+            related=(config.setting("attention_config"),),
+            exception=text,
+            help="remove `num_kv_heads`, or use global or flash attention in every layer",
+        )
     if tensor and shared % tensor:
         text = "AssertionError: Number of KV heads must be at least model_parallel_size for now!"
         message = f"`num_kv_heads` ({shared}) must be a multiple of `model_parallel_size` ({tensor})"
-        yield Finding(setting, message, related=(config.setting("model_parallel_size"),), exception=text)
+        yield Finding(
+            setting,
+            message,
+            related=(config.setting("model_parallel_size"),),
+            exception=text,
+            help=f"set `num_kv_heads: {tensor}`, or a smaller `model_parallel_size`",
+        )

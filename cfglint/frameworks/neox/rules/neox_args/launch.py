@@ -6,6 +6,7 @@ from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import Finding
 from cfglint.frameworks.neox.python_errors import describe
 from cfglint.frameworks.neox.rules import neox_rule, remove
+from cfglint.frameworks.remedies import either
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,7 +64,12 @@ def hosts_included_and_excluded(config: NeoXConfig) -> Iterator[Finding]:
     Source: gpt-neox (May 2026) megatron/utils.py:204; deepspeed launcher/runner.py (parse_resource_filter).
     """
     if config.argument("hostfile") is not None and config.argument("include") and config.argument("exclude"):
-        yield Finding(config.setting("exclude"), "`exclude` is incompatible with `include`", related=(config.setting("include"),))
+        yield Finding(
+            config.setting("exclude"),
+            "`exclude` is incompatible with `include`",
+            related=(config.setting("include"),),
+            help=either("exclude", "include"),
+        )
 
 
 @neox_rule(
@@ -93,7 +99,13 @@ def extra_args_key(config: NeoXConfig) -> Iterator[Finding]:
         if isinstance(key, str) and hasattr(extra, key):
             text = f"ValueError: Key {key} is already specified elsewhere."
             message = f"`{key}` is not accepted in `deepspeed_extra_args`: it is the name of a dictionary method"
-            yield Finding(config.setting("deepspeed_extra_args", key), message, exception=text, on_key=True)
+            yield Finding(
+                config.setting("deepspeed_extra_args", key),
+                message,
+                exception=text,
+                on_key=True,
+                help=f"remove `deepspeed_extra_args.{key}`",
+            )
 
 
 @neox_rule(
@@ -123,7 +135,7 @@ def not_for_json(config: NeoXConfig) -> Iterator[Finding]:
                 text = f"TypeError: Object of type {type(inner).__name__} is not JSON serializable"
                 setting = config.setting(*path)
                 message = f"`{setting.name}` is a {type(inner).__name__}, which cannot be passed to the workers as JSON"
-                yield Finding(setting, message, exception=text)
+                yield Finding(setting, message, exception=text, help="quote it")
 
 
 def _not_serializable(value: Any, path: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], Any]]:

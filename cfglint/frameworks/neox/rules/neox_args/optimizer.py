@@ -51,19 +51,33 @@ def optimizer_section(config: NeoXConfig) -> Iterator[Finding]:
         used_before = name == "optimizer" and section
         if "params" not in section:
             text = "KeyError: 'params'" if used_before else CANNOT
-            yield Finding(config.setting(name), f"`{name}` has no key `params`, which is required", exception=text)
+            yield Finding(
+                config.setting(name), f"`{name}.params` is missing; it is required", exception=text, help=f"set `{name}.params: {{}}`"
+            )
         elif not isinstance(section["params"], dict):
             error = f"AttributeError: '{type(section['params']).__name__}' object has no attribute 'get'"
             message = f"`{name}.params` is {describe(section['params'])}, not a mapping"
-            yield Finding(config.setting(name, "params"), message, exception=error if used_before else CANNOT)
+            yield Finding(
+                config.setting(name, "params"), message, exception=error if used_before else CANNOT, help=f"set `{name}.params: {{}}`"
+            )
         if "type" not in section:
-            yield Finding(config.setting(name), f"`{name}` has no key `type`, which is required", exception=CANNOT)
+            yield Finding(
+                config.setting(name),
+                f"`{name}.type` is missing; it is required",
+                exception=CANNOT,
+                help="set `optimizer.type: Adam`" if name == "optimizer" else "remove `scheduler`",
+            )
         elif name == "scheduler" and not isinstance(section["type"], str):
             message = f"`scheduler.type` is {describe(section['type'])}, not a string"
-            yield Finding(config.setting(name, "type"), message, exception=CANNOT)
+            yield Finding(config.setting(name, "type"), message, exception=CANNOT, help="remove `scheduler`")
         elif section["type"] is None:
             error = "AttributeError: 'NoneType' object has no attribute 'lower'"
-            yield Finding(config.setting(name, "type"), f"`{name}.type` is null, not a string", exception=error)
+            yield Finding(
+                config.setting(name, "type"),
+                f"`{name}.type` is null, not a string",
+                exception=error,
+                help="set `optimizer.type: Adam`" if name == "optimizer" else "remove `scheduler`",
+            )
 
 
 @neox_rule(
@@ -96,8 +110,8 @@ def zero_stage(config: NeoXConfig) -> Iterator[Finding]:
     if not isinstance(section, dict):
         return
     if "stage" not in section:
-        message = "`zero_optimization` has no key `stage`, which is required"
-        yield Finding(config.setting("zero_optimization"), message, exception="KeyError: 'stage'")
+        message = "`zero_optimization.stage` is missing; it is required"
+        yield Finding(config.setting("zero_optimization"), message, exception="KeyError: 'stage'", help="set `zero_optimization.stage: 1`")
         return
     stage = section["stage"]
     if config.derived.zero_stage is None and config.argument("autotuning") is None:
@@ -135,7 +149,11 @@ def onebitadam_needs_iterations(config: NeoXConfig) -> Iterator[Finding]:
     Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1062-1065.
     """
     if config.derived.optimizer_name == "onebitadam" and config.argument("train_iters") is None:
-        yield Finding(config.setting("optimizer", "type"), "`optimizer.type` OneBitAdam requires `train_iters`")
+        yield Finding(
+            config.setting("optimizer", "type"),
+            "`optimizer.type: OneBitAdam` requires `train_iters`",
+            help="set `train_iters` to the number of steps",
+        )
 
 
 @neox_rule(
@@ -161,8 +179,13 @@ def experts_with_zero(config: NeoXConfig) -> Iterator[Finding]:
     stage: Any = config.derived.zero.get("stage")
     if number(experts) and experts > 1 and number(stage) and stage >= 2:
         setting = config.setting("zero_optimization", "stage")
-        message = f"ZeRO stage {stage} is incompatible with mixture of experts (`moe_num_experts` is {experts})"
-        yield Finding(setting, message, related=(config.setting("moe_num_experts"),))
+        message = f"`zero_optimization.stage` is {stage}; with `moe_num_experts: {experts}` it must be 0 or 1"
+        yield Finding(
+            setting,
+            message,
+            related=(config.setting("moe_num_experts"),),
+            help="set `zero_optimization.stage: 1`, or set `moe_num_experts: 1`",
+        )
 
 
 @neox_rule(
@@ -193,9 +216,20 @@ def learning_rate(config: NeoXConfig) -> Iterator[Finding]:
     rate, least = config.derived.lr, config.argument("min_lr")
     if rate is None:
         text = "ValueError: NeoXArgs.validate_values() lr is None"
-        yield Finding(config.setting("optimizer", "params", "lr"), "`optimizer.params.lr` is null, not a number", exception=text)
+        yield Finding(
+            config.setting("optimizer", "params", "lr"),
+            "`optimizer.params.lr` is null, not a number",
+            exception=text,
+            help="set `optimizer.params.lr: 0.001`, or another number",
+        )
     elif number(rate) and number(least) and not least <= rate and not elsewhere(config, "optimizer", "min_lr"):
         text = "ValueError: NeoXArgs.validate_values() min_lr must be smaller or equal lr"
         place = config.setting("optimizer", "params", "lr")
-        message = f"`min_lr` ({least}) is greater than the learning rate ({rate}{'' if place.written else ', the default'})"
-        yield Finding(config.setting("min_lr"), message, related=(place,), exception=text)
+        message = f"`min_lr` is {least}, more than the learning rate ({rate}{'' if place.written else ', the default'})"
+        yield Finding(
+            config.setting("min_lr"),
+            message,
+            related=(place,),
+            exception=text,
+            help=f"set `min_lr: {rate / 10:.1e}`" if isinstance(rate, float) else "set `min_lr` below the learning rate",
+        )

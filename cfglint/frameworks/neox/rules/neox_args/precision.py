@@ -57,6 +57,9 @@ def precision_conflict(config: NeoXConfig) -> Iterator[Finding]:
                 message,
                 related=(enabled,) if where is not enabled else (config.setting("fp16", "enabled"),),
                 exception=f"AssertionError: DeepSpeed {section} field was set but precision conflicts",
+                help=f"set `precision: {needed}`, or remove `{section}`"
+                if where is not enabled
+                else "set `bf16.enabled: false`, or set `fp16.enabled: false`",
             )
 
 
@@ -84,7 +87,7 @@ def bfloat16_needs_zero_section(config: NeoXConfig) -> Iterator[Finding]:
     """
     if config.derived.precision == "bfloat16" and config.argument("zero_optimization") is None:
         name = "precision" if "precision" in config.values else "bf16"
-        message = "bfloat16 requires the section `zero_optimization`"
+        message = "bfloat16 requires a `zero_optimization` section"
         yield Finding(config.setting(name), message, help="add `zero_optimization: {stage: 0}`")
 
 
@@ -113,7 +116,7 @@ def half_cross_entropy_needs_fp16(config: NeoXConfig) -> Iterator[Finding]:
         return
     if "precision" in config.values or not elsewhere(config, "fp16"):
         message = f"`fp16_lm_cross_entropy` requires fp16, but the precision is {config.derived.precision}"
-        yield Finding(config.setting("fp16_lm_cross_entropy"), message)
+        yield Finding(config.setting("fp16_lm_cross_entropy"), message, help="set `fp16_lm_cross_entropy: false`")
 
 
 @neox_rule(
@@ -144,4 +147,8 @@ def section_without_enabled(config: NeoXConfig) -> Iterator[Finding]:
             continue
         if name == "fp16" and (config.derived.precision == "fp16" or elsewhere(config, "precision")):
             continue
-        yield Finding(config.setting(name), f"`{name}` has no key `enabled`, which is required")
+        yield Finding(
+            config.setting(name),
+            f"`{name}.enabled` is missing; it is required",
+            help=f"set `{name}.enabled: true`, or set `{name}.enabled: false`",
+        )

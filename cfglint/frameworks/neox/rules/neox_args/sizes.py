@@ -102,4 +102,11 @@ def missing_size(config: NeoXConfig) -> Iterator[Finding]:
             text = f"ValueError: NeoXArgs.validate_values() {name} is None."
             if name == "num_layers" and config.derived.attention_refusal:
                 text = config.derived.attention_refusal
-            yield Finding(config.setting(name), f"`{name}` is missing; it has no default", exception=text)
+            yield Finding(
+                config.setting(name),
+                f"`{name}` is missing; it has no default",
+                exception=text,
+                help=f"set `{name}: {config.argument('seq_length')}`"
+                if name == "max_position_embeddings" and config.argument("seq_length")
+                else f"set `{name}`",
+            )
