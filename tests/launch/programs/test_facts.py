@@ -59,10 +59,11 @@ def built(call, facts):
         reasons = document.unknown.get(name, ())
         shown = f"? {'; '.join(reasons)}" if reasons else repr(value)
         key, node = document.find((name,))
-        notes = (["literal"] if name in document.literal else []) + (
-            [f"from --{document.borrowed[name]}"] if name in document.borrowed else []
-        )
-        yield f"  {name} = {shown} at {document.text[key.start : key.end]}: {document.text[node.start : node.end]} {' '.join(notes)}".rstrip()
+        notes = " literal" if name in document.literal else ""
+        if name in document.borrowed:
+            notes += f" from --{document.borrowed[name]}"
+        written = f"{document.text[key.start : key.end]}: {document.text[node.start : node.end]}"
+        yield f"  {name} = {shown} at {written}{notes}"
     if own is not facts:
         yield f"  {' '.join(name for name in (*NAMES, *BOOLEANS) if getattr(own, name) and name not in ('parser', 'trainer', 'changed'))}"
         yield f"  own: {shortened([*own.fields])}; defaults: {shortened([*own.defaults])}; open: {shortened(own.changed)}"
