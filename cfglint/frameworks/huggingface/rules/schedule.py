@@ -238,9 +238,8 @@ def scheduler_arguments(config: TrainerConfig) -> Iterator[Finding]:
     if given is not None and not isinstance(given, dict):
         text = f"TypeError: transformers.optimization.{BUILDERS[kind]}() argument after ** must be a mapping, not {type(given).__name__}"
         setting = of(config, "lr_scheduler_kwargs")
-        yield Finding(
-            setting, f"`lr_scheduler_kwargs` is {shown(given)}, not a mapping", exception=text, help="remove `lr_scheduler_kwargs`"
-        )
+        remedy: str | None = "remove `lr_scheduler_kwargs`"
+        yield Finding(setting, f"`lr_scheduler_kwargs` is {shown(given)}, not a mapping", exception=text, help=remedy)
         return
     keywords: dict[Any, Any] = given or {}
     taken = [key for key in KEYWORDS[kind] if config.version >= STABLE_STEPS_OPTIONAL or key not in SHAPE_KEYS]
@@ -248,16 +247,9 @@ def scheduler_arguments(config: TrainerConfig) -> Iterator[Finding]:
         if key in OWN or key not in taken:
             text = "got multiple values for keyword argument" if key in OWN else "got an unexpected keyword argument"
             place = config.setting("lr_scheduler_kwargs", key)
-            if key in OWN:
-                message = f"`lr_scheduler_kwargs.{key}` is passed by the Trainer itself and must not be set"
-            else:
-                message = f"`lr_scheduler_type: {kind}` has no parameter `{key}` (valid: {', '.join(taken)})"
+            remedy = f"remove `lr_scheduler_kwargs.{key}`"
             yield Finding(
-                place,
-                message,
-                exception=f"TypeError: {BUILDERS[kind]}() {text} {key!r}",
-                on_key=True,
-                help=f"remove `lr_scheduler_kwargs.{key}`",
+                place, _not_taken(kind, key, taken), exception=f"TypeError: {BUILDERS[kind]}() {text} {key!r}", on_key=True, help=remedy
             )
     for key, operation in NUMBERS_NEEDED.get(kind, ()):
         value = keywords.get(key)
@@ -269,9 +261,14 @@ def scheduler_arguments(config: TrainerConfig) -> Iterator[Finding]:
             yield Finding(place, message, exception=text, fix=fix, consumer_only=True)
     severity = certainty(config, "lr_scheduler_kwargs")
     for message, text in _lacking(kind, keywords, config):
-        yield Finding(
-            of(config, "lr_scheduler_type"), message, exception=text, severity=severity, help=MIN_RATE if "min_lr_rate" in message else None
-        )
+        remedy = MIN_RATE if "min_lr_rate" in message else None
+        yield Finding(of(config, "lr_scheduler_type"), message, exception=text, severity=severity, help=remedy)
+
+
+def _not_taken(kind: str, key: Any, taken: list[str]) -> str:
+    if key in OWN:
+        return f"`lr_scheduler_kwargs.{key}` is passed by the Trainer itself and must not be set"
+    return f"`lr_scheduler_type: {kind}` has no parameter `{key}` (valid: {', '.join(taken)})"
 
 
 def _lacking(kind: str, given: dict[Any, Any], config: TrainerConfig) -> Iterator[tuple[str, str]]:
@@ -608,9 +605,8 @@ def larger_evaluation_batch(config: TrainerConfig) -> Iterator[Finding]:
         return
     if evaluation >= FAR_MORE * train:
         related = (of(config, "per_device_train_batch_size"),)
-        message = (
-            f"`per_device_eval_batch_size` is {evaluation}, much larger than the training batch ({train}); evaluation may run out of memory"
-        )
+        default = "" if of(config, "per_device_eval_batch_size").written else " by default"
+        message = f"`per_device_eval_batch_size` is {evaluation}{default}, far more than the training batch ({train}): evaluation may run out of memory"
         yield Finding(of(config, "per_device_eval_batch_size"), message, related=related, help=f"set `per_device_eval_batch_size: {train}`")
 
 
