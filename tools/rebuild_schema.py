@@ -9,8 +9,9 @@
     python tools/rebuild_schema.py trl         site-packages
 
 Writes `schemas/KIND.json`, `cfglint/frameworks/KIND/_tables.py` where the tool of the kind makes one, and the release in
-`cfglint/frameworks/_releases.py`; `--check` compares only, and exits 1 when a file would change. Exits 2, naming what, when the source
-or the notes hold something that the rebuilding does not understand, and when a default has changed without its history.
+`cfglint/frameworks/_releases.py`, the tables of README.md and schemas/README.md, and pyproject.toml; `--check` compares only, and
+exits 1 when a file would change. Exits 2, naming what, when the source or the notes hold something that the rebuilding does not
+understand, when a default has changed without its history, and when a new key has no release.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from pathlib import Path
 import schema_merge
 from schema_source import SourceError, Tree
 
-KINDS = ("accelerate", "axolotl", "deepspeed", "huggingface", "llamafactory", "neox", "trl")
+KINDS = sorted(path.stem for path in schema_merge.NOTES.glob("*.json"))
 
 
 def rebuilt(kind: str, path: Path, release: str | None = None) -> str:
@@ -56,6 +57,7 @@ def main() -> int:
     if tables is not None:
         files[schema_merge.ROOT / "cfglint" / "frameworks" / options.kind / "_tables.py"] = tables
     files[schema_merge.RELEASES] = schema_merge.releases({options.kind: text})
+    files.update(schema_merge.named(options.kind, json.loads(text)["x-framework"]["version"]))
     changed = {file: new for file, new in files.items() if not file.exists() or file.read_text(encoding="utf-8") != new}
     for file, new in changed.items():
         if options.check:

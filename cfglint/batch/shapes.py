@@ -6,6 +6,8 @@ computed count with it. Sizes in the order of COLUMNS.
 
 from __future__ import annotations
 
+from functools import cache
+
 from cfglint.batch.memory.shape import of_config
 
 TYPE_CHECKING = False
@@ -204,8 +206,14 @@ def hidden_size_of(text: str) -> int | None:
     name = known_name(text)
     if name is not None:
         return MODELS[name][1]
-    sizes = {each: size for size, names in HIDDEN_SIZES.items() for each in names.split()}
+    sizes = hidden_sizes()
     return next((sizes[name] for name in spellings(text, ENDINGS) if name in sizes), None)
+
+
+@cache
+def hidden_sizes() -> dict[str, int]:
+    """The hidden sizes by the names of the models."""
+    return {each: size for size, names in HIDDEN_SIZES.items() for each in names.split()}
 
 
 def spellings(text: str, endings: tuple[str, ...]) -> Iterator[str]:

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from cfglint.project.baseline import Baseline
     from cfglint.project.settings_file import Configuration
 
+MANY = 50  # findings, whose report is several screens long
 SHORTEST_PLACE = 24  # columns for a path and its line; with fewer it is not readable
 
 
@@ -82,7 +83,7 @@ def run(arguments: Namespace) -> int:
     written = write(arguments, lambda form, colour, width: report(form, found, colour, width, arguments.statistics))
     warn_of_unknown_codes(selection)
     incomplete = report_unchecked(stats, arguments.skip_unrecognized)
-    warn(summary(found, stats))
+    warn(summary(found, stats) + overview(arguments, found))
     if incomplete or not written:
         return 2
     return selection.status(found)
@@ -193,6 +194,14 @@ def summary(outcomes: list[Outcome], stats: ScanStats) -> str:
         parts.append("for " + first_few(f"{version} ({first_few(sources)})" for version, sources in stats.targets.items()))
     parts += skipped_files(stats)
     return "; ".join(parts)
+
+
+def overview(arguments: Namespace, outcomes: list[Outcome]) -> str:
+    """Where to find an overview of findings that fill many screens; empty for fewer, and for reports of another form."""
+    findings = sum(not each.suppressed for outcome in outcomes for each in outcome.diagnostics)
+    if findings < MANY or arguments.statistics or set(arguments.format) - {"text"}:
+        return ""
+    return "; `--statistics` counts them by rule"
 
 
 def files_checked(files: int, runs: int) -> str:

@@ -46,7 +46,7 @@ def misspelt_key(override: Override) -> str | None:
 
 def closest(name: str, names: Iterable[str]) -> str | None:
     """The name that resembles a misspelt one most; None if none is similar."""
-    from cfglint.frameworks.schema import edits
+    from cfglint.frameworks.similar_keys import edits
 
     most = NEAR if len(name) > 6 else 1
     alike = [each for each in names if abs(len(each) - len(name)) <= most]

@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import os
 
+from cfglint.frameworks.similar_keys import Candidate, Spelling, near, plain
 from cfglint.frameworks.versions import parse_version
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from cfglint.frameworks.similar_keys import Names
+
     Raw = dict[str, Any]
     Path = tuple[str | int, ...]
     Types = frozenset[type]
-    Names = list[tuple[tuple[str, ...], "Spelling"]]
 
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 FOLDERS = (os.path.join(PACKAGE, "schemas"), os.path.join(os.path.dirname(PACKAGE), "schemas"))  # in a wheel, in a checkout
@@ -151,26 +153,6 @@ class Property:
         return current
 
     @property
-    def minimum(self) -> float | None:
-        """The lowest allowed number, if it is itself allowed."""
-        return self.raw.get("minimum")
-
-    @property
-    def maximum(self) -> float | None:
-        """The highest allowed number, if it is itself allowed."""
-        return self.raw.get("maximum")
-
-    @property
-    def exclusive_minimum(self) -> float | None:
-        """The bound that a number must exceed."""
-        return self.raw.get("exclusiveMinimum")
-
-    @property
-    def exclusive_maximum(self) -> float | None:
-        """The bound that a number must stay below."""
-        return self.raw.get("exclusiveMaximum")
-
-    @property
     def since(self) -> str | None:
         """The first release with the key; None if it is older than the oldest modelled release."""
         return self.raw.get("x-since")
@@ -202,11 +184,6 @@ class Property:
     def alias_of(self) -> str | None:
         """The usual spelling, if this is an alternative spelling of the same key."""
         return self.raw.get("x-alias-of")
-
-    @property
-    def aliases(self) -> tuple[str, ...]:
-        """Other spellings of the same key, which must not be set together with it."""
-        return tuple(self.raw.get("x-aliases", ()))
 
     @property
     def policy(self) -> str | None:
@@ -244,24 +221,6 @@ class Violation:
 
     def __repr__(self) -> str:
         return f"Violation({'.'.join(map(str, self.path))}: {self.keyword}, {self.message!r}, {self.checked_at})"
-
-
-class Candidate:
-    """A suggestion for an unknown key. `distance` 0: the same name in another section; 1: one typo."""
-
-    __slots__ = ("distance", "path")
-
-    def __init__(self, path: tuple[str, ...], distance: int) -> None:
-        self.path = path
-        self.distance = distance
-
-    @property
-    def name(self) -> str:
-        """The dotted key."""
-        return ".".join(self.path)
-
-    def __repr__(self) -> str:
-        return f"Candidate({self.name}, {self.distance})"
 
 
 class Schema:
@@ -495,25 +454,6 @@ def handed_down(raw: Raw, stage: str | None) -> str | None:
     return stage if raw.get("x-section-policy") == REJECT else None
 
 
-def near(key: str, names: Names) -> list[Candidate]:
-    """The names that are similar to a key, the most similar first.
-
-    Names with too many different letters are skipped early, because a file may have many unknown keys.
-    """
-    written = Spelling(key)
-    letters = written.letters
-    found: list[Candidate] = []
-    for path, name in names:
-        other = letters ^ name.letters
-        if other.bit_count() > name.reach and other & letters and other & name.letters:
-            continue
-        count = typos(written, name)
-        if count is not None:
-            found.append(Candidate(path, count))
-    found.sort(key=lambda candidate: candidate.distance)
-    return found
-
-
 def out_of_bounds(raw: Raw, value: float) -> list[tuple[str, str]]:
     """(keyword, message) of each bound of a schema that a number violates."""
     broken = []
@@ -564,93 +504,3 @@ def shown(value: Any) -> str:
     if isinstance(value, list):
         return "[...]" if value else "[]"
     return str(value)
-
-
-def plain(key: str) -> str:
-    """A key in lower case with underscores instead of dashes."""
-    return key.lower().replace("-", "_")
-
-
-class Spelling:
-    """A key split into parts for comparison.
-
-    `letters` has a bit for each letter; some letters use the same bit. `reach` is the number of bits that may differ with the number
-    of typos that a name of this length allows.
-    """
-
-    __slots__ = ("key", "letters", "plain", "reach", "words")
-
-    def __init__(self, key: str) -> None:
-        self.key = key
-        self.plain = plain(key)
-        self.words = self.plain.split("_")
-        self.letters = 0
-        for letter in self.plain:
-            self.letters |= 1 << ord(letter) % 60
-        self.reach = 2 * (1 + len(self.plain) // 8)
-
-
-def distance(written: str, intended: str) -> int | None:
-    """The number of typos between two keys; None if there are too many for a suggestion.
-
-    A typo is a wrong, missing, extra or swapped letter; case and dashes together count as one, and so does
-    a different order of words. A truncated or extended key, a missing or extra word, and abbreviated words count
-    as two.
-    """
-    return typos(Spelling(written), Spelling(intended))
-
-
-def typos(one: Spelling, other: Spelling) -> int | None:
-    """The same as `distance`, for keys that are compared with many."""
-    if one.plain == other.plain:
-        return 0 if one.key == other.key else 1
-    if one.letters == other.letters and sorted(one.words) == sorted(other.words):
-        return 1
-    limit = min(1 + len(other.plain) // 8, len(one.plain) // 2, len(other.plain) // 2)
-    count = limit + 1
-    if (one.letters ^ other.letters).bit_count() <= 2 * limit:  # each typo removes one letter and adds another
-        count = edits(one.plain, other.plain, limit)
-    if count > 2 and differ_by_words(one, other):
-        return 2
-    return count if count <= limit else None
-
-
-def differ_by_words(one: Spelling, other: Spelling) -> bool:
-    """Whether one key is the other with its end cut, with a word left out, or with words abbreviated."""
-    short, long = (one, other) if len(one.plain) <= len(other.plain) else (other, one)
-    if short.letters & ~long.letters:  # each of these differences only removes letters
-        return False
-    if len(short.words) == len(long.words) > 1 and all(map(is_short_for, short.words, long.words)):
-        return True
-    if len(short.plain) < 4 or 5 * len(short.plain) < 3 * len(long.plain):
-        return False
-    return long.plain.startswith(short.plain) or is_part(short.words, long.words)
-
-
-def is_short_for(word: str, full: str) -> bool:
-    """Whether a word is another one or an abbreviation of it."""
-    return word == full or (len(word) > 1 and word[0] == full[:1] and is_part(list(word), list(full)))
-
-
-def is_part(words: list[str], more: list[str]) -> bool:
-    """Whether some words, or letters, occur among others in the same order."""
-    rest = iter(more)
-    return all(word in rest for word in words)
-
-
-def edits(one: str, other: str, limit: int) -> int:
-    """Edit distance in which a swap of neighbouring letters counts once; `limit` + 1 if it is more than `limit`."""
-    if abs(len(one) - len(other)) > limit:
-        return limit + 1
-    before: list[int] = []
-    row = list(range(len(other) + 1))
-    for i, letter in enumerate(one, 1):
-        before, above, row = row, before, [i]
-        for j, opposite in enumerate(other, 1):
-            cost = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (letter != opposite))
-            if i > 1 and j > 1 and letter == other[j - 2] and one[i - 2] == opposite:
-                cost = min(cost, above[j - 2] + 1)
-            row.append(cost)
-        if min(row) > limit:
-            return limit + 1
-    return min(row[-1], limit + 1)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from math import ceil
 
+from cfglint.frameworks.axolotl import DEEPSPEED, NEWEST, PACKAGE, TRANSFORMERS
+from cfglint.frameworks.axolotl._tables import FIELDS
 from cfglint.generators import choices, deepspeed, huggingface
 from cfglint.generators.choices import Choice
 from cfglint.generators.generated import Generated, GeneratedFile, Keys, path_in
@@ -22,9 +24,9 @@ KIND = "axolotl"
 NAME = "config.yml"
 OUTPUT = "./outputs/out"
 TAKES = huggingface.TAKES
-TARGET = {"axolotl": "0.21.0", "transformers": "5.20.1", "deepspeed": "0.19.8"}
+TARGET = {PACKAGE: NEWEST, "transformers": TRANSFORMERS, "deepspeed": DEEPSPEED}
 SEQUENCE = 2048
-EPOCHS = 1.0
+EPOCHS: float = FIELDS["num_epochs"][1]
 LOGGING = 10
 USUAL = Choice(4, "a usual start: raise it as far as memory allows")
 
@@ -46,7 +48,7 @@ def training(job: JobSpec, folder: str = "") -> Generated:
     precision(keys, job)
     keys.add("gradient_checkpointing", job.checkpointing is not False, "recomputes activations: less memory, about a third more compute")
     logging(keys, job, total)
-    keys.add_known("seed", job.seed, default=42)
+    keys.add_known("seed", job.seed, default=huggingface.default(job, "seed"))
     if job.zero is not None:
         keys.add("deepspeed", path_in(folder, deepspeed.NAME), "looked up from where axolotl is started")
     files = [GeneratedFile(NAME, KIND, keys, (choices.made_for(job),))]
@@ -195,7 +197,7 @@ class AxolotlFiles(Generator):
             return
         if config.get("max_steps") is None:
             found.facts.pop("steps", None)  # axolotl's own count
-            found.number("epochs", config, "num_epochs", default=1.0)
+            found.number_or_default("epochs", config, "num_epochs")
         if config.get("warmup_ratio") is not None:
             found.number("warmup", config, "warmup_ratio")
         if model.adapter in ("lora", "qlora"):

@@ -78,6 +78,10 @@ class Existing:
         if type(value) in (int, float) and value >= least:
             self.take(fact, config, *path, value=value)
 
+    def number_or_default(self, fact: str, config: Config, *path: str, least: float = 0) -> None:
+        """Record a number, or the default of its key in the release of the config."""
+        self.number(fact, config, *path, default=config.default(path, None), least=least)
+
     def use(self, config: Config, *path: str) -> None:
         """Mark a key as understood although it is not a fact of its own."""
         self._used.add((config, path))
@@ -194,7 +198,7 @@ def of_deepspeed(found: Existing, config: Any) -> None:
                 found.use(config, section)
         return
     found.take("precision", config, config.precision, "enabled", value=config.precision)
-    found.number("clipping", config, "gradient_clipping", default=1.0)
+    found.number_or_default("clipping", config, "gradient_clipping")
     found.number("logging_steps", config, "steps_per_print", least=1)
     deepspeed_optimizer(found, config)
     deepspeed_schedule(found, config)
@@ -253,7 +257,7 @@ def of_neox(found: Existing, config: Any) -> None:
     found.number("epochs", config, "train_epochs", least=1)
     found.number("save_steps", config, "checkpoint_factor", least=1)
     found.number("logging_steps", config, "log_interval", least=1)
-    found.number("seed", config, "seed", default=1234, least=1)
+    found.number_or_default("seed", config, "seed", least=1)
     if config.argument("checkpoint_activations") is True:
         found.take("checkpointing", config, "checkpoint_activations", value=True)
     if isinstance(config.get("save"), str):
@@ -271,14 +275,14 @@ def neox_training(found: Existing, config: Any) -> None:
         found.take("zero", config, "zero_optimization", "stage", value=derived.zero_stage)
     found.take("optimizer", config, "optimizer", "type", value={"adam": "adamw", "lion": "lion"}.get(derived.optimizer_name))
     found.number("learning_rate", config, "optimizer", "params", "lr", default=1.0e-3)
-    optimizer_numbers(found, config, weight_decay=0.1)
-    found.number("weight_decay", config, "weight_decay", default=0.1)
-    found.number("clipping", config, "gradient_clipping", default=1.0)
+    optimizer_numbers(found, config, weight_decay=config.default(("weight_decay",), None))
+    found.number_or_default("weight_decay", config, "weight_decay")
+    found.number_or_default("clipping", config, "gradient_clipping")
     found.number("clipping", config, "deepspeed_extra_args", "gradient_clipping")
     style = config.argument("lr_decay_style")
     found.take("scheduler", config, "lr_decay_style", value=style if style in ("linear", "cosine", "constant") else None)
-    found.number("min_learning_rate", config, "min_lr", default=0.0)
-    found.number("warmup", config, "warmup", default=0.01)
+    found.number_or_default("min_learning_rate", config, "min_lr")
+    found.number_or_default("warmup", config, "warmup")
     if config.get("lr_decay_iters") == config.get("train_iters"):
         found.use(config, "lr_decay_iters")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import ceil
 
 from cfglint.batch import steps
-from cfglint.frameworks.huggingface.fields import has_field
+from cfglint.frameworks.huggingface.fields import FIELDS, defaults, has_field
 from cfglint.generators import accelerate, choices, deepspeed
 from cfglint.generators.choices import Choice, Chosen
 from cfglint.generators.generated import Generated, GeneratedFile, Keys, path_in
@@ -23,10 +23,10 @@ KIND = "huggingface"
 NAME = "train.yaml"
 OUTPUT = "output"
 OPTIMIZERS = {"adamw": None, "adamw-8bit": "adamw_bnb_8bit", "adafactor": "adafactor", "lion": "lion_32bit", "sgd": "sgd"}
-EPOCHS = 3.0
+EPOCHS: float = FIELDS["num_train_epochs"][1]
 LOGGING = 10
 ZERO = 2
-USUAL = Choice(8, "transformers' own default")
+USUAL = Choice(FIELDS["per_device_train_batch_size"][1], "transformers' own default")
 TAKES = TRAINING | {"lora", "seed", "checkpointing", "save_steps", "output_dir", "min_learning_rate"}
 
 
@@ -75,7 +75,7 @@ def trainer_file(job: JobSpec, folder: str) -> tuple[GeneratedFile, Chosen]:
     if job.lora or job.checkpointing:
         checkpointing(keys, job)
     logging(keys, job, total)
-    keys.add_known("seed", job.seed, default=42)
+    keys.add_known("seed", job.seed, default=default(job, "seed"))
     if job.zero is not None:
         keys.add("deepspeed", path_in(folder, deepspeed.NAME), "looked up from where the script is started")
     return GeneratedFile(NAME, KIND, keys, (choices.made_for(job),)), chosen
@@ -119,11 +119,20 @@ def optimizer(job: JobSpec, consumer: str) -> str:
 
 def regularization(keys: Keys, job: JobSpec) -> None:
     """Add weight decay, Adam's constants and clipping, if they are not the Trainer's defaults."""
-    keys.add_known("weight_decay", job.weight_decay, default=0.0)
-    keys.add_known("adam_beta1", job.beta1, default=0.9)
-    keys.add_known("adam_beta2", job.beta2, default=0.999)
-    keys.add_known("adam_epsilon", job.epsilon, default=1.0e-8)
-    keys.add_known("max_grad_norm", job.clipping, default=1.0)
+    settings = (
+        ("weight_decay", job.weight_decay),
+        ("adam_beta1", job.beta1),
+        ("adam_beta2", job.beta2),
+        ("adam_epsilon", job.epsilon),
+        ("max_grad_norm", job.clipping),
+    )
+    for name, value in settings:
+        keys.add_known(name, value, default=default(job, name))
+
+
+def default(job: JobSpec, name: str) -> Any:
+    """The Trainer's default in the release of the job."""
+    return defaults(job.version("transformers"))[name]
 
 
 def schedule(keys: Keys, job: JobSpec) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.frameworks.llamafactory import DEEPSPEED, TRANSFORMERS
 from cfglint.generators import choices, deepspeed, huggingface
 from cfglint.generators.generated import Generated, GeneratedFile, Keys, path_in
 from cfglint.generators.generator import Generator
@@ -18,7 +19,7 @@ KIND = "llamafactory"
 NAME = "train.yaml"
 OUTPUT = "saves/output"
 TAKES = huggingface.TAKES
-TARGET = {"transformers": "5.6.0", "deepspeed": "0.18.4"}  # the newest that llamafactory 0.9.5 accepts
+TARGET = {"transformers": TRANSFORMERS, "deepspeed": DEEPSPEED}
 CUTOFF = 2048
 
 
@@ -41,7 +42,7 @@ def training(job: JobSpec, folder: str = "") -> Generated:
     huggingface.rates(keys, job, total)
     huggingface.precision(keys, job)
     huggingface.logging(keys, job, total)
-    keys.add_known("seed", job.seed, default=42)
+    keys.add_known("seed", job.seed, default=huggingface.default(job, "seed"))
     if job.checkpointing is False:
         keys.add("disable_gradient_checkpointing", True)
     files = [GeneratedFile(NAME, KIND, keys, (choices.made_for(job),))]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import floor, nextafter
 
 from cfglint.batch import steps
+from cfglint.frameworks.neox.fields import default
 from cfglint.generators import choices, models
 from cfglint.generators.choices import Choice, Chosen
 from cfglint.generators.generated import Generated, GeneratedFile, Keys, path_in
@@ -76,7 +77,7 @@ def model_keys(job: JobSpec) -> tuple[Keys, Shape, Chosen]:
     length(keys, job, chosen, shape)
     keys.begin("Optimizer")
     optimizer(keys, job, shape)
-    keys.add_known("seed", job.seed, default=1234)
+    keys.add_known("seed", job.seed, default=default("seed"))
     return keys, shape, chosen
 
 
@@ -176,7 +177,7 @@ def optimizer(keys: Keys, job: JobSpec, shape: Shape) -> None:
         keys.add("optimizer.params.betas", [*BETAS], "as the published files have it")
     if name == "adamw":
         keys.add("optimizer.params.eps", 1.0e-8 if job.epsilon is None else job.epsilon)
-    keys.add_known("weight_decay", job.weight_decay, default=0.1)
+    keys.add_known("weight_decay", job.weight_decay, default=default("weight_decay"))
     shape_of_decay = job.scheduler or DECAY
     keys.add("lr_decay_style", shape_of_decay)
     if shape_of_decay != "constant":
@@ -221,7 +222,7 @@ def length(keys: Keys, job: JobSpec, chosen: Chosen, shape: Shape) -> None:
         total = planned(job, chosen)
     keys.add("warmup", *warmup(job, total))
     keys.add("checkpoint_factor", job.save_steps or CHECKPOINTS, "" if job.save_steps else "iterations; as Pythia has it")
-    keys.add_known("log_interval", job.logging_steps, default=100)
+    keys.add_known("log_interval", job.logging_steps, default=default("log_interval"))
 
 
 def planned(job: JobSpec, chosen: Chosen) -> int | None:

@@ -7,10 +7,11 @@ from math import gcd
 from cfglint.batch import steps
 from cfglint.batch.solver import Split
 from cfglint.frameworks.launch_facts import LaunchFacts
-from cfglint.frameworks.trl import FRAMEWORK
+from cfglint.frameworks.trl import FRAMEWORK, NEWEST
+from cfglint.frameworks.trl._tables import FIELDS
 from cfglint.frameworks.trl.batch import SMALLEST_FOR_KL
 from cfglint.generators import choices, deepspeed, huggingface
-from cfglint.generators.choices import Choice, Chosen
+from cfglint.generators.choices import Chosen
 from cfglint.generators.generated import Generated, GeneratedFile, Keys, path_in
 from cfglint.generators.generator import Generator
 from cfglint.generators.huggingface import NAME, OUTPUT
@@ -25,11 +26,11 @@ if TYPE_CHECKING:
 
 KIND = "trl"
 TRAINERS = ("sft", "dpo", "kto", "reward", "grpo", "rloo")
-GENERATING = {"grpo": 8, "rloo": 2}  # the trainer's default number of completions per prompt
+TABLES = FIELDS[NEWEST]
+GENERATING: dict[str, int] = {name: TABLES[name]["num_generations"][1] for name in ("grpo", "rloo")}  # completions per prompt, by default
 GROUPS = (8, 4, 2, 16, 6, 12, 3, 5, 7)  # completions per prompt, the usual numbers first
-RATES = {"sft": 2.0e-5, "dpo": 1.0e-6, "kto": 1.0e-6, "reward": 1.0e-4, "grpo": 1.0e-6, "rloo": 1.0e-6}
-ADAPTER_RATES = {"sft": 2.0e-4, "dpo": 1.0e-5, "kto": 1.0e-5, "reward": 1.0e-3, "grpo": 1.0e-5, "rloo": 1.0e-5}
-USUAL = Choice(8, "transformers' own default")
+RATES: dict[str, float] = {name: TABLES[name]["learning_rate"][1] for name in TRAINERS}
+ADAPTER_RATE = 10  # times the default
 TAKES = TRAINING | {"lora", "seed", "checkpointing", "save_steps", "output_dir", "min_learning_rate", "trainer"}
 NEW_DEFAULTS = (1,)  # from here on bf16, gradient checkpointing and a log entry every 10 steps are the default
 LOGGING = 10
@@ -60,7 +61,7 @@ def trainer(job: JobSpec, folder: str = "") -> Generated:
     precision(keys, job)
     adapter(keys, job, name)
     logging(keys, job, total)
-    keys.add_known("seed", job.seed, default=42)
+    keys.add_known("seed", job.seed, default=huggingface.default(job, "seed"))
     if job.zero is not None:
         keys.add("deepspeed", path_in(folder, deepspeed.NAME), "looked up from where the script is started")
     file = GeneratedFile(NAME, KIND, keys, (choices.made_for(job),))
@@ -84,7 +85,7 @@ def batch(job: JobSpec, name: str, per_prompt: int | None) -> Chosen:
     smallest = SMALLEST_FOR_KL if name == "kto" else 1
     if name == "kto" and (job.micro_batch or job.max_micro_batch or smallest) < smallest:
         raise Contradiction(f"--micro-batch {job.micro_batch or job.max_micro_batch}: KTO requires at least {smallest}")
-    chosen = choices.batch(job, USUAL)
+    chosen = choices.batch(job, huggingface.USUAL)
     split = chosen.split
     if split.micro_batch < smallest:
         raise Unreachable(
@@ -148,7 +149,11 @@ def rates(keys: Keys, job: JobSpec, name: str, total: int | None) -> None:
 
 def usual_rate(name: str, lora: bool) -> tuple[float, str]:
     """(learning rate, reason) of a trainer if none is specified."""
-    return (ADAPTER_RATES[name], "ten times TRL's own default, as it advises for adapters") if lora else (RATES[name], "TRL's own default")
+    return (
+        (float(f"{ADAPTER_RATE * RATES[name]:.6g}"), "ten times TRL's own default, as it advises for adapters")
+        if lora
+        else (RATES[name], "TRL's own default")
+    )
 
 
 def precision(keys: Keys, job: JobSpec) -> None:

@@ -107,8 +107,10 @@ def set_sizes(line: LaunchLine, total: int | None, machines: int | None) -> None
     if machines > 1 and total % machines:
         option = line.options.given.get("num_processes") if line.options else None
         word = option.word if option is not None else line.call.words[0]
-        message = f"`num_processes` {total} is not a multiple of `num_machines` {machines}: {line.processes} processes start"
-        line.problems.append(Problem("LCH004", "warning", word, "--num_processes", message))
+        message = f"`num_processes` is {total}, not a multiple of `num_machines` ({machines}): {line.processes} processes start"
+        line.problems.append(
+            Problem("LCH004", "warning", word, "--num_processes", message, remedy=f"pass `--num_processes {line.processes}`")
+        )
 
 
 def launch_type(line: LaunchLine, file: dict[Any, Any] | None) -> str:
@@ -138,7 +140,11 @@ def total_processes(line: LaunchLine, file: dict[Any, Any] | None, machine: Mach
         raised = "ValueError: You need to manually pass in `--num_processes` using this config yaml."
         named = line.options.given["config_file"]
         if str(file.get("distributed_type", "")) not in ("NO", "False", ""):
-            line.problems.append(Problem("LCH008", "error", named.word, "--config_file", message, raised, of_launcher=True))
+            line.problems.append(
+                Problem(
+                    "LCH008", "error", named.word, "--config_file", message, raised, of_launcher=True, remedy="pass `--num_processes N`"
+                )
+            )
         return None
     return integer(given, None)
 
@@ -181,8 +187,8 @@ def set_one_process(line: LaunchLine, file: dict[Any, Any] | None) -> None:
     wanted = line.options.value("num_processes") or str((file or {}).get("num_processes", ""))
     if file is None or not wanted.isdigit() or int(wanted) < 2 or option is None:
         return
-    message = f"one process starts, not {wanted}: the accelerate config has `distributed_type: NO`; pass `--multi_gpu` as well"
-    line.problems.append(Problem("LCH007", "warning", option.word, "--num_processes", message))
+    message = f"`--num_processes` is {wanted}, but one process starts: the accelerate config has `distributed_type: NO`"
+    line.problems.append(Problem("LCH007", "warning", option.word, "--num_processes", message, remedy="pass `--multi_gpu` as well"))
 
 
 def deepspeed_file(line: LaunchLine, file: dict[Any, Any] | None, type_of: str) -> None:
@@ -194,5 +200,5 @@ def deepspeed_file(line: LaunchLine, file: dict[Any, Any] | None, type_of: str) 
     if type_of == "use_deepspeed":
         line.files.append(NamedFile(option.value, "launcher:deepspeed_config_file", "deepspeed"))
         return
-    message = "`--deepspeed_config_file` is ignored, because DeepSpeed is not enabled: add `--use_deepspeed`"
-    line.problems.append(Problem("LCH009", "warning", option.word, "--deepspeed_config_file", message))
+    message = "`--deepspeed_config_file` is ignored, because DeepSpeed is not enabled"
+    line.problems.append(Problem("LCH009", "warning", option.word, "--deepspeed_config_file", message, remedy="add `--use_deepspeed`"))

@@ -40,7 +40,11 @@ def read(line: LaunchLine, words: list[Text], machine: Machine, text_of: Callabl
         option = options.given["num_gpus" if wanted[0] is not None else "num_nodes"]
         message = f"`--{option.name}` cannot be combined with `--include` or `--exclude`"
         raised = "ValueError: Cannot specify num_nodes/gpus with include/exclude"
-        line.problems.append(Problem("LCH005", "error", option.word, f"--{option.name}", message, raised, of_launcher=True))
+        line.problems.append(
+            Problem(
+                "LCH005", "error", option.word, f"--{option.name}", message, raised, of_launcher=True, remedy=f"remove `--{option.name}`"
+            )
+        )
     if filtered is not None:
         resources(line, machine, hosts, filtered, "include" in options)
     elif hosts is not None:
@@ -162,4 +166,6 @@ def warn_ignored(line: LaunchLine, by: str) -> None:
     if value is None or not value.value:
         return
     message = f"`{VISIBLE}={value.value}` is ignored by the deepspeed launcher: {by} selects the first GPUs of the machine"
-    line.problems.append(Problem("LCH006", "warning", value, VISIBLE, message))
+    line.problems.append(
+        Problem("LCH006", "warning", value, VISIBLE, message, remedy=f"write `--include localhost:{value.value}`, and remove {VISIBLE}")
+    )

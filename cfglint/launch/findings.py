@@ -68,11 +68,31 @@ def visible_devices(line: LaunchLine) -> None:
     if line.launcher == "deepspeed" and not chosen and options.value("num_nodes") == "1":
         raised = "ValueError: Cannot specify num_nodes/gpus with include/exclude"
         message = f"`--num_nodes 1` is refused together with {VISIBLE}: the launcher turns the variable into `--include`"
-        line.problems.append(Problem("LCH005", "error", options.given["num_nodes"].word, "--num_nodes", message, raised, of_launcher=True))
+        line.problems.append(
+            Problem(
+                "LCH005",
+                "error",
+                options.given["num_nodes"].word,
+                "--num_nodes",
+                message,
+                raised,
+                of_launcher=True,
+                remedy="remove `--num_nodes`",
+            )
+        )
     own = line.launcher in OF_TORCH and "nproc_per_node" in options
     if (own or line.inner == "torchrun") and count and line.gpus_per_node is not None and line.gpus_per_node > count:
-        message = f"{line.gpus_per_node} processes start on {count} visible GPUs: `{VISIBLE}={value.value}`"
-        line.problems.append(Problem("LCH006", "warning", value, VISIBLE, message))
+        message = f"`{VISIBLE}={value.value}` shows {counted(count, 'GPU')}, but {line.gpus_per_node} processes start"
+        line.problems.append(
+            Problem(
+                "LCH006",
+                "warning",
+                value,
+                VISIBLE,
+                message,
+                remedy=f"set `{VISIBLE}` to {line.gpus_per_node} GPUs, or start {count} processes",
+            )
+        )
 
 
 def deepspeed_nodes(line: LaunchLine) -> None:
@@ -82,8 +102,10 @@ def deepspeed_nodes(line: LaunchLine) -> None:
         return
     nodes = options.value("num_nodes") or ""
     if nodes.isdigit() and int(nodes) > 1:
-        message = f"`--num_nodes {nodes}` needs a hostfile (`--hostfile`, else /job/hostfile)"
-        line.problems.append(Problem("LCH005", "warning", options.given["num_nodes"].word, "--num_nodes", message))
+        message = f"`--num_nodes {nodes}` requires a hostfile (`--hostfile`, else /job/hostfile), else one node starts"
+        line.problems.append(
+            Problem("LCH005", "warning", options.given["num_nodes"].word, "--num_nodes", message, remedy="pass `--hostfile FILE`")
+        )
 
 
 def missing_values(line: LaunchLine, arguments: Iterable[Argument], trainer: bool) -> None:
@@ -92,12 +114,25 @@ def missing_values(line: LaunchLine, arguments: Iterable[Argument], trainer: boo
         option = line.options.missing
         raised = f"error: argument --{option.name}: expected one argument"
         message = f"`--{option.name}` has no value: the next word is an option"
-        line.problems.append(Problem("LCH013", "error", option.word, f"--{option.name}", message, raised, of_launcher=True))
+        line.problems.append(
+            Problem(
+                "LCH013",
+                "error",
+                option.word,
+                f"--{option.name}",
+                message,
+                raised,
+                of_launcher=True,
+                remedy=f"write the value after `--{option.name}`",
+            )
+        )
     for argument in arguments:
         if trainer and argument.name in NEEDS_VALUE and not argument.texts:
             raised = f"error: argument --{argument.name}: expected one argument"
-            message = f"`--{argument.name}` needs a value: `--{argument.name} True`"
-            line.problems.append(Problem("LCH013", "error", argument.word, f"--{argument.name}", message, raised))
+            message = f"`--{argument.name}` requires a value"
+            line.problems.append(
+                Problem("LCH013", "error", argument.word, f"--{argument.name}", message, raised, remedy=f"write `--{argument.name} True`")
+            )
 
 
 def unusable_counts(line: LaunchLine) -> None:
@@ -112,8 +147,19 @@ def unusable_counts(line: LaunchLine) -> None:
             continue
         raised = refusal(name, text)
         if raised:
-            message = f"`--{name} {text}` is refused by {line.launcher}: it must be an integer above 0"
-            line.problems.append(Problem("LCH018", "error", option.value or option.word, f"--{name}", message, raised, of_launcher=True))
+            message = f"`--{name}` is {text}; {line.launcher} requires an integer above 0"
+            line.problems.append(
+                Problem(
+                    "LCH018",
+                    "error",
+                    option.value or option.word,
+                    f"--{name}",
+                    message,
+                    raised,
+                    of_launcher=True,
+                    remedy=f"write `--{name}` and an integer above 0",
+                )
+            )
 
 
 def not_an_integer(name: str, text: str) -> str:
@@ -168,7 +214,9 @@ def header_sizes(line: LaunchLine, header: Header) -> None:
         return
     word = header.options[option]
     message = f"`#SBATCH --{option}={word.string}` gives {each} GPUs per node, but the line starts {line.gpus_per_node} processes on each"
-    line.problems.append(Problem("LCH015", "warning", word, f"--{option}", message))
+    line.problems.append(
+        Problem("LCH015", "warning", word, f"--{option}", message, remedy=f"write `#SBATCH --{option}` for {line.gpus_per_node} GPUs")
+    )
 
 
 def missing_files(line: LaunchLine, calls: list[Call], written: set[str], firm: bool) -> None:
@@ -178,9 +226,11 @@ def missing_files(line: LaunchLine, calls: list[Call], written: set[str], firm: 
         if file.path is not None or name is None or not name or name.startswith(("/", "~", "%", "http", "$")) or "{" in name or "<" in name:
             continue
         if file.role == "launcher:hostfile":
-            message = f"hostfile `{name}` does not exist: the launcher uses the local machine alone"
+            message = f"`--hostfile` names `{name}`, which does not exist: the launcher uses the local machine alone"
             if line.program_path is not None:
-                line.problems.append(Problem("LCH011", "warning", file.word, "--hostfile", message))
+                line.problems.append(
+                    Problem("LCH011", "warning", file.word, "--hostfile", message, remedy="correct the path, or remove `--hostfile`")
+                )
             continue
         if file.role not in REQUIRED or not file.known or (line.program_path is None and line.launcher != "trl"):
             continue
@@ -191,8 +241,18 @@ def missing_files(line: LaunchLine, calls: list[Call], written: set[str], firm: 
         is_launchers = file.role == "launcher:config_file"
         key = file.role.removeprefix("launcher:")
         key = key if key.startswith("--") else f"--{key}"
-        message = f"`{name}` does not exist (looked for from {folder_name(line)})"
-        line.problems.append(Problem("LCH002", "error" if firm else "warning", file.word, key, message, of_launcher=is_launchers))
+        message = f"`{key}` names `{name}`, which does not exist (seen from {folder_name(line)})"
+        line.problems.append(
+            Problem(
+                "LCH002",
+                "error" if firm else "warning",
+                file.word,
+                key,
+                message,
+                of_launcher=is_launchers,
+                remedy="write the path as seen from there",
+            )
+        )
 
 
 def mentioned(name: str, line: LaunchLine, calls: list[Call], written: set[str]) -> bool:
@@ -218,9 +278,18 @@ def several_machines(line: LaunchLine) -> None:
     count = integer(total)
     if "multi_gpu" in options and count is not None and count < 2:
         raised = "ValueError: You need to use at least 2 processes to use `--multi_gpu`."
-        message = f"`--multi_gpu` needs at least 2 processes, `--num_processes` is {total}"
+        message = f"`--num_processes` is {total}; `--multi_gpu` requires at least 2"
         line.problems.append(
-            Problem("LCH008", "error", options.given["num_processes"].word, "--num_processes", message, raised, of_launcher=True)
+            Problem(
+                "LCH008",
+                "error",
+                options.given["num_processes"].word,
+                "--num_processes",
+                message,
+                raised,
+                of_launcher=True,
+                remedy="remove `--multi_gpu`, or pass a larger `--num_processes`",
+            )
         )
 
 
@@ -233,4 +302,6 @@ def named_with_block(line: LaunchLine, arguments: Iterable[Argument]) -> None:
     for argument in arguments:
         if argument.name == "deepspeed" and argument.texts:
             message = "the file of `--deepspeed` replaces the DeepSpeed block of the accelerate config: its `zero_stage` has no effect"
-            line.problems.append(Problem("LCH014", "info", argument.word, "--deepspeed", message))
+            line.problems.append(
+                Problem("LCH014", "info", argument.word, "--deepspeed", message, remedy="remove `zero_stage` from the accelerate config")
+            )

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from cfglint.findings.entries import ChangeEntry, ConsequenceEntry, SettingChangeEntry, StateEntry
     from cfglint.report.text import Segments
     from cfglint.review.compare import Comparison
-    from cfglint.review.consequences import Consequence
+    from cfglint.review.consequence import Consequence
     from cfglint.review.settings import SettingChange, State
 
 NOTHING = "no effective change"

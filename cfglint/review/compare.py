@@ -13,7 +13,7 @@ from cfglint.rules.engine import internal_error
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.findings.diagnostic import Diagnostic, Outcome
-    from cfglint.review.consequences import Consequence
+    from cfglint.review.consequence import Consequence
     from cfglint.review.settings import SettingChange
     from cfglint.run.checked import CheckedRun
 

@@ -198,8 +198,17 @@ def entry(each: Plan) -> PlanEntry:
         "bubble": solution.bubble,
         "memory": each.memory.entry() if each.memory is not None else None,
         "warnings": solution.warnings,
-        "reasons": solution.reasons,
+        "reasons": reasons_of(each.retarget),
     }
+
+
+def reasons_of(found: Retarget) -> list[str]:
+    """Why a plan is as it is; if only the number of GPUs changes that a file or line sets, the change of that."""
+    chosen, problem = found.solution.chosen, found.solution.problem
+    if chosen is None or not found.changed or chosen.pair != (problem.micro_batch, problem.accumulation):
+        return found.solution.reasons
+    changes = ", ".join(f"`{each.key.rpartition('/')[2]}` {each.before} -> {each.after}" for each in found.changed)
+    return [f"micro batch and accumulation unchanged; {changes}", *found.solution.reasons[1:]]
 
 
 def advice(run: CheckedRun, before: int, after: int) -> list[Advice]:

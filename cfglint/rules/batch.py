@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from cfglint.findings.setting import Setting
     from cfglint.findings.vocabulary import BatchReason, Kind
     from cfglint.frameworks.base import Config
-    from cfglint.frameworks.resolved_batch import Batch
+    from cfglint.frameworks.resolved_batch import Batch, BatchProblem
 
 DEEPSPEED: Kind = "deepspeed"
 NEOX: Kind = "neox"
@@ -71,6 +71,7 @@ def batch_mismatch(config: Config) -> Iterator[Finding]:
             note="this fails on every GPU count",
             related=(batch.micro_batch, batch.accumulation),
             exception="AssertionError: Check batch related parameters",
+            help=f"set `{batch.global_batch.name}` to a multiple of {micro * accumulation}",
         )
 
 
@@ -203,8 +204,9 @@ def gpu_count_mismatch(config: Config) -> Iterator[Finding]:
     if isinstance(imposed, int) and offered is not None and imposed != offered:
         yield Finding(
             config.setting("global_num_gpus"),
-            f"the file sets `global_num_gpus` {imposed}, but {config.facts.gpus_source} is {offered}",
+            f"`global_num_gpus` is {imposed}, but {config.facts.gpus_source} is {offered}",
             note=f"GPT-NeoX computes the batch for {counted(imposed, 'GPU')}",
+            help="remove `global_num_gpus`",
         )
 
 
@@ -240,6 +242,7 @@ def fixed_gpu_count(config: Config) -> Iterator[Finding]:
             batch.global_batch,
             f"these batch sizes only work on {gpus} GPU{'s' * (gpus > 1)} ({total} = {micro} x {accumulation} x {data_parallel})",
             related=(batch.micro_batch, batch.accumulation),
+            note="on any other number the framework fails to start",
         )
 
 
@@ -249,14 +252,38 @@ def _problem(config: Config, reason: BatchReason) -> Iterator[Finding]:
         return
     batch = config.batch
     terms = () if reason == "layout" else (batch.global_batch, batch.micro_batch, batch.accumulation)
+    fix = _solution(config) if reason == "mismatch" else None
     yield Finding(
         problem.setting,
         problem.message,
         related=[term for term in terms if term.written and term.path != problem.setting.path],
         exception=problem.exception,
         fails_at=problem.fails_at,
-        fix=_solution(config) if reason == "mismatch" else None,
+        fix=fix,
+        help=None if fix else _remedy(config, problem),
     )
+
+
+def _remedy(config: Config, problem: BatchProblem) -> str | None:
+    """The number to write, where it is certain."""
+    setting, batch = problem.setting, config.batch
+    if problem.reason == "type" and isinstance(setting.value, str) and setting.value.isdecimal():
+        return f"set `{setting.name}` to {int(setting.value)}, without quotes"
+    if problem.reason == "not-positive" and setting.path == batch.accumulation.path:
+        return f"set `{setting.name}` to 1 for no accumulation"
+    if problem.reason == "layout" and "does not divide" in problem.message:
+        return f"set `{setting.name}` to a size that divides the number of GPUs"
+    if problem.reason == "elasticity" and setting.path != ("elasticity",):
+        return f"remove `{setting.name}`"
+    if problem.reason == "missing":
+        return f"set `{batch.micro_batch.name}`"
+    factors = (batch.micro_batch.value, batch.accumulation.value, batch.data_parallel.value)
+    if problem.reason != "mismatch" or not setting.written or setting.path != batch.global_batch.path:
+        return None
+    if not (batch.micro_batch.written and all(type(each) is int and each > 0 for each in factors)):
+        return None
+    micro, accumulation, data_parallel = factors
+    return f"set `{setting.name}` to {micro * accumulation * data_parallel}, or remove `{setting.name}`"
 
 
 def _written_terms(batch: Batch) -> tuple[Setting, Setting, Setting] | None:

@@ -48,7 +48,12 @@ def missing_config_file(config: Config) -> Iterator[Finding]:
             continue
         deepspeed = "deepspeed" in str(path[-1])
         raised = NOT_A_CONFIG + name if deepspeed else f"FileNotFoundError: [Errno 2] No such file or directory: '{name}'"
-        yield Finding(config.setting(*path), f"`{path[-1]}` names `{name}`, which does not exist", exception=raised)
+        yield Finding(
+            config.setting(*path),
+            f"`{path[-1]}` names `{name}`, which does not exist",
+            exception=raised,
+            help="correct the path: it is looked for beside the file, in the folders above it, and in the working directory",
+        )
 
 
 @rule(
@@ -72,4 +77,9 @@ def file_outside_project(config: Config) -> Iterator[Finding]:
     Source: transformers 5.23.0 integrations/deepspeed.py reads whatever path is given; the limit is cfglint's own.
     """
     for path, name in config.documents[0].outside:
-        yield Finding(config.setting(*path), f"`{path[-1]}` names `{name}`, which lies outside the project and was not read")
+        yield Finding(
+            config.setting(*path),
+            f"`{path[-1]}` names `{name}`, which lies outside the project and was not read",
+            note="nothing that the file holds is checked",
+            help="name the file on the command line too, or move it into the project",
+        )

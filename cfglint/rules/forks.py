@@ -39,4 +39,10 @@ def written_for_fork(config: Config) -> Iterator[Finding]:
         names = config.framework.unknown_keys(config)
         listed = ", ".join(f"`{name}`" for name in names[:MOST_NAMED]) + (", ..." if len(names) > MOST_NAMED else "")
         text = f"{len(names)} keys are unknown to {config.framework.title} ({listed}): the file may be written for a fork"
-        yield Finding(config.setting(names[0]), text, on_key=True)
+        yield Finding(
+            config.setting(names[0]),
+            text,
+            on_key=True,
+            note=f"{config.framework.title} itself refuses unknown keys",
+            help="declare its kind (--kind) to see each of them",
+        )

@@ -67,7 +67,7 @@ def does_not_fit(run: Run) -> Iterator[Finding]:
     yield Finding(
         place(config),
         f"{needed(config)} needs {rounded(estimate.total)} GiB on each GPU ({rounded(estimate.low)} to {rounded(estimate.high)},"
-        f" {estimate.peak.name}), a GPU offers {found.available:g}",
+        f" {estimate.peak.name}), and a GPU has {found.available:g} GiB",
         note=note(found),
         help=remedy(found),
     )
@@ -81,7 +81,7 @@ def place(config: Config) -> Setting:
 def needed(config: Config) -> str:
     """The subject of the message: the micro batch."""
     setting = config.batch.micro_batch
-    return f"`{setting.name}` {setting.value}"
+    return f"`{setting.name}: {setting.value}`"
 
 
 def note(found: RunMemory) -> str:

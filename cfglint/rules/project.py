@@ -115,7 +115,11 @@ def unexpected_number(run: Run) -> Iterator[Finding]:
             text = f"{title} is unknown, expected {expected}"
             yield Finding(_deciding(run.configs[0], name), text, severity=INFO, help=MISSING_FACTS)
         elif actual is not None and actual != expected:
-            yield Finding(_deciding(run.configs[0], name), f"{title} is {actual}{_equation(run, name)}, expected {expected}")
+            yield Finding(
+                _deciding(run.configs[0], name),
+                f"{title} is {actual}{_equation(run, name)}, expected {expected}",
+                help="change the files, or the declaration of the run",
+            )
 
 
 def _deciding(config: Config, name: str) -> Setting:
@@ -168,4 +172,4 @@ def unused_ignore(run: Run) -> Iterator[Finding]:
         if not ignore.code:
             yield Finding(setting, "ignore comment without a code", help="name a code: `# cfglint: ignore[BAT001]`")
         elif run.facts.gpus is not None or not ignore.code.startswith(NEED_GPUS):
-            yield Finding(setting, f"unused ignore comment: no {ignore.code} finding on this line")
+            yield Finding(setting, f"unused ignore comment: no {ignore.code} finding on this line", help="remove the comment")

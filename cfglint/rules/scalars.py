@@ -93,6 +93,7 @@ def none_is_string(config: Config) -> Iterator[Finding]:
             yield Finding(
                 setting,
                 f'`{setting.name}` is the string "None" in YAML, not null',
+                note="what reads it gets a string that is not empty, and so counts as true",
                 fix=replace(setting, None, "write null", safe=False),
             )
 

@@ -81,7 +81,9 @@ def non_strict_json(config: Config) -> Iterator[Finding]:
 
     Source: deepspeed 0.19.8 runtime/config.py:527; accelerate 1.15.0 utils/deepspeed.py:143.
     """
-    yield from _problems(config, lambda problem: problem.kind == NOT_STRICT_JSON)
+    for finding in _problems(config, lambda problem: problem.kind == NOT_STRICT_JSON):
+        finding.help = "remove it, or declare who reads the file (--kind)"
+        yield finding
 
 
 @rule(
@@ -152,6 +154,7 @@ def _duplicates(document: Document, path: Path, mapping: Node, refused: set[int]
             f"duplicate key `{key.raw}`: this value is overridden at line {line}",
             related=(Setting((*path, key.raw), kept.raw, WRITTEN, document, kept, winner),),
             on_key=True,
+            help=f"keep one of the two `{key.raw}`",
         )
 
 
@@ -160,4 +163,11 @@ def _problems(config: Config, wanted: Callable[[Problem], bool]) -> Iterator[Fin
         if wanted(problem):
             node = Node("scalar", problem.start, problem.end)
             setting = Setting((), None, WRITTEN, document, node)
-            yield Finding(setting, problem.message, exception=problem.exception, consumer_only=problem.only_here, note=problem.note)
+            yield Finding(
+                setting,
+                problem.message,
+                exception=problem.exception,
+                consumer_only=problem.only_here,
+                note=problem.note,
+                help=problem.remedy,
+            )

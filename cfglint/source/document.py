@@ -35,10 +35,10 @@ class Problem:
 
     The kind `limit` is one of cfglint's own limits, which says nothing about the behaviour of a framework.
     `exception` is the one that the loader would raise, as `Type: message`, if it is known.
-    `only_here`: another common parser of such files accepts it; `note` names that parser.
+    `only_here`: another common parser of such files accepts it; `note` names that parser. `remedy` is what to write.
     """
 
-    __slots__ = ("end", "exception", "kind", "message", "note", "only_here", "start")
+    __slots__ = ("end", "exception", "kind", "message", "note", "only_here", "remedy", "start")
 
     def __init__(self, start: int, end: int, message: str, kind: ProblemKind = "syntax", exception: str | None = None) -> None:
         self.start = start
@@ -48,6 +48,7 @@ class Problem:
         self.exception = exception
         self.only_here = False
         self.note: str | None = None
+        self.remedy: str | None = None
 
     def __repr__(self) -> str:
         return f"Problem({self.start}, {self.end}, {self.message!r}, {self.kind!r})"

@@ -362,9 +362,14 @@ def syntax_problem(text: str, error: Any) -> Problem:
     character = getattr(error, "character", None)
     if character is not None:
         return unacceptable(text, chr(character))
-    start = min((error.problem_mark or error.context_mark).index, len(text))
+    from cfglint.source.yaml_errors import plain
+
+    start = min((error.problem_mark or error.context_mark).index, len(text.rstrip()))
     what = one_line(error)
-    return Problem(start, min(start + 1, len(text)), f"invalid YAML: {what}", "syntax", f"{exception_name(error)}: {what}")
+    ours, remedy = plain(error.context or "", error.problem or "")
+    problem = Problem(start, min(start + 1, len(text)), f"invalid YAML: {ours or what}", "syntax", f"{exception_name(error)}: {what}")
+    problem.remedy = remedy or None
+    return problem
 
 
 def unacceptable(text: str, character: str) -> Problem:

@@ -12,6 +12,7 @@ import sys
 import pytest
 
 from cfglint.cli import main
+from cfglint.frameworks.deepspeed import NEWEST
 
 GOOD = '{"train_batch_size": 256, "train_micro_batch_size_per_gpu": 4, "gradient_accumulation_steps": 8}\n'
 BAD = '{"train_batch_size": 256, "train_micro_batch_size_per_gpu": 4, "gradient_accumulation_steps": 4}\n'
@@ -187,7 +188,7 @@ class TestJson:
         assert list(run) == ["files", "kinds", "target", "gpus", "verdict", "fails_at", "resolved"]
         assert run["files"] == ["ds_config.json"]
         assert run["kinds"] == ["deepspeed"]
-        assert run["target"] == {"deepspeed": "0.19.8"}
+        assert run["target"] == {"deepspeed": NEWEST}
         assert (run["gpus"], run["verdict"], run["fails_at"]) == (8, "reject", "config")
         assert list(run["resolved"]) == [
             "micro_batch",
@@ -589,3 +590,15 @@ def test_a_check_of_a_given_kind_loads_no_other_framework(tmp_path, monkeypatch)
     assert [*frameworks._loaded] == ["deepspeed"]
     assert main(["check", "--kind", "deepspeed", "--trainer", "sft", "ds.json"]) == 0
     assert set(frameworks._loaded) == set(frameworks.kinds())
+
+
+@pytest.mark.parametrize(("files", "flags", "offered"), [(50, [], True), (49, [], False), (50, ["--statistics"], False)])
+def test_many_findings_are_counted_on_request(files, flags, offered, tmp_path, monkeypatch, capsys):
+    """A report of several screens does not begin with what a reader wants first."""
+    monkeypatch.chdir(tmp_path)
+    for number in range(files):
+        (tmp_path / f"{number}.json").write_text(
+            '{"train_batch_size": 8, "zero_optimization": {}, "gradient_cliping": 1.0}', encoding="utf-8"
+        )
+    main(["check", *flags, "."])
+    assert capsys.readouterr().err.endswith("; `--statistics` counts them by rule\n") == offered

@@ -6,7 +6,7 @@ import pytest
 
 from cases import each_case
 from cfglint.frameworks._releases import RELEASES
-from cfglint.review.consequences import ratio
+from cfglint.review.consequence import ratio
 
 TRAINER = """\
 output_dir: out

@@ -444,7 +444,11 @@ PARSED = {  # what TRL's parser makes of a string: the types that the schema may
 }
 
 
-@pytest.mark.parametrize("kind", ["axolotl", "deepspeed", "huggingface", "llamafactory", "neox"])
+KINDS = sorted(path.stem for path in (ROOT / "tools" / "notes").glob("*.json"))
+TABLES = sorted(path.parent.name for path in (ROOT / "cfglint" / "frameworks").glob("*/_tables.py"))
+
+
+@pytest.mark.parametrize("kind", [kind for kind in TABLES if kind != "trl"])
 def test_tables_are_what_the_schema_gives(kind):
     """`python tools/rebuild_schema.py KIND PATH` writes them together with the schema."""
     text = (ROOT / "schemas" / f"{kind}.json").read_text(encoding="utf-8")
@@ -482,8 +486,17 @@ def disagreements(classes, properties):
 
 def test_every_generated_table_has_a_tool():
     """TRL's come from the wheels of both modelled releases, by tools/rebuild_tables.py."""
-    found = {path.parent.name for path in (ROOT / "cfglint" / "frameworks").glob("*/_tables.py")}
-    assert found == {"axolotl", "deepspeed", "huggingface", "llamafactory", "neox", "trl"}
+    with_tool = {kind for kind in KINDS if hasattr(importlib.import_module(f"schema_{kind}"), "tables")}
+    assert with_tool | {"trl"} == set(TABLES) >= {"axolotl", "deepspeed", "huggingface", "llamafactory", "neox"}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_release_is_named_in_the_pages(kind):
+    module = importlib.import_module("schema_merge")
+    for path, text in module.named(kind, "9.9.9").items():
+        changed = [new for old, new in zip(path.read_text(encoding="utf-8").splitlines(), text.splitlines(), strict=True) if old != new]
+        assert len(changed) == 1 or (path.suffix == ".toml" and not changed), path
+        assert all("9.9.9" in line for line in changed)
 
 
 def test_the_newest_releases_are_those_of_the_schemas():

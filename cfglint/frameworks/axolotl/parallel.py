@@ -23,15 +23,16 @@ PURE = (
 
 
 class SizeProblem:
-    """The reason for refusing the sizes: the keys, cfglint's message, and that of the exception."""
+    """The reason for refusing the sizes: the keys, cfglint's message, that of the exception, and the remedy."""
 
-    __slots__ = ("fails_at", "keys", "message", "says")
+    __slots__ = ("fails_at", "keys", "message", "remedy", "says")
 
-    def __init__(self, keys: tuple[str, ...], message: str, says: str) -> None:
+    def __init__(self, keys: tuple[str, ...], message: str, says: str, remedy: str | None = None) -> None:
         self.fails_at: Stage = "init"
         self.keys = keys
         self.message = message
         self.says = says
+        self.remedy = remedy
 
 
 def size(model: Model, key: str) -> int:
@@ -139,13 +140,20 @@ def _handed(model: Model, world: int) -> SizeProblem | None:
     if total == world:
         return None
     keys = tuple(key for key in (CONTEXT, TENSOR, SHARD, REPLICATE, EXPERT) if size(model, key) > 1)
-    product = " x ".join(f"`{key}` {size(model, key)}" for key in keys)
+    product = " x ".join(f"`{key}` ({size(model, key)})" for key in keys) + f" = {total}" if keys[1:] else f"`{keys[0]}` is {total}"
     names = "dp_shard_size/tp_size/cp_size/sp_size" + ("/ep_size" if patched(model) else "")
     return SizeProblem(
         keys,
-        f"the parallel sizes multiply to {total} ({product}), but there are {world} processes: the product must be {world}",
+        f"{product}, but the run has {world} processes, one on each GPU: the two must be equal",
         f"ParallelismConfig total_size ({total}) does not match num_processes ({world}). Please adjust dp_replicate_size/ {names}.",
+        fitting({key: size(model, key) for key in keys}, total, world),
     )
+
+
+def fitting(sizes: dict[str, int], total: int, world: int) -> str | None:
+    """The changes of one size that make the product equal to the processes."""
+    rests = {key: total // each for key, each in sizes.items()}
+    return ", or ".join(f"set `{key}: {world // rest}`" for key, rest in rests.items() if world % rest == 0) or None
 
 
 def patched(model: Model) -> bool:

@@ -202,7 +202,7 @@ def expert_backend(data: Data) -> None:
         raise Refusal(
             PLUGIN,
             ("expert_backend",),
-            f"`expert_backend` {chosen} is not one of {', '.join(sorted(BACKENDS))}",
+            f"`expert_backend` is {chosen}; it must be one of {', '.join(sorted(BACKENDS))}",
             f"expert_backend must be one of {sorted(BACKENDS)}, got {chosen!r}",
         )
     for each in flags:
@@ -277,7 +277,9 @@ def kernel_choices(data: Data) -> None:
             says = "moe_grouped_backend='dequant' is not implemented for training (the chunked-dequant fallback has no autograd path)."
             raise Refusal(PLUGIN, (key,), f"`{key}: dequant` is not implemented for training", says)
         if str(value).lower() not in known:
-            raise Refusal(PLUGIN, (key,), f"`{key}` {value} is not one of {', '.join(known)}", f"{words} {sorted(known)}, got {value!r}")
+            raise Refusal(
+                PLUGIN, (key,), f"`{key}` is {value}; it must be one of {', '.join(known)}", f"{words} {sorted(known)}, got {value!r}"
+            )
 
 
 def chunk_size(data: Data) -> None:
@@ -305,7 +307,7 @@ def dsv4_modes(data: Data) -> None:
         raise Refusal(
             PLUGIN,
             ("dsv4_fp8_nonexpert_mode",),
-            f"`dsv4_fp8_nonexpert_mode` {mode} is not one of float8tensor, bf16",
+            f"`dsv4_fp8_nonexpert_mode` is {mode}; it must be one of float8tensor, bf16",
             f"dsv4_fp8_nonexpert_mode must be 'float8tensor' or 'bf16', got {mode!r}",
         )
     mode = data.get("dsv4_fp4_grouped_mode")
@@ -313,7 +315,7 @@ def dsv4_modes(data: Data) -> None:
         raise Refusal(
             PLUGIN,
             ("dsv4_fp4_grouped_mode",),
-            f"`dsv4_fp4_grouped_mode` {mode} is not supported: only nvfp4 is",
+            f"`dsv4_fp4_grouped_mode: {mode}` is not supported: use nvfp4",
             f"dsv4_fp4_grouped_mode must be 'nvfp4', got {mode!r}",
         )
 

@@ -179,7 +179,7 @@ def sharegpt(given: Any) -> Refusal:
     return Refusal(
         DATA,
         (f"datasets.{index}.type",),
-        "data set `type: sharegpt` was removed; use `chat_template`",
+        "`type: sharegpt` was removed; use `type: chat_template`",
         "`type: sharegpt.*` is deprecated. Please use `type: chat_template` instead.",
     )
 
@@ -201,7 +201,7 @@ def attention_name(data: Data) -> None:
     raise Refusal(
         "attention",
         (key,),
-        f"`{key}` {value} is not one of {', '.join(sorted(ATTENTIONS))}, nor a kernel's path with a `/`",
+        f"`{key}` is {value}; it must be one of {', '.join(sorted(ATTENTIONS))}, nor a kernel's path with a `/`",
         f"attn_implementation={value!r} is not a recognized backend. Expected one of: {sorted(ATTENTIONS)}, or a hub-kernel path "
         "containing '/'.",
     )
@@ -229,7 +229,7 @@ def image_resizing(data: Data) -> None:
             raise Refusal(
                 "model-type",
                 ("image_resize_algorithm",),
-                f"`image_resize_algorithm` {value} is not one of bilinear, bicubic, lanczos",
+                f"`image_resize_algorithm` is {value}; it must be one of bilinear, bicubic, lanczos",
                 f"Invalid image resize algorithm: {value.lower()}",
             )
 
@@ -251,7 +251,7 @@ def learning_rate(model: Model) -> None:
         try:
             model.learning_rate = float(value)
         except ValueError as error:
-            raise Refusal("schedule", ("learning_rate",), f"`learning_rate` {value} is not a number", str(error)) from None
+            raise Refusal("schedule", ("learning_rate",), f"`learning_rate` is {value}, not a number", str(error)) from None
 
 
 def noise(model: Model) -> None:

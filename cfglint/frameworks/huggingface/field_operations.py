@@ -27,6 +27,7 @@ INIT: Stage = "init"
 STEP: Stage = "first-step"
 
 METRIC_IS_TEXT = (4, 42)  # before, a metric_for_best_model of another type is only compared with two names
+OWNER_LOOKED_FOR = (4, 32)  # from here on huggingface_hub's get_full_repo_name looks for an owner in push_to_hub_model_id
 SEEDED_DATA = (4, 46)  # data_seed is used from here on
 WORKERS_COMPARED = (5, 15)  # from here on TrainingArguments itself compares the number of workers
 CLIPPING_NEEDED = (5, 3)  # before, a max_grad_norm of null meant no clipping
@@ -270,6 +271,12 @@ def warmup(value: Any, config: TrainerConfig) -> None:
         _ = value < 0
 
 
+def repository(value: Any, config: TrainerConfig) -> None:
+    """Look for an owner in the name as 4.36.2 training_args.py:1759 (huggingface_hub 0.20.3 hf_api.py:5617) does."""
+    if value is not None and config.version >= OWNER_LOOKED_FOR and config.arguments["push_to_hub_organization"] is None:
+        _ = "/" in value
+
+
 def doubled_accumulation(value: Any, config: TrainerConfig) -> None:
     """Compare the number as trainer.py:815 and 4.42.4 trainer.py:4556 do: only if accelerate's own number is set."""
     if "num_steps" in config.accumulation_kwargs:
@@ -324,6 +331,7 @@ OPERATIONS = (
     Operation("dataloader_num_workers", CONFIG, workers),
     Operation("ddp_timeout", CONFIG, timeout),
     Operation("fsdp_min_num_params", CONFIG, wrapped_size),
+    Operation("push_to_hub_model_id", CONFIG, repository),
     Operation("torchdynamo", CONFIG, environment),
     Operation("torch_compile_backend", CONFIG, environment),
     Operation("torch_compile_mode", CONFIG, environment),

@@ -6,6 +6,7 @@ from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.frameworks.launch import KIND
+from cfglint.frameworks.remedies import choice
 from cfglint.source.shell.tables import names
 
 TYPE_CHECKING = False
@@ -58,7 +59,18 @@ def invalid_accelerator_argument(config: LaunchConfig) -> Iterator[Finding]:
         setting = Setting((key.raw,), value, WRITTEN, call, node, key)
         if key.raw not in PARAMETERS | EARLIER:
             raised = f"TypeError: Accelerator.__init__() got an unexpected keyword argument {key.raw!r}"
-            yield Finding(setting, f"unknown argument `{key.raw}` is not accepted by Accelerator", exception=raised, on_key=True)
+            yield Finding(
+                setting,
+                f"unknown argument `{key.raw}` is not accepted by Accelerator",
+                exception=raised,
+                on_key=True,
+                help=f"remove `{key.raw}`",
+            )
         elif key.raw == "mixed_precision" and isinstance(value, str) and value not in PRECISIONS:
             raised = f"ValueError: Unknown mixed_precision mode: {value}. Choose between {list(PRECISIONS)}"
-            yield Finding(setting, f"`mixed_precision` is {setting.spelled}; it must be one of {', '.join(PRECISIONS)}", exception=raised)
+            yield Finding(
+                setting,
+                f"`mixed_precision` is {setting.spelled}; it must be one of {', '.join(PRECISIONS)}",
+                exception=raised,
+                help=choice("mixed_precision", value, PRECISIONS, quoted=True),
+            )

@@ -326,7 +326,8 @@ def unquoted_list(config: LaunchConfig) -> Iterator[Finding]:
                 config.setting(key),
                 f"`--{key}` takes one value, `{words[0]}`: `{left}` is left over",
                 on_key=True,
-                help=f'quote the words: `--{key} "{" ".join(words)}"`' if key != "report_to" else None,
+                note="the words that are left over go to the program, which refuses or drops them",
+                help=f'quote the words: `--{key} "{" ".join(words)}"`' if key != "report_to" else "write one of them, or all",
             )
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 KIND: Final = "llamafactory"
 NEWEST = RELEASES["llamafactory"]
-TRANSFORMERS = "5.6.0"  # the newest release that llamafactory 0.9.5 accepts
+TRANSFORMERS, DEEPSPEED = "5.6.0", "0.18.4"  # the newest releases that llamafactory 0.9.5 accepts
 
 # Keys that only LLaMA-Factory has.
 OWN = frozenset(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.frameworks.huggingface import PACKAGE
 from cfglint.frameworks.huggingface.config import TrainerConfig
-from cfglint.frameworks.llamafactory import FRAMEWORK, TRANSFORMERS
+from cfglint.frameworks.llamafactory import DEEPSPEED, FRAMEWORK, TRANSFORMERS
 from cfglint.frameworks.llamafactory._tables import FIELDS
 from cfglint.frameworks.llamafactory.arguments import TrainerArguments, comma_list, default_of
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from cfglint.frameworks.overrides import Override
     from cfglint.source.document import Document
 
-DEEPSPEED = "0.18.4"  # the newest release that llamafactory 0.9.5 accepts
 SMALLEST_SPLIT = 1e-6  # the value that val_size is compared with
 PACKING_STAGES = ("pt", "sft")
 # Rules of the trainer whose exception is raised during construction, not during training.

@@ -97,7 +97,7 @@ def resolve_layout(config: NeoXConfig) -> tuple[Layout, BatchProblem | None]:
     if count is None or data_parallel_size(layout) is not None or not (config.facts.complete or has_sizes(config)):
         return layout, None
     name = "model_parallel_size" if tensor != 1 else "pipe_parallel_size"
-    text = f"the number of GPUs ({count}) must be a multiple of `pipe_parallel_size` ({pipe}) x `model_parallel_size` ({tensor})"
+    text = f"`pipe_parallel_size` ({pipe}) x `model_parallel_size` ({tensor}) does not divide the number of GPUs ({count})"
     exception = (
         f"AssertionError: [ERROR] NeoXArgs.calculate_derived() (global_num_gpus / pp_size) / mp_size "
         f"[({count} / {pipe}) / {tensor}] must be a whole number"

@@ -87,20 +87,38 @@ def wrong_value(argument: Argument, field: Field) -> Iterator[Problem]:
             continue
         kind = field.kind.removeprefix("list:")
         if kind in ("int", "float", "bool") and converted(kind, text) is None:
-            message = f"`{option}` is {text!r}, not {'an integer' if kind == 'int' else 'a number' if kind == 'float' else 'a boolean'}"
+            message = f"`{option}` is {text}, not {'an integer' if kind == 'int' else 'a number' if kind == 'float' else 'a boolean'}"
             name = "string_to_bool" if kind == "bool" else kind
-            yield Problem("LCH017", "error", word, option, message, f"error: argument {option}: invalid {name} value: {text!r}")
+            yield Problem(
+                "LCH017",
+                "error",
+                word,
+                option,
+                message,
+                f"error: argument {option}: invalid {name} value: {text!r}",
+                remedy=f"write {'an integer' if kind == 'int' else 'a number' if kind == 'float' else 'True or False'}",
+            )
         elif field.choices and text not in map(str, field.choices) and converted(kind, text) not in field.choices:
             listed = ", ".join(map(str, field.choices[:MOST_NAMED])) + (", ..." if len(field.choices) > MOST_NAMED else "")
             raised = f"error: argument {option}: invalid choice: {text!r} (choose from {listed})"
-            yield Problem("LCH017", "error", word, option, f"`{option}` is {text!r}; {field.place} allows {listed}", raised)
+            yield Problem(
+                "LCH017",
+                "error",
+                word,
+                option,
+                f"`{option}` is {text}; it must be one of {listed} ({field.place})",
+                raised,
+                remedy=f"write one of {listed}",
+            )
 
 
 def without_value(argument: Argument, takes: str) -> Problem:
     """The problem of an option without the value that it needs."""
     option = f"--{argument.name}"
     raised = f"error: argument {option}: expected {'one argument' if takes == '1' else 'at least one argument'}"
-    return Problem("LCH013", "error", argument.word, option, f"`{option}` needs a value", raised)
+    return Problem(
+        "LCH013", "error", argument.word, option, f"`{option}` requires a value", raised, remedy=f"write the value after `{option}`"
+    )
 
 
 def unrecognized(argument: Argument, known: Known) -> Problem:
@@ -112,7 +130,7 @@ def unrecognized(argument: Argument, known: Known) -> Problem:
     meant = f"; did you mean `--{near[0]}`?" if near else ""
     message = f"`{option}` is not an argument of {known.program.path}{meant}"
     raised = refusal([option, *(word.string for word in argument.texts)], known.program)
-    return Problem("LCH003", "error", argument.word, f"--{argument.name}", message, raised)
+    return Problem("LCH003", "error", argument.word, f"--{argument.name}", message, raised, remedy="" if near else f"remove `{option}`")
 
 
 def left_over(words: list[Text], option: str, program: ProgramFacts) -> Problem:
@@ -120,7 +138,7 @@ def left_over(words: list[Text], option: str, program: ProgramFacts) -> Problem:
     texts = [word.string for word in words]
     is_flag = known_flag(program, option)
     message = f"`{texts[0]}` is left over: `{option}` takes {'no value' if is_flag else 'one value'}"
-    remedy = "remove it" if is_flag else "quote the words, or remove them"
+    remedy = f"remove `{texts[0]}`" if is_flag else "quote the words, or remove them"
     return Problem("LCH003", "error", words[0], option, message, refusal(texts, program), remedy=remedy)
 
 
@@ -156,6 +174,9 @@ def missing(line: LaunchLine, given: Container[str], program: ProgramFacts) -> I
     if names and line.program is not None:
         listed = ", ".join(f"--{name}" for name in names)
         fields = [program.fields[name].place for name in names]
-        message = f"required by {fields[0]}: " + ", ".join(f"`--{name}`" for name in names)
+        message = (
+            ", ".join(f"`--{name}`" for name in names)
+            + f" {'is' if len(names) == 1 else 'are'} missing; {fields[0]} requires {'it' if len(names) == 1 else 'them'}"
+        )
         raised = f"error: the following arguments are required: {listed}"
-        yield Problem("LCH016", "error", line.program, f"--{names[0]}", message, raised)
+        yield Problem("LCH016", "error", line.program, f"--{names[0]}", message, raised, remedy=f"add {listed}")

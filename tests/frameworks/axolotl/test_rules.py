@@ -88,7 +88,7 @@ def test_a_part_of_a_run_may_lack_keys(axolotl, found):
 
 def test_the_suggestion_is_not_a_removed_key(axolotl):
     (finding,) = axolotl("s2_attentions: true\n").diagnostics
-    assert finding.help is None
+    assert finding.help == "remove `s2_attentions`"
     (finding,) = axolotl("attention: sdpa\n").diagnostics
     assert finding.help == "did you mean `attn_implementation`?"
     (finding,) = axolotl("micro_batchsize: 4\n").diagnostics

@@ -7,6 +7,7 @@ accepted by it, those of `completed.txt` have a field of the model that it goes 
 from __future__ import annotations
 
 import ast
+import copy
 import json
 import sys
 from pathlib import Path
@@ -19,9 +20,11 @@ import cfglint
 from cases import each_case
 from cfglint.frameworks.axolotl.plugins import plugins_of
 from cfglint.frameworks.axolotl.refusals import Refusal
+from cfglint.frameworks.axolotl.remedies import told
 from cfglint.frameworks.axolotl.validation import Validation
 from cfglint.frameworks.launch_facts import LaunchFacts
 from examples import recorded
+from remedies import done, remedies
 
 HERE = Path(__file__).parent
 PACKAGE = Path(cfglint.__file__).parent / "frameworks" / "axolotl"
@@ -234,3 +237,23 @@ def refusals_in(path):
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Refusal":
             yield node
+
+
+def after_remedies(case):
+    """(actions, message, messages after them) for each remedy of the first refusal of a case that says everything."""
+    found = validated(case.lines, case.gpus).refusals
+    if not found:
+        return
+    pointer = "".join(f"/{step}" for step in (found[0].paths or [()])[0])
+    values = dict(NEEDED)
+    for line in case.lines:
+        values |= line
+    for actions in remedies(told(found[0], values)[1] or ""):
+        left = validated([done(copy.deepcopy(values), actions, pointer)], case.gpus)
+        yield actions, found[0].message, [each.message for each in left.refusals]
+
+
+@pytest.mark.slow
+def test_what_a_remedy_says_to_do_helps():
+    wrong = [f"{case.text}\n{actions}" for case in REFUSED for actions, message, left in after_remedies(case) if message in left]
+    assert wrong == []

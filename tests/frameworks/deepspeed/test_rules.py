@@ -225,6 +225,13 @@ class TestParallel:
         assert runs.errors({"train_batch_size": 4, **values}, gpus=4) == []
         assert runs.errors(values, gpus=None) == []
 
+    @each_case(("gpus", "found"), [(4, ["DSP110"]), (8, ["BAT001"]), (16, ["BAT001", "DSP110"])])
+    def test_a_batch_that_autotp_makes_smaller(self, runs, gpus, found):
+        """On 8 GPUs the numbers contradict each other, and a step would consume just as many samples as `train_batch_size` says."""
+        sizes = {"train_batch_size": 64, "train_micro_batch_size_per_gpu": 4, "gradient_accumulation_steps": 4}
+        run = runs.of({**sizes, "tensor_parallel": {"autotp_size": 2}}, gpus=gpus)
+        assert sorted(each.code for each in run.diagnostics) == found
+
     def test_autotp_size_is_no_text(self, runs):
         assert runs.errors({"tensor_parallel": {"autotp_size": "2"}}) == ["DSP071"]
 
@@ -343,7 +350,7 @@ class TestHints:
 
     def test_an_optimizer_that_was_removed(self, runs):
         (found,) = runs.of({"train_batch_size": 8, "optimizer": {"type": "OneBitAdam", "params": {"lr": 0.1}}}).diagnostics
-        assert found.message == "`optimizer.type` OneBitAdam was removed in DeepSpeed 0.19.7"
+        assert found.message == '`optimizer.type` is "OneBitAdam", which was removed in DeepSpeed 0.19.7'
 
 
 @pytest.mark.parametrize(("complete", "severity"), [(True, "error"), (False, "warning")])

@@ -164,7 +164,24 @@ def test_a_schedule_s_number_that_yaml_reads_as_text(trainer):
     assert [edit.text for edit in found.fix.edits] == ["1.0e-6"]
 
 
-def test_the_cause_is_named_where_the_evaluation_strategy_has_its_old_name(trainer):
-    text = "output_dir: out\nload_best_model_at_end: true\nsave_strategy: steps\nevaluation_strategy: steps\n"
-    messages = {each.code: each.message for each in trainer(text).diagnostics}
-    assert messages["HFT006"].endswith('`eval_strategy` is "no" (`evaluation_strategy` was removed)')
+BEST_BY_OLD_NAME = "output_dir: out\nload_best_model_at_end: true\nsave_strategy: steps\nevaluation_strategy: steps\n"
+
+
+def test_a_removed_evaluation_strategy_that_keeps_the_best_model_from_loading_is_one_finding(trainer):
+    (found,) = trainer(BEST_BY_OLD_NAME).diagnostics
+    assert (found.code, found.severity, found.key, found.fails_at) == ("HFT006", "error", "/evaluation_strategy", "config")
+    assert found.message.endswith('`eval_strategy` is "no": `evaluation_strategy` was removed, use `eval_strategy`')
+    assert (found.fix.title, found.fix.safe) == ("rename to eval_strategy", True)
+
+
+@each_case(
+    ("text", "given", "expected"),
+    [
+        (BEST_BY_OLD_NAME, {"strict": True}, ["KEY202"]),
+        (BEST_BY_OLD_NAME.replace("evaluation_strategy: steps", "evaluation_strategy: epoch"), {}, ["HFT006", "KEY202"]),
+        (BEST_BY_OLD_NAME.replace("load_best_model_at_end: true", "load_best_model_at_end: false"), {}, ["KEY202"]),
+        (BEST_BY_OLD_NAME, {"version": "4.42.4"}, []),
+    ],
+)
+def test_what_a_removed_evaluation_strategy_is_not_the_only_cause_of(trainer, text, given, expected):
+    assert sorted(each.code for each in trainer(text, **given).diagnostics) == expected

@@ -51,6 +51,26 @@ def test_exponents_need_a_point_and_the_fix_writes_one(trainer):
     assert trainer("output_dir: out\nlearning_rate: 1.0e-5\n").diagnostics == []
 
 
+@each_case(
+    ("version", "text", "exception"),
+    [
+        ("4.36.2", "push_to_hub_model_id: 5", "TypeError: argument of type 'int' is not iterable"),
+        ("4.42.4", "push_to_hub_model_id: 2.5", "TypeError: argument of type 'float' is not iterable"),
+        ("4.57.6", "push_to_hub_model_id: true", "TypeError: argument of type 'bool' is not iterable"),
+        ("4.36.2", "push_to_hub_model_id: 5\npush_to_hub_organization: o", None),
+        ("4.36.2", "push_to_hub_model_id: a/b", None),
+        ("4.36.2", "push_to_hub_model_id: null", None),
+        ("4.30.2", "push_to_hub_model_id: 5", None),
+        ("5.5.4", "push_to_hub_model_id: 5", None),
+    ],
+)
+def test_the_former_name_of_a_repository_is_searched_for_its_owner(trainer, version, text, exception):
+    run = trainer(f"output_dir: out\n{text}\n", version=version)
+    raised = [each.exception.partition(" is not ")[0] for each in run.diagnostics if each.severity == "error"]  # Python 3.14 says more
+    assert raised == ([exception.partition(" is not ")[0]] if exception else [])
+    assert run.fails_at == ("config" if exception else None)
+
+
 CHECKPOINTING = "output_dir: out\ngradient_checkpointing: true\n"
 
 

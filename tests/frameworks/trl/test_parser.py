@@ -86,7 +86,7 @@ def test_keys_of_another_trainer_are_unknown_to_the_strict_parser(trl, codes):
 def test_a_removed_key_says_what_is_lost(trl):
     [found] = trl(HEAD + "max_seq_length: 4096\n").diagnostics
     assert found.severity == "warning"
-    assert "1024 tokens" in found.message
+    assert "1024 tokens" in found.note
     assert found.fix.safe
 
 

@@ -65,7 +65,7 @@ def setting_belongs_in_deepspeed_file(config: AccelerateConfig) -> Iterator[Find
         settings.append(config.setting("mixed_precision" if config.get("mixed_precision") is not None else "fp16"))
     for setting in settings:
         file = named_file(config)
-        message = f"`{setting.path[-1]}` belongs in the DeepSpeed config file, not in the accelerate config"
+        message = f"`{setting.path[-1]}` must be set in the DeepSpeed config file, and not here as well"
         fix = remove(setting, f"remove `{setting.path[-1]}`", safe=False)
         yield Finding(setting, message, related=(file,) if file else (), exception=exception, on_key=True, fix=fix)
 
@@ -111,7 +111,7 @@ def efficient_loading_without_sync(config: AccelerateConfig) -> Iterator[Finding
     if found[1] and not section[found[1]] and (not found[0] or section[found[0]]):
         related = (config.setting("fsdp_config", found[0]),) if found[0] else ()
         message = f"`{found[1]}` is {spelled(section[found[1]])}, but `fsdp_cpu_ram_efficient_loading` requires true"
-        yield Finding(config.setting("fsdp_config", found[1]), message, related=related)
+        yield Finding(config.setting("fsdp_config", found[1]), message, related=related, help=f"set `fsdp_config.{found[1]}: true`")
 
 
 @rule(
@@ -146,5 +146,5 @@ def overridden_mixed_precision(config: AccelerateConfig) -> Iterator[Finding]:
     own = next((name for name in ("fp16", "bf16") if trainer.get(name)), None)
     if own and own != config.precision:
         setting = config.setting("mixed_precision")
-        message = f"`mixed_precision` {setting.spelled} is overridden by the Trainer's `{own}`"
-        yield Finding(setting, message, related=(trainer.setting(own),))
+        message = f"`mixed_precision` is {setting.spelled}, which the Trainer's `{own}` overrides"
+        yield Finding(setting, message, related=(trainer.setting(own),), help="remove `mixed_precision`")

@@ -108,7 +108,15 @@ def unknown_launch_key(config: AccelerateConfig) -> Iterator[Finding]:
         fix = rename(setting, meant, f"rename it to `{meant}`", safe=False) if meant and not where and meant not in config.values else None
         if block is not None:
             fix = move(config, setting, block, f"move it into `{block[0]}`", safe=severity_of(config, key) in (None, ERROR))
-        yield Finding(setting, message, exception=text, on_key=True, fix=fix, severity=severity_of(config, key))
+        yield Finding(
+            setting,
+            message,
+            exception=text,
+            on_key=True,
+            fix=fix,
+            severity=severity_of(config, key),
+            help=None if fix else f"remove `{key}`",
+        )
 
 
 def other_releases(key: object) -> str:
@@ -155,8 +163,14 @@ def unused_block(config: AccelerateConfig) -> Iterator[Finding]:
     """
     for name, types in BLOCKS.items():
         if config.section(name) and isinstance(config.distributed, str) and config.distributed not in types and config.local:
-            message = f"`{name}` is ignored with `distributed_type` {config.distributed}, it requires {listed(types)}"
-            yield Finding(config.setting(name), message, related=(config.setting("distributed_type"),), on_key=True)
+            message = f"`{name}` is ignored with `distributed_type: {config.distributed}`; it requires {listed(types)}"
+            yield Finding(
+                config.setting(name),
+                message,
+                related=(config.setting("distributed_type"),),
+                on_key=True,
+                help=f"set `distributed_type: {types[0]}`, or remove `{name}`",
+            )
 
 
 @rule(

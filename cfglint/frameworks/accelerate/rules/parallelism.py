@@ -49,13 +49,23 @@ def parallelism_sizes(config: AccelerateConfig) -> Iterator[Finding]:
     if low:
         setting = config.setting("parallelism_config", f"parallelism_config_{low}_size")
         message = f"`{setting.path[-1]}` is {sizes[low]}; it must be at least 1"
-        yield Finding(setting, message, exception=f"ValueError: {low}_size must be at least 1, but got {sizes[low]}")
+        yield Finding(
+            setting,
+            message,
+            exception=f"ValueError: {low}_size must be at least 1, but got {sizes[low]}",
+            help=f"set `parallelism_config.parallelism_config_{low}_size: 1`",
+        )
         return
     if None in sizes.values():
         return
     error = incompatible_axes(config) or missing_fsdp(config) or wrong_product(config)
     if error:
-        yield Finding(config.setting("parallelism_config"), error[0], exception=error[1])
+        yield Finding(
+            config.setting("parallelism_config"),
+            error[0],
+            exception=error[1],
+            help="change the sizes so that their product is the number of processes" if "product" in error[0] else None,
+        )
 
 
 def incompatible_axes(config: AccelerateConfig) -> tuple[str, str] | None:

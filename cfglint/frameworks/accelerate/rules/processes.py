@@ -43,7 +43,7 @@ def missing_num_processes(config: AccelerateConfig) -> Iterator[Finding]:
     """
     if config.values and config.local and "distributed_type" in config.values and config.processes == -1:
         text = f"`num_processes` is missing, and `distributed_type` is {config.setting('distributed_type').spelled}"
-        yield Finding(config.setting("num_processes"), text, help="set it to the total over all machines")
+        yield Finding(config.setting("num_processes"), text, help="set `num_processes` to the number of GPUs, over all machines")
 
 
 @rule(
@@ -69,8 +69,8 @@ def indivisible_num_processes(config: AccelerateConfig) -> Iterator[Finding]:
     each, machines = config.per_machine, config.machines
     if each and config.spawns and machines > 1 and config.processes % machines:
         setting = config.setting("num_processes")
-        message = f"`num_processes` is {config.processes}, not a multiple of {machines} machines: only {each * machines} start"
-        yield Finding(setting, message, related=(config.setting("num_machines"),))
+        message = f"`num_processes` is {config.processes}, not a multiple of {machines} machines: only {each * machines} processes start"
+        yield Finding(setting, message, related=(config.setting("num_machines"),), help=f"set `num_processes: {each * machines}`")
 
 
 @rule(
@@ -96,8 +96,14 @@ def fewer_processes_than_machines(config: AccelerateConfig) -> Iterator[Finding]
     """
     if config.spawns and config.local and config.machines != 1 and config.per_machine == 0:
         setting = config.setting("num_processes")
-        message = f"`num_processes` (the total) is {config.processes}, less than {config.machines} machines"
-        yield Finding(setting, message, related=(config.setting("num_machines"),), exception="AssertionError")
+        message = f"`num_processes`, the total, is {config.processes}, less than `num_machines` ({config.machines})"
+        yield Finding(
+            setting,
+            message,
+            related=(config.setting("num_machines"),),
+            exception="AssertionError",
+            help=f"set `num_processes: {config.machines}` or more: it is the total over all machines",
+        )
 
 
 def starts_one_of_many(config: AccelerateConfig) -> bool:
@@ -129,7 +135,7 @@ def single_process_launch(config: AccelerateConfig) -> Iterator[Finding]:
     if starts_one_of_many(config):
         setting = config.setting("distributed_type")
         message = f"`distributed_type` is {setting.spelled}, which starts one process, but `num_processes` is {config.processes}"
-        yield Finding(setting, message, related=(config.setting("num_processes"),), help="write MULTI_GPU")
+        yield Finding(setting, message, related=(config.setting("num_processes"),), help="set `distributed_type: MULTI_GPU`")
 
 
 @rule(
@@ -163,11 +169,13 @@ def gpu_ids(config: AccelerateConfig) -> Iterator[Finding]:
     setting = config.setting("gpu_ids")
     if not isinstance(value, str):
         text = f"AttributeError: '{type(value).__name__}' object has no attribute 'split'"
-        yield Finding(setting, f"`gpu_ids` is {setting.spelled}, not a string", exception=text, help=f"write '{value}'")
+        yield Finding(
+            setting, f"`gpu_ids` is {setting.spelled}, not a string", exception=text, help=f'set `gpu_ids: "{value}"`, with quotes'
+        )
     elif value != "all" and "," not in value and config.distributed in DEVICES and config.machines == 1:
         text = "ValueError: Less than two GPU ids were configured and tried to run on multiple GPUs."
-        message = f"`gpu_ids` names one GPU, but `distributed_type` {config.distributed} requires at least two"
-        yield Finding(setting, message, exception=text, help="list the GPUs, or write all")
+        message = f"`gpu_ids` names one GPU, but `distributed_type: {config.distributed}` requires at least two"
+        yield Finding(setting, message, exception=text, help="set `gpu_ids: all`, or list the GPUs")
 
 
 @rule(
@@ -200,7 +208,12 @@ def main_process_unknown(config: AccelerateConfig) -> Iterator[Finding]:
     for key, label in (("main_process_ip", "IP"), ("main_process_port", "port")):
         if config.get(key) is None and config.distributed != "XLA":
             text = f"AssertionError: When using multiple machines, you need to specify the main process {label}."
-            yield Finding(config.setting(key), f"`num_machines` is {config.machines}, which requires `{key}`", exception=text)
+            yield Finding(
+                config.setting(key),
+                f"`num_machines` is {config.machines}, which requires `{key}`",
+                exception=text,
+                help="set `main_process_ip` to the address of the first machine" if key.endswith("ip") else f"set `{key}`",
+            )
             return
 
 
@@ -230,4 +243,9 @@ def process_count_mismatch(config: AccelerateConfig) -> Iterator[Finding]:
     if gpus is not None and config.started is not None and config.started != gpus and "num_processes" in config.values:
         setting = config.setting("num_processes")
         started = "" if config.started == setting.value else f" (starts {config.started})"
-        yield Finding(setting, f"`num_processes` is {setting.spelled}{started}, but {config.facts.gpus_source} is {gpus}")
+        yield Finding(
+            setting,
+            f"`num_processes` is {setting.spelled}{started}, but {config.facts.gpus_source} is {gpus}",
+            note=f"accelerate launch starts {config.started}",
+            help=f"set `num_processes: {gpus}`, or pass --num_processes to accelerate launch",
+        )

@@ -6,6 +6,7 @@ from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.wording import described, spelled
 from cfglint.frameworks.accelerate.rules.common import FSDP, GPUS, KINDS, SAGEMAKER
+from cfglint.frameworks.remedies import choice
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def mapping_for_use_cpu(config: AccelerateConfig) -> Iterator[Finding]:
     Source: accelerate 1.15.0 commands/launch.py (_validate_launch_command).
     """
     if isinstance(config.get("use_cpu"), dict) and config.local:
-        yield Finding(config.setting("use_cpu"), "`use_cpu` is a mapping; it must be true or false")
+        yield Finding(config.setting("use_cpu"), "`use_cpu` is a mapping; it must be true or false", help="set `use_cpu` to true or false")
 
 
 @rule(
@@ -99,7 +100,12 @@ def sagemaker_not_launched(config: AccelerateConfig) -> Iterator[Finding]:
     """
     if config.get("compute_environment") == SAGEMAKER and config.version >= NO_SAGEMAKER:
         severity = ERROR if config.facts.complete else WARNING
-        yield Finding(config.setting("compute_environment"), f"{config.release} cannot launch on SageMaker", severity=severity)
+        yield Finding(
+            config.setting("compute_environment"),
+            f"`compute_environment` is {SAGEMAKER}, which {config.release} cannot launch",
+            severity=severity,
+            help="use accelerate 1.10 or older to launch on SageMaker",
+        )
 
 
 @rule(
@@ -130,7 +136,7 @@ def invalid_wrap_policy(config: AccelerateConfig) -> Iterator[Finding]:
     if key and value is not None and str(value).upper() not in WRAP_POLICIES:
         text = f"ValueError: Invalid auto wrap policy: {value}. Must be one of {[*WRAP_POLICIES]}"
         message = f"`{key}` is {spelled(value)}; it must be one of {', '.join(WRAP_POLICIES)}"
-        yield Finding(config.setting("fsdp_config", key), message, exception=text)
+        yield Finding(config.setting("fsdp_config", key), message, exception=text, help=choice(f"fsdp_config.{key}", value, WRAP_POLICIES))
 
 
 @rule(
@@ -156,7 +162,12 @@ def num_processes_not_a_number(config: AccelerateConfig) -> Iterator[Finding]:
     if isinstance(value, (dict, list)) and config.spawns and config.local and config.machines == 1:
         shown = None if isinstance(value, dict) else value
         text = f"ValueError: Unsupported nproc_per_node value: {shown}"
-        yield Finding(config.setting("num_processes"), f"`num_processes` is {described(value)}, not a number", exception=text)
+        yield Finding(
+            config.setting("num_processes"),
+            f"`num_processes` is {described(value)}, not a number",
+            exception=text,
+            help="set `num_processes` to the number of GPUs",
+        )
 
 
 @rule(
@@ -185,5 +196,9 @@ def fewer_gpus_than_processes(config: AccelerateConfig) -> Iterator[Finding]:
     if 1 < named < each:
         setting = config.setting("gpu_ids")
         yield Finding(
-            setting, f"`gpu_ids` names {named} GPUs, but `num_processes` starts {each}", related=(config.setting("num_processes"),)
+            setting,
+            f"`gpu_ids` names {named} GPUs, but `num_processes` starts {each}",
+            related=(config.setting("num_processes"),),
+            note=f"{each - named} processes have no GPU of their own",
+            help=f"set `num_processes: {named}`, or set `gpu_ids: all`",
         )

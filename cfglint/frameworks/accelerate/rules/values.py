@@ -7,6 +7,7 @@ from cfglint.findings.rule import Example, Finding, rule
 from cfglint.findings.wording import described, spelled
 from cfglint.frameworks.accelerate.config import TYPES
 from cfglint.frameworks.accelerate.rules.common import DEEPSPEED, GPUS, KINDS, SAGEMAKER
+from cfglint.frameworks.remedies import choice
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,14 +55,19 @@ def distributed_type(config: AccelerateConfig) -> Iterator[Finding]:
         return
     if "distributed_type" not in config.values:
         text = "ValueError: A `distributed_type` must be specified in the config file."
-        yield Finding(config.setting("distributed_type"), "`distributed_type` is missing", exception=text)
+        yield Finding(
+            config.setting("distributed_type"),
+            "`distributed_type` is missing",
+            exception=text,
+            help="add `distributed_type: MULTI_GPU`, or the type that fits",
+        )
     elif isinstance(config.distributed, str) and config.distributed not in TYPES and config.local:
         setting = config.setting("distributed_type")
         meant = config.distributed.upper().replace("-", "_")
         text = f"ValueError: {config.distributed!r} is not a valid DistributedType"
         fix = replace(setting, meant, f"write {meant}", safe=True) if meant in TYPES else None
         message = f"`distributed_type` is {setting.spelled}, which is not a valid choice"
-        choices = None if fix else f"write one of {', '.join(TYPES)}"
+        choices = None if fix else choice("distributed_type", config.distributed, TYPES)
         yield Finding(setting, message, exception=text, fix=fix, help=choices)
 
 
@@ -89,7 +95,7 @@ def compute_environment(config: AccelerateConfig) -> Iterator[Finding]:
         setting = config.setting("compute_environment")
         text = f"ValueError: The config file at {config.documents[0].path} had unknown keys"
         message = f"`compute_environment` is {setting.spelled}; it must be LOCAL_MACHINE or {SAGEMAKER}"
-        yield Finding(setting, message, exception=text)
+        yield Finding(setting, message, exception=text, help="set `compute_environment: LOCAL_MACHINE`")
 
 
 @rule(
@@ -127,7 +133,12 @@ def mixed_precision(config: AccelerateConfig) -> Iterator[Finding]:
     setting = config.setting("mixed_precision")
     if isinstance(value, str):
         text = f"ValueError: Unknown mixed_precision mode: {value.lower()}. Choose between ['no', 'fp8', 'fp16', 'bf16']."
-        yield Finding(setting, f"`mixed_precision` is {setting.spelled}; it must be no, fp16, bf16 or fp8", exception=text)
+        yield Finding(
+            setting,
+            f"`mixed_precision` is {setting.spelled}; it must be no, fp16, bf16 or fp8",
+            exception=text,
+            help=choice("mixed_precision", value, ("no", "fp16", "bf16", "fp8")),
+        )
         return
     text = f"AttributeError: '{type(value).__name__}' object has no attribute 'lower'"
     bare = value is False
@@ -182,19 +193,39 @@ def launch_value_type(config: AccelerateConfig) -> Iterator[Finding]:
     kind = type(machines).__name__
     if not isinstance(machines, (int, float)):
         text = f"TypeError: '>' not supported between instances of '{kind}' and 'int'"
-        yield Finding(config.setting("num_machines"), f"`num_machines` is {described(machines)}, not a number", exception=text)
+        yield Finding(
+            config.setting("num_machines"),
+            f"`num_machines` is {described(machines)}, not a number",
+            exception=text,
+            help=f"set `num_machines: {machines}`, without quotes" if str(machines).isdecimal() else "set `num_machines: 1`",
+        )
     elif machines > 1 and config.spawns and not isinstance(processes, (int, float)):
         text = f"TypeError: unsupported operand type(s) for //: '{type(processes).__name__}' and 'int'"
-        yield Finding(config.setting("num_processes"), f"`num_processes` is {described(processes)}, not a number", exception=text)
+        yield Finding(
+            config.setting("num_processes"),
+            f"`num_processes` is {described(processes)}, not a number",
+            exception=text,
+            help=f"set `num_processes: {processes}`, without quotes" if str(processes).isdecimal() else None,
+        )
     elif not config.spawns and processes is not None and not isinstance(processes, (int, float)) and not passed_over(config, processes):
         text = f"TypeError: '>' not supported between instances of '{type(processes).__name__}' and 'int'"
-        yield Finding(config.setting("num_processes"), f"`num_processes` is {described(processes)}, not a number", exception=text)
+        yield Finding(
+            config.setting("num_processes"),
+            f"`num_processes` is {described(processes)}, not a number",
+            exception=text,
+            help=f"set `num_processes: {processes}`, without quotes" if str(processes).isdecimal() else None,
+        )
     for axis in ("cp", "sp") if config.spawns else ():
         path = ("parallelism_config", f"parallelism_config_{axis}_size")
         size = config.get(*path, default=1)
         if not isinstance(size, (int, float)):
             text = f"TypeError: '>' not supported between instances of '{type(size).__name__}' and 'int'"
-            yield Finding(config.setting(*path), f"`{path[-1]}` is {described(size)}, not a number", exception=text)
+            yield Finding(
+                config.setting(*path),
+                f"`{path[-1]}` is {described(size)}, not a number",
+                exception=text,
+                help="remove the quotes" if str(size).isdecimal() else None,
+            )
     yield from blocks_of_another_type(config)
 
 
@@ -208,7 +239,12 @@ def blocks_of_another_type(config: AccelerateConfig) -> Iterator[Finding]:
         if text is None and name == "deepspeed_config" and config.uses_deepspeed:
             text = f"AttributeError: '{type(block).__name__}' object has no attribute 'keys'"
         if text is not None:
-            yield Finding(config.setting(name), f"`{name}` is {spelled(block)}, not a mapping", exception=text)
+            yield Finding(
+                config.setting(name),
+                f"`{name}` is {spelled(block)}, not a mapping",
+                exception=text,
+                help=f"remove `{name}`, or write a mapping",
+            )
 
 
 def indexing_error(block: object) -> str | None:
@@ -265,7 +301,12 @@ def dynamo_backend(config: AccelerateConfig) -> Iterator[Finding]:
     if not isinstance(value, str):
         text = f"AttributeError: '{type(value).__name__}' object has no attribute 'upper'"
         message = f"`{path[-1]}` is {config.setting(*path).spelled}, not a string in YAML"
-        yield Finding(config.setting(*path), message, exception=text, help="quote it")
+        yield Finding(config.setting(*path), message, exception=text, help="quote the value")
     elif value.upper() not in BACKENDS:
         text = f"ValueError: Unknown dynamo backend: {value.upper()}. Choose between {list(BACKENDS)}."
-        yield Finding(config.setting(*path), f"`{path[-1]}` is {spelled(value)}, which is not a valid choice", exception=text)
+        yield Finding(
+            config.setting(*path),
+            f"`{path[-1]}` is {spelled(value)}, which is not a valid choice",
+            exception=text,
+            help=choice(".".join(path), value, [each.lower() for each in BACKENDS]),
+        )

@@ -26,7 +26,7 @@ def adapter(data: Data) -> None:
         raise Refusal(
             ADAPTER,
             ("adapter",),
-            f"`adapter` {spelled(name)} is not known: use lora, qlora or llama-adapter, or add the plugin that provides it to `plugins`",
+            f"`adapter` is {spelled(name)}, which is not known: use lora, qlora or llama-adapter, or add its plugin to `plugins`",
             f"Adapter '{name}' is not built in and was not registered by a plugin. Add the plugin that provides this adapter to "
             "`plugins:`.",
         )

@@ -78,7 +78,7 @@ def fsdp1(data: Data) -> None:
             raise Refusal(
                 FSDP,
                 (key,),
-                f"`fsdp_version` {version} is not supported: FSDP1 was removed, use 2",
+                f"`fsdp_version: {version}` is not supported: set `{key}: 2`",
                 f"fsdp_version: {version} is no longer supported, FSDP1 has been removed from Axolotl. Use fsdp_version: 2 and see "
                 "docs/multi-gpu.qmd#sec-migrate-fsdp1-fsdp2 for the migration guide.",
             )

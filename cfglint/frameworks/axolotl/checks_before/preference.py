@@ -84,7 +84,7 @@ def dpo_losses(data: Data) -> None:
             raise Refusal(
                 RL,
                 ("dpo_loss_weights", "dpo_loss_type"),
-                f"`dpo_loss_weights` has {len(weights)} entries, `dpo_loss_type` has {len(losses)}",
+                f"`dpo_loss_weights` has {len(weights)} entries, but `dpo_loss_type` has {len(losses)}",
                 f"`dpo_loss_type` and `dpo_loss_weights` must be the same length, but got {len(losses)} losses and {len(weights)} weights",
             )
     elif losses is not None or weights is not None:

@@ -103,7 +103,7 @@ def field_value(config: AxolotlConfig) -> Iterator[Finding]:
         setting = config.place(fault.path)
         help_text = 'quote it: `"no"`' if setting.value is False and "valid string" in fault.message else None
         if fault.path == ("warmup_steps",) and isinstance(setting.value, float) and 0 < setting.value < 1:
-            help_text = f"write `warmup_ratio: {setting.value}` for a fraction of the steps"
+            help_text = f"replace it with `warmup_ratio: {setting.value}`, a fraction of the steps"
         yield Finding(
             setting,
             f"`{setting.name}` {fault_text(setting, fault.message)}",
@@ -150,8 +150,9 @@ def missing_key(config: AxolotlConfig) -> Iterator[Finding]:
             name = ".".join(map(str, fault.path))
             yield Finding(
                 config.place(fault.path),
-                f"`{name}` is required",
+                f"`{name}` is missing; it is required",
                 exception=f"ValidationError: 1 validation error for {MODEL}: {name}: Field required",
+                help=f"add `{name}`",
             )
 
 
@@ -181,9 +182,19 @@ def plugin_not_found(config: AxolotlConfig) -> Iterator[Finding]:
         if plugin.problem:
             listed = isinstance(config.get("plugins"), list)
             setting = config.place(("plugins", plugin.index) if listed else ("plugins",))
-            message = f"`plugins`: axolotl {config.axolotl_text} has no {setting.value}" if listed else "`plugins` is not a list"
+            message = (
+                f"`plugins` names {setting.value}, which axolotl {config.axolotl_text} does not have"
+                if listed
+                else "`plugins` is not a list"
+            )
             outside = config.package in config.facts.outside  # another release may have it
-            yield Finding(setting, message, exception=plugin.problem, severity=WARNING if outside else None)
+            yield Finding(
+                setting,
+                message,
+                exception=plugin.problem,
+                severity=WARNING if outside else None,
+                help="remove it, or install the release that has it" if listed else "write a list",
+            )
 
 
 @rule(
@@ -216,12 +227,19 @@ def unknown_key(config: AxolotlConfig) -> Iterator[Finding]:
     if not (config.facts.kind_given or config.facts.complete) and len(unexplained) >= FORK_KEYS:
         names = [f"`{setting.path[0]}`" for setting in unexplained]
         named = ", ".join(names[:FORK_KEYS]) + (", ..." if len(names) > FORK_KEYS else "")
-        message = f"{len(names)} unknown keys are ignored by axolotl 0.21.0 ({named}): is the file written for a fork or another release?"
+        message = (
+            f"{len(names)} unknown keys are ignored by axolotl 0.21.0 ({named}): the file may be written for a fork or another release"
+        )
         yield Finding(unexplained[0], message, on_key=True)
         unknown = [each for each in unknown if each[0] not in unexplained]
     for setting, help_text in unknown:
         where = f" in `{'.'.join(map(str, setting.path[:-1]))}`" if len(setting.path) > 1 else ""
-        yield Finding(setting, f"unknown key `{setting.path[-1]}`{where} is ignored by axolotl", on_key=True, help=help_text)
+        yield Finding(
+            setting,
+            f"unknown key `{setting.path[-1]}`{where} is ignored by axolotl",
+            on_key=True,
+            help=help_text or f"remove `{setting.name}`",
+        )
 
 
 def unknown_keys(config: AxolotlConfig) -> list[tuple[Setting, str | None]]:

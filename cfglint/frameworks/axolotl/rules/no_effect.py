@@ -6,6 +6,7 @@ from cfglint.findings.diagnostic import WARNING
 from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.axolotl import KIND
 from cfglint.frameworks.axolotl.normalization import evaluates
+from cfglint.frameworks.remedies import either
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -62,10 +63,10 @@ def batch_size_not_divided(config: AxolotlConfig) -> Iterator[Finding]:
         fix = divided(config.place(("batch_size",)), micro, model.batch_size) if is_free else None
         yield Finding(
             config.place(("batch_size",)),
-            f"`batch_size` is {model.batch_size}, but micro batch {micro} x accumulation {accumulation} = {real} per GPU: axolotl computes "
-            f"the number of steps for {model.batch_size}",
+            f"`batch_size` is {model.batch_size}, but micro batch {micro} x accumulation {accumulation} = {real} per GPU",
             help=f"remove it and set `gradient_accumulation_steps: {max(model.batch_size // micro, 1)}`" if micro > 0 and not fix else None,
             fix=fix,
+            note=f"axolotl computes the number of steps for {model.batch_size}",
         )
 
 
@@ -77,7 +78,7 @@ def divided(setting: Setting, micro: int, size: int) -> Fix | None:
         return None
     accumulation = size // micro
     parts = [replaced(setting, accumulation), renamed(setting, "gradient_accumulation_steps")]
-    return several(parts, f"write gradient_accumulation_steps: {accumulation}", safe=False)
+    return several(parts, f"replace it with `gradient_accumulation_steps: {accumulation}`", safe=False)
 
 
 @rule(
@@ -102,7 +103,8 @@ def steps_without_processes(config: AxolotlConfig) -> Iterator[Finding]:
     if config.parsed and model is not None and model.ddp is False and not model.fsdp_config and world is not None and world > 1:
         yield Finding(
             config.place(("ddp",)),
-            f"with `ddp: false` the steps are computed for 1 process, but {world} run: the run trains on {world} times the samples",
+            f"`ddp: false` computes the steps for 1 process, but {world} run: the run trains on {world} times the samples",
+            help="remove `ddp`",
         )
 
 
@@ -133,12 +135,14 @@ def never_evaluates(config: AxolotlConfig) -> Iterator[Finding]:
         yield Finding(
             config.place(("evals_per_epoch",)),
             "`evals_per_epoch` has no effect: there is no evaluation set (`val_set_size`, `test_datasets`)",
+            help="set `val_set_size: 0.05`, or remove `evals_per_epoch`",
         )
     elif count and not model.eval_steps and not model.eval_strategy and model.num_epochs and count * model.num_epochs <= 1:
         yield Finding(
             config.place(("evals_per_epoch",)),
-            f"`evals_per_epoch: {count}` with {shown(model.num_epochs)} epoch never evaluates: axolotl drops a fraction of 1 or more",
-            help="write `eval_strategy: epoch` instead",
+            f"`evals_per_epoch: {count}` with {shown(model.num_epochs)} epoch never evaluates",
+            note="it becomes an interval of the whole run or more, which axolotl drops",
+            help="replace it with `eval_strategy: epoch`",
         )
 
 
@@ -169,7 +173,13 @@ def deprecated_key(config: AxolotlConfig) -> Iterator[Finding]:
         return
     for old, new in RENAMED.items():
         if config.get(old) is not None:
-            yield Finding(config.place((old,)), f"deprecated key `{old}`; use `{new}`", on_key=True)
+            yield Finding(
+                config.place((old,)),
+                f"deprecated key `{old}`; use `{new}`",
+                on_key=True,
+                note="it still works",
+                help=f"rename it to `{new}`",
+            )
 
 
 @rule(
@@ -199,6 +209,8 @@ def max_steps_beyond_data(config: AxolotlConfig) -> Iterator[Finding]:
     if total is not None and model.max_steps > total:
         yield Finding(
             config.place(("max_steps",)),
-            f"`max_steps` ({model.max_steps}) overrides `num_epochs`: {shown(model.num_epochs)} epochs are {total} steps",
+            f"`max_steps` is {model.max_steps}, which overrides `num_epochs`: {shown(model.num_epochs)} epochs are {total} steps",
             related=(config.place(("num_epochs",)),),
+            note="the run goes over the data again until then",
+            help=either("max_steps", "num_epochs"),
         )

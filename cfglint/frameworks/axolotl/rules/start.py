@@ -61,7 +61,9 @@ def parallel_sizes(config: AxolotlConfig) -> Iterator[Finding]:
     if found is not None:
         first, *others = [config.place((key,)) for key in found.keys]
         written = [each for each in others if each.written]
-        yield Finding(first, found.message, related=written, exception=f"ValueError: {found.says}", fails_at=found.fails_at)
+        yield Finding(
+            first, found.message, related=written, exception=f"ValueError: {found.says}", fails_at=found.fails_at, help=found.remedy
+        )
 
 
 @rule(
@@ -87,8 +89,9 @@ def optimizer_unhandled(config: AxolotlConfig) -> Iterator[Finding]:
         name = config.model.optimizer
         yield Finding(
             config.place(("optimizer",)),
-            f"`optimizer: {name}` is not built by axolotl",
+            f"`optimizer: {name}` is accepted, but axolotl cannot build it",
             exception=f"ValueError: Unhandled optimizer: {name}. Please raise an Issue.",
+            help="set `optimizer: adamw_torch_8bit`, or another one",
         )
 
 
@@ -113,7 +116,11 @@ def empty_learning_rate(config: AxolotlConfig) -> Iterator[Finding]:
     Source: axolotl 0.21.0 utils/schemas/training.py:320-325; torch 2.13 optim/adam.py:58.
     """
     if config.parsed and config.model is not None and config.model.learning_rate == "":
-        yield Finding(config.place(("learning_rate",)), "`learning_rate` is empty; a number is required")
+        yield Finding(
+            config.place(("learning_rate",)),
+            "`learning_rate` is empty; a number is required",
+            help="set `learning_rate: 2.0e-5`, or another number",
+        )
 
 
 @rule(
@@ -148,7 +155,12 @@ def cosine_ratio(config: AxolotlConfig) -> Iterator[Finding]:
         value = getattr(model, key)
         if value is not None and not 0 <= value <= 1:
             text = f"AssertionError: {key} must be between 0.0 and 1.0"
-            yield Finding(config.place((key,)), f"`{key}` is {value:g}, not a fraction between 0 and 1", exception=text)
+            yield Finding(
+                config.place((key,)),
+                f"`{key}` is {value:g}; it must be a fraction between 0 and 1",
+                exception=text,
+                help=f"set `{key}` to a fraction, such as 0.1",
+            )
             return
 
 
@@ -181,5 +193,9 @@ def schedule_argument(config: AxolotlConfig) -> Iterator[Finding]:
         if key not in ONE_CYCLE:
             text = f"TypeError: OneCycleLR.__init__() got an unexpected keyword argument {key!r}"
             yield Finding(
-                config.place(("lr_scheduler_kwargs", key)), f"schedule one_cycle has no parameter `{key}`", exception=text, on_key=True
+                config.place(("lr_scheduler_kwargs", key)),
+                f"`lr_scheduler: one_cycle` has no parameter `{key}`",
+                exception=text,
+                help=f"remove `lr_scheduler_kwargs.{key}`",
+                on_key=True,
             )

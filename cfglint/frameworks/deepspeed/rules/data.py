@@ -52,7 +52,7 @@ def data_efficiency_section(config: DeepSpeedConfig) -> Iterator[Finding]:
         value = config.get(*path, default={})
         if not isinstance(value, dict) and config.looks_up(*path):
             text = f"`{'.'.join(path)}` is {spelled(value)}, not an object"
-            yield Finding(config.setting(*path), text, exception=not_attribute(value, "get"))
+            yield Finding(config.setting(*path), text, exception=not_attribute(value, "get"), help=f"remove `{'.'.join(path)}`")
 
 
 @rule(
@@ -80,7 +80,12 @@ def curriculum_without_metrics(config: DeepSpeedConfig) -> Iterator[Finding]:
     section = config.get(*path) if "data_efficiency" in config.values else None
     if isinstance(section, dict) and section.get("enabled") and "curriculum_metrics" not in section:
         raised = "AssertionError: Curriculum learning is enabled, curriculum_metrics must be specified"
-        yield Finding(config.setting(*path), "`curriculum_learning` is enabled without `curriculum_metrics`", exception=raised)
+        yield Finding(
+            config.setting(*path),
+            "`curriculum_learning` is enabled without `curriculum_metrics`",
+            exception=raised,
+            help="add `curriculum_metrics`, or set `data_efficiency.data_sampling.curriculum_learning.enabled` to false",
+        )
 
 
 @rule(
@@ -117,10 +122,20 @@ def dynamic_batching_values(config: DeepSpeedConfig) -> Iterator[Finding]:
     for key in ("min_batch_size", "max_batch_size", *(("max_tokens",) if enabled else ())):
         raised = not_integer(section[key]) if key in section else ""
         if raised:
-            yield Finding(config.setting(*path, key), f"`{key}` is {described(section[key])}, not an integer", exception=raised)
+            yield Finding(
+                config.setting(*path, key),
+                f"`{key}` is {described(section[key])}, not an integer",
+                exception=raised,
+                help=f"set `{'.'.join(path)}.{key}` to an integer",
+            )
     if enabled and "max_tokens" not in section:
         raised = "AssertionError: Dynamic batching is enabled, so max_tokens must be specified"
-        yield Finding(config.setting(*path), "`dynamic_batching` is enabled without `max_tokens`", exception=raised)
+        yield Finding(
+            config.setting(*path),
+            "`dynamic_batching` is enabled without `max_tokens`",
+            exception=raised,
+            help=f"set `{'.'.join(path)}.max_tokens`, or set `{'.'.join(path)}.enabled` to false",
+        )
 
 
 def not_integer(value: Any) -> str:
@@ -166,13 +181,23 @@ def random_ltd_incomplete(config: DeepSpeedConfig) -> Iterator[Finding]:
         return
     for key in LTD_KEYS:
         if key not in section:
-            yield Finding(config.setting(*path), f"`random_ltd` is enabled without `{key}`", exception=f"KeyError: '{key}'")
+            yield Finding(
+                config.setting(*path),
+                f"`random_ltd` is enabled without `{key}`",
+                exception=f"KeyError: '{key}'",
+                help=f"add `{key}`, or set `{'.'.join(path)}.enabled` to false",
+            )
     schedule = section.get("random_ltd_schedule")
     for key in LTD_SCHEDULE_KEYS:
         if isinstance(schedule, dict) and key not in schedule:
             text = f"`random_ltd_schedule` has no `{key}`"
-            yield Finding(config.setting(*path, "random_ltd_schedule"), text, exception=f"KeyError: '{key}'")
+            yield Finding(config.setting(*path, "random_ltd_schedule"), text, exception=f"KeyError: '{key}'", help=f"add `{key}`")
     rates = section.get("layer_token_lr_schedule")
     if isinstance(rates, dict) and rates.get("enabled"):
         setting = config.setting(*path, "layer_token_lr_schedule", "enabled")
-        yield Finding(setting, "`layer_token_lr_schedule` is enabled, but not implemented in DeepSpeed", exception="NotImplementedError")
+        yield Finding(
+            setting,
+            "`layer_token_lr_schedule` is enabled, but not implemented in DeepSpeed",
+            exception="NotImplementedError",
+            help=f"set `{setting.name}` to false",
+        )

@@ -95,7 +95,12 @@ def steps_per_print(config: DeepSpeedConfig) -> Iterator[Finding]:
     setting = config.setting("steps_per_print")
     if not isinstance(value, (int, float)):
         raised = f"TypeError: unsupported operand type(s) for %: 'int' and '{type(value).__name__}'"
-        yield Finding(setting, f"`steps_per_print` is {described(value)}, not a number", exception=raised)
+        yield Finding(
+            setting,
+            f"`steps_per_print` is {described(value)}, not a number",
+            exception=raised,
+            help="set `steps_per_print` to a number, without quotes" if isinstance(value, str) else None,
+        )
     elif value == 0:
         raised = "ZeroDivisionError: integer modulo by zero"
         yield Finding(
@@ -129,7 +134,12 @@ def zenflow_without_zero(config: DeepSpeedConfig) -> Iterator[Finding]:
     """
     if config.stage == 0 and config.zero["zenflow"] is not None:
         raised = "AttributeError: the optimizer has no attribute 'zenflow_need_update'"
-        yield Finding(config.at("zero_optimization", "zenflow"), "`zenflow` requires ZeRO stage 1, 2 or 3", exception=raised)
+        yield Finding(
+            config.at("zero_optimization", "zenflow"),
+            "`zenflow` requires ZeRO stage 1, 2 or 3",
+            exception=raised,
+            help="remove `zero_optimization.zenflow`, or use ZeRO",
+        )
 
 
 @rule(
@@ -166,5 +176,6 @@ def optimizer_string_for_number(config: DeepSpeedConfig) -> Iterator[Finding]:
                 config.setting("optimizer", "params", key),
                 f"`optimizer.params.{key}` is {described(value)}, not a number",
                 exception=f"TypeError: {call}: incompatible function arguments.",
+                note="the compiled optimizer does not accept a string: it fails at the first step",
                 fix=unquoted(config, "optimizer", "params", key),
             )

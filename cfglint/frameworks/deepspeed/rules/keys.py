@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from cfglint.findings.setting import Setting
     from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
     from cfglint.frameworks.deepspeed.models import Fault
-    from cfglint.frameworks.schema import Candidate
+    from cfglint.frameworks.similar_keys import Candidate
     from cfglint.frameworks.versions import Version
 
 MOST_TYPOS = 5000  # maximum number of ignored keys that are compared with known ones; a file with more of them contains data
@@ -97,8 +97,14 @@ def key_will_be_refused(config: DeepSpeedConfig) -> Iterator[Finding]:
     for path, (since, _) in REMOVED.items():
         if len(path) == 1 and config.version < since and config.has(*path):
             removal = ".".join(map(str, since))
-            text = f"`{path[0]}` is removed in DeepSpeed {removal}"
-            yield Finding(config.setting(*path), text, help="remove it before the upgrade", on_key=True)
+            text = f"`{path[0]}` was removed in DeepSpeed {removal}, a later release"
+            yield Finding(
+                config.setting(*path),
+                text,
+                help=f"remove `{path[0]}` before the upgrade",
+                on_key=True,
+                note="the target release still accepts it",
+            )
 
 
 @rule(
@@ -162,7 +168,7 @@ def unknown(config: DeepSpeedConfig, name: str, setting: Setting, fault: Fault) 
 
         known = load("deepspeed").lookup(tuple(str(step) for step in setting.path))
         text = f"`{setting.name}` is not supported by DeepSpeed {'.'.join(map(str, config.version))}"
-        upgrade = f"remove it, or use DeepSpeed {known.since} or later" if known is not None and known.since else None
+        upgrade = f"remove `{setting.name}`, or use DeepSpeed {known.since} or later" if known is not None and known.since else None
         return Finding(setting, text, exception=fault.exception, help=upgrade, on_key=True)
     if fault.kind == TWICE:
         from cfglint.findings.fix_builders import remove
@@ -177,7 +183,14 @@ def unknown(config: DeepSpeedConfig, name: str, setting: Setting, fault: Fault) 
         )
     hint, fix = nearest(config, setting)
     section = ".".join(str(step) for step in setting.path[:-1]) or name
-    return Finding(setting, f"unknown key `{setting.path[-1]}` in `{section}`{hint}", exception=fault.exception, fix=fix, on_key=True)
+    return Finding(
+        setting,
+        f"unknown key `{setting.path[-1]}` in `{section}`{hint}",
+        exception=fault.exception,
+        fix=fix,
+        on_key=True,
+        help=None if fix else f"remove `{section}.{setting.path[-1]}`",
+    )
 
 
 def nearest(config: DeepSpeedConfig, setting: Setting) -> tuple[str, Fix | None]:
@@ -279,14 +292,14 @@ def deprecated_key(config: DeepSpeedConfig) -> Iterator[Finding]:
         if not new or new not in config.zero.given:
             setting = config.at("zero_optimization", old)
             fix = modern_key_fix(config, setting, old, advice)
-            yield Finding(setting, f"`{old}` is deprecated", help="" if fix else advice, fix=fix, on_key=True)
+            yield Finding(setting, f"`{old}` is deprecated", help="" if fix else advice, fix=fix, on_key=True, note="it still works")
 
 
 def deprecated(config: DeepSpeedConfig) -> Iterator[tuple[str, str, str]]:
     """(old key, new key, advice) for the deprecated keys in the ZeRO section."""
     given = config.zero.given
     if "cpu_offload_use_pin_memory" in given:
-        yield "cpu_offload_use_pin_memory", "", "remove it: it has no effect; set `pin_memory` in `offload_optimizer` and `offload_param`"
+        yield "cpu_offload_use_pin_memory", "", "remove it, it has no effect; `pin_memory` in `offload_optimizer` and `offload_param` has"
     for old, new in REPLACEMENTS.items():
         if old in given:
             yield old, new, offloading(config, old, new) if old.startswith("cpu_") else f"use `stage3_{new}`"
@@ -294,7 +307,7 @@ def deprecated(config: DeepSpeedConfig) -> Iterator[tuple[str, str, str]]:
 
 def offloading(config: DeepSpeedConfig, old: str, new: str) -> str:
     """The replacement of a deprecated offload switch."""
-    return f'use `"{new}": {{"device": "cpu"}}`' if config.zero[old] else "remove it: nothing is offloaded by default"
+    return f'use `"{new}": {{"device": "cpu"}}`' if config.zero[old] else "remove it, nothing is offloaded by default"
 
 
 def modern_key_fix(config: DeepSpeedConfig, setting: Setting, old: str, advice: str) -> Fix | None:

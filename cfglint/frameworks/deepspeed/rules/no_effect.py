@@ -70,7 +70,12 @@ def stage_3_key_below_stage_3(config: DeepSpeedConfig) -> Iterator[Finding]:
         name = written if written.startswith(("stage3_", "sub_", "zero_", "leaf_")) else f"stage3_{written}"
         if name in STAGE_3_ONLY and does_something(config, written):
             setting = config.at("zero_optimization", written)
-            yield Finding(setting, f"`{written}` has no effect at ZeRO stage {config.stage}, it requires stage 3", on_key=True)
+            yield Finding(
+                setting,
+                f"`{written}` has no effect with ZeRO stage {config.stage}; it requires stage 3",
+                on_key=True,
+                help=f"set `zero_optimization.stage` to 3, or remove `zero_optimization.{written}`",
+            )
 
 
 def does_something(config: DeepSpeedConfig, key: str) -> bool:
@@ -101,8 +106,14 @@ def offloaded_parameters_below_stage_3(config: DeepSpeedConfig) -> Iterator[Find
     section = config.zero["offload_param"]
     if config.stage in (0, 1, 2) and section is not None and section["device"] != "none":
         setting = config.at("zero_optimization", "offload_param")
-        text = f"`offload_param` has no effect at ZeRO stage {config.stage}, it requires stage 3"
-        yield Finding(setting, text, note="the parameters stay on the GPU", on_key=True)
+        text = f"`offload_param` has no effect with ZeRO stage {config.stage}; it requires stage 3"
+        yield Finding(
+            setting,
+            text,
+            note="the parameters stay on the GPU",
+            on_key=True,
+            help="set `zero_optimization.stage` to 3, or remove `zero_optimization.offload_param`",
+        )
 
 
 @rule(
@@ -136,11 +147,21 @@ def offloaded_optimizer_below_its_stage(config: DeepSpeedConfig) -> Iterator[Fin
         return
     setting = config.at("zero_optimization", "offload_optimizer", "device")
     if config.stage == 0:
-        text = "`offload_optimizer` has no effect at ZeRO stage 0, it requires stage 1 or higher"
-        yield Finding(setting, text, note="the optimizer still becomes its CPU version")
+        text = "`offload_optimizer` has no effect with ZeRO stage 0; it requires stage 1 or higher"
+        yield Finding(
+            setting,
+            text,
+            note="the optimizer still becomes its CPU version",
+            help="set `zero_optimization.stage` to 2, or remove `zero_optimization.offload_optimizer`",
+        )
     elif config.offload == "nvme":
         text = f'`offload_optimizer.device` is "nvme", which requires ZeRO stage 3, but the stage is {config.stage}'
-        yield Finding(setting, text, note="the optimizer states go to CPU memory")
+        yield Finding(
+            setting,
+            text,
+            note="the optimizer states go to CPU memory",
+            help='set `zero_optimization.stage` to 3, or set `zero_optimization.offload_optimizer.device` to "cpu"',
+        )
 
 
 @rule(
@@ -166,7 +187,11 @@ def offload_feature_below_stage_3(config: DeepSpeedConfig) -> Iterator[Finding]:
     section = config.zero["offload_optimizer"]
     if section is not None and section["super_offload"] and config.stage in (0, 1, 2):
         setting = config.at("zero_optimization", "offload_optimizer", "super_offload")
-        yield Finding(setting, f"`super_offload` has no effect at ZeRO stage {config.stage}, it requires stage 3")
+        yield Finding(
+            setting,
+            f"`super_offload` has no effect with ZeRO stage {config.stage}; it requires stage 3",
+            help="set `zero_optimization.stage` to 3, or remove `zero_optimization.offload_optimizer.super_offload`",
+        )
 
 
 @rule(
@@ -188,7 +213,12 @@ def key_of_lower_stages_at_stage_3(config: DeepSpeedConfig) -> Iterator[Finding]
     if config.stage == 3:
         for key in BELOW_3_ONLY:
             if config.zero[key]:
-                yield Finding(config.at("zero_optimization", key), f"`{key}` has no effect at ZeRO stage 3", on_key=True)
+                yield Finding(
+                    config.at("zero_optimization", key),
+                    f"`{key}` has no effect with ZeRO stage 3",
+                    on_key=True,
+                    help=f"remove `zero_optimization.{key}`",
+                )
 
 
 @rule(
@@ -213,7 +243,7 @@ def optimizer_without_type(config: DeepSpeedConfig) -> Iterator[Finding]:
     for key in ("optimizer", "scheduler"):
         section = config.values.get(key)
         if isinstance(section, dict) and section and section.get("type") is None:
-            yield Finding(config.setting(key), f"`{key}` is ignored, because it has no `type`", on_key=True)
+            yield Finding(config.setting(key), f"`{key}` is ignored, because it has no `type`", on_key=True, help=f"add `type` to `{key}`")
 
 
 @rule(
@@ -244,7 +274,12 @@ def string_counts_as_true(config: DeepSpeedConfig) -> Iterator[Finding]:
         if isinstance(value, str) and value.lower() in OFF_WORDS:
             setting = config.setting(*path)
             fix = replace(setting, False, "write false", safe=False)
-            yield Finding(setting, f"`{setting.name}` is the string {spelled(value)}, which counts as true", fix=fix)
+            yield Finding(
+                setting,
+                f"`{setting.name}` is the string {spelled(value)}, which counts as true",
+                fix=fix,
+                note="DeepSpeed does not convert it, and a string that is not empty is true",
+            )
 
 
 @rule(
@@ -268,8 +303,13 @@ def deprecated_zero_boolean(config: DeepSpeedConfig) -> Iterator[Finding]:
     """
     value = config.values.get("zero_optimization")
     if isinstance(value, bool):
-        text = "boolean `zero_optimization` is deprecated"
-        yield Finding(config.setting("zero_optimization"), text, help=f'use {{"stage": {int(value)}}}')
+        text = f"`zero_optimization` is the boolean {spelled(value)}, a deprecated form"
+        yield Finding(
+            config.setting("zero_optimization"),
+            text,
+            help=f'write `"zero_optimization": {{"stage": {int(value)}}}`',
+            note=f"it still works, as stage {int(value)}",
+        )
 
 
 @rule(
@@ -293,7 +333,7 @@ def enabled_datastates_checkpoint(config: DeepSpeedConfig) -> Iterator[Finding]:
         value = config.values["datastates_ckpt"]
         if value is not False:
             text = f"`datastates_ckpt` is {spelled(value)}, which turns it on: only false turns it off"
-            yield Finding(config.setting("datastates_ckpt"), text)
+            yield Finding(config.setting("datastates_ckpt"), text, help="set `datastates_ckpt` to false")
 
 
 @rule(
@@ -358,10 +398,16 @@ def smaller_batch_with_autotp(config: DeepSpeedConfig) -> Iterator[Finding]:
     """
     batch = config.batch
     total, taken = batch.global_batch.value, batch.consumed_batch
-    if batch.layout.tensor_parallel > 1 and config.trainer is None and isinstance(total, int) and taken is not None:
+    if batch.layout.tensor_parallel > 1 and config.trainer is None and isinstance(total, int) and taken not in (None, total):
         setting = config.setting("tensor_parallel", "autotp_size")
-        text = f"with `autotp_size` {spelled(setting.value)} a step consumes {taken} samples, not {total} (`train_batch_size`)"
-        yield Finding(setting, text, related=(batch.global_batch,))
+        text = f"`autotp_size` is {setting.spelled}, so a step consumes {taken} samples, and not {total}"
+        yield Finding(
+            setting,
+            text,
+            related=(batch.global_batch,),
+            note=f"the {setting.spelled} GPUs of a tensor-parallel group train on the same samples, but DeepSpeed counts all GPUs",
+            help=f"plan with {taken} samples per step, or multiply `gradient_accumulation_steps` by {setting.spelled}",
+        )
 
 
 @rule(
@@ -387,7 +433,12 @@ def indivisible_sequence_parallel(config: DeepSpeedConfig) -> Iterator[Finding]:
     size, world = config.values.get("sequence_parallel_size"), config.world_size
     if isinstance(size, int) and size > 0 and world is not None and world % size and "data_parallel_size" not in config.values:
         text = f"`sequence_parallel_size` is {size}, which does not divide {world} GPUs"
-        yield Finding(config.setting("sequence_parallel_size"), text)
+        yield Finding(
+            config.setting("sequence_parallel_size"),
+            text,
+            note="DeepSpeed computes the batch with a fraction of a data-parallel size",
+            help=f"set `sequence_parallel_size` to a divisor of {world}",
+        )
 
 
 @rule(
@@ -423,7 +474,13 @@ def zenflow_overrides_accumulation(config: DeepSpeedConfig) -> Iterator[Finding]
     if interval != steps:
         setting = config.setting("gradient_accumulation_steps")
         text = f"`gradient_accumulation_steps` is overridden by `zenflow.update_interval` ({spelled(interval)})"
-        yield Finding(setting, text, on_key=True)
+        yield Finding(
+            setting,
+            text,
+            on_key=True,
+            note="the batch sizes no longer agree with each other",
+            help=f"set `gradient_accumulation_steps` to {spelled(interval)}" if isinstance(interval, int) else None,
+        )
 
 
 @rule(
@@ -446,8 +503,10 @@ def fp16_without_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
     Source: deepspeed 0.19.8 runtime/engine.py:681-693.
     """
     if config.stage == 0 and config.precision == "fp16" and not config.has_optimizer and config.facts.complete:
-        text = "`fp16.enabled` without an optimizer: loss scaling is off"
-        yield Finding(config.at("fp16", "enabled"), text, help="add an `optimizer` section, or use `bf16`")
+        text = "`fp16.enabled` is true without an optimizer, so loss scaling is off"
+        yield Finding(
+            config.at("fp16", "enabled"), text, help="add an `optimizer` section, or use `bf16`", note="small gradients may become 0"
+        )
 
 
 @rule(
@@ -477,7 +536,9 @@ def slow_optimizer_offload(config: DeepSpeedConfig) -> Iterator[Finding]:
         return
     if optimizer.class_name in ("Adam", "AdamW") and config.offload != "none":
         setting = config.setting("optimizer", "params", "torch_adam")
-        yield Finding(setting, "`torch_adam` is slow with an offloaded optimizer", help="remove `torch_adam` to use DeepSpeedCPUAdam")
+        yield Finding(
+            setting, "`torch_adam` is slow with an offloaded optimizer", help="remove `optimizer.params.torch_adam` to use DeepSpeedCPUAdam"
+        )
 
 
 @rule(
@@ -507,8 +568,13 @@ def adam_is_adamw(config: DeepSpeedConfig) -> Iterator[Finding]:
     mode = optimizer.params.get("adam_w_mode")
     if optimizer.name == "adam" and mode is None and optimizer.params.get("weight_decay") not in (None, 0, 0.0, "auto"):
         text = "`Adam` with weight decay runs as AdamW (`adam_w_mode` defaults to true)"
-        advice = "write `AdamW` if that is intended, else set `adam_w_mode` to false"
+        advice = 'set `optimizer.type` to "AdamW", or set `optimizer.params.adam_w_mode` to false'
         yield Finding(config.setting("optimizer", "type"), text, help=advice)
     elif optimizer.name == "adamw" and mode is False:
         text = "`adam_w_mode: false` has no effect with `AdamW`: weight decay stays decoupled"
-        yield Finding(config.setting("optimizer", "params", "adam_w_mode"), text, severity=WARNING)
+        yield Finding(
+            config.setting("optimizer", "params", "adam_w_mode"),
+            text,
+            severity=WARNING,
+            help='set `optimizer.type` to "Adam", or remove `optimizer.params.adam_w_mode`',
+        )

@@ -47,8 +47,13 @@ def nvme_without_path(config: DeepSpeedConfig) -> Iterator[Finding]:
         section = config.zero[key]
         needed = key == "offload_param" or config.has_optimizer
         if section is not None and section["device"] == "nvme" and section["nvme_path"] is None and needed:
-            text = f"`{key}` to NVMe requires `nvme_path`"
-            yield Finding(config.at("zero_optimization", key), text, exception=exception)
+            text, path = f"`{key}` to NVMe requires `nvme_path`", f"zero_optimization.{key}"
+            yield Finding(
+                config.at("zero_optimization", key),
+                text,
+                exception=exception,
+                help=f'set `{path}.nvme_path` to a folder on a local disk, or set `{path}.device` to "cpu"',
+            )
 
 
 @rule(
@@ -84,7 +89,7 @@ def partial_offload_needs_cpu_adam(config: DeepSpeedConfig) -> Iterator[Finding]
         raised = "AssertionError: Hybrid Optimizer Only Supports DeepSpeedCPUAdam"
         setting = config.at("zero_optimization", "offload_optimizer", "ratio")
         text = f"`ratio` below 1 requires DeepSpeedCPUAdam, but the optimizer is {optimizer.class_name}"
-        yield Finding(setting, text, exception=raised)
+        yield Finding(setting, text, exception=raised, help="remove `zero_optimization.offload_optimizer.ratio`")
 
 
 @rule(
@@ -123,4 +128,6 @@ def super_offload_needs_cpu_adam(config: DeepSpeedConfig) -> Iterator[Finding]:
     if lacking:
         setting = config.at("zero_optimization", "offload_optimizer", "super_offload")
         text = f"`super_offload` requires DeepSpeedCPUAdam, but the optimizer is {optimizer.class_name}"
-        yield Finding(setting, text, exception=f"KeyError: '{lacking}'")
+        yield Finding(
+            setting, text, exception=f"KeyError: '{lacking}'", help="set `zero_optimization.offload_optimizer.super_offload` to false"
+        )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import WARN, Finding, rule
 from cfglint.findings.wording import spelled
-from cfglint.frameworks.deepspeed.models import default_of_key
 from cfglint.frameworks.deepspeed.optimizers import ABOVE_ZERO, NO_AMSGRAD, NOT_NEGATIVE, ONE_BIT, ONE_BIT_REMOVED, READS_BETAS
 from cfglint.frameworks.deepspeed.rules import DEEPSPEED
 
@@ -14,6 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
+    from cfglint.findings.diagnostic import Fix
+    from cfglint.findings.setting import Setting
     from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
     from cfglint.frameworks.deepspeed.optimizers import Optimizer
 
@@ -55,21 +56,26 @@ def unknown_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
         return
     setting = config.setting("optimizer", "type")
     if optimizer.known:
-        text = f"`optimizer.type` {optimizer.name} is a module of torch.optim, not an optimizer"
-        yield Finding(setting, text, exception="TypeError: 'module' object is not callable")
+        text = f"`optimizer.type` is {spelled(optimizer.name)}, a module of torch.optim and not an optimizer"
+        yield Finding(
+            setting,
+            text,
+            exception="TypeError: 'module' object is not callable",
+            help='set `optimizer.type` to "AdamW", or another optimizer',
+        )
         return
     raised = f"AssertionError: {optimizer.name} is not a supported DeepSpeed Optimizer"
     meant = next((name for name in OPENLY_TORCH if name.lower() == optimizer.name.lower()), None)
     if meant:
         from cfglint.findings.fix_builders import replace
 
-        text = f"unknown optimizer {spelled(optimizer.name)}: names of torch.optim are case-sensitive"
+        text = f"`optimizer.type` is {spelled(optimizer.name)}, which is unknown: names of torch.optim are case-sensitive"
         yield Finding(setting, text, exception=raised, fix=replace(setting, meant, f"write {meant}", safe=True))
         return
-    text, replacement = f"unknown optimizer {spelled(optimizer.name)}: neither DeepSpeed nor torch.optim has it", None
+    text, replacement = f"`optimizer.type` is {spelled(optimizer.name)}, which neither DeepSpeed nor torch.optim has", None
     if optimizer.name.lower() in ONE_BIT:
-        text = f"`optimizer.type` {optimizer.name} was removed in DeepSpeed {'.'.join(map(str, ONE_BIT_REMOVED))}"
-        replacement = "use AdamW"
+        text = f"`optimizer.type` is {spelled(optimizer.name)}, which was removed in DeepSpeed {'.'.join(map(str, ONE_BIT_REMOVED))}"
+        replacement = 'set `optimizer.type` to "AdamW", and remove the parameters that it does not have (`freeze_step`, ...)'
     yield Finding(setting, text, exception=raised, help=replacement)
 
 
@@ -82,7 +88,7 @@ def unknown_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
     when_partial=WARN,
     bad='{"train_batch_size": 8, "optimizer": {"type": "Adam", "params": {"lr": 1e-4, "max_grad_norm": 1.0}}}\n',
     good='{"train_batch_size": 8, "optimizer": {"type": "Adam", "params": {"lr": 1e-4}}, "gradient_clipping": 1.0}\n',
-    fixed='{"train_batch_size": 8, "optimizer": {"type": "Adam", "params": {"lr": 1e-4}}}\n',
+    fixed='{"train_batch_size": 8, "optimizer": {"type": "Adam", "params": {"lr": 1e-4}}, "gradient_clipping": 1.0}\n',
     example={"gpus": 8, "at": "/optimizer/params/max_grad_norm"},
 )
 def max_grad_norm_in_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
@@ -104,18 +110,17 @@ def max_grad_norm_in_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
         return
     setting = config.setting("optimizer", "params", "max_grad_norm")
     raised = "ValueError: 'max_grad_norm' is not supported as an optimizer parameter"
-    text = "`max_grad_norm` is not an optimizer parameter; set top-level `gradient_clipping`"
-    yield Finding(setting, text, exception=raised, fix=clip_at_top(config, setting.value), on_key=True)
+    text = "`max_grad_norm` is not an optimizer parameter; DeepSpeed clips by top-level `gradient_clipping`"
+    yield Finding(setting, text, exception=raised, fix=clip_at_top(config, setting), on_key=True)
 
 
-def clip_at_top(config: DeepSpeedConfig, value: Any) -> Any:
-    """The fix that moves the value to `gradient_clipping`, or removes it if that key is set or its default is the same value."""
-    from cfglint.findings.fix_builders import inserted, removed, several
+def clip_at_top(config: DeepSpeedConfig, setting: Setting) -> Fix | None:
+    """The move to `gradient_clipping`, or the removal where that key is set."""
+    from cfglint.findings.fix_builders import move, remove
 
-    gone = removed(config.setting("optimizer", "params", "max_grad_norm"))
-    if "gradient_clipping" in config.values or value == default_of_key("gradient_clipping", config.version):
-        return several([gone], "remove `max_grad_norm`", safe=True)
-    return several([gone, inserted(config, ("gradient_clipping",), value)], "move it to `gradient_clipping`", safe=True)
+    if "gradient_clipping" in config.values:
+        return remove(setting, f"remove it, `gradient_clipping` is {config.setting('gradient_clipping').spelled}", safe=True)
+    return move(config, setting, ("gradient_clipping",), "move it to top-level `gradient_clipping`", safe=True)
 
 
 @rule(
@@ -149,7 +154,7 @@ def unknown_optimizer_parameter(config: DeepSpeedConfig) -> Iterator[Finding]:
         if key not in accepted and not (key == "foreach" and taken_by_torch_adam(optimizer)):
             setting = config.setting("optimizer", "params", key)
             text = f"{optimizer.class_name} has no parameter `{key}`"
-            yield Finding(setting, text, exception=unexpected(optimizer, key), on_key=True)
+            yield Finding(setting, text, exception=unexpected(optimizer, key), on_key=True, help=f"remove `optimizer.params.{key}`")
 
 
 def taken_by_torch_adam(optimizer: Optimizer) -> bool:
@@ -199,7 +204,7 @@ def optimizer_value(config: DeepSpeedConfig) -> Iterator[Finding]:
             continue
         setting = config.setting("optimizer", "params", key)
         text = f"`optimizer.params.{key}` is {setting.spelled}, which {optimizer.class_name} does not accept"
-        yield Finding(setting, text, exception=raised)
+        yield Finding(setting, text, exception=raised, help=f"remove `optimizer.params.{key}` for the default")
 
 
 def refused_values(optimizer: Optimizer) -> Iterator[tuple[str, str]]:
@@ -283,5 +288,5 @@ def lamb_needs_dynamic_scale(config: DeepSpeedConfig) -> Iterator[Finding]:
     scale = config.section("fp16")["loss_scale"]
     if optimizer is not None and optimizer.name == "lamb" and scale:
         raised = "AssertionError: DeepSpeed lamb optimizer requires dynamic loss scaling"
-        text = f"`fp16.loss_scale` is {config.at('fp16', 'loss_scale').spelled}, but Lamb requires dynamic loss scaling (0)"
-        yield Finding(config.at("fp16", "loss_scale"), text, exception=raised)
+        text = f"`fp16.loss_scale` is {config.at('fp16', 'loss_scale').spelled}; Lamb requires 0, dynamic loss scaling"
+        yield Finding(config.at("fp16", "loss_scale"), text, exception=raised, help="set `fp16.loss_scale` to 0")

@@ -6,6 +6,7 @@ from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import WARN, Finding, rule
 from cfglint.findings.wording import described, listed, spelled
 from cfglint.frameworks.deepspeed.rules import DEEPSPEED
+from cfglint.frameworks.remedies import choice
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,11 +46,16 @@ def log_level(config: DeepSpeedConfig) -> Iterator[Finding]:
         return
     if not isinstance(value, str):
         raised = f"AttributeError: '{type(value).__name__}' object has no attribute 'lower'"
-        yield Finding(config.setting("log_level"), f"`log_level` is {spelled(value)}, not a string", exception=raised)
+        yield Finding(
+            config.setting("log_level"),
+            f"`log_level` is {spelled(value)}, not a string",
+            exception=raised,
+            help='set `log_level` to "info"',
+        )
     elif value.lower() not in LEVELS:
         raised = f"ValueError: {value.lower()} is not one of the valid logging levels."
         text = f"`log_level` is {spelled(value)}; it must be {listed(map(spelled, LEVELS))}"
-        yield Finding(config.setting("log_level"), text, exception=raised)
+        yield Finding(config.setting("log_level"), text, exception=raised, help=choice("log_level", value, LEVELS, quoted=True))
 
 
 @rule(
@@ -92,19 +98,30 @@ def autotp_size(config: DeepSpeedConfig) -> Iterator[Finding]:
         if size == "auto" and config.open:
             return
         raised = f"TypeError: '>' not supported between instances of '{type(size).__name__}' and 'int'"
-        yield Finding(setting, f"`autotp_size` is {described(size)}, not a number", exception=raised)
+        yield Finding(
+            setting,
+            f"`autotp_size` is {described(size)}, not a number",
+            exception=raised,
+            help="set `tensor_parallel.autotp_size` to a number",
+        )
         return
     size, world = config.section("tensor_parallel")["autotp_size"], config.world_size
     if not isinstance(size, int) or size < 2:
         return
     if world is not None and world % size:
         raised = "IndexError: list index out of range" if size < world else "AssertionError"
-        yield Finding(setting, f"`autotp_size` is {size}, which does not divide {world} GPUs", exception=raised, fails_at="init")
+        yield Finding(
+            setting,
+            f"`autotp_size` is {size}, which does not divide {world} GPUs",
+            exception=raised,
+            fails_at="init",
+            help=f"set `tensor_parallel.autotp_size` to a divisor of {world}",
+        )
     inner = config.section("tensor_parallel")["tensor_parallel"]
     if inner is not None and inner["tp_size"] not in (1, size):
         raised = f"ValueError: tensor_parallel.tp.tp_size ({inner['tp_size']}) does not match tensor_parallel.autotp_size ({size})."
         text = f"`tensor_parallel.tp.tp_size` is {inner['tp_size']}, but `autotp_size` is {size}"
-        yield Finding(config.setting("tensor_parallel", "tp"), text, exception=raised, fails_at="init")
+        yield Finding(config.setting("tensor_parallel", "tp"), text, exception=raised, fails_at="init", help="remove `tensor_parallel.tp`")
 
 
 @rule(
@@ -131,7 +148,12 @@ def load_balance_coefficient(config: DeepSpeedConfig) -> Iterator[Finding]:
     if isinstance(section, dict) and section.get("load_balance_coeff") is not None and config.looks_up("expert_parallel"):
         raised = f"ValueError: load_balance_coeff={section['load_balance_coeff']!r} is not supported in this AutoEP build"
         text = "`expert_parallel.load_balance_coeff` is not supported"
-        yield Finding(config.setting("expert_parallel", "load_balance_coeff"), text, exception=raised, help="remove it")
+        yield Finding(
+            config.setting("expert_parallel", "load_balance_coeff"),
+            text,
+            exception=raised,
+            help="remove `expert_parallel.load_balance_coeff`",
+        )
 
 
 @rule(
@@ -168,7 +190,7 @@ def expert_parallel(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     for key, message in refusals(config, section):
         setting = config.setting("expert_parallel", key) if key else config.setting("expert_parallel")
-        yield Finding(setting, message, exception=f"ValueError: {message}")
+        yield Finding(setting, message, exception=f"ValueError: {message}", help="set `expert_parallel.enabled` to false")
 
 
 def module_names(config: DeepSpeedConfig) -> Any:
@@ -245,4 +267,4 @@ def checkpoint_writer_without_unit(config: DeepSpeedConfig) -> Iterator[Finding]
         raised = "AttributeError: 'UniversalParallelInfo' object has no attribute 'dp_rank'"
         setting = config.setting("checkpoint", "writer")
         text = "`checkpoint.writer` requires `data_parallel`"
-        yield Finding(setting, text, exception=raised, help='set "data_parallel" to "replica", "socket" or "machine"')
+        yield Finding(setting, text, exception=raised, help='set `checkpoint.writer.data_parallel` to "replica"')

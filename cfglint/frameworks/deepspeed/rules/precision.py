@@ -26,6 +26,9 @@ def data_type(config: DeepSpeedConfig, key: str) -> Any:
     return section.get(key) if isinstance(section, dict) else None
 
 
+UNRESOLVED = 'no Hugging Face Trainer resolves "auto" for this key'
+
+
 @rule(
     "PRC100",
     "fp16-and-bf16",
@@ -49,7 +52,13 @@ def fp16_and_bf16(config: DeepSpeedConfig) -> Iterator[Finding]:
     if config.section("fp16")["enabled"] and config.section("bf16")["enabled"] and not disputed:
         other = config.at("bf16", "enabled")
         raised = "AssertionError: bfloat16 and fp16 modes cannot be simultaneously enabled"
-        yield Finding(config.at("fp16", "enabled"), "`fp16.enabled` and `bf16.enabled` are both true", related=(other,), exception=raised)
+        yield Finding(
+            config.at("fp16", "enabled"),
+            "`fp16.enabled` and `bf16.enabled` are both true",
+            related=(other,),
+            exception=raised,
+            help="set `fp16.enabled` to false, or set `bf16.enabled` to false",
+        )
 
 
 @rule(
@@ -95,17 +104,34 @@ def master_weights_need_zero(config: DeepSpeedConfig) -> Iterator[Finding]:
             if config.section(section)[key]:
                 name = key if key == "bf16_optimizer_states" else key.capitalize()
                 raised = f"AssertionError: {name} is only supported with ZeRO Stage 1, 2, or 3."
-                yield Finding(config.at(section, key), f"`{section}.{key}` requires ZeRO stage 1, 2 or 3", exception=raised)
+                yield Finding(
+                    config.at(section, key),
+                    f"`{section}.{key}` requires ZeRO stage 1, 2 or 3, but the stage is 0",
+                    exception=raised,
+                    related=(config.at("zero_optimization", "stage"),),
+                    help=f"remove `{section}.{key}`",
+                )
     if config.stage in (1, 3) and config.version < FP16_MASTER_AT_ANY_STAGE and config.section("fp16")["fp16_master_weights_and_grads"]:
         raised = "AssertionError: Fp16_master_weights_and_grads is only supported with ZeRO Stage 2 for now."
         setting = config.at("fp16", "fp16_master_weights_and_grads")
-        text = "`fp16.fp16_master_weights_and_grads` requires ZeRO stage 2 before DeepSpeed 0.18.3"
-        yield Finding(setting, text, exception=raised)
+        text = f"`fp16.fp16_master_weights_and_grads` requires ZeRO stage 2 in this release, but the stage is {config.stage}"
+        yield Finding(
+            setting,
+            text,
+            exception=raised,
+            related=(config.at("zero_optimization", "stage"),),
+            help="remove `fp16.fp16_master_weights_and_grads`, or use DeepSpeed 0.18.3 or later",
+        )
     bf16 = config.section("bf16")
     if bf16["bf16_optimizer_states"] and not bf16["bf16_master_weights_and_grads"]:
         raised = "AssertionError: bf16_optimizer_states requires bf16_master_weights_and_grads to be enabled."
         text = "`bf16.bf16_optimizer_states` requires `bf16_master_weights_and_grads`"
-        yield Finding(config.at("bf16", "bf16_optimizer_states"), text, exception=raised)
+        yield Finding(
+            config.at("bf16", "bf16_optimizer_states"),
+            text,
+            exception=raised,
+            help="set `bf16.bf16_master_weights_and_grads` to true, or set `bf16.bf16_optimizer_states` to false",
+        )
 
 
 @rule(
@@ -154,7 +180,12 @@ def master_weights_need_cpu_adam(config: DeepSpeedConfig) -> Iterator[Finding]:
     if fp16 and bf16:
         raised = "AssertionError: fp16_master_weights_and_gradients and bf16_master_weights_and_gradients are mutually exclusive."
         text = "`fp16_master_weights_and_grads` is incompatible with `bf16_master_weights_and_grads`"
-        yield Finding(config.at("fp16", "fp16_master_weights_and_grads"), text, exception=raised)
+        yield Finding(
+            config.at("fp16", "fp16_master_weights_and_grads"),
+            text,
+            exception=raised,
+            help="remove `fp16.fp16_master_weights_and_grads`, or remove `bf16.bf16_master_weights_and_grads`",
+        )
         return
     offloaded = config.offload != "none"
     if bf16 and config.section("bf16")["bf16_optimizer_states"] and not offloaded:
@@ -163,8 +194,13 @@ def master_weights_need_cpu_adam(config: DeepSpeedConfig) -> Iterator[Finding]:
         section, key = ("fp16", "fp16_master_weights_and_grads") if fp16 else ("bf16", "bf16_master_weights_and_grads")
         raised = f"AssertionError: Master weights feature requires ZeRO-{stage} Offload with DeepSpeedCPUAdam. Current ZeRO-"
         raised += f"{'3 ' if stage == 3 else ''}Offload:{offloaded}"
-        text = f"`{section}.{key}` requires an offloaded optimizer that is DeepSpeedCPUAdam"
-        yield Finding(config.at(section, key), text, exception=raised)
+        text = f"`{section}.{key}` requires DeepSpeedCPUAdam, an Adam that is offloaded to the CPU"
+        yield Finding(
+            config.at(section, key),
+            text,
+            exception=raised,
+            help=f'set `zero_optimization.offload_optimizer.device` to "cpu" with Adam or AdamW, or remove `{section}.{key}`',
+        )
 
 
 def uses_bf16_optimizer(config: DeepSpeedConfig) -> bool:
@@ -213,15 +249,21 @@ def gradient_accumulation_type(config: DeepSpeedConfig) -> Iterator[Finding]:
     if found is None:
         text = f"`data_types.grad_accum_dtype` is {spelled(value)}, not a valid data type"
         choices = f"write one of {', '.join(DTYPES)}"
-        yield Finding(setting, text, exception=f"ValueError: {value!r} is not a valid DtypeEnum", help=choices)
+        yield Finding(
+            setting,
+            text,
+            exception=f"ValueError: {value!r} is not a valid DtypeEnum",
+            help=choices,
+            note=UNRESOLVED if value == "auto" else None,
+        )
     elif config.stage == 0 and config.has_optimizer and found != config.precision:
         raised = f"NotImplementedError: unsupported mix of model_dtype={TORCH[config.precision]} and grad_accum_dtype={TORCH[found]}"
-        text = f"`data_types.grad_accum_dtype` is {found}; it must be {config.precision} (the model's type) without ZeRO"
-        yield Finding(setting, text, exception=raised)
+        text = f"`data_types.grad_accum_dtype` is {found}; without ZeRO it must be {config.precision}, the model's type"
+        yield Finding(setting, text, exception=raised, help=f"set `data_types.grad_accum_dtype` to {spelled(config.precision)}")
     elif config.stage == 0 and not config.has_optimizer and found not in ("fp32", "bf16"):
         raised = f"AssertionError: BF16Optimizer: Unsupported gradient accumulation data type: {TORCH[found]}"
-        text = f"`data_types.grad_accum_dtype` is {found}; it must be fp32 or bf16 for bf16 without an optimizer"
-        yield Finding(setting, text, exception=raised)
+        text = f"`data_types.grad_accum_dtype` is {found}; it must be fp32 or bf16 with bf16 and without an optimizer"
+        yield Finding(setting, text, exception=raised, help='set `data_types.grad_accum_dtype` to "fp32"')
 
 
 def accumulates(config: DeepSpeedConfig) -> bool:
@@ -265,10 +307,16 @@ def parameter_type(config: DeepSpeedConfig) -> Iterator[Finding]:
         found = dtype(value)
         if found is None:
             text = f"`data_types.{key}` is {spelled(value)}, not a valid data type"
-            yield Finding(setting, text, exception=f"ValueError: {value!r} is not a valid DtypeEnum")
+            yield Finding(
+                setting,
+                text,
+                exception=f"ValueError: {value!r} is not a valid DtypeEnum",
+                note=UNRESOLVED if value == "auto" else None,
+                help=f"remove `data_types.{key}`, or write one of {', '.join(DTYPES)}",
+            )
         elif key == "param_dtype" and found != config.precision and config.knows_precision:
             raised = f"AssertionError: data_types.param_dtype='{value}' conflicts with the enabled precision mode"
-            text = f"`data_types.param_dtype` is {value}, but the model's type is {config.precision} (`fp16` and `bf16` select it)"
+            text = f"`data_types.param_dtype` is {value}, but `fp16` and `bf16` make the model {config.precision}"
             yield Finding(setting, text, exception=raised, fix=remove(setting, "remove `param_dtype`", safe=True))
 
 
@@ -299,7 +347,7 @@ def enabled_is_auto(config: DeepSpeedConfig) -> Iterator[Finding]:
         if config.get(name, "enabled") == "auto":
             state = "off" if strict and name != "torch_autocast" else "on"
             text = f'`{name}.enabled` is "auto", which is not resolved here (no Hugging Face Trainer), so {name} is {state}'
-            yield Finding(config.setting(name, "enabled"), text, help="write true or false")
+            yield Finding(config.setting(name, "enabled"), text, help=f"set `{name}.enabled` to true or false")
 
 
 @rule(
@@ -326,7 +374,13 @@ def two_precisions(config: DeepSpeedConfig) -> Iterator[Finding]:
         setting = config.setting("torch_autocast", "enabled")
         related = config.at(config.precision, "enabled")
         text = f"`torch_autocast.enabled` and `{config.precision}.enabled` are both true"
-        yield Finding(setting, text, related=(related,), help="turn one of the two off")
+        yield Finding(
+            setting,
+            text,
+            related=(related,),
+            note="the weights are converted, and autocast converts on top of that",
+            help=f"set `torch_autocast.enabled` to false, or set `{related.name}` to false",
+        )
 
 
 @rule(
@@ -351,4 +405,10 @@ def ignored_bfloat16(config: DeepSpeedConfig) -> Iterator[Finding]:
     """
     if config.values.get("bf16") is not None and "bfloat16" in config.values:
         reason = "the Trainer sets `bf16`" if config.documents[0].find(("bf16",))[1] is None else "`bf16` is set"
-        yield Finding(config.setting("bfloat16"), f"`bfloat16` is ignored, because {reason}", on_key=True)
+        yield Finding(
+            config.setting("bfloat16"),
+            f"`bfloat16` is ignored, because {reason}",
+            on_key=True,
+            note="its content is not checked",
+            help="remove `bfloat16`",
+        )

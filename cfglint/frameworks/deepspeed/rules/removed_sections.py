@@ -7,6 +7,7 @@ from cfglint.findings.rule import Example, Finding, rule
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.deepspeed.rules import DEEPSPEED
 from cfglint.frameworks.deepspeed.sections import STRICT_PRECISION
+from cfglint.frameworks.remedies import choice
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,13 +59,23 @@ def content(config: DeepSpeedConfig, key: str, value: Any) -> Iterator[Finding]:
     if not isinstance(value, dict):
         attribute = "keys" if key == "sparse_attention" else "get"
         raised = f"AttributeError: '{type(value).__name__}' object has no attribute '{attribute}'"
-        yield Finding(config.setting(key), f"`{key}` is {spelled(value)}, not an object", exception=raised)
+        yield Finding(config.setting(key), f"`{key}` is {spelled(value)}, not an object", exception=raised, help=f"remove `{key}`")
     elif key in NEED_ENABLED and "enabled" not in value:
-        yield Finding(config.setting(key), f"`{key}` has no `enabled`, required by {config.release}", exception="KeyError: 'enabled'")
+        yield Finding(
+            config.setting(key),
+            f"`{key}` has no `enabled`, which {config.release} requires",
+            exception="KeyError: 'enabled'",
+            help=f"set `{key}.enabled` to false, or remove `{key}`",
+        )
     elif key == "sparse_attention" and value.get("mode", "fixed") not in SPARSE_MODES:
         raised = f"NotImplementedError: Given sparsity mode, {value['mode']}, has not been implemented yet!"
         text = f'`sparse_attention.mode` is {spelled(value["mode"])}; it must be "dense", "fixed", "variable", "bigbird" or "bslongformer"'
-        yield Finding(config.setting(key, "mode"), text, exception=raised)
+        yield Finding(
+            config.setting(key, "mode"),
+            text,
+            exception=raised,
+            help=choice("sparse_attention.mode", value["mode"], SPARSE_MODES, quoted=True),
+        )
 
 
 METHODS = {  # the parts of `compression_training`, each with the required keys in the `params` of every group
@@ -144,7 +155,7 @@ def not_an_object(config: DeepSpeedConfig, path: tuple[str, ...], value: Any) ->
     """The finding for a value that has to be an object."""
     setting = config.setting(*path)
     raised = f"AttributeError: '{type(value).__name__}' object has no attribute 'keys'"
-    return Finding(setting, f"`{setting.name}` is {spelled(value)}, not an object", exception=raised)
+    return Finding(setting, f"`{setting.name}` is {spelled(value)}, not an object", exception=raised, help=f"remove `{setting.name}`")
 
 
 def compression_part(config: DeepSpeedConfig, name: str, part: Any) -> Iterator[Finding]:
@@ -161,15 +172,30 @@ def compression_part(config: DeepSpeedConfig, name: str, part: Any) -> Iterator[
         if shared.get(key, choices[0]) not in choices:
             setting = config.setting(*path, "shared_parameters", key)
             text = f"`{setting.name}` is {setting.spelled}; it must be one of {', '.join(choices)}"
-            yield Finding(setting, text, exception=f"AssertionError: Invalid {name} {key}")
+            yield Finding(
+                setting,
+                text,
+                exception=f"AssertionError: Invalid {name} {key}",
+                help=choice(setting.name, setting.value, choices, quoted=True),
+            )
             return
     if name == "head_pruning" and shared.get("enabled") and "num_heads" not in shared:
         setting = config.setting(*path, "shared_parameters")
-        text = f"`{setting.name}` has no `num_heads`, required by `head_pruning`"
-        yield Finding(setting, text, exception="AssertionError: num_heads must be specified for head pruning")
+        text = f"`{setting.name}` has no `num_heads`, which `head_pruning` requires"
+        yield Finding(
+            setting,
+            text,
+            exception="AssertionError: num_heads must be specified for head pruning",
+            help=f"set `{setting.name}.num_heads`, or set `{setting.name}.enabled` to false",
+        )
     elif "different_groups" not in part:
         setting = config.setting(*path)
-        yield Finding(setting, f"`{setting.name}` has no `different_groups`, required", exception="KeyError: 'different_groups'")
+        yield Finding(
+            setting,
+            f"`{setting.name}` has no `different_groups`, which is required",
+            exception="KeyError: 'different_groups'",
+            help=f"set `{setting.name}.different_groups`",
+        )
     else:
         yield from groups(config, name, part["different_groups"])
 
@@ -185,9 +211,9 @@ def groups(config: DeepSpeedConfig, name: str, found: Any) -> Iterator[Finding]:
         missing = [key for key in METHODS[name] if not isinstance(params, dict) or key not in params]
         if missing:
             setting = config.setting(*path, group)
-            text = f"`{setting.name}` has no `params.{missing[0]}`, required"
+            text = f"`{setting.name}` has no `params.{missing[0]}`, which is required"
             raised = f"AssertionError: {missing[0]} must be specified for {name} group {group}" if params else "KeyError: 'params'"
-            yield Finding(setting, text, exception=raised)
+            yield Finding(setting, text, exception=raised, help=f"set `{setting.name}.params.{missing[0]}`")
             return
 
 
@@ -227,7 +253,12 @@ def initial_scale_power_type(config: DeepSpeedConfig) -> Iterator[Finding]:
     else:
         return
     setting = config.at("fp16", "initial_scale_power")
-    yield Finding(setting, f"`fp16.initial_scale_power` is {spelled(power)}; it must be a number below 1024", exception=raised)
+    yield Finding(
+        setting,
+        f"`fp16.initial_scale_power` is {spelled(power)}; it must be a number below 1024",
+        exception=raised,
+        help="set `fp16.initial_scale_power` to 16, the default",
+    )
 
 
 @rule(

@@ -7,6 +7,7 @@ from cfglint.findings.rule import SKIP, WARN, Finding, rule
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.deepspeed.rules import DEEPSPEED
 from cfglint.frameworks.deepspeed.schedulers import OWN, TORCH, WARMUPS, chosen
+from cfglint.frameworks.remedies import choice
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -61,20 +62,25 @@ def unknown_scheduler(config: DeepSpeedConfig) -> Iterator[Finding]:
     setting = config.setting("scheduler", "type")
     if not isinstance(name, str):
         text = f"`scheduler.type` is {spelled(name)}, not a string"
-        yield Finding(setting, text, exception="TypeError: attribute name must be string")
+        yield Finding(
+            setting,
+            text,
+            exception="TypeError: attribute name must be string",
+            help='set `scheduler.type` to "WarmupLR", or another scheduler',
+        )
         return
     if name in OWN or name in TORCH:
         return
     raised = f"AssertionError: DeepSpeed does not recognize LR scheduler {name}"
     meant = next((known for known in (*OWN, *TORCH) if known.lower() == name.lower()), None)
     if meant is None:
-        text = f"unknown scheduler {spelled(name)}: neither DeepSpeed nor torch has it"
-        yield Finding(setting, text, exception=raised)
+        text = f"`scheduler.type` is {spelled(name)}, which neither DeepSpeed nor torch has"
+        yield Finding(setting, text, exception=raised, help=choice("scheduler.type", name, OWN, quoted=True))
         return
     from cfglint.findings.fix_builders import replace
 
     fix = replace(setting, meant, f"write {meant}", safe=True)
-    yield Finding(setting, f"unknown scheduler {spelled(name)}: names are case-sensitive", exception=raised, fix=fix)
+    yield Finding(setting, f"`scheduler.type` is {spelled(name)}, which is unknown: names are case-sensitive", exception=raised, fix=fix)
 
 
 @rule(
@@ -113,8 +119,12 @@ def torch_scheduler_on_wrapper(config: DeepSpeedConfig) -> Iterator[Finding]:
     wrapped = wrapper(config)
     if wrapped:
         setting = config.setting("scheduler", "type")
-        text = f"torch's {scheduler.name} is incompatible with the optimizer that DeepSpeed wraps ({wrapped})"
-        yield Finding(setting, text, exception=f"TypeError: {wrapped} is not an Optimizer")
+        text = (
+            f"`scheduler.type` is {spelled(scheduler.name)} of torch, which does not accept the optimizer that DeepSpeed wraps ({wrapped})"
+        )
+        yield Finding(
+            setting, text, exception=f"TypeError: {wrapped} is not an Optimizer", help="use one of DeepSpeed's own, such as WarmupCosineLR"
+        )
 
 
 def wrapper(config: DeepSpeedConfig) -> str:
@@ -166,18 +176,29 @@ def scheduler_parameters(config: DeepSpeedConfig) -> Iterator[Finding]:
     if not isinstance(params, dict):
         raised = f"TypeError: {scheduler.name}() argument after ** must be a mapping, not {type(params).__name__}"
         text = f"{scheduler.name} requires `params` to be an object"
-        yield Finding(config.setting("scheduler", "params"), text, exception=raised, help='write "params": {} for the defaults')
+        yield Finding(config.setting("scheduler", "params"), text, exception=raised, help='add `"params": {}` for the defaults')
         return
     for key in extra(scheduler):
         raised = f"TypeError: {scheduler.name}.__init__() got an unexpected keyword argument '{key}'"
-        yield Finding(at(config, key), f"{scheduler.name} has no parameter `{key}`", exception=raised, on_key=True)
+        yield Finding(
+            at(config, key),
+            f"{scheduler.name} has no parameter `{key}`",
+            exception=raised,
+            on_key=True,
+            help=f"remove `scheduler.params.{key}`",
+        )
     lacking = missing(scheduler)
     if lacking:
         names = " and ".join(f"'{key}'" for key in lacking)
         plural = "s" if len(lacking) > 1 else ""
         raised = f"TypeError: {scheduler.name}.__init__() missing {len(lacking)} required positional argument{plural}: {names}"
         text = f"{scheduler.name} requires {' and '.join(f'`{key}`' for key in lacking)}"
-        yield Finding(config.setting("scheduler", "params"), text, exception=raised)
+        yield Finding(
+            config.setting("scheduler", "params"),
+            text,
+            exception=raised,
+            help=f"add {' and '.join(f'`{key}`' for key in lacking)} to `scheduler.params`",
+        )
 
 
 def extra(scheduler: Scheduler) -> list[Any]:
@@ -229,7 +250,9 @@ def scheduler_value(config: DeepSpeedConfig) -> Iterator[Finding]:
     for key, raised in found[:1]:
         if not (params.get(key) == "auto" and config.open):
             text = f"`scheduler.params.{key}` is {spelled(params.get(key))}, which {scheduler.name} does not accept"
-            yield Finding(at(config, key), text, exception=raised)
+            yield Finding(
+                at(config, key), text, exception=raised, help=f"set `scheduler.params.{key}` to a number in the range of {scheduler.name}"
+            )
 
 
 def positive_integer(params: dict[Any, Any], key: str, version: Version) -> Iterator[tuple[str, str]]:
@@ -364,7 +387,13 @@ def warmup_longer_than_run(config: DeepSpeedConfig) -> Iterator[Finding]:
     if isinstance(total, (int, float)) and isinstance(steps, int) and 0 < total < max(2, steps):
         related = (at(config, "total_num_steps"),)
         text = f"`warmup_num_steps` is {steps}, more than `total_num_steps` ({spelled(total)})"
-        yield Finding(at(config, "warmup_num_steps"), text, related=related)
+        yield Finding(
+            at(config, "warmup_num_steps"),
+            text,
+            related=related,
+            note="the learning rate never reaches its full value",
+            help=f"set `scheduler.params.warmup_num_steps` below {spelled(total)}",
+        )
 
 
 @rule(
@@ -390,5 +419,5 @@ def unknown_warmup_type(config: DeepSpeedConfig) -> Iterator[Finding]:
         return
     value = scheduler.params.get("warmup_type", "log")
     if value not in ("log", "linear") and not (value == "auto" and config.open):
-        text = f'unknown `warmup_type` {spelled(value)}: the warmup is logarithmic ("log")'
-        yield Finding(at(config, "warmup_type"), text, help='write "log" or "linear"')
+        text = f'`warmup_type` is {spelled(value)}, which is unknown: the warm-up is logarithmic ("log")'
+        yield Finding(at(config, "warmup_type"), text, help='set `scheduler.params.warmup_type` to "linear", or to "log"')

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
+    from cfglint.findings.setting import Setting
     from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 
 # The other sections, each with the attribute that DeepSpeed first accesses on it.
@@ -43,7 +44,33 @@ def faults(config: DeepSpeedConfig, kind: str) -> Iterator[Finding]:
                 setting = config.at(name, *fault.path)
                 text = fault_text(setting, name, fault.message)
                 note = ASSUMED_SIZE if config.is_assumed(setting) else None
-                yield Finding(setting, text, exception=fault.exception, consumer_only=is_tuning_list(config, setting.value), note=note)
+                yield Finding(
+                    setting,
+                    text,
+                    exception=fault.exception,
+                    consumer_only=is_tuning_list(config, setting.value),
+                    note=note,
+                    help=fault_help(setting, fault.message),
+                )
+
+
+def fault_help(setting: Setting, message: str) -> str:
+    """To write the number or boolean that a string spells, if one is required; else to leave the key out."""
+    text = setting.value.strip().lower() if isinstance(setting.value, str) else ""
+    if "boolean" in message and text in ("true", "false"):
+        return f"set `{setting.name}` to {text}"
+    number = as_number(text)
+    if number is not None and "integer" in message and number.is_integer():
+        return f"set `{setting.name}` to {int(number)}"
+    return f"set `{setting.name}` to {text}" if number is not None and "number" in message else f"remove `{setting.name}` for the default"
+
+
+def as_number(text: str) -> float | None:
+    """The number that a text spells."""
+    try:
+        return float(text)
+    except ValueError:
+        return None
 
 
 def is_tuning_list(config: DeepSpeedConfig, value: Any) -> bool:
@@ -216,7 +243,7 @@ def specially_parsed_sections(config: DeepSpeedConfig) -> Iterator[Finding]:
         inner = timers.get("throughput", {})
         if not isinstance(inner, dict):
             text = f"`timers.throughput` is {spelled(inner)}, not an object"
-            yield Finding(config.setting("timers", "throughput"), text, exception=unpacking(inner))
+            yield Finding(config.setting("timers", "throughput"), text, exception=unpacking(inner), help="remove `timers.throughput`")
     elif not isinstance(timers, (str, list)):
         yield no_mapping(config, "timers", f"TypeError: argument of type '{type(timers).__name__}' is not iterable")
     elif "throughput" in timers:
@@ -232,4 +259,6 @@ def no_mapping(config: DeepSpeedConfig, key: str, exception: str) -> Finding:
     """The finding for a section that is not a mapping."""
     value = config.values.get(key)
     text = "a list" if isinstance(value, list) else spelled(value)
-    return Finding(config.setting(key), f"`{key}` is {text}, not an object", exception=exception)
+    return Finding(
+        config.setting(key), f"`{key}` is {text}, not an object", exception=exception, help=f"remove `{key}`, or write an object"
+    )

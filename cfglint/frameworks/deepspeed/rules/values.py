@@ -1,4 +1,4 @@
-"""Rules about values that DeepSpeed's own code checks while parsing the config."""
+"""Rules about values that DeepSpeed's own code checks while it reads the config."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.wording import described, listed, spelled
 from cfglint.frameworks.deepspeed.rules import DEEPSPEED
+from cfglint.frameworks.remedies import choice
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -75,10 +76,20 @@ def communication_data_type(config: DeepSpeedConfig) -> Iterator[Finding]:
         if value is None:
             continue
         if not isinstance(value, str):
-            yield Finding(config.setting(key), f"`{key}` is {spelled(value)}, not a string", exception=not_attribute(value, "lower"))
+            yield Finding(
+                config.setting(key),
+                f"`{key}` is {spelled(value)}, not a string",
+                exception=not_attribute(value, "lower"),
+                help=f"remove `{key}`",
+            )
         elif value.lower() not in COMMUNICATION:
             raised = f"ValueError: Invalid communication_data_type. Supported data types: ['fp16', 'bf16', 'fp32']. Got: {value.lower()}"
-            yield Finding(config.setting(key), f'`{key}` is {spelled(value)}; it must be "fp16", "bf16" or "fp32"', exception=raised)
+            yield Finding(
+                config.setting(key),
+                f'`{key}` is {spelled(value)}; it must be "fp16", "bf16" or "fp32"',
+                exception=raised,
+                help=choice(key, value, ("fp16", "bf16", "fp32"), quoted=True),
+            )
 
 
 @rule(
@@ -108,7 +119,12 @@ def gradient_allreduce_op(config: DeepSpeedConfig) -> Iterator[Finding]:
         shown = value.lower() if isinstance(value, str) else value
         raised = f"ValueError: Invalid gradient_allreduce_op. Supported operations: ['mean', 'sum']. Got: {shown!r}"
         text = f'`gradient_allreduce_op` is {spelled(value)}; it must be "mean" or "sum"'
-        yield Finding(config.setting("gradient_allreduce_op"), text, exception=raised)
+        yield Finding(
+            config.setting("gradient_allreduce_op"),
+            text,
+            exception=raised,
+            help=choice("gradient_allreduce_op", value, ("mean", "sum"), quoted=True),
+        )
 
 
 @rule(
@@ -156,7 +172,9 @@ def checkpoint_value(config: DeepSpeedConfig) -> Iterator[Finding]:
         yield from writer_value(config, writer, "data_parallel", ("REPLICA", "SOCKET", "MACHINE"))
     elif writer is not None:
         text = f"`checkpoint.writer` is {spelled(writer)}, not an object"
-        yield Finding(config.setting("checkpoint", "writer"), text, exception=not_attribute(writer, "get"))
+        yield Finding(
+            config.setting("checkpoint", "writer"), text, exception=not_attribute(writer, "get"), help="remove `checkpoint.writer`"
+        )
 
 
 def tag_validation(config: DeepSpeedConfig, section: dict[Any, Any]) -> Iterator[Finding]:
@@ -164,11 +182,18 @@ def tag_validation(config: DeepSpeedConfig, section: dict[Any, Any]) -> Iterator
     value = section.get("tag_validation", "WARN")
     setting = config.setting("checkpoint", "tag_validation")
     if not isinstance(value, str):
-        yield Finding(setting, f"`checkpoint.tag_validation` is {spelled(value)}, not a string", exception=not_attribute(value, "upper"))
+        yield Finding(
+            setting,
+            f"`checkpoint.tag_validation` is {spelled(value)}, not a string",
+            exception=not_attribute(value, "upper"),
+            help="remove `checkpoint.tag_validation` for the default, Warn",
+        )
     elif value.upper() not in ("WARN", "IGNORE", "FAIL"):
         raised = f"DeepSpeedConfigError: Checkpoint config contains invalid tag_validation value of {value.upper()}"
         text = f'`checkpoint.tag_validation` is {spelled(value)}; it must be "warn", "ignore" or "fail"'
-        yield Finding(setting, text, exception=raised)
+        yield Finding(
+            setting, text, exception=raised, help=choice("checkpoint.tag_validation", value, ("Warn", "Ignore", "Fail"), quoted=True)
+        )
 
 
 def pipeline_stage(config: DeepSpeedConfig, section: dict[Any, Any]) -> Iterator[Finding]:
@@ -177,14 +202,17 @@ def pipeline_stage(config: DeepSpeedConfig, section: dict[Any, Any]) -> Iterator
     if not isinstance(parallel, dict):
         setting = config.setting("checkpoint", "parallel_write")
         text = f"`checkpoint.parallel_write` is {spelled(parallel)}, not an object"
-        yield Finding(setting, text, exception=not_attribute(parallel, "get"))
+        yield Finding(setting, text, exception=not_attribute(parallel, "get"), help="remove `checkpoint.parallel_write`")
         return
     value = parallel.get("pipeline_stage", False)
     if value not in (True, False):
         raised = f"DeepSpeedConfigError: checkpoint::parallel_write::pipeline_stage value of '{value}' is invalid, expecting: true or false"
         setting = config.setting("checkpoint", "parallel_write", "pipeline_stage")
         yield Finding(
-            setting, f"`checkpoint.parallel_write.pipeline_stage` is {spelled(value)}; it must be true or false", exception=raised
+            setting,
+            f"`checkpoint.parallel_write.pipeline_stage` is {spelled(value)}; it must be true or false",
+            exception=raised,
+            help="set `checkpoint.parallel_write.pipeline_stage` to true or false",
         )
 
 
@@ -193,11 +221,16 @@ def writer_value(config: DeepSpeedConfig, writer: dict[Any, Any], key: str, choi
     value = writer.get(key)
     setting = config.setting("checkpoint", "writer", key)
     if value is not None and not isinstance(value, str):
-        yield Finding(setting, f"`{setting.name}` is {spelled(value)}, not a string", exception=not_attribute(value, "upper"))
+        yield Finding(
+            setting,
+            f"`{setting.name}` is {spelled(value)}, not a string",
+            exception=not_attribute(value, "upper"),
+            help=f"remove `{setting.name}`",
+        )
     elif value is not None and value.upper() not in choices:
         raised = f"AssertionError: writer contains invalid value {value.upper()} for {key}, expecting one of {list(choices)}"
         text = f"`{setting.name}` is {spelled(value)}; it must be {listed(spelled(choice.lower()) for choice in choices)}"
-        yield Finding(setting, text, exception=raised)
+        yield Finding(setting, text, exception=raised, help=choice(setting.name, value, [each.lower() for each in choices], quoted=True))
 
 
 @rule(
@@ -228,7 +261,14 @@ def keep_in_fp32_modules(config: DeepSpeedConfig) -> Iterator[Finding]:
     if value != "auto" and not (isinstance(value, list) and all(isinstance(name, str) for name in value)):
         raised = f'DeepSpeedConfigError: data_types.keep_in_fp32_modules must be "auto" or a list of name patterns, got {value!r}'
         text = f'`data_types.keep_in_fp32_modules` is {spelled(value)}; it must be "auto" or a list of strings'
-        yield Finding(config.setting("data_types", "keep_in_fp32_modules"), text, exception=raised)
+        yield Finding(
+            config.setting("data_types", "keep_in_fp32_modules"),
+            text,
+            exception=raised,
+            help='set `data_types.keep_in_fp32_modules` to "auto", or write a list: [' + spelled(value) + "]"
+            if isinstance(value, str)
+            else "write a list of strings",
+        )
 
 
 @rule(
@@ -266,17 +306,29 @@ def torch_autocast_value(config: DeepSpeedConfig) -> Iterator[Finding]:
         value = section["dtype"]
         setting = config.setting("torch_autocast", "dtype")
         raised = f"ValueError: {value!r} is not a valid DtypeEnum"
-        yield Finding(setting, f"`torch_autocast.dtype` is {spelled(value)}, not a known data type", exception=raised)
+        yield Finding(
+            setting,
+            f"`torch_autocast.dtype` is {spelled(value)}, not a known data type",
+            exception=raised,
+            help='set `torch_autocast.dtype` to "bfloat16"',
+        )
     if "lower_precision_safe_modules" not in section:
         return
     names = section["lower_precision_safe_modules"]
     setting = config.setting("torch_autocast", "lower_precision_safe_modules")
     if not isinstance(names, (list, str, dict)):
         raised = f"TypeError: '{type(names).__name__}' object is not iterable"
-        yield Finding(setting, f"`{setting.name}` is {spelled(names)}, not a list", exception=raised)
+        yield Finding(
+            setting, f"`{setting.name}` is {spelled(names)}, not a list", exception=raised, help=f"remove `{setting.name}`, or write a list"
+        )
     elif not all(isinstance(name, str) for name in names):
         raised = f"ValueError: Invalid module names for torch autocast: {names}. Expected list of strings."
-        yield Finding(setting, f"`{setting.name}` is {spelled(names)}, not a list of strings", exception=raised)
+        yield Finding(
+            setting,
+            f"`{setting.name}` is {spelled(names)}, not a list of strings",
+            exception=raised,
+            help=f"remove `{setting.name}`, or write a list of strings",
+        )
 
 
 @rule(
@@ -356,11 +408,18 @@ def autotuning_value(config: DeepSpeedConfig) -> Iterator[Finding]:
     for key in ("results_dir", "exps_dir"):
         if not section.get(key, True):
             raised = f"AssertionError: {key} cannot be empty"
-            yield Finding(config.setting("autotuning", key), f"`autotuning.{key}` is empty", exception=raised)
+            yield Finding(
+                config.setting("autotuning", key),
+                f"`autotuning.{key}` is empty",
+                exception=raised,
+                help=f"remove `autotuning.{key}` for the default",
+            )
     info = section.get("model_info")
     if info is not None and not isinstance(info, dict):
         text = f"`autotuning.model_info` is {spelled(info)}, not an object"
-        yield Finding(config.setting("autotuning", "model_info"), text, exception=not_attribute(info, "get"))
+        yield Finding(
+            config.setting("autotuning", "model_info"), text, exception=not_attribute(info, "get"), help="remove `autotuning.model_info`"
+        )
 
 
 @rule(
@@ -393,10 +452,20 @@ def optimizer_type_not_string(config: DeepSpeedConfig) -> Iterator[Finding]:
     name, params = section["type"], section.get("params")
     if not isinstance(name, str):
         text = f"`optimizer.type` is {spelled(name)}, not a string"
-        yield Finding(config.setting("optimizer", "type"), text, exception=not_attribute(name, "lower"))
+        yield Finding(
+            config.setting("optimizer", "type"),
+            text,
+            exception=not_attribute(name, "lower"),
+            help='set `optimizer.type` to "AdamW", or another name',
+        )
     elif params is not None and not isinstance(params, dict):
         text = f"`optimizer.params` is {spelled(params)}, not an object"
-        yield Finding(config.setting("optimizer", "params"), text, exception=not_attribute(params, "keys"))
+        yield Finding(
+            config.setting("optimizer", "params"),
+            text,
+            exception=not_attribute(params, "keys"),
+            help='write an object, such as {"lr": 1e-4}',
+        )
 
 
 @rule(
@@ -428,7 +497,12 @@ def value_not_a_number(config: DeepSpeedConfig) -> Iterator[Finding]:
     """
     size = config.values.get("vocabulary_size")
     if size and not isinstance(size, (int, float)):
-        yield Finding(config.setting("vocabulary_size"), f"`vocabulary_size` is {described(size)}, not a number", exception=modulo(size))
+        yield Finding(
+            config.setting("vocabulary_size"),
+            f"`vocabulary_size` is {described(size)}, not a number",
+            exception=modulo(size),
+            help="remove the quotes, or remove `vocabulary_size`" if isinstance(size, str) else "remove `vocabulary_size`",
+        )
     optimizer = config.optimizer
     if optimizer is None or not isinstance(optimizer.params, dict) or "max_grad_norm" not in optimizer.params:
         return
@@ -436,7 +510,12 @@ def value_not_a_number(config: DeepSpeedConfig) -> Iterator[Finding]:
     if not isinstance(norm, (int, float)):
         raised = f"TypeError: '>' not supported between instances of '{type(norm).__name__}' and 'int'"
         text = f"`optimizer.params.max_grad_norm` is {described(norm)}, not a number"
-        yield Finding(config.setting("optimizer", "params", "max_grad_norm"), text, exception=raised)
+        yield Finding(
+            config.setting("optimizer", "params", "max_grad_norm"),
+            text,
+            exception=raised,
+            help="remove `optimizer.params.max_grad_norm`, and set top-level `gradient_clipping`",
+        )
 
 
 def modulo(value: Any) -> str:

@@ -73,14 +73,19 @@ def zenflow_intervals(config: DeepSpeedConfig) -> Iterator[Finding]:
     if strategy == "auto":
         if isinstance(select, int):
             text = f'`select_interval` is {select}; it must be "auto" when `select_strategy` is "auto"'
-            yield Finding(setting, text, exception=OVERWRITTEN)
+            yield Finding(setting, text, exception=OVERWRITTEN, help='set `zero_optimization.zenflow.select_interval` to "auto"')
     elif isinstance(select, str):
         raised = "ValueError: If don't use auto select strategy, select_interval must be a number."
         text = f"`select_interval` is {spelled(select)}; it must be an integer when `select_strategy` is {spelled(strategy)}"
-        yield Finding(setting, text, exception=raised)
+        yield Finding(setting, text, exception=raised, help="set `zero_optimization.zenflow.select_interval` to an integer")
     elif strategy == "step" and isinstance(update, int) and select != 0 and select < update:
         raised = "ValueError: Select interval must be greater or equal to update interval"
-        yield Finding(setting, f"`select_interval` is {select}, less than `update_interval` ({update})", exception=raised)
+        yield Finding(
+            setting,
+            f"`select_interval` is {select}, less than `update_interval` ({update})",
+            exception=raised,
+            help=f"set `zero_optimization.zenflow.select_interval` to {update}",
+        )
 
 
 @rule(
@@ -115,10 +120,20 @@ def zenflow_without_offload(config: DeepSpeedConfig) -> Iterator[Finding]:
         return
     if section["offload"] and not config.overlap_comm:
         raised = "AssertionError: offload selective optimizer should be used with overlap_comm"
-        yield Finding(config.at("zero_optimization", "zenflow", "offload"), "`zenflow.offload` requires `overlap_comm`", exception=raised)
+        yield Finding(
+            config.at("zero_optimization", "zenflow", "offload"),
+            "`zenflow.offload` requires `overlap_comm`",
+            exception=raised,
+            help="set `zero_optimization.overlap_comm` to true, or set `zero_optimization.zenflow.offload` to false",
+        )
     elif config.stage != 3 and config.offload == "none":
         raised = "ValueError: Zenflow must be used with cpu offload"
-        yield Finding(config.at("zero_optimization", "zenflow"), "`zenflow` requires `offload_optimizer`", exception=raised)
+        yield Finding(
+            config.at("zero_optimization", "zenflow"),
+            "`zenflow` requires `offload_optimizer`",
+            exception=raised,
+            help='set `zero_optimization.offload_optimizer.device` to "cpu"',
+        )
 
 
 @rule(
@@ -160,11 +175,15 @@ def zenflow_optimizer_parameters(config: DeepSpeedConfig) -> Iterator[Finding]:
         return
     if optimizer.params is None:
         raised = "TypeError: ZenFlowSelectiveAdamW() argument after ** must be a mapping, not NoneType"
-        yield Finding(config.setting("optimizer"), "`zenflow` requires `optimizer.params`", exception=raised)
+        yield Finding(
+            config.setting("optimizer"), "`zenflow` requires `optimizer.params`", exception=raised, help="add `params` to `optimizer`"
+        )
         return
     accepted = PARAMETERS["AdamW"].split()
     for key in optimizer.params if isinstance(optimizer.params, dict) else ():
         if key not in accepted:
             raised = f"TypeError: AdamW.__init__() got an unexpected keyword argument '{key}'"
             text = f"ZenFlow's AdamW has no parameter `{key}`"
-            yield Finding(config.setting("optimizer", "params", key), text, exception=raised, on_key=True)
+            yield Finding(
+                config.setting("optimizer", "params", key), text, exception=raised, on_key=True, help=f"remove `optimizer.params.{key}`"
+            )

@@ -65,7 +65,7 @@ def sum_of_gradients(config: DeepSpeedConfig) -> Iterator[Finding]:
         if there:
             raised = f"ValueError: gradient_allreduce_op='sum' is not supported with {name}"
             text = f'`gradient_allreduce_op` is "sum", which {name} does not support'
-            yield Finding(config.setting("gradient_allreduce_op"), text, exception=raised, help='remove it, or write "mean"')
+            yield Finding(config.setting("gradient_allreduce_op"), text, exception=raised, help='set `gradient_allreduce_op` to "mean"')
 
 
 @rule(
@@ -93,7 +93,7 @@ def zero_without_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
     """
     if config.stage in (1, 2) and not config.has_optimizer and readable_optimizer(config):
         raised = f"AssertionError: zero stage {config.stage} requires an optimizer"
-        text = f"`zero_optimization.stage` is {config.stage}, which requires an optimizer, and none is set"
+        text = f"`zero_optimization.stage` is {config.stage}, which requires an `optimizer` section, and there is none"
         yield Finding(config.at("zero_optimization", "stage"), text, exception=raised, help="add an `optimizer` section")
 
 
@@ -140,7 +140,7 @@ def untested_zero_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
 
         raised = "AssertionError: You are using an untested ZeRO Optimizer."
         fix = insert(config, ("zero_allow_untested_optimizer",), True, "set `zero_allow_untested_optimizer` to true", safe=True)
-        text = f"`optimizer.type` {optimizer.name} requires `zero_allow_untested_optimizer` with ZeRO"
+        text = f"`optimizer.type` is {spelled(optimizer.name)}, which requires `zero_allow_untested_optimizer` with ZeRO"
         yield Finding(config.setting("optimizer", "type"), text, exception=raised, fix=fix)
 
 
@@ -206,17 +206,28 @@ def no_gradient_norm(config: DeepSpeedConfig) -> Iterator[Finding]:
     """
     if config.zero["compute_grad_norm"] is not False or config.stage not in (1, 2) or not config.has_optimizer:
         return
-    norm = clipping(config)
-    for there, text in (
-        (uses_bf16_optimizer(config), "does not support ZeRO Stage 1 with BF16 parameters and FP32 gradient accumulation"),
-        (isinstance(norm, (int, float)) and norm > 0, "requires gradient_clipping=0"),
-        (config.zero["zenflow"] is not None, "does not support ZenFlow"),
-        (config.offload != "none", "does not support optimizer offload"),
+    norm, bf16 = clipping(config), "does not support ZeRO Stage 1 with BF16 parameters and FP32 gradient accumulation"
+    clips = isinstance(norm, (int, float)) and norm > 0
+    for there, theirs, ours, remedy in (
+        (uses_bf16_optimizer(config), bf16, "", ""),
+        (clips, "requires gradient_clipping=0", norm_required(config, norm), "set `gradient_clipping` to 0"),
+        (config.zero["zenflow"] is not None, "does not support ZenFlow", "", "remove `zero_optimization.zenflow`"),
+        (config.offload != "none", "does not support optimizer offload", "", "remove `zero_optimization.offload_optimizer`"),
     ):
         if there:
-            raised = f"ValueError: zero_optimization.compute_grad_norm=false {text}"
-            yield Finding(config.at("zero_optimization", "compute_grad_norm"), f"`compute_grad_norm: false` {text}", exception=raised)
+            yield Finding(
+                config.at("zero_optimization", "compute_grad_norm"),
+                f"`compute_grad_norm: false` {ours or theirs}",
+                exception=f"ValueError: zero_optimization.compute_grad_norm=false {theirs}",
+                help=", or ".join(filter(None, (remedy, "set `zero_optimization.compute_grad_norm` to true"))),
+            )
             return
+
+
+def norm_required(config: DeepSpeedConfig, norm: object) -> str:
+    """What is wrong with a clipping norm that needs the gradient norm."""
+    default = "" if "gradient_clipping" in config.values else ", the default"
+    return f"requires a `gradient_clipping` of 0, but it is {norm}{default}"
 
 
 @rule(
@@ -260,11 +271,21 @@ def scaled_before_reduce_scatter(config: DeepSpeedConfig) -> Iterator[Finding]:
     if factor != 1.0:
         raised = f"AssertionError: gradient_predivide_factor != 1.0 is not yet supported with ZeRO-{stage} with reduce scatter enabled"
         text = f"`gradient_predivide_factor` is {spelled(factor)}; it must be 1.0 with ZeRO stage {stage} and `reduce_scatter`"
-        yield Finding(config.setting("gradient_predivide_factor"), text, exception=raised)
+        yield Finding(
+            config.setting("gradient_predivide_factor"),
+            text,
+            exception=raised,
+            help="set `gradient_predivide_factor` to 1.0, or set `zero_optimization.reduce_scatter` to false",
+        )
     if config.values.get("prescale_gradients", False):
         raised = f"AssertionError: pre-scale gradients is not yet supported with ZeRO-{stage} with reduce scatter enabled"
         text = f"`prescale_gradients` is incompatible with ZeRO stage {stage} and `reduce_scatter`"
-        yield Finding(config.setting("prescale_gradients"), text, exception=raised)
+        yield Finding(
+            config.setting("prescale_gradients"),
+            text,
+            exception=raised,
+            help="set `prescale_gradients` to false, or set `zero_optimization.reduce_scatter` to false",
+        )
 
 
 @rule(
@@ -292,7 +313,10 @@ def odd_allgather_bucket(config: DeepSpeedConfig) -> Iterator[Finding]:
     if isinstance(size, int) and size % 2 and builds_stage_1_or_2(config):
         raised = "AssertionError: allgather_bucket_size must be a multiple of nccl_start_alignment_factor, 2"
         yield Finding(
-            config.at("zero_optimization", "allgather_bucket_size"), f"`allgather_bucket_size` is {size}; it must be even", exception=raised
+            config.at("zero_optimization", "allgather_bucket_size"),
+            f"`allgather_bucket_size` is {size}; it must be even",
+            exception=raised,
+            help=f"set `zero_optimization.allgather_bucket_size` to {size + 1}",
         )
 
 
@@ -339,11 +363,18 @@ def muon_with_reduce_scatter(config: DeepSpeedConfig) -> Iterator[Finding]:
         other = "reduce scatter" if scatter else "all2all process group"
         key = "reduce_scatter" if scatter else "zero_quantized_gradients"
         raised = f"ValueError: Muon and {other} cannot be used together"
-        yield Finding(config.at("zero_optimization", key), f"`{key}` is incompatible with Muon at ZeRO stage 3", exception=raised)
+        yield Finding(
+            config.at("zero_optimization", key),
+            f"`{key}` is incompatible with Muon and ZeRO stage 3",
+            exception=raised,
+            help=f"set `zero_optimization.{key}` to false, or use another optimizer",
+        )
     elif quantized and scatter is False:
         raised = "AssertionError: when enable all_to_all_reduce, reduce_scatter should also be enabled for data type checks."
         text = "`reduce_scatter` is false, but `zero_quantized_gradients` requires it"
-        yield Finding(config.at("zero_optimization", "reduce_scatter"), text, exception=raised)
+        yield Finding(
+            config.at("zero_optimization", "reduce_scatter"), text, exception=raised, help="set `zero_optimization.reduce_scatter` to true"
+        )
 
 
 @rule(
@@ -373,7 +404,12 @@ def secondary_partition_does_not_divide(config: DeepSpeedConfig) -> Iterator[Fin
     if config.stage == 3 and isinstance(size, int) and size > 1 and world is not None and world % min(size, world) and config.has_optimizer:
         raised = f"AssertionError: {world} is not divisible by {size}"
         text = f"`zero_hpz_partition_size` is {size}, which does not divide {world} GPUs"
-        yield Finding(config.at("zero_optimization", "zero_hpz_partition_size"), text, exception=raised)
+        yield Finding(
+            config.at("zero_optimization", "zero_hpz_partition_size"),
+            text,
+            exception=raised,
+            help=f"set `zero_optimization.zero_hpz_partition_size` to a divisor of {world}",
+        )
 
 
 @rule(
@@ -408,10 +444,20 @@ def unmanaged_accumulation(config: DeepSpeedConfig) -> Iterator[Finding]:
     text = "AssertionError: managed_gradient_accumulation=False"
     if config.stage in (0, 1) and config.overlap_comm:
         message = "`managed_gradient_accumulation: false` with `overlap_comm` requires ZeRO stage 2"
-        yield Finding(setting, message, exception=f"{text} supports ZeRO overlap_comm only with ZeRO stage 2")
+        yield Finding(
+            setting,
+            message,
+            exception=f"{text} supports ZeRO overlap_comm only with ZeRO stage 2",
+            help="set `managed_gradient_accumulation` to true, or set `zero_optimization.overlap_comm` to false",
+        )
     if config.section("compile")["deepcompile"]:
         message = "`managed_gradient_accumulation: false` is incompatible with DeepCompile"
-        yield Finding(setting, message, exception=f"{text} is not supported with DeepCompile")
+        yield Finding(
+            setting,
+            message,
+            exception=f"{text} is not supported with DeepCompile",
+            help="set `managed_gradient_accumulation` to true, or set `compile.deepcompile` to false",
+        )
 
 
 @rule(
@@ -469,4 +515,9 @@ def secondary_partition_without_optimizer(config: DeepSpeedConfig) -> Iterator[F
     if config.stage == 3 and isinstance(size, int) and size > 1 and not config.has_optimizer and readable_optimizer(config):
         raised = "AttributeError: 'DeepSpeedEngine' object has no attribute '_set_zero_group_parallelism'"
         setting = config.at("zero_optimization", "zero_hpz_partition_size")
-        yield Finding(setting, "`zero_hpz_partition_size` requires an optimizer, and none is set", exception=raised)
+        yield Finding(
+            setting,
+            "`zero_hpz_partition_size` requires an optimizer, and none is set",
+            exception=raised,
+            help="add an `optimizer` section, or remove `zero_optimization.zero_hpz_partition_size`",
+        )

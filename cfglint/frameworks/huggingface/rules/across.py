@@ -122,7 +122,12 @@ def zero_section_missing(config: TrainerConfig) -> Iterator[Finding]:
     found, launch = refusal(config), config.deepspeed
     if found is not None and launch is not None and found.path == "zero_optimization" and "zero_optimization" not in launch.written:
         setting = launch.setting("zero_optimization")
-        yield Finding(setting, "`zero_optimization` is missing; the Trainer requires this section", exception=found.exception)
+        yield Finding(
+            setting,
+            "`zero_optimization` is missing; the Trainer requires this section",
+            exception=found.exception,
+            help="add `zero_optimization: {stage: 0}` to the DeepSpeed config, or remove `deepspeed`",
+        )
 
 
 @rule(
@@ -153,7 +158,11 @@ def optimizer_without_scheduler(config: TrainerConfig) -> Iterator[Finding]:
     if launch is None or config.section("deepspeed") is None or config.version >= TRAINER_SCHEDULER:
         return
     if "optimizer" in launch.written and "scheduler" not in launch.written:
-        yield Finding(launch.setting("optimizer"), "`optimizer` requires a `scheduler` section in this release of transformers")
+        yield Finding(
+            launch.setting("optimizer"),
+            "`optimizer` requires a `scheduler` section in this release of transformers",
+            help="add a `scheduler` section, or remove `optimizer`",
+        )
 
 
 @rule(
@@ -266,8 +275,13 @@ def deepspeed_schedule_wins(config: TrainerConfig) -> Iterator[Finding]:
         return
     theirs, ours = _type(launch, "scheduler"), config.arguments["lr_scheduler_type"]
     if ours not in SCHEDULES.get(str(theirs), ()):
-        message = f"`lr_scheduler_type` is overridden by the DeepSpeed config's scheduler {theirs}"
-        yield Finding(of(config, "lr_scheduler_type"), message, related=(launch.setting("scheduler.type"),))
+        message = f"`lr_scheduler_type` is overridden by `scheduler.type` of the DeepSpeed config, {theirs}"
+        yield Finding(
+            of(config, "lr_scheduler_type"),
+            message,
+            related=(launch.setting("scheduler.type"),),
+            help="remove the `scheduler` section of the DeepSpeed config to use the Trainer's",
+        )
 
 
 @rule(
@@ -302,8 +316,8 @@ def autotuning_without_mappings(config: TrainerConfig) -> Iterator[Finding]:
     launch = config.deepspeed
     section = launch.written.get("autotuning") if launch is not None else None
     if launch is not None and isinstance(section, dict) and section.get("enabled") and not section.get("arg_mappings"):
-        text = "`autotuning` has no `arg_mappings`: the Trainer keeps its own batch sizes in every experiment"
-        yield Finding(launch.setting("autotuning.enabled"), text)
+        text = "`autotuning` has no `arg_mappings`: every experiment trains with the Trainer's own batch sizes"
+        yield Finding(launch.setting("autotuning.enabled"), text, help="write `arg_mappings`, as `cfglint rule RUN013` shows")
 
 
 @rule(
@@ -332,8 +346,12 @@ def default_schedule_replaced(config: TrainerConfig) -> Iterator[Finding]:
         return
     theirs, default = _type(launch, "scheduler"), config.arguments["lr_scheduler_type"]
     if theirs is not None and default not in SCHEDULES.get(str(theirs), ()):
-        text = f"`scheduler.type` {theirs} replaces the Trainer's default schedule ({default})"
-        yield Finding(launch.setting("scheduler.type"), text)
+        text = f"`scheduler.type` is {theirs}, which replaces the Trainer's default schedule ({default})"
+        yield Finding(
+            launch.setting("scheduler.type"),
+            text,
+            help="set `lr_scheduler_type` as well, or remove the `scheduler` section to use the Trainer's",
+        )
 
 
 def _type(launch: HfDeepSpeedConfig, section: str) -> object:
@@ -367,7 +385,12 @@ def deepspeed_optimizer_wins(config: TrainerConfig) -> Iterator[Finding]:
     theirs, ours = _type(launch, "optimizer"), config.arguments.optimizer
     if ours not in OPTIMIZERS.get(str(theirs).lower(), ()):
         related = (launch.setting("optimizer.type"),)
-        yield Finding(of(config, "optim"), f"`optim` is overridden by the DeepSpeed config's optimizer {theirs}", related=related)
+        yield Finding(
+            of(config, "optim"),
+            f"`optim` is overridden by `optimizer.type` of the DeepSpeed config, {theirs}",
+            related=related,
+            help="remove the `optimizer` section of the DeepSpeed config to use the Trainer's",
+        )
 
 
 @rule(
@@ -404,8 +427,10 @@ def clipping_replaced(config: TrainerConfig) -> Iterator[Finding]:
     if "max_grad_norm" in config.arguments and norm != actual:
         clips = f"clips at {actual}" if actual else "does not clip"
         setting = of(config, "max_grad_norm")
-        message = f"`max_grad_norm` ({norm}) is ignored: without `gradient_clipping` in its config DeepSpeed {clips}"
-        yield Finding(setting, message, related=(launch.setting("gradient_clipping"),))
+        message = f"`max_grad_norm` is {norm}, which is ignored: without `gradient_clipping` in its config DeepSpeed {clips}"
+        yield Finding(
+            setting, message, related=(launch.setting("gradient_clipping"),), help="set `gradient_clipping: auto` in the DeepSpeed config"
+        )
 
 
 @rule(
@@ -442,6 +467,12 @@ def accumulation_replaced(config: TrainerConfig) -> Iterator[Finding]:
     if number(own.value) and own.value > 1:
         release = config.facts.target["accelerate"]
         message = (
-            f"`{own.name}` ({own.value}) is ignored by accelerate {release}: without the key in the DeepSpeed config its engine uses 1"
+            f"`{own.name}` is {own.value}, which accelerate {release} ignores: the DeepSpeed config lacks the key, so DeepSpeed uses 1"
         )
-        yield Finding(own, message, related=(launch.setting("gradient_accumulation_steps"),))
+        yield Finding(
+            own,
+            message,
+            related=(launch.setting("gradient_accumulation_steps"),),
+            note="DeepSpeed takes an optimizer step for every micro batch",
+            help="set `gradient_accumulation_steps: auto` in the DeepSpeed config",
+        )

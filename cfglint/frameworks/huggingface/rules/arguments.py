@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from math import inf
+
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import SKIP, Example, Finding, rule
 from cfglint.frameworks.huggingface.fields import CHOICES, choices, has_choice, has_field
-from cfglint.frameworks.huggingface.rules.common import KINDS, OLD, article, certainty, number, of, shown, strategy
+from cfglint.frameworks.huggingface.rules.common import KINDS, OLD, article, certainty, lost_strategy, number, of, shown, strategy
 from cfglint.frameworks.huggingface.rules.keys import ACCELERATOR_KEYS
+from cfglint.frameworks.remedies import choice
+
+NO_EMPTYING = "remove `torch_empty_cache_steps` to keep the cache"
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,7 +70,9 @@ def output_dir_missing(config: TrainerConfig) -> Iterator[Finding]:
     Source: transformers 4.42.4 training_args.py:785, 5.23.0 training_args.py:1517.
     """
     if config.parsed and config.version < OUTPUT_OPTIONAL and "output_dir" not in config.arguments:
-        yield Finding(config.setting("output_dir"), "`output_dir` is missing; it is required before transformers 4.49")
+        yield Finding(
+            config.setting("output_dir"), "`output_dir` is missing; it is required before transformers 4.49", help="set `output_dir: out`"
+        )
 
 
 @rule(
@@ -116,15 +123,18 @@ def _choice(config: TrainerConfig, name: str) -> Iterator[Finding]:
     setting = config.setting(name)
     if setting.written or config.arguments.written(name) == name:
         text = f"ValueError: {value} is not a valid {label}, please select one of {list(allowed)}"
-        yield Finding(setting, _message(setting.name, value, allowed), exception=text, fix=_choice_fix(setting, value, allowed))
+        fix = _choice_fix(setting, value, allowed)
+        remedy = None if fix else choice(setting.name, value, allowed)
+        yield Finding(setting, _message(setting.name, value), exception=text, fix=fix, help=remedy)
 
 
-def _message(name: str, value: Any, allowed: tuple[str, ...]) -> str:
-    listed = ", ".join(allowed) if len(allowed) < 15 else f"{', '.join(allowed[:8])}, ..."
+def _message(name: str, value: Any) -> str:
+    if value is None:
+        return f"`{name}` is empty (null); a name is required"
     if isinstance(value, bool):
         word = "on" if value else "no"
         return f'`{name}` is the boolean {shown(value)}, because YAML parses an unquoted {word} as a boolean; write "{word}"'
-    return f"`{name}` is {shown(value)}, which is not a valid choice (valid: {listed})"
+    return f"`{name}` is {shown(value)}, which is not a valid choice"
 
 
 def _choice_fix(setting: Setting, value: Any, allowed: tuple[str, ...]) -> Any:
@@ -169,12 +179,17 @@ def steps_needed(config: TrainerConfig) -> Iterator[Finding]:
     every, strategy_ = args["logging_steps"], args.eval_strategy
     if strategy_ == "steps" and not args["eval_steps"] and number(args["eval_steps"] or 0) and number(every) and every <= 0:
         text = "ValueError: evaluation strategy IntervalStrategy.STEPS requires either non-zero --eval_steps or --logging_steps"
-        message = f'`eval_strategy` "steps" requires positive `eval_steps` or `logging_steps`; `logging_steps` is {every}'
-        yield Finding(of(config, "logging_steps"), message, related=(strategy(config),), exception=text)
+        message = f"`eval_strategy: steps` requires a positive `eval_steps` or `logging_steps`, but `logging_steps` is {every}"
+        yield Finding(
+            of(config, "logging_steps"), message, related=(strategy(config),), exception=text, help="set `eval_steps` to a positive number"
+        )
     elif args["logging_strategy"] == "steps" and number(every) and every == 0:
         text = "ValueError: logging strategy IntervalStrategy.STEPS requires non-zero --logging_steps"
         yield Finding(
-            of(config, "logging_steps"), '`logging_steps` is 0; `logging_strategy` "steps" requires a non-zero value', exception=text
+            of(config, "logging_steps"),
+            "`logging_steps` is 0; `logging_strategy: steps` requires a non-zero value",
+            exception=text,
+            help='set a positive `logging_steps`, or `logging_strategy: "no"`',
         )
 
 
@@ -206,7 +221,12 @@ def fractional_steps(config: TrainerConfig) -> Iterator[Finding]:
         value = args[name]
         if unit == "steps" and isinstance(value, float) and value > 1 and not value.is_integer():
             text = f"ValueError: --{name} must be an integer if bigger than 1: {value}"
-            yield Finding(of(config, name), f"`{name}` is {value}; a number of steps above 1 must be an integer", exception=text)
+            yield Finding(
+                of(config, name),
+                f"`{name}` is {value}; a number of steps above 1 must be an integer",
+                exception=text,
+                help=f"set `{name}: {round(value)}`" if value < inf else None,
+            )
 
 
 @rule(
@@ -216,7 +236,12 @@ def fractional_steps(config: TrainerConfig) -> Iterator[Finding]:
     old_names=("best-model-strategies",),
     kinds=KINDS,
     fails_at="config",
-    bad="output_dir: out\nload_best_model_at_end: true\neval_strategy: epoch\nsave_strategy: steps\n",
+    bad=(
+        "output_dir: out\nload_best_model_at_end: true\neval_strategy: epoch\nsave_strategy: steps\n",
+        Example(
+            "output_dir: out\nload_best_model_at_end: true\nevaluation_strategy: steps\nsave_strategy: steps\n", "/evaluation_strategy"
+        ),
+    ),
     good="output_dir: out\nload_best_model_at_end: true\neval_strategy: epoch\nsave_strategy: epoch\n",
     example={"at": "/load_best_model_at_end"},
 )
@@ -241,16 +266,26 @@ def best_model_strategies(config: TrainerConfig) -> Iterator[Finding]:
         return
     except_ = ', except when --save_strategy="best"' if config.version >= BEST_SAVES_NAMED else ""
     text = f"ValueError: --load_best_model_at_end requires the save and eval strategy to match{except_}, but found"
-    former = config.setting("evaluation_strategy")
-    removed = former.written and not has_field("evaluation_strategy", config.version)
-    yield Finding(
-        of(config, "load_best_model_at_end"),
-        f"`load_best_model_at_end` requires equal strategies, but `save_strategy` is {shown(save)}"
-        f" and `{strategy(config).name}` is {shown(when)}" + (" (`evaluation_strategy` was removed)" if removed else ""),
-        related=(of(config, "save_strategy"), former if removed else strategy(config)),
-        exception=text,
-        severity=ERROR if is_joined(config) else certainty(config, "save_strategy", config.arguments.strategy_key),
-    )
+    severity = ERROR if is_joined(config) else certainty(config, "save_strategy", config.arguments.strategy_key)
+    message = f"`load_best_model_at_end` requires equal strategies, but `save_strategy` is {shown(save)} and `{strategy(config).name}` is"
+    best, lost = of(config, "load_best_model_at_end"), lost_strategy(config)
+    if lost is None:
+        related = (of(config, "save_strategy"), strategy(config))
+        remedy = matched(strategy(config).name, when)
+        yield Finding(best, f"{message} {shown(when)}", related=related, exception=text, severity=severity, help=remedy)
+    elif not config.facts.strict_keys:  # else the parser rejects the removed key, and that is the finding
+        from cfglint.frameworks.huggingface.rules.migrations import replacement
+
+        related = (of(config, "save_strategy"), best)
+        message = f"{message} {shown(when)}: `evaluation_strategy` was removed, use `eval_strategy`"
+        fix = replacement("evaluation_strategy", config)[1]
+        yield Finding(lost, message, related=related, exception=text, severity=severity, fix=fix, on_key=True)
+
+
+def matched(key: str, when: Any) -> str:
+    """How to give checkpoints and evaluations one strategy."""
+    without = "set `load_best_model_at_end: false`"
+    return f"{without}, or set `{key}: steps`" if when == "no" else f"set `save_strategy: {when}`, or {without}"
 
 
 def is_joined(config: TrainerConfig) -> bool:
@@ -299,7 +334,13 @@ def best_model_steps(config: TrainerConfig) -> Iterator[Finding]:
             related=(of(config, source),),
             exception=text,
             severity=certainty(config, "save_steps", source),
+            help=multiple(save, every),
         )
+
+
+def multiple(save: float, every: float) -> str | None:
+    """The nearest number of steps at which an evaluation takes place; None for ratios and infinities."""
+    return f"set `save_steps: {round(max(1, save // every) * every)}`" if 1 <= save < inf and 1 <= every < inf else None
 
 
 def _not_a_multiple(save: float, every: float, version: tuple[int, ...]) -> str:
@@ -355,19 +396,19 @@ def empty_cache_steps(config: TrainerConfig) -> Iterator[Finding]:
         if value == 0:
             text = "ZeroDivisionError: integer modulo by zero"
             message = "`torch_empty_cache_steps` is 0; it must be positive"
-            yield Finding(of(config, "torch_empty_cache_steps"), message, exception=text, fails_at="first-step")
+            yield Finding(of(config, "torch_empty_cache_steps"), message, exception=text, fails_at="first-step", help=NO_EMPTYING)
             return
         if isinstance(value, (int, float)) and (isinstance(value, int) or value > 0):
             return
         if not isinstance(value, (int, float)):
             text = f"TypeError: '>' not supported between instances of '{type(value).__name__}' and 'int'"
             message = f"`torch_empty_cache_steps` is {shown(value)}; it must be a positive integer"
-            yield Finding(of(config, "torch_empty_cache_steps"), message, exception=text)
+            yield Finding(of(config, "torch_empty_cache_steps"), message, exception=text, help=NO_EMPTYING)
             return
     if not (isinstance(value, int) and value > 0):
         text = f"ValueError: `torch_empty_cache_steps` must be an integer bigger than 0, got {value}."
         message = f"`torch_empty_cache_steps` is {shown(value)}; it must be a positive integer"
-        yield Finding(of(config, "torch_empty_cache_steps"), message, exception=text)
+        yield Finding(of(config, "torch_empty_cache_steps"), message, exception=text, help=NO_EMPTYING)
 
 
 @rule(
@@ -396,9 +437,10 @@ def scheduler_needs_evaluation(config: TrainerConfig) -> Iterator[Finding]:
         text = f"ValueError: lr_scheduler_type {kind} requires an eval strategy"
         yield Finding(
             of(config, "lr_scheduler_type"),
-            f'`lr_scheduler_type` {kind} requires evaluations, but `{config.arguments.strategy_key}` is "no"',
+            f'`lr_scheduler_type: {kind}` requires evaluations, but `{config.arguments.strategy_key}` is "no"',
             exception=text,
             severity=certainty(config, config.arguments.strategy_key),
+            help=f"set `{config.arguments.strategy_key}: epoch`, or another `lr_scheduler_type`",
         )
 
 
@@ -431,6 +473,7 @@ def prefetch_without_workers(config: TrainerConfig) -> Iterator[Finding]:
             "`dataloader_prefetch_factor` requires `dataloader_num_workers` > 0, but it is 0",
             exception=text,
             severity=certainty(config, "dataloader_num_workers"),
+            help="set `dataloader_num_workers: 2`, or remove `dataloader_prefetch_factor`",
         )
 
 
@@ -459,7 +502,11 @@ def configured_state(config: TrainerConfig) -> Iterator[Finding]:
     """
     if config.accelerator.get("use_configured_state") and config.version >= ACCELERATOR_KEYS["use_configured_state"]:
         setting = config.setting("accelerator_config", "use_configured_state")
-        yield Finding(setting, "`use_configured_state` requires an `Accelerator` that is built before `TrainingArguments`")
+        yield Finding(
+            setting,
+            "`use_configured_state: true` works only in a training script that builds an `Accelerator` before its arguments",
+            help="remove `accelerator_config.use_configured_state`",
+        )
 
 
 @rule(
@@ -486,7 +533,11 @@ def backend_without_launcher(config: TrainerConfig) -> Iterator[Finding]:
     Source: accelerate 1.15.0 state.py:304, transformers 5.23.0 training_args.py:1890.
     """
     if config.arguments["ddp_backend"] is not None and config.launched is False:
-        yield Finding(of(config, "ddp_backend"), "`ddp_backend` requires a process group, but 1 GPU runs without a launcher")
+        yield Finding(
+            of(config, "ddp_backend"),
+            "`ddp_backend` requires a process group, but 1 GPU runs without a launcher",
+            help="remove `ddp_backend`, or start the run with torchrun",
+        )
 
 
 @rule(
@@ -513,4 +564,9 @@ def inline_json(config: TrainerConfig) -> Iterator[Finding]:
     """
     for name, error in config.arguments.unparsed.items():
         text = f"{type(error).__name__}: {error}"
-        yield Finding(config.setting(name), f"`{name}` is parsed as JSON, and it is not valid JSON: {error}", exception=text)
+        yield Finding(
+            config.setting(name),
+            f"`{name}` is parsed as JSON, and it is not valid JSON: {error}",
+            exception=text,
+            help="write the mapping itself, without the quotes around it",
+        )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.frameworks.huggingface.batch import of
+from cfglint.frameworks.huggingface.fields import has_field
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 KINDS: tuple[Kind, ...] = ("huggingface",)
 OLD: ExampleFacts = {"target": {"transformers": "4.42.4"}}  # for examples of behaviour that only 4.x has
 
-__all__ = ["KINDS", "OLD", "article", "certainty", "number", "of", "shown", "strategy"]
+__all__ = ["KINDS", "OLD", "article", "certainty", "lost_strategy", "number", "of", "shown", "strategy"]
 
 
 def certainty(config: TrainerConfig, *names: str) -> Severity:
@@ -38,6 +39,16 @@ def number(value: Any) -> bool:
 def strategy(config: TrainerConfig) -> Setting:
     """The evaluation strategy, under the key that the file uses."""
     return config.setting(config.arguments.strategy_key, value=config.arguments.eval_strategy)
+
+
+def lost_strategy(config: TrainerConfig) -> Setting | None:
+    """The removed `evaluation_strategy`, if the best model could be loaded had it counted: then it is the one cause of that error."""
+    former = config.setting("evaluation_strategy")
+    if not former.written or has_field("evaluation_strategy", config.version) or config.declares("evaluation_strategy"):
+        return None
+    args = config.arguments
+    is_cause = args["load_best_model_at_end"] and args.eval_strategy != args["save_strategy"] == former.value
+    return former if is_cause else None
 
 
 def shown(value: Any) -> str:

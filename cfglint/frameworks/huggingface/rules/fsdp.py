@@ -5,6 +5,7 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import Example, Finding, rule
 from cfglint.frameworks.huggingface.rules.common import KINDS, of, shown
+from cfglint.frameworks.remedies import choice, either
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -131,7 +132,12 @@ def fsdp_option(config: TrainerConfig) -> Iterator[Finding]:
     value = config.arguments["fsdp"]
     if not modern and "fsdp" in config.arguments and is_refused_scalar(config, value):
         text = f"TypeError: argument of type '{type(value).__name__}' is not iterable"
-        yield Finding(setting, f"`fsdp` is {shown(value)}; it must be a string of options or a boolean", exception=text)
+        yield Finding(
+            setting,
+            f"`fsdp` is {shown(value)}; it must be a string of options or a boolean",
+            exception=text,
+            help="set `fsdp: full_shard`, or remove `fsdp`",
+        )
     given = words(config)
     for word in given:
         if not isinstance(word, str):
@@ -140,23 +146,42 @@ def fsdp_option(config: TrainerConfig) -> Iterator[Finding]:
         elif word.lower() not in WORDS or (not modern and word not in WORDS):
             text = f"Unknown `fsdp` option: {word}" if modern else f"{word} is not a valid FSDPOption"
             if not modern and isinstance(value, list):
-                yield Finding(setting, f"`fsdp` contains the unknown option {word}, which is ignored", severity=WARNING)
+                yield Finding(
+                    setting,
+                    f"`fsdp` contains the unknown option {word}, which is ignored",
+                    severity=WARNING,
+                    help=choice("fsdp", word, WORDS),
+                )
                 continue
-            yield Finding(setting, f"`fsdp` contains the unknown option {word}", exception=f"ValueError: {text}")
+            yield Finding(
+                setting, f"`fsdp` contains the unknown option {word}", exception=f"ValueError: {text}", help=choice("fsdp", word, WORDS)
+            )
         elif modern and Section(config).version == 2 and word.lower() in STRATEGIES and word not in FSDP2_STRATEGIES:
             text = f"ValueError: `fsdp={word}` is only available with FSDP1."
-            yield Finding(setting, f"`fsdp` option {word} requires FSDP1, but `fsdp_config.version` is 2", exception=text)
+            yield Finding(
+                setting,
+                f"`fsdp: {word}` requires FSDP1, but `fsdp_config.version` is 2",
+                exception=text,
+                help="set `fsdp_config.version: 1`, or another option in `fsdp`",
+            )
     if not modern:
         yield from _old_conflicts(given, setting)
 
 
 def _old_conflicts(given: list[Any], setting: Setting) -> Iterator[Finding]:
     if given == ["offload"]:
-        message = "`fsdp` option offload requires a sharding option (full_shard or shard_grad_op)"
-        yield Finding(setting, message, exception="ValueError: `--fsdp offload` can't work on its own.")
+        message = "`fsdp: offload` requires a sharding option (full_shard or shard_grad_op)"
+        yield Finding(
+            setting, message, exception="ValueError: `--fsdp offload` can't work on its own.", help="set `fsdp: full_shard offload`"
+        )
     elif "full_shard" in given and "shard_grad_op" in given:
         text = "ValueError: `--fsdp full_shard` is not compatible with `--fsdp shard_grad_op`."
-        yield Finding(setting, "`fsdp` option full_shard is incompatible with shard_grad_op", exception=text)
+        yield Finding(
+            setting,
+            "`fsdp` has the options full_shard and shard_grad_op, which are incompatible",
+            exception=text,
+            help="set `fsdp: full_shard`, or `fsdp: shard_grad_op`",
+        )
 
 
 def is_refused_scalar(config: TrainerConfig, value: object) -> bool:
@@ -217,7 +242,12 @@ def fsdp_config_value(config: TrainerConfig) -> Iterator[Finding]:
     if value is not None and not isinstance(value, (dict, str)) and (on or config.version < SECTION_RULES):
         attribute = "get" if config.version < SECTION_RULES else "keys"
         text = f"AttributeError: '{type(value).__name__}' object has no attribute '{attribute}'"
-        yield Finding(config.setting("fsdp_config"), f"`fsdp_config` is {shown(value)}, not a mapping", exception=text)
+        yield Finding(
+            config.setting("fsdp_config"),
+            f"`fsdp_config` is {shown(value)}, not a mapping",
+            exception=text,
+            help="remove `fsdp_config`, or write a mapping",
+        )
         return
     section = Section(config)
     if not on or section.values.get("xla"):
@@ -232,12 +262,19 @@ def _modern_values(section: Section) -> Iterator[Finding]:
     values = section.values
     if section.version is None:
         text = f"ValueError: invalid literal for int() with base 10: {values['version']!r}"
-        yield Finding(section.place("version"), f"`fsdp_config.version` is {shown(values['version'])}, not an integer", exception=text)
+        yield Finding(
+            section.place("version"),
+            f"`fsdp_config.version` is {shown(values['version'])}, not an integer",
+            exception=text,
+            help="set `fsdp_config.version: 2`",
+        )
     policy = values.get("auto_wrap_policy", POLICIES[0])
     if policy not in POLICIES:
         text = f"ValueError: `auto_wrap_policy` must be one of {POLICIES}, got {policy}."
         message = f"`fsdp_config.auto_wrap_policy` is {shown(policy)}; it must be one of {', '.join(POLICIES)}"
-        yield Finding(section.place("auto_wrap_policy"), message, exception=text)
+        yield Finding(
+            section.place("auto_wrap_policy"), message, exception=text, help=choice("fsdp_config.auto_wrap_policy", policy, POLICIES)
+        )
     truths = dict(SHARED_TRUTHS)
     if section.version == 2:
         truths["reshard_after_forward"] = "true"
@@ -246,7 +283,12 @@ def _modern_values(section: Section) -> Iterator[Finding]:
     for key in truths:
         if key in values and str(values[key]).lower() not in TRUTHS:
             text = f"ValueError: invalid truth value {str(values[key]).lower()}"
-            yield Finding(section.place(key), f"`fsdp_config.{key}` is {shown(values[key])}, not a boolean", exception=text)
+            yield Finding(
+                section.place(key),
+                f"`fsdp_config.{key}` is {shown(values[key])}, not a boolean",
+                exception=text,
+                help=f"set `fsdp_config.{key}` to true or false",
+            )
     if section.version != 2:
         yield from _named(section, "reshard_after_forward", STRATEGIES, "init")
         yield from _named(section, "backward_prefetch", PREFETCHES, "init")
@@ -258,7 +300,7 @@ def _named(section: Section, key: str, names: tuple[str, ...], fails_at: Stage) 
     if key in section.values and isinstance(value, str) and not value.isdigit() and value.upper() not in (name.upper() for name in names):
         text = f"KeyError: {value.upper()!r}"
         message = f"`fsdp_config.{key}` is {shown(value)}; it must be one of {', '.join(names)}"
-        yield Finding(section.place(key), message, exception=text, fails_at=fails_at)
+        yield Finding(section.place(key), message, exception=text, fails_at=fails_at, help=choice(f"fsdp_config.{key}", value, names))
 
 
 def _old_values(section: Section, given: list[Any], config: TrainerConfig) -> Iterator[Finding]:
@@ -271,22 +313,33 @@ def _old_values(section: Section, given: list[Any], config: TrainerConfig) -> It
     if isinstance(size, (int, float)) and size > 0 and named:
         text = "ValueError: `min_num_params` and `transformer_layer_cls_to_wrap` are mutually exclusive."
         message = "`fsdp_config.min_num_params` is incompatible with `transformer_layer_cls_to_wrap`"
-        yield Finding(section.place("min_num_params"), message, exception=text)
+        yield Finding(
+            section.place("min_num_params"),
+            message,
+            exception=text,
+            help=either("fsdp_config.min_num_params", "fsdp_config.transformer_layer_cls_to_wrap"),
+        )
     sync = str(values.get("sync_module_states", "true")).lower()
     if sync == "false" and str(values.get("cpu_ram_efficient_loading", "false")).lower() == "true":
         text = 'ValueError: `sync_module_states` must be `"True"` if `cpu_ram_efficient_loading` is `"True"`'
         message = "`fsdp_config.sync_module_states` is false, but `cpu_ram_efficient_loading` requires it"
-        yield Finding(section.place("sync_module_states"), message, exception=text)
+        yield Finding(section.place("sync_module_states"), message, exception=text, help="set `fsdp_config.sync_module_states: true`")
     prefetch = values.get("backward_prefetch", "NO_PREFETCH")
     if isinstance(prefetch, str) and prefetch.upper() not in PREFETCHES:
         text = f"ValueError: {prefetch.upper()!r} is not in list"
         message = f"`fsdp_config.backward_prefetch` is {shown(prefetch)}; it must be one of {', '.join(PREFETCHES)}"
-        yield Finding(section.place("backward_prefetch"), message, exception=text, fails_at="init")
+        yield Finding(
+            section.place("backward_prefetch"),
+            message,
+            exception=text,
+            fails_at="init",
+            help=choice("fsdp_config.backward_prefetch", prefetch, PREFETCHES),
+        )
     for key in ("forward_prefetch", "use_orig_params", "sync_module_states", "cpu_ram_efficient_loading"):
         if key in values and str(values[key]).lower() not in TRUTHS:
             text = f"ValueError: invalid truth value {str(values[key]).lower()}"
             message = f"`fsdp_config.{key}` is {shown(values[key])}, not a boolean"
-            yield Finding(section.place(key), message, exception=text, fails_at="init")
+            yield Finding(section.place(key), message, exception=text, fails_at="init", help=f"set `fsdp_config.{key}` to true or false")
 
 
 @rule(
@@ -311,7 +364,11 @@ def fsdp_alone(config: TrainerConfig) -> Iterator[Finding]:
     Source: transformers 5.23.0 trainer.py:476, 4.42.4 trainer.py:494.
     """
     if config.uses_fsdp and config.launched is False and not Section(config).values.get("xla"):
-        yield Finding(of(config, "fsdp"), "`fsdp` requires distributed training, but 1 GPU runs without a launcher")
+        yield Finding(
+            of(config, "fsdp"),
+            "`fsdp` requires distributed training, but 1 GPU runs without a launcher",
+            help="remove `fsdp`, or start the run on several GPUs with torchrun or accelerate launch",
+        )
 
 
 @rule(
@@ -337,7 +394,12 @@ def fsdp_and_deepspeed(config: TrainerConfig) -> Iterator[Finding]:
     Source: transformers 5.23.0 trainer.py:472, 4.42.4 trainer.py:490.
     """
     if config.uses_fsdp and config.uses_deepspeed:
-        yield Finding(of(config, "fsdp"), "`fsdp` is incompatible with `deepspeed`", related=(of(config, "deepspeed"),))
+        yield Finding(
+            of(config, "fsdp"),
+            "`fsdp` is incompatible with `deepspeed`",
+            related=(of(config, "deepspeed"),),
+            help=either("fsdp", "deepspeed"),
+        )
 
 
 @rule(
@@ -372,7 +434,13 @@ def checkpointing_twice(config: TrainerConfig) -> Iterator[Finding]:
         text = f"ValueError: `fsdp_config['activation_checkpointing']` and the `{key}` training argument can't both be set to True"
         place = section.place("activation_checkpointing")
         message = f"`fsdp_config.activation_checkpointing` is incompatible with `{key}`; enable only one of them"
-        yield Finding(place, message, related=(config.setting(key),), exception=text)
+        yield Finding(
+            place,
+            message,
+            related=(config.setting(key),),
+            exception=text,
+            help=f"remove `fsdp_config.activation_checkpointing`, or set `{key}: false`",
+        )
 
 
 @rule(
@@ -410,11 +478,22 @@ def model_only_checkpoints(config: TrainerConfig) -> Iterator[Finding]:
         wrapper = "DeepSpeed" if config.uses_deepspeed else "FSDP"
         text = f"ValueError: {wrapper} can't be used with `save_only_model` along with `load_best_model_at_end`."
         message = f"`save_only_model` is incompatible with `load_best_model_at_end` under {wrapper}"
-        yield Finding(of(config, "save_only_model"), message, related=(of(config, "load_best_model_at_end"),), exception=text)
+        yield Finding(
+            of(config, "save_only_model"),
+            message,
+            related=(of(config, "load_best_model_at_end"),),
+            exception=text,
+            help="set `save_only_model: false`, or set `load_best_model_at_end: false`",
+        )
     elif sharded and config.version >= SECTION_RULES and str(Section(config).values.get("state_dict_type")).upper() == "SHARDED_STATE_DICT":
         text = "ValueError: save_only_model option is not compatible with FSDP state dict type 'SHARDED_STATE_DICT'"
-        message = "`save_only_model` is incompatible with `fsdp_config.state_dict_type` SHARDED_STATE_DICT"
-        yield Finding(of(config, "save_only_model"), message, exception=text)
+        message = "`save_only_model` is incompatible with `fsdp_config.state_dict_type: SHARDED_STATE_DICT`"
+        yield Finding(
+            of(config, "save_only_model"),
+            message,
+            exception=text,
+            help="set `fsdp_config.state_dict_type: FULL_STATE_DICT`, or set `save_only_model: false`",
+        )
 
 
 @rule(
@@ -438,7 +517,12 @@ def fsdp_config_unused(config: TrainerConfig) -> Iterator[Finding]:
     """
     section = config.section("fsdp_config")
     if section and any(section.values()) and not config.uses_fsdp:
-        yield Finding(config.setting("fsdp_config"), "`fsdp_config` is ignored, because `fsdp` is off", on_key=True)
+        yield Finding(
+            config.setting("fsdp_config"),
+            "`fsdp_config` is ignored, because `fsdp` is off",
+            on_key=True,
+            help="set `fsdp` too, or remove `fsdp_config`",
+        )
 
 
 @rule(
@@ -466,4 +550,6 @@ def fsdp_config_key(config: TrainerConfig) -> Iterator[Finding]:
     section = Section(config)
     for key in section.values:
         if isinstance(key, str) and key not in KNOWN:
-            yield Finding(section.place(key), f"unknown key `{key}` in `fsdp_config` is ignored", on_key=True)
+            yield Finding(
+                section.place(key), f"unknown key `{key}` in `fsdp_config` is ignored", on_key=True, help=f"remove `fsdp_config.{key}`"
+            )

@@ -6,6 +6,7 @@ from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import Example, Finding, rule
 from cfglint.frameworks.huggingface.fields import FIELDS, has_field
 from cfglint.frameworks.huggingface.rules.common import KINDS, shown
+from cfglint.frameworks.remedies import listed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -69,12 +70,20 @@ def unknown_argument(config: TrainerConfig) -> Iterator[Finding]:
         elif near and not config.declares(key):
             setting = config.setting(key)
             message = f"`{key}` looks like a typo of `{near}`, which is not set"
-            yield Finding(setting, message, severity=WARNING, on_key=True, fix=_renamed(setting, near))
+            note = "the Trainer ignores unknown keys"
+            yield Finding(setting, message, severity=WARNING, on_key=True, fix=_renamed(setting, near), note=note)
 
 
 def _unused(config: TrainerConfig, key: Any, message: str, near: str | None = None) -> Finding:
     setting = config.setting(key)
-    return Finding(setting, message, exception=not_used(config, key), on_key=True, fix=_renamed(setting, near) if near else None)
+    return Finding(
+        setting,
+        message,
+        exception=not_used(config, key),
+        on_key=True,
+        fix=_renamed(setting, near) if near else None,
+        help=None if near else f"remove `{key}`",
+    )
 
 
 def not_used(config: TrainerConfig, key: Any) -> str:
@@ -136,7 +145,7 @@ def near_fields(key: str, lengths: dict[int, list[str]], most: int) -> list[str]
     ]
     if not close:
         return []
-    from cfglint.frameworks.schema import edits, plain
+    from cfglint.frameworks.similar_keys import edits, plain
 
     ranked = sorted((distance, name) for name in close if (distance := edits(plain(key), name, most)) <= most)
     return [name for _, name in ranked]
@@ -216,19 +225,35 @@ def accelerator_config_key(config: TrainerConfig) -> Iterator[Finding]:
         for key in section or ():
             if key not in ACCELERATOR_KEYS:
                 text = f"ValueError: The config file at {value} had unknown keys ([{key!r}])"
-                message = f"`accelerator_config` file {value} has the unknown key `{key}`"
-                yield Finding(config.setting("accelerator_config"), message, exception=text)
+                message = f"unknown key `{key}` in {value}, the file that `accelerator_config` names"
+                yield Finding(
+                    config.setting("accelerator_config"),
+                    message,
+                    exception=text,
+                    help=f"remove it from {value}, or write one of {listed(list(ACCELERATOR_KEYS))}",
+                )
         return
     if not isinstance(value, dict):
         text = f"TypeError: stat: path should be string, bytes, os.PathLike or integer, not {type(value).__name__}"
         message = f"`accelerator_config` is {shown(value)}; it must be a mapping or a file name"
-        yield Finding(config.setting("accelerator_config"), message, exception=text)
+        yield Finding(
+            config.setting("accelerator_config"),
+            message,
+            exception=text,
+            help="remove `accelerator_config`, or write a mapping",
+        )
         return
     for key in value:
         if ACCELERATOR_KEYS.get(key, (99,)) > config.version:
             text = f"TypeError: AcceleratorConfig.__init__() got an unexpected keyword argument {key!r}"
             message = f"unknown key `{key}` in `accelerator_config`"
-            yield Finding(config.setting("accelerator_config", key), message, exception=text, on_key=True)
+            yield Finding(
+                config.setting("accelerator_config", key),
+                message,
+                exception=text,
+                on_key=True,
+                help=f"remove `accelerator_config.{key}`, or write one of {listed(list(ACCELERATOR_KEYS))}",
+            )
 
 
 @rule(
@@ -258,9 +283,20 @@ def accumulation_keyword(config: TrainerConfig) -> Iterator[Finding]:
     path = ("accelerator_config", "gradient_accumulation_kwargs")
     if value is not None and not isinstance(value, dict):
         text = f"TypeError: {type(value).__name__!r} object does not support item assignment"
-        yield Finding(config.setting(*path), f"`gradient_accumulation_kwargs` is {shown(value)}, not a mapping", exception=text)
+        yield Finding(
+            config.setting(*path),
+            f"`gradient_accumulation_kwargs` is {shown(value)}, not a mapping",
+            exception=text,
+            help="remove `accelerator_config.gradient_accumulation_kwargs`, or write a mapping",
+        )
     for key in config.accumulation_kwargs:
         if key not in ACCUMULATION_KEYS:
             text = f"TypeError: GradientAccumulationPlugin.__init__() got an unexpected keyword argument {key!r}"
             message = f"unknown key `{key}` in `gradient_accumulation_kwargs`"
-            yield Finding(config.setting(*path, key), message, exception=text, on_key=True)
+            yield Finding(
+                config.setting(*path, key),
+                message,
+                exception=text,
+                on_key=True,
+                help=f"remove `accelerator_config.gradient_accumulation_kwargs.{key}`, or write one of {listed(list(ACCUMULATION_KEYS))}",
+            )

@@ -7,7 +7,7 @@ from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.huggingface import OWN_LOOP
 from cfglint.frameworks.huggingface._tables import FIELDS, MOVED, RENAMED, REPLACED_BY_HAND, SWITCHES
 from cfglint.frameworks.huggingface.fields import has_field
-from cfglint.frameworks.huggingface.rules.common import KINDS, shown
+from cfglint.frameworks.huggingface.rules.common import KINDS, lost_strategy, shown
 from cfglint.frameworks.huggingface.rules.keys import not_used
 from cfglint.frameworks.versions import parse_version
 
@@ -60,11 +60,21 @@ def removed_argument(config: TrainerConfig) -> Iterator[Finding]:
             continue
         if not strict and (has_no_effect(key, config.values[key]) or config.facts.guessed or config.declares(key)):
             continue
+        if key == "evaluation_strategy" and not strict and lost_strategy(config) is not None:
+            continue  # HFT006, an error that this key is the cause of, is the one finding
         successor, fix = replacement(key, config)
         message = f"`{key}` was removed in transformers {FIELDS[key][3]}" + (f"; use {successor}" if successor else "")
         severity = ERROR if strict else WARNING
         exception = not_used(config, key) if strict else None
-        yield Finding(config.setting(key), message, severity=severity, exception=exception, fix=fix, on_key=True)
+        yield Finding(
+            config.setting(key),
+            message,
+            severity=severity,
+            exception=exception,
+            fix=fix,
+            on_key=True,
+            note=None if strict else "the Trainer ignores it",
+        )
 
 
 def has_no_effect(key: str, value: Any) -> bool:
@@ -114,8 +124,12 @@ def _ratio(config: TrainerConfig, value: Any) -> Fix | None:
     if not 0 < value < 1:
         return None
     if not written:
-        return rename(setting, "warmup_steps", "rename to warmup_steps", safe=True)
-    return several([removed(setting), replaced(config.setting("warmup_steps"), value)], "move to warmup_steps", safe=True)
+        return rename(setting, "warmup_steps", f"replace it with `warmup_steps: {value}`, a fraction of all steps", safe=True)
+    return several(
+        [removed(setting), replaced(config.setting("warmup_steps"), value)],
+        f"replace it with `warmup_steps: {value}`, a fraction of all steps",
+        safe=True,
+    )
 
 
 def _moved(config: TrainerConfig, key: str, path: tuple[str, str], value: Any) -> Fix | None:

@@ -6,6 +6,7 @@ from cfglint.findings.diagnostic import WARNING
 from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.huggingface.fields import has_field
 from cfglint.frameworks.huggingface.rules.common import KINDS, number, of, shown, strategy
+from cfglint.frameworks.remedies import choice
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,7 +44,13 @@ def split_batch_size(config: TrainerConfig) -> Iterator[Finding]:
         path = ("accelerator_config", "split_batches")
         setting = config.setting(*path) if config.has(*path) else config.setting("split_batches")
         message = f"`split_batches` makes the global batch {batch.consumed_batch} samples; the Trainer prints {batch.global_batch.value}"
-        yield Finding(setting, message, related=(batch.micro_batch,))
+        yield Finding(
+            setting,
+            message,
+            related=(batch.micro_batch,),
+            note="a step takes that many samples over all processes",
+            help="set `per_device_train_batch_size` to the global batch, or `accelerator_config.split_batches: false`",
+        )
 
 
 @rule(
@@ -66,7 +73,12 @@ def deepspeed_off(config: TrainerConfig) -> Iterator[Finding]:
     """
     value = config.arguments["deepspeed"]
     if isinstance(value, (dict, str)) and not value:
-        yield Finding(of(config, "deepspeed"), "`deepspeed` is empty, so DeepSpeed is not used")
+        yield Finding(
+            of(config, "deepspeed"),
+            "`deepspeed` is empty, so DeepSpeed is not used",
+            note="the run starts as without the key",
+            help="remove `deepspeed`, or write the DeepSpeed config",
+        )
 
 
 @rule(
@@ -95,12 +107,22 @@ def unchecked_choice(config: TrainerConfig) -> Iterator[Finding]:
     args = config.arguments
     value = args["train_sampling_strategy"]
     if "train_sampling_strategy" in args and value not in SAMPLING:
-        message = f"`train_sampling_strategy` is {shown(value)}, not one of {', '.join(SAMPLING)}; samples are drawn at random"
-        yield Finding(of(config, "train_sampling_strategy"), message)
+        message = f"`train_sampling_strategy` is {shown(value)}, which is not a valid choice"
+        yield Finding(
+            of(config, "train_sampling_strategy"),
+            message,
+            note="samples are drawn at random",
+            help=choice("train_sampling_strategy", value, SAMPLING),
+        )
     counted = args["include_num_input_tokens_seen"]
     if "include_num_input_tokens_seen" in args and config.version >= (5,) and not isinstance(counted, bool) and counted not in COUNTED:
-        message = f"`include_num_input_tokens_seen` is {shown(counted)}; it must be a boolean or one of {', '.join(COUNTED)}"
-        yield Finding(of(config, "include_num_input_tokens_seen"), message)
+        message = f"`include_num_input_tokens_seen` is {shown(counted)}, which is not a valid choice"
+        yield Finding(
+            of(config, "include_num_input_tokens_seen"),
+            message,
+            note="a string that is not empty counts as true",
+            help=choice("include_num_input_tokens_seen", counted, COUNTED),
+        )
 
 
 @rule(
@@ -127,7 +149,7 @@ def checkpointing_renamed(config: TrainerConfig) -> Iterator[Finding]:
         old, new = f"gradient_checkpointing{suffix}", f"activation_checkpointing{suffix}"
         both = given.get(old) is not None and given.get(new) is not None
         if has_field(new, config.version) and both and given[old] != given[new]:
-            yield Finding(of(config, old), f"`{old}` is overridden by `{new}`", related=(of(config, new),))
+            yield Finding(of(config, old), f"`{old}` is overridden by `{new}`", related=(of(config, new),), help=f"remove `{old}`")
 
 
 @rule(
@@ -152,7 +174,12 @@ def checkpointing_arguments_unused(config: TrainerConfig) -> Iterator[Finding]:
     arguments = config.arguments
     if arguments.checkpointing is False and arguments.checkpointing_key in arguments and arguments[arguments.checkpointing_arguments]:
         switch, unused = config.setting(arguments.checkpointing_key), of(config, arguments.checkpointing_arguments)
-        yield Finding(unused, f"`{unused.name}` is ignored, because `{switch.name}` is false", related=(switch,))
+        yield Finding(
+            unused,
+            f"`{unused.name}` is ignored, because `{switch.name}` is false",
+            related=(switch,),
+            help=f"set `{switch.name}: true`, or remove `{unused.name}`",
+        )
 
 
 @rule(
@@ -177,7 +204,12 @@ def no_best_model(config: TrainerConfig) -> Iterator[Finding]:
     args = config.arguments
     if args["load_best_model_at_end"] and args.eval_strategy == "no" and args["save_strategy"] in ("no", "best"):
         message = f'`load_best_model_at_end` has no effect, because `{strategy(config).name}` is "no"'
-        yield Finding(of(config, "load_best_model_at_end"), message, related=(strategy(config),))
+        yield Finding(
+            of(config, "load_best_model_at_end"),
+            message,
+            related=(strategy(config),),
+            help=f"set `{strategy(config).name}: epoch` and `save_strategy: epoch`, or remove `load_best_model_at_end`",
+        )
 
 
 @rule(
@@ -206,7 +238,12 @@ def interval_unused(config: TrainerConfig) -> Iterator[Finding]:
         ("save_steps", args["save_strategy"], "save_strategy"),
     ):
         if unit in ("no", "epoch", "best") and args.given.get(name) and key in config.values:
-            yield Finding(of(config, name), f"`{name}` is ignored, because `{key}` is {shown(unit)}", related=(config.setting(key),))
+            yield Finding(
+                of(config, name),
+                f"`{name}` is ignored, because `{key}` is {shown(unit)}",
+                related=(config.setting(key),),
+                help=f"set `{key}: steps`, or remove `{name}`",
+            )
 
 
 @rule(
@@ -231,7 +268,12 @@ def pinning_needed(config: TrainerConfig) -> Iterator[Finding]:
     if config.accelerator.get("non_blocking") and not config.arguments["dataloader_pin_memory"]:
         setting = config.setting("accelerator_config", "non_blocking")
         message = "`non_blocking` has no effect, because `dataloader_pin_memory` is off"
-        yield Finding(setting, message, related=(of(config, "dataloader_pin_memory"),))
+        yield Finding(
+            setting,
+            message,
+            related=(of(config, "dataloader_pin_memory"),),
+            help="set `dataloader_pin_memory: true`, or remove `accelerator_config.non_blocking`",
+        )
 
 
 @rule(
@@ -255,4 +297,9 @@ def per_gpu_size_wins(config: TrainerConfig) -> Iterator[Finding]:
     for part in ("train", "eval"):
         old, new = f"per_gpu_{part}_batch_size", f"per_device_{part}_batch_size"
         if given.get(old) and new in config.values and number(given[old]) and given[old] != config.values[new]:
-            yield Finding(config.setting(new), f"`{new}` is overridden by `{old}` ({given[old]})", related=(config.setting(old),))
+            yield Finding(
+                config.setting(new),
+                f"`{new}` is overridden by `{old}` ({given[old]})",
+                related=(config.setting(old),),
+                help=f"remove `{old}`, or remove `{new}`",
+            )

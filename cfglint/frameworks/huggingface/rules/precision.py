@@ -39,7 +39,12 @@ def two_half_precisions(config: TrainerConfig) -> Iterator[Finding]:
     Source: transformers 5.23.0 training_args.py:1784.
     """
     if config.arguments["fp16"] and config.arguments["bf16"]:
-        yield Finding(of(config, "fp16"), "`fp16` is incompatible with `bf16`; enable only one of them", related=(of(config, "bf16"),))
+        yield Finding(
+            of(config, "fp16"),
+            "`fp16` is incompatible with `bf16`; enable only one of them",
+            related=(of(config, "bf16"),),
+            help="set `fp16: false`, or set `bf16: false`",
+        )
 
 
 @rule(
@@ -65,7 +70,12 @@ def two_half_evaluations(config: TrainerConfig) -> Iterator[Finding]:
     """
     if config.arguments["fp16_full_eval"] and config.arguments["bf16_full_eval"]:
         message = "`fp16_full_eval` is incompatible with `bf16_full_eval`; enable only one of them"
-        yield Finding(of(config, "fp16_full_eval"), message, related=(of(config, "bf16_full_eval"),))
+        yield Finding(
+            of(config, "fp16_full_eval"),
+            message,
+            related=(of(config, "bf16_full_eval"),),
+            help="set `fp16_full_eval: false`, or set `bf16_full_eval: false`",
+        )
 
 
 @rule(
@@ -94,4 +104,9 @@ def bf16_with_apex(config: TrainerConfig) -> Iterator[Finding]:
     old = args["fp16_backend"]
     name = "fp16_backend" if old and old != "auto" else "half_precision_backend"
     if args[name] == "apex":
-        yield Finding(of(config, name), f"`{name}` apex does not support bf16", related=(of(config, "bf16"),))
+        yield Finding(
+            of(config, name),
+            f"`{name}: apex` does not support bf16",
+            related=(of(config, "bf16"),),
+            help=f"remove `{name}`, or set `fp16: true` and `bf16: false`",
+        )

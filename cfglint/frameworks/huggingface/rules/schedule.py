@@ -12,12 +12,13 @@ from cfglint.frameworks.huggingface.fields import choices, has_field
 from cfglint.frameworks.huggingface.rules.common import KINDS, certainty, number, of, shown
 from cfglint.frameworks.huggingface.rules.value_types import described, spelled_as_number
 
+MIN_RATE = "set `lr_scheduler_kwargs: {min_lr_rate: 0.1}`, or a `min_lr`"
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from cfglint.findings.vocabulary import Stage
     from cfglint.frameworks.huggingface.config import TrainerConfig
 
 NAMED_REFUSAL = (4, 42)
@@ -128,7 +129,13 @@ def warmup_steps_value(config: TrainerConfig) -> Iterator[Finding]:
     if version >= RATIO_TAKEN:
         if isinstance(value, float) and isnan(value):  # NaN is below no bound, and math.ceil() refuses it when the schedule is built
             message = f"`{name}` is NaN; it must be a number >= 0"
-            yield Finding(of(config, name), message, exception="ValueError: cannot convert float NaN to integer", fails_at="init")
+            yield Finding(
+                of(config, name),
+                message,
+                exception="ValueError: cannot convert float NaN to integer",
+                fails_at="init",
+                help=f"set `{name}: 0` for no warm-up",
+            )
         elif number(value) and value < 0:
             named = f"Got warmup_steps = {value}, Expected value warmup_steps >= 0"
             text = named if version >= SAYS_VALUE else "warmup_steps must be an integer or a float"
@@ -139,7 +146,7 @@ def warmup_steps_value(config: TrainerConfig) -> Iterator[Finding]:
         text, required = "warmup_steps must be either 0 or > 1", "0 or an integer > 1"
     if text:
         message = f"`{name}` is {shown(value)}; it must be {required}"
-        yield Finding(of(config, name), message, exception=f"ValueError: {text}")
+        yield Finding(of(config, name), message, exception=f"ValueError: {text}", help=f"set `{name}: 0` for no warm-up")
 
 
 @rule(
@@ -174,9 +181,19 @@ def warmup_ratio_range(config: TrainerConfig) -> Iterator[Finding]:
         steps = config.arguments["warmup_steps"]
         if not (number(steps) and steps > 0):
             text = "ValueError: cannot convert float NaN to integer"
-            yield Finding(of(config, "warmup_ratio"), "`warmup_ratio` is not a number (nan)", exception=text, fails_at="init")
+            yield Finding(
+                of(config, "warmup_ratio"),
+                "`warmup_ratio` is NaN; it must be a number between 0 and 1",
+                exception=text,
+                fails_at="init",
+                help="set `warmup_ratio: 0` for no warm-up",
+            )
     elif not 0 <= value <= 1:
-        yield Finding(of(config, "warmup_ratio"), f"`warmup_ratio` is {value}; it must be between 0 and 1")
+        yield Finding(
+            of(config, "warmup_ratio"),
+            f"`warmup_ratio` is {value}; it must be between 0 and 1",
+            help="set `warmup_ratio` to a fraction of the steps, such as 0.03",
+        )
 
 
 @rule(
@@ -185,7 +202,7 @@ def warmup_ratio_range(config: TrainerConfig) -> Iterator[Finding]:
     ERROR,
     old_names=("scheduler-arguments",),
     kinds=KINDS,
-    fails_at="first-step",
+    fails_at="init",
     bad=(
         "output_dir: out\nlr_scheduler_type: cosine\nlr_scheduler_kwargs: {min_lr: 1.0e-6}\n",
         "output_dir: out\nlr_scheduler_type: cosine_with_min_lr\n",
@@ -207,7 +224,8 @@ def scheduler_arguments(config: TrainerConfig) -> Iterator[Finding]:
 
     Fix: use the arguments of the schedule in `lr_scheduler_type`.
 
-    Source: transformers 5.23.0 optimization.py:960-1054, 4.42.4 optimization.py:471-556.
+    Source: transformers 5.23.0 optimization.py:960-1054, 4.42.4 optimization.py:471-556; the schedule is built with the optimizer, before
+    the first step (5.23.0 trainer.py:1770, `_prepare_for_training`).
     """
     args = config.arguments
     kind, given = args["lr_scheduler_type"], args["lr_scheduler_kwargs"]
@@ -217,12 +235,12 @@ def scheduler_arguments(config: TrainerConfig) -> Iterator[Finding]:
         return
     if kind not in KEYWORDS or (kind == "inverse_sqrt" and config.version < INVERSE_SQRT_ARGUMENTS):
         return
-    late = config.version >= RATIO_TAKEN and not config.framework.base  # for the Trainer itself only: the model is wrapped before
-    when: Stage = "first-step" if late else "init"
     if given is not None and not isinstance(given, dict):
         text = f"TypeError: transformers.optimization.{BUILDERS[kind]}() argument after ** must be a mapping, not {type(given).__name__}"
         setting = of(config, "lr_scheduler_kwargs")
-        yield Finding(setting, f"`lr_scheduler_kwargs` is {shown(given)}, not a mapping", exception=text, fails_at=when)
+        yield Finding(
+            setting, f"`lr_scheduler_kwargs` is {shown(given)}, not a mapping", exception=text, help="remove `lr_scheduler_kwargs`"
+        )
         return
     keywords: dict[Any, Any] = given or {}
     taken = [key for key in KEYWORDS[kind] if config.version >= STABLE_STEPS_OPTIONAL or key not in SHAPE_KEYS]
@@ -233,8 +251,14 @@ def scheduler_arguments(config: TrainerConfig) -> Iterator[Finding]:
             if key in OWN:
                 message = f"`lr_scheduler_kwargs.{key}` is passed by the Trainer itself and must not be set"
             else:
-                message = f"schedule {kind} has no parameter `{key}` (valid: {', '.join(taken)})"
-            yield Finding(place, message, exception=f"TypeError: {BUILDERS[kind]}() {text} {key!r}", fails_at=when, on_key=True)
+                message = f"`lr_scheduler_type: {kind}` has no parameter `{key}` (valid: {', '.join(taken)})"
+            yield Finding(
+                place,
+                message,
+                exception=f"TypeError: {BUILDERS[kind]}() {text} {key!r}",
+                on_key=True,
+                help=f"remove `lr_scheduler_kwargs.{key}`",
+            )
     for key, operation in NUMBERS_NEEDED.get(kind, ()):
         value = keywords.get(key)
         if value is not None and not number(value):
@@ -242,10 +266,12 @@ def scheduler_arguments(config: TrainerConfig) -> Iterator[Finding]:
             place = config.setting("lr_scheduler_kwargs", key)
             fix = spelled_as_number(place)
             message = f"`lr_scheduler_kwargs.{key}` is {described(value)}, not a number"
-            yield Finding(place, message, exception=text, fails_at=when, fix=fix, consumer_only=True)
+            yield Finding(place, message, exception=text, fix=fix, consumer_only=True)
     severity = certainty(config, "lr_scheduler_kwargs")
     for message, text in _lacking(kind, keywords, config):
-        yield Finding(of(config, "lr_scheduler_type"), message, exception=text, fails_at=when, severity=severity)
+        yield Finding(
+            of(config, "lr_scheduler_type"), message, exception=text, severity=severity, help=MIN_RATE if "min_lr_rate" in message else None
+        )
 
 
 def _lacking(kind: str, given: dict[Any, Any], config: TrainerConfig) -> Iterator[tuple[str, str]]:
@@ -253,9 +279,9 @@ def _lacking(kind: str, given: dict[Any, Any], config: TrainerConfig) -> Iterato
         count = sum(given.get(key) is not None for key in ("min_lr", "min_lr_rate"))
         if count == 0:
             text = "ValueError: One of min_lr or min_lr_rate should be set through the `lr_scheduler_kwargs`"
-            yield f"schedule {kind} requires `min_lr` or `min_lr_rate` in `lr_scheduler_kwargs`", text
+            yield f"`lr_scheduler_type: {kind}` requires `min_lr` or `min_lr_rate` in `lr_scheduler_kwargs`", text
         elif count == 2:
-            message = f"schedule {kind} accepts only one of `min_lr` and `min_lr_rate`"
+            message = f"`lr_scheduler_type: {kind}` accepts only one of `min_lr` and `min_lr_rate`"
             yield message, "ValueError: Only one of min_lr or min_lr_rate should be set"
     elif kind == "warmup_stable_decay":
         modern = config.version >= STABLE_STEPS_OPTIONAL
@@ -264,7 +290,7 @@ def _lacking(kind: str, given: dict[Any, Any], config: TrainerConfig) -> Iterato
         if missing:
             names = " and ".join(map(repr, missing))
             count_ = f"{len(missing)} required positional argument{'s' * (len(missing) > 1)}"
-            message = f"schedule {kind} requires {' and '.join(f'`{key}`' for key in missing)} in `lr_scheduler_kwargs`"
+            message = f"`lr_scheduler_type: {kind}` requires {' and '.join(f'`{key}`' for key in missing)} in `lr_scheduler_kwargs`"
             yield message, f"TypeError: get_wsd_schedule() missing {count_}: {names}"
         for key in SHAPE_KEYS:
             if modern and key in given and given[key] not in SHAPES:
@@ -274,7 +300,7 @@ def _lacking(kind: str, given: dict[Any, Any], config: TrainerConfig) -> Iterato
     elif kind == "polynomial":
         rate, end = config.arguments["learning_rate"], given.get("lr_end", 1e-7)
         if number(rate) and number(end) and not rate > end:
-            message = f"`learning_rate` is {rate}; schedule polynomial requires it to be greater than `lr_end` ({end})"
+            message = f"`learning_rate` is {rate}; `lr_scheduler_type: polynomial` requires it to be greater than `lr_end` ({end})"
             yield message, f"ValueError: lr_end ({end}) must be smaller than initial lr ({rate})"
     elif kind in ("reduce_lr_on_plateau", "greedy"):
         factor = given.get("factor", 0.1)
@@ -306,7 +332,12 @@ def warmup_longer_than_run(config: TrainerConfig) -> Iterator[Finding]:
         return
     run = steps(config)
     if run.total and run.warmup and run.warmup >= run.total:
-        yield Finding(of(config, "warmup_steps"), f"`warmup_steps` is {run.warmup}, but the run has only {run.total} steps")
+        yield Finding(
+            of(config, "warmup_steps"),
+            f"`warmup_steps` is {run.warmup}, but the run has only {run.total} steps",
+            note="the learning rate does not reach its full value",
+            help=f"set `warmup_steps` below {run.total}",
+        )
 
 
 @rule(
@@ -329,7 +360,12 @@ def epochs_overridden(config: TrainerConfig) -> Iterator[Finding]:
     limit = config.arguments["max_steps"]
     if "num_train_epochs" in config.arguments and number(limit) and limit > 0:
         related = (of(config, "max_steps"),)
-        yield Finding(of(config, "num_train_epochs"), f"`num_train_epochs` is overridden by `max_steps` ({limit})", related=related)
+        yield Finding(
+            of(config, "num_train_epochs"),
+            f"`num_train_epochs` is overridden by `max_steps` ({limit})",
+            related=related,
+            help="remove `num_train_epochs`, or remove `max_steps`",
+        )
 
 
 @rule(
@@ -361,7 +397,11 @@ def interval_beyond_run(config: TrainerConfig) -> Iterator[Finding]:
     for name, unit, consequence in intervals:
         every = args[name]
         if unit == "steps" and name in args and number(every) and every > total:
-            yield Finding(of(config, name), f"`{name}` is {every}, but the run has only {total} steps, so {consequence}")
+            yield Finding(
+                of(config, name),
+                f"`{name}` is {every}, but the run has only {total} steps, so {consequence}",
+                help=f"set `{name}` to {total} or less",
+            )
 
 
 @rule(
@@ -391,13 +431,22 @@ def hardly_any_steps(config: TrainerConfig) -> Iterator[Finding]:
     args = config.arguments
     limit, epochs = args["max_steps"], args["num_train_epochs"]
     if type(limit) is int and limit == 0 and config.version >= ZERO_IS_A_LIMIT:
-        yield Finding(of(config, "max_steps"), "`max_steps` is 0, which ends the run after one step; use -1 for no limit")
+        yield Finding(
+            of(config, "max_steps"), "`max_steps` is 0, which ends the run after one step", help="set `max_steps: -1` for no limit"
+        )
     if number(epochs) and epochs <= 0 and number(limit) and limit < 0:
-        yield Finding(of(config, "num_train_epochs"), f"`num_train_epochs` is {epochs}, so no training step runs")
+        yield Finding(
+            of(config, "num_train_epochs"),
+            f"`num_train_epochs` is {epochs}, so no training step is made",
+            help="set `num_train_epochs` to a positive number",
+        )
     accumulation = accumulation_steps(config)
     if number(accumulation.value) and accumulation.value < 0:
         yield Finding(
-            accumulation, f"`{ACCUMULATION}` is {accumulation.value}; it must be positive, but the Trainer accepts it without an error"
+            accumulation,
+            f"`{ACCUMULATION}` is {accumulation.value}; it must be positive, but the Trainer does not check it",
+            note="the number of steps per epoch is negative or 0",
+            help=f"set `{ACCUMULATION}: 1`",
         )
 
 
@@ -419,7 +468,11 @@ def no_checkpoints(config: TrainerConfig) -> Iterator[Finding]:
     """
     value = config.arguments["save_steps"]
     if config.arguments["save_strategy"] == "steps" and type(value) in (int, float) and value <= 0:
-        yield Finding(of(config, "save_steps"), f"`save_steps` is {value}, so no checkpoint is saved before the end of the run")
+        yield Finding(
+            of(config, "save_steps"),
+            f"`save_steps` is {value}, so no checkpoint is saved before the end of the run",
+            help='set `save_strategy: "no"` if that is meant, else a positive `save_steps`',
+        )
 
 
 @rule(
@@ -446,7 +499,12 @@ def warmup_twice(config: TrainerConfig) -> Iterator[Finding]:
     if not has_field("warmup_ratio", config.version) or not number(count) or not number(ratio) or count <= 0 or ratio <= 0:
         return
     ignored, used = ("warmup_ratio", "warmup_steps") if config.version < RATIO_TAKEN else ("warmup_steps", "warmup_ratio")
-    yield Finding(of(config, ignored), f"`{ignored}` is overridden by `{used}` ({args[used]})", related=(of(config, used),))
+    yield Finding(
+        of(config, ignored),
+        f"`{ignored}` is overridden by `{used}` ({args[used]})",
+        related=(of(config, used),),
+        help=f"remove `{ignored}`",
+    )
 
 
 @rule(
@@ -471,8 +529,12 @@ def warmup_of_one(config: TrainerConfig) -> Iterator[Finding]:
     value = config.arguments["warmup_steps"]
     if config.version >= RATIO_TAKEN and isinstance(value, float) and 1 <= value < INFINITE and (value == 1 or not value.is_integer()):
         count = int(value)
-        message = f"`warmup_steps` {value} means {count} step{'s' * (count > 1)}; only a value below 1 is a ratio of the run"
-        yield Finding(of(config, "warmup_steps"), message)
+        message = f"`warmup_steps` is {value}, which means {count} step{'s' * (count > 1)}; only a value below 1 is a ratio of the run"
+        yield Finding(
+            of(config, "warmup_steps"),
+            message,
+            help=f"set `warmup_steps: {count}` if that is meant, or a value below 1 for a fraction of the run",
+        )
 
 
 @rule(
@@ -504,10 +566,20 @@ def schedule_without_warmup(config: TrainerConfig) -> Iterator[Finding]:
         for name in ("warmup_steps", "warmup_ratio"):
             if number(args[name]) and args[name] > 0:
                 related = (of(config, "lr_scheduler_type"),)
-                yield Finding(of(config, name), f"`{name}` is ignored: the schedule `{kind}` has no warm-up", related=related)
+                yield Finding(
+                    of(config, name),
+                    f"`{name}` is ignored: `lr_scheduler_type: {kind}` has no warm-up",
+                    related=related,
+                    help=f"set `lr_scheduler_type: {kind}_with_warmup`, or remove `{name}`" if kind == "constant" else f"remove `{name}`",
+                )
     if kind in ("constant", "constant_with_warmup") and isinstance(args["lr_scheduler_kwargs"], dict) and args["lr_scheduler_kwargs"]:
         related = (of(config, "lr_scheduler_type"),)
-        yield Finding(of(config, "lr_scheduler_kwargs"), f"`lr_scheduler_kwargs` is ignored by schedule {kind}", related=related)
+        yield Finding(
+            of(config, "lr_scheduler_kwargs"),
+            f"`lr_scheduler_kwargs` is ignored with `lr_scheduler_type: {kind}`",
+            related=related,
+            help="remove `lr_scheduler_kwargs`",
+        )
 
 
 @rule(
@@ -539,7 +611,7 @@ def larger_evaluation_batch(config: TrainerConfig) -> Iterator[Finding]:
         message = (
             f"`per_device_eval_batch_size` is {evaluation}, much larger than the training batch ({train}); evaluation may run out of memory"
         )
-        yield Finding(of(config, "per_device_eval_batch_size"), message, related=related)
+        yield Finding(of(config, "per_device_eval_batch_size"), message, related=related, help=f"set `per_device_eval_batch_size: {train}`")
 
 
 @rule(
@@ -570,5 +642,7 @@ def last_steps_not_evaluated(config: TrainerConfig) -> Iterator[Finding]:
     every = -int(-total * ratio // 1)
     done, meant = total // every, round(1 / ratio)
     if done < meant and total % every:
-        text = f"`eval_steps` {ratio} of {total:,} steps is every {every:,} steps: the last {total % every:,} steps are not evaluated"
-        yield Finding(of(config, "eval_steps"), text)
+        text = f"`eval_steps` is {ratio}, so every {every:,} of {total:,} steps: the last {total % every:,} steps are not evaluated"
+        yield Finding(
+            of(config, "eval_steps"), text, note="the best model is one from before them", help=f"set `eval_steps: {total // meant}`"
+        )

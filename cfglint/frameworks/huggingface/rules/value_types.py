@@ -194,4 +194,8 @@ def boolean_for_number(config: TrainerConfig) -> Iterator[Finding]:
     """
     for name, value in config.arguments.given.items():
         if isinstance(value, bool) and config.arguments.kind_of(name) in NUMERIC:
-            yield Finding(config.setting(name), f"`{name}` is the boolean {shown(value)}, which counts as {int(value)}")
+            yield Finding(
+                config.setting(name),
+                f"`{name}` is the boolean {shown(value)}, which counts as {int(value)}",
+                help=f"set `{name}: {int(value)}` if that is meant",
+            )

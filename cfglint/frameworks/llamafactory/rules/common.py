@@ -32,7 +32,15 @@ def number(value: Any) -> bool:
     return isinstance(value, (int, float))
 
 
-def conflict(config: LlamaFactoryConfig, name: str, *others: str, message: str, exception: str, needs: tuple[str, ...] = ()) -> Finding:
+def conflict(
+    config: LlamaFactoryConfig,
+    name: str,
+    *others: str,
+    message: str,
+    exception: str,
+    needs: tuple[str, ...] = (),
+    remedy: str | None = None,
+) -> Finding:
     """A finding about a field that is incompatible with others; `needs` are those whose default matters."""
     return Finding(
         config.field(name),
@@ -40,4 +48,5 @@ def conflict(config: LlamaFactoryConfig, name: str, *others: str, message: str, 
         related=[config.field(other) for other in others],
         exception=exception,
         severity=certainty(config, *needs),
+        help=remedy,
     )

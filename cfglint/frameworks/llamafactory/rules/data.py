@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import Finding, rule
-from cfglint.findings.wording import spelled
+from cfglint.findings.wording import counted, spelled
 from cfglint.frameworks.llamafactory._tables import EFFICIENT_EOS, TEMPLATES
 from cfglint.frameworks.llamafactory.arguments import comma_list
 from cfglint.frameworks.llamafactory.rules.common import BASE, KIND, KINDS, SMALL, certainty, conflict, number
+from cfglint.frameworks.remedies import either
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,10 +43,24 @@ def validation_size(config: LlamaFactoryConfig) -> Iterator[Finding]:
         return
     if config.own("dataset") is None:
         text = "ValueError: Cannot specify `val_size` if `dataset` is None."
-        yield conflict(config, "val_size", message="`val_size` needs `dataset`", exception=text, needs=("dataset",))
+        yield conflict(
+            config,
+            "val_size",
+            message="`val_size` requires `dataset`",
+            exception=text,
+            needs=("dataset",),
+            remedy="set `dataset`, or remove `val_size`",
+        )
     elif config.own("eval_dataset") is not None:
         text = "ValueError: Cannot specify `val_size` if `eval_dataset` is not None."
-        yield conflict(config, "val_size", "eval_dataset", message="`val_size` is incompatible with `eval_dataset`", exception=text)
+        yield conflict(
+            config,
+            "val_size",
+            "eval_dataset",
+            message="`val_size` is incompatible with `eval_dataset`",
+            exception=text,
+            remedy=either("val_size", "eval_dataset"),
+        )
 
 
 @rule(
@@ -77,16 +92,32 @@ def interleave_probabilities(config: LlamaFactoryConfig) -> Iterator[Finding]:
         return
     if config.own("mix_strategy") == "concat":
         text = "ValueError: `interleave_probs` is only valid for interleaved mixing."
-        message = '`interleave_probs` requires `mix_strategy` other than "concat"'
-        yield conflict(config, "interleave_probs", "mix_strategy", message=message, exception=text, needs=("mix_strategy",))
+        message = "`interleave_probs` requires a `mix_strategy` that interleaves, and the default is concat"
+        yield conflict(
+            config,
+            "interleave_probs",
+            "mix_strategy",
+            message=message,
+            exception=text,
+            needs=("mix_strategy",),
+            remedy="set `mix_strategy: interleave_under`, or remove `interleave_probs`",
+        )
         return
     count = comma_list(given)
     for name, words in (("dataset", "dataset"), ("eval_dataset", "eval dataset")):
         names = comma_list(config.own(name))
         if isinstance(count, list) and isinstance(names, list) and len(names) != len(count):
             text = f"ValueError: The length of {words} and interleave probs should be identical."
-            message = f"`interleave_probs` has {len(count)} numbers, `{name}` {len(names)} names"
-            yield conflict(config, "interleave_probs", name, message=message, exception=text)
+            numbers, of = counted(len(count), "number"), counted(len(names), "name")
+            message = f"`interleave_probs` has {numbers}, but `{name}` has {of}: the counts must be equal"
+            yield conflict(
+                config,
+                "interleave_probs",
+                name,
+                message=message,
+                exception=text,
+                remedy=f"write one number for each name, {len(names)} in all",
+            )
             return
 
 
@@ -121,14 +152,30 @@ def streaming_options(config: LlamaFactoryConfig) -> Iterator[Finding]:
     size, steps = config.own("val_size"), config.arguments["max_steps"]
     if number(size) and SMALL < size < 1:
         text = "ValueError: Streaming mode should have an integer val size."
-        message = f"`val_size` {size} is a ratio, but `streaming` needs a number of samples"
-        yield conflict(config, "val_size", "streaming", message=message, exception=text)
+        message = f"`val_size` is {size}, a ratio, but `streaming` requires a number of samples"
+        yield conflict(
+            config, "val_size", "streaming", message=message, exception=text, remedy="set `val_size: 1000`, or another number of samples"
+        )
     if config.own("max_samples") is not None:
         text = "ValueError: `max_samples` is incompatible with `streaming`."
-        yield conflict(config, "max_samples", "streaming", message="`max_samples` is incompatible with `streaming`", exception=text)
+        yield conflict(
+            config,
+            "max_samples",
+            "streaming",
+            message="`max_samples` is incompatible with `streaming`",
+            exception=text,
+            remedy="set `max_steps` to end the run earlier, and remove `max_samples`",
+        )
     if steps == -1:
         text = "ValueError: Please specify `max_steps` in streaming mode."
-        yield conflict(config, "streaming", message="`streaming` requires `max_steps`", exception=text, needs=("max_steps",))
+        yield conflict(
+            config,
+            "streaming",
+            message="`streaming` requires `max_steps`",
+            exception=text,
+            needs=("max_steps",),
+            remedy="set `max_steps: 1000`, or set `streaming: false`",
+        )
 
 
 @rule(
@@ -153,7 +200,12 @@ def two_loss_masks(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """
     if config.own("mask_history") and config.own("train_on_prompt"):
         message = "`mask_history` is incompatible with `train_on_prompt`"
-        yield Finding(config.field("mask_history"), message, related=(config.field("train_on_prompt"),))
+        yield Finding(
+            config.field("mask_history"),
+            message,
+            related=(config.field("train_on_prompt"),),
+            help="set `mask_history: false`, or set `train_on_prompt: false`",
+        )
 
 
 @rule(
@@ -194,12 +246,14 @@ def unknown_template(config: LlamaFactoryConfig) -> Iterator[Finding]:
     fix = replace(setting, near, f"write {near}", safe=False) if near else None
     hashable = not isinstance(name, (list, dict))
     raised = f"ValueError: Template {name} does not exist." if hashable else f"TypeError: unhashable type: '{type(name).__name__}'"
-    yield Finding(setting, message, exception=raised, fix=fix)
+    yield Finding(
+        setting, message, exception=raised, fix=fix, help=None if near else "see the templates in `data/template.py` of LLaMA-Factory"
+    )
 
 
 def nearest_template(name: str) -> str | None:
     """The template that a misspelt name resembles."""
-    from cfglint.frameworks.schema import distance
+    from cfglint.frameworks.similar_keys import distance
 
     ranked = sorted((count, each) for each in TEMPLATES if (count := distance(name, each)) is not None and count <= 1)
     return ranked[0][1] if ranked else None
@@ -226,8 +280,13 @@ def template_without_prompt_loss(config: LlamaFactoryConfig) -> Iterator[Finding
     Source: llamafactory 0.9.5 data/template.py:643.
     """
     if config.own("train_on_prompt") and config.own("template") in EFFICIENT_EOS:
-        message = f"template `{config.own('template')}` does not support `train_on_prompt`"
-        yield Finding(config.field("train_on_prompt"), message, related=(config.field("template"),))
+        message = f"`template: {config.own('template')}` does not support `train_on_prompt`"
+        yield Finding(
+            config.field("train_on_prompt"),
+            message,
+            related=(config.field("template"),),
+            help="set `train_on_prompt: false`, or another `template`",
+        )
 
 
 @rule(
@@ -251,7 +310,12 @@ def dataset_missing(config: LlamaFactoryConfig) -> Iterator[Finding]:
     Source: llamafactory 0.9.5 hparams/parser.py:359.
     """
     if config.trains and config.own("dataset") is None:
-        yield Finding(config.field("do_train"), "`do_train` requires `dataset`", severity=certainty(config, "dataset"))
+        yield Finding(
+            config.field("do_train"),
+            "`do_train` requires `dataset`",
+            severity=certainty(config, "dataset"),
+            help="set `dataset` to names of `dataset_info.json`",
+        )
 
 
 @rule(
@@ -283,7 +347,7 @@ def evaluation_set_missing(config: LlamaFactoryConfig) -> Iterator[Finding]:
     if asking is not None:
         message = f"`{asking}` requires `eval_dataset` or `val_size`"
         severity = ERROR if certainty(config, "eval_dataset") == ERROR else certainty(config, "val_size")
-        yield Finding(config.field(asking), message, severity=severity)
+        yield Finding(config.field(asking), message, severity=severity, help="set `val_size: 0.1`, or name an `eval_dataset`")
 
 
 def asks_for_evaluation(config: LlamaFactoryConfig) -> str | None:
@@ -320,9 +384,17 @@ def pixel_range(config: LlamaFactoryConfig) -> Iterator[Finding]:
         most, least = f"{what}_max_pixels", f"{what}_min_pixels"
         if number(config.own(most)) and number(config.own(least)) and config.own(most) < config.own(least):
             text = f"ValueError: `{most}` cannot be smaller than `{least}`."
-            message = f"`{most}` {config.own(most)} is smaller than `{least}` {config.own(least)}"
+            message = f"`{most}` is {config.own(most)}, less than `{least}` ({config.own(least)})"
             name, other = (most, least) if most in config.values else (least, most)
-            yield conflict(config, name, other, message=message, exception=text, needs=(most, least))
+            yield conflict(
+                config,
+                name,
+                other,
+                message=message,
+                exception=text,
+                needs=(most, least),
+                remedy=f"set `{most}: {config.own(least)}` or more, or a smaller `{least}`",
+            )
 
 
 @rule(
@@ -355,4 +427,10 @@ def special_tokens_file_missing(config: LlamaFactoryConfig) -> Iterator[Finding]
     folder = dirname(config.documents[0].path)
     if not exists(name) and not exists(join(folder, name)):
         severity = ERROR if config.facts.complete else WARNING
-        yield Finding(config.field("new_special_tokens_config"), f"the file `{name}` does not exist", severity=severity)
+        yield Finding(
+            config.field("new_special_tokens_config"),
+            f"`new_special_tokens_config` names `{name}`, which does not exist",
+            severity=severity,
+            note="LLaMA-Factory looks for it where it is started, and fails without it",
+            help="write the path as seen from that folder, or an absolute one",
+        )

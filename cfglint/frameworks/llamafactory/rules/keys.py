@@ -83,7 +83,7 @@ def unknown_key(config: LlamaFactoryConfig) -> Iterator[Finding]:
         message = (
             f"{len(foreign)} keys are unknown to LLaMA-Factory 0.9.5 ({named}{more}): the file may be written for a fork or another release"
         )
-        yield Finding(config.setting(foreign[0]), message, severity=WARNING, on_key=True)
+        yield Finding(config.setting(foreign[0]), message, severity=WARNING, on_key=True, note="LLaMA-Factory itself refuses them")
         unknown = [key for key in unknown if key not in foreign]
     if megatron or MEGATRON.intersection(unknown):
         yield for_megatron(unknown, config)
@@ -96,8 +96,10 @@ def unknown_key(config: LlamaFactoryConfig) -> Iterator[Finding]:
             yield Finding(setting, removed[0], exception=exception, fix=removed[1], on_key=True)
             continue
         near = nearest(key, config) if isinstance(key, str) else None
-        message = f"unknown key `{key}`: LLaMA-Factory refuses it" + (f"; did you mean `{near}`?" if near else "")
-        yield Finding(setting, message, exception=exception, fix=renamed(setting, near), on_key=True)
+        message = f"unknown key `{key}` is not accepted by LLaMA-Factory" + (f"; did you mean `{near}`?" if near else "")
+        yield Finding(
+            setting, message, exception=exception, fix=renamed(setting, near), on_key=True, help=None if near else f"remove `{key}`"
+        )
 
 
 def refusal(key: Any, unknown: list[Any]) -> str:
@@ -111,10 +113,12 @@ def refusal(key: Any, unknown: list[Any]) -> str:
 
 def for_megatron(keys: list[Any], config: LlamaFactoryConfig) -> Finding:
     """The finding about keys that the environment variable USE_MCA=1 enables."""
+    from cfglint.findings.wording import counted
+
     named = [key for key in keys if key in MEGATRON]
-    others = f" and {len(named) - 1} other keys" if len(named) > 1 else ""
-    message = f"`{named[0]}`{others} of Megatron-core: LLaMA-Factory knows them only with the environment variable USE_MCA=1"
-    return Finding(config.setting(named[0]), message, severity=WARNING, on_key=True)
+    others = f" and {counted(len(named) - 1, 'other key')}" if len(named) > 1 else ""
+    message = f"`{named[0]}`{others} of Megatron-core need the environment variable USE_MCA=1"
+    return Finding(config.setting(named[0]), message, severity=WARNING, on_key=True, note="without it LLaMA-Factory refuses the file")
 
 
 def beyond_checkout(keys: list[Any], config: LlamaFactoryConfig) -> list[Any]:
@@ -137,7 +141,7 @@ def removal(key: Any, config: LlamaFactoryConfig) -> tuple[str, Fix | None] | No
     from cfglint.frameworks.huggingface.rules.migrations import replacement
 
     successor, fix = replacement(key, config)
-    return f"`{key}` was removed in transformers {TRAINER_FIELDS[key][3]}" + (f": use {successor}" if successor else ""), fix
+    return f"`{key}` was removed in transformers {TRAINER_FIELDS[key][3]}" + (f"; use {successor}" if successor else ""), fix
 
 
 def renamed(setting: Setting, name: str | None) -> Fix | None:
@@ -179,4 +183,8 @@ def model_missing(config: LlamaFactoryConfig) -> Iterator[Finding]:
     Source: llamafactory 0.9.5 hparams/model_args.py:207.
     """
     if config.readable and config.own("model_name_or_path") is None:
-        yield Finding(config.field("model_name_or_path"), "`model_name_or_path` is required")
+        yield Finding(
+            config.field("model_name_or_path"),
+            "`model_name_or_path` is required",
+            help="set `model_name_or_path` to a folder or a name on the Hugging Face Hub",
+        )

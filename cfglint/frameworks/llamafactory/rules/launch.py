@@ -48,7 +48,14 @@ def zero3_conflict(config: LlamaFactoryConfig) -> Iterator[Finding]:
     for name, text in EXCLUDES_ZERO3.items():
         if config.own(name):
             message = f"`{name}` is incompatible with ZeRO stage 3"
-            yield conflict(config, name, "deepspeed", message=message, exception=f"ValueError: {text}")
+            yield conflict(
+                config,
+                name,
+                "deepspeed",
+                message=message,
+                exception=f"ValueError: {text}",
+                remedy=f"set `{name}: false`, or use ZeRO stage 2",
+            )
 
 
 @rule(
@@ -77,16 +84,31 @@ def distributed_optimizer(config: LlamaFactoryConfig) -> Iterator[Finding]:
     for switch, name, title in (("use_galore", "galore_layerwise", "GaLore"), ("use_apollo", "apollo_layerwise", "APOLLO")):
         if config.own(switch) and config.own(name):
             text = f"ValueError: Distributed training does not support layer-wise {title}."
-            yield conflict(config, name, message=f"`{name}` is incompatible with several processes", exception=text)
+            yield conflict(
+                config, name, message=f"`{name}` is incompatible with several processes", exception=text, remedy=f"set `{name}: false`"
+            )
     if not config.own("use_badam"):
         return
     if config.own("badam_mode") == "ratio":
         text = "ValueError: Radio-based BAdam does not yet support distributed training, use layer-wise BAdam."
-        yield conflict(config, "badam_mode", message="`badam_mode` ratio is incompatible with several processes", exception=text)
+        yield conflict(
+            config,
+            "badam_mode",
+            message="`badam_mode: ratio` is incompatible with several processes",
+            exception=text,
+            remedy="set `badam_mode: layer`, and use ZeRO stage 3",
+        )
     elif config.zero3 is False:
         text = "ValueError: Layer-wise BAdam only supports DeepSpeed ZeRO-3 training."
         message = "`use_badam` requires ZeRO stage 3 when there are several processes"
-        yield conflict(config, "use_badam", message=message, exception=text, needs=("deepspeed",))
+        yield conflict(
+            config,
+            "use_badam",
+            message=message,
+            exception=text,
+            needs=("deepspeed",),
+            remedy="use ZeRO stage 3 in `deepspeed`, or set `use_badam: false`",
+        )
 
 
 @rule(
@@ -113,7 +135,12 @@ def low_rank_with_deepspeed(config: LlamaFactoryConfig) -> Iterator[Finding]:
         return
     for name in ("use_galore", "use_apollo"):
         if config.own(name):
-            yield Finding(config.field(name), f"`{name}` is incompatible with DeepSpeed", related=(config.field("deepspeed"),))
+            yield Finding(
+                config.field(name),
+                f"`{name}` is incompatible with DeepSpeed",
+                related=(config.field("deepspeed"),),
+                help=f"set `{name}: false`, or remove `deepspeed`",
+            )
 
 
 @rule(
@@ -138,7 +165,12 @@ def generation_and_accuracy(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """
     if config.own("predict_with_generate") and config.own("compute_accuracy"):
         message = "`compute_accuracy` is incompatible with `predict_with_generate`"
-        yield Finding(config.field("compute_accuracy"), message, related=(config.field("predict_with_generate"),))
+        yield Finding(
+            config.field("compute_accuracy"),
+            message,
+            related=(config.field("predict_with_generate"),),
+            help="set `compute_accuracy: false`, or set `predict_with_generate: false`",
+        )
 
 
 @rule(
@@ -163,9 +195,13 @@ def inference_option(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """
     if config.own("infer_backend") != "huggingface":
         text = "ValueError: vLLM/SGLang backend is only available for API, CLI and Web."
-        message = f"`infer_backend` must be huggingface in training, not {config.own('infer_backend')}"
-        yield conflict(config, "infer_backend", message=message, exception=text)
+        message = f"`infer_backend` is {config.own('infer_backend')}; with `do_train` it must be huggingface"
+        yield conflict(
+            config, "infer_backend", message=message, exception=text, remedy="set `infer_backend: huggingface`, or remove `infer_backend`"
+        )
     if config.trains and config.own("quantization_device_map") == "auto":
         text = "ValueError: Cannot use device map for quantized models in training."
-        message = "`quantization_device_map` auto is incompatible with `do_train`"
-        yield conflict(config, "quantization_device_map", "do_train", message=message, exception=text)
+        message = "`quantization_device_map: auto` is incompatible with `do_train`"
+        yield conflict(
+            config, "quantization_device_map", "do_train", message=message, exception=text, remedy="remove `quantization_device_map`"
+        )

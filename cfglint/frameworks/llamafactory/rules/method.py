@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import Finding, rule
+from cfglint.findings.wording import spelled
 from cfglint.frameworks.huggingface.fields import OPTIMIZERS
 from cfglint.frameworks.llamafactory.arguments import comma_list
 from cfglint.frameworks.llamafactory.rules.common import BASE, KIND, KINDS, certainty, conflict
+from cfglint.frameworks.remedies import choice
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,10 +17,18 @@ if TYPE_CHECKING:
     from cfglint.findings.diagnostic import Fix
     from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
 
+STAGES = ("pt", "sft", "rm", "ppo", "dpo", "kto")
 METHODS = ("lora", "oft", "freeze", "full")
 SWITCHES = ("use_galore", "use_apollo", "use_badam")
 LORA_ONLY = ("loraplus_lr_ratio", "use_rslora", "use_dora", "pissa_init")
-QUANTIZED = ("lora", "oft")
+UNQUANTIZED = {
+    "finetuning_type": "set `finetuning_type: lora`, or remove `quantization_bit`",
+    "fp8": "set `fp8: false`, or remove `quantization_bit`",
+    "pissa_init": "set `pissa_init: false`, or remove `quantization_bit`",
+    "resize_vocab": "set `resize_vocab: false`, or remove `quantization_bit`",
+    "create_new_adapter": "set `create_new_adapter: false`, or remove `quantization_bit`",
+    "adapter_name_or_path": "merge the adapters but one into the model, and name that one",
+}
 FULL = BASE + "finetuning_type: full\n"
 LORA = BASE + "finetuning_type: lora\n"
 GALORE_OPTIMIZERS = ("adamw_torch", "adamw_bnb_8bit", "adamw_8bit", "paged_adamw_8bit", "adafactor")
@@ -46,7 +56,10 @@ def unknown_finetuning_type(config: LlamaFactoryConfig) -> Iterator[Finding]:
     Source: llamafactory 0.9.5 hparams/finetuning_args.py:576.
     """
     if config.method not in METHODS:
-        yield Finding(config.field("finetuning_type"), f"`finetuning_type` must be one of {', '.join(METHODS)}, not {config.method}")
+        quantized = "set `finetuning_type: lora` and `quantization_bit: 4`"
+        remedy = quantized if config.method == "qlora" else choice("finetuning_type", config.method, METHODS)
+        message = f"`finetuning_type` is {spelled(config.method)}; it must be one of {', '.join(METHODS)}"
+        yield Finding(config.field("finetuning_type"), message, help=remedy)
 
 
 @rule(
@@ -68,9 +81,10 @@ def unknown_stage(config: LlamaFactoryConfig) -> Iterator[Finding]:
 
     Source: llamafactory 0.9.5 train/tuner.py:127.
     """
-    if config.stage not in ("pt", "sft", "rm", "ppo", "dpo", "kto"):
-        message = f"`stage` must be one of pt, sft, rm, ppo, dpo, kto, not {config.stage}"
-        yield Finding(config.field("stage"), message, exception=f"ValueError: Unknown task: {config.stage}.")
+    if config.stage not in STAGES:
+        message = f"`stage` is {spelled(config.stage)}; it must be one of {', '.join(STAGES)}"
+        text = f"ValueError: Unknown task: {config.stage}."
+        yield Finding(config.field("stage"), message, exception=text, help=choice("stage", config.stage, STAGES))
 
 
 @rule(
@@ -98,8 +112,9 @@ def lora_only_option(config: LlamaFactoryConfig) -> Iterator[Finding]:
         value = config.own(name)
         if value is not None if name == "loraplus_lr_ratio" else value:
             text = f"ValueError: `{name}` is only valid for LoRA training."
-            message = f"`{name}` requires `finetuning_type` lora, not {config.method}"
-            yield conflict(config, name, "finetuning_type", message=message, exception=text)
+            message = f"`{name}` requires `finetuning_type: lora`, but it is {config.method}"
+            remedy = f"set `finetuning_type: lora`, or remove `{name}`"
+            yield conflict(config, name, "finetuning_type", message=message, exception=text, remedy=remedy)
 
 
 @rule(
@@ -123,8 +138,9 @@ def llama_pro_with_full(config: LlamaFactoryConfig) -> Iterator[Finding]:
     Source: llamafactory 0.9.5 hparams/finetuning_args.py:592.
     """
     if config.own("use_llama_pro") and config.method == "full":
-        message = "`use_llama_pro` is incompatible with `finetuning_type` full"
-        yield Finding(config.field("use_llama_pro"), message, related=(config.field("finetuning_type"),))
+        message = "`use_llama_pro` is incompatible with `finetuning_type: full`"
+        remedy = "set `finetuning_type: freeze`, or set `use_llama_pro: false`"
+        yield Finding(config.field("use_llama_pro"), message, related=(config.field("finetuning_type"),), help=remedy)
 
 
 @rule(
@@ -150,11 +166,17 @@ def special_optimizers(config: LlamaFactoryConfig) -> Iterator[Finding]:
     used = [name for name in SWITCHES if config.own(name)]
     if used and config.method == "lora":
         text = "ValueError: Cannot use LoRA with GaLore, APOLLO or BAdam together."
-        message = f"`{used[0]}` is incompatible with `finetuning_type` lora"
-        yield conflict(config, used[0], "finetuning_type", message=message, exception=text, needs=("finetuning_type",))
+        message = f"`{used[0]}` is incompatible with `finetuning_type: lora`" + (
+            "" if "finetuning_type" in config.values else ", the default"
+        )
+        remedy = "set `finetuning_type: full`"
+        yield conflict(config, used[0], "finetuning_type", message=message, exception=text, needs=("finetuning_type",), remedy=remedy)
     elif len(used) > 1:
         text = "ValueError: Cannot use GaLore, APOLLO or BAdam together."
-        yield conflict(config, used[1], used[0], message=f"`{used[1]}` is incompatible with `{used[0]}`", exception=text)
+        message = f"`{used[1]}` is incompatible with `{used[0]}`"
+        yield conflict(
+            config, used[1], used[0], message=message, exception=text, remedy=f"set `{used[0]}: false`, or set `{used[1]}: false`"
+        )
 
 
 @rule(
@@ -227,8 +249,9 @@ def layerwise_accumulation(config: LlamaFactoryConfig) -> Iterator[Finding]:
     for switch, name, title in (("use_galore", "galore_layerwise", "GaLore"), ("use_apollo", "apollo_layerwise", "APOLLO")):
         if config.own(switch) and config.own(name):
             text = f"ValueError: Per-layer {title} does not support gradient accumulation."
-            message = f"`{name}` requires `gradient_accumulation_steps` 1"
-            yield conflict(config, name, "gradient_accumulation_steps", message=message, exception=text)
+            message = f"`{name}` requires `gradient_accumulation_steps: 1`"
+            remedy = f"set `gradient_accumulation_steps: 1`, or set `{name}: false`"
+            yield conflict(config, name, "gradient_accumulation_steps", message=message, exception=text, remedy=remedy)
             return
 
 
@@ -253,8 +276,9 @@ def adapter_without_lora(config: LlamaFactoryConfig) -> Iterator[Finding]:
     Source: llamafactory 0.9.5 hparams/parser.py:185.
     """
     if config.own("adapter_name_or_path") is not None and config.method != "lora" and config.method in METHODS:
-        message = f"`adapter_name_or_path` requires `finetuning_type` lora, not {config.method}"
-        yield Finding(config.field("adapter_name_or_path"), message, related=(config.field("finetuning_type"),))
+        message = f"`adapter_name_or_path` requires `finetuning_type: lora`, but it is {config.method}"
+        remedy = "set `finetuning_type: lora`, or remove `adapter_name_or_path`"
+        yield Finding(config.field("adapter_name_or_path"), message, related=(config.field("finetuning_type"),), help=remedy)
 
 
 @rule(
@@ -288,7 +312,14 @@ def quantization_conflict(config: LlamaFactoryConfig) -> Iterator[Finding]:
     if config.own("quantization_bit") is None:
         return
     for name, message, text in quantization_conflicts(config):
-        yield conflict(config, "quantization_bit", name, message=f"`quantization_bit` {message}", exception=f"ValueError: {text}")
+        yield conflict(
+            config,
+            "quantization_bit",
+            name,
+            message=f"`quantization_bit` {message}",
+            exception=f"ValueError: {text}",
+            remedy=UNQUANTIZED[name],
+        )
 
 
 def quantization_conflicts(config: LlamaFactoryConfig) -> Iterator[tuple[str, str, str]]:
@@ -296,7 +327,7 @@ def quantization_conflicts(config: LlamaFactoryConfig) -> Iterator[tuple[str, st
     adapters = comma_list(config.own("adapter_name_or_path"))
     if config.method in ("freeze", "full"):
         text = "Quantization is only compatible with the LoRA or OFT method."
-        yield "finetuning_type", f"requires `finetuning_type` lora or oft, not {config.method}", text
+        yield "finetuning_type", f"requires `finetuning_type: lora` or oft, but it is {config.method}", text
     if config.own("fp8"):
         yield "fp8", "is incompatible with `fp8`", "FP8 training is not compatible with quantization. Please disable one of them."
     if config.own("pissa_init"):
@@ -334,4 +365,6 @@ def model_quantization_bits(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """
     for name in ("ref_model_quantization_bit", "reward_model_quantization_bit"):
         if config.own(name) not in (None, 8, 4):
-            yield Finding(config.field(name), f"`{name}` must be 4 or 8, not {config.own(name)}")
+            yield Finding(
+                config.field(name), f"`{name}` is {config.own(name)}; it must be 4 or 8", help=f"set `{name}: 8`, or remove `{name}`"
+            )

@@ -79,8 +79,9 @@ def packing_not_used(config: LlamaFactoryConfig) -> Iterator[Finding]:
     Source: llamafactory 0.9.5 data/loader.py:196-226, hparams/data_args.py:188-189.
     """
     if config.own("packing") and config.stage in ("rm", "ppo", "dpo", "kto"):
-        message = f"`packing` has no effect in stage {config.stage}"
-        yield Finding(config.field("packing"), message, related=(config.field("stage"),))
+        message = f"`packing` has no effect with `stage: {config.stage}`"
+        note = "the only trace is a `cutoff_len` that is one token shorter"
+        yield Finding(config.field("packing"), message, related=(config.field("stage"),), note=note, help="remove `packing`")
 
 
 @rule(
@@ -130,10 +131,14 @@ def overwritten_value(config: LlamaFactoryConfig) -> Iterator[Finding]:
 
     if config.values.get("remove_unused_columns"):
         setting = config.setting("remove_unused_columns")
-        yield Finding(setting, "`remove_unused_columns` is always false here", fix=remove(setting, "remove it", safe=True))
+        yield Finding(
+            setting,
+            "`remove_unused_columns` is overridden by LLaMA-Factory, which always sets it to false",
+            fix=remove(setting, "remove it", safe=True),
+        )
     if config.own("use_mca"):
         message = "`use_mca` is set by the environment variable USE_MCA, not by the file"
-        yield Finding(config.field("use_mca"), message)
+        yield Finding(config.field("use_mca"), message, help="remove `use_mca`, and start with USE_MCA=1")
 
 
 @rule(
@@ -154,7 +159,11 @@ def interpolation_kept(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """
     for name, value in config.values.items():
         if isinstance(value, str) and "${" in value and name in config.values and config.overridden.get((name,)) is None:
-            yield Finding(config.setting(name), f"`{name}`: LLaMA-Factory does not resolve `{value[:60]}`, it stays a string")
+            yield Finding(
+                config.setting(name),
+                f"`{name}` stays the string `{value[:60]}`: LLaMA-Factory does not resolve it",
+                help="write the value itself",
+            )
 
 
 # Fields that are used only if another one is set: prefix or names -> (condition, the missing setting).
@@ -171,23 +180,23 @@ GROUPS: tuple[tuple[tuple[str, ...], str, Condition], ...] = (
     ),
     (tuple(name for name in FIELDS if name.startswith("badam_")), "`use_badam: true`", lambda config: bool(config.own("use_badam"))),
     (tuple(name for name in FIELDS if name.startswith("swanlab_")), "`use_swanlab: true`", lambda config: bool(config.own("use_swanlab"))),
-    (tuple(name for name in FIELDS if name.startswith("ppo_")), "stage ppo", lambda config: config.stage == "ppo"),
+    (tuple(name for name in FIELDS if name.startswith("ppo_")), "`stage: ppo`", lambda config: config.stage == "ppo"),
     (
         ("reward_model", "reward_model_adapters", "reward_model_quantization_bit", "reward_model_type"),
-        "stage ppo",
+        "`stage: ppo`",
         lambda config: config.stage == "ppo",
     ),
     (
         ("ref_model", "ref_model_adapters", "ref_model_quantization_bit"),
-        "stage dpo, kto or ppo",
+        "`stage: dpo`, kto or ppo",
         lambda config: config.stage in REFERENCE_STAGES or bool(config.own("use_asft_loss")),
     ),
-    (("pref_loss", "dpo_label_smoothing", "pref_bco_weight", "ld_alpha"), "stage dpo", lambda config: config.stage == "dpo"),
-    (("pref_beta", "pref_ftx"), "stage dpo or kto", lambda config: config.stage in PREFERENCE_STAGES),
-    (("kto_chosen_weight", "kto_rejected_weight"), "stage kto", lambda config: config.stage == "kto"),
+    (("pref_loss", "dpo_label_smoothing", "pref_bco_weight", "ld_alpha"), "`stage: dpo`", lambda config: config.stage == "dpo"),
+    (("pref_beta", "pref_ftx"), "`stage: dpo` or kto", lambda config: config.stage in PREFERENCE_STAGES),
+    (("kto_chosen_weight", "kto_rejected_weight"), "`stage: kto`", lambda config: config.stage == "kto"),
     (
         ("simpo_gamma",),
-        "stage dpo with `pref_loss: simpo`",
+        "`stage: dpo` with `pref_loss: simpo`",
         lambda config: config.stage == "dpo" and config.own("pref_loss") == "simpo",
     ),
     (
@@ -235,7 +244,8 @@ def option_without_its_switch(config: LlamaFactoryConfig) -> Iterator[Finding]:
         if used and not holds(config):
             first = config.field(used[0])
             others = f" (also {', '.join(f'`{name}`' for name in used[1:])})" if used[1:] else ""
-            yield Finding(first, f"`{used[0]}` has no effect without {needed}{others}")
+            message = f"`{used[0]}` has no effect without {needed}{others}"
+            yield Finding(first, message, help=f"add {needed}, or remove `{used[0]}`" if ": " in needed else f"remove `{used[0]}`")
 
 
 @rule(
@@ -257,8 +267,9 @@ def ppo_needs_old_trl(config: LlamaFactoryConfig) -> Iterator[Finding]:
     Source: llamafactory 0.9.5 extras/misc.py (check_dependencies), train/ppo/trainer.py:70.
     """
     if config.stage == "ppo":
-        message = "stage ppo requires trl 0.9.6 or older, but LLaMA-Factory 0.9.5 requires trl 0.18.0 or newer"
-        yield Finding(config.field("stage"), message)
+        message = "`stage: ppo` requires trl 0.9.6 or older, but LLaMA-Factory 0.9.5 requires trl 0.18.0 or newer"
+        note = "LLaMA-Factory fails with either, unless the environment variable DISABLE_VERSION_CHECK=1 turns the checks off"
+        yield Finding(config.field("stage"), message, note=note, help="train with `stage: dpo` or kto, or use an older LLaMA-Factory")
 
 
 @rule(
@@ -279,5 +290,7 @@ def checkpoint_not_resumed(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """
     value = config.arguments["resume_from_checkpoint"]
     if value is not None and config.stage in ("rm", "ppo") and config.method in ("full", "freeze"):
-        message = f"`resume_from_checkpoint` is ignored in stage {config.stage} with `finetuning_type` {config.method}"
-        yield Finding(config.field("resume_from_checkpoint"), message, related=(config.field("stage"),))
+        message = f"`resume_from_checkpoint` is ignored with `stage: {config.stage}` and `finetuning_type: {config.method}`"
+        remedy = f"replace it with `model_name_or_path: {value}`"
+        note = "the training begins at step 0"
+        yield Finding(config.field("resume_from_checkpoint"), message, related=(config.field("stage"),), note=note, help=remedy)

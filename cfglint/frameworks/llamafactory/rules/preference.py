@@ -5,6 +5,7 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.llamafactory.rules.common import BASE, KIND, KINDS, SMALL, certainty, conflict, number
+from cfglint.frameworks.remedies import choice
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,7 +46,12 @@ def reward_model_missing(config: LlamaFactoryConfig) -> Iterator[Finding]:
     Source: llamafactory 0.9.5 hparams/finetuning_args.py:580.
     """
     if config.stage == "ppo" and config.own("reward_model") is None:
-        yield Finding(config.field("stage"), "stage ppo requires `reward_model`", severity=certainty(config, "reward_model"))
+        yield Finding(
+            config.field("stage"),
+            "`stage: ppo` requires `reward_model`",
+            severity=certainty(config, "reward_model"),
+            help="set `reward_model` to the model that `stage: rm` trained",
+        )
 
 
 @rule(
@@ -70,11 +76,13 @@ def reward_model_type(config: LlamaFactoryConfig) -> Iterator[Finding]:
     kind = config.own("reward_model_type")
     if config.stage == "ppo" and kind in ("lora", "oft") and config.method != kind and config.own("reward_model") is not None:
         text = f"ValueError: `reward_model_type` cannot be {kind} for Freeze/Full PPO training."
-        message = f"`reward_model_type` {kind} requires `finetuning_type` {kind}, not {config.method}"
+        message = f"`reward_model_type: {kind}` requires `finetuning_type: {kind}`, but it is {config.method}"
         name, other = ("reward_model_type", "finetuning_type")
         if name not in config.values:
             name, other = other, name
-        yield conflict(config, name, other, message=message, exception=text, needs=("reward_model_type",))
+        yield conflict(
+            config, name, other, message=message, exception=text, needs=("reward_model_type",), remedy="set `reward_model_type: full`"
+        )
 
 
 @rule(
@@ -99,8 +107,9 @@ def label_smoothing_loss(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """
     smoothing = config.own("dpo_label_smoothing")
     if config.stage == "dpo" and config.own("pref_loss") != "sigmoid" and number(smoothing) and smoothing > SMALL:
-        message = f"`dpo_label_smoothing` requires `pref_loss` sigmoid, not {config.own('pref_loss')}"
-        yield Finding(config.field("dpo_label_smoothing"), message, related=(config.field("pref_loss"),))
+        message = f"`dpo_label_smoothing` requires `pref_loss: sigmoid`, but it is {config.own('pref_loss')}"
+        remedy = "set `pref_loss: sigmoid`, or remove `dpo_label_smoothing`"
+        yield Finding(config.field("dpo_label_smoothing"), message, related=(config.field("pref_loss"),), help=remedy)
 
 
 @rule(
@@ -125,8 +134,8 @@ def pissa_stage(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """
     compares = config.stage in ("ppo", "kto") or (config.stage == "dpo" and config.own("pref_loss") not in WITHOUT_REFERENCE)
     if config.own("pissa_init") and compares:
-        message = f"`pissa_init` is incompatible with stage {config.stage}"
-        yield Finding(config.field("pissa_init"), message, related=(config.field("stage"),))
+        message = f"`pissa_init` is incompatible with `stage: {config.stage}`"
+        yield Finding(config.field("pissa_init"), message, related=(config.field("stage"),), help="set `pissa_init: false`")
 
 
 @rule(
@@ -152,8 +161,8 @@ def supervised_only_option(config: LlamaFactoryConfig) -> Iterator[Finding]:
         return
     for name, text in SFT_ONLY.items():
         if config.own(name):
-            message = f"`{name}` requires stage sft, not {config.stage}"
-            yield conflict(config, name, "stage", message=message, exception=f"ValueError: {text}")
+            message = f"`{name}` requires `stage: sft`, but it is {config.stage}"
+            yield conflict(config, name, "stage", message=message, exception=f"ValueError: {text}", remedy=f"set `{name}: false`")
 
 
 @rule(
@@ -178,7 +187,9 @@ def prediction_without_generation(config: LlamaFactoryConfig) -> Iterator[Findin
     """
     if config.stage == "sft" and config.arguments["do_predict"] and not config.own("predict_with_generate"):
         severity = certainty(config, "predict_with_generate")
-        yield Finding(config.field("do_predict"), "`do_predict` requires `predict_with_generate` in stage sft", severity=severity)
+        message = "`do_predict` requires `predict_with_generate` with `stage: sft`"
+        remedy = "set `predict_with_generate: true`, or set `do_predict: false`"
+        yield Finding(config.field("do_predict"), message, severity=severity, help=remedy)
 
 
 @rule(
@@ -202,8 +213,9 @@ def best_model_stage(config: LlamaFactoryConfig) -> Iterator[Finding]:
     Source: llamafactory 0.9.5 hparams/parser.py:329.
     """
     if config.stage in ("rm", "ppo") and config.arguments["load_best_model_at_end"]:
-        message = f"`load_best_model_at_end` is incompatible with stage {config.stage}"
-        yield Finding(config.field("load_best_model_at_end"), message, related=(config.field("stage"),))
+        message = f"`load_best_model_at_end` is incompatible with `stage: {config.stage}`"
+        remedy = "set `load_best_model_at_end: false`"
+        yield Finding(config.field("load_best_model_at_end"), message, related=(config.field("stage"),), help=remedy)
 
 
 @rule(
@@ -238,17 +250,21 @@ def ppo_option(config: LlamaFactoryConfig) -> Iterator[Finding]:
         return
     if not config.trains:
         text = "ValueError: PPO training does not support evaluation, use the SFT stage to evaluate models."
-        yield conflict(config, "stage", message="stage ppo requires `do_train`", exception=text, needs=("do_train",))
+        message = "`stage: ppo` requires `do_train`"
+        yield conflict(config, "stage", message=message, exception=text, needs=("do_train",), remedy="set `do_train: true`")
     if config.own("shift_attn"):
         text = "ValueError: PPO training is incompatible with S^2-Attn."
-        yield conflict(config, "shift_attn", "stage", message="`shift_attn` is incompatible with stage ppo", exception=text)
+        message = "`shift_attn` is incompatible with `stage: ppo`"
+        yield conflict(config, "shift_attn", "stage", message=message, exception=text, remedy="set `shift_attn: false`")
     for name, title in (("use_kt", "KTransformers"), ("use_unsloth", "Unsloth")):
         if config.own(name) and config.own("reward_model_type") == "lora":
             text = f"ValueError: {title} does not support lora reward model."
-            message = f"`{name}` is incompatible with `reward_model_type` lora in stage ppo"
-            yield conflict(config, name, "reward_model_type", message=message, exception=text, needs=("reward_model_type",))
+            message = f"`{name}` is incompatible with `reward_model_type: lora`, the default of `stage: ppo`"
+            remedy = f"set `reward_model_type: full`, or set `{name}: false`"
+            yield conflict(config, name, "reward_model_type", message=message, exception=text, needs=("reward_model_type",), remedy=remedy)
     for tracker in config.arguments.trackers:
         if tracker not in PPO_TRACKERS:
             text = "ValueError: PPO only accepts wandb, tensorboard, or trackio logger."
-            yield conflict(config, "report_to", "stage", message=f"stage ppo does not support {tracker}", exception=text)
+            message = f"`report_to: {tracker}` is incompatible with `stage: ppo`"
+            yield conflict(config, "report_to", "stage", message=message, exception=text, remedy=choice("report_to", tracker, PPO_TRACKERS))
             return

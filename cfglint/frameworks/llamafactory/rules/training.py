@@ -34,4 +34,9 @@ def trackio_project(config: LlamaFactoryConfig) -> Iterator[Finding]:
     Source: llamafactory 0.9.5 hparams/parser.py:136.
     """
     if "trackio" in config.arguments.trackers and not config.arguments["project"]:
-        yield Finding(config.field("project"), "`report_to` trackio requires `project`", severity=certainty(config, "project"))
+        yield Finding(
+            config.field("project"),
+            "`report_to: trackio` requires `project`",
+            severity=certainty(config, "project"),
+            help="set `project: NAME`, or another tracker in `report_to`",
+        )

@@ -8,14 +8,20 @@ from cfglint.frameworks.huggingface.rules.common import shown
 from cfglint.frameworks.llamafactory._tables import CHOICES, FIELDS
 from cfglint.frameworks.llamafactory.field_operations import failures
 from cfglint.frameworks.llamafactory.rules.common import BASE, KIND, KINDS
+from cfglint.frameworks.remedies import choice
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Any
 
     from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
 
 FALSE_WORDS = ("false", "no", "off", "0", "n", "f")
+OUTCOMES = {  # of a value that is none of the choices: llamafactory 0.9.5 model/model_utils/attention.py:86, rope.py:67
+    "flash_attn": "LLaMA-Factory fails when it loads the model: NotImplementedError: Unknown attention type",
+    "rope_scaling": "LLaMA-Factory passes it to the model as `rope_type`, where `cutoff_len` is above the length of the model",
+}
 NULL_WORDS = ("none", "null")
 CHECKED_ELSEWHERE = (
     "finetuning_type",
@@ -57,8 +63,15 @@ def uncast_value(config: LlamaFactoryConfig) -> Iterator[Finding]:
     for stumble in failures(config):
         setting = config.field(stumble.field)
         fix = spelled_as_number(setting, FIELDS[stumble.field][0].split("|", 1)[0])
-        message = f"`{stumble.field}` is {described(setting.value)}: {stumble.exception}"
-        yield Finding(setting, message, exception=stumble.text, fails_at=stumble.fails_at, fix=fix)
+        message = f"`{stumble.field}` is {described(setting.value)}, which LLaMA-Factory cannot work with"
+        yield Finding(
+            setting,
+            message,
+            exception=stumble.text,
+            fails_at=stumble.fails_at,
+            fix=fix,
+            help=None if fix or not isinstance(setting.value, list) else "write the names in one string, separated by commas",
+        )
 
 
 @rule(
@@ -84,7 +97,12 @@ def string_for_own_boolean(config: LlamaFactoryConfig) -> Iterator[Finding]:
         if isinstance(value, str) and FIELDS.get(name, ("",))[0].startswith("bool") and value.strip().lower() in FALSE_WORDS:
             setting = config.field(name)
             message = f"`{name}` is the string {shown(value)}, which counts as true"
-            yield Finding(setting, message, fix=replace(setting, False, "write false", safe=False))
+            yield Finding(
+                setting,
+                message,
+                fix=replace(setting, False, "write false", safe=False),
+                note="LLaMA-Factory does not convert it, and a string that is not empty is true",
+            )
 
 
 @rule(
@@ -117,7 +135,12 @@ def string_for_own_number(config: LlamaFactoryConfig) -> Iterator[Finding]:
         setting = config.field(name)
         null = value.strip().lower() in NULL_WORDS and "None" in kinds
         fix = replace(setting, None, "write null", safe=False) if null else spelled_as_number(setting, kinds[0])
-        yield Finding(setting, f"`{name}` is the string {shown(value)}, not {'null' if null else 'a number'}", fix=fix)
+        yield Finding(
+            setting,
+            f"`{name}` is the string {shown(value)}, not {'null' if null else 'a number'}",
+            fix=fix,
+            note="LLaMA-Factory does not convert it: what reads it fails or compares it wrongly",
+        )
 
 
 @rule(
@@ -143,4 +166,15 @@ def unchecked_own_choice(config: LlamaFactoryConfig) -> Iterator[Finding]:
             continue
         listed = ", ".join("null" if each is None else str(each) for each in CHOICES[name])
         actual = "a mapping" if isinstance(value, dict) else "a list" if isinstance(value, list) else shown(value)
-        yield Finding(config.field(name), f"`{name}` is {actual}, not one of {listed}")
+        yield Finding(
+            config.field(name),
+            f"`{name}` is {actual}; it must be one of {listed}",
+            note=OUTCOMES.get(name, "LLaMA-Factory does not check it: what reads it takes another branch or fails"),
+            help=chosen(name, value),
+        )
+
+
+def chosen(name: str, value: Any) -> str:
+    """The line to write: of the mapping that the model's own config has, its type."""
+    kind = value.get("rope_type", value.get("type")) if isinstance(value, dict) else value
+    return choice(name, kind, CHOICES[name])

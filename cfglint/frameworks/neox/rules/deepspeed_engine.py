@@ -8,6 +8,7 @@ from cfglint.frameworks.neox.batch import ACCUMULATION, MICRO, TOTAL
 from cfglint.frameworks.neox.derive import switched_on
 from cfglint.frameworks.neox.python_errors import describe, number
 from cfglint.frameworks.neox.rules import neox_rule, rename, replace
+from cfglint.frameworks.remedies import choice
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -89,7 +90,13 @@ def deepspeed_section(config: NeoXConfig) -> Iterator[Finding]:
                 yield _unknown_key(setting, section, path, fault)
             else:
                 tried = tuned and isinstance(setting.value, list)
-                yield Finding(setting, fault_text(setting, name, fault.message), exception=fault.exception, consumer_only=tried)
+                yield Finding(
+                    setting,
+                    fault_text(setting, name, fault.message),
+                    exception=fault.exception,
+                    consumer_only=tried,
+                    help=None if isinstance(setting.value, dict) else f"remove `{setting.name}` for the default",
+                )
         if name == "zero_optimization":
             yield from _replaced_keys(config, section)
 
@@ -112,7 +119,13 @@ def _replaced_keys(config: NeoXConfig, section: dict[Any, Any]) -> Iterator[Find
         if old in given and new in given:
             text = f"deprecated `{old}` is set together with its replacement `{new}`"
             raised = f"AssertionError: Cannot provide deprecated parameter '{old}' and replacing parameter '{new}' together"
-            yield Finding(engine_setting(config, "zero_optimization", old), text, exception=raised, on_key=True)
+            yield Finding(
+                engine_setting(config, "zero_optimization", old),
+                text,
+                exception=raised,
+                on_key=True,
+                help=f"remove `{'zero_optimization.' + old}`",
+            )
 
 
 def _unknown_key(setting: Setting, section: dict[Any, Any], path: tuple[str, ...], fault: Fault) -> Finding:
@@ -124,13 +137,13 @@ def _unknown_key(setting: Setting, section: dict[Any, Any], path: tuple[str, ...
     if fault.kind == TWICE:
         message = set_twice(setting)
     fix = rename(setting, near, f"rename to `{near}`") if near else None
-    return Finding(setting, message, exception=fault.exception, fix=fix, on_key=True)
+    return Finding(setting, message, exception=fault.exception, fix=fix, on_key=True, help=None if fix else f"remove `{setting.name}`")
 
 
 def _nearest(path: tuple[str, ...], section: dict[Any, Any]) -> str | None:
     """The only key of the section within one edit, if there is one and it is not set."""
     from cfglint.frameworks.deepspeed.models import MONITOR, SECTIONS, known_names
-    from cfglint.frameworks.schema import distance
+    from cfglint.frameworks.similar_keys import distance
 
     if len(path) != 2:
         return None
@@ -172,10 +185,15 @@ def communication_data_type(config: NeoXConfig) -> Iterator[Finding]:
     if not isinstance(value, str):
         text = f"AttributeError: '{type(value).__name__}' object has no attribute 'lower'"
         message = f"`communication_data_type` is {describe(value)}; DeepSpeed accepts only fp32, fp16 or bf16"
-        yield Finding(setting, message, exception=text, help="set it in `deepspeed_extra_args`")
+        yield Finding(setting, message, exception=text, help="remove it, and set it in `deepspeed_extra_args`")
     elif value.lower() not in TYPES and "communication_data_type" in config.derived.extra:
         text = f"ValueError: Invalid communication_data_type. Supported data types: ['fp16', 'bf16', 'fp32']. Got: {value.lower()}"
-        yield Finding(setting, f"`communication_data_type` is {describe(value)}; it must be fp32, fp16 or bf16", exception=text)
+        yield Finding(
+            setting,
+            f"`communication_data_type` is {describe(value)}; it must be fp32, fp16 or bf16",
+            exception=text,
+            help=choice(setting.name, value, ("fp32", "fp16", "bf16")),
+        )
 
 
 @neox_rule(
@@ -202,7 +220,7 @@ def elasticity_with_batch(config: NeoXConfig) -> Iterator[Finding]:
     section = engine_value(config, "elasticity")
     if isinstance(section, dict) and section.get("enabled") and not section.get("ignore_non_elastic_batch_info"):
         message = "`elasticity` is incompatible with the batch sizes that GPT-NeoX passes to DeepSpeed"
-        yield Finding(engine_setting(config, "elasticity"), message, help="set `ignore_non_elastic_batch_info: true`")
+        yield Finding(engine_setting(config, "elasticity"), message, help="set `elasticity.ignore_non_elastic_batch_info: true`")
 
 
 @neox_rule(
@@ -246,7 +264,7 @@ def extra_args_batch(config: NeoXConfig) -> Iterator[Finding]:
         )
         equation = f"micro batch {micro} x accumulation {accumulation} x data parallel {data_parallel}"
         message = f"`{TOTAL}` is {total} in the config that DeepSpeed gets, but {equation} = {micro * accumulation * data_parallel}"
-        yield Finding(setting, message, exception=text)
+        yield Finding(setting, message, exception=text, help=f"remove `deepspeed_extra_args.{names[0]}`")
 
 
 @neox_rule(
@@ -317,23 +335,43 @@ def deepspeed_value(config: NeoXConfig) -> Iterator[Finding]:
     curriculum = engine_value(config, "curriculum_learning")
     if isinstance(curriculum, dict) and "enabled" not in curriculum:
         message = "`curriculum_learning` has no key `enabled`, which is required"
-        yield Finding(engine_setting(config, "curriculum_learning"), message, exception="KeyError: 'enabled'")
+        yield Finding(
+            engine_setting(config, "curriculum_learning"),
+            message,
+            exception="KeyError: 'enabled'",
+            help="set `curriculum_learning.enabled: false`",
+        )
     elastic = engine_value(config, "elasticity")
     if isinstance(elastic, dict) and elastic.get("enabled"):
         for name in ("max_train_batch_size", "micro_batch_sizes"):
             if name not in elastic:
                 text = f"ElasticityConfigError: Elasticity config missing {name}"
-                yield Finding(engine_setting(config, "elasticity"), f"`elasticity` has no key `{name}`, which is required", exception=text)
+                yield Finding(
+                    engine_setting(config, "elasticity"),
+                    f"`elasticity` has no key `{name}`, which is required",
+                    exception=text,
+                    help=f"set `elasticity.{name}`, or set `elasticity.enabled: false`",
+                )
     if "wall_clock_breakdown" in config.values and engine_value(config, "wall_clock_breakdown") is None:
         text = "TypeError: unsupported operand type(s) for |: 'NoneType' and 'bool'"
-        yield Finding(config.setting("wall_clock_breakdown"), "`wall_clock_breakdown` is null, not a boolean", exception=text)
+        yield Finding(
+            config.setting("wall_clock_breakdown"),
+            "`wall_clock_breakdown` is null, not a boolean",
+            exception=text,
+            help="set `wall_clock_breakdown: false`",
+        )
     yield from _checkpoint(config)
     sparse = engine_value(config, "sparse_attention")
     mode = sparse.get("mode", "fixed") if isinstance(sparse, dict) else "fixed"
     if mode not in SPARSE_MODES:
         text = f"NotImplementedError: Given sparsity mode, {mode}, has not been implemented yet!"
         setting = engine_setting(config, "sparse_attention", "mode")
-        yield Finding(setting, f"`sparse_attention.mode` is {describe(mode)}; it must be one of {', '.join(SPARSE_MODES)}", exception=text)
+        yield Finding(
+            setting,
+            f"`sparse_attention.mode` is {describe(mode)}; it must be one of {', '.join(SPARSE_MODES)}",
+            exception=text,
+            help=choice("sparse_attention.mode", mode, SPARSE_MODES),
+        )
 
 
 def _checkpoint(config: NeoXConfig) -> Iterator[Finding]:
@@ -345,12 +383,22 @@ def _checkpoint(config: NeoXConfig) -> Iterator[Finding]:
     if stage not in (True, False):
         text = f"DeepSpeedConfigError: checkpoint::parallel_write::pipeline_stage value of '{stage}' is invalid, expecting: true or false"
         setting = engine_setting(config, "checkpoint", "parallel_write", "pipeline_stage")
-        yield Finding(setting, f"`checkpoint.parallel_write.pipeline_stage` is {describe(stage)}, not a boolean", exception=text)
+        yield Finding(
+            setting,
+            f"`checkpoint.parallel_write.pipeline_stage` is {describe(stage)}, not a boolean",
+            exception=text,
+            help="set `checkpoint.parallel_write.pipeline_stage` to true or false",
+        )
     mode = checkpoint.get("tag_validation", "Warn")
     if isinstance(mode, str) and mode.upper() not in ("IGNORE", "WARN", "FAIL"):
         text = f"DeepSpeedConfigError: Checkpoint config contains invalid tag_validation value of {mode.upper()}"
         setting = engine_setting(config, "checkpoint", "tag_validation")
-        yield Finding(setting, f"`checkpoint.tag_validation` is {describe(mode)}; it must be Ignore, Warn or Fail", exception=text)
+        yield Finding(
+            setting,
+            f"`checkpoint.tag_validation` is {describe(mode)}; it must be Ignore, Warn or Fail",
+            exception=text,
+            help=choice("checkpoint.tag_validation", mode, ("Ignore", "Warn", "Fail")),
+        )
 
 
 @neox_rule(
@@ -381,4 +429,9 @@ def two_precisions_for_deepspeed(config: NeoXConfig) -> Iterator[Finding]:
         if own == other and other not in extra and switched_on(extra.get(name)):
             setting = config.setting("deepspeed_extra_args", name)
             message = f"`deepspeed_extra_args` enables {name}, but `precision` enables {other}"
-            yield Finding(setting, message, related=(config.setting("precision"),))
+            yield Finding(
+                setting,
+                message,
+                related=(config.setting("precision"),),
+                help=f"remove `deepspeed_extra_args.{name}`",
+            )

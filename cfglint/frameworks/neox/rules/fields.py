@@ -9,6 +9,7 @@ from cfglint.frameworks.neox import fields
 from cfglint.frameworks.neox.derive import COPIES, DERIVED
 from cfglint.frameworks.neox.python_errors import describe, hollow, number, raised
 from cfglint.frameworks.neox.rules import neox_rule, remove, rename, replace
+from cfglint.frameworks.remedies import choice
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -83,6 +84,7 @@ def unknown_argument(config: NeoXConfig) -> Iterator[Finding]:
                 exception=f"TypeError: NeoXArgs.__init__() got an unexpected keyword argument '{name}'",
                 fix=fix,
                 on_key=True,
+                help=None if fix else f"remove `{as_written(config, name)}`",
             )
 
 
@@ -183,6 +185,7 @@ def value_not_allowed(config: NeoXConfig) -> Iterator[Finding]:
             setting,
             f"`{setting.name}` is {describe(value)}; it must be one of {', '.join(map(str, fields.choices(name)))}",
             exception=error,
+            help=choice(setting.name, value, fields.choices(name)),
         )
 
 

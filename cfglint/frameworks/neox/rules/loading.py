@@ -58,6 +58,7 @@ def argument_in_two_files(config: NeoXConfig) -> Iterator[Finding]:
             exception=f"ValueError: Conf file {document.path} has the following duplicate keys with previously loaded file: {text}",
             fix=remove(later, f"remove the second `{text}`") if same else None,
             on_key=True,
+            help=None if same else f"keep one of the two `{text}`",
         )
 
 
@@ -89,7 +90,8 @@ def files_of_one_name(config: NeoXConfig) -> Iterator[Finding]:
         if name in seen:
             yield Finding(
                 Setting((), None, document=document),
-                f"the file name {name} is used twice: {seen[name].path} and {document.path}",
+                f"two files have the name {name}: {seen[name].path} and {document.path}",
+                help="rename one of the two files",
             )
         seen.setdefault(name, document)
 
@@ -121,4 +123,5 @@ def dashed_twin(config: NeoXConfig) -> Iterator[Finding]:
                 f"`{text}` silently overrides `{text_before}` ({earlier.place})",
                 related=(earlier,),
                 on_key=True,
+                help="keep one of the two spellings",
             )

@@ -8,6 +8,7 @@ from cfglint.frameworks.neox.layers import dense, own_attention, transformer
 from cfglint.frameworks.neox.python_errors import describe, number
 from cfglint.frameworks.neox.rules import elsewhere, neox_rule, replace
 from cfglint.frameworks.neox.sizes import unbuildable, widths
+from cfglint.frameworks.remedies import either
 
 SECONDS_TO_MATCH = 1.0  # of processor time for a regular expression of the file
 
@@ -63,18 +64,30 @@ def zero_with_model_parallelism(config: NeoXConfig) -> Iterator[Finding]:
     related = (config.setting("zero_optimization", "stage"),)
     if pipe == 1:
         setting = config.setting("pipe_parallel_size")
-        message = f"`pipe_parallel_size` 1 enables the pipeline engine, which is incompatible with ZeRO stage {stage}"
+        message = f"`pipe_parallel_size: 1` enables the pipeline engine, which is incompatible with ZeRO stage {stage}"
         text = "SystemExit: ZeRO stage 2/3 and the PipelineModule are incompatible, please set 'pipe_parallel_size' to 0 instead"
         fix = replace(setting, 0, "set it to 0 to disable the pipeline engine")
         yield Finding(setting, message, related=related, exception=text, fix=fix)
     elif pipe > 1:
         text = "SystemExit: ZeRO stage 2/3 and pipeline paralleism are not supported simultaneously"
         message = f"`pipe_parallel_size` is {pipe}, but pipeline parallelism is incompatible with ZeRO stage {stage}"
-        yield Finding(config.setting("pipe_parallel_size"), message, related=related, exception=text)
+        yield Finding(
+            config.setting("pipe_parallel_size"),
+            message,
+            related=related,
+            exception=text,
+            help="set `pipe_parallel_size: 0`, or set `zero_optimization.stage: 1`",
+        )
     if pipe <= 1 and number(tensor) and tensor is not None and tensor > 1:
         text = "SystemExit: ZeRO stage 2/3 and model paralleism are not currently supported simultaneously"
         message = f"`model_parallel_size` is {tensor}, but model parallelism is incompatible with ZeRO stage {stage}"
-        yield Finding(config.setting("model_parallel_size"), message, related=related, exception=text)
+        yield Finding(
+            config.setting("model_parallel_size"),
+            message,
+            related=related,
+            exception=text,
+            help="set `model_parallel_size: 1`, or set `zero_optimization.stage: 1`",
+        )
 
 
 @neox_rule(
@@ -109,7 +122,8 @@ def sizes_over_ranks(config: NeoXConfig) -> Iterator[Finding]:
             message = f"`{name}` is {size}" if exact else f"`{name}` gives an MLP width of {size}"
             yield Finding(
                 config.setting(name),
-                f"{message}, not divisible by `model_parallel_size` ({ranks})",
+                f"{message}, which is not divisible by `model_parallel_size` ({ranks})",
+                help=f"set `model_parallel_size` to a divisor of {size}",
                 related=(config.setting("model_parallel_size"),),
                 exception="AssertionError" if name == "moe_num_experts" else f"AssertionError: {size} is not divisible by {ranks}",
             )
@@ -154,7 +168,9 @@ def width_given_twice(config: NeoXConfig) -> Iterator[Finding]:
     if dense(config) or (attention is not None and attention.any("rwkv")):
         setting = config.setting("expansion_factor")
         message = "`expansion_factor` is incompatible with `intermediate_size`; set only one of them"
-        yield Finding(setting, message, related=(config.setting("intermediate_size"),))
+        yield Finding(
+            setting, message, related=(config.setting("intermediate_size"),), help=either("expansion_factor", "intermediate_size")
+        )
 
 
 @neox_rule(
@@ -181,7 +197,12 @@ def rotary_fraction(config: NeoXConfig) -> Iterator[Finding]:
     fraction = config.argument("rotary_pct")
     if config.argument("pos_emb") == "rotary" and number(fraction) and fraction > 1 and own_attention(config):
         message = f"`rotary_pct` is {fraction}; it must be a fraction between 0 and 1"
-        yield Finding(config.setting("rotary_pct"), message, exception="AssertionError")
+        yield Finding(
+            config.setting("rotary_pct"),
+            message,
+            exception="AssertionError",
+            help=f"set `rotary_pct: {fraction / 100}`" if 1 < fraction <= 100 else "set `rotary_pct: 1.0`",
+        )
 
 
 @neox_rule(
@@ -215,10 +236,15 @@ def dropout_range(config: NeoXConfig) -> Iterator[Finding]:
         value = config.argument(name)
         if value is None:
             text = "TypeError: '<' not supported between instances of 'NoneType' and 'int'"
-            yield Finding(config.setting(name), f"`{name}` is null, not a probability", exception=text)
+            yield Finding(config.setting(name), f"`{name}` is null, not a probability", exception=text, help=f"set `{name}: 0`")
         elif number(value) and (value < 0 or value > 1):
             text = f"ValueError: dropout probability has to be between 0 and 1, but got {value}"
-            yield Finding(config.setting(name), f"`{name}` is {value}; it must be between 0 and 1", exception=text)
+            yield Finding(
+                config.setting(name),
+                f"`{name}` is {value}; it must be between 0 and 1",
+                exception=text,
+                help=f"set `{name}: {value / 100}`" if 1 < value <= 100 else f"set `{name}: 0`",
+            )
 
 
 @neox_rule(
@@ -257,7 +283,7 @@ def name_in_another_case(config: NeoXConfig) -> Iterator[Finding]:
             continue
         setting = config.setting(name)
         lowered = str(value).lower()
-        message = f"`{name}` is {describe(value)}, but its values are case-sensitive: write {lowered}"
+        message = f"`{name}` is {describe(value)}, but its values are case-sensitive"
         if value is None:
             message = f"`{name}` is null; it must be one of {', '.join(allowed)}"
         fix = replace(setting, lowered, f"change to {lowered}") if value is not None else None
@@ -294,7 +320,7 @@ def sparse_attention_broken(config: NeoXConfig) -> Iterator[Finding]:
     sparse = [kind for kind in attention.kinds if kind in SPARSE]
     if sparse:
         message = f"`attention_config` has {', '.join(sparse)} layers, which the pinned DeepSpeed does not support"
-        yield Finding(config.setting("attention_config"), message)
+        yield Finding(config.setting("attention_config"), message, help="use global or flash attention in `attention_config`")
 
 
 @neox_rule(
@@ -330,16 +356,24 @@ def rwkv_sizes(config: NeoXConfig) -> Iterator[Finding]:
     hidden, inner, heads = (config.argument(name) for name in ("hidden_size", "dim_att", "num_attention_heads"))
     if number(hidden) and hidden % 32:
         message = f"`hidden_size` is {hidden}; RWKV layers require a multiple of 32"
-        yield Finding(config.setting("hidden_size"), message, exception="AssertionError")
+        yield Finding(
+            config.setting("hidden_size"), message, exception="AssertionError", help=f"set `hidden_size: {-(-hidden // 32) * 32}`"
+        )
     if inner is None:
         if not elsewhere(config, "dim_att"):
             text = "TypeError: unsupported operand type(s) for %: 'NoneType' and 'int'"
-            yield Finding(config.setting("attention_config"), "`attention_config` has RWKV layers, which require `dim_att`", exception=text)
+            yield Finding(
+                config.setting("attention_config"),
+                "`attention_config` has RWKV layers, which require `dim_att`",
+                exception=text,
+                help=f"set `dim_att: {hidden}`" if number(hidden) else "set `dim_att`",
+            )
     elif number(inner) and (inner % 32 or (number(heads) and heads and inner % heads)):
         yield Finding(
             config.setting("dim_att"),
             f"`dim_att` is {inner}; RWKV layers require a multiple of 32 and of `num_attention_heads` ({heads})",
             exception="AssertionError",
+            help="set `dim_att` to a multiple of both",
         )
 
 
@@ -375,7 +409,13 @@ def pipe_partition_method(config: NeoXConfig) -> Iterator[Finding]:
         return
     severity = ERROR if pipe > 1 else WARNING
     for message, text in _partitioning(config, method):
-        yield Finding(config.setting("pipe_partition_method"), message, exception=text, severity=severity)
+        yield Finding(
+            config.setting("pipe_partition_method"),
+            message,
+            exception=text,
+            severity=severity,
+            help="set `pipe_partition_method: uniform`, or set `pipe_partition_method: parameters`",
+        )
 
 
 def _partitioning(config: NeoXConfig, method: Any) -> Iterator[tuple[str, str]]:
@@ -404,11 +444,11 @@ def _partitioning(config: NeoXConfig, method: Any) -> Iterator[tuple[str, str]]:
     except TimeLimitExceeded:
         return
     except re.error as error:
-        yield f"`pipe_partition_method` {expression} is not a valid regular expression: {error}", f"re.error: {error}"
+        yield f"`pipe_partition_method` is {expression}, not a valid regular expression: {error}", f"re.error: {error}"
         return
     if not found:
         text = f"RuntimeError: Partitioning '{expression}' found no valid layers to partition."
-        yield f"`pipe_partition_method` {describe(method)} matches no layer class", text
+        yield f"`pipe_partition_method` is {describe(method)}, which matches no layer class", text
 
 
 def _layers(config: NeoXConfig) -> list[str]:
@@ -445,14 +485,26 @@ def fusion_incompatible(config: NeoXConfig) -> Iterator[Finding]:
     """
     if config.argument("norm") == "non_parametric_layernorm" and config.argument("layernorm_fusion"):
         text = "ValueError: neox_args.layernorm_fusion not supported for non_parametric_layernorm"
-        message = "`layernorm_fusion` does not support `norm` non_parametric_layernorm"
-        yield Finding(config.setting("layernorm_fusion"), message, related=(config.setting("norm"),), exception=text)
+        message = "`layernorm_fusion` does not support `norm: non_parametric_layernorm`"
+        yield Finding(
+            config.setting("layernorm_fusion"),
+            message,
+            related=(config.setting("norm"),),
+            exception=text,
+            help="set `layernorm_fusion: false`, or set `norm: layernorm`",
+        )
     fused = config.argument("onnx_safe") and config.argument("bias_gelu_fusion")
     if fused and config.argument("activation") == "gelu" and transformer(config):
         text = "ValueError: onnx_safe + bias_gelu_fusion not compatible"
         setting = config.setting("bias_gelu_fusion")
         message = "`bias_gelu_fusion` is incompatible with `onnx_safe`"
-        yield Finding(setting, message, related=(config.setting("onnx_safe"),), exception=text)
+        yield Finding(
+            setting,
+            message,
+            related=(config.setting("onnx_safe"),),
+            exception=text,
+            help="set `bias_gelu_fusion: false`, or set `onnx_safe: false`",
+        )
 
 
 @neox_rule(
@@ -546,5 +598,5 @@ def orthogonal_broken(config: NeoXConfig) -> Iterator[Finding]:
     """
     for name in ("init_method", "output_layer_init_method"):
         if config.argument(name) == "orthogonal" and config.argument("mup_init_scale"):
-            message = f"`{name}` orthogonal is broken in this release of GPT-NeoX; `scaled_orthogonal` works"
-            yield Finding(config.setting(name), message)
+            message = f"`{name}: orthogonal` is broken in this release of GPT-NeoX"
+            yield Finding(config.setting(name), message, help=f"set `{name}: scaled_orthogonal`")

@@ -123,11 +123,26 @@ def section_of_another_precision(config: NeoXConfig) -> Iterator[Finding]:
     """
     named = PRECISIONS.get(str(config.get("fp16", "type")).lower())
     if named == "bfloat16" and config.derived.precision == "fp16":
-        yield Finding(config.setting("fp16", "type"), "`fp16.type` is ignored: the run uses fp16, not bfloat16")
+        yield Finding(
+            config.setting("fp16", "type"),
+            "`fp16.type` is ignored: the run uses fp16, not bfloat16",
+            help=to_bfloat16(config),
+        )
     section = config.argument("bf16")
     if isinstance(section, dict) and section and not section.get("enabled") and config.derived.precision == "bfloat16":
         message = "`bf16.enabled` is not true, but `precision` is bfloat16: the model uses bfloat16, DeepSpeed does not"
-        yield Finding(config.setting("bf16", "enabled"), message, related=(config.setting("precision"),))
+        yield Finding(
+            config.setting("bf16", "enabled"),
+            message,
+            related=(config.setting("precision"),),
+            help="set `bf16.enabled: true`, or remove `bf16`",
+        )
+
+
+def to_bfloat16(config: NeoXConfig) -> str:
+    """How to train in bfloat16, which needs a ZeRO section."""
+    section = "" if "zero_optimization" in config.values else " and `zero_optimization: {stage: 0}`"
+    return f"set `precision: bfloat16`{section}, and remove `fp16`"
 
 
 @neox_rule(
@@ -157,10 +172,9 @@ def clipping_dropped(config: NeoXConfig) -> Iterator[Finding]:
         fix = None
         if "deepspeed_extra_args" not in config.values:
             fix = insert(config, ("deepspeed_extra_args",), {"gradient_clipping": 1.0}, title, safe=False)
-        message = (
-            "`gradient_clipping` 1.0 does not clip: it is GPT-NeoX's default, which is not passed to DeepSpeed, whose own default is 0"
-        )
-        yield Finding(setting, message, fix=fix)
+        message = f"`gradient_clipping` is {setting.spelled}, but gradients are not clipped"
+        note = "it is GPT-NeoX's default, and only other values are passed to DeepSpeed, whose default is 0 (no clipping)"
+        yield Finding(setting, message, fix=fix, note=note)
 
 
 @neox_rule(
@@ -274,7 +288,13 @@ def extra_args_override(config: NeoXConfig) -> Iterator[Finding]:
         if key in config.values and config.values[key] != value and known(str(key)):
             related = (config.setting(key),)
             message = f"`deepspeed_extra_args.{key}` silently overrides `{key}` ({related[0].place}) in DeepSpeed's config"
-            yield Finding(config.setting("deepspeed_extra_args", key), message, related=related, on_key=True)
+            yield Finding(
+                config.setting("deepspeed_extra_args", key),
+                message,
+                related=related,
+                on_key=True,
+                help=f"remove `deepspeed_extra_args.{key}`, or remove `{key}`",
+            )
 
 
 @neox_rule(
@@ -296,7 +316,7 @@ def unread_precision_key(config: NeoXConfig) -> Iterator[Finding]:
 
     Source: DeeperSpeed 91d1c55 (0.16.5) deepspeed/runtime/config.py:137-250.
     """
-    from cfglint.frameworks.schema import distance
+    from cfglint.frameworks.similar_keys import distance
 
     section = config.argument("fp16")
     for key in section if isinstance(section, dict) else ():
@@ -424,7 +444,7 @@ def name_falls_through(config: NeoXConfig) -> Iterator[Finding]:
         if isinstance(value, str) and value not in allowed and value.lower() in allowed:
             setting, lowered = config.setting(name), value.lower()
             fix = replace(setting, lowered, f"change to {lowered}", safe=False)
-            yield Finding(setting, f"`{name}` {value} is not recognized (the valid spelling is {lowered}): {effect}", fix=fix)
+            yield Finding(setting, f"`{name}` is {value}, which is not recognized: {effect}", fix=fix)
 
 
 @neox_rule(
@@ -449,7 +469,7 @@ def num_gpus_ignored(config: NeoXConfig) -> Iterator[Finding]:
     alone = config.argument("hostfile") is None and config.argument("global_num_gpus") is None
     if alone and gpus is not None and number(count) and count > 0 and count != gpus:
         message = f"`num_gpus` is {count}, but without a hostfile the batch size is computed for {counted(gpus, 'GPU')}"
-        yield Finding(config.setting("num_gpus"), message)
+        yield Finding(config.setting("num_gpus"), message, help="set `global_num_gpus` for another count")
 
 
 @neox_rule(
@@ -471,5 +491,5 @@ def cpu_torch_adam(config: NeoXConfig) -> Iterator[Finding]:
     """
     if config.derived.optimizer_name == "cpu_torch_adam":
         setting: Setting = config.setting("optimizer", "type")
-        message = "`optimizer.type` cpu_torch_adam selects DeepSpeed's CPU Adam, not PyTorch's"
+        message = "`optimizer.type: cpu_torch_adam` selects DeepSpeed's CPU Adam, not PyTorch's"
         yield Finding(setting, message, fix=replace(setting, "cpu_adam", "change to cpu_adam"))

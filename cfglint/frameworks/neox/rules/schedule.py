@@ -163,4 +163,8 @@ def interval_not_positive(config: NeoXConfig) -> Iterator[Finding]:
     for name, moment in DIVISORS.items():
         value = config.values.get(name, 1)
         if value is None or (number(value) and value == 0):
-            yield Finding(config.setting(name), f"`{name}` is {describe(value)}; it must be positive: the workers divide by it {moment}")
+            yield Finding(
+                config.setting(name),
+                f"`{name}` is {describe(value)}; it must be positive: the workers divide by it {moment}",
+                help=f"remove `{name}` for the default",
+            )

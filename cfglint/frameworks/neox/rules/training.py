@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from math import inf
+
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import SKIP, Finding
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.neox.python_errors import describe, number
 from cfglint.frameworks.neox.rules import elsewhere, neox_rule, remove
+from cfglint.frameworks.remedies import either
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -71,12 +74,20 @@ def tokenizer_files(config: NeoXConfig) -> Iterator[Finding]:
     """
     kind = config.argument("tokenizer_type")
     if kind is None:
-        yield Finding(config.setting("tokenizer_type"), "`tokenizer_type` is null, not a string")
+        yield Finding(
+            config.setting("tokenizer_type"),
+            "`tokenizer_type` is null, not a string",
+            help="set `tokenizer_type: HFTokenizer` and `vocab_file`",
+        )
         return
     absent = [name for name in FILES.get(kind.lower() if isinstance(kind, str) else "", ()) if config.argument(name) is None]
     if absent:
         names = " and ".join(f"`{name}`" for name in absent)
-        yield Finding(config.setting("tokenizer_type"), f"`tokenizer_type` {kind} requires {names}")
+        yield Finding(
+            config.setting("tokenizer_type"),
+            f"`tokenizer_type: {kind}` requires {names}",
+            help=f"set {names}, often in a file of paths such as local_setup.yml",
+        )
 
 
 @neox_rule(
@@ -101,7 +112,9 @@ def seed_not_positive(config: NeoXConfig) -> Iterator[Finding]:
     seed = config.argument("seed")
     if seed is None or (number(seed) and seed <= 0):
         text = f"ValueError: Seed ({seed}) should be a positive integer."
-        yield Finding(config.setting("seed"), f"`seed` is {describe(seed)}; it must be a positive integer", exception=text)
+        yield Finding(
+            config.setting("seed"), f"`seed` is {describe(seed)}; it must be a positive integer", exception=text, help="set `seed: 1234`"
+        )
 
 
 @neox_rule(
@@ -138,14 +151,25 @@ def training_length(config: NeoXConfig) -> Iterator[Finding]:
     if not steps and not epochs:
         if not elsewhere(config, "train_iters", "train_epochs"):
             text = "ValueError: Must specify either train_epochs or train_iters"
-            yield Finding(config.setting("train_iters"), "`train_iters` is missing; it or `train_epochs` is required", exception=text)
+            yield Finding(
+                config.setting("train_iters"),
+                "`train_iters` is missing; it or `train_epochs` is required",
+                exception=text,
+                help="set `train_iters` to the number of steps",
+            )
         return
     if epochs is None:
         return
     if steps and epochs:
         text = "ValueError: Cannot specify both train epochs and train iters simultaneously"
         related = (config.setting("train_iters"),)
-        yield Finding(config.setting("train_epochs"), "`train_epochs` is incompatible with `train_iters`", related=related, exception=text)
+        yield Finding(
+            config.setting("train_epochs"),
+            "`train_epochs` is incompatible with `train_iters`",
+            related=related,
+            exception=text,
+            help=either("train_epochs", "train_iters"),
+        )
     yield from _unsupported_with_epochs(config)
 
 
@@ -164,8 +188,14 @@ def _unsupported_with_epochs(config: NeoXConfig) -> Iterator[Finding]:
     for name, error, text in unsupported:
         if error:
             setting = config.setting(name)
-            message = f"`train_epochs` does not support `{name}` {spelled(config.argument(name))}"
-            yield Finding(setting, message, related=(config.setting("train_epochs"),), exception=f"ValueError: {text}")
+            message = f"`train_epochs` does not support `{name}: {config.argument(name)}`"
+            yield Finding(
+                setting,
+                message,
+                related=(config.setting("train_epochs"),),
+                exception=f"ValueError: {text}",
+                help=f"remove `train_epochs`, or remove `{name}`",
+            )
 
 
 @neox_rule(
@@ -194,7 +224,11 @@ def optimizer_missing(config: NeoXConfig) -> Iterator[Finding]:
     Source: gpt-neox (May 2026) megatron/training.py:966-970.
     """
     if config.argument("optimizer") is None and not config.argument("no_load_optim"):
-        yield Finding(config.setting("optimizer"), "`optimizer` is missing; it is required for training")
+        yield Finding(
+            config.setting("optimizer"),
+            "`optimizer` is missing; it is required for training",
+            help="add `optimizer: {type: Adam, params: {lr: 0.0006}}`",
+        )
 
 
 @neox_rule(
@@ -236,7 +270,13 @@ def optimizer_parameter(config: NeoXConfig) -> Iterator[Finding]:
         if key not in taken and not (key == "weight_decay" and name != "sm3"):
             text = f"TypeError: {_class(config, name)}.__init__() got an unexpected keyword argument '{key}'"
             message = f"{config.derived.optimizer_type} has no parameter `{key}`" + _nearest(str(key), taken)
-            yield Finding(config.setting("optimizer", "params", key), message, exception=text, on_key=True)
+            yield Finding(
+                config.setting("optimizer", "params", key),
+                message,
+                exception=text,
+                on_key=True,
+                help=f"remove `optimizer.params.{key}`" + (" and set top-level `gradient_clipping`" if key == "max_grad_norm" else ""),
+            )
 
 
 def _twice(config: NeoXConfig, name: str) -> Iterator[Finding]:
@@ -249,10 +289,13 @@ def _twice(config: NeoXConfig, name: str) -> Iterator[Finding]:
     same = passed == params["weight_decay"]
     yield Finding(
         setting,
-        f"`weight_decay` is already passed by GPT-NeoX ({spelled(passed)}); set it at top level instead",
+        f"`weight_decay` is already passed by GPT-NeoX ({spelled(passed)}), from the top-level key",
         exception=text,
         fix=remove(setting, "remove it: the top-level value is the same") if same else None,
         on_key=True,
+        help=None
+        if same
+        else f"remove `optimizer.params.weight_decay`, and set top-level `weight_decay` to {spelled(params['weight_decay'])}",
     )
 
 
@@ -263,7 +306,7 @@ def _class(config: NeoXConfig, name: str) -> str:
 
 
 def _nearest(key: str, taken: list[str]) -> str:
-    from cfglint.frameworks.schema import distance
+    from cfglint.frameworks.similar_keys import distance
 
     if key == "max_grad_norm":
         return "; set top-level `gradient_clipping`"
@@ -299,7 +342,12 @@ def optimizer_value(config: NeoXConfig) -> Iterator[Finding]:
     from cfglint.frameworks.neox.optimizers import refused
 
     for key, message, exception in refused(config.derived):
-        yield Finding(config.setting("optimizer", "params", key), message, exception=exception)
+        yield Finding(
+            config.setting("optimizer", "params", key),
+            message,
+            exception=exception,
+            help=f"remove `optimizer.params.{key}` for the default",
+        )
 
 
 @neox_rule(
@@ -327,8 +375,14 @@ def mup_optimizer(config: NeoXConfig) -> Iterator[Finding]:
     if name and name not in ("adam", "sgd"):
         text = f"AssertionError: If use_mup == True, you must specify either the adam or sgd optimizers. You passed: {name}"
         setting = config.setting("optimizer", "type")
-        message = f"`optimizer.type` {config.derived.optimizer_type} is incompatible with `use_mup`, which requires adam or sgd"
-        yield Finding(setting, message, related=(config.setting("use_mup"),), exception=text)
+        message = f"`optimizer.type: {config.derived.optimizer_type}` is incompatible with `use_mup`, which requires adam or sgd"
+        yield Finding(
+            setting,
+            message,
+            related=(config.setting("use_mup"),),
+            exception=text,
+            help="set `optimizer.type: Adam`, or set `use_mup: false`",
+        )
 
 
 @neox_rule(
@@ -355,7 +409,12 @@ def scheduler_overridden_and_restored(config: NeoXConfig) -> Iterator[Finding]:
     if both and config.derived.optimizer_name != "onebitadam":
         related = (config.setting("override_lr_scheduler"),)
         setting = config.setting("use_checkpoint_lr_scheduler")
-        yield Finding(setting, "`use_checkpoint_lr_scheduler` is incompatible with `override_lr_scheduler`", related=related)
+        yield Finding(
+            setting,
+            "`use_checkpoint_lr_scheduler` is incompatible with `override_lr_scheduler`",
+            related=related,
+            help="set `use_checkpoint_lr_scheduler: false`, or set `override_lr_scheduler: false`",
+        )
 
 
 @neox_rule(
@@ -416,10 +475,15 @@ def checkpoint_factor(config: NeoXConfig) -> Iterator[Finding]:
     setting = config.setting("checkpoint_factor")
     if scale == "linear" and isinstance(factor, float) and not factor.is_integer():
         text = "AssertionError: checkpoint_factor must be a whole number when using linear checkpoint_scale"
-        yield Finding(setting, f"`checkpoint_factor` is {factor}; with the linear scale it must be an integer", exception=text)
+        yield Finding(
+            setting,
+            f"`checkpoint_factor` is {factor}; with `checkpoint_scale: linear` it must be an integer",
+            exception=text,
+            help=f"set `checkpoint_factor: {max(1, round(factor))}`" if abs(factor) < inf else None,
+        )
     elif scale == "log" and factor <= 1:
-        message = f"`checkpoint_factor` is {factor}; with `checkpoint_scale` log it must be greater than 1"
-        yield Finding(setting, message, exception="AssertionError")
+        message = f"`checkpoint_factor` is {factor}; with `checkpoint_scale: log` it must be greater than 1"
+        yield Finding(setting, message, exception="AssertionError", help="set `checkpoint_factor: 2`, or set `checkpoint_scale: linear`")
 
 
 @neox_rule(
@@ -455,12 +519,14 @@ def preference_training(config: NeoXConfig) -> Iterator[Finding]:
     related = (config.setting("train_impl"),)
     if pipe is not None and pipe >= 1:
         text = "AssertionError: Pipeline parallel is currently unsupported when using any of kto, dpo, rm. Set pipe_parallel_size to 0"
-        message = f"`pipe_parallel_size` {pipe} enables the pipeline engine, which `train_impl` {kind} does not support; use 0"
-        yield Finding(config.setting("pipe_parallel_size"), message, related=related, exception=text)
+        message = f"`pipe_parallel_size: {pipe}` enables the pipeline engine, which `train_impl: {kind}` does not support"
+        yield Finding(config.setting("pipe_parallel_size"), message, related=related, exception=text, help="set `pipe_parallel_size: 0`")
     elif kind == "kto" and config.batch.micro_batch.value == 1 and not elsewhere(config, "train_micro_batch_size_per_gpu"):
         text = "AssertionError: For KTO training, the train_micro_batch_size_per_gpu must be greater than 1."
-        message = f"`{config.batch.micro_batch.name}` is 1; `train_impl` kto requires at least 2"
-        yield Finding(config.batch.micro_batch, message, related=related, exception=text)
+        message = f"`{config.batch.micro_batch.name}` is 1; `train_impl: kto` requires at least 2"
+        yield Finding(
+            config.batch.micro_batch, message, related=related, exception=text, help=f"set `{config.batch.micro_batch.name}: 2` or more"
+        )
 
 
 @neox_rule(
@@ -490,7 +556,12 @@ def noise_scale_with_zero(config: NeoXConfig) -> Iterator[Finding]:
     if config.argument("log_gradient_noise_scale") and stage is not None and stage >= 1:
         setting = config.setting("log_gradient_noise_scale")
         message = f"`log_gradient_noise_scale` is incompatible with ZeRO stage {stage}"
-        yield Finding(setting, message, related=(config.setting("zero_optimization", "stage"),))
+        yield Finding(
+            setting,
+            message,
+            related=(config.setting("zero_optimization", "stage"),),
+            help="set `log_gradient_noise_scale: false`, or set `zero_optimization.stage: 0`",
+        )
 
 
 @neox_rule(
@@ -519,4 +590,4 @@ def sequence_over_ranks(config: NeoXConfig) -> Iterator[Finding]:
     if config.argument("sequence_parallel") and type(ranks) is int and type(length) is int and length % ranks:
         related = (config.setting("model_parallel_size"),)
         message = f"`seq_length` ({length}) must be a multiple of `model_parallel_size` ({ranks}) with sequence parallelism"
-        yield Finding(config.setting("seq_length"), message, related=related)
+        yield Finding(config.setting("seq_length"), message, related=related, help=f"set `seq_length: {-(-length // ranks) * ranks}`")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import Example, Finding, rule
+from cfglint.findings.wording import counted
 from cfglint.frameworks.trl.rules.common import HEAD, KINDS, certain, of, shown
 
 TYPE_CHECKING = False
@@ -36,7 +37,12 @@ def quantized_twice(config: TrlConfig) -> Iterator[Finding]:
     args = config.arguments
     if args["load_in_8bit"] and args["load_in_4bit"]:
         message = "`load_in_8bit` is incompatible with `load_in_4bit`"
-        yield Finding(of(config, "load_in_8bit"), message, related=(of(config, "load_in_4bit"),))
+        yield Finding(
+            of(config, "load_in_8bit"),
+            message,
+            related=(of(config, "load_in_4bit"),),
+            help="set `load_in_8bit: false`, or set `load_in_4bit: false`",
+        )
 
 
 @rule(
@@ -70,16 +76,22 @@ def loss_weights_length(config: TrlConfig) -> Iterator[Finding]:
     if not isinstance(weights, (list, dict, str)) or not isinstance(losses, (list, dict)):
         wrong = weights if not isinstance(weights, (list, dict, str)) else losses
         text = f"TypeError: object of type '{type(wrong).__name__}' has no len()"
-        yield Finding(setting, f"`loss_weights` has to be a list of numbers, not {shown(weights)}", exception=text)
+        yield Finding(
+            setting,
+            f"`loss_weights` is {shown(weights)}; it must be a list of numbers",
+            exception=text,
+            help="write one number for each loss",
+        )
     elif len(weights) != len(losses):
         text = "ValueError: `loss_weights` must have the same length as `loss_type` when combining multiple losses. "
         text += f"Got {len(weights)} weights for {len(losses)} loss types."
         yield Finding(
             setting,
-            f"`loss_weights` has {len(weights)} weights for {len(losses)} losses",
+            f"`loss_weights` has {counted(len(weights), 'weight')}, but `loss_type` has {len(losses)} losses",
             related=(of(config, "loss_type"),),
             exception=text,
             severity=certain(config, "loss_type"),
+            help=f"write {counted(len(losses), 'number')}",
         )
 
 
@@ -109,4 +121,9 @@ def invalid_pad_to_multiple(config: TrlConfig) -> Iterator[Finding]:
         int(value)
     except ValueError as error:
         message = f'`pad_to_multiple_of` is {shown(value)}, not an integer or "auto"'
-        yield Finding(of(config, "pad_to_multiple_of"), message, exception=f"ValueError: {error}")
+        yield Finding(
+            of(config, "pad_to_multiple_of"),
+            message,
+            exception=f"ValueError: {error}",
+            help="set `pad_to_multiple_of: auto`, or remove `pad_to_multiple_of`",
+        )

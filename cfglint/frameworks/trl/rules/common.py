@@ -25,3 +25,9 @@ def certain(config: TrlConfig, *names: str) -> Severity:
     For a single file, missing keys may be passed on the command line.
     """
     return ERROR if config.facts.complete or all(name in config.arguments for name in names) else WARNING
+
+
+def losses(config: TrlConfig) -> list[object]:
+    """DPO's losses as a list."""
+    value = config.arguments["loss_type"]
+    return list(value) if isinstance(value, (list, dict)) else [value]

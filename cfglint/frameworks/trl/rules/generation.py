@@ -7,9 +7,10 @@ from math import gcd
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import Example, Finding, rule
 from cfglint.findings.wording import counted
+from cfglint.frameworks.remedies import either
 from cfglint.frameworks.trl import PACKAGE
 from cfglint.frameworks.trl.batch import GENERATION, GENERATION_STEPS, Generation, count, evaluation_group, generating, generation, number
-from cfglint.frameworks.trl.rules.common import HEAD, KINDS, certain, of, shown
+from cfglint.frameworks.trl.rules.common import HEAD, KINDS, certain, of
 from cfglint.frameworks.versions import parse_version
 
 TYPE_CHECKING = False
@@ -76,6 +77,7 @@ def incomplete_groups(config: TrlConfig) -> Iterator[Finding]:
         exception=exception(config, made.size, made.per_prompt),
         fails_at="config" if config.modern else "init",
         severity=certain(config, MICRO, GENERATIONS) if basis else certain(config, GENERATIONS),
+        help=f"set `{GENERATIONS}` to a divisor of {made.size}",
     )
 
 
@@ -161,6 +163,7 @@ def generation_not_divisible(config: TrlConfig) -> Iterator[Finding]:
             related=(config.batch.micro_batch,),
             exception=f"ValueError: generation_batch_size ({size}) must be divisible by the global batch size ({one}).",
             severity=certain(config, MICRO),
+            help=f"set `{GENERATION}: {-(-size // one) * one}`",
         )
 
 
@@ -187,7 +190,7 @@ def generation_size_twice(config: TrlConfig) -> Iterator[Finding]:
     args = config.arguments
     if config.modern and generating(config) and args[GENERATION] is not None and args[GENERATION_STEPS] is not None:
         message = f"`{GENERATION}` is incompatible with `{GENERATION_STEPS}`"
-        yield Finding(of(config, GENERATION), message, related=(of(config, GENERATION_STEPS),))
+        yield Finding(of(config, GENERATION), message, related=(of(config, GENERATION_STEPS),), help=either(GENERATION, GENERATION_STEPS))
 
 
 @rule(
@@ -220,6 +223,7 @@ def too_few_generations(config: TrlConfig) -> Iterator[Finding]:
         f"`{GENERATIONS}` is {value}; at least 2 are required",
         exception="ZeroDivisionError: integer modulo by zero" if zero else text,
         fails_at="config" if config.modern else "init",
+        help=f"set `{GENERATIONS}: 2` or more",
     )
 
 
@@ -272,7 +276,14 @@ def incomplete_evaluation_groups(config: TrlConfig) -> Iterator[Finding]:
         exception=text,
         fails_at="config" if config.modern else "init",
         severity=certain(config, EVALUATION_MICRO, key),
+        help=whole_groups(size, world, per_prompt),
     )
+
+
+def whole_groups(size: int, world: int, per_prompt: int) -> str:
+    """The next larger evaluation batch that holds whole groups."""
+    step = per_prompt // gcd(world, per_prompt)
+    return f"set `{EVALUATION_MICRO}: {-(-size // step) * step}`"
 
 
 def uneven_factor(config: TrlConfig, size: int, world: int, per_prompt: int) -> Setting:
@@ -318,20 +329,31 @@ def incomplete_groups_in_command(config: TrlConfig) -> Iterator[Finding]:
         return
     made, world = generation(config), config.world_size
     micro, per_prompt = number(config.batch.micro_batch.value), made.per_prompt
-    why = "which `trl` checks for one process before it starts the others"
+    why = "the `trl` command checks this for one process, before it starts the others"
     if config.arguments[GENERATION] is None and micro and made.steps and per_prompt:
         one = micro * made.steps
         if one % per_prompt and (not world or (one * world) % per_prompt == 0):
-            message = f"micro batch {micro} x {made.steps} = {one} is not a multiple of `{GENERATIONS}` ({per_prompt}), {why}"
+            message = f"micro batch {micro} x {made.steps} steps = {one} is not a multiple of `{GENERATIONS}` ({per_prompt})"
             yield Finding(
-                of(config, GENERATIONS), message, exception=exception(config, one, per_prompt), related=(config.batch.micro_batch,)
+                of(config, GENERATIONS),
+                message,
+                exception=exception(config, one, per_prompt),
+                related=(config.batch.micro_batch,),
+                note=why,
+                help=f"set `{MICRO}: {per_prompt}`, or start the script with accelerate launch",
             )
             return
     found = evaluation_group(config)
     if found is not None and found[0] % found[1] and (not world or (found[0] * world) % found[1] == 0):
         text = f"ValueError: The global eval batch size ({found[0]} * 1) must be divisible by the number of generations used for "
-        message = f"an evaluation batch of {found[0]} is not a multiple of the {found[1]} generations of a prompt, {why}"
-        yield Finding(of(config, EVALUATION_MICRO), message, exception=f"{text}evaluation ({found[1]}).")
+        message = f"`{EVALUATION_MICRO}` ({found[0]}) is not a multiple of the {found[1]} generations per prompt"
+        yield Finding(
+            of(config, EVALUATION_MICRO),
+            message,
+            exception=f"{text}evaluation ({found[1]}).",
+            note=why,
+            help=f"set `{EVALUATION_MICRO}: {found[1]}`",
+        )
 
 
 @rule(
@@ -357,7 +379,12 @@ def batch_size_search(config: TrlConfig) -> Iterator[Finding]:
     if config.modern and generating(config) and config.arguments["auto_find_batch_size"]:
         text = f"ValueError: auto_find_batch_size is not supported by {label(config)}, because the generation batch must contain "
         text += "full prompt groups"
-        yield Finding(of(config, "auto_find_batch_size"), f"{label(config)} does not support `auto_find_batch_size`", exception=text)
+        yield Finding(
+            of(config, "auto_find_batch_size"),
+            f"`auto_find_batch_size` is not supported by {label(config)}",
+            exception=text,
+            help="remove `auto_find_batch_size`",
+        )
 
 
 @rule(
@@ -384,7 +411,12 @@ def completions_not_logged(config: TrlConfig) -> Iterator[Finding]:
     args = config.arguments
     if config.modern and config.only("grpo") and args["log_completions_hub_repo"] is not None and not args["log_completions"]:
         severity = certain(config, "log_completions")
-        yield Finding(of(config, "log_completions_hub_repo"), "`log_completions_hub_repo` requires `log_completions`", severity=severity)
+        yield Finding(
+            of(config, "log_completions_hub_repo"),
+            "`log_completions_hub_repo` requires `log_completions`",
+            severity=severity,
+            help="set `log_completions: true`, or remove `log_completions_hub_repo`",
+        )
 
 
 @rule(
@@ -425,11 +457,23 @@ def importance_sampling_bounds(config: TrlConfig) -> Iterator[Finding]:
     setting = of(config, "vllm_importance_sampling_clip_min")
     if isinstance(low, (int, float)) and isinstance(high, (int, float)) and low >= high:
         text = f"ValueError: vllm_importance_sampling_clip_min ({low}) must be less than vllm_importance_sampling_clip_max ({high})."
-        yield Finding(setting, f"{setting.name} ({low}) is not below {name} ({high})", related=(of(config, name),), exception=text)
+        yield Finding(
+            setting,
+            f"`{setting.name}` is {low}; it must be below `{name}` ({high})",
+            related=(of(config, name),),
+            exception=text,
+            help=f"set `{setting.name}` below {high}",
+        )
     elif low is None and high is None and mode in ("token_truncate", "sequence_truncate") and args["vllm_importance_sampling_correction"]:
         text = "ValueError: At least one of `vllm_importance_sampling_clip_min` or `vllm_importance_sampling_clip_max` must be set"
-        message = f"`vllm_importance_sampling_mode` {shown(mode)} requires a bound"
-        yield Finding(of(config, "vllm_importance_sampling_mode"), message, related=(of(config, name),), exception=text)
+        message = f"`vllm_importance_sampling_mode: {mode}` requires a bound, and none is set"
+        yield Finding(
+            of(config, "vllm_importance_sampling_mode"),
+            message,
+            related=(of(config, name),),
+            exception=text,
+            help="set `vllm_importance_sampling_clip_max: 3.0`, or another bound",
+        )
 
 
 @rule(
@@ -456,9 +500,10 @@ def vllm_tensor_parallel_size(config: TrlConfig) -> Iterator[Finding]:
     if config.modern and generating(config) and args["use_vllm"] and args["vllm_mode"] == "colocate" and size and world and world % size:
         yield Finding(
             of(config, "vllm_tensor_parallel_size"),
-            f"`vllm_tensor_parallel_size` ({size}) does not divide the {world} processes",
+            f"`vllm_tensor_parallel_size` is {size}, which does not divide the {world} processes",
             exception=f"ValueError: tensor_parallel_size ({size}) must divide world size ({world}) evenly.",
             severity=certain(config, "vllm_tensor_parallel_size"),
+            help=f"set `vllm_tensor_parallel_size` to a divisor of {world}",
         )
 
 
@@ -493,7 +538,9 @@ def invalid_generation_size(config: TrlConfig) -> Iterator[Finding]:
             text = "ValueError: maxlen must be non-negative"
         elif isinstance(value, float):
             text = "TypeError: an integer is required"
-        yield Finding(of(config, name), f"`{name}` is {value}, not a positive integer", exception=text)
+        yield Finding(
+            of(config, name), f"`{name}` is {value}; it must be a positive integer", exception=text, help=f"remove `{name}` for the default"
+        )
 
 
 @rule(
@@ -522,5 +569,11 @@ def too_few_prompts(config: TrlConfig) -> Iterator[Finding]:
     prompts = size // per_prompt
     if size % per_prompt == 0 and examples < prompts and isinstance(limit, (int, float)) and limit <= 0:
         text = f"ValueError: args.max_steps must be set to a positive value if dataloader does not have a length, was {limit}"
-        message = f"one generation takes {prompts} prompts, and there are {examples}"
-        yield Finding(config.batch.micro_batch, message, related=(of(config, GENERATIONS),), exception=text)
+        message = f"one generation takes {prompts} prompts, but the data set has {counted(examples, 'prompt')}"
+        yield Finding(
+            config.batch.micro_batch,
+            message,
+            related=(of(config, GENERATIONS),),
+            exception=text,
+            help="use a smaller `per_device_train_batch_size` or more `num_generations`",
+        )

@@ -12,7 +12,7 @@ from cfglint.frameworks.trl import LAUNCHER_FILE, OLDEST
 from cfglint.frameworks.trl._tables import FIELDS as TABLES
 from cfglint.frameworks.trl.fields import BESIDE, has
 from cfglint.frameworks.trl.launcher_options import is_flag, is_option, refused
-from cfglint.frameworks.trl.rules.common import HEAD, KINDS
+from cfglint.frameworks.trl.rules.common import HEAD, KINDS, shown
 from cfglint.frameworks.unknown import Unknown
 from cfglint.frameworks.versions import parse_version
 
@@ -92,7 +92,14 @@ def unknown_key(config: TrlConfig) -> Iterator[Finding]:
         setting = config.setting(key)
         fix = renamed(setting, near, safe=False) if near else None
         if refuses(config):
-            yield Finding(setting, f"unknown key `{key}`{meant}", exception=refusal(key, value, config), on_key=True, fix=fix)
+            yield Finding(
+                setting,
+                f"unknown key `{key}`{meant}",
+                exception=refusal(key, value, config),
+                on_key=True,
+                fix=fix,
+                help=None if near else f"remove `{key}`",
+            )
         else:
             yield Finding(setting, f"unknown key `{key}` is ignored{meant}", severity=WARNING, on_key=True, fix=fix)
 
@@ -181,21 +188,37 @@ def removed_key(config: TrlConfig) -> Iterator[Finding]:
         if not (config.facts.strict_keys or config.hands_on) and no_loss(key, value):
             continue
         successor, fix = replacement(key, config)
-        owner = f"in transformers {ARGUMENTS[key][3]}" if key in ARGUMENTS else "from TRL"
-        message = f"`{key}` was removed {owner}" + (f"; use {successor}" if successor else "") + effect_of_removal(key, value, config)
+        owner = f"in transformers {ARGUMENTS[key][3]}" if key in ARGUMENTS else f"before TRL {'.'.join(map(str, config.trl_version))}"
+        message = f"`{key}` was removed {owner}" + (f"; use {successor}" if successor else "")
+        effect = effect_of_removal(key, value, config)
         if refuses(config):
-            yield Finding(config.setting(key), message, exception=refusal(key, value, config), fix=fix, on_key=True)
+            yield Finding(
+                config.setting(key),
+                message,
+                exception=refusal(key, value, config),
+                fix=fix,
+                on_key=True,
+                help=None if fix else f"remove `{key}`",
+            )
         else:
-            yield Finding(config.setting(key), message, severity=WARNING, fix=fix, on_key=True)
+            yield Finding(
+                config.setting(key),
+                message,
+                severity=WARNING,
+                fix=fix,
+                on_key=True,
+                note=f"it is ignored{effect}",
+                help=None if fix else f"remove `{key}`",
+            )
 
 
 def effect_of_removal(key: str, value: Any, config: TrlConfig) -> str:
     """The behaviour of the run without a removed key, if it is easily overlooked."""
     args = config.arguments
     if key == "max_seq_length" and args.known("max_length") and args["max_length"] not in (None, value):
-        return f" (samples are cut at {args['max_length']} tokens)"
+        return f": samples are cut at {args['max_length']} tokens, the default of `max_length`"
     if key == "warmup_ratio" and value and args.known("warmup_steps") and not args["warmup_steps"]:
-        return " (no warm-up)"
+        return ": the run has no warm-up"
     return ""
 
 
@@ -254,7 +277,10 @@ def config_file_on_command(config: TrlConfig) -> Iterator[Finding]:
     named = " ".join(command.words["config"] or ())
     exception = f"SystemExit: 2 (TRL CLI: error: unrecognized arguments: --config {named})"
     yield Finding(
-        setting, "`--config` is not an option of the `trl` command in TRL 0.17.0", exception=exception, help="start its script instead"
+        setting,
+        "`--config` is not an option of the `trl` command of TRL 0.17.0",
+        exception=exception,
+        help="start its script instead: python -m trl.scripts.sft --config ...",
     )
 
 
@@ -281,9 +307,15 @@ def flag_with_value(config: TrlConfig) -> Iterator[Finding]:
     """
     for key, value in config.values.items() if config.hands_on else ():
         if isinstance(key, str) and is_flag(key) and key not in config.arguments.fields.types and config.setting(key).written:
-            message = f"`{key}` has no value in `accelerate launch`, which takes {value} for the script to start"
+            message = f"`{key}` takes no value in `accelerate launch`: {shown(value)} is taken for the script to start"
             exception = f"python: can't open file '{value}': [Errno 2] No such file or directory"
-            yield Finding(config.setting(key), message, exception=exception, on_key=True)
+            yield Finding(
+                config.setting(key),
+                message,
+                exception=exception,
+                on_key=True,
+                help=f"remove `{key}`, and give `trl` the option on its line: --{key}",
+            )
 
 
 @rule(
@@ -315,7 +347,12 @@ def refused_option(config: TrlConfig) -> Iterator[Finding]:
         raised = refused(key, str(value))
         if raised:
             message = f"`{key}` is {setting.spelled}, which `accelerate launch` does not accept"
-            yield Finding(setting, message, exception=f"SystemExit: 2 (Accelerate launch command: error: {raised})")
+            yield Finding(
+                setting,
+                message,
+                exception=f"SystemExit: 2 (Accelerate launch command: error: {raised})",
+                help=f"remove `{key}`, or write a value that it accepts",
+            )
 
 
 @rule(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import INFO, WARNING
 from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.base import FORK_KEYS
+from cfglint.frameworks.remedies import either
 from cfglint.frameworks.trl.batch import generating
 from cfglint.frameworks.trl.field_operations import adapters as peft
 from cfglint.frameworks.trl.rules.common import HEAD, KINDS, of, shown
@@ -54,7 +55,13 @@ def vllm_option_unused(config: TrlConfig) -> Iterator[Finding]:
     if given:
         related = [of(config, name) for name in given[1:]]
         others = f" (and {len(given) - 1} more)" if related else ""
-        yield Finding(of(config, given[0]), f"`{given[0]}`{others} has no effect without `use_vllm: true`", on_key=True, related=related)
+        yield Finding(
+            of(config, given[0]),
+            f"`{given[0]}`{others} has no effect without `use_vllm: true`",
+            on_key=True,
+            related=related,
+            help="set `use_vllm: true`, or remove the `vllm_` options",
+        )
 
 
 def has_own_program(config: TrlConfig) -> bool:
@@ -82,7 +89,12 @@ def reference_sync_option_unused(config: TrlConfig) -> Iterator[Finding]:
     args = config.arguments
     for name in ("ref_model_sync_steps", "ref_model_mixup_alpha"):
         if name in args and not args["sync_ref_model"] and args.known("sync_ref_model"):
-            yield Finding(of(config, name), f"`{name}` has no effect without `sync_ref_model: true`", on_key=True)
+            yield Finding(
+                of(config, name),
+                f"`{name}` has no effect without `sync_ref_model: true`",
+                on_key=True,
+                help=f"set `sync_ref_model: true`, or remove `{name}`",
+            )
 
 
 @rule(
@@ -107,7 +119,12 @@ def lora_option_unused(config: TrlConfig) -> Iterator[Finding]:
     given = [name for name in LORA_KEYS if name in args]
     own = any(name not in args.fields.types for name in config.values)
     if len(given) > 1 and "use_peft" not in args and not own:
-        yield Finding(of(config, given[0]), f"`{given[0]}` has no effect without `use_peft: true`: the whole model is trained", on_key=True)
+        yield Finding(
+            of(config, given[0]),
+            f"`{given[0]}` has no effect without `use_peft: true`: the whole model is trained",
+            on_key=True,
+            help="set `use_peft: true`, or remove the `lora_` options",
+        )
 
 
 @rule(
@@ -133,7 +150,13 @@ def quantized_without_adapter(config: TrlConfig) -> Iterator[Finding]:
     own = any(name not in args.fields.types for name in config.values)
     for name in ("load_in_4bit", "load_in_8bit"):
         if args[name] is True and not peft(config) and args.known("use_peft") and not own:
-            yield Finding(of(config, name), f"`{name}` requires adapters: set `use_peft: true`", related=(of(config, "use_peft"),))
+            yield Finding(
+                of(config, name),
+                f"`{name}` requires adapters, and `use_peft` is false",
+                related=(of(config, "use_peft"),),
+                note="a quantized model cannot be trained itself",
+                help="set `use_peft: true`",
+            )
 
 
 @rule(
@@ -155,7 +178,12 @@ def evaluation_generations_unused(config: TrlConfig) -> Iterator[Finding]:
     args = config.arguments
     if config.modern and generating(config) and args["num_generations_eval"] and args.eval_strategy == "no" and not args["eval_on_start"]:
         setting = of(config, "num_generations_eval")
-        yield Finding(setting, '`num_generations_eval` has no effect: `eval_strategy` is "no"', on_key=True)
+        yield Finding(
+            setting,
+            '`num_generations_eval` has no effect: `eval_strategy` is "no"',
+            on_key=True,
+            help="set `eval_strategy: epoch`, or remove `num_generations_eval`",
+        )
 
 
 @rule(
@@ -175,7 +203,11 @@ def padding_free_ignored(config: TrlConfig) -> Iterator[Finding]:
     Source: trl 1.16.0 trainer/dpo_trainer.py (padding_free).
     """
     if config.modern and config.only("dpo") and config.arguments["padding_free"] is True:
-        yield Finding(of(config, "padding_free"), "`padding_free` is not supported by the DPO trainer, which turns it off")
+        yield Finding(
+            of(config, "padding_free"),
+            "`padding_free` is not supported by the DPO trainer, which turns it off",
+            help="remove `padding_free`",
+        )
 
 
 @rule(
@@ -201,7 +233,9 @@ def deprecated_option(config: TrlConfig) -> Iterator[Finding]:
         given = args[name]
         if given is not None and (value is None or (given == value and type(given) is type(value))):
             what = f"`{name}`" if value is None else f"`{name}: {shown(value)}`"
-            yield Finding(of(config, name), f"{what} is deprecated; use {instead}")
+            yield Finding(
+                of(config, name), f"{what} is deprecated", note="it still works, and will be removed in TRL 2.0", help=f"use {instead}"
+            )
 
 
 @rule(
@@ -224,7 +258,9 @@ def dataset_name_overridden(config: TrlConfig) -> Iterator[Finding]:
     mixture = args["datasets"]
     if config.modern and isinstance(mixture, list) and mixture and all(isinstance(each, dict) for each in mixture) and args["dataset_name"]:
         message = "`dataset_name` is overridden by `datasets`"
-        yield Finding(of(config, "dataset_name"), message, related=(of(config, "datasets"),), on_key=True)
+        yield Finding(
+            of(config, "dataset_name"), message, related=(of(config, "datasets"),), on_key=True, help=either("dataset_name", "datasets")
+        )
 
 
 @rule(
@@ -253,8 +289,13 @@ def reentrant_forced(config: TrlConfig) -> Iterator[Finding]:
     given = args["gradient_checkpointing_kwargs"]
     written = isinstance(given, dict) and given.get("use_reentrant") is False
     if config.modern and written and peft(config) and args.checkpointing and zero_stage(config) == 3:
-        message = "`use_reentrant: false` is overridden: LoRA with ZeRO-3 requires true"
-        yield Finding(of(config, "gradient_checkpointing_kwargs"), message, related=(of(config, "use_peft"),))
+        message = "`use_reentrant: false` is overridden by true, which LoRA with ZeRO stage 3 requires"
+        yield Finding(
+            of(config, "gradient_checkpointing_kwargs"),
+            message,
+            related=(of(config, "use_peft"),),
+            help="remove `gradient_checkpointing_kwargs.use_reentrant`",
+        )
 
 
 @rule(
@@ -280,7 +321,9 @@ def model_option_overridden(config: TrlConfig) -> Iterator[Finding]:
     for name, key in LOADING.items():
         if name in args and key in given and given[key] != args[name]:
             message = f"`{name}` is overridden by `model_init_kwargs.{key}` ({shown(given[key])})"
-            yield Finding(of(config, name), message, related=(of(config, "model_init_kwargs"),))
+            yield Finding(
+                of(config, name), message, related=(of(config, "model_init_kwargs"),), help=either(name, f"model_init_kwargs.{key}")
+            )
 
 
 @rule(
@@ -300,4 +343,4 @@ def null_means_bf16(config: TrlConfig) -> Iterator[Finding]:
     Source: trl 1.16.0 trainer/base_config.py:110-113.
     """
     if config.modern and "bf16" in config.values and config.values["bf16"] is None and config.arguments["bf16"]:
-        yield Finding(config.setting("bf16"), "`bf16: null` turns bf16 on; write `true` or `false`")
+        yield Finding(config.setting("bf16"), "`bf16` is null, which turns bf16 on", help="set `bf16: true`, or set `bf16: false`")

@@ -83,7 +83,11 @@ def environment_not_a_mapping(config: TrlConfig) -> Iterator[Finding]:
     Source: trl 1.16.0 scripts/utils.py:332-337, 0.17.0 scripts/utils.py:188-193.
     """
     if not isinstance(config.env, dict):
-        yield Finding(written(config, "env"), f"`env` has to be a mapping of names to values, not {shown(config.env)}")
+        yield Finding(
+            written(config, "env"),
+            f"`env` is {shown(config.env)}; it must be a mapping of names to values",
+            help="write names and values, such as `env: {WANDB_PROJECT: name}`",
+        )
 
 
 def written(config: TrlConfig, name: str) -> Setting:
@@ -124,7 +128,7 @@ def invalid_string(config: TrlConfig) -> Iterator[Finding]:
             else {"int": "an integer", "float": "a number", "dict": "a mapping"}.get(each.kind, each.kind)
         )
         message = f"`{each.name}` is the string {shown(each.value)}, which cannot be converted to {need}"
-        yield Finding(setting, message, exception=f"SystemExit: 2 ({each.text})", fix=meant_number(setting, each))
+        yield Finding(setting, message, exception=f"SystemExit: 2 ({each.text})", fix=meant_number(setting, each), help=f"write {need}")
 
 
 def meant_number(setting: Setting, refused: Refused) -> Fix | None:
@@ -164,7 +168,11 @@ def dataset_name_required(config: TrlConfig) -> Iterator[Finding]:
         and config.facts.complete
         and "dataset_name" not in config.arguments
     ):
-        yield Finding(config.setting("dataset_name"), "`dataset_name` is missing, and the scripts of this release require it")
+        yield Finding(
+            config.setting("dataset_name"),
+            "`dataset_name` is missing; the scripts of this release require it",
+            help="set `dataset_name` to a name on the Hugging Face Hub or a path",
+        )
 
 
 @rule(
@@ -201,7 +209,12 @@ def invalid_dataset_entry(config: TrlConfig) -> Iterator[Finding]:
     if not isinstance(entries, list):
         if not isinstance(entries, (str, dict)):
             text = f"TypeError: '{type(entries).__name__}' object is not iterable"
-            yield Finding(of(config, "datasets"), f"`datasets` has to be a list of mappings, not {shown(entries)}", exception=text)
+            yield Finding(
+                of(config, "datasets"),
+                f"`datasets` is {shown(entries)}; it must be a list of mappings",
+                exception=text,
+                help="write a list of mappings, such as `datasets: [{path: org/data}]`",
+            )
         return
     for index, entry in enumerate(entries):
         if not isinstance(entry, dict):
@@ -210,11 +223,22 @@ def invalid_dataset_entry(config: TrlConfig) -> Iterator[Finding]:
         if unknown is not None:
             text = f"TypeError: DatasetConfig.__init__() got an unexpected keyword argument {unknown!r}"
             yield Finding(
-                config.setting("datasets", index, unknown), f"an entry of `datasets` has no key `{unknown}`", exception=text, on_key=True
+                config.setting("datasets", index, unknown),
+                f"unknown key `{unknown}` in an entry of `datasets`",
+                exception=text,
+                on_key=True,
+                help=f"remove `datasets.{index}.{unknown}`, or write one of {', '.join(DATASET_KEYS)}",
             )
         elif "path" not in entry:
             text = "TypeError: DatasetConfig.__init__() missing 1 required positional argument: 'path'"
-            yield Finding(config.setting("datasets", index), "an entry of `datasets` needs `path`", exception=text)
+            yield Finding(
+                config.setting("datasets", index),
+                "`path` is missing in an entry of `datasets`",
+                exception=text,
+                help=f"set `datasets.{index}.path: {entry['name']}` and remove `datasets.{index}.name`"
+                if entry.keys() == {"name"}
+                else f"set `datasets.{index}.path`",
+            )
 
 
 DATASET_KEYS = ("path", "name", "data_dir", "data_files", "split", "columns", "fraction")

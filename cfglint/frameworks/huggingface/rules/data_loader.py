@@ -1,0 +1,190 @@
+"""Rules about the data loader: its batches and workers."""
+
+from __future__ import annotations
+
+from cfglint.batch.steps import ZERO_IS_A_LIMIT
+from cfglint.findings.diagnostic import ERROR
+from cfglint.findings.rule import Example, Finding, rule
+from cfglint.frameworks.huggingface.batch import batches_of_rank
+from cfglint.frameworks.huggingface.rules.common import KINDS, certainty, number, of, shown
+from cfglint.frameworks.remedies import choice
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from cfglint.frameworks.huggingface.config import TrainerConfig
+
+
+@rule(
+    "HFT047",
+    "too-few-samples",
+    ERROR,
+    old_names=("no-batches",),
+    kinds=KINDS,
+    fails_at="init",
+    bad=(
+        "output_dir: out\nper_device_train_batch_size: 64\ndataloader_drop_last: true\n",
+        Example("output_dir: out\nper_device_train_batch_size: 8\n", facts={"num_examples": 0}),
+        Example(
+            "output_dir: out\nper_device_train_batch_size: 64\ndataloader_drop_last: true\n", facts={"target": {"transformers": "4.42.4"}}
+        ),
+    ),
+    good="output_dir: out\nper_device_train_batch_size: 8\ndataloader_drop_last: true\n",
+    example={"gpus": 1, "num_examples": 10, "at": "/dataloader_drop_last"},
+)
+def no_batches(config: TrainerConfig) -> Iterator[Finding]:
+    """There are fewer training samples than one batch, or none.
+
+    With `dataloader_drop_last`, a data set that does not fill one batch on each process leaves nothing to train on. With
+    `max_steps` the run then starts, but does not train.
+
+    Run-time error: `ValueError: args.max_steps must be set to a positive value if dataloader does not have a
+    length, was -1`, `ValueError: num_samples should be a positive integer value, but got num_samples=0`; up to 4.48
+    on one GPU: `TypeError: unsupported operand type(s) for -=: 'NoneType' and 'int'` or the like, after no step.
+
+    Fix: use a smaller batch, or remove `dataloader_drop_last`.
+
+    Source: transformers 5.23.0 trainer.py:2541, torch 2.13 utils/data/sampler.py, 4.42.4 trainer.py:3254.
+    """
+    examples = config.facts.num_examples
+    if examples is None or not config.parsed or config.batch.problem is not None:
+        return
+    if examples == 0:
+        if config.arguments["train_sampling_strategy"] in (None, "random") and not config.arguments["group_by_length"]:
+            text = "ValueError: num_samples should be a positive integer value, but got num_samples=0"
+            yield Finding(
+                of(config, "per_device_train_batch_size"),
+                "the training set is empty: the number of samples (num-examples) is 0",
+                exception=text,
+            )
+        return
+    limit = config.arguments["max_steps"]
+    if config.own_sampler or batches_of_rank(config) != 0 or not number(limit):
+        return
+    setting = of(config, "dataloader_drop_last")
+    size = config.batch.micro_batch
+    if config.version >= ZERO_IS_A_LIMIT and limit <= 0:
+        text = f"ValueError: args.max_steps must be set to a positive value if dataloader does not have a length, was {limit}"
+        message = f"`dataloader_drop_last` drops all {examples} samples: they do not fill one batch on each process"
+        yield Finding(
+            setting,
+            message,
+            related=(size,),
+            exception=text,
+            help="set `dataloader_drop_last: false`, or a smaller `per_device_train_batch_size`",
+        )
+    elif config.version < ZERO_IS_A_LIMIT and config.launched is False:
+        text = "TypeError: 'NoneType' object is not subscriptable"
+        message = f"`dataloader_drop_last` drops all {examples} samples: they do not fill one batch"
+        yield Finding(
+            setting,
+            message,
+            related=(size,),
+            exception=text,
+            fails_at="first-step",
+            help="set `dataloader_drop_last: false`, or a smaller `per_device_train_batch_size`",
+        )
+
+
+@rule(
+    "HFT048",
+    "missing-dataloader-workers",
+    ERROR,
+    old_names=("workers-needed",),
+    kinds=KINDS,
+    fails_at="init",
+    bad=(
+        "output_dir: out\ndataloader_persistent_workers: true\n",
+        "output_dir: out\ndataloader_num_workers: -1\n",
+        "output_dir: out\ndataloader_num_workers: 2\ndataloader_multiprocessing_context: thread\n",
+    ),
+    good="output_dir: out\ndataloader_persistent_workers: true\ndataloader_num_workers: 2\n",
+    example={"at": "/dataloader_persistent_workers"},
+)
+def workers_needed(config: TrainerConfig) -> Iterator[Finding]:
+    """An option requires data loader workers, and `dataloader_num_workers` is 0 or negative.
+
+    `dataloader_persistent_workers` and `dataloader_multiprocessing_context` require workers.
+
+    Run-time error: `ValueError: persistent_workers option needs num_workers > 0`, `ValueError:
+    multiprocessing_context can only be used with multi-process loading (num_workers > 0)`, `ValueError:
+    num_workers option should be non-negative`.
+
+    Fix: set `dataloader_num_workers`.
+
+    Source: torch 2.13 utils/data/dataloader.py, transformers 5.23.0 trainer.py:1018-1051.
+    """
+    args = config.arguments
+    workers = args["dataloader_num_workers"]
+    if not number(workers):
+        return
+    if workers < 0:
+        text = "ValueError: num_workers option should be non-negative; use num_workers=0 to disable multiprocessing."
+        yield Finding(
+            of(config, "dataloader_num_workers"),
+            f"`dataloader_num_workers` is {workers}; it must be >= 0",
+            exception=text,
+            help="set `dataloader_num_workers: 0` to load in the main process",
+        )
+        return
+    context = args["dataloader_multiprocessing_context"]
+    for name, enabled, text in (
+        ("dataloader_persistent_workers", bool(args["dataloader_persistent_workers"]), "persistent_workers option needs num_workers > 0"),
+        (
+            "dataloader_multiprocessing_context",
+            context is not None,
+            "multiprocessing_context can only be used with multi-process loading (num_workers > 0), but got num_workers=0",
+        ),
+    ):
+        if enabled and workers == 0:
+            severity = certainty(config, "dataloader_num_workers")
+            message = f"`{name}` requires `dataloader_num_workers` > 0, but it is 0"
+            yield Finding(
+                of(config, name),
+                message,
+                exception=f"ValueError: {text}",
+                severity=severity,
+                help=f"set `dataloader_num_workers: 2`, or remove `{name}`",
+            )
+    if context is not None and workers > 0 and context not in ("fork", "spawn", "forkserver"):
+        text = "ValueError: multiprocessing_context option should specify a valid start method in ['fork', 'spawn', 'forkserver']"
+        message = f"`dataloader_multiprocessing_context` is {shown(context)}; it must be fork, spawn or forkserver"
+        yield Finding(
+            of(config, "dataloader_multiprocessing_context"),
+            message,
+            exception=text,
+            help=choice("dataloader_multiprocessing_context", context, ("fork", "spawn", "forkserver")),
+        )
+
+
+@rule(
+    "HFT049",
+    "negative-prefetch-factor",
+    ERROR,
+    old_names=("prefetch-negative",),
+    kinds=KINDS,
+    fails_at="init",
+    bad="output_dir: out\ndataloader_num_workers: 2\ndataloader_prefetch_factor: -1\n",
+    good="output_dir: out\ndataloader_num_workers: 2\ndataloader_prefetch_factor: 2\n",
+    example={"at": "/dataloader_prefetch_factor"},
+)
+def prefetch_negative(config: TrainerConfig) -> Iterator[Finding]:
+    """`dataloader_prefetch_factor` is negative.
+
+    Run-time error: `ValueError: prefetch_factor option should be non-negative`.
+
+    Fix: use a number of batches per worker; the default is 2.
+
+    Source: torch 2.13 utils/data/dataloader.py.
+    """
+    value, workers = config.arguments["dataloader_prefetch_factor"], config.arguments["dataloader_num_workers"]
+    if number(value) and value < 0 and number(workers) and workers > 0:
+        text = "ValueError: prefetch_factor option should be non-negative"
+        message = f"`dataloader_prefetch_factor` is {value}; it must be >= 0"
+        yield Finding(
+            of(config, "dataloader_prefetch_factor"),
+            message,
+            exception=text,
+            help="set `dataloader_prefetch_factor: 2`, which is the default",
+        )

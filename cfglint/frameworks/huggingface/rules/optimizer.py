@@ -1,0 +1,184 @@
+"""Rules about the optimizer and its arguments."""
+
+from __future__ import annotations
+
+from cfglint.findings.diagnostic import ERROR
+from cfglint.findings.rule import Example, Finding, rule
+from cfglint.frameworks.huggingface.batch import accumulation_steps
+from cfglint.frameworks.huggingface.field_operations import ADAMS, TORCH_ADAMS
+from cfglint.frameworks.huggingface.rules.common import KINDS, certainty, number, of, shown
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from cfglint.frameworks.huggingface.config import TrainerConfig
+
+LOW_RANK = ("galore", "apollo")
+
+
+@rule(
+    "HFT050",
+    "optimizer-value-out-of-range",
+    ERROR,
+    old_names=("optimizer-range",),
+    kinds=KINDS,
+    fails_at="init",
+    bad=(
+        "output_dir: out\nadam_beta2: 1.0\n",
+        "output_dir: out\nlearning_rate: -1.0\n",
+        "output_dir: out\nadam_epsilon: -1.0\n",
+        "output_dir: out\nadam_beta1: 0\n",
+    ),
+    good="output_dir: out\nadam_beta2: 0.999\n",
+    example={"at": "/adam_beta2"},
+)
+def optimizer_value(config: TrainerConfig) -> Iterator[Finding]:
+    """A value is outside the range that the optimizer accepts.
+
+    `learning_rate` and `adam_epsilon` must not be negative, the betas must be at least 0 and below 1. torch's AdamW also
+    requires both betas to be floats: write `0.0`, not `0`.
+
+    Run-time error: `ValueError: Invalid learning rate: -1`, `ValueError: Invalid beta parameter at index 1: 1.0`,
+    `ValueError: Invalid epsilon value: -1`, `ValueError: betas must be either both floats or both Tensors`.
+
+    Fix: use a value in the range. Where the DeepSpeed config has an optimizer, these fields are only compared with it.
+
+    Source: torch 2.13 optim/adam.py:58-72.
+    """
+    args = config.arguments
+    if not config.parsed or not config.makes_optimizer:
+        return
+    optimizer = args.optimizer
+    rate = args["learning_rate"]
+    if number(rate) and not rate >= 0 and optimizer != "adafactor":  # NaN too
+        text = f"ValueError: Invalid learning rate: {rate}"
+        yield Finding(of(config, "learning_rate"), f"`learning_rate` is {rate}; it must be >= 0", exception=text)
+    if optimizer not in ADAMS:
+        return
+    if number(args["adam_epsilon"]) and not args["adam_epsilon"] >= 0:
+        text = f"ValueError: Invalid epsilon value: {args['adam_epsilon']}"
+        yield Finding(
+            of(config, "adam_epsilon"),
+            f"`adam_epsilon` is {args['adam_epsilon']}; it must be >= 0",
+            exception=text,
+            help="set `adam_epsilon: 1.0e-8`, which is the default",
+        )
+    for index, name in enumerate(("adam_beta1", "adam_beta2")):
+        value = args[name]
+        if number(value) and not 0 <= value < 1:
+            text = f"ValueError: Invalid beta parameter at index {index}: {value}"
+            yield Finding(
+                of(config, name),
+                f"`{name}` is {value}; it must be >= 0 and < 1",
+                exception=text,
+                help=f"set `{name}: {0.9 if name == 'adam_beta1' else 0.999}`, which is the default",
+            )
+        elif number(value) and not isinstance(value, float) and optimizer in TORCH_ADAMS:
+            text = "ValueError: betas must be either both floats or both Tensors"
+            yield Finding(
+                of(config, name),
+                f"`{name}` is {shown(value)}, an integer; it must be a float",
+                exception=text,
+                help=f"set `{name}: {float(value)}`",
+            )
+
+
+@rule(
+    "HFT051",
+    "invalid-optim-args",
+    ERROR,
+    old_names=("optimizer-arguments",),
+    kinds=KINDS,
+    fails_at="init",
+    bad="output_dir: out\noptim_args: momentum\n",
+    good="output_dir: out\noptim_args: momentum=0.9\noptim: sgd\n",
+    example={"at": "/optim_args"},
+)
+def optimizer_arguments(config: TrainerConfig) -> Iterator[Finding]:
+    """`optim_args` is not a list of `name=value` pairs.
+
+    Run-time error: `ValueError: not enough values to unpack (expected 2, got 1)`.
+
+    Fix: write `name=value` pairs, separated by commas.
+
+    Source: transformers 5.23.0 trainer_optimizer.py:65-73.
+    """
+    value = config.arguments["optim_args"]
+    if not isinstance(value, str) or not value or not config.parsed or not config.makes_optimizer:
+        return
+    for part in value.replace(" ", "").split(","):
+        count = part.count("=")
+        if count != 1:
+            found = "too many values to unpack (expected 2)" if count else "not enough values to unpack (expected 2, got 1)"
+            text = f"ValueError: {found}"
+            yield Finding(
+                of(config, "optim_args"),
+                f"`optim_args` contains {shown(part)}, which is not name=value",
+                exception=text,
+                help="write name=value, with commas between several",
+            )
+            return
+
+
+@rule(
+    "HFT052",
+    "missing-target-modules",
+    ERROR,
+    old_names=("target-modules",),
+    kinds=KINDS,
+    fails_at="init",
+    bad=(
+        "output_dir: out\noptim: galore_adamw\n",
+        Example("output_dir: out\noptim: galore_adamw_layerwise\noptim_target_modules: [attn]\n", facts={"gpus": 8}),
+        Example(
+            "output_dir: out\noptim: galore_adamw_layerwise\noptim_target_modules: [attn]\ngradient_accumulation_steps: 4\n",
+            facts={"gpus": 1},
+        ),
+    ),
+    good="output_dir: out\noptim: galore_adamw\noptim_target_modules: [attn, mlp]\n",
+    example={"at": "/optim"},
+)
+def target_modules(config: TrainerConfig) -> Iterator[Finding]:
+    """GaLore and APOLLO require `optim_target_modules`; their layer-wise variants do not support gradient accumulation or DDP.
+
+    Run-time error: ``ValueError: You need to define `optim_target_modules` to use galore_adamw optimizers``,
+    `ValueError: Layerwise galore_adamw_layerwise does not support gradient accumulation!`, `NotImplementedError:
+    Layer-wise galore_adamw_layerwise does not support DDP at this time`.
+
+    Fix: set `optim_target_modules`, for example "all-linear".
+
+    Source: transformers 5.23.0 trainer_optimizer.py:115-167, 4.42.4 trainer.py:1262.
+    """
+    optimizer = config.arguments.optimizer
+    if not isinstance(optimizer, str) or not optimizer.startswith(LOW_RANK) or not config.parsed or not config.makes_optimizer:
+        return
+    setting = of(config, "optim")
+    if optimizer.endswith("layerwise") and config.launched:
+        text = f"NotImplementedError: Layer-wise {optimizer} does not support DDP at this time"
+        yield Finding(
+            setting,
+            f"`optim: {optimizer}` does not support multiple processes (DDP)",
+            exception=text,
+            help=f"set `optim: {optimizer.removesuffix('_layerwise')}`",
+        )
+    if config.arguments["optim_target_modules"] is None:
+        text = f"ValueError: You need to define `optim_target_modules` to use {optimizer} optimizers"
+        severity = certainty(config, "optim_target_modules")
+        yield Finding(
+            setting,
+            f"`optim: {optimizer}` requires `optim_target_modules`",
+            exception=text,
+            severity=severity,
+            help="set `optim_target_modules: all-linear`",
+        )
+    accumulation = accumulation_steps(config).value
+    if optimizer.endswith("layerwise") and accumulation != 1:
+        text = f"ValueError: Layerwise {optimizer} does not support gradient accumulation!"
+        message = f"`optim: {optimizer}` does not support gradient accumulation, but `gradient_accumulation_steps` is {shown(accumulation)}"
+        yield Finding(
+            setting,
+            message,
+            exception=text,
+            help=f"set `gradient_accumulation_steps: 1`, or set `optim: {optimizer.removesuffix('_layerwise')}`",
+        )

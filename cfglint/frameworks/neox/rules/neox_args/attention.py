@@ -1,0 +1,247 @@
+"""Rules about the kinds of attention in NeoXArgs."""
+
+from __future__ import annotations
+
+from cfglint.findings.diagnostic import ERROR
+from cfglint.findings.rule import Finding
+from cfglint.findings.wording import spelled
+from cfglint.frameworks.neox.python_errors import describe, number, raised
+from cfglint.frameworks.neox.rules import elsewhere, neox_rule
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from cfglint.frameworks.neox.config import NeoXConfig
+
+ATTENTION_KINDS = (
+    "global",
+    "local",
+    "sparse_fixed",
+    "sparse_variable",
+    "bigbird",
+    "bslongformer",
+    "gmlp",
+    "amlp",
+    "flash",
+    "rwkv",
+    "mamba",
+)
+PLAIN_ATTENTION = ("global", "flash")
+
+
+@neox_rule(
+    "NEO020",
+    "invalid-attention-config",
+    ERROR,
+    old_names=("attention-config",),
+    fails_at="config",
+    bad=(
+        '{num_layers: 4, attention_config: [[["global"], 3]]}\n',
+        "{num_layers: -1}\n",
+        '{num_layers: 3, attention_config: [[["global", "flash"], "all"]]}\n',
+        '{num_layers: 2, attention_config: [[["bogus"], 2]]}\n',
+    ),
+    good='{num_layers: 4, attention_config: [[["global"], 4]]}\n',
+    at="/attention_config",
+)
+def attention_config(config: NeoXConfig) -> Iterator[Finding]:
+    """`attention_config` must give one known attention type per layer.
+
+    It is a list of types, one per layer, or a list of `[[types], count]`, where `all` repeats the types over
+    all layers; their number must divide the number of layers. Types are case-sensitive.
+
+    Run-time errors: `AssertionError: Length of attention config list must equal num_layers`,
+    `AssertionError: Attention type bogus not recognized`, `AssertionError: Number of layers (5) is not
+    divisible by the length of pattern`, `IndexError: list index out of range`.
+
+    Fix: write for example `[[["flash"], "all"]]` or `[[["global"], 24]]`.
+
+    Source: gpt-neox (May 2026) megatron/utils.py:329-353, megatron/neox_arguments/arguments.py:1091-1103.
+    """
+    written, layers, attention = config.argument("attention_config"), config.argument("num_layers"), config.derived.attention
+    if written is None and attention is not None and attention.layers != layers:
+        text = "AssertionError: Length of attention config list must equal num_layers"
+        yield Finding(
+            config.setting("num_layers"),
+            f"`num_layers` is {describe(layers)}; it must not be negative",
+            exception=text,
+            help="set `num_layers` to a positive number",
+        )
+    if not isinstance(written, list):
+        return
+    setting = config.setting("attention_config")
+    if attention is None:
+        if layers is not None or config.facts.complete:
+            error = config.derived.attention_refusal or ""
+            yield Finding(
+                setting,
+                f"`attention_config` cannot be expanded: {error.partition(': ')[2]}",
+                exception=error,
+                help="make the repeats of the patterns add up to `num_layers`",
+            )
+        return
+    if layers is not None and attention.layers != layers:
+        yield Finding(
+            setting,
+            f"`attention_config` gives {attention.layers} layers, but `num_layers` is {describe(layers)}",
+            related=(config.setting("num_layers"),),
+            exception="AssertionError: Length of attention config list must equal num_layers",
+            help=f"set `num_layers: {attention.layers}`, or make the patterns add up to {describe(layers)}",
+        )
+    for kind in attention.kinds:
+        if kind not in ATTENTION_KINDS:
+            message = f"`attention_config` has the unknown attention type {spelled(kind)}"
+            yield Finding(
+                setting,
+                message,
+                exception=f"AssertionError: Attention type {kind} not recognized",
+                help=f"write one of {', '.join(ATTENTION_KINDS)}",
+            )
+
+
+@neox_rule(
+    "NEO021",
+    "incompatible-attention",
+    ERROR,
+    old_names=("attention-incompatible",),
+    fails_at="config",
+    bad=(
+        '{num_layers: 2, attention_config: [[["rwkv"], 2]], model_parallel_size: 2}\n',
+        '{num_layers: 2, attention_config: [[["gmlp"], 2]], partition_activations: true}\n',
+        '{num_layers: 2, attention_config: [[["mamba"], 2]], zero_optimization: {stage: 3}}\n',
+    ),
+    good='{num_layers: 2, attention_config: [[["rwkv"], 2]], model_parallel_size: 1}\n',
+    at="/model_parallel_size",
+)
+def attention_incompatible(config: NeoXConfig) -> Iterator[Finding]:
+    """An attention type is incompatible with another setting.
+
+    gMLP and aMLP do not support partitioned activations; Mamba and RWKV do not support ZeRO stage 3;
+    RWKV does not support model parallelism.
+
+    Run-time errors: `AssertionError: GMLP Blocks are not compatible with partition activations`,
+    `AssertionError: Zero stage 3 not compatible with Mamba`, `AssertionError: Zero stage 3 not compatible
+    with RWKV`, `AssertionError: RWKV not currently compatible with model parallelism`.
+
+    Fix: change one of the two settings.
+
+    Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1104-1124.
+    """
+    attention = config.derived.attention
+    if attention is None or config.argument("attention_config") is None:
+        return
+    related = (config.setting("attention_config"),)
+    if attention.any("gmlp", "amlp") and config.argument("partition_activations"):
+        text = "AssertionError: GMLP Blocks are not compatible with partition activations"
+        message = "`partition_activations` is incompatible with gMLP and aMLP layers"
+        yield Finding(
+            config.setting("partition_activations"), message, related=related, exception=text, help="set `partition_activations: false`"
+        )
+    if attention.any("rwkv") and config.derived.tensor not in (None, 1):
+        text = "AssertionError: RWKV not currently compatible with model parallelism"
+        message = f"`model_parallel_size` is {config.argument('model_parallel_size')}; RWKV layers do not support model parallelism"
+        yield Finding(config.setting("model_parallel_size"), message, related=related, exception=text, help="set `model_parallel_size: 1`")
+    for kind, name in (("mamba", "Mamba"), ("rwkv", "RWKV")):
+        if attention.any(kind) and config.derived.zero_stage == 3:
+            text = f"AssertionError: Zero stage 3 not compatible with {name}"
+            setting = config.setting("zero_optimization", "stage")
+            yield Finding(
+                setting,
+                f"`zero_optimization.stage` is 3, which is incompatible with {name} layers",
+                related=related,
+                exception=text,
+                help="set `zero_optimization.stage: 1`",
+            )
+
+
+@neox_rule(
+    "NEO022",
+    "invalid-num-kv-heads",
+    ERROR,
+    old_names=("grouped-query-attention",),
+    fails_at="config",
+    bad=(
+        "{num_attention_heads: 8, num_kv_heads: 3, num_layers: 2}\n",
+        "{num_kv_heads: 2, num_layers: 2}\n",
+        "{num_attention_heads: 8, num_kv_heads: 2, num_layers: 2, sparsity_config: {block: 16}}\n",
+        '{num_attention_heads: 8, num_kv_heads: 2, num_layers: 2, attention_config: [[["local"], 2]]}\n',
+        "{num_attention_heads: 8, num_kv_heads: 2, num_layers: 2, model_parallel_size: 4}\n",
+    ),
+    good="{num_attention_heads: 8, num_kv_heads: 2, num_layers: 2}\n",
+    at="/num_kv_heads",
+)
+def grouped_query_attention(config: NeoXConfig) -> Iterator[Finding]:
+    """`num_kv_heads` is incompatible with the attention heads, the attention types or model parallelism.
+
+    It must divide `num_attention_heads`; if it is smaller, all layers must be `global` or `flash`,
+    without a sparsity section, and `model_parallel_size` must divide it.
+
+    Run-time errors: `AssertionError: num_kv_heads must evenly divide num_attention_heads and be no greater
+    than it`, `AssertionError: Number of KV heads must be at least model_parallel_size for now!`,
+    `AssertionError: GQA / MQA currently only compatible with Flash or standard global/sliding window
+    Attention`, `AssertionError: Sparse attention not compatible with GQA or MQA`, `ZeroDivisionError`.
+
+    Fix: use a divisor of `num_attention_heads` that is a multiple of `model_parallel_size`, with `global` or
+    `flash` layers.
+
+    Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1131-1148.
+    """
+    shared, heads = config.argument("num_kv_heads"), config.argument("num_attention_heads")
+    if shared is None or (heads is None and elsewhere(config, "num_attention_heads")):
+        return
+    setting = config.setting("num_kv_heads")
+    if not number(shared) or not number(heads):
+        if heads is None or number(heads):
+            text = f"TypeError: unsupported operand type(s) for %: '{type(heads).__name__}' and '{type(shared).__name__}'"
+            message = f"`num_kv_heads` is {describe(shared)}, but `num_attention_heads` is {describe(heads)}"
+            yield Finding(setting, message, exception=text, help="set `num_attention_heads`")
+        return
+    error = raised(lambda: heads % shared)
+    if error or heads % shared:
+        text = error or "AssertionError: num_kv_heads must evenly divide num_attention_heads and be no greater than it"
+        message = f"`num_kv_heads` ({shared}) must divide `num_attention_heads` ({heads})"
+        yield Finding(
+            setting,
+            message,
+            related=(config.setting("num_attention_heads"),),
+            exception=text,
+            help=f"set `num_kv_heads` to a divisor of {heads}",
+        )
+    elif shared < heads:
+        yield from _grouped(config, shared)
+
+
+def _grouped(config: NeoXConfig, shared: Any) -> Iterator[Finding]:
+    setting, attention, tensor = config.setting("num_kv_heads"), config.derived.attention, config.derived.tensor
+    if config.argument("sparsity_config"):
+        text = "AssertionError: Sparse attention not compatible with GQA or MQA"
+        message = "`num_kv_heads` below `num_attention_heads` is incompatible with `sparsity_config`"
+        yield Finding(
+            setting,
+            message,
+            related=(config.setting("sparsity_config"),),
+            exception=text,
+            help="remove `num_kv_heads`, or remove `sparsity_config`",
+        )
+    if attention is not None and not set(map(str, attention.kinds)) <= set(PLAIN_ATTENTION):
+        text = "AssertionError: GQA / MQA currently only compatible with Flash or standard global/sliding window Attention"
+        message = "`num_kv_heads` below `num_attention_heads` requires global or flash attention in every layer"
+        yield Finding(
+            setting,
+            message,
+            related=(config.setting("attention_config"),),
+            exception=text,
+            help="remove `num_kv_heads`, or use global or flash attention in every layer",
+        )
+    if tensor and shared % tensor:
+        text = "AssertionError: Number of KV heads must be at least model_parallel_size for now!"
+        message = f"`num_kv_heads` ({shared}) must be a multiple of `model_parallel_size` ({tensor})"
+        yield Finding(
+            setting,
+            message,
+            related=(config.setting("model_parallel_size"),),
+            exception=text,
+            help=f"set `num_kv_heads: {tensor}`, or a smaller `model_parallel_size`",
+        )

@@ -1,0 +1,131 @@
+"""Rules about data paths and checkpoints in NeoXArgs."""
+
+from __future__ import annotations
+
+from cfglint.findings.diagnostic import ERROR
+from cfglint.findings.rule import SKIP, Finding
+from cfglint.frameworks.neox.rules import elsewhere, neox_rule
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from cfglint.frameworks.neox.config import NeoXConfig
+
+SPLITS = ("train", "valid", "test")
+
+
+@neox_rule(
+    "STP060",
+    "save-without-interval",
+    ERROR,
+    old_names=("save-without-schedule",),
+    fails_at="config",
+    when_partial=SKIP,
+    raises="ValueError: NeoXArgs.validate_values() checkpoint_factor or extra_save_iters must be defined if save is defined",
+    bad="{save: checkpoints}\n",
+    good="{save: checkpoints, checkpoint_factor: 1000}\n",
+    at="/save",
+)
+def save_without_schedule(config: NeoXConfig) -> Iterator[Finding]:
+    """`save` is set without a checkpoint interval.
+
+    Run-time error: `ValueError: NeoXArgs.validate_values() checkpoint_factor or extra_save_iters must be
+    defined if save is defined`.
+
+    Fix: set for example `checkpoint_factor: 1000`, which saves every 1000 steps; the last step is always saved.
+
+    Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1278-1291.
+    """
+    save = config.argument("save")
+    if save is not None and config.argument("checkpoint_factor") is None and config.argument("extra_save_iters") is None:
+        yield Finding(
+            config.setting("save"),
+            "`save` requires `checkpoint_factor` or `extra_save_iters`",
+            help="set `checkpoint_factor: 1000`, or remove `save`",
+        )
+
+
+@neox_rule(
+    "NEO026",
+    "conflicting-data-paths",
+    ERROR,
+    old_names=("data-paths",),
+    fails_at="config",
+    bad=(
+        "{train_data_paths: [a], valid_data_paths: [b], test_data_paths: [c], data_path: d}\n",
+        "{data_path: d, train_label_data_paths: [l]}\n",
+        "{train_data_paths: [a]}\n",
+        "{train_data_paths: [], valid_data_paths: [b], test_data_paths: [c]}\n",
+        "{train_data_paths: [a], train_data_weights: [1.0, 2.0], valid_data_paths: [b], test_data_paths: [c]}\n",
+    ),
+    good="{train_data_paths: [a], valid_data_paths: [b], test_data_paths: [c]}\n",
+    at="/data_path",
+)
+def data_paths(config: NeoXConfig) -> Iterator[Finding]:
+    """The data paths contradict each other.
+
+    Data is read either from `data_path`, divided by `split`, or from all three of `train_data_paths`,
+    `valid_data_paths` and `test_data_paths`. The number of weights, if any, must equal the number of paths. Labels require
+    `train_data_paths`.
+
+    Run-time errors: `AssertionError: Please provide *either* data_path or train/valid/test_data_path`,
+    `AssertionError: One or more of train/valid/test data_path are not provided`, `AssertionError: Must use
+    train_label_data_paths with train_data_paths, not data_path`, and `AssertionError` without a message for
+    weights.
+
+    Fix: use either `data_path` or all three lists of paths.
+
+    Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1177-1179, 1325-1361.
+    """
+    names = [f"{split}_data_paths" for split in SPLITS]
+    given = [name for name in names if config.argument(name) is not None]
+    alone = config.argument("data_path")
+    if len(given) == len(SPLITS) and alone is not None:
+        text = "AssertionError: Please provide *either* `data_path` or `train/valid/test_data_path` in args"
+        yield Finding(
+            config.setting("data_path"), "`data_path` is incompatible with separate train, valid and test paths",
+            related=(config.setting(names[0]),),
+            exception=text, help="remove `data_path`, or remove the lists")  # fmt: skip
+    elif given and len(given) < len(SPLITS) and not elsewhere(config, *names):
+        absent = " and ".join(f"`{name}`" for name in names if name not in given)
+        text = "AssertionError: One or more of train/valid/test data_path are not provided"
+        yield Finding(
+            config.setting(given[0]), f"`{given[0]}` also requires {absent}", exception=text, help=f"add {absent}, or use `data_path` alone"
+        )
+    labels = config.argument("train_label_data_paths")
+    if labels and (alone or (not config.argument("train_data_paths") and not elsewhere(config, "train_data_paths"))):
+        text = "AssertionError: Must use `train_label_data_paths` with `train_data_paths`, not `data_path`"
+        message = "`train_label_data_paths` requires `train_data_paths` and is incompatible with `data_path`"
+        yield Finding(
+            config.setting("train_label_data_paths"),
+            message,
+            exception=text,
+            help="remove `train_label_data_paths`, or use `train_data_paths` instead of `data_path`",
+        )
+    for split in SPLITS:
+        yield from _weights(config, split)
+
+
+def _weights(config: NeoXConfig, split: str) -> Iterator[Finding]:
+    paths, weights = config.argument(f"{split}_data_paths"), config.argument(f"{split}_data_weights")
+    if not isinstance(paths, list) or (weights is None and paths):
+        return
+    if weights is None and not paths:
+        if not config.argument(f"pos_{split}_data_paths"):
+            message = f"`{split}_data_paths` is empty"
+            yield Finding(
+                config.setting(f"{split}_data_paths"),
+                message,
+                exception="TypeError: object of type 'NoneType' has no len()",
+                help=f"add a path to `{split}_data_paths`",
+            )
+    elif isinstance(weights, list) and len(weights) != len(paths):
+        message = f"`{split}_data_weights` has {len(weights)} entries, but `{split}_data_paths` has {len(paths)}"
+        yield Finding(
+            config.setting(f"{split}_data_weights"),
+            message,
+            related=(config.setting(f"{split}_data_paths"),),
+            exception="AssertionError",
+            help=f"write one weight for each path, or remove `{split}_data_weights`",
+        )

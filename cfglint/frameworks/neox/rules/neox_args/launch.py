@@ -1,0 +1,148 @@
+"""Rules about what GPT-NeoX passes to the DeepSpeed launcher and to its workers."""
+
+from __future__ import annotations
+
+from cfglint.findings.diagnostic import ERROR
+from cfglint.findings.rule import Finding
+from cfglint.frameworks.neox.python_errors import describe
+from cfglint.frameworks.neox.rules import neox_rule, remove
+from cfglint.frameworks.remedies import either
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from cfglint.frameworks.neox.config import NeoXConfig
+
+
+@neox_rule(
+    "NEO027",
+    "deepspeed-disabled",
+    ERROR,
+    old_names=("deepspeed-off",),
+    fails_at="config",
+    raises="ValueError: NeoXArgs.__post_init__() NeoXArgs values cannot be validated",
+    bad="{deepspeed: false}\n",
+    good="{deepspeed: true}\n",
+    at="/deepspeed",
+)
+def deepspeed_off(config: NeoXConfig) -> Iterator[Finding]:
+    """`deepspeed` is false or null, but GPT-NeoX requires DeepSpeed.
+
+    Run-time error: `ValueError: NeoXArgs.__post_init__() NeoXArgs values cannot be validated`.
+
+    Fix: remove the key.
+
+    Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1211-1213.
+    """
+    value = config.argument("deepspeed")
+    if value is None or value is False:
+        setting = config.setting("deepspeed")
+        message = f"`deepspeed` is {describe(value)}, but GPT-NeoX requires DeepSpeed"
+        yield Finding(setting, message, fix=remove(setting, "remove `deepspeed`"))
+
+
+@neox_rule(
+    "NEO028",
+    "include-with-exclude",
+    ERROR,
+    old_names=("hosts-included-and-excluded",),
+    fails_at="config",
+    raises="ValueError: include_str and exclude_str are mutually exclusive.",
+    bad="{hostfile: hosts, include: a, exclude: b}\n",
+    good="{hostfile: hosts, include: a}\n",
+    at="/exclude",
+)
+def hosts_included_and_excluded(config: NeoXConfig) -> Iterator[Finding]:
+    """`include` and `exclude` are both set, with a hostfile.
+
+    Run-time error: `ValueError: include_str and exclude_str are mutually exclusive.`
+
+    Fix: remove one of them.
+
+    Source: gpt-neox (May 2026) megatron/utils.py:204; deepspeed launcher/runner.py (parse_resource_filter).
+    """
+    if config.argument("hostfile") is not None and config.argument("include") and config.argument("exclude"):
+        yield Finding(
+            config.setting("exclude"),
+            "`exclude` is incompatible with `include`",
+            related=(config.setting("include"),),
+            help=either("exclude", "include"),
+        )
+
+
+@neox_rule(
+    "NEO029",
+    "invalid-extra-args-key",
+    ERROR,
+    old_names=("extra-args-key",),
+    fails_at="init",
+    bad="{deepspeed_extra_args: {items: 1}}\n",
+    good="{deepspeed_extra_args: {zero_allow_untested_optimizer: true}}\n",
+    at="/deepspeed_extra_args/items",
+)
+def extra_args_key(config: NeoXConfig) -> Iterator[Finding]:
+    """A key of `deepspeed_extra_args` has the name of a method of Python dictionaries.
+
+    The check for duplicate keys asks a dictionary for an attribute instead of a key; so it rejects
+    `items`, `get` or `update`, but never a key that is set twice.
+
+    Run-time error: `ValueError: Key items is already specified elsewhere.`
+
+    Fix: remove the key.
+
+    Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:529-536.
+    """
+    extra = config.argument("deepspeed_extra_args")
+    for key in extra if isinstance(extra, dict) else ():
+        if isinstance(key, str) and hasattr(extra, key):
+            text = f"ValueError: Key {key} is already specified elsewhere."
+            message = f"`{key}` is not accepted in `deepspeed_extra_args`: it is the name of a dictionary method"
+            yield Finding(
+                config.setting("deepspeed_extra_args", key),
+                message,
+                exception=text,
+                on_key=True,
+                help=f"remove `deepspeed_extra_args.{key}`",
+            )
+
+
+@neox_rule(
+    "TYP305",
+    "not-json-serializable",
+    ERROR,
+    old_names=("not-for-json",),
+    fails_at="init",
+    bad="{zero_optimization: {stage: 1, since: 2024-01-01}}\n",
+    good='{zero_optimization: {stage: 1, since: "2024-01-01"}}\n',
+    at="/zero_optimization/since",
+)
+def not_for_json(config: NeoXConfig) -> Iterator[Finding]:
+    """A value inside a section cannot be serialized to JSON: a date, a set, binary data.
+
+    The launcher passes its arguments to the workers as JSON. YAML parses an unquoted date as a date.
+
+    Run-time error: `TypeError: Object of type date is not JSON serializable`.
+
+    Fix: quote the value.
+
+    Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:625, 635.
+    """
+    for name, value in config.values.items():
+        if isinstance(value, (dict, list)):
+            for path, inner in _not_serializable(value, (name,)):
+                text = f"TypeError: Object of type {type(inner).__name__} is not JSON serializable"
+                setting = config.setting(*path)
+                message = f"`{setting.name}` is a {type(inner).__name__}, which cannot be passed to the workers as JSON"
+                yield Finding(setting, message, exception=text, help="quote it")
+
+
+def _not_serializable(value: Any, path: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], Any]]:
+    """Values inside mappings and lists that JSON cannot represent."""
+    pairs = value.items() if isinstance(value, dict) else enumerate(value)
+    for key, inner in pairs:
+        if isinstance(inner, (dict, list)):
+            yield from _not_serializable(inner, (*path, key))
+        elif inner is not None and not isinstance(inner, (str, int, float, bool, tuple)):
+            yield (*path, key), inner

@@ -1,0 +1,235 @@
+"""Rules about the optimizer, its learning rate and ZeRO in NeoXArgs."""
+
+from __future__ import annotations
+
+from cfglint.findings.diagnostic import ERROR
+from cfglint.findings.rule import SKIP, Finding
+from cfglint.frameworks.neox.fields import CANNOT
+from cfglint.frameworks.neox.python_errors import describe, number
+from cfglint.frameworks.neox.rules import elsewhere, neox_rule, replace
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from cfglint.frameworks.neox.config import NeoXConfig
+
+
+@neox_rule(
+    "NEO010",
+    "incomplete-optimizer-section",
+    ERROR,
+    old_names=("optimizer-section",),
+    fails_at="config",
+    bad=(
+        "{optimizer: {type: Adam, lr: 0.001}}\n",
+        "{optimizer: {params: {lr: 0.001}}}\n",
+        "{optimizer: {type: Adam, params: null}}\n",
+        "{scheduler: {type: 1, params: {}}}\n",
+        "{optimizer: {type: null, params: {}}}\n",
+    ),
+    good="{optimizer: {type: Adam, params: {lr: 0.001}}}\n",
+    at="/optimizer",
+)
+def optimizer_section(config: NeoXConfig) -> Iterator[Finding]:
+    """The `optimizer` or `scheduler` section has no valid `type` or `params`.
+
+    Both require `type` to be a string and `params` to be a mapping, which may be empty.
+
+    Run-time errors: `KeyError: 'params'`, `AttributeError: 'NoneType' object has no attribute 'get'`,
+    `ValueError: NeoXArgs.__post_init__() NeoXArgs types cannot be validated`.
+
+    Fix: write for example `{type: Adam, params: {lr: 0.0006}}`.
+
+    Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1053-1060, 1425-1462.
+    """
+    for name in ("optimizer", "scheduler"):
+        section = config.argument(name)
+        if not isinstance(section, dict) or (name == "scheduler" and config.derived.optimizer_name == "onebitadam"):
+            continue
+        used_before = name == "optimizer" and section
+        if "params" not in section:
+            text = "KeyError: 'params'" if used_before else CANNOT
+            yield Finding(
+                config.setting(name), f"`{name}.params` is missing; it is required", exception=text, help=f"set `{name}.params: {{}}`"
+            )
+        elif not isinstance(section["params"], dict):
+            error = f"AttributeError: '{type(section['params']).__name__}' object has no attribute 'get'"
+            message = f"`{name}.params` is {describe(section['params'])}, not a mapping"
+            yield Finding(
+                config.setting(name, "params"), message, exception=error if used_before else CANNOT, help=f"set `{name}.params: {{}}`"
+            )
+        if "type" not in section:
+            yield Finding(
+                config.setting(name),
+                f"`{name}.type` is missing; it is required",
+                exception=CANNOT,
+                help="set `optimizer.type: Adam`" if name == "optimizer" else "remove `scheduler`",
+            )
+        elif name == "scheduler" and not isinstance(section["type"], str):
+            message = f"`scheduler.type` is {describe(section['type'])}, not a string"
+            yield Finding(config.setting(name, "type"), message, exception=CANNOT, help="remove `scheduler`")
+        elif section["type"] is None:
+            error = "AttributeError: 'NoneType' object has no attribute 'lower'"
+            yield Finding(
+                config.setting(name, "type"),
+                f"`{name}.type` is null, not a string",
+                exception=error,
+                help="set `optimizer.type: Adam`" if name == "optimizer" else "remove `scheduler`",
+            )
+
+
+@neox_rule(
+    "NEO012",
+    "invalid-zero-stage",
+    ERROR,
+    old_names=("zero-stage",),
+    fails_at="config",
+    bad=(
+        '{zero_optimization: {stage: "1"}}\n',
+        "{zero_optimization: {allgather_partitions: true}}\n",
+    ),
+    good="{zero_optimization: {stage: 1}}\n",
+    at="/zero_optimization/stage",
+)
+def zero_stage(config: NeoXConfig) -> Iterator[Finding]:
+    """`zero_optimization.stage` is missing or not 0, 1, 2 or 3.
+
+    A section without `stage` is an error, not ZeRO stage 0; so are a number in quotes and `1e0`, which YAML 1.1
+    parses as a string. With an `autotuning` section other values pass this check and fail in DeepSpeed.
+
+    Run-time errors: `KeyError: 'stage'`, `AssertionError: Zero Stage must be an integer unless you are doing
+    autotuning, not 4`.
+
+    Fix: set `stage` to 0, 1, 2 or 3.
+
+    Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1013-1048.
+    """
+    section = config.argument("zero_optimization")
+    if not isinstance(section, dict):
+        return
+    if "stage" not in section:
+        message = "`zero_optimization.stage` is missing; it is required"
+        yield Finding(config.setting("zero_optimization"), message, exception="KeyError: 'stage'", help="set `zero_optimization.stage: 1`")
+        return
+    stage = section["stage"]
+    if config.derived.zero_stage is None and config.argument("autotuning") is None:
+        setting = config.setting("zero_optimization", "stage")
+        integer = int(stage) if isinstance(stage, str) and stage in ("0", "1", "2", "3") else None
+        yield Finding(
+            setting,
+            f"`zero_optimization.stage` is {describe(stage)}; it must be 0, 1, 2 or 3",
+            exception=f"AssertionError: Zero Stage must be an integer unless you are doing autotuning, not {stage}",
+            fix=replace(setting, integer, f"change to {integer}") if integer is not None else None,
+        )
+
+
+@neox_rule(
+    "NEO013",
+    "onebitadam-without-train-iters",
+    ERROR,
+    old_names=("onebitadam-needs-iterations",),
+    fails_at="config",
+    when_partial=SKIP,
+    raises="AssertionError: OneBitAdam requires train_iters to be specified",
+    bad="{optimizer: {type: OneBitAdam, params: {lr: 0.001}}}\n",
+    good="{optimizer: {type: OneBitAdam, params: {lr: 0.001}}, train_iters: 10}\n",
+    at="/optimizer/type",
+)
+def onebitadam_needs_iterations(config: NeoXConfig) -> Iterator[Finding]:
+    """OneBitAdam requires `train_iters`.
+
+    DeepSpeed builds its learning-rate schedule from `train_iters`.
+
+    Run-time error: `AssertionError: OneBitAdam requires train_iters to be specified`.
+
+    Fix: set `train_iters`, or use another optimizer.
+
+    Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1062-1065.
+    """
+    if config.derived.optimizer_name == "onebitadam" and config.argument("train_iters") is None:
+        yield Finding(
+            config.setting("optimizer", "type"),
+            "`optimizer.type: OneBitAdam` requires `train_iters`",
+            help="set `train_iters` to the number of steps",
+        )
+
+
+@neox_rule(
+    "NEO014",
+    "experts-with-zero",
+    ERROR,
+    fails_at="config",
+    raises="AssertionError: MoE is not compatible with zero stages 2 and 3",
+    bad="{moe_num_experts: 4, zero_optimization: {stage: 2}}\n",
+    good="{moe_num_experts: 4, zero_optimization: {stage: 1}}\n",
+    at="/zero_optimization/stage",
+)
+def experts_with_zero(config: NeoXConfig) -> Iterator[Finding]:
+    """Mixture of experts is incompatible with ZeRO stage 2 and 3.
+
+    Run-time error: `AssertionError: MoE is not compatible with zero stages 2 and 3`.
+
+    Fix: use stage 0 or 1.
+
+    Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1088-1089.
+    """
+    experts = config.argument("moe_num_experts")
+    stage: Any = config.derived.zero.get("stage")
+    if number(experts) and experts > 1 and number(stage) and stage >= 2:
+        setting = config.setting("zero_optimization", "stage")
+        message = f"`zero_optimization.stage` is {stage}; with `moe_num_experts: {experts}` it must be 0 or 1"
+        yield Finding(
+            setting,
+            message,
+            related=(config.setting("moe_num_experts"),),
+            help="set `zero_optimization.stage: 1`, or set `moe_num_experts: 1`",
+        )
+
+
+@neox_rule(
+    "NEO025",
+    "invalid-learning-rate",
+    ERROR,
+    old_names=("learning-rate",),
+    fails_at="config",
+    bad=(
+        "{optimizer: {type: Adam, params: {lr: 0.0001}}, min_lr: 0.001}\n",
+        "{optimizer: {type: Adam, params: {lr: null}}}\n",
+    ),
+    good="{optimizer: {type: Adam, params: {lr: 0.001}}, min_lr: 0.0001}\n",
+    at="/min_lr",
+)
+def learning_rate(config: NeoXConfig) -> Iterator[Finding]:
+    """`optimizer.params.lr` is null, or `min_lr` is greater.
+
+    The learning rate is `optimizer.params.lr`; its default is 0.001.
+
+    Run-time errors: `ValueError: NeoXArgs.validate_values() lr is None`, `ValueError:
+    NeoXArgs.validate_values() min_lr must be smaller or equal lr`.
+
+    Fix: set `lr` to a number above `min_lr`; in YAML 1.1 `1e-4` is a string, `1.0e-4` a number.
+
+    Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1216-1276.
+    """
+    rate, least = config.derived.lr, config.argument("min_lr")
+    if rate is None:
+        text = "ValueError: NeoXArgs.validate_values() lr is None"
+        yield Finding(
+            config.setting("optimizer", "params", "lr"),
+            "`optimizer.params.lr` is null, not a number",
+            exception=text,
+            help="set `optimizer.params.lr: 0.001`, or another number",
+        )
+    elif number(rate) and number(least) and not least <= rate and not elsewhere(config, "optimizer", "min_lr"):
+        text = "ValueError: NeoXArgs.validate_values() min_lr must be smaller or equal lr"
+        place = config.setting("optimizer", "params", "lr")
+        message = f"`min_lr` is {least}, more than the learning rate ({rate}{'' if place.written else ', the default'})"
+        yield Finding(
+            config.setting("min_lr"),
+            message,
+            related=(place,),
+            exception=text,
+            help=f"set `min_lr: {rate / 10:.1e}`" if isinstance(rate, float) else "set `min_lr` below the learning rate",
+        )

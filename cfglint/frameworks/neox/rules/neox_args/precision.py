@@ -1,0 +1,154 @@
+"""Rules about half precision in NeoXArgs."""
+
+from __future__ import annotations
+
+from cfglint.findings.diagnostic import ERROR
+from cfglint.findings.rule import SKIP, Finding
+from cfglint.frameworks.neox.derive import switched_on
+from cfglint.frameworks.neox.fields import CANNOT
+from cfglint.frameworks.neox.python_errors import describe
+from cfglint.frameworks.neox.rules import elsewhere, neox_rule
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from cfglint.frameworks.neox.config import NeoXConfig
+
+
+@neox_rule(
+    "PRC300",
+    "precision-conflict",
+    ERROR,
+    fails_at="config",
+    bad="{precision: bfloat16, fp16: {enabled: true}, zero_optimization: {stage: 1}}\n",
+    good="{precision: fp16, fp16: {enabled: true}}\n",
+    at="/precision",
+)
+def precision_conflict(config: NeoXConfig) -> Iterator[Finding]:
+    """`precision` and an enabled `fp16` or `bf16` section contradict each other.
+
+    An enabled section must match `precision` exactly, if that is set: `fp16` matches the fp16 section, `bfloat16`
+    (not `bf16`) the bf16 section. Only one of the two sections can be enabled. Any non-empty value enables a section, even the
+    string "false".
+
+    Run-time errors: `AssertionError: DeepSpeed fp16 field was set but precision conflicts`,
+    `AssertionError: DeepSpeed bf16 field was set but precision conflicts`.
+
+    Fix: remove one of them.
+
+    Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:967-980.
+    """
+    precision = config.argument("precision")
+    for section, needed in (("fp16", "fp16"), ("bf16", "bfloat16")):
+        if not switched_on(config.argument(section)):
+            continue
+        if precision is None:
+            precision = needed
+        elif precision != needed:
+            enabled = config.setting(section, "enabled")
+            if config.argument("precision") is None:
+                where, message = enabled, "`bf16` is incompatible with `fp16`; enable only one of them"
+            else:
+                where = config.setting("precision")
+                message = f"`precision` is {describe(precision)}, but the enabled `{section}` section requires {needed}"
+            yield Finding(
+                where,
+                message,
+                related=(enabled,) if where is not enabled else (config.setting("fp16", "enabled"),),
+                exception=f"AssertionError: DeepSpeed {section} field was set but precision conflicts",
+                help=f"set `precision: {needed}`, or remove `{section}`"
+                if where is not enabled
+                else "set `bf16.enabled: false`, or set `fp16.enabled: false`",
+            )
+
+
+@neox_rule(
+    "PRC301",
+    "bfloat16-without-zero-section",
+    ERROR,
+    old_names=("bfloat16-needs-zero-section",),
+    fails_at="config",
+    when_partial=SKIP,
+    raises="TypeError: 'NoneType' object is not subscriptable",
+    bad="{precision: bfloat16}\n",
+    good="{precision: bfloat16, zero_optimization: {stage: 0}}\n",
+)
+def bfloat16_needs_zero_section(config: NeoXConfig) -> Iterator[Finding]:
+    """bfloat16 requires a `zero_optimization` section.
+
+    The code that warns about bfloat16 with ZeRO reads the section before its default is set.
+
+    Run-time error: `TypeError: 'NoneType' object is not subscriptable`.
+
+    Fix: add `zero_optimization: {stage: 0}`, which is the default.
+
+    Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:999.
+    """
+    if config.derived.precision == "bfloat16" and config.argument("zero_optimization") is None:
+        name = "precision" if "precision" in config.values else "bf16"
+        message = "bfloat16 requires a `zero_optimization` section"
+        yield Finding(config.setting(name), message, help="add `zero_optimization: {stage: 0}`")
+
+
+@neox_rule(
+    "PRC302",
+    "fp16-cross-entropy-without-fp16",
+    ERROR,
+    old_names=("half-cross-entropy-needs-fp16",),
+    fails_at="config",
+    raises="ValueError: NeoXArgs.validate_values() lm cross entropy in fp16 only support in fp16 mode.",
+    bad="{fp16_lm_cross_entropy: true, precision: fp32}\n",
+    good="{fp16_lm_cross_entropy: true, precision: fp16}\n",
+    at="/fp16_lm_cross_entropy",
+)
+def half_cross_entropy_needs_fp16(config: NeoXConfig) -> Iterator[Finding]:
+    """`fp16_lm_cross_entropy` requires fp16.
+
+    Run-time error: `ValueError: NeoXArgs.validate_values() lm cross entropy in fp16 only support in fp16
+    mode.`
+
+    Fix: remove it, or train in fp16.
+
+    Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1314.
+    """
+    if not config.argument("fp16_lm_cross_entropy") or config.derived.precision == "fp16":
+        return
+    if "precision" in config.values or not elsewhere(config, "fp16"):
+        message = f"`fp16_lm_cross_entropy` requires fp16, but the precision is {config.derived.precision}"
+        yield Finding(config.setting("fp16_lm_cross_entropy"), message, help="set `fp16_lm_cross_entropy: false`")
+
+
+@neox_rule(
+    "NEO011",
+    "section-without-enabled",
+    ERROR,
+    fails_at="config",
+    raises=CANNOT,
+    bad="{fp16: {loss_scale: 0}}\n",
+    good="{fp16: {enabled: true, loss_scale: 0}}\n",
+    at="/fp16",
+)
+def section_without_enabled(config: NeoXConfig) -> Iterator[Finding]:
+    """A `fp16`, `amp` or `flops_profiler` section has no `enabled`.
+
+    With `precision: fp16` the fp16 section is enabled automatically and the key is optional.
+
+    Run-time error: `ValueError: NeoXArgs.__post_init__() NeoXArgs types cannot be validated`, after a log
+    line `must contain key 'enabled'`.
+
+    Fix: add `enabled` to the section.
+
+    Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1464-1475, 982-987.
+    """
+    for name in ("fp16", "amp", "flops_profiler"):
+        section = config.argument(name)
+        if not isinstance(section, dict) or "enabled" in section:
+            continue
+        if name == "fp16" and (config.derived.precision == "fp16" or elsewhere(config, "precision")):
+            continue
+        yield Finding(
+            config.setting(name),
+            f"`{name}.enabled` is missing; it is required",
+            help=f"set `{name}.enabled: true`, or set `{name}.enabled: false`",
+        )

@@ -1,0 +1,112 @@
+"""Rules about the sizes of the model in NeoXArgs."""
+
+from __future__ import annotations
+
+from cfglint.findings.diagnostic import ERROR
+from cfglint.findings.rule import SKIP, Finding
+from cfglint.frameworks.neox.python_errors import number, raised
+from cfglint.frameworks.neox.rules import neox_rule
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from cfglint.frameworks.neox.config import NeoXConfig
+
+
+@neox_rule(
+    "NEO023",
+    "incompatible-model-sizes",
+    ERROR,
+    old_names=("model-size",),
+    fails_at="config",
+    bad="{hidden_size: 100, num_attention_heads: 12}\n",
+    good="{hidden_size: 96, num_attention_heads: 12}\n",
+    at="/hidden_size",
+)
+def model_size(config: NeoXConfig) -> Iterator[Finding]:
+    """The sizes of the model are incompatible with each other.
+
+    `hidden_size` must be a multiple of `num_attention_heads` (except with Mamba layers), `seq_length` must be at most
+    `max_position_embeddings`, and `num_unique_layers` must divide `num_layers`.
+
+    Run-time errors: `ValueError: NeoXArgs.validate_values() hidden_size must be divisible by
+    num_attention_heads`, `ValueError: NeoXArgs.validate_values() max_position_embeddings must be bigger or
+    equal seq_length`, `ValueError: NeoXArgs.validate_values() num-unique-layers must be smaller or equal
+    num_layers`, `ZeroDivisionError: integer modulo by zero`.
+
+    Fix: use sizes that divide; set `max_position_embeddings` to at least `seq_length`.
+
+    Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1245-1311.
+    """
+    hidden, heads = config.argument("hidden_size"), config.argument("num_attention_heads")
+    attention = config.derived.attention
+    if number(hidden) and number(heads):
+        error = raised(lambda: hidden % heads)
+        mamba = attention is not None and attention.any("mamba")
+        if error or (hidden % heads and not mamba):
+            yield _size_conflict(
+                config, ("hidden_size", "num_attention_heads"),
+                f"`hidden_size` ({hidden}) must be a multiple of `num_attention_heads` ({heads})",
+                error or "hidden_size must be divisible by num_attention_heads",
+            )  # fmt: skip
+    length, positions = config.argument("seq_length"), config.argument("max_position_embeddings")
+    if number(length) and number(positions) and not positions >= length:
+        yield _size_conflict(
+            config, ("seq_length", "max_position_embeddings"),
+            f"`seq_length` is {length}, but `max_position_embeddings` is only {positions}",
+            "max_position_embeddings must be bigger or equal seq_length",
+        )  # fmt: skip
+    unique, layers = config.argument("num_unique_layers"), config.argument("num_layers")
+    if not number(unique) or not number(layers):
+        return
+    names = ("num_unique_layers", "num_layers")
+    if not unique <= layers:
+        message = f"`num_unique_layers` ({unique}) must not exceed `num_layers` ({layers})"
+        yield _size_conflict(config, names, message, "num-unique-layers must be smaller or equal num_layers")
+    elif (error := raised(lambda: layers % unique)) or layers % unique:
+        text = error or "num-layers should be divisible by num-unique-layers"
+        yield _size_conflict(config, names, f"`num_unique_layers` ({unique}) must divide `num_layers` ({layers})", text)
+
+
+def _size_conflict(config: NeoXConfig, names: tuple[str, str], message: str, text: str) -> Finding:
+    exception = text if text.startswith("ZeroDivisionError") else f"ValueError: NeoXArgs.validate_values() {text}"
+    return Finding(config.setting(names[0]), message, related=(config.setting(names[1]),), exception=exception)
+
+
+@neox_rule(
+    "NEO024",
+    "missing-model-size",
+    ERROR,
+    old_names=("missing-size",),
+    fails_at="config",
+    when_partial=SKIP,
+    bad="{num_layers: 2, hidden_size: 64, num_attention_heads: 4}\n",
+    good="{num_layers: 2, hidden_size: 64, num_attention_heads: 4, max_position_embeddings: 128}\n",
+)
+def missing_size(config: NeoXConfig) -> Iterator[Finding]:
+    """One of the four required model sizes is missing.
+
+    `num_layers`, `hidden_size`, `num_attention_heads` and `max_position_embeddings` have no defaults. A
+    missing `num_layers` fails earlier than the others, in the expansion of the attention list.
+
+    Run-time errors: `ValueError: NeoXArgs.validate_values() hidden_size is None.`, `TypeError: 'NoneType'
+    object cannot be interpreted as an integer`.
+
+    Fix: set it. Model sizes and paths are often in two files that must be passed together.
+
+    Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1225-1241, megatron/utils.py:351.
+    """
+    for name in ("num_layers", "hidden_size", "num_attention_heads", "max_position_embeddings"):
+        if config.argument(name) is None:
+            text = f"ValueError: NeoXArgs.validate_values() {name} is None."
+            if name == "num_layers" and config.derived.attention_refusal:
+                text = config.derived.attention_refusal
+            yield Finding(
+                config.setting(name),
+                f"`{name}` is missing; it has no default",
+                exception=text,
+                help=f"set `{name}: {config.argument('seq_length')}`"
+                if name == "max_position_embeddings" and config.argument("seq_length")
+                else f"set `{name}`",
+            )

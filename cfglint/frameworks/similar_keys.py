@@ -1,0 +1,134 @@
+"""Which known keys an unknown key may be a typo of."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    Names = list[tuple[tuple[str, ...], "Spelling"]]
+
+
+class Candidate:
+    """A suggestion for an unknown key. `distance` 0: the same name in another section; 1: one typo."""
+
+    __slots__ = ("distance", "path")
+
+    def __init__(self, path: tuple[str, ...], distance: int) -> None:
+        self.path = path
+        self.distance = distance
+
+    @property
+    def name(self) -> str:
+        """The dotted key."""
+        return ".".join(self.path)
+
+    def __repr__(self) -> str:
+        return f"Candidate({self.name}, {self.distance})"
+
+
+def near(key: str, names: Names) -> list[Candidate]:
+    """The names that are similar to a key, the most similar first.
+
+    Names with too many different letters are skipped early, because a file may have many unknown keys.
+    """
+    written = Spelling(key)
+    letters = written.letters
+    found: list[Candidate] = []
+    for path, name in names:
+        other = letters ^ name.letters
+        if other.bit_count() > name.reach and other & letters and other & name.letters:
+            continue
+        count = typos(written, name)
+        if count is not None:
+            found.append(Candidate(path, count))
+    found.sort(key=lambda candidate: candidate.distance)
+    return found
+
+
+def plain(key: str) -> str:
+    """A key in lower case with underscores instead of dashes."""
+    return key.lower().replace("-", "_")
+
+
+class Spelling:
+    """A key split into parts for comparison.
+
+    `letters` has a bit for each letter; some letters use the same bit. `reach` is the number of bits that may differ with the number
+    of typos that a name of this length allows.
+    """
+
+    __slots__ = ("key", "letters", "plain", "reach", "words")
+
+    def __init__(self, key: str) -> None:
+        self.key = key
+        self.plain = plain(key)
+        self.words = self.plain.split("_")
+        self.letters = 0
+        for letter in self.plain:
+            self.letters |= 1 << ord(letter) % 60
+        self.reach = 2 * (1 + len(self.plain) // 8)
+
+
+def distance(written: str, intended: str) -> int | None:
+    """The number of typos between two keys; None if there are too many for a suggestion.
+
+    A typo is a wrong, missing, extra or swapped letter; case and dashes together count as one, and so does
+    a different order of words. A truncated or extended key, a missing or extra word, and abbreviated words count
+    as two.
+    """
+    return typos(Spelling(written), Spelling(intended))
+
+
+def typos(one: Spelling, other: Spelling) -> int | None:
+    """The same as `distance`, for keys that are compared with many."""
+    if one.plain == other.plain:
+        return 0 if one.key == other.key else 1
+    if one.letters == other.letters and sorted(one.words) == sorted(other.words):
+        return 1
+    limit = min(1 + len(other.plain) // 8, len(one.plain) // 2, len(other.plain) // 2)
+    count = limit + 1
+    if (one.letters ^ other.letters).bit_count() <= 2 * limit:  # each typo removes one letter and adds another
+        count = edits(one.plain, other.plain, limit)
+    if count > 2 and differ_by_words(one, other):
+        return 2
+    return count if count <= limit else None
+
+
+def differ_by_words(one: Spelling, other: Spelling) -> bool:
+    """Whether one key is the other with its end cut, with a word left out, or with words abbreviated."""
+    short, long = (one, other) if len(one.plain) <= len(other.plain) else (other, one)
+    if short.letters & ~long.letters:  # each of these differences only removes letters
+        return False
+    if len(short.words) == len(long.words) > 1 and all(map(is_short_for, short.words, long.words)):
+        return True
+    if len(short.plain) < 4 or 5 * len(short.plain) < 3 * len(long.plain):
+        return False
+    return long.plain.startswith(short.plain) or is_part(short.words, long.words)
+
+
+def is_short_for(word: str, full: str) -> bool:
+    """Whether a word is another one or an abbreviation of it."""
+    return word == full or (len(word) > 1 and word[0] == full[:1] and is_part(list(word), list(full)))
+
+
+def is_part(words: list[str], more: list[str]) -> bool:
+    """Whether some words, or letters, occur among others in the same order."""
+    rest = iter(more)
+    return all(word in rest for word in words)
+
+
+def edits(one: str, other: str, limit: int) -> int:
+    """Edit distance in which a swap of neighbouring letters counts once; `limit` + 1 if it is more than `limit`."""
+    if abs(len(one) - len(other)) > limit:
+        return limit + 1
+    before: list[int] = []
+    row = list(range(len(other) + 1))
+    for i, letter in enumerate(one, 1):
+        before, above, row = row, before, [i]
+        for j, opposite in enumerate(other, 1):
+            cost = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (letter != opposite))
+            if i > 1 and j > 1 and letter == other[j - 2] and one[i - 2] == opposite:
+                cost = min(cost, above[j - 2] + 1)
+            row.append(cost)
+        if min(row) > limit:
+            return limit + 1
+    return min(row[-1], limit + 1)

@@ -1,0 +1,329 @@
+"""Rules about values that the trainers for preferences refuse: DPO, KTO, reward models."""
+
+from __future__ import annotations
+
+from cfglint.findings.diagnostic import ERROR
+from cfglint.findings.rule import Example, Finding, rule
+from cfglint.frameworks.trl.batch import GENERATING, WITHOUT_KL
+from cfglint.frameworks.trl.field_operations import adapters as peft
+from cfglint.frameworks.trl.rules.common import HEAD, KINDS, OLD, certain, losses, of, shown
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from cfglint.frameworks.trl.config import TrlConfig
+
+DIVERGENCE_LOSSES = ("sigmoid", "sigmoid_norm", "hinge", "ipo", "exo_pair", "robust", "discopop", "sft")
+
+
+@rule(
+    "TRL050",
+    "dpo-loss-combination",
+    ERROR,
+    kinds=KINDS,
+    fails_at="init",
+    bad=(
+        HEAD + "loss_type: exo_pair\n",
+        Example(HEAD + "loss_type: aot\nf_divergence_type: js_divergence\n", "/f_divergence_type", "ValueError: `f_divergence_type="),
+        Example(HEAD + "loss_type: aot\nuse_weighting: true\n", "/use_weighting", "NotImplementedError: WPO-style weighting"),
+        Example(HEAD + "loss_type: kto_pair\n", "/loss_type", "ValueError: Support for kto_pair", facts={"target": OLD}),
+    ),
+    good=HEAD + "loss_type: exo_pair\nlabel_smoothing: 0.001\n",
+    example={"trainer": "dpo", "at": "/loss_type"},
+)
+def dpo_loss_combination(config: TrlConfig) -> Iterator[Finding]:
+    """DPO's loss does not support another option.
+
+    `exo_pair` requires `label_smoothing` above 0; `f_divergence_type` other than reverse_kl holds for sigmoid, sigmoid_norm,
+    hinge, ipo, exo_pair, robust, discopop and sft; `use_weighting` is not there for aot and aot_unpaired.
+
+    Run-time error: `ValueError: Label smoothing must be greater than 0.0 when using 'exo_pair' loss.`, ``ValueError:
+    `f_divergence_type='js_divergence'` is only supported for the following loss types: [...]``, `NotImplementedError: WPO-style
+    weighting is not implemented for 'aot' or 'aot_unpaired'`; 0.17.0: `ValueError: Support for kto_pair has been removed in
+    DPOTrainer. Please use KTOTrainer.`
+
+    Fix: another loss, or without the option.
+
+    Source: trl 1.16.0 trainer/dpo_trainer.py:808-834; 0.17.0 trainer/dpo_trainer.py:424.
+    """
+    if not config.only("dpo"):
+        return
+    args, chosen, setting = config.arguments, losses(config), of(config, "loss_type")
+    if not config.modern:
+        if chosen == ["kto_pair"]:
+            text = "ValueError: Support for kto_pair has been removed in DPOTrainer. Please use KTOTrainer."
+            yield Finding(
+                setting,
+                "`loss_type: kto_pair` is not supported by DPO",
+                exception=text,
+                help="set `loss_type: sigmoid`, or train with the script `kto`",
+            )
+        return
+    divergence = args["f_divergence_type"]
+    if divergence != "reverse_kl" and not all(each in DIVERGENCE_LOSSES for each in chosen):
+        text = (
+            f"ValueError: `f_divergence_type={divergence!r}` is only supported for the following loss types: {sorted(DIVERGENCE_LOSSES)}."
+        )
+        message = f"`f_divergence_type: {divergence}` does not support the loss {listed_values(chosen)}"
+        severity = certain(config, "f_divergence_type", "loss_type")
+        yield Finding(
+            of(config, "f_divergence_type"),
+            message,
+            related=(setting,),
+            exception=text,
+            severity=severity,
+            help="set `f_divergence_type: reverse_kl`, or another `loss_type`",
+        )
+    elif args["use_weighting"] and any(each in ("aot", "aot_unpaired") for each in chosen):
+        text = "NotImplementedError: WPO-style weighting is not implemented for 'aot' or 'aot_unpaired'"
+        message = f"`use_weighting` does not support the loss {listed_values(chosen)}"
+        yield Finding(
+            of(config, "use_weighting"),
+            message,
+            related=(setting,),
+            exception=text,
+            help="set `use_weighting: false`, or another `loss_type`",
+        )
+    elif "exo_pair" in chosen and args["label_smoothing"] == 0.0:
+        text = "ValueError: Label smoothing must be greater than 0.0 when using 'exo_pair' loss."
+        message = "`loss_type: exo_pair` requires `label_smoothing` above 0"
+        severity = certain(config, "label_smoothing")
+        yield Finding(
+            setting,
+            message,
+            related=(of(config, "label_smoothing"),),
+            exception=text,
+            severity=severity,
+            help="set `label_smoothing: 0.1`, or another `loss_type`",
+        )
+
+
+def listed_values(values: list[object]) -> str:
+    """Values as a list in a message."""
+    return ", ".join(map(str, values))
+
+
+@rule(
+    "TRL052",
+    "reference-model-not-synchronized",
+    ERROR,
+    kinds=KINDS,
+    fails_at="init",
+    bad=(
+        HEAD + "num_generations: 8\nsync_ref_model: true\n",
+        Example(HEAD + "sync_ref_model: true\nuse_peft: true\n", "/sync_ref_model", "NotImplementedError: ", facts={"trainer": "dpo"}),
+        Example(
+            HEAD + "sync_ref_model: true\nprecompute_ref_log_probs: true\n",
+            "/sync_ref_model",
+            "ValueError: You cannot use",
+            facts={"trainer": "dpo"},
+        ),
+        Example(
+            HEAD + "sync_ref_model: true\nuse_peft: true\n",
+            "/sync_ref_model",
+            "ValueError: You currently cannot use",
+            facts={"trainer": "dpo", "target": OLD},
+        ),
+    ),
+    good=HEAD + "num_generations: 8\nsync_ref_model: true\nbeta: 0.04\n",
+    example={"trainer": "grpo", "gpus": 1, "at": "/sync_ref_model"},
+)
+def reference_not_synchronized(config: TrlConfig) -> Iterator[Finding]:
+    """`sync_ref_model` requires a reference model of its own.
+
+    There is none with LoRA, with `precompute_ref_log_probs` (DPO, KTO), and none in GRPO and RLOO while `beta` is 0.0, which
+    is GRPO's default.
+
+    Run-time error: ``ValueError: You passed `sync_ref_model=True` while `beta=0.0`, which means the reference model is not used
+    during training.``, ``NotImplementedError: You passed `sync_ref_model=True` while using a PEFT model, which is currently not
+    supported.``, ``ValueError: You cannot use `sync_ref_model=True` together with `precompute_ref_log_probs=True`.``; 0.17.0
+    (DPO): ``ValueError: You currently cannot use `ref_model=None` with TR-DPO method.``
+
+    Fix: leave `sync_ref_model` out, or give `beta`.
+
+    Source: trl 1.16.0 trainer/grpo_trainer.py:1190-1207, trainer/dpo_trainer.py:992-1010; 0.17.0 trainer/dpo_trainer.py:505-523.
+    """
+    args = config.arguments
+    if not config.only("dpo", "kto", *GENERATING) or not args["sync_ref_model"]:
+        return
+    setting = of(config, "sync_ref_model")
+    head = "You passed `sync_ref_model=True` while"
+    if config.only(*GENERATING) and config.modern and args["beta"] == 0.0 and args.known("beta"):
+        text = f"ValueError: {head} `beta=0.0`, which means the reference model is not used during training."
+        yield Finding(
+            setting,
+            "`sync_ref_model` requires `beta` above 0",
+            related=(of(config, "beta"),),
+            exception=text,
+            severity=certain(config, "beta"),
+            help="set `beta: 0.04`, or set `sync_ref_model: false`",
+        )
+    elif config.modern and peft(config):
+        text = f"NotImplementedError: {head} using a PEFT model, which is currently not supported."
+        yield Finding(
+            setting,
+            "`sync_ref_model` does not support LoRA",
+            related=(of(config, "use_peft"),),
+            exception=text,
+            help="set `sync_ref_model: false`, or set `use_peft: false`",
+        )
+    elif not config.modern and config.only("dpo") and (peft(config) or args["precompute_ref_log_probs"]):
+        other = "use_peft" if peft(config) else "precompute_ref_log_probs"
+        text = "ValueError: You currently cannot use `ref_model=None` with TR-DPO method. Please provide `ref_model`."
+        yield Finding(
+            setting,
+            f"`sync_ref_model` is incompatible with `{other}`",
+            related=(of(config, other),),
+            exception=text,
+            help=f"set `sync_ref_model: false`, or set `{other}: false`",
+        )
+    elif config.modern and config.only("dpo", "kto") and args["precompute_ref_log_probs"]:
+        text = "ValueError: You cannot use `sync_ref_model=True` together with `precompute_ref_log_probs=True`."
+        related = (of(config, "precompute_ref_log_probs"),)
+        yield Finding(
+            setting,
+            "`sync_ref_model` is incompatible with `precompute_ref_log_probs`",
+            related=related,
+            exception=text,
+            help="set `sync_ref_model: false`, or set `precompute_ref_log_probs: false`",
+        )
+
+
+@rule(
+    "TRL053",
+    "precompute-with-streaming",
+    ERROR,
+    kinds=KINDS,
+    fails_at="init",
+    raises="ValueError: `precompute_ref_log_probs=True` is not supported with IterableDataset.",
+    bad=HEAD + "precompute_ref_log_probs: true\ndataset_streaming: true\nmax_steps: 100\n",
+    good=HEAD + "precompute_ref_log_probs: true\n",
+    example={"trainer": "dpo", "at": "/precompute_ref_log_probs"},
+)
+def precompute_with_streaming(config: TrlConfig) -> Iterator[Finding]:
+    """`precompute_ref_log_probs` goes through the data once before training, and streamed data has no end.
+
+    Run-time error: ``ValueError: `precompute_ref_log_probs=True` is not supported with IterableDataset. Please use a map-style
+    Dataset or set `precompute_ref_log_probs=False`.``
+
+    Fix: load the data, or leave one of the two out.
+
+    Source: trl 1.16.0 trainer/dpo_trainer.py:1168-1173, trainer/kto_trainer.py.
+    """
+    if config.modern and config.only("dpo", "kto") and config.streams and config.arguments["precompute_ref_log_probs"]:
+        key = "dataset_streaming" if config.arguments["dataset_streaming"] else "streaming"
+        message = "`precompute_ref_log_probs` does not support streamed data"
+        yield Finding(
+            of(config, "precompute_ref_log_probs"),
+            message,
+            related=(of(config, key),),
+            help=f"set `precompute_ref_log_probs: false`, or set `{key}: false`",
+        )
+
+
+@rule(
+    "TRL054",
+    "kto-batch",
+    ERROR,
+    kinds=KINDS,
+    fails_at="init",
+    bad=(
+        HEAD + "desirable_weight: 1.0\nper_device_train_batch_size: 1\n",
+        Example(HEAD + "train_sampling_strategy: random\n", "/train_sampling_strategy", "ValueError: Loss type `'kto'`"),
+    ),
+    good=HEAD + "desirable_weight: 1.0\nper_device_train_batch_size: 2\n",
+    example={"trainer": "kto", "at": "/per_device_train_batch_size"},
+)
+def kto_batch(config: TrlConfig) -> Iterator[Finding]:
+    """KTO's KL term pairs each sample with another of its micro batch: at least two of them, in the order of the data.
+
+    Not for `loss_type: apo_zero_unpaired`, which has no KL term.
+
+    Run-time error: `ValueError: Actual (not effective) batch size must be > 1. KTO will not work properably because the KL term
+    will be equivalent to the implied reward.`, ``ValueError: Loss type `'kto'` estimates the KL divergence term and requires
+    `train_sampling_strategy='sequential'` ``.
+
+    Fix: a micro batch of 2 or more; leave `train_sampling_strategy` out.
+
+    Source: trl 1.16.0 trainer/kto_trainer.py:837-849, 0.17.0 trainer/kto_trainer.py:640-646.
+    """
+    args = config.arguments
+    if not config.only("kto") or args["loss_type"] == WITHOUT_KL:
+        return
+    micro, order = config.batch.micro_batch, args["train_sampling_strategy"]
+    if config.modern and order != "sequential":
+        text = f"ValueError: Loss type `{args['loss_type']!r}` estimates the KL divergence term and requires "
+        text += "`train_sampling_strategy='sequential'`"
+        message = f'`train_sampling_strategy` is {shown(order)}; KTO requires "sequential"'
+        yield Finding(
+            of(config, "train_sampling_strategy"),
+            message,
+            exception=text,
+            help="set `train_sampling_strategy: sequential`, or remove `train_sampling_strategy`",
+        )
+    elif isinstance(micro.value, int) and micro.value == 1:
+        text = "ValueError: Actual (not effective) batch size must be > 1. KTO will not work properly because the KL term will be "
+        yield Finding(
+            micro,
+            "`per_device_train_batch_size` is 1; KTO requires at least 2",
+            exception=f"{text}equivalent to the implied reward.",
+            help="set `per_device_train_batch_size: 2` or more",
+        )
+
+
+@rule(
+    "TRL059",
+    "reward-length-missing",
+    ERROR,
+    kinds=KINDS,
+    fails_at="init",
+    raises="TypeError: '<=' not supported between instances of 'int' and 'NoneType'",
+    bad=HEAD + "center_rewards_coefficient: 0.01\nmax_length: null\n",
+    good=HEAD + "center_rewards_coefficient: 0.01\nmax_length: 1024\n",
+    example={"trainer": "reward", "target": OLD, "at": "/max_length"},
+)
+def reward_length_missing(config: TrlConfig) -> Iterator[Finding]:
+    """The reward trainer of old releases drops samples that are longer than `max_length`, so it cannot be null.
+
+    Run-time error: `TypeError: '<=' not supported between instances of 'int' and 'NoneType'`.
+
+    Fix: a length.
+
+    Source: trl 0.17.0 trainer/reward_trainer.py:177, 220.
+    """
+    if not config.modern and config.only("reward") and config.arguments["max_length"] is None and config.arguments.known("max_length"):
+        yield Finding(
+            of(config, "max_length"),
+            "`max_length` is null, and the reward trainer of this release requires a number",
+            help="set `max_length: 1024`",
+        )
+
+
+@rule(
+    "TRL061",
+    "reward-adapter-task",
+    ERROR,
+    kinds=KINDS,
+    fails_at="init",
+    raises="AttributeError: 'LlamaForSequenceClassification' object has no attribute 'prepare_inputs_for_generation'",
+    bad=HEAD + "center_rewards_coefficient: 0.01\nuse_peft: true\n",
+    good=HEAD + "center_rewards_coefficient: 0.01\nuse_peft: true\nlora_task_type: SEQ_CLS\n",
+    example={"trainer": "reward", "at": "/lora_task_type"},
+)
+def reward_adapter_task(config: TrlConfig) -> Iterator[Finding]:
+    """A reward model with LoRA requires `lora_task_type: SEQ_CLS`; the default is CAUSAL_LM.
+
+    An adapter for text generation expects a model that generates, and a reward model gives a number.
+
+    Run-time error: `AttributeError: 'LlamaForSequenceClassification' object has no attribute 'prepare_inputs_for_generation'`.
+
+    Fix: `lora_task_type: SEQ_CLS`.
+
+    Source: trl 1.16.0 trainer/model_config.py:135-138, scripts/reward.py; peft 0.19.1 peft_model.py (PeftModelForCausalLM).
+    """
+    task = config.arguments["lora_task_type"]
+    if config.modern and config.only("reward") and peft(config) and task in ("CAUSAL_LM", "SEQ_2_SEQ_LM"):
+        setting, related = of(config, "lora_task_type"), (of(config, "use_peft"),)
+        message = f'`lora_task_type` is {shown(task)}; a reward model with LoRA requires "SEQ_CLS"'
+        yield Finding(setting, message, related=related, severity=certain(config, "lora_task_type"), help="set `lora_task_type: SEQ_CLS`")
