@@ -307,7 +307,7 @@ def flag_with_value(config: TrlConfig) -> Iterator[Finding]:
     """
     for key, value in config.values.items() if config.hands_on else ():
         if isinstance(key, str) and is_flag(key) and key not in config.arguments.fields.types and config.setting(key).written:
-            message = f"`{key}` takes no value in `accelerate launch`: {shown(value)} is taken for the script to start"
+            message = f"`{key}` does not accept a value in `accelerate launch`: {shown(value)} is used as the script to start"
             exception = f"python: can't open file '{value}': [Errno 2] No such file or directory"
             yield Finding(
                 config.setting(key),
