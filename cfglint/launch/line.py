@@ -65,7 +65,8 @@ class LaunchLine:
     """One training launch.
 
     An unknown size is None, and `unknown` has the reasons: (field, reason). `inner` is the launcher that the named one starts in
-    turn. `values` are the settings of an accelerate launch, from its file and its flags, None elsewhere. `machine`: the GPUs are those of the machine.
+    turn. `values` are the settings of an accelerate launch, from its file and its flags, None elsewhere. `machine`: the GPUs are
+    those of the machine.
     """
 
     __slots__ = (
