@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
+    from cfglint.source.document import Syntax
     from cfglint.source.shell.call import Call
     from cfglint.source.shell.state import State
 
@@ -344,7 +345,7 @@ class Reader:
         from cfglint.source.loaders import STRICT_JSON, YAML11
         from cfglint.source.parse import parse
 
-        syntax = "json" if name.endswith(".json") else "yaml"
+        syntax: Syntax = "json" if name.endswith(".json") else "yaml"
         value = (STRICT_JSON if syntax == "json" else YAML11).read(parse(name, text, syntax)).value
         return value if isinstance(value, dict) else None
 
