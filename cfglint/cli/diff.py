@@ -39,12 +39,12 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: Parser) -> None:
     """The options of `diff`."""
-    parser.add_argument("paths", nargs="+", metavar="PATH", help="OLD NEW, two files or two folders; or the old files of a run")
+    parser.add_argument("paths", nargs="+", metavar="PATH", help="OLD NEW: two files or two folders; or the old files of a run, with --to")
     parser.add_argument("--to", nargs="+", metavar="PATH", default=[], help="the new files of the run")
     add_run_options(parser)
     add_finding_options(parser)
     add_output_options(parser, FORMATS)
-    parser.add_example("cfglint diff old.yaml new.yaml --gpus 8", "what the change means for a run on 8 GPUs")
+    parser.add_example("cfglint diff old.yaml new.yaml --gpus 8", "the effect of the change on a run on 8 GPUs")
     parser.add_example("cfglint diff old.yaml old.json --to new.yaml new.json", "a run of two files")
     parser.add_example("cfglint diff configs-old configs", "every run of two folders")
 
