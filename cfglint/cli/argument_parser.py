@@ -234,7 +234,7 @@ class Parser:
 
 def help_width() -> int:
     """The columns of a help text."""
-    from cfglint.cli.output import columns
+    from cfglint.cli.terminal import columns
 
     return min(columns() or WIDTH, WIDTH)
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.schema_additions import Additions
     from cfglint.frameworks.summary import Summary
     from cfglint.frameworks.versions import Version
-    from cfglint.source.document import Document, Node, Path, Problem
+    from cfglint.source.document import Document, Node, Path, Problem, Syntax
     from cfglint.source.loaders import Loader
 
     Own = TypeVar("Own", bound="Config")
@@ -313,7 +313,7 @@ class Framework(Described["Own"]):
         """
         return None
 
-    def syntax(self, path: str) -> str:
+    def syntax(self, path: str) -> Syntax:
         """The syntax, `yaml` or `json`, in which this framework's parser parses a file of that name."""
         return "json" if path.lower().endswith((".json", ".jsonc", ".hjson")) else "yaml"
 

@@ -7,6 +7,7 @@ from cfglint.report.links import anchor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from cfglint.findings.entries import RuleEntry
     from cfglint.findings.rule import Rule
 
 FAMILIES = {  # families of rules that belong to no single framework
@@ -42,7 +43,7 @@ def listing(rules: list[Rule], form: str = "text") -> str:
     return "".join(f"{rule.code}  {rule.severity:<8}{rule.name:<{width}}{summary(rule)}\n" for rule in rules)
 
 
-def entry(rule: Rule) -> dict[str, object]:
+def entry(rule: Rule) -> RuleEntry:
     """A rule as plain values."""
     return {
         "code": rule.code,
