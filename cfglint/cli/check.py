@@ -20,8 +20,9 @@ from cfglint.cli.options import (
     suppress,
     warn_of_unknown_codes,
 )
-from cfglint.cli.output import check_outputs, rows, write
+from cfglint.cli.output import check_outputs, write
 from cfglint.cli.run_all import outcomes
+from cfglint.cli.terminal import rows
 from cfglint.findings.diagnostic import BASELINE, COMMENT, CONFIGURATION, rank
 from cfglint.findings.wording import counted
 from cfglint.report import FORMATS, render

@@ -8,7 +8,8 @@ import sys
 
 from cfglint.cli.console import fail, warn_of
 from cfglint.cli.options import UsageError, add_run_options, load_configuration, one_run
-from cfglint.cli.output import columns, to_file
+from cfglint.cli.output import to_file
+from cfglint.cli.terminal import columns
 from cfglint.explanation import log_analysis, log_parser
 from cfglint.report import render_account, render_log
 from cfglint.run.discovery_errors import MissingSectionError, UnknownKindError

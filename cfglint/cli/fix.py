@@ -17,8 +17,8 @@ from cfglint.cli.options import (
     selection_of,
     skipped_files,
 )
-from cfglint.cli.output import in_build_log
 from cfglint.cli.progress import counted_on_terminal
+from cfglint.cli.terminal import in_build_log
 from cfglint.findings.wording import counted
 from cfglint.report import fixes
 from cfglint.report.escapes import MARKS, shown, without_runner_command

@@ -7,7 +7,7 @@ import sys
 
 from cfglint.cli.console import fail, warn_of
 from cfglint.cli.options import UsageError, above_zero, add_run_options, load_configuration, one_run, positive
-from cfglint.cli.output import columns
+from cfglint.cli.terminal import columns
 from cfglint.report import plans
 from cfglint.rewrite.plan import Pace, plan, table
 from cfglint.rewrite.retarget import MissingFactError, current_gpus

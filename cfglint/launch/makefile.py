@@ -5,8 +5,6 @@ from __future__ import annotations
 from cfglint.source.shell.script import Script
 from cfglint.source.shell.text import Part, Text
 
-NAME_SIGNS = "_-."
-
 
 class Recipe:
     """The recipe of one target: its source in parts, with the values of make's variables in place of their names."""

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 HERE = "%cwd%"  # the start folder of a script while it is undecided
 SUBMITTED_FROM = "SLURM_SUBMIT_DIR"
-SHELL = (".sh", ".bash", ".sbatch", ".slurm", ".pbs", ".job", ".ksh", ".zsh")
 MARKDOWN = (".md", ".markdown", ".mdx")
 MAKEFILES = ("makefile", "gnumakefile")
 MARKS = listed("torchrun torch.distributed deepspeed accelerate llamafactory axolotl swift trl xtuner python deepy lmf megatron")
@@ -141,7 +140,6 @@ class Reader:
         self.project = project
         self.machine = machine or Machine()
         self.environment = environment or {}
-        self.errors = False
 
     def lines(self, path: str, text: str) -> list[LaunchLine]:
         """The launch lines of a file; `path` is relative to the working directory."""
@@ -172,7 +170,6 @@ class Reader:
         inside = os.path.relpath(os.path.abspath(path), os.path.abspath(self.project.root)).replace(os.sep, "/")
         name = f"{ROOT}/{inside}"
         followed, known = self.from_best_folder(script, folders_down_to(inside), name, text)
-        self.errors = followed.errors
         found = [line for line in (self.line(call, known, text) for call in followed.calls) if line is not None]
         if found:
             head = header(path, text)

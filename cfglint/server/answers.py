@@ -8,7 +8,6 @@ from cfglint.explanation.summary import RunSummary, origin
 from cfglint.findings.setting import AUTO
 from cfglint.frameworks import framework, schema
 from cfglint.frameworks.versions import parse_version
-from cfglint.report.manual import summary
 from cfglint.rules.catalogue import every_rule
 from cfglint.run.loaded import integer
 from cfglint.server import cursor
@@ -77,12 +76,6 @@ def finding_page(each: Diagnostic) -> str:
     if rule is not None:
         parts.append(rule.page)
     return "\n\n".join(parts)
-
-
-def rule_summary(code: str) -> str:
-    """The first line of the manual page of a rule."""
-    rule = rule_of(code)
-    return summary(rule) if rule is not None else ""
 
 
 def findings_at(run: CheckedRun, document: Document, offset: int) -> list[Diagnostic]:
