@@ -183,7 +183,7 @@ class Parser:
             raise Misused(f"unknown option {name}{self._meant(name)}")
         if option.flag:
             if equals:
-                raise Misused(f"{name} takes no value")
+                raise Misused(f"{name} does not accept a value")
             setattr(namespace, option.dest, True)
             return
         if equals:

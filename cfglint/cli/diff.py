@@ -151,7 +151,7 @@ def compare_folders(old: str, new: str, arguments: Namespace, project: Configura
     """Compare the runs of two folders, paired by their paths relative to the folder, the rest by similar content."""
     before, after = (runs_below(folder, arguments, project, stats) for folder in (old, new))
     if not before and not after:
-        raise UsageError(f"neither {old} nor {new} holds a config that cfglint knows; say what it is with --kind")
+        raise UsageError(f"neither {old} nor {new} contains a config that cfglint recognises; pass --kind")
     renamed = renames.renamed(*({name: each.documents[0].text for name, each in runs.items()} for runs in (before, after)))
     came_from = set(renamed.values())
     names = dict.fromkeys((*after, *(name for name in before if name not in came_from)))

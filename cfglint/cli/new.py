@@ -174,7 +174,7 @@ def converted(arguments: Namespace, given: dict[str, Any]) -> dict[str, Any]:
     source = discovery.one(sources(arguments))
     unread = [document.path for document in source.documents if missing(document) or document.problems]
     if unread or discovery.stats.unreadable:
-        raise UsageError(f"--from {', '.join(unread or discovery.stats.unreadable)}: cannot be read; `cfglint check` says why")
+        raise UsageError(f"--from {', '.join(unread or discovery.stats.unreadable)}: cannot be read; run `cfglint check` for the reason")
     found = Existing(source)
     replaced = [name for group in INSTEAD if group & given.keys() for name in group]
     if given.get("gpus", found.facts.get("gpus")) != found.facts.get("gpus"):

@@ -309,7 +309,7 @@ def baseline_of(arguments: Namespace, project: Configuration) -> Baseline | None
     path = baseline_path(arguments, project)
     if path is None:
         if arguments.write_baseline:
-            raise UsageError("--write-baseline: say where with --baseline FILE, or with `baseline` in the configuration")
+            raise UsageError("--write-baseline: pass --baseline FILE, or set `baseline` in the configuration")
         return None
     from cfglint.project import baseline
 
@@ -420,7 +420,7 @@ def with_stdin(arguments: Namespace) -> tuple[list[str], dict[str, bytes]]:
     if "-" not in arguments.paths:
         return arguments.paths or [BY_HAND if arguments.args else HERE], {}
     if not arguments.stdin_filename:
-        raise UsageError("`-` reads standard input: say what it is with --stdin-filename NAME")
+        raise UsageError("`-` reads standard input: pass its file name with --stdin-filename NAME")
     try:
         data = sys.stdin.buffer.read(MAX_SIZE + 1)
     except (AttributeError, OSError) as error:  # standard input is closed, as with `<&-`, or open for writing only
@@ -480,7 +480,7 @@ def skipped_files(stats: ScanStats) -> list[str]:
     if stats.unrecognized:
         parts.append(f"{counted(stats.unrecognized, 'file')} skipped (not a training config)")
     if stats.unclear:
-        parts.append(f"could not tell the kind of {first_few(stats.unclear)}; pass --kind")
+        parts.append(f"could not determine the kind of {first_few(stats.unclear)}; pass --kind")
     if stats.unknown_kind:
         runs = counted(len(stats.unknown_kind), "run")
         parts.append(f"{runs} skipped, kind unknown; declare it with `kind`: {first_few(stats.unknown_kind)}")

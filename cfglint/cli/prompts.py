@@ -122,7 +122,7 @@ def attempt(dialogue: Dialogue, kind: str | None, framework: str) -> Asked | Non
 def interview(dialogue: Dialogue, kind: str | None, framework: str) -> Asked:
     """Ask all questions, in order."""
     if kind is None:
-        dialogue.show(f"  {RUN}: the files of a whole run, which name each other")
+        dialogue.show(f"  {RUN}: all files of a run, which refer to each other")
         kind = dialogue.choice("What to make", "KIND", (*kinds(), RUN), RUN)
         if kind == RUN:
             framework = dialogue.choice("Of which framework", "--framework", tuple(set_frameworks()), framework)

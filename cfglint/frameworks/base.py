@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.setting import DEFAULT, OVERRIDE, WRITTEN, Setting
+from cfglint.frameworks.versions import dotted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ class Config:
     @property
     def release(self) -> str:
         """The package with its version: `transformers 5.23.0`."""
-        version = self.facts.target.get(self.package, self.framework.newest) or ".".join(map(str, self.version))
+        version = self.facts.target.get(self.package, self.framework.newest) or dotted(self.version)
         return f"{self.package} {version}"
 
     @property

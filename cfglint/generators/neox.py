@@ -135,7 +135,7 @@ def why_stages(engine: bool) -> str:
     """The meaning of 1 and 0 pipeline stages."""
     if engine:
         return "the pipeline engine with one stage, as the published files have it"
-    return "no pipeline engine: ZeRO 2, 3 and offload do not go with it, and 1 would be one"
+    return "no pipeline engine: ZeRO 2, 3 and offload are incompatible with it, and 1 would enable it"
 
 
 def sizes(keys: Keys, job: JobSpec, shape: Shape) -> None:

@@ -106,9 +106,9 @@ def book(rules: list[Rule]) -> str:
     """All pages by family, after a table: `docs/rules.md`."""
     parts = [
         "# Rules\n",
-        "Made from the rules themselves by `cfglint rule --format markdown`; a test keeps it current. An *error* is a prediction:\n"
-        "the framework would not start. A *warning* starts and does not do what the file says. An *info* does what the file says,\n"
-        "and there is a reason to think again.\n",
+        "Generated from the rules by `cfglint rule --format markdown`; a test keeps it current. An *error* is a prediction: the framework\n"
+        "would not start. A *warning* means that training starts but does not do what the file says. An *info* means that training does\n"
+        "what the file says, but the setting should be reconsidered.\n",
     ]
     table = ["| code | name | severity | what |\n", "|---|---|---|---|\n"]
     table += [f"| [{each.code}](#{anchor(each.code)}) | {each.name} | {each.severity} | {summary(each)} |\n" for each in rules]

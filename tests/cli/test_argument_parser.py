@@ -61,7 +61,7 @@ def test_an_option_takes_several_values(parser):
         (["--gpus", "--run"], "--gpus expects N"),
         (["--gpus", "0"], "--gpus 0: expected a positive integer"),
         (["--gpus", "many"], "--gpus many: expected a positive integer"),
-        (["--run=yes"], "--run takes no value"),
+        (["--run=yes"], "--run does not accept a value"),
         (["--gpu", "8"], "unknown option --gpu; did you mean --gpus?"),
         (["--quiet"], "unknown option --quiet; --help lists them"),
         (["--fail-on", "never"], "--fail-on never: expected one of error, warning"),

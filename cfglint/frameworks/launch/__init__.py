@@ -24,7 +24,7 @@ class Launch(Framework["LaunchConfig"]):
 
     kind = KIND
     title = "launch line"
-    no_generator = "a launch line is a command of a script; `cfglint new` says how to start what it makes"
+    no_generator = "a launch line is a command of a script; `cfglint new` prints the launch command for the files that it generates"
     rule_families = {"LCH": "Launch lines"}
 
     def detect(self, document: Document) -> int:

@@ -35,7 +35,7 @@ class LlamaFactoryConfig(TrainerConfig):
 
     framework = FRAMEWORK
     sole_consumer = True
-    evaluation_assumed = "the evaluation set is what the file says"
+    evaluation_assumed = "the evaluation set is that of the file"
     seeded_at = "config"  # hparams/parser.py:529 (get_train_args)
 
     def __init__(self, documents: list[Document], kinds: list[str], facts: LaunchFacts) -> None:

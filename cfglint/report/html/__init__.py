@@ -124,7 +124,7 @@ def log(path: str, found: list[Explanation]) -> str:
     """The page of `explain` for the banners of a training log."""
     banners = [banner(each, f"banner-{number}") for number, each in enumerate(found, 1)]
     differing = sum(len(each.differences) for each in found)
-    headline = f"{pictures.many(differing, 'number')} not as configured" if differing else f"What {path} tells"
+    headline = f"{pictures.many(differing, 'number')} not as configured" if differing else f"Training log {path}"
     return page(
         "log.html",
         [],
