@@ -7,13 +7,13 @@ from bisect import bisect_right
 from functools import cache, lru_cache
 
 from cfglint.source import libyaml
-from cfglint.source.shell.text import EMPTY, Part, Text
+from cfglint.source.shell.placed_text import EMPTY, Part, Text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from cfglint.source.shell.text import Place
+    from cfglint.source.shell.placed_text import Place
 
 LONGEST = 1_000_000  # maximum number of characters of a script
 HELD = "\x7f"  # placeholder of a character that the grammar parses differently from bash: a carriage return is part of a word
