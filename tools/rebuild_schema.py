@@ -25,7 +25,7 @@ from pathlib import Path
 import schema_merge
 from schema_source import SourceError, Tree
 
-KINDS = ("accelerate", "axolotl", "deepspeed", "huggingface", "llamafactory", "neox", "trl")
+KINDS = sorted(path.stem for path in schema_merge.NOTES.glob("*.json"))
 
 
 def rebuilt(kind: str, path: Path, release: str | None = None) -> str:

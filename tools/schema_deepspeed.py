@@ -15,7 +15,7 @@ import ast
 from typing import TYPE_CHECKING, Any
 
 from schema_following import Following, KeyPath, Raw, Section
-from schema_source import Module, SourceError, Tree, pairs
+from schema_source import Module, SourceError, Tree, pairs, release
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -357,11 +357,6 @@ if TYPE_CHECKING:
     History = tuple[tuple[Version, Any], ...]
 
 """
-
-
-def release(text: str) -> tuple[int, ...]:
-    """A release as the tables have it; () for none."""
-    return tuple(int(part) for part in text.split(".")) if text else ()
 
 
 def _sections(path: KeyPath, raw: Raw) -> Iterator[tuple[KeyPath, Raw]]:

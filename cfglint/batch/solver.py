@@ -6,8 +6,7 @@ division finds them without a search. They are compared by this order of prefere
 1. the current pair (a valid file is not changed);
 2. enough micro batches in flight to keep every pipeline stage busy;
 3. the current micro batch (memory and kernel shapes do not change; one key changes);
-4. a power of two, only when asked for;
-5. the largest micro batch, never above the limit. The default limit is the current micro batch: memory use does
+4. the largest micro batch, never above the limit. The default limit is the current micro batch: memory use does
 not grow unless the user allows it.
 """
 
@@ -19,7 +18,7 @@ from cfglint.batch.equation import data_parallel, divisors, product, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
     from typing import Any, Literal, TypeAlias
 
     Pair = tuple[int, int]
@@ -54,11 +53,7 @@ class Problem:
     """A target global batch, the GPUs and their layout, and the current values of the files.
 
     `micro_batch` and `accumulation` are the current ones; None, or anything below 1, if unknown. `max_micro_batch`
-    limits the answer and is required if the current micro batch is unknown. `virtual_stages` is the number of
-    model chunks per stage of an interleaved pipeline, `micro_batch_group` the micro batches that one chunk processes
-    in a row (default: the number of stages). `pipeline_micro_batch` is set if a pipeline splits the local
-    batch itself (torchtitan), so that accumulation repeats the schedule instead of filling it.
-    Raises ValueError for contradictory or invalid numbers.
+    limits the answer and is required if the current micro batch is unknown. Raises ValueError for contradictory or invalid numbers.
     """
 
     __slots__ = (
@@ -69,14 +64,10 @@ class Problem:
         "gpus_per_node",
         "max_micro_batch",
         "micro_batch",
-        "micro_batch_group",
-        "pipeline_micro_batch",
         "pipeline_parallel",
-        "power_of_two",
         "rule",
         "sequence_parallel",
         "tensor_parallel",
-        "virtual_stages",
     )
 
     def __init__(
@@ -91,10 +82,6 @@ class Problem:
         pipeline_parallel: int = 1,
         context_parallel: int = 1,
         sequence_parallel: int = 1,
-        virtual_stages: int = 1,
-        micro_batch_group: int | None = None,
-        pipeline_micro_batch: int | None = None,
-        power_of_two: bool = False,
         gpus_per_node: int = 8,
         rule: SplitRule | None = None,
     ) -> None:
@@ -107,10 +94,6 @@ class Problem:
         self.pipeline_parallel = pipeline_parallel
         self.context_parallel = context_parallel
         self.sequence_parallel = sequence_parallel
-        self.virtual_stages = virtual_stages
-        self.micro_batch_group = micro_batch_group
-        self.pipeline_micro_batch = pipeline_micro_batch
-        self.power_of_two = power_of_two
         self.gpus_per_node = gpus_per_node
         self.rule = rule
         if gpus < 1 or global_batch < 1 or min(self.sizes) < 1:
@@ -138,16 +121,6 @@ class Problem:
     def data_parallel(self) -> int | None:
         """Replicas; None when the GPU count is not a multiple of their size."""
         return data_parallel(self.gpus, *self.sizes)
-
-    @property
-    def interleaved(self) -> bool:
-        """Whether the accumulation must be valid for an interleaved pipeline schedule."""
-        return self.virtual_stages > 1 and self.pipeline_micro_batch is None
-
-    @property
-    def group(self) -> int:
-        """Micro batches that one chunk of an interleaved pipeline processes in a row."""
-        return self.micro_batch_group or self.pipeline_parallel
 
     def replace(self, **changes: Any) -> Problem:
         """The same problem with some numbers changed."""
@@ -178,11 +151,10 @@ class Split:
 class Solution:
     """The result of `solve`: the chosen split and every other one, or the nearest alternatives.
 
-    `below` and `above` are the nearest global batches that these GPUs can reach, `keep_below` and `keep_above`
-    the same with the current micro batch. `gpus_below` and `gpus_above` are the nearest GPU counts that reach the
-    target itself, searched up to twice the GPUs, `node_gpus_*` those that fill complete nodes or an even part
-    of one; if the layout does not fit, the nearest counts that it fits on. Each is None if there is none.
-    `changed` names the numbers that differ from the current ones, `reasons` explains the choice, or why there is none.
+    `below` and `above` are the nearest global batches that these GPUs can reach. `gpus_below` and `gpus_above` are the nearest GPU
+    counts that reach the target itself, searched up to twice the GPUs, `node_gpus_*` those that fill complete nodes or an even part
+    of one; if the layout does not fit, the nearest counts that it fits on. Each is None if there is none. `changed` names the numbers
+    that differ from the current ones, `reasons` explains the choice, or why there is none.
     """
 
     __slots__ = (
@@ -193,8 +165,6 @@ class Solution:
         "data_parallel",
         "gpus_above",
         "gpus_below",
-        "keep_above",
-        "keep_below",
         "node_gpus_above",
         "node_gpus_below",
         "options",
@@ -215,8 +185,6 @@ class Solution:
         self.reasons: list[str] = []
         self.below: Split | None = None
         self.above: Split | None = None
-        self.keep_below: Split | None = None
-        self.keep_above: Split | None = None
         self.gpus_below: int | None = None
         self.gpus_above: int | None = None
         self.node_gpus_below: int | None = None
@@ -258,13 +226,7 @@ def solve(problem: Problem) -> Solution:
         solution.warnings.append(UNDERFILLED)
     if problem.micro_batch is not None and 2 * solution.chosen.micro_batch <= min(problem.cap, problem.micro_batch):
         solution.warnings.append(SHRUNK)
-        _offer_same_micro_batch(solution)
     return solution
-
-
-def plan(problem: Problem, gpu_counts: Iterable[int]) -> list[Solution]:
-    """The same target on each of several GPU counts."""
-    return [solve(problem.replace(gpus=gpus)) for gpus in gpu_counts]
 
 
 def working_gpu_counts(problem: Problem, limit: int) -> list[int]:
@@ -276,41 +238,19 @@ def working_gpu_counts(problem: Problem, limit: int) -> list[int]:
 
 
 def allowed(problem: Problem, pair: Pair) -> bool:
-    """Whether the framework's pipeline schedule accepts the pair; it would raise otherwise.
-
-    Interleaved 1F1B: Megatron-Core 0.16.1 pipeline_parallel/schedules.py:994-1018. A pipeline that splits the
-    local batch: torchtitan 0.3.0 trainer.py:126-138.
-    """
-    micro_batch, accumulation = pair
-    stages = problem.pipeline_parallel
-    if problem.rule is not None and not problem.rule.accepts(micro_batch, accumulation, problem.gpus):
-        return False
-    if problem.interleaved:
-        left = accumulation % problem.group
-        return stages <= problem.group <= accumulation and (left == 0 or left >= stages)
-    if problem.pipeline_micro_batch is not None and stages > 1:
-        return micro_batch % problem.pipeline_micro_batch == 0
-    return True
+    """Whether the trainer accepts the pair."""
+    return problem.rule is None or problem.rule.accepts(*pair, problem.gpus)
 
 
 def filled(problem: Problem, pair: Pair) -> bool:
-    """Whether no pipeline stage idles once the pipeline has filled."""
-    stages = problem.pipeline_parallel
-    if stages > 1 and problem.pipeline_micro_batch is not None:
-        stages *= problem.virtual_stages
-    return stages == 1 or _in_flight(problem, pair) >= stages
+    """Whether no pipeline stage is idle after the pipeline is filled."""
+    return problem.pipeline_parallel == 1 or pair[1] >= problem.pipeline_parallel
 
 
 def bubble(problem: Problem, pair: Pair) -> float:
-    """The idle fraction of a 1F1B pipeline, (p - 1) / (n + p - 1); v virtual stages divide the p - 1 by v."""
-    ramp = (problem.pipeline_parallel - 1) / problem.virtual_stages
-    return ramp / (_in_flight(problem, pair) + ramp)
-
-
-def _in_flight(problem: Problem, pair: Pair) -> int:
-    """Micro batches that pass through the pipeline in one go."""
-    micro_batch, accumulation = pair
-    return micro_batch // problem.pipeline_micro_batch if problem.pipeline_micro_batch is not None else accumulation
+    """The idle fraction of a 1F1B pipeline with n micro batches and p stages, (p - 1) / (n + p - 1)."""
+    ramp = problem.pipeline_parallel - 1
+    return ramp / (pair[1] + ramp)
 
 
 def _pairs(problem: Problem, samples: int) -> list[Pair]:
@@ -320,29 +260,23 @@ def _pairs(problem: Problem, samples: int) -> list[Pair]:
 
 
 def _reachable(problem: Problem, samples: int) -> bool:
-    """Whether `samples` per replica can be split; without the rules of a schedule, micro batch 1 always works."""
-    free = not problem.interleaved and problem.pipeline_micro_batch is None and problem.rule is None
-    return free or bool(_pairs(problem, samples))
+    """Whether `samples` per replica can be split; without a rule of the trainer, micro batch 1 always works."""
+    return problem.rule is None or bool(_pairs(problem, samples))
 
 
 def _best(problem: Problem, pairs: list[Pair]) -> Pair:
     """The preferred pair, by the order in the docstring of this module."""
 
-    def preference(pair: Pair) -> tuple[bool, bool, bool, bool, int]:
+    def preference(pair: Pair) -> tuple[bool, bool, bool, int]:
         micro = pair[0]
         return (
             pair == (problem.micro_batch, problem.accumulation),
             filled(problem, pair),
             micro == problem.micro_batch,
-            problem.power_of_two and _is_power_of_two(micro),
             micro,
         )
 
     return max(pairs, key=preference)
-
-
-def _is_power_of_two(number: int) -> bool:
-    return number & (number - 1) == 0
 
 
 def _changed(problem: Problem, split: Split) -> list[str]:
@@ -375,16 +309,8 @@ def _unreachable(problem: Problem, status: Status) -> Solution:
     solution.reasons = [_why_unreachable(problem, status)]
     solution.below = _nearest(problem, -1)
     solution.above = _nearest(problem, +1)
-    _offer_same_micro_batch(solution)
     _offer_gpu_counts(solution)
     return solution
-
-
-def _offer_same_micro_batch(solution: Solution) -> None:
-    problem = solution.problem
-    if problem.micro_batch is not None and problem.micro_batch <= problem.cap:
-        solution.keep_below = _nearest(problem, -1, problem.micro_batch)
-        solution.keep_above = _nearest(problem, +1, problem.micro_batch)
 
 
 def _offer_gpu_counts(solution: Solution) -> None:
@@ -403,22 +329,18 @@ def _fills_nodes(problem: Problem, gpus: int) -> bool:
     return gpus % node == 0 or (gpus < node and node % gpus == 0)
 
 
-def _nearest(problem: Problem, step: int, micro_batch: int | None = None) -> Split | None:
-    """The nearest reachable global batch below (step -1) or above (+1) the target, with one micro batch or any.
+def _nearest(problem: Problem, step: int) -> Split | None:
+    """The nearest reachable global batch below (step -1) or above (+1) the target.
 
-    A schedule that refuses some numbers takes one in every `period` of them, so no more need a look.
+    A rule that refuses some numbers accepts one of every `period` of them, so no more have to be tried.
     """
     replicas = problem.data_parallel or 1
-    unit = replicas * (micro_batch or 1)
-    first = problem.global_batch // unit + 1 if step > 0 else (problem.global_batch - 1) // unit
-    period = problem.group if problem.interleaved else problem.pipeline_micro_batch or 1
-    if problem.rule is not None:
-        period *= problem.rule.period
-    for count in range(first, first + step * period, step):
-        if count < 1:
+    first = problem.global_batch // replicas + 1 if step > 0 else (problem.global_batch - 1) // replicas
+    period = problem.rule.period if problem.rule is not None else 1
+    for samples in range(first, first + step * period, step):
+        if samples < 1:
             return None
-        pairs = _pairs(problem, count) if micro_batch is None else [(micro_batch, count)]
-        pairs = [pair for pair in pairs if allowed(problem, pair)]
+        pairs = _pairs(problem, samples)
         if pairs:
             return Split(*_best(problem, pairs), replicas)
     return None
@@ -431,13 +353,11 @@ def _why_chosen(problem: Problem, split: Split) -> list[str]:
     elif split.micro_batch == problem.micro_batch:
         reasons = [f"micro batch unchanged ({split.micro_batch}), so memory use is unchanged"]
     else:
-        two = "power of two " if problem.power_of_two and _is_power_of_two(split.micro_batch) else ""
         samples = split.micro_batch * split.accumulation
         busy = " and keeps the pipeline busy" if stages > 1 and filled(problem, split.pair) else ""
-        reasons = [f"{split.micro_batch} is the largest {two}micro batch up to {problem.cap} that divides {samples}{busy}"]
+        reasons = [f"{split.micro_batch} is the largest micro batch up to {problem.cap} that divides {samples}{busy}"]
     if stages > 1:
-        count = _in_flight(problem, split.pair)
-        reasons.append(f"{count} micro batches in {stages} pipeline stages: {bubble(problem, split.pair):.0%} bubble")
+        reasons.append(f"{split.accumulation} micro batches in {stages} pipeline stages: {bubble(problem, split.pair):.0%} bubble")
     return reasons
 
 
@@ -445,14 +365,8 @@ def _why_unreachable(problem: Problem, status: Status) -> str:
     if status == BATCH_INFEASIBLE:
         return f"{problem.global_batch} is not a multiple of the data-parallel size {problem.data_parallel}"
     samples = problem.global_batch // (problem.data_parallel or 1)
-    if problem.rule is not None:
-        return f"no micro batch up to {problem.cap} and accumulation that make {samples}: {problem.rule.reason}"
-    if problem.interleaved:
-        return (
-            f"no micro batch up to {problem.cap} leaves an accumulation of {samples} that an interleaved pipeline"
-            f" of {problem.pipeline_parallel} stages takes in groups of {problem.group}"
-        )
-    return f"no divisor of {samples} up to {problem.cap} is a multiple of the pipeline's micro batch {problem.pipeline_micro_batch}"
+    why = f": {problem.rule.reason}" if problem.rule is not None else ""
+    return f"no micro batch up to {problem.cap} and accumulation that make {samples}{why}"
 
 
 def _layout(problem: Problem) -> str:

@@ -144,16 +144,18 @@ def test_defaults_are_allowed_values(kind):
 
 
 def test_complete():
+    """No key has been lost: removed ones are kept."""
     counted = {kind: sum("x-alias-of" not in raw for _, raw in every_property(load(kind).raw)) for kind in ("huggingface", "neox")}
-    assert counted == {"huggingface": 114 + 35, "neox": 318 + 4}
+    assert counted["huggingface"] >= 114 + 35
+    assert counted["neox"] >= 318 + 4
     deepspeed = dict(every_property(load("deepspeed").raw))
     given = [
         name
         for name, raw in deepspeed.items()
         if "x-alias-of" not in raw and not name.startswith(("optimizer.params.", "scheduler.params."))
     ]
-    assert len(given) == 362 + 14
-    assert sum("x-removed" in deepspeed[name] for name in given) == 14
+    assert len(given) >= 362 + 14
+    assert sum("x-removed" in deepspeed[name] for name in given) >= 14
 
 
 @each_case("kind", KINDS)

@@ -6,6 +6,7 @@ import json
 
 from cases import each_case
 from cfglint.cli import main
+from cfglint.frameworks.deepspeed import NEWEST, OLDEST
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.run.discovery import Discovery
 
@@ -15,11 +16,11 @@ TYPO = '{"train_batch_size": 256, "zero_optimization": {"stage": 2, "overlap_com
 @each_case(
     ("version", "verdict", "severity", "asked"),
     [
-        ("0.9.5", None, "warning", "0.14.4"),
+        ("0.9.5", None, "warning", OLDEST),
         ("0.14.2", "reject", "error", "0.14.2"),
-        ("0.19.8", "reject", "error", "0.19.8"),
-        ("0.19.9", "reject", "error", "0.19.9"),
-        ("0.20.0", None, "warning", "0.19.8"),
+        (NEWEST, "reject", "error", NEWEST),
+        (f"{NEWEST}.1", "reject", "error", f"{NEWEST}.1"),
+        ("0.99.0", None, "warning", NEWEST),
     ],
 )
 def test_outside_of_the_range(tmp_path, version, verdict, severity, asked):
@@ -58,4 +59,4 @@ def test_the_summary_says_so_once(tmp_path, monkeypatch, capsys):
 
 def test_the_ranges_are_told(capsys):
     assert main(["--version", "-v"]) == 0
-    assert "deepspeed 0.14.4 to 0.19.8" in capsys.readouterr().out
+    assert f"deepspeed {OLDEST} to {NEWEST}" in capsys.readouterr().out

@@ -7,6 +7,7 @@ from cfglint.findings.rule import WARN, Finding, rule
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.deepspeed.optimizers import ABOVE_ZERO, NO_AMSGRAD, NOT_NEGATIVE, ONE_BIT, ONE_BIT_REMOVED, READS_BETAS
 from cfglint.frameworks.deepspeed.rules import DEEPSPEED
+from cfglint.frameworks.versions import dotted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def unknown_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
         return
     text, replacement = f"`optimizer.type` is {spelled(optimizer.name)}, which neither DeepSpeed nor torch.optim has", None
     if optimizer.name.lower() in ONE_BIT:
-        text = f"`optimizer.type` is {spelled(optimizer.name)}, which was removed in DeepSpeed {'.'.join(map(str, ONE_BIT_REMOVED))}"
+        text = f"`optimizer.type` is {spelled(optimizer.name)}, which was removed in DeepSpeed {dotted(ONE_BIT_REMOVED)}"
         replacement = adamw_instead(optimizer)
     yield Finding(setting, text, exception=raised, help=replacement)
 

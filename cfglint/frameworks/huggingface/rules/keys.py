@@ -7,6 +7,7 @@ from cfglint.findings.rule import Example, Finding, rule
 from cfglint.frameworks.huggingface.fields import FIELDS, has_field
 from cfglint.frameworks.huggingface.rules.common import KINDS, shown
 from cfglint.frameworks.remedies import listed
+from cfglint.frameworks.versions import dotted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -180,14 +181,8 @@ def argument_not_yet(config: TrainerConfig) -> Iterator[Finding]:
     for key in config.values:
         if config.is_argument(key):
             continue
-        if key in FIELDS and not has_field(key, config.version) and config.version < _release(FIELDS[key][2]):
-            yield _unused(config, key, f"`{key}` requires transformers {FIELDS[key][2]} or newer")
-
-
-def _release(text: str) -> tuple[int, ...]:
-    from cfglint.frameworks.versions import parse_version
-
-    return parse_version(text)
+        if key in FIELDS and not has_field(key, config.version) and config.version < FIELDS[key][2]:
+            yield _unused(config, key, f"`{key}` requires transformers {dotted(FIELDS[key][2])} or newer")
 
 
 @rule(

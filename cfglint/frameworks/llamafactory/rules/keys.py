@@ -7,6 +7,7 @@ from cfglint.findings.rule import SKIP, Example, Finding, rule
 from cfglint.frameworks.huggingface.fields import FIELDS as TRAINER_FIELDS
 from cfglint.frameworks.llamafactory._tables import FIELDS
 from cfglint.frameworks.llamafactory.rules.common import BASE, KIND, KINDS
+from cfglint.frameworks.versions import dotted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -141,7 +142,7 @@ def removal(key: Any, config: LlamaFactoryConfig) -> tuple[str, Fix | None] | No
     from cfglint.frameworks.huggingface.rules.migrations import replacement
 
     successor, fix = replacement(key, config)
-    return f"`{key}` was removed in transformers {TRAINER_FIELDS[key][3]}" + (f"; use {successor}" if successor else ""), fix
+    return f"`{key}` was removed in transformers {dotted(TRAINER_FIELDS[key][3])}" + (f"; use {successor}" if successor else ""), fix
 
 
 def renamed(setting: Setting, name: str | None) -> Fix | None:

@@ -14,7 +14,7 @@ from cfglint.frameworks.trl.fields import BESIDE, has
 from cfglint.frameworks.trl.launcher_options import is_flag, is_option, refused
 from cfglint.frameworks.trl.rules.common import HEAD, KINDS, shown
 from cfglint.frameworks.unknown import Unknown
-from cfglint.frameworks.versions import parse_version
+from cfglint.frameworks.versions import dotted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ def is_removed(key: str, config: TrlConfig) -> bool:
     if has(key, config.modelled):
         return False
     if key in ARGUMENTS:
-        return bool(ARGUMENTS[key][3]) and config.version >= parse_version(ARGUMENTS[key][3])
+        return bool(ARGUMENTS[key][3]) and config.version >= ARGUMENTS[key][3]
     return config.modern and has(key, OLDEST)
 
 
@@ -188,7 +188,7 @@ def removed_key(config: TrlConfig) -> Iterator[Finding]:
         if not (config.facts.strict_keys or config.hands_on) and no_loss(key, value):
             continue
         successor, fix = replacement(key, config)
-        owner = f"in transformers {ARGUMENTS[key][3]}" if key in ARGUMENTS else f"before TRL {'.'.join(map(str, config.trl_version))}"
+        owner = f"in transformers {dotted(ARGUMENTS[key][3])}" if key in ARGUMENTS else f"before TRL {dotted(config.trl_version)}"
         message = f"`{key}` was removed {owner}" + (f"; use {successor}" if successor else "")
         effect = effect_of_removal(key, value, config)
         if refuses(config):
@@ -307,7 +307,7 @@ def flag_with_value(config: TrlConfig) -> Iterator[Finding]:
     """
     for key, value in config.values.items() if config.hands_on else ():
         if isinstance(key, str) and is_flag(key) and key not in config.arguments.fields.types and config.setting(key).written:
-            message = f"`{key}` takes no value in `accelerate launch`: {shown(value)} is taken for the script to start"
+            message = f"`{key}` does not accept a value in `accelerate launch`: {shown(value)} is used as the script to start"
             exception = f"python: can't open file '{value}': [Errno 2] No such file or directory"
             yield Finding(
                 config.setting(key),

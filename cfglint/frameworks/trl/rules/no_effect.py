@@ -107,7 +107,7 @@ def reference_sync_option_unused(config: TrlConfig) -> Iterator[Finding]:
     example={"trainer": "sft", "at": "/lora_r"},
 )
 def lora_option_unused(config: TrlConfig) -> Iterator[Finding]:
-    """LoRA options are given, and `use_peft` is not: the whole model is trained.
+    """LoRA options are given, and `use_peft` is not: the complete model is trained.
 
     Not reported where `use_peft: false` is written, and where the file holds keys of a script of its own.
 
@@ -121,7 +121,7 @@ def lora_option_unused(config: TrlConfig) -> Iterator[Finding]:
     if len(given) > 1 and "use_peft" not in args and not own:
         yield Finding(
             of(config, given[0]),
-            f"`{given[0]}` has no effect without `use_peft: true`: the whole model is trained",
+            f"`{given[0]}` has no effect without `use_peft: true`: the complete model is trained",
             on_key=True,
             help="set `use_peft: true`, or remove the `lora_` options",
         )
