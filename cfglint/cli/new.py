@@ -12,7 +12,7 @@ from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.generators import FRAMEWORK, RUN, generate, kinds, set_frameworks, takes, trainers
 from cfglint.generators.generated import path_in, schema_line, schema_name
 from cfglint.generators.job_spec import FLAGS, OPTIMIZERS, PRECISIONS, SCHEDULERS, Contradiction, JobSpec, Unreachable, flag
-from cfglint.generators.models import SHAPES
+from cfglint.generators.neox_shapes import SHAPES
 from cfglint.run.discovery import Discovery
 from cfglint.run.discovery_errors import UnknownKindError
 from cfglint.run.file_source import FileSource, missing

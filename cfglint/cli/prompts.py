@@ -140,7 +140,7 @@ def interview(dialogue: Dialogue, kind: str | None, framework: str) -> Asked:
 def length(dialogue: Dialogue, neox: bool) -> Answers:
     """Ask for the model (GPT-NeoX only) and the length of training."""
     if neox:
-        from cfglint.generators.models import SHAPES
+        from cfglint.generators.neox_shapes import SHAPES
 
         model = dialogue.choice("Model", "--model", tuple(SHAPES), "pythia-160m")
         return {"model": model, "steps": dialogue.number("Optimizer steps", "--steps", NEOX_STEPS)}
@@ -193,7 +193,7 @@ def optimizers(kind: str, framework: str, offload: bool) -> tuple[str, ...]:
 def usual_rate(kind: str, framework: str, facts: Answers) -> tuple[float, str]:
     """(learning rate, reason) that the files get by default."""
     if facts.get("model") is not None:
-        from cfglint.generators.models import published
+        from cfglint.generators.neox_shapes import published
 
         shape = published(facts["model"])
         return shape.rate, f"as in configs/{shape.source}"

@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     from cfglint.findings.vocabulary import Severity
     from cfglint.launch.arguments import Argument
     from cfglint.launch.options import Options
-    from cfglint.source.shell.call import Call
-    from cfglint.source.shell.text import Text
+    from cfglint.source.shell.placed_text import Text
+    from cfglint.source.shell.started_command import Call
 
 MACHINE = "the number of GPUs of the machine"
 

@@ -17,9 +17,9 @@ from cfglint.source import files
 from cfglint.source.shell.filters import TOOLS, normal
 from cfglint.source.shell.interpreter import Interpreter
 from cfglint.source.shell.nested_scripts import call_script, run_inner
+from cfglint.source.shell.placed_text import EMPTY, Part, Text, literal
 from cfglint.source.shell.script import Script
 from cfglint.source.shell.tables import listed
-from cfglint.source.shell.text import EMPTY, Part, Text, literal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.source.document import Syntax
-    from cfglint.source.shell.call import Call
+    from cfglint.source.shell.started_command import Call
     from cfglint.source.shell.state import State
 
 HERE = "%cwd%"  # the start folder of a script while it is undecided

@@ -14,7 +14,7 @@ from cfglint.launch import accelerate, torchrun
 from cfglint.launch.line import MACHINE, NamedFile
 from cfglint.launch.machine import Machine, number, visible
 from cfglint.launch.options import Option, Options, after_mark, is_option
-from cfglint.source.shell.text import Text, literal
+from cfglint.source.shell.placed_text import Text, literal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

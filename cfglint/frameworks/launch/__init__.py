@@ -65,7 +65,7 @@ class Launch(Framework["LaunchConfig"]):
 
     def load_rules(self) -> None:
         """Register the rules of launch lines."""
-        from cfglint.frameworks.launch import accelerator_rules, program_rules, rules  # noqa: F401
+        from cfglint.frameworks.launch import rules  # noqa: F401
 
     def loader(self, document: Document, facts: LaunchFacts) -> Loader:
         """The loader for the words of a command."""

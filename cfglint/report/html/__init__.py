@@ -12,7 +12,7 @@ from cfglint.frameworks import framework
 from cfglint.report.changes import NOTHING, place, title
 from cfglint.report.comment import urgency
 from cfglint.report.html import chart, pictures, views
-from cfglint.report.html.numbers import Numbers
+from cfglint.report.html.figures import Numbers
 from cfglint.report.html.page import fragment, page, signs
 from cfglint.report.plans import COLUMNS, format_number, remark, row
 from cfglint.report.summary import LOG_LABELS, sentence

@@ -9,7 +9,7 @@ from cfglint.frameworks import framework
 from cfglint.report.details import HELP, MOMENTS, NOTE, raises
 from cfglint.report.grouping import grouped
 from cfglint.report.html import excerpt, memory, pictures
-from cfglint.report.html.numbers import Numbers, numbers
+from cfglint.report.html.figures import Numbers, numbers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

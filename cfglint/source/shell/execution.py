@@ -10,18 +10,18 @@ import re
 from contextlib import suppress
 
 from cfglint.source.shell import filters
-from cfglint.source.shell.call import Call, begins, from_caller, second_word
 from cfglint.source.shell.expansion import Expander
+from cfglint.source.shell.placed_text import Text, literal, unknown
 from cfglint.source.shell.script import Script
+from cfglint.source.shell.started_command import Call, begins, from_caller, second_word
 from cfglint.source.shell.state import State
-from cfglint.source.shell.text import Text, literal, unknown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
-    from cfglint.source.shell.call import Runner
+    from cfglint.source.shell.started_command import Runner
     from cfglint.source.shell.state import Saved
 
     Handler = Callable[["Execution", Any], bool | None]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import rule
 from cfglint.frameworks.launch import KIND
-from cfglint.frameworks.launch.rules import problems
+from cfglint.frameworks.launch.rules.lines import problems
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
