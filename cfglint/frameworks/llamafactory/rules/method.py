@@ -6,6 +6,7 @@ from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.huggingface.fields import OPTIMIZERS
+from cfglint.frameworks.llamafactory._tables import CHOICES
 from cfglint.frameworks.llamafactory.arguments import comma_list
 from cfglint.frameworks.llamafactory.rules.common import BASE, KIND, KINDS, certainty, conflict
 from cfglint.frameworks.remedies import choice
@@ -17,8 +18,7 @@ if TYPE_CHECKING:
     from cfglint.findings.diagnostic import Fix
     from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
 
-STAGES = ("pt", "sft", "rm", "ppo", "dpo", "kto")
-METHODS = ("lora", "oft", "freeze", "full")
+STAGES, METHODS = CHOICES["stage"], CHOICES["finetuning_type"]
 SWITCHES = ("use_galore", "use_apollo", "use_badam")
 LORA_ONLY = ("loraplus_lr_ratio", "use_rslora", "use_dora", "pissa_init")
 UNQUANTIZED = {
