@@ -84,7 +84,7 @@ def example(title: str, text: str) -> str:
 def examples(rule: Rule) -> list[tuple[str, str]]:
     """(title, content) of a rule's examples; a run of several files gives one each."""
     shown: list[tuple[str, str]] = []
-    for title, given in (("Found in", rule.bad), ("Not found in", rule.good), ("After `cfglint fix`", rule.fixed or "")):
+    for title, given in (("Fails", rule.bad), ("Passes", rule.good), ("After `cfglint fix`", rule.fixed or "")):
         for name, text in given.items() if isinstance(given, dict) else [("", given)]:
             if text:
                 shown.append((f"{title} {name}".strip() if name else title, text))

@@ -112,7 +112,7 @@ def words(config: TrainerConfig) -> list[Any]:
     example={"gpus": 8, "at": "/fsdp"},
 )
 def fsdp_option(config: TrainerConfig) -> Iterator[Finding]:
-    """`fsdp` holds an unknown option, or one that FSDP2 does not support.
+    """`fsdp` contains an unknown option, or one that FSDP2 does not support.
 
     Options are full_shard, shard_grad_op, offload and auto_wrap; no_shard and hybrid_shard require FSDP1, which
     since 5.10 is selected with `fsdp_config: {version: 1}`. Up to 5.9 offload cannot be used alone, and full_shard is

@@ -208,7 +208,7 @@ def accelerator_config_key(config: TrainerConfig) -> Iterator[Finding]:
     Run-time error: `TypeError: AcceleratorConfig.__init__() got an unexpected keyword argument 'split_batch'`,
     `ValueError: The config file at ... had unknown keys (['split_batch'])`.
 
-    Fix: the valid keys are split_batches, dispatch_batches, even_batches, use_seedable_sampler, non_blocking,
+    Fix: use a valid key: split_batches, dispatch_batches, even_batches, use_seedable_sampler, non_blocking,
     gradient_accumulation_kwargs and use_configured_state.
 
     Source: transformers 5.23.0 training_args.py:1639-1653, trainer_pt_utils.py:1482-1560.
@@ -256,7 +256,7 @@ def accumulation_keyword(config: TrainerConfig) -> Iterator[Finding]:
 
     Run-time error: `TypeError: GradientAccumulationPlugin.__init__() got an unexpected keyword argument 'steps'`.
 
-    Fix: the valid keys are num_steps, adjust_scheduler, sync_with_dataloader and sync_each_batch.
+    Fix: use a valid key: num_steps, adjust_scheduler, sync_with_dataloader and sync_each_batch.
 
     Source: transformers 5.23.0 trainer.py:808-831, accelerate 1.15.0 utils/dataclasses.py:1008-1030.
     """

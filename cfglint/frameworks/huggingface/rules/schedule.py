@@ -41,7 +41,7 @@ def warmup_steps_value(config: TrainerConfig) -> Iterator[Finding]:
     """`warmup_steps` is not a number that the release accepts.
 
     5.x accepts numbers >= 0; below 1 they are a ratio of the total steps. 4.44 to 4.57 accept integers >= 0; 4.42 and 4.43
-    accept 0 and integers > 1. From 5.0 to 5.14 `warmup_ratio` takes its place, and is checked instead.
+    accept 0 and integers > 1. From 5.0 to 5.14 `warmup_ratio` replaces it, and is checked instead.
 
     Run-time error: `ValueError: Got warmup_steps = -1, Expected value warmup_steps >= 0`, `ValueError: warmup_steps
     must be an integer or a float`, `ValueError: warmup_steps must be of type int and must be 0 or a positive integer.`,
@@ -100,7 +100,7 @@ def warmup_ratio_range(config: TrainerConfig) -> Iterator[Finding]:
     """`warmup_ratio` is not between 0 and 1.
 
     Run-time error: `ValueError: warmup_ratio must lie in range [0,1]`; for NaN, which passes that check, `ValueError: cannot convert
-    float NaN to integer` where `warmup_steps` does not take its place.
+    float NaN to integer` if `warmup_steps` does not replace it.
 
     Fix: use a ratio such as 0.03; a number of steps is set with `warmup_steps`.
 
@@ -446,7 +446,7 @@ def last_steps_not_evaluated(config: TrainerConfig) -> Iterator[Finding]:
     0.1 of 1,001 steps is every 101 steps: 9 evaluations, and the last 92 steps are not evaluated. The best model is then
     one from before them. From 5.4.0 on the last step is always evaluated.
 
-    Fix: a number of steps that divides the total, or a slightly smaller ratio.
+    Fix: use a number of steps that divides the total, or a slightly smaller ratio.
 
     Source: transformers 5.23.0 trainer_callback.py (ExportableState, compute_steps: `math.ceil(max_steps * ratio)`).
     """

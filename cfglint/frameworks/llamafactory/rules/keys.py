@@ -69,7 +69,7 @@ def unknown_key(config: LlamaFactoryConfig) -> Iterator[Finding]:
 
     Run-time error: `ValueError: Some keys are not used by the HfArgumentParser: ['lora_ranks']`.
 
-    Fix: the name of the field, or remove the key.
+    Fix: use the name of the field, or remove the key.
 
     Source: llamafactory 0.9.5 hparams/parser.py:101-107, 211; transformers 5.6.0 hf_argparser.py (parse_dict).
     """

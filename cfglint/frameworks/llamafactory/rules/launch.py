@@ -75,7 +75,7 @@ def distributed_optimizer(config: LlamaFactoryConfig) -> Iterator[Finding]:
     only supports DeepSpeed ZeRO-3 training.`, `ValueError: Radio-based BAdam does not yet support distributed training,
     use layer-wise BAdam.`
 
-    Fix: one GPU, or for BAdam `badam_mode: layer` with a ZeRO stage 3 file.
+    Fix: use one GPU, or for BAdam `badam_mode: layer` with a ZeRO stage 3 file.
 
     Source: llamafactory 0.9.5 hparams/parser.py:387-399.
     """

@@ -35,7 +35,7 @@ DIVERGENCE_LOSSES = ("sigmoid", "sigmoid_norm", "hinge", "ipo", "exo_pair", "rob
 def dpo_loss_combination(config: TrlConfig) -> Iterator[Finding]:
     """DPO's loss does not support another option.
 
-    `exo_pair` requires `label_smoothing` above 0; `f_divergence_type` other than reverse_kl holds for sigmoid, sigmoid_norm,
+    `exo_pair` requires `label_smoothing` above 0; `f_divergence_type` other than reverse_kl is valid for sigmoid, sigmoid_norm,
     hinge, ipo, exo_pair, robust, discopop and sft; `use_weighting` is not there for aot and aot_unpaired.
 
     Run-time error: `ValueError: Label smoothing must be greater than 0.0 when using 'exo_pair' loss.`, ``ValueError:
@@ -111,7 +111,7 @@ def listed_values(values: list[object]) -> str:
 def reference_not_synchronized(config: TrlConfig) -> Iterator[Finding]:
     """`sync_ref_model` requires a reference model of its own.
 
-    There is none with LoRA, with `precompute_ref_log_probs` (DPO, KTO), and none in GRPO and RLOO while `beta` is 0.0, which
+    There is none with LoRA, with `precompute_ref_log_probs` (DPO, KTO), nor in GRPO and RLOO if `beta` is 0.0, which
     is GRPO's default.
 
     Run-time error: ``ValueError: You passed `sync_ref_model=True` while `beta=0.0`, which means the reference model is not used
@@ -119,7 +119,7 @@ def reference_not_synchronized(config: TrlConfig) -> Iterator[Finding]:
     supported.``, ``ValueError: You cannot use `sync_ref_model=True` together with `precompute_ref_log_probs=True`.``; 0.17.0
     (DPO): ``ValueError: You currently cannot use `ref_model=None` with TR-DPO method.``
 
-    Fix: leave `sync_ref_model` out, or give `beta`.
+    Fix: leave `sync_ref_model` out, or set `beta`.
 
     Source: trl 1.16.0 trainer/grpo_trainer.py:1190-1207, trainer/dpo_trainer.py:992-1010; 0.17.0 trainer/dpo_trainer.py:505-523.
     """
@@ -163,7 +163,7 @@ def reference_not_synchronized(config: TrlConfig) -> Iterator[Finding]:
     example={"trainer": "dpo", "at": "/precompute_ref_log_probs"},
 )
 def precompute_with_streaming(config: TrlConfig) -> Iterator[Finding]:
-    """`precompute_ref_log_probs` goes through the data once before training, and streamed data has no end.
+    """`precompute_ref_log_probs` processes the data once before training, but streamed data has no end.
 
     Run-time error: ``ValueError: `precompute_ref_log_probs=True` is not supported with IterableDataset. Please use a map-style
     Dataset or set `precompute_ref_log_probs=False`.``
@@ -205,7 +205,7 @@ def kto_batch(config: TrlConfig) -> Iterator[Finding]:
     will be equivalent to the implied reward.`, ``ValueError: Loss type `'kto'` estimates the KL divergence term and requires
     `train_sampling_strategy='sequential'` ``.
 
-    Fix: a micro batch of 2 or more; leave `train_sampling_strategy` out.
+    Fix: use a micro batch of 2 or more; leave `train_sampling_strategy` out.
 
     Source: trl 1.16.0 trainer/kto_trainer.py:837-849, 0.17.0 trainer/kto_trainer.py:640-646.
     """
@@ -249,7 +249,7 @@ def reward_length_missing(config: TrlConfig) -> Iterator[Finding]:
 
     Run-time error: `TypeError: '<=' not supported between instances of 'int' and 'NoneType'`.
 
-    Fix: a length.
+    Fix: use a length.
 
     Source: trl 0.17.0 trainer/reward_trainer.py:177, 220.
     """
@@ -275,11 +275,11 @@ def reward_length_missing(config: TrlConfig) -> Iterator[Finding]:
 def reward_adapter_task(config: TrlConfig) -> Iterator[Finding]:
     """A reward model with LoRA requires `lora_task_type: SEQ_CLS`; the default is CAUSAL_LM.
 
-    An adapter for text generation expects a model that generates, and a reward model gives a number.
+    An adapter for text generation expects a model that generates, but a reward model returns a number.
 
     Run-time error: `AttributeError: 'LlamaForSequenceClassification' object has no attribute 'prepare_inputs_for_generation'`.
 
-    Fix: `lora_task_type: SEQ_CLS`.
+    Fix: set `lora_task_type: SEQ_CLS`.
 
     Source: trl 1.16.0 trainer/model_config.py:135-138, scripts/reward.py; peft 0.19.1 peft_model.py (PeftModelForCausalLM).
     """
