@@ -58,9 +58,8 @@ def described(call):
 
 
 def recorded(text):
-    interpreter = followed(text)
-    found = [described(call) for call in interpreter.calls]
-    return "\n".join([text, *(f"=> {line}" for line in found or ["nothing"]), *(["=> exhausted"] if interpreter.exhausted else [])])
+    found = [described(call) for call in followed(text).calls]
+    return "\n".join([text, *(f"=> {line}" for line in found or ["nothing"])])
 
 
 def test_scripts(updating):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from cfglint.source.shell.conditions import Condition
 from cfglint.source.shell.execution import End, Leave, Stop
 from cfglint.source.shell.patterns import fits
+from cfglint.source.shell.placed_text import Text
 from cfglint.source.shell.script import part_of
-from cfglint.source.shell.text import Text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

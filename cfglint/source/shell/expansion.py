@@ -7,7 +7,7 @@ import re
 from cfglint.source.shell.arithmetic import NotArithmetic, assigned, evaluate, is_name
 from cfglint.source.shell.delimiters import closing, closing_quote, name_end
 from cfglint.source.shell.patterns import escaped, glob, trimmed
-from cfglint.source.shell.text import EMPTY, GAP, MayBeNoWord, Part, Text, joined, literal, may_be_no_word, split, unknown
+from cfglint.source.shell.placed_text import EMPTY, GAP, MayBeNoWord, Part, Text, joined, literal, may_be_no_word, split, unknown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

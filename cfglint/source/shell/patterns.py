@@ -6,7 +6,7 @@ import re
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.source.shell.text import Text
+    from cfglint.source.shell.placed_text import Text
 
 
 def trimmed(value: str, pattern: str, operator: str) -> tuple[int, int]:
