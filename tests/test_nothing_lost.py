@@ -437,7 +437,7 @@ class TestLinks:
         os.link("ds.json", "same.json")
         status, _, err = cfglint("fix", "ds.json", *TO_NEW)
         assert status == 0
-        assert "ds.json had 2 names; the others keep the old text" in err
+        assert "ds.json had 2 names; the others keep the old content" in err
         assert (folder / "same.json").read_text() == OLD
 
     def test_a_file_that_is_right_is_not_touched(self, folder):

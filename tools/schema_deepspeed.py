@@ -15,7 +15,7 @@ import ast
 from typing import TYPE_CHECKING, Any
 
 from schema_following import Following, KeyPath, Raw, Section
-from schema_source import Module, SourceError, Tree, pairs
+from schema_source import Module, SourceError, Tree, pairs, release
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -333,6 +333,8 @@ def tables(schema: Raw) -> str:
         f"KEYS: dict[tuple[str, ...], str] = {_display(_looked_up(sections))}\n",
         "# path of a key that is looked up: the first release that has it, where not every modelled one does.\n"
         f"SINCE: dict[tuple[str, ...], Version] = {_display(_since(sections))}\n",
+        "# path of a key that is looked up: the values that DeepSpeed allows, null aside.\n"
+        f"CHOICES: dict[tuple[str, ...], tuple[str, ...]] = {_display(_choices(sections))}\n",
         "# path: (the first release that refuses the key, the exception).\n"
         f"REMOVED: dict[tuple[str, ...], tuple[Version, str]] = {_display(_removed(sections))}\n",
         "# Deprecated fields, which must not be set together with the field that replaces them, by section.\n"
@@ -357,11 +359,6 @@ if TYPE_CHECKING:
     History = tuple[tuple[Version, Any], ...]
 
 """
-
-
-def release(text: str) -> tuple[int, ...]:
-    """A release as the tables have it; () for none."""
-    return tuple(int(part) for part in text.split(".")) if text else ()
 
 
 def _sections(path: KeyPath, raw: Raw) -> Iterator[tuple[KeyPath, Raw]]:
@@ -415,6 +412,17 @@ def _since(sections: dict[KeyPath, Raw]) -> dict[KeyPath, tuple[int, ...]]:
         for key, raw in section["properties"].items()
         if "x-since" in raw and "x-model" not in section
     }
+
+
+def _choices(sections: dict[KeyPath, Raw]) -> dict[KeyPath, tuple[str, ...]]:
+    """The allowed strings of each key that is looked up, where the notes list them."""
+    found = {}
+    for path, section in sections.items():
+        for key, raw in section["properties"].items():
+            values = [value for part in (raw, *raw.get("anyOf", ())) for value in part.get("enum", ()) if isinstance(value, str)]
+            if values and "x-model" not in section:
+                found[(*path, key)] = tuple(values)
+    return found
 
 
 def _removed(sections: dict[KeyPath, Raw]) -> dict[KeyPath, Any]:

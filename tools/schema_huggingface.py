@@ -11,7 +11,7 @@ import ast
 import json
 from typing import TYPE_CHECKING, Any
 
-from schema_source import Module, SourceError, Tree, pairs
+from schema_source import Module, SourceError, Tree, pairs, release
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,6 +42,8 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+    from cfglint.frameworks.versions import Version
 
 '''
 NOT_A_CONSTANT = {"optim": "adamw_torch_fused"}  # by torch's release: adamw_torch before 2.8
@@ -195,18 +197,18 @@ def tables(schema: Raw) -> str:
     parts = [
         _table(
             "name: (type, default in the newest release that has it, first release, first release without it);\n"
-            "# an empty first release is one before 4.30.2.",
-            "FIELDS: dict[str, tuple[str, Any, str, str]]",
+            "# () as the first release is one before 4.30.2, as the last one there is none.",
+            "FIELDS: dict[str, tuple[str, Any, Version, Version]]",
             {
-                name: (_words(name, raw), raw.get("default"), raw.get("x-since", ""), raw.get("x-removed", ""))
+                name: (_words(name, raw), raw.get("default"), release(raw.get("x-since", "")), release(raw.get("x-removed", "")))
                 for name, raw in sorted(properties.items())
             },
         ),
         _table(
             "name: ((first release of a default, the default), ...), of fields whose default has changed.",
-            "DEFAULT_HISTORY: dict[str, tuple[tuple[str, Any], ...]]",
+            "DEFAULT_HISTORY: dict[str, tuple[tuple[Version, Any], ...]]",
             {
-                name: tuple((each["since"], each["default"]) for each in raw["x-default-history"])
+                name: tuple((release(each["since"]), each["default"]) for each in raw["x-default-history"])
                 for name, raw in sorted(properties.items())
                 if "x-default-history" in raw
             },
@@ -220,9 +222,9 @@ def tables(schema: Raw) -> str:
         + "}\n",
         _table(
             "(name, value): (first release, first release without it), of values that only some releases have.",
-            "CHOICE_HISTORY: dict[tuple[str, str], tuple[str, str]]",
+            "CHOICE_HISTORY: dict[tuple[str, str], tuple[Version, Version]]",
             {
-                (name, value): (raw.get("x-enum-since", {}).get(value, ""), raw.get("x-enum-removed", {}).get(value, ""))
+                (name, value): (release(raw.get("x-enum-since", {}).get(value, "")), release(raw.get("x-enum-removed", {}).get(value, "")))
                 for name, raw in sorted(properties.items())
                 for value in sorted({**raw.get("x-enum-since", {}), **raw.get("x-enum-removed", {})})
             },

@@ -193,7 +193,7 @@ def _incomplete(properties: dict[str, Raw], above: str) -> list[str]:
         if "description" not in raw:
             problems.append(f"{above}{key}: not described in the notes")
         if not any(keyword in raw for keyword in (*VALUE_KEYWORDS, "x-any")):
-            problems.append(f"{above}{key}: neither the source nor the notes say what it takes (x-any for anything)")
+            problems.append(f"{above}{key}: neither the source nor the notes have its type (x-any for anything)")
         problems += _incomplete(raw.get("properties", {}), f"{above}{key}.")
     return problems
 

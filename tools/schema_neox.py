@@ -11,7 +11,7 @@ import ast
 import re
 from typing import TYPE_CHECKING, Any
 
-from schema_source import Module, SourceError, Tree
+from schema_source import Module, SourceError, Tree, release
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -105,6 +105,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from cfglint.frameworks.versions import Version
+
 '''
 
 
@@ -118,17 +120,17 @@ def tables(schema: Raw) -> str:
         ("The Python types that pass for a union field.", "MEMBERS: dict[str, str]"),
         (
             "The release that brought a field, of fields that the oldest tagged one does not have.",
-            "SINCE: dict[str, str]",
+            "SINCE: dict[str, Version]",
         ),
-        ("Fields that only tagged releases have.", "REMOVED: dict[str, str]"),
+        ("Fields that only tagged releases have.", "REMOVED: dict[str, Version]"),
         ("Fields that nothing reads.", "UNUSED: dict[str, str]"),
     ]
     entries: tuple[Raw, ...] = (
         {name: (_annotation(raw), raw.get("default")) for name, raw in current.items()},
         {name: " ".join(each for each in raw["enum"] if each is not None) for name, raw in current.items() if "enum" in raw},
         {name: " ".join(raw["x-reads"][1:]) for name, raw in current.items() if "x-reads" in raw},
-        {name: raw["x-since"] for name, raw in current.items() if "x-since" in raw},
-        {name: raw["x-removed"] for name, raw in known.items() if "x-removed" in raw},
+        {name: release(raw["x-since"]) for name, raw in current.items() if "x-since" in raw},
+        {name: release(raw["x-removed"]) for name, raw in known.items() if "x-removed" in raw},
         {name: raw["x-unused"] for name, raw in current.items() if "x-unused" in raw},
     )
     return HEAD + "\n".join(_table(comment, name, rows) for (comment, name), rows in zip(parts, entries, strict=True))

@@ -223,6 +223,11 @@ class Module:
         return False
 
 
+def release(text: str) -> tuple[int, ...]:
+    """A release as the tables have it: `4.38.0`, `2026-05` as numbers; () for none."""
+    return tuple(int(part) for part in text.replace("-", ".").split(".")) if text else ()
+
+
 class Tree:
     """The unpacked sources of one package: `root` is the folder that has its top `__init__.py`."""
 

@@ -14,19 +14,19 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
 COMMANDS = {
-    "check": "lint files or folders: what the framework would refuse, ignore or override",
-    "fix": "safe fixes, and the rewrite that hits a target global batch",
-    "plan": "which batch sizes and GPU counts reach a global batch, with steps and time",
-    "explain": "every number that a run resolves to and where it comes from; or a training log compared with the arithmetic",
-    "diff": "what a change of config means for the run",
-    "review": "the same for every config that a branch changes",
-    "runs": "the runs of a project, launch lines of scripts included",
+    "check": "check files or folders for values that the framework would refuse, ignore or override",
+    "fix": "apply safe fixes, or change the batch keys to reach a target global batch size",
+    "plan": "show which batch sizes and GPU counts reach a global batch size, with steps and time",
+    "explain": "show every number of a run and its origin, or compare a training log with a config",
+    "diff": "show the effect of a config change on the run",
+    "review": "show the effect of a git branch on every run that it changes",
+    "runs": "list the runs of a project, including the launch lines of its scripts",
     "new": "generate a config from a few facts",
     "init": "write a configuration, a baseline and the pre-commit hooks for this repository",
-    "rule": "the manual page of a rule, or the list",
-    "schema": "the JSON Schema of a kind",
-    "server": "the language server of an editor, over standard input and output",
-    "completion": "a script that completes options and values in bash, zsh or fish",
+    "rule": "show the manual page of a rule, or list all rules",
+    "schema": "print the JSON Schema of a kind of config",
+    "server": "run the language server for an editor, over standard input and output",
+    "completion": "print a script that completes options and values in bash, zsh or fish",
 }
 
 NOT_DONE = 2
@@ -119,8 +119,17 @@ def modelled_releases() -> list[str]:
 
 
 def usage() -> str:
-    """The output of `cfglint --help`."""
-    lines = ["usage: cfglint COMMAND ...", "", "What would the real framework do with these config files on this many GPUs?", ""]
-    lines += [f"  {name:<11}{text}" for name, text in COMMANDS.items()]
-    lines += ["", "Run `cfglint help COMMAND` for options and examples. Exit status: 0 no findings, 1 findings, 2 could not do the job."]
-    return "\n".join(lines)
+    """The output of `cfglint --help`, folded to the width of the terminal."""
+    from cfglint.cli.argument_parser import folded, help_width
+
+    width = help_width()
+    lines = [
+        "usage: cfglint COMMAND ...",
+        "",
+        *folded("Predict what a training framework would do with these config files on this many GPUs.", width),
+        "",
+    ]
+    for name, text in COMMANDS.items():
+        lines += folded(f"  {name:<11}{text}", width, " " * 13)
+    ends = "Run `cfglint help COMMAND` for options and examples.", "Exit status: 0 no findings, 1 findings, 2 could not do the job."
+    return "\n".join([*lines, "", *(line for end in ends for line in folded(end, width))])

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     Words = tuple[str, ...] | list[str]
     Act = Callable[["Namespace", str], None]
 
-WIDTH = 100  # columns of a help text
+WIDTH = 100  # columns of a help text, on a wider terminal or none
 INDENT = 28  # columns before the explanation of an option
 
 
@@ -183,7 +183,7 @@ class Parser:
             raise Misused(f"unknown option {name}{self._meant(name)}")
         if option.flag:
             if equals:
-                raise Misused(f"{name} takes no value")
+                raise Misused(f"{name} does not accept a value")
             setattr(namespace, option.dest, True)
             return
         if equals:
@@ -220,20 +220,41 @@ class Parser:
         return " ".join([self.prog, *(option.shown() for option in self.positionals), "[OPTION ...]"])
 
     def help(self) -> str:
-        """The output of `--help`."""
-        lines = [f"usage: {self.usage()}", "", self.description, ""]
+        """The output of `--help`, folded to the width of the terminal."""
+        width = help_width()
+        lines = [*folded(f"usage: {self.usage()}", width, "    "), "", *folded(self.description, width), ""]
         for option in (*self.positionals, *self.options.values()):
-            lines += explained(option)
+            lines += explained(option, width)
         if self.examples:
-            lines += ["", "examples:", *(f"  {command}\n      {what}" for command, what in self.examples)]
+            lines += ["", "examples:"]
+        for command, what in self.examples:
+            lines += [*folded_command(command, width), *folded(f"      {what}", width, "      ")]
         return "\n".join(lines)
 
 
-def explained(option: Option) -> list[str]:
-    """The lines about one option in a help text."""
+def help_width() -> int:
+    """The columns of a help text."""
+    from cfglint.cli.terminal import columns
+
+    return min(columns() or WIDTH, WIDTH)
+
+
+def folded(text: str, width: int, indent: str = "") -> list[str]:
+    """The lines of a sentence; later lines are indented."""
     from textwrap import wrap
 
-    left = f"  {option.shown()}"
-    words = wrap(option.help, WIDTH - INDENT)
-    first = [left.ljust(INDENT) + words.pop(0)] if words and len(left) < INDENT - 1 else [left]
-    return [line.rstrip() for line in (*first, *(" " * INDENT + word for word in words))]
+    return wrap(text, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+
+
+def folded_command(command: str, width: int) -> list[str]:
+    """The lines of an example; a backslash continues a command that is too long for one line."""
+    lines = folded(f"  {command}", width - 2, "      ")
+    return [f"{line} \\" for line in lines[:-1]] + lines[-1:]
+
+
+def explained(option: Option, width: int) -> list[str]:
+    """The lines about one option in a help text; a list of choices is broken after commas."""
+    left = [line.replace(", ", ",") for line in folded(f"  {option.shown().replace(',', ', ')}", width, " " * INDENT)]
+    words = folded(option.help, width - INDENT)
+    first = [left.pop().ljust(INDENT) + words.pop(0)] if words and len(left[-1]) < INDENT - 1 else []
+    return [line.rstrip() for line in (*left, *first, *(" " * INDENT + word for word in words))]

@@ -20,8 +20,9 @@ from cfglint.cli.options import (
     suppress,
     warn_of_unknown_codes,
 )
-from cfglint.cli.output import check_outputs, rows, write
+from cfglint.cli.output import check_outputs, write
 from cfglint.cli.run_all import outcomes
+from cfglint.cli.terminal import rows
 from cfglint.findings.diagnostic import BASELINE, COMMENT, CONFIGURATION, rank
 from cfglint.findings.wording import counted
 from cfglint.report import FORMATS, render
@@ -50,14 +51,18 @@ def add_arguments(parser: Parser) -> None:
     add_skip_option(parser)
     add_output_options(parser, FORMATS)
     parser.add_argument("--show-files", action="store_true", help="list every file with its kind and run, or why it is skipped")
-    parser.add_argument("--show-settings", action="store_true", help="list the settings and where they come from")
+    parser.add_argument("--show-settings", action="store_true", help="list the settings and their origins")
     parser.add_argument("--statistics", action="store_true", help="print how often each code was found instead of the findings")
     parser.add_argument("--jobs", type=positive, metavar="N", help="worker processes (default: auto)")
-    parser.add_example("cfglint check", "every config and launch script below this folder, or the declared runs")
-    parser.add_example("cfglint check train.yaml --gpus 8 --num-examples 128770", "one file on 8 GPUs, with the numbers of steps")
-    parser.add_example("cfglint check train.yaml ds_config.json --run --target transformers==4.57.1", "two files as one run, for a release")
-    parser.add_example("cfglint check --format sarif --output cfglint.sarif --format text", "a file for code scanning, and text to read")
-    parser.add_example("cfglint check --select unknown-key,BAT --statistics", "how often some rules were found")
+    parser.add_example("cfglint check", "every config and launch script in this folder and below, or the declared runs")
+    parser.add_example("cfglint check train.yaml --gpus 8 --num-examples 128770", "one file on 8 GPUs, with the number of steps")
+    parser.add_example(
+        "cfglint check train.yaml ds_config.json --run --target transformers==4.57.1", "two files as one run, for a given release"
+    )
+    parser.add_example(
+        "cfglint check --format sarif --output cfglint.sarif --format text", "a file for code scanning, and text on the terminal"
+    )
+    parser.add_example("cfglint check --select unknown-key,BAT --statistics", "how often findings of some rules occur")
 
 
 def run(arguments: Namespace) -> int:

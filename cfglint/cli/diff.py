@@ -39,12 +39,12 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: Parser) -> None:
     """The options of `diff`."""
-    parser.add_argument("paths", nargs="+", metavar="PATH", help="OLD NEW, two files or two folders; or the old files of a run")
+    parser.add_argument("paths", nargs="+", metavar="PATH", help="OLD NEW: two files or two folders; or the old files of a run, with --to")
     parser.add_argument("--to", nargs="+", metavar="PATH", default=[], help="the new files of the run")
     add_run_options(parser)
     add_finding_options(parser)
     add_output_options(parser, FORMATS)
-    parser.add_example("cfglint diff old.yaml new.yaml --gpus 8", "what the change means for a run on 8 GPUs")
+    parser.add_example("cfglint diff old.yaml new.yaml --gpus 8", "the effect of the change on a run on 8 GPUs")
     parser.add_example("cfglint diff old.yaml old.json --to new.yaml new.json", "a run of two files")
     parser.add_example("cfglint diff configs-old configs", "every run of two folders")
 
@@ -151,7 +151,7 @@ def compare_folders(old: str, new: str, arguments: Namespace, project: Configura
     """Compare the runs of two folders, paired by their paths relative to the folder, the rest by similar content."""
     before, after = (runs_below(folder, arguments, project, stats) for folder in (old, new))
     if not before and not after:
-        raise UsageError(f"neither {old} nor {new} holds a config that cfglint knows; say what it is with --kind")
+        raise UsageError(f"neither {old} nor {new} contains a config that cfglint recognises; pass --kind")
     renamed = renames.renamed(*({name: each.documents[0].text for name, each in runs.items()} for runs in (before, after)))
     came_from = set(renamed.values())
     names = dict.fromkeys((*after, *(name for name in before if name not in came_from)))

@@ -8,7 +8,8 @@ import sys
 
 from cfglint.cli.console import fail, warn_of
 from cfglint.cli.options import UsageError, add_run_options, load_configuration, one_run
-from cfglint.cli.output import columns, to_file
+from cfglint.cli.output import to_file
+from cfglint.cli.terminal import columns
 from cfglint.explanation import log_analysis, log_parser
 from cfglint.report import render_account, render_log
 from cfglint.run.discovery_errors import MissingSectionError, UnknownKindError
@@ -29,12 +30,12 @@ ENCODINGS = ((b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"), (b"\xef\xbb\xbf",
 
 def add_arguments(parser: Parser) -> None:
     """The options of `explain`."""
-    parser.add_argument("paths", nargs="*", metavar="PATH", help="the files of one run; or a log, and files to hold it against")
+    parser.add_argument("paths", nargs="*", metavar="PATH", help="the files of one run; or a training log, and files to compare it with")
     add_run_options(parser)
     parser.add_argument("--format", choices=("text", "json", "html"), default="text", help="default: text")
-    parser.add_argument("--output", metavar="FILE", help="write there instead of to standard output")
-    parser.add_example("cfglint explain train.yaml --gpus 8 --num-examples 128770", "every number of the run and where it comes from")
-    parser.add_example("cfglint explain train.log", "what the banner of a training log says")
+    parser.add_argument("--output", metavar="FILE", help="write to this file instead of standard output")
+    parser.add_example("cfglint explain train.yaml --gpus 8 --num-examples 128770", "every number of the run and its origin")
+    parser.add_example("cfglint explain train.log", "the numbers in the banner of a training log")
     parser.add_example("cfglint explain train.log train.yaml", "the log compared with the files of the run")
 
 

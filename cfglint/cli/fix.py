@@ -17,8 +17,8 @@ from cfglint.cli.options import (
     selection_of,
     skipped_files,
 )
-from cfglint.cli.output import in_build_log
 from cfglint.cli.progress import counted_on_terminal
+from cfglint.cli.terminal import in_build_log
 from cfglint.findings.wording import counted
 from cfglint.report import fixes
 from cfglint.report.escapes import MARKS, shown, without_runner_command
@@ -51,12 +51,14 @@ def add_arguments(parser: Parser) -> None:
     add_run_options(parser)
     add_skip_option(parser)
     add_code_options(parser)
-    parser.add_argument("--global-batch", type=positive, metavar="G", help="the global batch to reach (default: the current one)")
-    parser.add_argument("--from-gpus", type=positive, metavar="N", help="the current GPU when the files do not give it")
-    parser.add_argument("--max-micro-batch", type=positive, metavar="M", help="the largest micro batch allowed (default: the current one)")
+    parser.add_argument("--global-batch", type=positive, metavar="G", help="the global batch size to reach (default: the current one)")
+    parser.add_argument("--from-gpus", type=positive, metavar="N", help="the current GPU count, if the files do not specify it")
+    parser.add_argument(
+        "--max-micro-batch", type=positive, metavar="M", help="the largest allowed micro batch size (default: the current one)"
+    )
     parser.add_argument("--unsafe-fixes", action="store_true", help="also apply fixes that change what the run computes")
     parser.add_argument("--diff", action="store_true", help="print a unified diff and write nothing")
-    parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 when something would change")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit with status 1 if something would change")
     parser.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
     parser.add_example("cfglint fix train.yaml", "apply the safe fixes")
     parser.add_example("cfglint fix train.yaml --gpus 8 --global-batch 256", "edit the batch keys: 256 samples per step on 8 GPUs")

@@ -118,6 +118,6 @@ def settings(gpus: int | None, has_baseline: bool, unclear: list[str]) -> str:
     if has_baseline:
         lines.append(f'baseline = "{BASELINE}"  # findings that are accepted; drop resolved ones with `cfglint check --write-baseline`')
     if unclear:
-        lines += ["", f"# [kinds]  # of files that could not be told by their keys: {', '.join(kinds())}"]
+        lines += ["", f"# [kinds]  # of files that could not be recognised by their keys: {', '.join(kinds())}"]
         lines += [f'# {json.dumps(path)} = "..."' for path in unclear[:MOST_UNCLEAR]]
     return "\n".join(lines) + "\n"

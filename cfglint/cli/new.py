@@ -12,7 +12,7 @@ from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.generators import FRAMEWORK, RUN, generate, kinds, set_frameworks, takes, trainers
 from cfglint.generators.generated import path_in, schema_line, schema_name
 from cfglint.generators.job_spec import FLAGS, OPTIMIZERS, PRECISIONS, SCHEDULERS, Contradiction, JobSpec, Unreachable, flag
-from cfglint.generators.models import SHAPES
+from cfglint.generators.neox_shapes import SHAPES
 from cfglint.run.discovery import Discovery
 from cfglint.run.discovery_errors import UnknownKindError
 from cfglint.run.file_source import FileSource, missing
@@ -35,30 +35,32 @@ INSTEAD = ({"micro_batch", "max_micro_batch"}, {"epochs", "steps", "tokens"}, {"
 
 def add_arguments(parser: Parser) -> None:
     """Add the options of `new`; all but the last ones are facts of the job."""
-    parser.add_argument("kind", nargs="?", choices=(*kinds(), RUN), metavar="KIND", help=f"{', '.join(kinds())}; or run, a set that agrees")
-    parser.add_argument("--gpus", type=positive, metavar="N", help="GPUs of the launch, one process each")
-    parser.add_argument("--gpus-per-node", type=positive, metavar="N", help="GPUs of a machine (default 8)")
-    parser.add_argument("--global-batch", type=positive, metavar="G", help="samples of one optimizer step")
-    parser.add_argument("--max-micro-batch", type=positive, metavar="M", help="the most samples that fit on one GPU at a time")
-    parser.add_argument("--micro-batch", type=positive, metavar="M", help="exactly so many, in the place of --max-micro-batch")
+    parser.add_argument(
+        "kind", nargs="?", choices=(*kinds(), RUN), metavar="KIND", help=f"{', '.join(kinds())}; or run, a consistent set of files"
+    )
+    parser.add_argument("--gpus", type=positive, metavar="N", help="number of GPUs of the launch, one process each")
+    parser.add_argument("--gpus-per-node", type=positive, metavar="N", help="GPUs per node (default: 8)")
+    parser.add_argument("--global-batch", type=positive, metavar="G", help="samples per optimizer step")
+    parser.add_argument("--max-micro-batch", type=positive, metavar="M", help="the largest micro batch size that fits on one GPU")
+    parser.add_argument("--micro-batch", type=positive, metavar="M", help="exactly this micro batch size, instead of --max-micro-batch")
     parser.add_argument("--zero", type=int, choices=("0", "1", "2", "3"), help="ZeRO stage")
-    parser.add_argument("--offload", action="store_true", help="the optimizer goes to the CPU")
-    parser.add_argument("--offload-weights", action="store_true", help="the weights go there too, at ZeRO stage 3")
-    parser.add_argument("--precision", choices=PRECISIONS, help=f"default {PRECISIONS[0]}")
+    parser.add_argument("--offload", action="store_true", help="offload the optimizer to the CPU")
+    parser.add_argument("--offload-weights", action="store_true", help="also offload the weights, at ZeRO stage 3")
+    parser.add_argument("--precision", choices=PRECISIONS, help=f"number format (default: {PRECISIONS[0]})")
     add_training(parser)
     add_model(parser)
-    parser.add_argument("--framework", choices=set_frameworks, default=FRAMEWORK, help=f"of a set (default {FRAMEWORK})")
+    parser.add_argument("--framework", choices=set_frameworks, default=FRAMEWORK, help=f"framework of the set `run` (default: {FRAMEWORK})")
     parser.add_argument("--target", action="append", default=[], metavar="NAME==VERSION", help="the framework's version; repeatable")
     parser.add_argument("--from", action="append", default=[], metavar="FILE", help="take the facts of an existing run; repeatable")
-    parser.add_argument("--config", metavar="FILE", help="a cfglint.toml or pyproject.toml, for its target; else the nearest one")
-    parser.add_argument("--output", metavar="PATH", help="a folder, or the name where it is one file; - prints (default: this folder)")
-    parser.add_argument("-o", action=to_output, metavar="PATH", help="the same")
-    parser.add_argument("--force", action="store_true", help="replace files that are there")
+    parser.add_argument("--config", metavar="FILE", help="a cfglint.toml or pyproject.toml, for its target (default: the nearest one)")
+    parser.add_argument("--output", metavar="PATH", help="a folder, or a file name for a single file; - prints (default: this folder)")
+    parser.add_argument("-o", action=to_output, metavar="PATH", help="the same as --output")
+    parser.add_argument("--force", action="store_true", help="replace existing files")
     parser.add_example("cfglint new", "ask for the facts")
     parser.add_example("cfglint new huggingface --gpus 8 --global-batch 256 --epochs 3 --lr 2e-5", "a Trainer config")
     parser.add_example(
         "cfglint new run --gpus 16 --global-batch 512 --micro-batch 4 --zero 3 -o configs",
-        "Trainer, DeepSpeed and accelerate files that agree",
+        "consistent Trainer, DeepSpeed and accelerate files",
     )
     parser.add_example("cfglint new deepspeed --from train.yaml --gpus 8 -o -", "a DeepSpeed config with the facts of a run, printed")
 
@@ -66,26 +68,31 @@ def add_arguments(parser: Parser) -> None:
 def add_training(parser: Parser) -> None:
     """Add the options for length, learning rate and similar settings."""
     parser.add_argument("--epochs", type=above_zero, metavar="E", help="passes over the data")
-    parser.add_argument("--steps", type=positive, metavar="S", help="optimizer steps, in the place of --epochs")
-    parser.add_argument("--tokens", type=tokens, metavar="T", help="tokens, such as 300e9, in the place of --epochs")
+    parser.add_argument("--steps", type=positive, metavar="S", help="optimizer steps, instead of --epochs")
+    parser.add_argument("--tokens", type=tokens, metavar="T", help="tokens, such as 300e9, instead of --epochs")
     parser.add_argument("--num-examples", type=positive, metavar="N", help="training samples")
-    parser.add_argument("--seq-length", type=positive, metavar="L", help="tokens of a sample")
+    parser.add_argument("--seq-length", type=positive, metavar="L", help="tokens per sample")
     parser.add_argument("--lr", type=above_zero, metavar="RATE", help="peak learning rate")
-    parser.add_argument("--warmup", type=not_negative, metavar="W", help="a fraction of the run below 1, else steps")
-    parser.add_argument("--optimizer", choices=OPTIMIZERS, help=f"default {OPTIMIZERS[0]}")
-    parser.add_argument("--scheduler", choices=SCHEDULERS, help="what the learning rate does after warm-up")
-    parser.add_argument("--trainer", choices=trainers, help="TRL: the trainer (default sft)")
-    parser.add_argument("--lora", action="store_true", help="an adapter is trained, not the whole model")
+    parser.add_argument("--warmup", type=not_negative, metavar="W", help="warm-up: a fraction of the run if below 1, else steps")
+    parser.add_argument("--optimizer", choices=OPTIMIZERS, help=f"optimizer (default: {OPTIMIZERS[0]})")
+    parser.add_argument("--scheduler", choices=SCHEDULERS, help="the learning rate after warm-up")
+    parser.add_argument("--trainer", choices=trainers, help="TRL: the trainer (default: sft)")
+    parser.add_argument("--lora", action="store_true", help="train an adapter, not the complete model")
 
 
 def add_model(parser: Parser) -> None:
     """Add the options that only GPT-NeoX files use."""
     model_help = f"GPT-NeoX: a published shape: {', '.join(SHAPES)}; else, with --gpu-memory: a config.json, its folder, or a known model"
     parser.add_argument("--model", metavar="NAME", help=model_help)
-    parser.add_argument("--gpu-memory", type=gpu_memory, metavar="GIB", help="what a GPU offers, in the place of --max-micro-batch")
+    parser.add_argument(
+        "--gpu-memory",
+        type=gpu_memory,
+        metavar="GIB",
+        help="memory of a GPU in GiB (79.2), or a card (80GB, H100); instead of --max-micro-batch",
+    )
     for name, text in (("layers", "layers"), ("hidden", "width"), ("heads", "attention heads"), ("kv-heads", "key-value heads")):
-        parser.add_argument(f"--{name}", type=positive, metavar="N", help=f"GPT-NeoX: {text} of a model of one's own")
-    parser.add_argument("--tp", type=positive, metavar="N", help="GPT-NeoX: GPUs that each layer is split over")
+        parser.add_argument(f"--{name}", type=positive, metavar="N", help=f"GPT-NeoX: {text} of a custom model")
+    parser.add_argument("--tp", type=positive, metavar="N", help="GPT-NeoX: tensor parallel size")
     parser.add_argument("--pp", type=positive, metavar="N", help="GPT-NeoX: pipeline stages")
 
 
@@ -167,7 +174,7 @@ def converted(arguments: Namespace, given: dict[str, Any]) -> dict[str, Any]:
     source = discovery.one(sources(arguments))
     unread = [document.path for document in source.documents if missing(document) or document.problems]
     if unread or discovery.stats.unreadable:
-        raise UsageError(f"--from {', '.join(unread or discovery.stats.unreadable)}: cannot be read; `cfglint check` says why")
+        raise UsageError(f"--from {', '.join(unread or discovery.stats.unreadable)}: cannot be read; run `cfglint check` for the reason")
     found = Existing(source)
     replaced = [name for group in INSTEAD if group & given.keys() for name in group]
     if given.get("gpus", found.facts.get("gpus")) != found.facts.get("gpus"):

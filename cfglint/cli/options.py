@@ -47,53 +47,57 @@ class UsageError(Exception):
 
 def add_run_options(parser: Parser) -> None:
     """Add the options that describe a run: kind, and the facts of its launch."""
-    parser.add_argument("--run", action="store_true", help="the paths are one run, and all of it")
-    parser.add_argument("--kind", choices=kinds(), help="the kind of the files (of the first, with --run); else detected")
+    parser.add_argument("--run", action="store_true", help="the paths are the complete configuration of one run")
+    parser.add_argument("--kind", choices=kinds(), help="the kind of the files (of the first, with --run; default: detected)")
     add_fact_options(parser)
-    parser.add_argument("--section", metavar="KEY", help="a mapping inside the file is the config")
-    parser.add_argument("--stdin-filename", metavar="NAME", help="the name of what `-` reads from standard input")
+    parser.add_argument("--section", metavar="KEY", help="the config is the mapping under KEY in the file")
+    parser.add_argument("--stdin-filename", metavar="NAME", help="the file name for standard input (`-`)")
 
 
 def add_fact_options(parser: Parser) -> None:
     """Add the options for the facts of a launch: GPUs, versions, samples, overrides."""
-    parser.add_argument("--gpus", type=positive, metavar="N", help="GPUs of the launch, one process each")
-    parser.add_argument("--nodes", type=positive, metavar="N", help="machines of the launch, where a launch line leaves them open")
+    parser.add_argument("--gpus", type=positive, metavar="N", help="number of GPUs of the launch, one process each")
+    parser.add_argument("--nodes", type=positive, metavar="N", help="number of nodes, if a launch line does not specify it")
     parser.add_argument("--env", action="append", default=[], metavar="NAME=VALUE", help="a shell variable of a launch script; repeatable")
     parser.add_argument("--target", action="append", default=[], metavar="NAME==VERSION", help="the framework's version; repeatable")
-    parser.add_argument("--num-examples", type=positive, metavar="N", help="training samples, for the step arithmetic")
-    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="an override given on the launch line; repeatable")
+    parser.add_argument("--num-examples", type=positive, metavar="N", help="number of training samples, to compute steps")
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="an override passed on the launch line; repeatable")
     parser.add_argument("--args", metavar="TEXT", help="the arguments of a launch line, as one string")
-    parser.add_argument("--model", metavar="PATH|NAME", help="the model's shape: a Hugging Face config.json, its folder, or a known model")
-    parser.add_argument("--gpu-memory", type=gpu_memory, metavar="GIB", help="what a GPU offers, in GiB (79.2), or a card: 80GB, H100")
-    parser.add_argument("--seq-length", type=positive, metavar="N", help="tokens per row, where the files do not give it")
-    parser.add_argument("--trainer", choices=trainers, help="the TRL trainer that the script builds; else detected from the keys")
-    parser.add_argument("--strict-keys", action="store_true", help="a trainer file holds the framework's own keys and no others")
-    parser.add_argument("--config", metavar="FILE", help="a cfglint.toml or pyproject.toml; else the nearest one")
+    parser.add_argument(
+        "--model", metavar="PATH|NAME", help="the model, for memory estimates: a Hugging Face config.json, its folder, or a known name"
+    )
+    parser.add_argument("--gpu-memory", type=gpu_memory, metavar="GIB", help="memory of a GPU in GiB (79.2), or a card (80GB, H100)")
+    parser.add_argument("--seq-length", type=positive, metavar="N", help="tokens per sample, if the files do not specify it")
+    parser.add_argument("--trainer", choices=trainers, help="the TRL trainer that the script builds (default: detected from the keys)")
+    parser.add_argument(
+        "--strict-keys", action="store_true", help="the script adds no keys of its own: report unknown keys as the framework treats them"
+    )
+    parser.add_argument("--config", metavar="FILE", help="a cfglint.toml or pyproject.toml (default: the nearest one)")
 
 
 def add_finding_options(parser: Parser) -> None:
     """Add the options that select findings."""
     add_code_options(parser)
-    parser.add_argument("--fail-on", choices=("error", "warning", "info"), help="lowest severity that fails (default: error)")
+    parser.add_argument("--fail-on", choices=("error", "warning", "info"), help="lowest severity with exit status 1 (default: error)")
 
 
 def add_code_options(parser: Parser) -> None:
     """Add the options that select rules."""
-    parser.add_argument("--select", type=codes, metavar="CODES", help="only these codes or families, separated by commas")
-    parser.add_argument("--ignore", type=codes, metavar="CODES", help="not these codes or families")
+    parser.add_argument("--select", type=codes, metavar="CODES", help="report only these codes, names or families, separated by commas")
+    parser.add_argument("--ignore", type=codes, metavar="CODES", help="do not report these codes, names or families")
 
 
 def add_output_options(parser: Parser, formats: tuple[str, ...]) -> None:
     """Add the options for the output; a format and a file can be given several times, in pairs."""
-    parser.add_argument("--format", action="append", default=[], choices=formats, help="repeatable, with one --output each")
-    parser.add_argument("--output", action=paired, default=[], metavar="FILE", help="write there instead of to standard output")
+    parser.add_argument("--format", action="append", default=[], choices=formats, help="repeatable, each with an --output (default: text)")
+    parser.add_argument("--output", action=paired, default=[], metavar="FILE", help="write to this file instead of standard output")
     parser.add_argument("--color", choices=("auto", "always", "never"), default="auto", help="colours in the text report (default: auto)")
 
 
 def add_baseline_options(parser: Parser) -> None:
     """Add the options for accepted findings."""
-    parser.add_argument("--baseline", metavar="FILE", help="findings that are accepted already")
-    parser.add_argument("--write-baseline", action="store_true", help="accept what is found now: write it to the baseline")
+    parser.add_argument("--baseline", metavar="FILE", help="file of accepted findings")
+    parser.add_argument("--write-baseline", action="store_true", help="accept all current findings: write them to the baseline")
 
 
 def paired(namespace: Namespace, file: str) -> None:
@@ -305,7 +309,7 @@ def baseline_of(arguments: Namespace, project: Configuration) -> Baseline | None
     path = baseline_path(arguments, project)
     if path is None:
         if arguments.write_baseline:
-            raise UsageError("--write-baseline: say where with --baseline FILE, or with `baseline` in the configuration")
+            raise UsageError("--write-baseline: pass --baseline FILE, or set `baseline` in the configuration")
         return None
     from cfglint.project import baseline
 
@@ -416,7 +420,7 @@ def with_stdin(arguments: Namespace) -> tuple[list[str], dict[str, bytes]]:
     if "-" not in arguments.paths:
         return arguments.paths or [BY_HAND if arguments.args else HERE], {}
     if not arguments.stdin_filename:
-        raise UsageError("`-` reads standard input: say what it is with --stdin-filename NAME")
+        raise UsageError("`-` reads standard input: pass its file name with --stdin-filename NAME")
     try:
         data = sys.stdin.buffer.read(MAX_SIZE + 1)
     except (AttributeError, OSError) as error:  # standard input is closed, as with `<&-`, or open for writing only
@@ -476,7 +480,7 @@ def skipped_files(stats: ScanStats) -> list[str]:
     if stats.unrecognized:
         parts.append(f"{counted(stats.unrecognized, 'file')} skipped (not a training config)")
     if stats.unclear:
-        parts.append(f"could not tell the kind of {first_few(stats.unclear)}; pass --kind")
+        parts.append(f"could not determine the kind of {first_few(stats.unclear)}; pass --kind")
     if stats.unknown_kind:
         runs = counted(len(stats.unknown_kind), "run")
         parts.append(f"{runs} skipped, kind unknown; declare it with `kind`: {first_few(stats.unknown_kind)}")

@@ -7,7 +7,7 @@ import sys
 
 from cfglint.cli.console import fail, warn_of
 from cfglint.cli.options import UsageError, above_zero, add_run_options, load_configuration, one_run, positive
-from cfglint.cli.output import columns
+from cfglint.cli.terminal import columns
 from cfglint.report import plans
 from cfglint.rewrite.plan import Pace, plan, table
 from cfglint.rewrite.retarget import MissingFactError, current_gpus
@@ -29,14 +29,16 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument("paths", nargs="*", metavar="PATH", help="the files of one run")
     add_run_options(parser)
     parser.add_argument("--gpus", type=counts, metavar="N,N,...", help="GPU counts; 8-64 means 8, 16, 32, 64, and 7-9 means 7, 8, 9")
-    parser.add_argument("--global-batch", type=positive, metavar="G", help="the global batch to reach (default: the current one)")
-    parser.add_argument("--from-gpus", type=positive, metavar="N", help="the current GPU count, when the files do not give it")
-    parser.add_argument("--max-micro-batch", type=positive, metavar="M", help="the largest micro batch allowed (default: the current one)")
-    parser.add_argument("--time-per-step", type=above_zero, metavar="SECONDS", help="measured seconds of a step, on the current GPUs")
+    parser.add_argument("--global-batch", type=positive, metavar="G", help="the global batch size to reach (default: the current one)")
+    parser.add_argument("--from-gpus", type=positive, metavar="N", help="the current GPU count, if the files do not specify it")
+    parser.add_argument(
+        "--max-micro-batch", type=positive, metavar="M", help="the largest allowed micro batch size (default: the current one)"
+    )
+    parser.add_argument("--time-per-step", type=above_zero, metavar="SECONDS", help="measured seconds per step, on the current GPUs")
     parser.add_argument("--tokens-per-second", type=above_zero, metavar="T", help="measured tokens per second, of all current GPUs")
     parser.add_argument("--format", choices=("text", "json", "markdown", "csv", "html"), default="text", help="default: text")
     parser.add_argument("--plot", metavar="FILE.svg", help="draw which combinations work and how long each run takes")
-    parser.add_example("cfglint plan train.yaml --gpus 8,16,32 --global-batch 256", "which splits reach 256 on each number of GPUs")
+    parser.add_example("cfglint plan train.yaml --gpus 8,16,32 --global-batch 256", "which batch sizes reach 256 on each number of GPUs")
     parser.add_example(
         "cfglint plan train.yaml --gpus 8-64 --from-gpus 8 --num-examples 128770 --time-per-step 2.1",
         "with steps and hours, from a measured step on 8 GPUs",

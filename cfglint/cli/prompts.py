@@ -122,7 +122,7 @@ def attempt(dialogue: Dialogue, kind: str | None, framework: str) -> Asked | Non
 def interview(dialogue: Dialogue, kind: str | None, framework: str) -> Asked:
     """Ask all questions, in order."""
     if kind is None:
-        dialogue.show(f"  {RUN}: the files of a whole run, which name each other")
+        dialogue.show(f"  {RUN}: all files of a run, which refer to each other")
         kind = dialogue.choice("What to make", "KIND", (*kinds(), RUN), RUN)
         if kind == RUN:
             framework = dialogue.choice("Of which framework", "--framework", tuple(set_frameworks()), framework)
@@ -140,7 +140,7 @@ def interview(dialogue: Dialogue, kind: str | None, framework: str) -> Asked:
 def length(dialogue: Dialogue, neox: bool) -> Answers:
     """Ask for the model (GPT-NeoX only) and the length of training."""
     if neox:
-        from cfglint.generators.models import SHAPES
+        from cfglint.generators.neox_shapes import SHAPES
 
         model = dialogue.choice("Model", "--model", tuple(SHAPES), "pythia-160m")
         return {"model": model, "steps": dialogue.number("Optimizer steps", "--steps", NEOX_STEPS)}
@@ -193,7 +193,7 @@ def optimizers(kind: str, framework: str, offload: bool) -> tuple[str, ...]:
 def usual_rate(kind: str, framework: str, facts: Answers) -> tuple[float, str]:
     """(learning rate, reason) that the files get by default."""
     if facts.get("model") is not None:
-        from cfglint.generators.models import published
+        from cfglint.generators.neox_shapes import published
 
         shape = published(facts["model"])
         return shape.rate, f"as in configs/{shape.source}"

@@ -42,14 +42,14 @@ DEEPER = "git fetch --unshallow; on GitHub `fetch-depth: 0` of actions/checkout,
 
 def add_arguments(parser: Parser) -> None:
     """The options of `review`."""
-    parser.add_argument("--base", metavar="REV", help="compare with where the branch left REV (default: the main branch)")
-    parser.add_argument("--state", choices=STATES, default=WORKING, help="what is reviewed (default: the files as they are now)")
+    parser.add_argument("--base", metavar="REV", help="compare with the commit where the branch left REV (default: the main branch)")
+    parser.add_argument("--state", choices=STATES, default=WORKING, help="the state to review (default: the files in the working tree)")
     add_fact_options(parser)
     add_finding_options(parser)
     add_output_options(parser, FORMATS)
-    parser.add_example("cfglint review", "what this branch changes in each run")
+    parser.add_example("cfglint review", "the effect of this branch on each run")
     parser.add_example("cfglint review --base origin/main --format markdown --output comment.md", "a comment for a pull request")
-    parser.add_example("cfglint review --state staged", "what is about to be committed")
+    parser.add_example("cfglint review --state staged", "the effect of the staged changes")
 
 
 def run(arguments: Namespace) -> int:

@@ -6,7 +6,7 @@ import os
 import sys
 
 from cfglint.cli.options import UsageError, declared_runs, discovery_of
-from cfglint.cli.parallel import map_blocks
+from cfglint.cli.worker_processes import map_blocks
 from cfglint.findings.diagnostic import INTERNAL
 from cfglint.run.scan_stats import ScanStats
 

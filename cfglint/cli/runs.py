@@ -38,7 +38,7 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument("--declare", action="store_true", help="print [[run]] tables for the configuration")
     parser.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
     parser.add_example("cfglint runs", "the runs of this project")
-    parser.add_example("cfglint runs scripts --declare >> cfglint.toml", "declare the launches of a folder")
+    parser.add_example("cfglint runs scripts --declare >> cfglint.toml", "declare the launch lines of a folder")
 
 
 def run(arguments: Namespace) -> int:

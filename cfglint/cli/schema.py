@@ -14,11 +14,16 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: Parser) -> None:
     """The options of `schema`."""
-    parser.add_argument("kind", nargs="?", metavar="KIND", help=f"one of {', '.join(kinds())}; else the list")
-    parser.add_argument("--draft", choices=("2020-12", "7"), default="2020-12", help="7: draft-07 without our own keywords, strict in ajv")
-    parser.add_argument("--catalog", metavar="URL", help="print the catalogue entries of all kinds, for schemas that are served at URL")
+    parser.add_argument("kind", nargs="?", metavar="KIND", help=f"one of {', '.join(kinds())} (default: list the kinds)")
+    parser.add_argument(
+        "--draft",
+        choices=("2020-12", "7"),
+        default="2020-12",
+        help="7: draft-07 without cfglint's own keywords, valid in ajv's strict mode",
+    )
+    parser.add_argument("--catalog", metavar="URL", help="print the catalogue entries of all kinds, for schemas served at URL")
     parser.add_example("cfglint schema huggingface --draft 7 > huggingface.schema.json", "a schema for an editor")
-    parser.add_example("cfglint schema deepspeed", "JSON Schema 2020-12 with our own keywords")
+    parser.add_example("cfglint schema deepspeed", "JSON Schema 2020-12 with cfglint's own keywords")
 
 
 def run(arguments: Namespace) -> int:

@@ -78,7 +78,7 @@ def reason(stats: ScanStats) -> str:
     if stats.related_tools:
         return f"{next(iter(stats.related_tools))} file, no checks for this kind"
     if stats.unclear:
-        return "could not tell the kind; pass --kind"
+        return "could not determine the kind; pass --kind"
     if stats.unrecognized or stats.unrecognized_named:
         return "not a training config"
     return "no training launch in it"

@@ -6,7 +6,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Literal, TypedDict
 
-    from cfglint.findings.vocabulary import Origin, Severity, Stage, Verdict
+    from cfglint.batch.memory.estimate import Certainty, Fit
+    from cfglint.findings.vocabulary import Kind, Origin, Severity, Stage, Verdict
 
     class UnknownArgument(TypedDict):
         """A field of a launch that is unknown, and why."""
@@ -71,8 +72,8 @@ if TYPE_CHECKING:
             "low_gib": float | None,
             "high_gib": float | None,
             "available_gib": float | None,
-            "verdict": str | None,
-            "class": str,
+            "verdict": Fit | None,
+            "class": Certainty,
             "moment": str | None,
             "terms": dict[str, float | None],
             "largest_micro_batch": LargestMicroBatch,
@@ -271,7 +272,7 @@ if TYPE_CHECKING:
     class SettingChangeEntry(TypedDict):
         """A changed setting; `effect` is false for names, ports and paths."""
 
-        kind: str
+        kind: Kind
         key: str
         before: StateEntry
         after: StateEntry
@@ -292,3 +293,40 @@ if TYPE_CHECKING:
         gone: list[FindingEntry]
         still: list[str]
         no_effect: bool
+
+    class RuleEntry(TypedDict):
+        """A rule, as `cfglint rule --format json` has it."""
+
+        code: str
+        name: str
+        severity: Severity
+        kinds: list[Kind]
+        fails_at: Stage | None
+        exception: str | None
+        summary: str
+        page: str
+
+    class DifferenceEntry(TypedDict):
+        """A number of a log that differs from that of the files."""
+
+        key: str
+        log: int
+        config: int
+        place: str
+
+    class BannerEntry(TypedDict):
+        """A training banner of a log; a number that is neither printed nor computable is null."""
+
+        line: int
+        framework: str
+        num_examples: int | None
+        num_epochs: int | None
+        micro_batch: int | None
+        accumulation: int | None
+        global_batch: int | None
+        total_steps: int | None
+        data_parallel: int | None
+        steps_per_epoch: int | None
+        consistent_with: list[dict[str, str]]
+        note: str
+        differences: list[DifferenceEntry]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.setting import DEFAULT, OVERRIDE, WRITTEN, Setting
+from cfglint.frameworks.versions import dotted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.schema_additions import Additions
     from cfglint.frameworks.summary import Summary
     from cfglint.frameworks.versions import Version
-    from cfglint.source.document import Document, Node, Path, Problem
+    from cfglint.source.document import Document, Node, Path, Problem, Syntax
     from cfglint.source.loaders import Loader
 
     Own = TypeVar("Own", bound="Config")
@@ -105,7 +106,7 @@ class Config:
     @property
     def release(self) -> str:
         """The package with its version: `transformers 5.23.0`."""
-        version = self.facts.target.get(self.package, self.framework.newest) or ".".join(map(str, self.version))
+        version = self.facts.target.get(self.package, self.framework.newest) or dotted(self.version)
         return f"{self.package} {version}"
 
     @property
@@ -312,7 +313,7 @@ class Framework(Described["Own"]):
         """
         return None
 
-    def syntax(self, path: str) -> str:
+    def syntax(self, path: str) -> Syntax:
         """The syntax, `yaml` or `json`, in which this framework's parser parses a file of that name."""
         return "json" if path.lower().endswith((".json", ".jsonc", ".hjson")) else "yaml"
 

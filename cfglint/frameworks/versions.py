@@ -31,6 +31,11 @@ def parse_version(text: str) -> Version:
     return _versions[text]
 
 
+def dotted(version: Version) -> str:
+    """A version as text: `4.42.4`."""
+    return ".".join(map(str, version))
+
+
 def leading_numbers(text: str) -> list[int]:
     """The numbers of a version's parts, up to the first part that does not begin with one."""
     numbers: list[int] = []

@@ -85,7 +85,7 @@ def engine(keys: Keys, job: JobSpec) -> None:
 def shard_during_construction(keys: Keys, job: JobSpec) -> None:
     """Make accelerate shard the model during construction: at stage 3 no process ever holds the complete model."""
     if job.zero == 3:
-        keys.add("deepspeed_config.zero3_init_flag", True, "splits weights while the model is built, so that it never has to fit whole")
+        keys.add("deepspeed_config.zero3_init_flag", True, "splits weights while the model is built: no process holds all of it")
 
 
 def standard_launcher(keys: Keys, job: JobSpec) -> None:

@@ -143,7 +143,7 @@ def schedule(keys: Keys, job: JobSpec, total: int | None) -> None:
         keys.add(
             "scheduler.params.warmup_max_lr",
             choices.rate(job)[0],
-            "the optimizer's; the default is 0.001 whatever that says",
+            "the optimizer's; the default is 0.001 regardless of that",
         )
     keys.add("scheduler.params.warmup_type", "linear", "the default is log, which is nearly up after a few steps")
 

@@ -6,12 +6,12 @@ from math import floor, nextafter
 
 from cfglint.batch import steps
 from cfglint.frameworks.neox.fields import default
-from cfglint.generators import choices, models
+from cfglint.generators import choices, neox_shapes
 from cfglint.generators.choices import Choice, Chosen
 from cfglint.generators.generated import Generated, GeneratedFile, Keys, path_in
 from cfglint.generators.generator import Generator
 from cfglint.generators.job_spec import PARALLEL, SIZES, TRAINING, Contradiction, flag
-from cfglint.generators.models import Shape
+from cfglint.generators.neox_shapes import Shape
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -87,12 +87,12 @@ def shape_of(job: JobSpec) -> Shape:
     if job.model is not None:
         if given:
             raise Contradiction(f"--model {job.model} already sets the sizes: remove {', '.join(map(flag, given))}")
-        return models.published(job.model)
+        return neox_shapes.published(job.model)
     if job.layers is None or job.hidden is None or job.heads is None:
-        raise Contradiction(f"pass --model ({', '.join(models.SHAPES)}), or --layers, --hidden and --heads")
+        raise Contradiction(f"pass --model ({', '.join(neox_shapes.SHAPES)}), or --layers, --hidden and --heads")
     shape = Shape(job.layers, job.hidden, job.heads, 0.0, 0, "", kv_heads=job.kv_heads)
-    name = models.nearest(shape)
-    known = models.SHAPES[name]
+    name = neox_shapes.nearest(shape)
+    known = neox_shapes.SHAPES[name]
     shape.rate, shape.micro_batch = known.rate, known.micro_batch
     shape.source = f"{known.source}, {name}, the published size nearest to this one"
     return shape
@@ -135,7 +135,7 @@ def why_stages(engine: bool) -> str:
     """The meaning of 1 and 0 pipeline stages."""
     if engine:
         return "the pipeline engine with one stage, as the published files have it"
-    return "no pipeline engine: ZeRO 2, 3 and offload do not go with it, and 1 would be one"
+    return "no pipeline engine: ZeRO 2, 3 and offload are incompatible with it, and 1 would enable it"
 
 
 def sizes(keys: Keys, job: JobSpec, shape: Shape) -> None:
@@ -148,7 +148,7 @@ def sizes(keys: Keys, job: JobSpec, shape: Shape) -> None:
     keys.add_known("intermediate_size", shape.intermediate, "before a gate takes its two thirds")
     keys.add("seq_length", length_)
     keys.add("max_position_embeddings", length_, "not below seq_length")
-    for name, value in models.FAMILIES[shape.family].items():
+    for name, value in neox_shapes.FAMILIES[shape.family].items():
         keys.add(name, value)
     keys.add("output_layer_parallelism", "column")
     keys.add("attention_config", [[["flash"], shape.layers]], "needs the flash-attn package; global does without")
@@ -268,7 +268,7 @@ def cluster_keys(keys: Keys, job: JobSpec, shape: Shape) -> None:
     """The keys for paths, tokenizer and machines."""
     keys.begin("Paths")
     keys.add("data_path", "data/enwik8/enwik8_text_document", "what prepare_data.py makes; without .bin and .idx")
-    for name, value in models.TOKENIZERS[shape.family].items():
+    for name, value in neox_shapes.TOKENIZERS[shape.family].items():
         keys.add(name, value)
     keys.add("save", job.output_dir or "checkpoints")
     keys.add("load", job.output_dir or "checkpoints", "goes on from the last checkpoint, and begins where there is none")

@@ -173,7 +173,7 @@ def adapter(keys: Keys, job: JobSpec, name: str) -> None:
         keys.add("lora_alpha", 32)
         keys.add("lora_target_modules", "all-linear")
         if name == "reward":
-            keys.add("lora_task_type", "SEQ_CLS", "a reward model gives a number, not text")
+            keys.add("lora_task_type", "SEQ_CLS", "a reward model returns a number, not a string")
     if (job.lora or job.checkpointing) and job.version(KIND) < NEW_DEFAULTS:
         huggingface.checkpointing(keys, job)
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.launch.line import LaunchLine
-    from cfglint.source.shell.text import Text
+    from cfglint.source.shell.placed_text import Text
 
 FLAGS = frozenset(
     (

@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from cfglint.source.shell.text import Text
+    from cfglint.source.shell.placed_text import Text
 
 
 class Argument:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from cfglint.launch.line import LaunchLine
-    from cfglint.source.shell.text import Text
+    from cfglint.source.shell.placed_text import Text
 
 FLAGS = frozenset(
     (

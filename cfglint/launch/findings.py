@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from cfglint.launch.arguments import Argument
     from cfglint.launch.line import LaunchLine
     from cfglint.launch.slurm import Header
-    from cfglint.source.shell.call import Call
+    from cfglint.source.shell.started_command import Call
 
 OF_TORCH = ("torchrun", "torch.distributed.run", "torch.distributed.launch")
 OWN = {

@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     from cfglint.findings.vocabulary import Severity
     from cfglint.launch.arguments import Argument
     from cfglint.launch.options import Options
-    from cfglint.source.shell.call import Call
-    from cfglint.source.shell.text import Text
+    from cfglint.source.shell.placed_text import Text
+    from cfglint.source.shell.started_command import Call
 
 MACHINE = "the number of GPUs of the machine"
 
@@ -64,9 +64,9 @@ class Problem:
 class LaunchLine:
     """One training launch.
 
-    An unknown size is None, and `unknown` has the reasons: (field, reason). `threads`: one process drives several GPUs
-    (`nn.DataParallel`). `inner` is the launcher that the named one starts in turn. `values` are the settings of an accelerate
-    launch, from its file and its flags, None elsewhere. `machine`: the GPUs are those of the machine.
+    An unknown size is None, and `unknown` has the reasons: (field, reason). `inner` is the launcher that the named one starts in
+    turn. `values` are the settings of an accelerate launch, from its file and its flags, None elsewhere. `machine`: the GPUs are
+    those of the machine.
     """
 
     __slots__ = (
@@ -91,7 +91,6 @@ class LaunchLine:
         "script_path",
         "sourced",
         "srun",
-        "threads",
         "unknown",
         "values",
     )
@@ -114,7 +113,6 @@ class LaunchLine:
         self.unknown: list[tuple[str, str]] = []
         self.files: list[NamedFile] = []
         self.problems: list[Problem] = []
-        self.threads = False
         self.machine = False
         self.inner = ""
         self.values: dict[str, Any] | None = None

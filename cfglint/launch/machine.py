@@ -8,7 +8,7 @@ from cfglint.source.shell.filters import MACHINE as COUNTED
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.launch.line import LaunchLine
-    from cfglint.source.shell.text import Text
+    from cfglint.source.shell.placed_text import Text
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 

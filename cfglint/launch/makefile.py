@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
+from cfglint.source.shell.placed_text import Part, Text
 from cfglint.source.shell.script import Script
-from cfglint.source.shell.text import Part, Text
-
-NAME_SIGNS = "_-."
 
 
 class Recipe:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 LANGUAGES = ("", "bash", "sh", "shell", "console", "zsh", "shell-session", "shellsession", "terminal", "text", "cmd", "none", "bash/shell")
-PROMPTS = ("$ ", "> ", "% ")
 
 
 class Block:

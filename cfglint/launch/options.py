@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.source.shell.text import EMPTY, Text
+from cfglint.source.shell.placed_text import EMPTY, Text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def is_option(word: Text) -> bool:
 
 def after_mark(word: Text) -> Text:
     """The part of a word after the first `=`."""
-    from cfglint.source.shell.text import Part
+    from cfglint.source.shell.placed_text import Part
 
     parts: list[Part] = []
     seen = False
@@ -120,7 +120,7 @@ def after_mark(word: Text) -> Text:
 
 def before_mark(word: Text) -> Text:
     """The part of a word before the first `=`."""
-    from cfglint.source.shell.text import Part
+    from cfglint.source.shell.placed_text import Part
 
     parts: list[Part] = []
     for part in word.parts:

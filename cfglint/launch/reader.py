@@ -17,21 +17,21 @@ from cfglint.source import files
 from cfglint.source.shell.filters import TOOLS, normal
 from cfglint.source.shell.interpreter import Interpreter
 from cfglint.source.shell.nested_scripts import call_script, run_inner
+from cfglint.source.shell.placed_text import EMPTY, Part, Text, literal
 from cfglint.source.shell.script import Script
 from cfglint.source.shell.tables import listed
-from cfglint.source.shell.text import EMPTY, Part, Text, literal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from cfglint.source.shell.call import Call
+    from cfglint.source.document import Syntax
+    from cfglint.source.shell.started_command import Call
     from cfglint.source.shell.state import State
 
 HERE = "%cwd%"  # the start folder of a script while it is undecided
 SUBMITTED_FROM = "SLURM_SUBMIT_DIR"
-SHELL = (".sh", ".bash", ".sbatch", ".slurm", ".pbs", ".job", ".ksh", ".zsh")
 MARKDOWN = (".md", ".markdown", ".mdx")
 MAKEFILES = ("makefile", "gnumakefile")
 MARKS = listed("torchrun torch.distributed deepspeed accelerate llamafactory axolotl swift trl xtuner python deepy lmf megatron")
@@ -140,7 +140,6 @@ class Reader:
         self.project = project
         self.machine = machine or Machine()
         self.environment = environment or {}
-        self.errors = False
 
     def lines(self, path: str, text: str) -> list[LaunchLine]:
         """The launch lines of a file; `path` is relative to the working directory."""
@@ -171,7 +170,6 @@ class Reader:
         inside = os.path.relpath(os.path.abspath(path), os.path.abspath(self.project.root)).replace(os.sep, "/")
         name = f"{ROOT}/{inside}"
         followed, known = self.from_best_folder(script, folders_down_to(inside), name, text)
-        self.errors = followed.errors
         found = [line for line in (self.line(call, known, text) for call in followed.calls) if line is not None]
         if found:
             head = header(path, text)
@@ -347,7 +345,7 @@ class Reader:
         from cfglint.source.loaders import STRICT_JSON, YAML11
         from cfglint.source.parse import parse
 
-        syntax = "json" if name.endswith(".json") else "yaml"
+        syntax: Syntax = "json" if name.endswith(".json") else "yaml"
         value = (STRICT_JSON if syntax == "json" else YAML11).read(parse(name, text, syntax)).value
         return value if isinstance(value, dict) else None
 

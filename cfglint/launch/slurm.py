@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from cfglint.source.shell.text import Part, Text
+from cfglint.source.shell.placed_text import Part, Text
 
 SHORT = {"N": "nodes", "n": "ntasks", "G": "gpus", "c": "cpus-per-task", "p": "partition", "t": "time", "J": "job-name", "a": "array"}
 MARK = "#SBATCH"

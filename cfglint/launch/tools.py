@@ -14,7 +14,7 @@ from cfglint.launch import accelerate, torchrun
 from cfglint.launch.line import MACHINE, NamedFile
 from cfglint.launch.machine import Machine, number, visible
 from cfglint.launch.options import Option, Options, after_mark, is_option
-from cfglint.source.shell.text import Text, literal
+from cfglint.source.shell.placed_text import Text, literal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -159,27 +159,7 @@ def axolotl(line: LaunchLine, words: list[Text], machine: Machine, values_of: Ca
     """Parse `axolotl train X`: accelerate launch, or the launcher that `--launcher` names; launcher options come after `--`."""
     if not words or words[0].value != "train":
         return False
-    rest = words[1:]
-    extra: list[Text] = []
-    at = next((index for index, word in enumerate(rest) if word.value == "--"), None)
-    if at is not None:
-        rest, extra = rest[:at], rest[at + 1 :]
-    launcher = "accelerate"
-    arguments: list[Text] = []
-    index = 0
-    while index < len(rest):
-        text = rest[index].string
-        name, mark, value = text.partition("=")
-        if name == "--launcher":
-            launcher = value if mark else rest[index + 1].string if index + 1 < len(rest) else launcher
-            index += 1 if mark else 2
-            continue
-        if name.replace("-", "_") in ("__num_processes", "__main_process_port"):
-            extra = [rest[index], *([] if mark else rest[index + 1 : index + 2]), *extra]
-            index += 1 if mark else 2
-            continue
-        arguments.append(rest[index])
-        index += 1
+    launcher, arguments, extra = axolotl_words(words[1:])
     named = next((word for word in arguments if not word.string.startswith("-")), None)
     program = [literal("-m"), literal("axolotl.cli.train"), *arguments]
     line.inner = launcher
@@ -193,6 +173,27 @@ def axolotl(line: LaunchLine, words: list[Text], machine: Machine, values_of: Ca
     if named is not None:
         line.files.append(NamedFile(named, "positional", "axolotl"))
     return True
+
+
+def axolotl_words(words: list[Text]) -> tuple[str, list[Text], list[Text]]:
+    """(launcher, arguments of the program, options of the launcher) of the words of `axolotl train`."""
+    at = next((index for index, word in enumerate(words) if word.value == "--"), len(words))
+    rest, extra = words[:at], words[at + 1 :]
+    launcher = "accelerate"
+    arguments: list[Text] = []
+    index = 0
+    while index < len(rest):
+        name, mark, value = rest[index].string.partition("=")
+        after = 1 if mark else 2
+        if name == "--launcher":
+            launcher = value if mark else rest[index + 1].string if index + 1 < len(rest) else launcher
+        elif name.replace("-", "_") in ("__num_processes", "__main_process_port"):
+            extra = [*rest[index : index + after], *extra]
+        else:
+            arguments.append(rest[index])
+            after = 1
+        index += after
+    return launcher, arguments, extra
 
 
 def deepy(line: LaunchLine, words: list[Text], machine: Machine) -> None:

@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.launch.line import LaunchLine
     from cfglint.launch.machine import Machine
-    from cfglint.source.shell.text import Text
+    from cfglint.source.shell.placed_text import Text
 
 FLAGS = frozenset(("help", "standalone", "module", "no_python", "run_path", "virtual_local_rank", "use_env"))
 SHORT = {"-m": "module", "-r": "redirects", "-t": "tee", "-h": "help"}

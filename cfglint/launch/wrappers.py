@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from cfglint.source.shell.tables import names
 
 if TYPE_CHECKING:
-    from cfglint.source.shell.text import Text
+    from cfglint.source.shell.placed_text import Text
 
 # Options of srun that take a value in a word of their own (srun(1), 22.05).
 SRUN = names(

@@ -7,6 +7,7 @@ from cfglint.report.links import anchor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from cfglint.findings.entries import RuleEntry
     from cfglint.findings.rule import Rule
 
 FAMILIES = {  # families of rules that belong to no single framework
@@ -42,7 +43,7 @@ def listing(rules: list[Rule], form: str = "text") -> str:
     return "".join(f"{rule.code}  {rule.severity:<8}{rule.name:<{width}}{summary(rule)}\n" for rule in rules)
 
 
-def entry(rule: Rule) -> dict[str, object]:
+def entry(rule: Rule) -> RuleEntry:
     """A rule as plain values."""
     return {
         "code": rule.code,
@@ -83,7 +84,7 @@ def example(title: str, text: str) -> str:
 def examples(rule: Rule) -> list[tuple[str, str]]:
     """(title, content) of a rule's examples; a run of several files gives one each."""
     shown: list[tuple[str, str]] = []
-    for title, given in (("Found in", rule.bad), ("Not found in", rule.good), ("After `cfglint fix`", rule.fixed or "")):
+    for title, given in (("Fails", rule.bad), ("Passes", rule.good), ("After `cfglint fix`", rule.fixed or "")):
         for name, text in given.items() if isinstance(given, dict) else [("", given)]:
             if text:
                 shown.append((f"{title} {name}".strip() if name else title, text))
@@ -105,9 +106,9 @@ def book(rules: list[Rule]) -> str:
     """All pages by family, after a table: `docs/rules.md`."""
     parts = [
         "# Rules\n",
-        "Made from the rules themselves by `cfglint rule --format markdown`; a test keeps it current. An *error* is a prediction:\n"
-        "the framework would not start. A *warning* starts and does not do what the file says. An *info* does what the file says,\n"
-        "and there is a reason to think again.\n",
+        "Generated from the rules by `cfglint rule --format markdown`; a test keeps it current. An *error* is a prediction: the framework\n"
+        "would not start. A *warning* means that training starts but does not do what the file says. An *info* means that training does\n"
+        "what the file says, but the setting should be reconsidered.\n",
     ]
     table = ["| code | name | severity | what |\n", "|---|---|---|---|\n"]
     table += [f"| [{each.code}](#{anchor(each.code)}) | {each.name} | {each.severity} | {summary(each)} |\n" for each in rules]

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from cfglint.explanation.log_analysis import Explanation
     from cfglint.explanation.summary import RunSummary
+    from cfglint.findings.entries import BannerEntry
     from cfglint.findings.setting import Setting
     from cfglint.frameworks.summary import Item
     from cfglint.run.checked import CheckedRun
@@ -33,7 +34,6 @@ MOST_ERRORS = 3
 UNSET = "unset environment: "
 BLANK = ("", "", "")
 
-LOG_KEYS = ("num_examples", "num_epochs", "micro_batch", "accumulation", "global_batch", "total_steps")
 LOG_LABELS = (
     ("training samples", "num_examples"),
     ("epochs", "num_epochs"),
@@ -194,13 +194,18 @@ def log_as_text(path: str, found: list[Explanation], width: int | None = None) -
     return "\n".join(folded(banner_lines(path, each), width) for each in found)
 
 
-def banner_entry(found: Explanation) -> dict[str, Any]:
+def banner_entry(found: Explanation) -> BannerEntry:
     """One banner; a number that is neither printed nor computable is null."""
     banner = found.banner
     return {
         "line": banner.line,
         "framework": banner.framework,
-        **{key: banner[key] for key in LOG_KEYS},
+        "num_examples": banner["num_examples"],
+        "num_epochs": banner["num_epochs"],
+        "micro_batch": banner["micro_batch"],
+        "accumulation": banner["accumulation"],
+        "global_batch": banner["global_batch"],
+        "total_steps": banner["total_steps"],
         "data_parallel": found.data_parallel,
         "steps_per_epoch": found.steps_per_epoch,
         "consistent_with": [{"transformers": releases} for releases in found.consistent_with],

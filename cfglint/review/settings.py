@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
+    from cfglint.findings.vocabulary import Kind
     from cfglint.frameworks.base import Config
     from cfglint.frameworks.schema import Property
     from cfglint.run.checked import CheckedRun
@@ -55,7 +56,7 @@ class SettingChange:
 
     __slots__ = ("after", "before", "effect", "key", "kind", "notes")
 
-    def __init__(self, kind: str, key: str, before: State, after: State) -> None:
+    def __init__(self, kind: Kind, key: str, before: State, after: State) -> None:
         self.kind = kind
         self.key = key
         self.before = before
@@ -99,7 +100,7 @@ def missing_files(run: CheckedRun) -> list[tuple[str, str]]:
 class Differ:
     """Compares the configs of a kind, one per side; a side may have none."""
 
-    def __init__(self, kind: str, before: CheckedRun, after: CheckedRun) -> None:
+    def __init__(self, kind: Kind, before: CheckedRun, after: CheckedRun) -> None:
         self.kind = kind
         self.configs = [next((config for config in run.configs if config.kind == kind), None) for run in (before, after)]
 

@@ -51,7 +51,7 @@ def batch_mismatch(config: Config) -> Iterator[Finding]:
     Run-time error: `AssertionError: Check batch related parameters. train_batch_size is not equal to
     micro_batch_per_gpu * gradient_acc_step * world_size 256 != 4 * 4 * 8`.
 
-    Fix: `cfglint fix FILE --gpus N` keeps the global batch size and the micro batch size and sets the gradient
+    Fix: run `cfglint fix FILE --gpus N`, which keeps the global batch size and the micro batch size and sets the gradient
     accumulation steps; `--global-batch G` sets another global batch size. Without `train_batch_size` the
     framework computes it.
 

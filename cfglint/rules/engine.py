@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from cfglint.findings.ignore import Ignore
     from cfglint.findings.rule import Finding, Rule
     from cfglint.findings.setting import Setting
+    from cfglint.findings.vocabulary import Stage
     from cfglint.frameworks.base import Config
     from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.source.document import Document, Node
@@ -148,7 +149,7 @@ def may_have_own_defaults(config: Config) -> bool:
     return config.documents[0].syntax == "shell" and not (program is not None and program.exact)
 
 
-def may_not_reach(stage: str | None, rule: Rule, config: Config) -> bool:
+def may_not_reach(stage: Stage | None, rule: Rule, config: Config) -> bool:
     """Whether the program of a launch line may build another trainer than the framework's, so that a later check may not run."""
     program = config.facts.program
     if program is None or not program.own_trainer or stage not in ("init", "first-step"):

@@ -66,10 +66,10 @@ def missing_config_file(config: Config) -> Iterator[Finding]:
     example={"kind": "huggingface", "at": "/deepspeed"},
 )
 def file_outside_project(config: Config) -> Iterator[Finding]:
-    """A configuration file that the config names lies outside the project, so cfglint did not read it.
+    """A configuration file that the config names is outside the project, so cfglint did not read it.
 
     The root of the project is the top of its git work tree, else the folder of the cfglint configuration, else
-    the working directory; links are resolved first. What such a file holds is neither read nor shown, since a
+    the working directory; links are resolved first. The content of such a file is neither read nor shown, because a
     config from elsewhere could name any file of the machine.
 
     Fix: name the file on the command line too, or move it into the project.

@@ -27,8 +27,8 @@ def written_for_fork(config: Config) -> Iterator[Finding]:
     """An undeclared file has three or more keys that the framework does not have.
 
     It is probably written for a fork or for another release, so the keys are reported once, what else is found in
-    the file is a warning at most, and the verdict is not known. Where the project holds the framework's own
-    argument classes, these decide which keys exist. `--kind` or a declared run says that the framework itself
+    the file is a warning at most, and the verdict is not known. Where the project contains the framework's own
+    argument classes, these decide which keys exist. `--kind` or a declared run specifies that the framework itself
     reads the file: then each unknown key is an error.
 
     Fix: declare the run, or ignore this finding where the file belongs to a fork.

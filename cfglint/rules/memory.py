@@ -50,7 +50,7 @@ def does_not_fit(run: Run) -> Iterator[Finding]:
 
     The framework would start: it is a warning, because allocator settings outside the files may help.
 
-    Fix: what the help text names, with what each change would save at the peak: gradient checkpointing, a smaller micro
+    Fix: use a remedy that the help text names, with the memory that it would save at the peak: gradient checkpointing, a smaller micro
     batch with more accumulation steps, a loss without whole logits, fewer optimizer states, sharding. `cfglint explain`
     shows the terms and the largest micro batch.
 

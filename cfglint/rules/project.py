@@ -102,7 +102,7 @@ def unexpected_number(run: Run) -> Iterator[Finding]:
     1 anyway, because the project itself declares the number. A number that is unknown (no `gpus`, no
     `num-examples`) is reported as info.
 
-    Fix: `cfglint fix FILES --run --gpus N --global-batch G` restores the batch; or change the declaration together
+    Fix: run `cfglint fix FILES --run --gpus N --global-batch G` to restore the batch, or change the declaration together
     with the run, so that the change is visible in review.
 
     Source: the `[[run]]` table of the configuration.

@@ -24,7 +24,7 @@ def unreadable_file(config: Config) -> Iterator[Finding]:
     It is missing, a directory, not readable, not UTF-8, or contains NUL or control characters, and no
     framework can load it.
 
-    Fix: the message names the byte. Save the file as UTF-8 without NUL.
+    Fix: go to the byte that the message names, and save the file as UTF-8 without NUL.
 
     Source: PyYAML 6.0.3 reader.py; CPython's UTF-8 decoder.
     """
@@ -101,7 +101,7 @@ def limit_exceeded(config: Config) -> Iterator[Finding]:
     to more than 10,000 entries by aliases and merge keys, or has an integer of more than 500 digits. This says nothing about
     the framework, which may load the file: the verdict is unknown (null), and the exit status is 2.
 
-    Fix: a config is usually a few kilobytes. Move data out of the file, or check the config without it.
+    Fix: move data out of the file, or check the config without it; a config is usually a few kilobytes.
 
     Source: cfglint/source/limits.py.
     """

@@ -12,6 +12,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from cfglint.source.document import Syntax
+
 LONGEST = 200_000  # characters that are examined
 LINE_KEY = re.compile(r"^([ \t]*)(?:-[ \t]+)?[^\w\s#<]{0,3}([A-Za-z][\w-]*)[\"']?[ \t]*[:=]", re.MULTILINE)
 QUOTED_KEY = re.compile(r"[\"']([A-Za-z][\w-]*)[\"']?[ \t]*(:|$)|[{}]")
@@ -23,7 +25,7 @@ CUT = 5  # characters that identify a truncated key
 _known: dict[str, set[str]] = {}
 
 
-def kind_of_text(path: str, text: str, syntax: str) -> tuple[str | None, int]:
+def kind_of_text(path: str, text: str, syntax: Syntax) -> tuple[str | None, int]:
     """(kind, certainty) by the keys in a file's content, like `detect` for a document; a single likely kind counts as certain."""
     text = text[:LONGEST].replace("\0", "")
     document = keys_only(path, text, syntax)
@@ -59,7 +61,7 @@ def by_known_keys(document: Document, text: str, among: list[str]) -> tuple[str 
     return None, MAYBE if best or among else NO_MATCH
 
 
-def keys_only(path: str, text: str, syntax: str) -> Document:
+def keys_only(path: str, text: str, syntax: Syntax) -> Document:
     """A document with the keys of a content as a tree, without their values."""
     document = Document(path, text, syntax)
     root = Node(MAPPING, 0, len(text), "", "block")

@@ -15,7 +15,7 @@ class UnknownKindError(CfglintError):
     """The kind of a file of a run is unknown, and none was specified."""
 
     def __init__(self, path: str) -> None:
-        super().__init__(f"{path}: could not tell the kind of this file; pass --kind {'|'.join(known_kinds())}")
+        super().__init__(f"{path}: could not determine the kind of this file; pass --kind {'|'.join(known_kinds())}")
         self.path = path
 
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cfglint.project.pinned_versions import Disk
+    from cfglint.source.document import Syntax
 
 SECTIONS = ("training_args", "training_arguments", "trainer_args", "train_args", "TrainingArguments")  # sections of a program's own files
 
@@ -63,7 +64,7 @@ class FileSource:
             return files.decode(path, given), given.startswith(files.BYTE_ORDER_MARK)
         return files.read(path)[:2]
 
-    def document(self, path: str, syntax: str | None = None) -> Document:
+    def document(self, path: str, syntax: Syntax | None = None) -> Document:
         """The document of a file; an error while reading it is among its problems."""
         syntax = syntax or syntax_by_name(path)
         try:

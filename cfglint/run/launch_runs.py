@@ -296,7 +296,6 @@ class LaunchReader:
         if plain and "deepspeed" not in command.words and not (built is not None and built.document.values.get("deepspeed")):
             from cfglint.launch.machine import visible
 
-            line.threads = True
             seen = visible(line, Machine(self.facts.gpus, self.facts.nodes), "visible_gpus")
             line.unknown = [each for each in line.unknown if each[0] != "visible_gpus"]
             gpus = seen if seen is None or seen > 0 else 1

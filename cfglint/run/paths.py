@@ -12,6 +12,10 @@ JSON_EXTENSIONS = (".json", ".jsonc", ".hjson", ".config")
 EXTENSIONS = (".yaml", ".yml", *JSON_EXTENSIONS)
 PROGRAM = ".py"
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.source.document import Syntax
+
 
 def is_script(path: str) -> bool:
     """Whether a file is searched for launch lines, by its name."""
@@ -30,7 +34,7 @@ def line_of(path: str) -> tuple[str, int | None]:
     return (name, int(number)) if mark and number.isdigit() and len(number) < 8 else (path, None)
 
 
-def syntax_by_name(path: str) -> str:
+def syntax_by_name(path: str) -> Syntax:
     """`json` or `yaml`, by the extension of a file."""
     return "json" if path.lower().endswith(JSON_EXTENSIONS) else "yaml"
 

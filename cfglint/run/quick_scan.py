@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Any
 
+    from cfglint.source.document import Syntax
+
 ESCAPES = ("\\u00", "\\U", "\\x", "\\\n")  # escapes with which a key may be spelled, so that it cannot be found literally
 WORD_BYTES = bytes(byte if chr(byte).isalnum() and byte < 128 else ord("_" if chr(byte) in "-_" else " ") for byte in range(256))
 CUT = 5  # letters that identify a truncated key at the end of a file
@@ -20,7 +22,7 @@ _named: list[Framework[Any]] = []  # the frameworks whose files have typical nam
 _known: set[bytes] = set()
 
 
-def unrelated_keys(path: str, text: str, syntax: str, sections: tuple[str, ...] = ()) -> list[str] | None:
+def unrelated_keys(path: str, text: str, syntax: Syntax, sections: tuple[str, ...] = ()) -> list[str] | None:
     """The top-level keys of a file that is of no kind and has none of some sections; None for one that must be parsed to decide."""
     names = of_json(path, text) if syntax == "json" else of_yaml(path, text)
     return None if names is None or not frozenset(sections).isdisjoint(names) else names

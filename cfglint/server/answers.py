@@ -8,7 +8,6 @@ from cfglint.explanation.summary import RunSummary, origin
 from cfglint.findings.setting import AUTO
 from cfglint.frameworks import framework, schema
 from cfglint.frameworks.versions import parse_version
-from cfglint.report.manual import summary
 from cfglint.rules.catalogue import every_rule
 from cfglint.run.loaded import integer
 from cfglint.server import cursor
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from cfglint.findings.setting import Setting
     from cfglint.frameworks.schema import Property, Schema
     from cfglint.run.checked import CheckedRun
-    from cfglint.source.document import Document, Node, Path
+    from cfglint.source.document import Document, Node, Path, Syntax
 
     Span: TypeAlias = tuple[str, int, int]  # path, first and last offset
 
@@ -77,12 +76,6 @@ def finding_page(each: Diagnostic) -> str:
     if rule is not None:
         parts.append(rule.page)
     return "\n\n".join(parts)
-
-
-def rule_summary(code: str) -> str:
-    """The first line of the manual page of a rule."""
-    rule = rule_of(code)
-    return summary(rule) if rule is not None else ""
 
 
 def findings_at(run: CheckedRun, document: Document, offset: int) -> list[Diagnostic]:
@@ -222,7 +215,7 @@ def facts(entry: Property, version: tuple[int, ...], default: Any) -> str:
     return ", ".join(parts)
 
 
-def completions(run: CheckedRun | None, text: str, kind: str, syntax: str, offset: int) -> list[Suggestion]:
+def completions(run: CheckedRun | None, text: str, kind: str, syntax: Syntax, offset: int) -> list[Suggestion]:
     """The keys of the section at the cursor, or the values of the key before it, as the release of the run has them."""
     table, place = schema_of(kind) if kind else None, cursor.cursor_at(text, offset, syntax)
     if table is None or place is None:
@@ -241,7 +234,7 @@ def completions(run: CheckedRun | None, text: str, kind: str, syntax: str, offse
     return found
 
 
-def values(entry: Property, place: cursor.Cursor, syntax: str, version: tuple[int, ...], default: Any) -> list[Suggestion]:
+def values(entry: Property, place: cursor.Cursor, syntax: Syntax, version: tuple[int, ...], default: Any) -> list[Suggestion]:
     """The values that a key accepts, if they can be listed."""
     allowed = entry.enum_at(version) or ((True, False) if "boolean" in entry.types else ())
     found: list[Suggestion] = []

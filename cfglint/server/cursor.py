@@ -6,6 +6,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import TypeAlias
 
+    from cfglint.source.document import Syntax
+
     Section: TypeAlias = tuple[str, ...]
 
 WORD = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-")
@@ -26,7 +28,7 @@ class Cursor:
         self.quoted = quoted
 
 
-def cursor_at(text: str, offset: int, syntax: str) -> Cursor | None:
+def cursor_at(text: str, offset: int, syntax: Syntax) -> Cursor | None:
     """The cursor at an offset of a YAML, JSON or shell file; None in a comment, and where neither a key nor a value is possible."""
     word = offset
     while word and text[word - 1] in WORD:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from cfglint.findings.diagnostic import Diagnostic, Fix, Place
     from cfglint.run.checked import CheckedRun
     from cfglint.server.open_files import Facts
+    from cfglint.source.document import Syntax
 
 SHORTEST_DELAY, LONGEST_DELAY = 0.02, 1.0  # seconds without a key press before the files are checked again
 CHECKS = 2  # the delay is this many times the duration of a check, so that slow checks run less often
@@ -259,7 +260,7 @@ class ConfigServer(LanguageServer):
         lines = self.lines_of(path)
         offset = lines.offset(position.line, position.character)
         run, kind = self.run_at(path, offset)
-        syntax = "shell" if is_script(path) else "json" if path.lower().endswith(JSON_EXTENSIONS) else "yaml"
+        syntax: Syntax = "shell" if is_script(path) else "json" if path.lower().endswith(JSON_EXTENSIONS) else "yaml"
         return [
             types.CompletionItem(
                 each.label,

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any, Literal, TypeAlias
 
+    Syntax: TypeAlias = Literal["yaml", "json", "shell", "python"]
+
     Path = tuple[str | int, ...]
     NodeKind: TypeAlias = Literal["scalar", "mapping", "sequence", "alias"]
     FileProblemKind: TypeAlias = Literal["unreadable", "limit", "encoding", "control", "unwritable"]
@@ -127,7 +129,7 @@ class Document:
         "text",
     )
 
-    def __init__(self, path: str, text: str, syntax: str, bom: bool = False) -> None:
+    def __init__(self, path: str, text: str, syntax: Syntax, bom: bool = False) -> None:
         self.path = path
         self.text = text
         self.syntax = syntax

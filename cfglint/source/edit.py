@@ -67,7 +67,7 @@ def require_editable(document: Document) -> None:
     if document.problems:
         raise EditRefused("a file that does not parse is not edited", document.problems[0].start)
     if document.text.startswith("\ufeff"):  # YAML's parser does not count it
-        raise EditRefused("a text that begins with a byte order mark of its own is not edited", 0)
+        raise EditRefused("a file that begins with a second byte order mark is not edited", 0)
     if len(document.roots) > 1:
         raise EditRefused("a file with several YAML documents is not edited", document.roots[1].start)
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-OWNED = False  # set by the command line: no other code in this process uses PyYAML
+OWNED = False  # set by the command line: no other code in this process uses PyYAML or tree-sitter
 ERRORS = {
     "reader": "ReaderError",
     "scanner": "ScannerError",

@@ -5,8 +5,12 @@ from __future__ import annotations
 from cfglint.source.document import LIMIT, Document, Problem
 from cfglint.source.limits import MAX_SIZE
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.source.document import Syntax
 
-def parse(path: str, text: str, syntax: str, bom: bool = False) -> Document:
+
+def parse(path: str, text: str, syntax: Syntax, bom: bool = False) -> Document:
     """The span tree of a content; `syntax` is `yaml` or `json` (including hjson).
 
     Never raises because of the content: parse errors are in the document's `problems`.

@@ -340,7 +340,7 @@ class Step:
         if self.document.syntax == "json" and root is not None and len(root.children) == 1:
             root = root.children[0]
         if parsed.problems or root is None or parsed.comments:
-            raise EditRefused(f"{text!r} is not the text of a value", self.place)
+            raise EditRefused(f"{text!r} is not the source of a single value", self.place)
         return shape(root)
 
     def key_shape(self, text: str) -> Shape:

@@ -208,7 +208,7 @@ class Edited(Write):
         self.verify()
         super().wanted()
         if self.status and self.status.st_nlink > 1:
-            self.note = f"{self.path} had {self.status.st_nlink} names; the others keep the old text"
+            self.note = f"{self.path} had {self.status.st_nlink} names; the others keep the old content"
         return True
 
     def verify(self) -> None:

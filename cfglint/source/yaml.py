@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 TAB = "tab"
 PURE = "refused by libyaml"
 QUESTION = "question mark in a bare scalar"
-MARK = "byte order mark inside the text"
+MARK = "byte order mark inside the file"
 HEADER = "comment on a block scalar's header"
 DIRECTIVE = "directive"
 TAG = "tag"

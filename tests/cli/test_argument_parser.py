@@ -61,7 +61,7 @@ def test_an_option_takes_several_values(parser):
         (["--gpus", "--run"], "--gpus expects N"),
         (["--gpus", "0"], "--gpus 0: expected a positive integer"),
         (["--gpus", "many"], "--gpus many: expected a positive integer"),
-        (["--run=yes"], "--run takes no value"),
+        (["--run=yes"], "--run does not accept a value"),
         (["--gpu", "8"], "unknown option --gpu; did you mean --gpus?"),
         (["--quiet"], "unknown option --quiet; --help lists them"),
         (["--fail-on", "never"], "--fail-on never: expected one of error, warning"),
@@ -94,3 +94,23 @@ def test_help_names_every_option(parser, capsys):
     assert "usage: cfglint test [PATH ...] [OPTION ...]" in printed
     for name in parser.options:
         assert f"  {name}" in printed
+
+
+@each_case("width", [60, 80, 100])
+def test_every_help_text_fits_the_terminal(width, monkeypatch):
+    from cfglint.cli import usage
+    from cfglint.cli.completion import parsers
+
+    monkeypatch.setenv("COLUMNS", str(width))
+    for text in (usage(), *(parser.help() for parser in parsers().values())):
+        assert [line for line in text.splitlines() if len(line) > width] == []
+
+
+def test_a_folded_example_is_one_command_for_the_shell(monkeypatch):
+    from cfglint.cli.argument_parser import folded_command
+
+    command = "cfglint plan train.yaml --gpus 8-64 --from-gpus 8 --num-examples 128770 --time-per-step 2.1"
+    lines = folded_command(command, 60)
+    assert len(lines) > 1
+    assert "".join(line.removesuffix("\\").strip() + " " for line in lines).strip() == command
+    assert all(line.endswith(" \\") for line in lines[:-1])

@@ -105,8 +105,8 @@ class TestStatus:
             (["old.yaml", "new.yaml", "third.yaml"], "give OLD and NEW"),
             (["old.yaml", "no-such.yaml"], "no-such.yaml: no such file or folder"),
             (["old.yaml", "folder"], "two files or two folders"),
-            (["folder", "folder"], "neither folder nor folder holds a config"),
-            (["strange.yml", "strange.yml"], "could not tell the kind of this file"),
+            (["folder", "folder"], "neither folder nor folder contains a config"),
+            (["strange.yml", "strange.yml"], "could not determine the kind of this file"),
         ],
     )
     def test_what_cannot_be_compared(self, folder, diff, arguments, said):

@@ -6,8 +6,8 @@ import io
 import sys
 
 from cfglint.cli import progress
-from cfglint.cli.parallel import map_blocks
 from cfglint.cli.progress import CLEAR, Progress
+from cfglint.cli.worker_processes import map_blocks
 
 
 class Terminal(io.StringIO):

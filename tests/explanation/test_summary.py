@@ -6,6 +6,7 @@ import pytest
 
 from cfglint.cli import main
 from cfglint.explanation.summary import RunSummary, origin, table
+from cfglint.frameworks.huggingface.fields import FIELDS
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.run.discovery import Discovery
 
@@ -210,9 +211,10 @@ def test_an_automatic_size_that_its_trainer_fills_is_not_null(capsys, tmp_path, 
 def test_what_the_trainer_fills_in_for_the_block_of_an_accelerate_config(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "train.yaml").write_text("output_dir: out\nper_device_train_batch_size: 4\ngradient_accumulation_steps: 2\nbf16: true\n")
+    clipping = FIELDS["max_grad_norm"][1]
     block = "deepspeed_config:\n  zero_stage: 2\n  gradient_accumulation_steps: 2\n"
     (tmp_path / "acc.yaml").write_text(f"distributed_type: DEEPSPEED\nnum_processes: 8\nmixed_precision: bf16\n{block}")
     assert main(["explain", "train.yaml", "acc.yaml", "--run"]) == 0
     shown = " ".join(capsys.readouterr().out.split())
-    assert "gradient clipping 1.0 auto: max_grad_norm" in shown
-    assert '"auto" filled in: train_micro_batch_size_per_gpu 4, train_batch_size 64, gradient_clipping 1.0' in shown
+    assert f"gradient clipping {clipping} auto: max_grad_norm" in shown
+    assert f'"auto" filled in: train_micro_batch_size_per_gpu 4, train_batch_size 64, gradient_clipping {clipping}' in shown

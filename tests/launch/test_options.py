@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cases import each_case
 from cfglint.launch.options import is_option
-from cfglint.source.shell.text import literal
+from cfglint.source.shell.placed_text import literal
 
 
 @each_case(

@@ -109,7 +109,7 @@ class TestRulePages:
         page = rules.page(Rule("XYZ001", "name", "error", (), None, None, "keep", "bad", "", None, {}, check))
         assert page.summary == "What it finds, <code>in</code> short."
         assert page.body == "<p>A <code>key</code> &lt;b&gt; that goes on.</p><pre>kept   as it\nstands</pre>"
-        assert page.examples == [("Found in", "bad")]
+        assert page.examples == [("Fails", "bad")]
 
     def test_many_rules_go_without_examples(self):
         from cfglint.rules.catalogue import every_rule

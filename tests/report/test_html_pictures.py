@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from cases import each_case
 from cfglint.report.html import chart, layout, pictures, step, svg, timeline
-from cfglint.report.html.numbers import Numbers
+from cfglint.report.html.figures import Numbers
 
 SIZES = st.none() | st.integers(1, 8) | st.integers(1, 5000)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from cfglint.frameworks.huggingface.fields import FIELDS
+
 TRAINER = "output_dir: out\nper_device_train_batch_size: 4\nlearning_rate: 2.0e-5\nbf16: true\n"
 
 
@@ -21,7 +23,7 @@ def changed(compare, before, after, **facts):
         '{output_dir: "out", per_device_train_batch_size: 0x4, learning_rate: 2.0e-5, bf16: yes}\n',
         TRAINER.replace("\n", "\r\n"),
         f"---\n{TRAINER}...\n",
-        f"{TRAINER}gradient_accumulation_steps: 1\nmax_grad_norm: 1\nseed: 42\n",
+        f"{TRAINER}gradient_accumulation_steps: 1\nmax_grad_norm: {FIELDS['max_grad_norm'][1]}\nseed: 42\n",
     ],
     ids=["order", "spelling", "flow", "line-ends", "markers", "defaults"],
 )

@@ -69,7 +69,7 @@ ZERO = "distributed_type: DEEPSPEED\nnum_processes: 8\nmixed_precision: bf16\nde
             "--gradient_accumulation_steps 2",
             "--gradient_accumulation_steps",
         ),
-        ("--use_deepspeed --num_processes 8 --gradient_clipping 0.5", "", "--gradient_clipping"),
+        ("--use_deepspeed --num_processes 8 --gradient_clipping 0.5", "--max_grad_norm 1.0", "--gradient_clipping"),
         ("--use_deepspeed --num_processes 8 --mixed_precision bf16", "", "--mixed_precision"),
         ("--num_processes 8 --mixed_precision bf16", "", None),
         ("--config_file zero.yaml", "", "/mixed_precision"),

@@ -3,34 +3,38 @@
 from __future__ import annotations
 
 from cases import each_case
+from cfglint.frameworks.deepspeed import models
+from cfglint.frameworks.deepspeed._tables import KEYS, REMOVED, SINCE
 from cfglint.frameworks.huggingface import fields
+from cfglint.frameworks.neox.fields import fields_of_release
 from cfglint.frameworks.schema import load
-from cfglint.frameworks.versions import parse_version
-from cfglint.frameworks.versions import parse_version as numbers
+from cfglint.frameworks.versions import dotted, parse_version
 
 
-def release(text: str | None) -> tuple[int, ...]:
-    return numbers(text) if text else ()
-
-
-def releases_with_changes() -> list[tuple[int, ...]]:
-    """Every release of transformers in which a field, a default or an allowed value came or went, the newest and one before all."""
-    table = load("huggingface")
-    found = {table.raw["x-framework"]["version"]}
-    for raw in table.raw["properties"].values():
+def changes(properties: dict) -> set[str]:
+    """The releases in which a key, a default or an allowed value came or went."""
+    found = set()
+    for raw in properties.values():
         found |= {raw[word] for word in ("x-since", "x-removed") if word in raw}
         found |= {each["since"] for each in raw.get("x-default-history", ())}
         found |= {*raw.get("x-enum-since", {}).values(), *raw.get("x-enum-removed", {}).values()}
-    return sorted(map(parse_version, found))
+        found |= changes(raw.get("properties", {}))
+    return found
 
 
-RELEASES = releases_with_changes()
+def releases_with_changes(kind: str) -> list[tuple[int, ...]]:
+    """Every release with a change, and the newest; the oldest is one before all."""
+    table = load(kind)
+    return sorted(map(parse_version, {"0", table.raw["x-framework"]["version"], *changes(table.raw["properties"])}))
+
+
+RELEASES = releases_with_changes("huggingface")
 
 
 def test_huggingface_fields_and_their_releases():
     table = load("huggingface")
-    known = {name: (release(table.lookup(name).since), release(table.lookup(name).removed)) for name in table.raw["properties"]}
-    assert {name: (release(since), release(until)) for name, (_, _, since, until) in fields.FIELDS.items()} == known
+    known = {name: (table.lookup(name).since or "", table.lookup(name).removed or "") for name in table.raw["properties"]}
+    assert {name: (dotted(since), dotted(until)) for name, (_, _, since, until) in fields.FIELDS.items()} == known
 
 
 @each_case("version", RELEASES)
@@ -46,3 +50,36 @@ def test_huggingface_allowed_values(version):
     closed = [name for name in fields.CHOICES if name != "debug" and fields.has_field(name, version)]
     told = {name: set(fields.choices(name, version)[1]) for name in closed}
     assert told == {name: set(load("huggingface").lookup(name).enum_at(version)) - {None} for name in closed}
+
+
+DEEPSPEED = [path for path in models.MODELS if path != models.MONITOR.name]
+
+
+@each_case("version", releases_with_changes("deepspeed"))
+def test_deepspeed_models(version):
+    table = load("deepspeed")
+    for section in DEEPSPEED:
+        path = tuple(section.split("."))
+        known = {name: table.lookup((*path, name)).default_at(version) for name in table.keys_at(version, path)}
+        names = models.known_names(models.model_of(section), version)
+        found = {field.alias or name: field for name, field in models.model_of(section).fields.items() if name in names}
+        assert found.keys() == known.keys(), section
+        for name, field in found.items():
+            value = field.default_at(version)
+            assert field.model or (list(value) if isinstance(value, tuple) else value) == known[name], (section, name)
+
+
+@each_case("version", releases_with_changes("deepspeed"))
+def test_deepspeed_keys_that_are_looked_up(version):
+    table = load("deepspeed")
+    for path, names in KEYS.items():
+        known = set(table.keys_at(version, path))
+        found = {
+            name for name in names.split() if version >= SINCE.get((*path, name), ()) and version < REMOVED.get((*path, name), [(99,)])[0]
+        }
+        assert found == known, path
+
+
+@each_case("version", [version for version in releases_with_changes("neox") if version < (3,)])
+def test_neox_fields_of_the_tagged_releases(version):
+    assert set(fields_of_release(version)) == set(load("neox").keys_at(version))

@@ -295,7 +295,7 @@ def test_notes_replace_what_a_key_takes(built):
     ("change", "said"),
     [
         ({"steps": {"type": "integer"}}, "steps: not described"),
-        ({"part.rate": {"description": "How fast."}}, "part.rate: neither the source nor the notes say what it takes"),
+        ({"part.rate": {"description": "How fast."}}, "part.rate: neither the source nor the notes have its type"),
         ({"gone": {"description": "Was."}}, "gone: a note, but the source no longer has the key"),
         ({"steps": {"description": "Was.", "x-removed": "9.0"}}, "steps: noted as removed, but the source has it"),
         ({"nowhere.key": {"description": "X."}}, "nowhere.key: a note, but the source has no nowhere"),

@@ -121,7 +121,7 @@ def test_a_read_only_file_is_left_alone(config):
 def test_other_names_of_a_file_are_mentioned(tmp_path, config):
     os.link(config, tmp_path / "b.yaml")
     _, _, identity = read(str(config))
-    assert write(str(config), identity, "a: 2\n") == f"{config} had 2 names; the others keep the old text"
+    assert write(str(config), identity, "a: 2\n") == f"{config} had 2 names; the others keep the old content"
 
 
 @POSIX

@@ -15,12 +15,15 @@ if TYPE_CHECKING:
     from cfglint.batch.memory.shape import Shape
 
     Fit: TypeAlias = Literal["fits", "close", "does-not-fit"]
+    Certainty: TypeAlias = Literal["A", "B", "C"]  # how well an estimate is known
 
 GIB = 1 << 30
 FITS: Fit = "fits"
 CLOSE: Fit = "close"
 DOES_NOT_FIT: Fit = "does-not-fit"
-CLASS_A, CLASS_B, CLASS_C = "A", "B", "C"
+CLASS_A: Certainty = "A"
+CLASS_B: Certainty = "B"
+CLASS_C: Certainty = "C"
 BANDS = {CLASS_A: (0.90, 1.10), CLASS_B: (0.80, 1.25), CLASS_C: (0.60, 1.50)}
 FP32_STREAM_MARGIN = 1.10
 
@@ -40,7 +43,7 @@ class Estimate:
     peak: Moment
     low: float
     high: float
-    classification: str
+    classification: Certainty
     overhead: float
     parameters: int
 
@@ -115,7 +118,7 @@ def stages(shape: Shape, run: Settings) -> list[tuple[Shape, Settings]]:
     return [(part, changed(run, loss=LOSS_NONE, in_flight=in_flight)), (part, run)]
 
 
-def certainty(shape: Shape, run: Settings) -> tuple[str, tuple[float, float]]:
+def certainty(shape: Shape, run: Settings) -> tuple[Certainty, tuple[float, float]]:
     """The class of a run's estimate and the factors of its band, as validated on recorded and measured runs."""
     if not shape.known or run.own_code:
         return CLASS_C, BANDS[CLASS_C]

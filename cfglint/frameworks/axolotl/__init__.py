@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.resolved_batch import Batch
     from cfglint.frameworks.schema_additions import Additions
     from cfglint.frameworks.summary import Summary
-    from cfglint.source.document import Document, Path
+    from cfglint.source.document import Document, Path, Syntax
     from cfglint.source.loaders import Loader
 
 KIND: Final = "axolotl"
@@ -213,7 +213,7 @@ class Axolotl(Framework["AxolotlConfig"]):
 
         return YAML11
 
-    def syntax(self, path: str) -> str:
+    def syntax(self, path: str) -> Syntax:
         """Return `yaml`, which includes JSON."""
         return "yaml"
 

@@ -99,11 +99,6 @@ class AxolotlConfig(TrainerConfig):
         return [*self.validation.refusals, *([self.refusal] if self.refusal is not None else [])]
 
     @property
-    def axolotl_version(self) -> Version:
-        """The target release of axolotl."""
-        return self.facts.version(PACKAGE, NEWEST)
-
-    @property
     def axolotl_text(self) -> str:
         """The target release of axolotl as a string."""
         return self.facts.target.get(PACKAGE, NEWEST)

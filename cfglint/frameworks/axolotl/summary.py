@@ -104,6 +104,6 @@ def assumed(config: AxolotlConfig, summary: Summary) -> None:
     """Add the assumptions about the launch."""
     world = config.facts.gpus
     summary.assumed.append(f"{world or 'N'} GPUs are {world or 'N'} processes with one GPU each, started by `axolotl train`")
-    summary.assumed.append("8xH100 nodes (bf16 and tf32 work), optional packages installed; the evaluation set is what the file says")
+    summary.assumed.append("8xH100 nodes (bf16 and tf32 work), optional packages installed; the evaluation set is that of the file")
     if config.model is not None and config.model.sample_packing:
         summary.assumed.append("sample_packing: the number of steps depends on the lengths of the samples")

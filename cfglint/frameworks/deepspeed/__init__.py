@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.memory_inputs import Inputs, Model
     from cfglint.frameworks.resolved_batch import Batch
     from cfglint.frameworks.summary import Summary
-    from cfglint.source.document import Document, Node
+    from cfglint.source.document import Document, Node, Syntax
     from cfglint.source.loaders import Loader
 
 NEWEST = RELEASES["deepspeed"]
@@ -141,7 +141,7 @@ class DeepSpeed(Framework["DeepSpeedConfig"]):
         """Whether the file name contains `ds_`, `zero` or `deepspeed`."""
         return looks_like_its_name(path)
 
-    def syntax(self, path: str) -> str:
+    def syntax(self, path: str) -> Syntax:
         """Return `json`: DeepSpeed parses every file with hjson, whatever its name."""
         return "json"
 

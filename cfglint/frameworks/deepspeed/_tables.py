@@ -305,6 +305,36 @@ SINCE: dict[tuple[str, ...], Version] = {
     ('data_types', 'keep_in_fp32_modules'): (0, 19, 6),
 }
 
+# path of a key that is looked up: the values that DeepSpeed allows, null aside.
+CHOICES: dict[tuple[str, ...], tuple[str, ...]] = {
+    ('communication_data_type',): ('fp16', 'bf16', 'fp32'),
+    ('seq_parallel_communication_data_type',): ('fp16', 'bf16', 'fp32'),
+    ('gradient_allreduce_op',): ('mean', 'sum'),
+    ('log_level',): ('debug', 'info', 'warning', 'error', 'critical'),
+    ('torch_autocast', 'dtype'): ('torch.float16', 'fp16', 'float16', 'half', 'torch.float32', 'fp32', 'float32', 'float', 'torch.int8', 'int8', 'torch.bfloat16', 'bf16', 'bfloat16'),
+    ('scheduler', 'params', 'warmup_type'): ('log', 'linear'),
+    ('autotuning', 'metric'): ('latency', 'throughput', 'flops', 'forward'),
+    ('autotuning', 'tuner_type'): ('gridsearch', 'random', 'model_based'),
+    ('data_efficiency', 'data_sampling', 'dynamic_batching', 'lr_scaling_method'): ('linear', 'sqrt', 'none'),
+    ('data_efficiency', 'data_sampling', 'dynamic_batching', 'sequence_picking_order'): ('random', 'seqlen', 'dataloader'),
+    ('data_efficiency', 'data_routing', 'random_ltd', 'model_type'): ('decoder', 'encoder'),
+    ('data_efficiency', 'data_routing', 'random_ltd', 'hidden_state_order'): ('batch_seq_dim', 'seq_batch_dim'),
+    ('checkpoint', 'tag_validation'): ('WARN', 'IGNORE', 'FAIL'),
+    ('checkpoint', 'writer', 'type'): ('MOCK', 'PYTHON', 'FAST'),
+    ('checkpoint', 'writer', 'data_parallel'): ('REPLICA', 'SOCKET', 'MACHINE'),
+    ('data_types', 'grad_accum_dtype'): ('bf16', 'fp16', 'fp32', 'bfloat16', 'float16', 'half', 'float32', 'float', 'int8', 'torch.bfloat16', 'torch.float16', 'torch.float32', 'torch.int8'),
+    ('data_types', 'param_dtype'): ('bf16', 'fp16', 'fp32', 'bfloat16', 'float16', 'half', 'float32', 'float', 'int8', 'torch.bfloat16', 'torch.float16', 'torch.float32', 'torch.int8'),
+    ('data_types', 'buffer_dtype'): ('bf16', 'fp16', 'fp32', 'bfloat16', 'float16', 'half', 'float32', 'float', 'int8', 'torch.bfloat16', 'torch.float16', 'torch.float32', 'torch.int8'),
+    ('expert_parallel', 'preset_model'): ('mixtral', 'qwen3_moe', 'qwen3_5_moe', 'deepseek_v2', 'deepseek_v3', 'minimax_m3'),
+    ('expert_parallel', 'score_apply'): ('auto', 'pre', 'post'),
+    ('expert_parallel', 'combine_impl'): ('auto', 'weighted_sum', 'fused_weighted_sum', 'legacy_bmm'),
+    ('expert_parallel', 'row_weighting_impl'): ('auto', 'eager', 'fused'),
+    ('expert_parallel', 'gate_up_impl'): ('separate', 'fused'),
+    ('expert_parallel', 'comm_backend'): ('comm', 'deepep'),
+    ('expert_parallel', 'score_func'): ('auto', 'softmax', 'sigmoid'),
+    ('expert_parallel', 'expert_activation'): ('swiglu', 'geglu_tanh', 'swiglu_clamped', 'swiglu_oai'),
+}
+
 # path: (the first release that refuses the key, the exception).
 REMOVED: dict[tuple[str, ...], tuple[Version, str]] = {
     ('nebula',): ((0, 19, 7), 'DeepSpeedConfigError: Nebula checkpointing has been removed.'),

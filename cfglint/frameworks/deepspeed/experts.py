@@ -4,6 +4,8 @@ auto_ep_folding.py:75-258).
 
 from __future__ import annotations
 
+from cfglint.frameworks.deepspeed._tables import CHOICES
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -13,16 +15,8 @@ if TYPE_CHECKING:
 
     Refusals = Iterator[tuple[str, str]]
 
-PRESETS = ("mixtral", "qwen3_moe", "qwen3_5_moe", "deepseek_v2", "deepseek_v3", "minimax_m3")
-ACTIVATIONS = ("swiglu", "geglu_tanh", "swiglu_clamped", "swiglu_oai")
-CHOICES = {
-    "score_apply": ("auto", "pre", "post"),
-    "combine_impl": ("auto", "weighted_sum", "fused_weighted_sum", "legacy_bmm"),
-    "row_weighting_impl": ("auto", "eager", "fused"),
-    "gate_up_impl": ("separate", "fused"),
-    "comm_backend": ("comm", "deepep"),
-    "score_func": ("auto", "softmax", "sigmoid"),
-}
+PRESETS, ACTIVATIONS = (CHOICES["expert_parallel", key] for key in ("preset_model", "expert_activation"))
+CHOSEN = ("score_apply", "combine_impl", "row_weighting_impl", "gate_up_impl", "comm_backend", "score_func")
 # (key, default, minimum, the name of such numbers in the message)
 COUNTS = (("comm_num_sm", 12, 1, "positive"), ("comm_qp_margin", 4, 0, "non-negative"), ("comm_max_tokens_per_rank", 0, 0, "non-negative"))
 NAMES = (
@@ -98,7 +92,8 @@ def folded(config: DeepSpeedConfig, section: dict[Any, Any], experts: int) -> Re
 
 def choices(section: dict[Any, Any]) -> Refusals:
     """Check values with few choices."""
-    for key, allowed in CHOICES.items():
+    for key in CHOSEN:
+        allowed = CHOICES["expert_parallel", key]
         if key in section and section[key] not in allowed:
             yield key, f"{key} must be one of {allowed}, got '{section[key]}'"
     preset = section.get("preset_model")

@@ -7,7 +7,6 @@ optimizer is the fused AdamW from 4.54.0 on if torch is 2.8 or newer.
 from __future__ import annotations
 
 from cfglint.frameworks.huggingface._tables import CHOICE_HISTORY, CHOICES, DEFAULT_HISTORY, FIELDS
-from cfglint.frameworks.versions import parse_version
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,9 +39,9 @@ CLASSES = {
 }
 
 
-def within(since: str, until: str, version: Version) -> bool:
+def within(since: Version, until: Version, version: Version) -> bool:
     """Whether a release is in the half-open range between two releases, given as strings; an empty string is an open end."""
-    return (not since or version >= parse_version(since)) and (not until or version < parse_version(until))
+    return version >= since and (not until or version < until)
 
 
 _defaults: dict[Version, dict[str, Any]] = {}
@@ -55,7 +54,7 @@ def defaults(version: Version) -> dict[str, Any]:
         found = {name: value for name, (_, value, since, until) in FIELDS.items() if within(since, until, version)}
         for name, history in DEFAULT_HISTORY.items():
             if name in found:
-                found[name] = [value for since, value in history if within(since, "", version)][-1]
+                found[name] = [value for since, value in history if version >= since][-1]
         _defaults[version] = found
     return found
 
@@ -67,7 +66,7 @@ def has_field(name: Any, version: Version) -> bool:
 
 def has_choice(name: str, value: str, version: Version) -> bool:
     """Whether a release has a value of an Enum field."""
-    return within(*CHOICE_HISTORY.get((name, value), ("", "")), version)
+    return within(*CHOICE_HISTORY.get((name, value), ((), ())), version)
 
 
 def choices(name: str, version: Version) -> tuple[str, tuple[str, ...]]:

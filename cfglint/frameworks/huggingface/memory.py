@@ -211,7 +211,7 @@ class TrainerMemory:
     # ---- adapters and quantisation
 
     def lora(self) -> Lora | None:
-        """The adapters; None if the whole model is trained."""
+        """The adapters; None if the complete model is trained."""
         if self.value("use_peft") is not True:
             return None
         rank, dropout = self.value("lora_r"), self.value("lora_dropout")

@@ -24,7 +24,7 @@ class Launch(Framework["LaunchConfig"]):
 
     kind = KIND
     title = "launch line"
-    no_generator = "a launch line is a command of a script; `cfglint new` says how to start what it makes"
+    no_generator = "a launch line is a command of a script; `cfglint new` prints the launch command for the files that it generates"
     rule_families = {"LCH": "Launch lines"}
 
     def detect(self, document: Document) -> int:
@@ -65,7 +65,7 @@ class Launch(Framework["LaunchConfig"]):
 
     def load_rules(self) -> None:
         """Register the rules of launch lines."""
-        from cfglint.frameworks.launch import accelerator_rules, program_rules, rules  # noqa: F401
+        from cfglint.frameworks.launch import rules  # noqa: F401
 
     def loader(self, document: Document, facts: LaunchFacts) -> Loader:
         """The loader for the words of a command."""

@@ -6,7 +6,7 @@ from cfglint.frameworks.huggingface import PACKAGE
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.llamafactory import DEEPSPEED, FRAMEWORK, TRANSFORMERS
 from cfglint.frameworks.llamafactory._tables import FIELDS
-from cfglint.frameworks.llamafactory.arguments import TrainerArguments, comma_list, default_of
+from cfglint.frameworks.llamafactory.arguments import TrainerArguments, default_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class LlamaFactoryConfig(TrainerConfig):
 
     framework = FRAMEWORK
     sole_consumer = True
-    evaluation_assumed = "the evaluation set is what the file says"
+    evaluation_assumed = "the evaluation set is that of the file"
     seeded_at = "config"  # hparams/parser.py:529 (get_train_args)
 
     def __init__(self, documents: list[Document], kinds: list[str], facts: LaunchFacts) -> None:
@@ -121,11 +121,6 @@ class LlamaFactoryConfig(TrainerConfig):
         earlier = ("use_galore", "use_apollo", "use_badam", "use_adam_mini")
         others = any(self.own(name) for name in earlier) or self.own("loraplus_lr_ratio") is not None
         return bool(self.own("use_muon")) and not others and super().makes_optimizer
-
-    @property
-    def datasets(self) -> Any:
-        """The names of the training sets as a list, null, or any other written value."""
-        return comma_list(self.own("dataset"))
 
     @property
     def held_out(self) -> bool:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.neox.config import NeoXConfig
     from cfglint.frameworks.resolved_batch import Batch
     from cfglint.frameworks.summary import Summary
-    from cfglint.source.document import Document
+    from cfglint.source.document import Document, Syntax
     from cfglint.source.loaders import Loader
 
 KIND: Final = "neox"
@@ -89,7 +89,7 @@ class NeoX(Framework["NeoXConfig"]):
         """The keys that are not fields of NeoXArgs, including those of the project's own copy."""
         return [name for name in config.values if not config.knows(name)]
 
-    def syntax(self, path: str) -> str:
+    def syntax(self, path: str) -> Syntax:
         """`yaml` for every name: GPT-NeoX loads `.json` files with the YAML parser too (arguments.py:242)."""
         return "yaml"
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from cfglint.findings.setting import NoSuchField
 from cfglint.frameworks.neox._tables import CHOICES, FIELDS, MEMBERS, REMOVED, SINCE
-from cfglint.frameworks.versions import parse_version
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -69,4 +68,4 @@ def fields_of_release(version: Version) -> dict[str, str]:
     """The names of the fields of a tagged release, without their types; empty for the modelled one."""
     if version >= FIRST_WITHOUT_TAGS:
         return {}
-    return dict.fromkeys([*(name for name in FIELDS if parse_version(SINCE.get(name, "")) <= version), *REMOVED], "")
+    return dict.fromkeys([*(name for name in FIELDS if SINCE.get(name, ()) <= version), *REMOVED], "")

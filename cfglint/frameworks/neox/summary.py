@@ -28,7 +28,7 @@ def account(config: NeoXConfig) -> Summary:
     rate(config, summary)
     precision(config, summary)
     summary.assumed.append("N GPUs are N processes with one GPU each, on 8xH100 nodes")
-    summary.assumed.append("vocabulary, merge and data files are where the config says")
+    summary.assumed.append("vocabulary, merge and data files exist at the paths in the config")
     return summary
 
 

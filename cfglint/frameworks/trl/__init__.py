@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.schema_additions import Additions
     from cfglint.frameworks.summary import Summary
     from cfglint.frameworks.trl.config import TrlConfig
-    from cfglint.source.document import Document, Path
+    from cfglint.source.document import Document, Path, Syntax
     from cfglint.source.loaders import Loader
 
 KIND: Final = "trl"
@@ -202,7 +202,7 @@ class Trl(Framework["TrlConfig"]):
             return None
         return OLDEST, NEWEST
 
-    def syntax(self, path: str) -> str:
+    def syntax(self, path: str) -> Syntax:
         """Return `yaml`: TRL's parser loads every file as YAML."""
         return "yaml"
 

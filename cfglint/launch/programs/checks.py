@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.program import Field, ProgramFacts
     from cfglint.launch.arguments import Argument
     from cfglint.launch.line import LaunchLine
-    from cfglint.source.shell.text import Text
+    from cfglint.source.shell.placed_text import Text
 
 ONE = ("1", "?")
 MOST_NAMED = 8  # choices in a message

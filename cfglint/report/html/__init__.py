@@ -12,7 +12,7 @@ from cfglint.frameworks import framework
 from cfglint.report.changes import NOTHING, place, title
 from cfglint.report.comment import urgency
 from cfglint.report.html import chart, pictures, views
-from cfglint.report.html.numbers import Numbers
+from cfglint.report.html.figures import Numbers
 from cfglint.report.html.page import fragment, page, signs
 from cfglint.report.plans import COLUMNS, format_number, remark, row
 from cfglint.report.summary import LOG_LABELS, sentence
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from cfglint.findings.diagnostic import Outcome
     from cfglint.findings.entries import PlanEntry, PlanTable
     from cfglint.review.compare import Comparison
+    from cfglint.review.settings import SettingChange
 
 MOST_PLANS = 8  # maximum number of plans with diagrams
 FEW = 5  # up to this many runs are shown; of more, those without findings are folded
@@ -123,7 +124,7 @@ def log(path: str, found: list[Explanation]) -> str:
     """The page of `explain` for the banners of a training log."""
     banners = [banner(each, f"banner-{number}") for number, each in enumerate(found, 1)]
     differing = sum(len(each.differences) for each in found)
-    headline = f"{pictures.many(differing, 'number')} not as configured" if differing else f"What {path} tells"
+    headline = f"{pictures.many(differing, 'number')} not as configured" if differing else f"Training log {path}"
     return page(
         "log.html",
         [],
@@ -136,7 +137,7 @@ def log(path: str, found: list[Explanation]) -> str:
     )
 
 
-def banner(found: Explanation, anchor: str) -> dict[str, Any]:
+def banner(found: Explanation, anchor: str) -> views.BannerView:
     """The template values of one banner."""
     log = found.banner
     resolved = {name: log[name] for name in ("accumulation", "global_batch", "total_steps")}
@@ -150,15 +151,8 @@ def banner(found: Explanation, anchor: str) -> dict[str, Any]:
         rows.append(
             ("transformers", "any" if len(found.consistent_with) > 1 else found.consistent_with[0], "the arithmetic of its releases")
         )
-    return {
-        "anchor": anchor,
-        "title": f"Line {log.line}: {framework(log.framework).title}",
-        "note": sentence(found.note),
-        "numbers": numbers,
-        "pictures": pictures.draw(numbers),
-        "differences": found.differences,
-        "rows": rows,
-    }
+    title = f"Line {log.line}: {framework(log.framework).title}"
+    return views.BannerView(anchor, title, sentence(found.note), numbers, pictures.draw(numbers), found.differences, rows)
 
 
 # ---- plan
@@ -200,7 +194,7 @@ def plan_headline(plans: list[PlanEntry]) -> str:
     return f"A global batch of {batches} works on {on} GPUs"
 
 
-def planned(each: PlanEntry, outcome: Outcome | None) -> dict[str, Any]:
+def planned(each: PlanEntry, outcome: Outcome | None) -> views.PlanView:
     """The template values of one plan, with its diagrams."""
     resolved: dict[str, Any] = {key: value for key, value in (each["chosen"] or {}).items() if key != "feasible"}
     resolved |= {"steps_per_epoch": each["steps_per_epoch"], "total_steps": each["total_steps"]}
@@ -208,7 +202,7 @@ def planned(each: PlanEntry, outcome: Outcome | None) -> dict[str, Any]:
         axes = ("tensor_parallel", "pipeline_parallel", "context_parallel", "sequence_parallel")
         resolved |= {key: outcome.resolved[key] for key in axes}
     numbers = Numbers(resolved, each["gpus"])
-    return {"gpus": each["gpus"], "numbers": numbers, "pictures": pictures.draw(numbers)}
+    return views.PlanView(each["gpus"], numbers, pictures.draw(numbers))
 
 
 # ---- diff and review
@@ -218,11 +212,11 @@ def changes(comparisons: list[Comparison]) -> str:
     """The page of `diff` and `review`."""
     worst_first = sorted((each for each in comparisons if not each.empty), key=urgency)
     altered = [change(each, f"run-{number}") for number, each in enumerate(worst_first, 1)]
-    findings = [found for each in altered for found in (*each["new"], *each["gone"])]
+    findings = [found for each in altered for found in (*each.new, *each.gone)]
     return page(
         "changes.html",
         findings,
-        [each["anchor"] for each in altered],
+        [each.anchor for each in altered],
         command="changes",
         headline=changes_headline(comparisons, altered),
         status="error" if broken(altered) else "",
@@ -231,30 +225,31 @@ def changes(comparisons: list[Comparison]) -> str:
     )
 
 
-def changes_headline(comparisons: list[Comparison], altered: list[dict[str, Any]]) -> str:
+def changes_headline(comparisons: list[Comparison], altered: list[views.ChangeView]) -> str:
     """The headline with the most important change."""
     if not altered:
         return sentence(NOTHING).rstrip(".")
-    stopped = len(broken(altered))
-    only = altered[0]["after"] if len(comparisons) == 1 else None
+    stopping = broken(altered)
+    stopped = len(stopping)
+    only = altered[0].after if len(comparisons) == 1 else None
     if only and not only.starts:
         return with_cause(only).replace("Would not start", "Would not start after this change" if stopped else "Would still not start", 1)
     if stopped:
-        worst = broken(altered)[0]["after"]
+        worst = stopping[0]
         who = os.path.basename(worst.files[0]) if stopped == 1 else pictures.many(stopped, "run")
         return f"{who} would not start after this change" + (f": {worst.cause}" if stopped == 1 and worst.cause else "")
     if len(comparisons) > 1:
         return f"{len(altered)} of {len(comparisons)} runs changed in effect"
-    sentences = altered[0]["sentences"]
+    sentences = altered[0].sentences
     return sentence(sentences[0][0] if sentences else "other settings, the same numbers").rstrip(".")
 
 
-def broken(altered: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The runs that start before the change, or are new, and do not start after it."""
-    return [each for each in altered if each["after"] and not each["after"].starts and (each["before"] is None or each["before"].starts)]
+def broken(altered: list[views.ChangeView]) -> list[views.Run]:
+    """The runs, as they are after the change, that start before it, or are new, and do not start after it."""
+    return [each.after for each in altered if each.after and not each.after.starts and (each.before is None or each.before.starts)]
 
 
-def change(comparison: Comparison, anchor: str) -> dict[str, Any]:
+def change(comparison: Comparison, anchor: str) -> views.ChangeView:
     """The template values of one run before and after."""
     before, after = (
         views.run(side, f"{anchor}-{name}", found, home=anchor, listed=False) if side else None
@@ -262,25 +257,21 @@ def change(comparison: Comparison, anchor: str) -> dict[str, Any]:
     )
     if before and after:
         after.numbers.before = before.numbers.resolved
-    return {
-        "anchor": anchor,
-        "title": signs(title(comparison)),
-        "sentences": [(each.headline, each.text.removeprefix(each.headline)) for each in comparison.sentences],
-        "before": before,
-        "after": after,
-        "settings": [
-            {
-                "key": each.key,
-                "before": each.before.text,
-                "after": each.after.text,
-                "place": signs(place(each, comparison)),
-                "notes": each.notes,
-            }
-            for each in comparison.settings
-        ],
-        "new": after.findings if after else [],
-        "gone": before.findings if before else [],
-    }
+    return views.ChangeView(
+        anchor,
+        signs(title(comparison)),
+        [(each.headline, each.text.removeprefix(each.headline)) for each in comparison.sentences],
+        before,
+        after,
+        [setting(each, comparison) for each in comparison.settings],
+        after.findings if after else [],
+        before.findings if before else [],
+    )
+
+
+def setting(each: SettingChange, comparison: Comparison) -> views.SettingView:
+    """The template values of a changed setting."""
+    return views.SettingView(each.key, each.before.text, each.after.text, signs(place(each, comparison)), each.notes)
 
 
 # ---- notebooks
@@ -305,6 +296,6 @@ def notebook_plan(plan_table: PlanTable) -> str:
 def notebook_changes(comparisons: list[Comparison]) -> str:
     """The changes, with the run before and after, as a fragment for another page."""
     altered = [change(each, f"run-{number}") for number, each in enumerate(comparisons, 1)]
-    sentences = [f"{head}{rest}" for each in altered for head, rest in each["sentences"]]
-    sides = [side for each in altered for side in (each["before"], each["after"]) if side]
+    sentences = [f"{head}{rest}" for each in altered for head, rest in each.sentences]
+    sides = [side for each in altered for side in (each.before, each.after) if side]
     return fragment(headline=changes_headline(comparisons, altered), lead="; ".join(sentences), runs=sides, chart=None)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from markupsafe import Markup
 
-    from cfglint.report.html.numbers import Numbers
+    from cfglint.report.html.figures import Numbers
 
 MOST = 10**15  # the largest number in a diagram
 

@@ -9,10 +9,11 @@ from cfglint.frameworks import framework
 from cfglint.report.details import HELP, MOMENTS, NOTE, raises
 from cfglint.report.grouping import grouped
 from cfglint.report.html import excerpt, memory, pictures
-from cfglint.report.html.numbers import Numbers, numbers
+from cfglint.report.html.figures import Numbers, numbers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from cfglint.explanation.log_analysis import Difference
     from cfglint.findings.diagnostic import Context, Diagnostic, Fix, Outcome, Place
     from cfglint.findings.entries import SettingEntry
     from cfglint.report.html.excerpt import Changed, Listed, Marked
@@ -294,3 +295,50 @@ def setting(entry: SettingEntry, anchors: dict[str, str]) -> Setting:
     if entry["needs"]:
         return Setting(entry["name"], "?", entry["needs"], "", "", None, "")
     return Setting(entry["name"], spelled(entry["value"]), "", entry["because"], file, line, anchor)
+
+
+@dataclass
+class BannerView:
+    """One banner of a training log."""
+
+    anchor: str
+    title: str
+    note: str
+    numbers: Numbers
+    pictures: Pictures
+    differences: list[Difference]
+    rows: list[tuple[str, str, str]]
+
+
+@dataclass
+class PlanView:
+    """One plan with its diagrams."""
+
+    gpus: int | None
+    numbers: Numbers
+    pictures: Pictures
+
+
+@dataclass
+class SettingView:
+    """A changed setting."""
+
+    key: str
+    before: str
+    after: str
+    place: str
+    notes: list[str]
+
+
+@dataclass
+class ChangeView:
+    """One run before and after; a side is None if the run is new or deleted."""
+
+    anchor: str
+    title: str
+    sentences: list[tuple[str, str]]
+    before: Run | None
+    after: Run | None
+    settings: list[SettingView]
+    new: list[Finding]
+    gone: list[Finding]

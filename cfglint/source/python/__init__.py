@@ -2,4 +2,8 @@
 
 from __future__ import annotations
 
-SYNTAX = "python"  # the syntax of documents that are calls
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.source.document import Syntax
+
+SYNTAX: Syntax = "python"  # the syntax of documents that are calls

@@ -47,7 +47,7 @@ def inserted(document: CallDocument, change: Change) -> Edit:
     mapping = document.find(change.path)[1]
     pairs = mapping.pairs() if mapping is not None else []
     if not pairs or (change.path and change.path[0] not in document.literal):
-        raise EditRefused("there is no argument to add another one behind", document.extent[0])
+        raise EditRefused("there is no argument after which another one could be added", document.extent[0])
     key, node = max(pairs, key=lambda each: each[0].start)
     end = argument_end(document, key, node)
     before = document.text[document.text.rfind("\n", 0, key.start) + 1 : key.start]

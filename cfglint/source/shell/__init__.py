@@ -6,4 +6,8 @@ start, each word with the places in the file that its characters come from.
 
 from __future__ import annotations
 
-SYNTAX = "shell"  # the syntax of documents that are commands
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.source.document import Syntax
+
+SYNTAX: Syntax = "shell"  # the syntax of documents that are commands

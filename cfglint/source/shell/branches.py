@@ -7,8 +7,8 @@ import re
 from cfglint.source.shell.conditions import Condition
 from cfglint.source.shell.execution import End, Leave, Stop
 from cfglint.source.shell.patterns import glob
+from cfglint.source.shell.placed_text import Text
 from cfglint.source.shell.script import part_of
-from cfglint.source.shell.text import Text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from cfglint.source.shell.arithmetic import NotArithmetic, is_name
 from cfglint.source.shell.execution import Leave, Return, Stop
 from cfglint.source.shell.expansion import Unknowable
 from cfglint.source.shell.nested_scripts import sourced
-from cfglint.source.shell.text import Text, joined, literal, split, unknown
+from cfglint.source.shell.placed_text import Text, joined, literal, split, unknown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

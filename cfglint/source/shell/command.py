@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from cfglint.source.document import MAPPING, SCALAR, Document, Node
 from cfglint.source.shell import SYNTAX
-from cfglint.source.shell.text import unknown
+from cfglint.source.shell.placed_text import unknown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from cfglint.source.shell.call import Call
-    from cfglint.source.shell.text import Place, Text
+    from cfglint.source.shell.placed_text import Place, Text
+    from cfglint.source.shell.started_command import Call
 
 
 OPENING = (".", "…", "<", "{")  # first characters of a placeholder

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from cfglint.source.shell.text import Text
+    from cfglint.source.shell.placed_text import Text
 
 COMPARISONS = {
     "-eq": lambda a, b: a == b,

@@ -7,8 +7,8 @@ from cfglint.source.change import INSERT, RENAME, REPLACE, Change, Edit, EditRef
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.source.document import Node
-    from cfglint.source.shell.call import Call
     from cfglint.source.shell.command import CommandDocument
+    from cfglint.source.shell.started_command import Call
 
 PLAIN = "_./:=,+-@%^"
 

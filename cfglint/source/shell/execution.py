@@ -7,20 +7,21 @@ arguments, and as unknown in words.
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 
 from cfglint.source.shell import filters
-from cfglint.source.shell.call import Call, begins, from_caller, second_word
 from cfglint.source.shell.expansion import Expander
+from cfglint.source.shell.placed_text import Text, literal, unknown
 from cfglint.source.shell.script import Script
+from cfglint.source.shell.started_command import Call, begins, from_caller, second_word
 from cfglint.source.shell.state import State
-from cfglint.source.shell.text import Text, literal, unknown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
-    from cfglint.source.shell.call import Runner
+    from cfglint.source.shell.started_command import Runner
     from cfglint.source.shell.state import Saved
 
     Handler = Callable[["Execution", Any], bool | None]
@@ -79,9 +80,7 @@ class Execution:
         self.read = read
         self.exists = exists
         self.calls: list[Call] = []
-        self.exhausted = False
         self.written: set[str] = set()  # files that redirections create
-        self.errors = False  # whether a part of the source has unclear syntax
         self.steps = 0
         self.depth = 0  # nesting depth of the current statement
         self.call_depth = 0  # nesting depth of functions, scripts and substituted commands
@@ -100,21 +99,15 @@ class Execution:
 
     def follow(self, script: Script) -> list[Call]:
         """The commands that a script would start."""
-        try:
+        with suppress(End, Exhausted, RecursionError):
             self.run(script)
-        except End:
-            pass
-        except (Exhausted, RecursionError):
-            self.exhausted = True
         return self.calls
 
     def run(self, script: Script) -> None:
         """Follow the statements of a script as a part of the current one."""
         root = script.tree()
         if root is None:
-            self.exhausted = True
             return
-        self.errors = self.errors or bool(root.has_error)
         outside = self.script, self.open_quote
         self.script, self.open_quote = script, open_quote(root, script.text)
         try:

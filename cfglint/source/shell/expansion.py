@@ -7,15 +7,15 @@ import re
 from cfglint.source.shell.arithmetic import NotArithmetic, assigned, evaluate, is_name
 from cfglint.source.shell.delimiters import closing, closing_quote, name_end
 from cfglint.source.shell.patterns import glob, trimmed
-from cfglint.source.shell.text import EMPTY, GAP, MayBeNoWord, Text, joined, literal, may_be_no_word, split, unknown
+from cfglint.source.shell.placed_text import EMPTY, GAP, MayBeNoWord, Text, joined, literal, may_be_no_word, split, unknown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from cfglint.source.shell.placed_text import Part
     from cfglint.source.shell.script import Script
     from cfglint.source.shell.state import State
-    from cfglint.source.shell.text import Part
 
     Run = Callable[[Script], Text]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from cfglint.source.shell.text import Text, joined, literal, unknown
+from cfglint.source.shell.placed_text import Text, joined, literal, unknown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

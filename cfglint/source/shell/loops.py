@@ -5,8 +5,8 @@ from __future__ import annotations
 from cfglint.source.shell.arithmetic import NotArithmetic
 from cfglint.source.shell.execution import UNDECIDED, Leave
 from cfglint.source.shell.expansion import Unknowable
+from cfglint.source.shell.placed_text import Text, unknown
 from cfglint.source.shell.script import part_of
-from cfglint.source.shell.text import Text, unknown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

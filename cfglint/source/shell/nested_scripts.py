@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from cfglint.source.shell.call import Runner, second_word
 from cfglint.source.shell.execution import DEEPEST_CALL, Exhausted, Return
+from cfglint.source.shell.placed_text import joined
 from cfglint.source.shell.script import Script, part_of
+from cfglint.source.shell.started_command import Runner, second_word
 from cfglint.source.shell.state import Saved, State
-from cfglint.source.shell.text import joined
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.source.shell.execution import Execution
-    from cfglint.source.shell.text import Text
+    from cfglint.source.shell.placed_text import Text
 
 MOST_SCRIPTS = 4  # maximum depth of scripts that call one another
 

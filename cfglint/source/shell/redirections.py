@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from cfglint.source.shell.text import EMPTY, literal
+from cfglint.source.shell.placed_text import EMPTY, literal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.source.shell.execution import Execution
-    from cfglint.source.shell.text import Text
+    from cfglint.source.shell.placed_text import Text
 
 WORD_TYPES = frozenset(
     (

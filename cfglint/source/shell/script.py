@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import sys
 from bisect import bisect_right
 from functools import cache, lru_cache
 
-from cfglint.source.shell.text import EMPTY, Part, Text
+from cfglint.source import libyaml
+from cfglint.source.shell.placed_text import EMPTY, Part, Text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from cfglint.source.shell.text import Place
+    from cfglint.source.shell.placed_text import Place
 
 LONGEST = 1_000_000  # maximum number of characters of a script
 HELD = "\x7f"  # placeholder of a character that the grammar parses differently from bash: a carriage return is part of a word
@@ -120,10 +122,27 @@ def without_inline_comments(text: str) -> str:
 @cache
 def parser() -> Any:
     """The parser of the grammar, imported only if there is a script."""
-    from tree_sitter import Language, Parser
-    from tree_sitter_bash import language
+    library, grammar = binding("tree_sitter"), binding("tree_sitter_bash")
+    return library.Parser(library.Language(grammar.language()))
 
-    return Parser(Language(language()))
+
+def binding(package: str) -> Any:
+    """The extension module of a package.
+
+    In the process of the command line it is loaded without the package, whose own imports (`typing`, `importlib.resources`) take ten
+    times as long and are not used.
+    """
+    if libyaml.OWNED and package not in sys.modules:
+        from importlib.machinery import PathFinder
+
+        found = PathFinder.find_spec(package)
+        inner = PathFinder.find_spec(f"{package}._binding", found.submodule_search_locations) if found is not None else None
+        if inner is not None and inner.loader is not None:
+            module = inner.loader.create_module(inner)
+            if module is not None:
+                inner.loader.exec_module(module)
+                return module
+    return __import__(f"{package}._binding", fromlist=["_binding"])
 
 
 class InAscii(dict[int, str]):

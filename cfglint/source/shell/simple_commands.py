@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.source.shell.execution import Execution
-    from cfglint.source.shell.text import Text
+    from cfglint.source.shell.placed_text import Text
 
 COMMAND_TYPES = WORD_TYPES | {"command_name", "variable_assignment"}
 CHANGES = re.compile(r"\$\{\w+:?[=?]|\(\(").search  # expansions that change the state

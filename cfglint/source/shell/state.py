@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.source.shell.text import BLANKS, Text, unknown
+from cfglint.source.shell.placed_text import BLANKS, Text, unknown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -146,6 +146,6 @@ def spelled(value: Value | None) -> Any:
 
 
 def _unknown(here: Value | None, there: Value | None, reason: str) -> tuple[Any, ...]:
-    from cfglint.source.shell.text import Part
+    from cfglint.source.shell.placed_text import Part
 
     return (Part(None, None, (reason,)),)

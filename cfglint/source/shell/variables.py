@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from cfglint.source.shell.arithmetic import is_name
-from cfglint.source.shell.call import begins
+from cfglint.source.shell.placed_text import EMPTY, GAP, Text, unknown
 from cfglint.source.shell.script import part_of
+from cfglint.source.shell.started_command import begins
 from cfglint.source.shell.state import Saved
-from cfglint.source.shell.text import EMPTY, GAP, Text, unknown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -99,8 +99,8 @@ def test_the_flag_wins_over_the_file_and_the_difference_is_said(run):
         ("  gradient_accumulation_steps: 8\n", TRAINER, []),
         ("  gradient_accumulation_steps: auto\n", TRAINER, []),
         ("  gradient_accumulation_steps: 4\n", TRAINER, ["RUN001"]),
-        ("  gradient_clipping: 0.5\n", TRAINER, ["RUN001"]),
-        ("  gradient_clipping: 1.0\n", TRAINER, []),
+        ("  gradient_clipping: 0.5\n", TRAINER + "max_grad_norm: 1.0\n", ["RUN001"]),
+        ("  gradient_clipping: 1.0\n", TRAINER + "max_grad_norm: 1.0\n", []),
         ("  zero_stage: 3\n", TRAINER + "bf16: true\n", []),
     ],
 )

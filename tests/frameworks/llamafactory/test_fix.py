@@ -27,7 +27,7 @@ def test_explain_says_what_is_trained(tmp_path, capsys):
     shown = " ".join(capsys.readouterr().out.split())
     for part in ("stage", "lora", "number of blocks", "disable_gradient_checkpointing", "transformers 5.6.0"):
         assert part in shown
-    assert "the evaluation set is what the file says" in shown
+    assert "the evaluation set is that of the file" in shown
     assert shown.count("gradient checkpointing") == 1
 
 

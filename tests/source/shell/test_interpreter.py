@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 import time
 
@@ -215,3 +216,19 @@ def test_nothing_is_started():
     sys.addaudithook(lambda event, _: events.append(event) if event in ("subprocess.Popen", "os.system", "os.exec") else None)
     commands("run $(touch /tmp/never) `id`\neval 'run x'\nbash -c 'run y'\n")
     assert events == []
+
+
+@pytest.mark.slow
+def test_the_command_loads_the_parser_without_what_its_packages_import():
+    """In a process of its own, with the same tree."""
+    code = (
+        "import sys; from cfglint.source import libyaml; libyaml.OWNED = {}; from cfglint.source.shell.script import Script; "
+        "print(Script('a.sh', 'f() {{ run $1; }}; f a').tree()); print('importlib.resources' in sys.modules)"
+    )
+    printed = [
+        subprocess.run([sys.executable, "-c", code.format(owned)], capture_output=True, text=True, check=True) for owned in (True, False)
+    ]
+    (tree, imported), (same, imported_by_package) = (each.stdout.splitlines() for each in printed)
+    assert tree == same
+    assert tree.startswith("(program (function_definition name: (word)")
+    assert (imported, imported_by_package) == ("False", "True")

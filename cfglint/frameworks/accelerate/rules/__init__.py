@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks.accelerate.rules import deepspeed_and_fsdp, keys, parallelism, processes, program, values
+from cfglint.frameworks.accelerate.rules import deepspeed_and_fsdp, keys, parallelism, passed_on, processes, values
 
-__all__ = ["deepspeed_and_fsdp", "keys", "parallelism", "processes", "program", "values"]
+__all__ = ["deepspeed_and_fsdp", "keys", "parallelism", "passed_on", "processes", "values"]

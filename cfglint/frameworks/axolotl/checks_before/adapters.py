@@ -17,7 +17,7 @@ def adapter(data: Data) -> None:
         raise Refusal(
             ADAPTER,
             (loaded,),
-            f"`{loaded}` requires an `adapter`: a quantized model cannot be trained as a whole",
+            f"`{loaded}` requires an `adapter`: a quantized model cannot be trained completely",
             "load_in_8bit and load_in_4bit are not supported without setting an adapter for training.If you want to full finetune, "
             "please turn off load_in_8bit and load_in_4bit.",
         )

@@ -58,7 +58,7 @@ READ_ELSEWHERE = frozenset(("fsdp", "inference", "world_size", "relora_steps", "
     example={"kind": KIND},
 )
 def not_a_mapping(config: AxolotlConfig) -> Iterator[Finding]:
-    """The file holds no mapping of keys to values.
+    """The content of the file is not a mapping of keys to values.
 
     Run-time error: `ValueError: not enough values to unpack (expected 2, got 1)`.
 
@@ -167,10 +167,10 @@ def missing_key(config: AxolotlConfig) -> Iterator[Finding]:
     example={"kind": KIND, "at": "/plugins/0"},
 )
 def plugin_not_found(config: AxolotlConfig) -> Iterator[Finding]:
-    """A plugin that this release does not have.
+    """This release does not have the plugin.
 
-    A plugin of the package `axolotl.integrations` is imported when the file is loaded. Plugins of other packages are not known here,
-    and nothing is reported about them.
+    A plugin of the package `axolotl.integrations` is imported when the file is loaded. Plugins of other packages are unknown,
+    so nothing is reported about them.
 
     Run-time error: `ModuleNotFoundError: No module named 'axolotl.integrations.lyger'`.
 

@@ -43,7 +43,7 @@ RENAMED = {
     example={"kind": KIND, "at": "/batch_size", "gpus": 1},
 )
 def batch_size_not_divided(config: AxolotlConfig) -> Iterator[Finding]:
-    """`batch_size` gives the number of steps, and not the batch that is trained with.
+    """`batch_size` only affects the number of steps, not the training batch size.
 
     `gradient_accumulation_steps` has the default 1, which is filled in before `batch_size` is divided: the Trainer takes
     `micro_batch_size` samples per GPU and step, while the number of steps is computed with `batch_size`. The run stops after a part
@@ -93,7 +93,7 @@ def divided(setting: Setting, micro: int, size: int) -> Fix | None:
 def steps_without_processes(config: AxolotlConfig) -> Iterator[Finding]:
     """`ddp: false` leaves the processes out of the count of steps, and not out of the run.
 
-    The Trainer runs data-parallel all the same and takes as many times more samples, so the run goes over the data that many times.
+    The Trainer still runs data-parallel and consumes that many times more samples, so the run goes over the data that many times.
 
     Fix: remove the key.
 
@@ -118,12 +118,12 @@ def steps_without_processes(config: AxolotlConfig) -> Iterator[Finding]:
     example={"kind": KIND, "at": "/evals_per_epoch"},
 )
 def never_evaluates(config: AxolotlConfig) -> Iterator[Finding]:
-    """Evaluations are asked for, and none takes place.
+    """Evaluations are configured, but none takes place.
 
     `evals_per_epoch` becomes a fraction of the run only where that is below 1: one evaluation in one epoch is dropped silently.
     Without an evaluation set (`val_set_size` or `test_datasets`) no evaluation takes place either.
 
-    Fix: write `eval_strategy: epoch` in the place of one evaluation per epoch; or set `val_set_size`.
+    Fix: write `eval_strategy: epoch` instead of one evaluation per epoch; or set `val_set_size`.
 
     Source: axolotl 0.21.0 utils/config/__init__.py:295-303, core/builders/base.py:553.
     """
@@ -161,9 +161,9 @@ def shown(number: float) -> str:
     example={"kind": KIND, "at": "/evaluation_strategy"},
 )
 def deprecated_key(config: AxolotlConfig) -> Iterator[Finding]:
-    """The old name of a key.
+    """The key has a new name.
 
-    axolotl carries the value over to the new name and warns; a later release drops it.
+    axolotl copies the value to the new name and warns; a later release drops it.
 
     Fix: write the new name.
 
@@ -192,7 +192,7 @@ def deprecated_key(config: AxolotlConfig) -> Iterator[Finding]:
     example={"kind": KIND, "at": "/max_steps", "gpus": 1, "num_examples": 1000},
 )
 def max_steps_beyond_data(config: AxolotlConfig) -> Iterator[Finding]:
-    """`max_steps` is more than the epochs hold, and it wins.
+    """`max_steps` exceeds the steps of the epochs and takes precedence.
 
     The run goes over the data again until `max_steps` is reached; only warm-up and logging intervals follow from the smaller number.
 

@@ -44,9 +44,9 @@ BASE = "base_model: org/model\nlearning_rate: 2.0e-5\ndatasets:\n  - {path: data
     example={"kind": KIND, "at": "/context_parallel_size", "gpus": 8},
 )
 def parallel_sizes(config: AxolotlConfig) -> Iterator[Finding]:
-    """The parallel sizes do not multiply up to the processes.
+    """The product of the parallel sizes is not the number of processes.
 
-    axolotl hands only the sizes that the file gives to accelerate, so `context_parallel_size: 2` alone is refused on 8 GPUs:
+    axolotl passes only the sizes in the file to accelerate, so `context_parallel_size: 2` alone is refused on 8 GPUs:
     `dp_replicate_size` x `dp_shard_size` x tensor x context parallel size has to be the number of processes.
 
     Run-time error: `ValueError: ParallelismConfig total_size (2) does not match num_processes (8). Please adjust ...`.
@@ -81,7 +81,7 @@ def optimizer_unhandled(config: AxolotlConfig) -> Iterator[Finding]:
 
     Run-time error: `ValueError: Unhandled optimizer: ao_adamw_8bit. Please raise an Issue.`
 
-    Fix: `adamw_torch_8bit` and `adamw_torch_4bit` are torchao's under their name in transformers.
+    Fix: use `adamw_torch_8bit` or `adamw_torch_4bit`, the names of torchao's optimizers in transformers.
 
     Source: axolotl 0.21.0 core/builders/base.py:345-525.
     """
@@ -107,11 +107,11 @@ def optimizer_unhandled(config: AxolotlConfig) -> Iterator[Finding]:
     example={"kind": KIND, "at": "/learning_rate"},
 )
 def empty_learning_rate(config: AxolotlConfig) -> Iterator[Finding]:
-    """`learning_rate` is the empty string, which axolotl converts to no number.
+    """`learning_rate` is the empty string, which axolotl does not convert to a number.
 
     Run-time error: `TypeError: '<=' not supported between instances of 'float' and 'str'`.
 
-    Fix: a number.
+    Fix: use a number.
 
     Source: axolotl 0.21.0 utils/schemas/training.py:320-325; torch 2.13 optim/adam.py:58.
     """
@@ -141,7 +141,7 @@ def cosine_ratio(config: AxolotlConfig) -> Iterator[Finding]:
 
     Run-time error: `AssertionError: cosine_min_lr_ratio must be between 0.0 and 1.0`.
 
-    Fix: a fraction: 0.1 for 10 % of the peak learning rate.
+    Fix: use a fraction: 0.1 for 10 % of the peak learning rate.
 
     Source: axolotl 0.21.0 core/trainers/mixins/scheduler.py:83-124.
     """
@@ -177,7 +177,7 @@ def cosine_ratio(config: AxolotlConfig) -> Iterator[Finding]:
 def schedule_argument(config: AxolotlConfig) -> Iterator[Finding]:
     """An argument that torch's `OneCycleLR` does not have.
 
-    `one_cycle` is a schedule of axolotl's own, which hands `lr_scheduler_kwargs` to torch; `rex` ignores them.
+    `one_cycle` is a schedule of axolotl's own, which passes `lr_scheduler_kwargs` to torch; `rex` ignores them.
 
     Run-time error: `TypeError: OneCycleLR.__init__() got an unexpected keyword argument 'num_cycles'`.
 

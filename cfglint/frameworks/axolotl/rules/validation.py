@@ -131,10 +131,10 @@ def streaming(config: AxolotlConfig) -> Iterator[Finding]:
     example={"kind": KIND, "at": "/batch_size"},
 )
 def batch_keys(config: AxolotlConfig) -> Iterator[Finding]:
-    """The batch keys do not go together, or do not give a batch size.
+    """The batch keys are incompatible with each other, or do not determine a batch size.
 
     `batch_size` is incompatible with `gradient_accumulation_steps`, and does not suffice alone. An accumulation of null or 0 is
-    computed from `batch_size`, which then has to be there.
+    computed from `batch_size`, which is then required.
 
     Run-time error: `ValidationError: 1 validation error for AxolotlConfigWCapabilities: Value error, ...`, quoted with each finding.
 
@@ -181,7 +181,7 @@ def schedule(config: AxolotlConfig) -> Iterator[Finding]:
     example={"kind": KIND, "at": "/eval_steps"},
 )
 def evaluation(config: AxolotlConfig) -> Iterator[Finding]:
-    """Keys for evaluation exclude each other, or there is nothing to evaluate on.
+    """Keys for evaluation exclude each other, or there is no evaluation set.
 
     `eval_steps` requires `eval_strategy: steps` and evaluation data; `evals_per_epoch` replaces both; `val_set_size` and
     `test_datasets` are alternatives.
@@ -206,9 +206,9 @@ def evaluation(config: AxolotlConfig) -> Iterator[Finding]:
     example={"kind": KIND, "at": "/flash_attention"},
 )
 def attention(config: AxolotlConfig) -> Iterator[Finding]:
-    """The attention implementation is not known, or is chosen twice.
+    """The attention implementation is unknown, or is selected twice.
 
-    `attn_implementation` takes the names of transformers and kernels of the Hub; the old switches (`flash_attention: true`) are
+    `attn_implementation` accepts the names of transformers and of kernels on the Hub; the old switches (`flash_attention: true`) are
     refused together with it, even where they mean the same.
 
     Run-time error: `ValidationError: 1 validation error for AxolotlConfigWCapabilities: Value error, ...`, quoted with each finding.
@@ -321,8 +321,9 @@ def parallelism(config: AxolotlConfig) -> Iterator[Finding]:
 
 @rule(
     "AXL020",
-    "axolotl-preference-training",
+    "axolotl-option-incompatible-with-rl",
     ERROR,
+    old_names=("axolotl-preference-training",),
     kinds=KINDS,
     fails_at="config",
     bad=BASE + "rl: dpo\nsample_packing: true\n",
@@ -330,7 +331,7 @@ def parallelism(config: AxolotlConfig) -> Iterator[Finding]:
     example={"kind": KIND, "at": "/sample_packing"},
 )
 def preference_training(config: AxolotlConfig) -> Iterator[Finding]:
-    """Keys for preference or reinforcement learning do not go together.
+    """Keys for preference or reinforcement learning are incompatible with each other.
 
     `sample_packing` is incompatible with `rl`; under GRPO the generation batch must be a multiple of `trl.num_generations`; `rl: kto`
     needs `remove_unused_columns: false`.
@@ -403,7 +404,7 @@ def loss(config: AxolotlConfig) -> Iterator[Finding]:
     example={"kind": KIND, "at": "/activation_offloading"},
 )
 def activation_memory(config: AxolotlConfig) -> Iterator[Finding]:
-    """Keys for saving activation memory do not go together.
+    """Keys for saving activation memory are incompatible with each other.
 
     Offloading and selective checkpointing need `gradient_checkpointing: true`, selective checkpointing the non-reentrant one.
 
@@ -452,7 +453,7 @@ def removed_key(config: AxolotlConfig) -> Iterator[Finding]:
     example={"kind": KIND, "at": "/liger_use_token_scaling"},
 )
 def plugin_keys(config: AxolotlConfig) -> Iterator[Finding]:
-    """The keys of a plugin do not go together.
+    """The keys of a plugin are incompatible with each other.
 
     Each plugin in `plugins` adds keys with checks of its own.
 
@@ -467,8 +468,9 @@ def plugin_keys(config: AxolotlConfig) -> Iterator[Finding]:
 
 @rule(
     "AXL026",
-    "axolotl-model-type",
+    "axolotl-option-unsupported-by-model",
     ERROR,
+    old_names=("axolotl-model-type",),
     kinds=KINDS,
     fails_at="config",
     bad=BASE.replace("org/model", "mosaicml/mpt-7b") + "gradient_checkpointing: true\n",
@@ -478,7 +480,7 @@ def plugin_keys(config: AxolotlConfig) -> Iterator[Finding]:
 def model_type(config: AxolotlConfig) -> Iterator[Finding]:
     """The model named in `base_model` does not support a key.
 
-    axolotl looks at the name: FSDP is refused for anything with "falcon" in it, gradient checkpointing for anything with "mpt".
+    axolotl compares only the name: FSDP is refused for anything with "falcon" in it, gradient checkpointing for anything with "mpt".
 
     Run-time error: `ValidationError: 1 validation error for AxolotlConfigWCapabilities: Value error, ...`, quoted with each finding.
 
@@ -500,7 +502,7 @@ def model_type(config: AxolotlConfig) -> Iterator[Finding]:
     example={"kind": KIND, "at": "/fp8_config"},
 )
 def precision(config: AxolotlConfig) -> Iterator[Finding]:
-    """Keys for precision do not go together.
+    """Keys for precision are incompatible with each other.
 
     `fp8_config` needs `fp8: true`, `fp32_norms` needs `fsdp_config`, cut cross entropy needs `bf16` or `fp16`.
 
@@ -524,7 +526,7 @@ def precision(config: AxolotlConfig) -> Iterator[Finding]:
     example={"kind": KIND, "at": "/deepcompile"},
 )
 def compilation(config: AxolotlConfig) -> Iterator[Finding]:
-    """Keys for compilation do not go together.
+    """Keys for compilation are incompatible with each other.
 
     `torch_compile_options` needs `torch_compile` and allows a list of flags; `deepcompile` needs DeepSpeed.
 
@@ -548,7 +550,7 @@ def compilation(config: AxolotlConfig) -> Iterator[Finding]:
     example={"kind": KIND, "at": "/chat_template"},
 )
 def tokenizer(config: AxolotlConfig) -> Iterator[Finding]:
-    """Keys for the tokenizer or the chat template do not go together.
+    """Keys for the tokenizer or the chat template are incompatible with each other.
 
     `chat_template: jinja` needs `chat_template_jinja`; the mistral-common tokenizer does not support changes.
 

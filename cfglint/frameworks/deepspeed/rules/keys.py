@@ -9,6 +9,7 @@ from cfglint.findings.rule import Example, Finding, rule
 from cfglint.frameworks.deepspeed._tables import KEYS, REMOVED
 from cfglint.frameworks.deepspeed.models import EARLY, MONITORS, REPLACEMENTS, SECTIONS, TWICE, UNKNOWN, set_twice
 from cfglint.frameworks.deepspeed.rules import DEEPSPEED
+from cfglint.frameworks.versions import dotted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def removed(setting: Setting, since: Version, exception: str) -> Finding:
 
     return Finding(
         setting,
-        f"`{setting.name}` was removed in DeepSpeed {'.'.join(map(str, since))}",
+        f"`{setting.name}` was removed in DeepSpeed {dotted(since)}",
         exception=exception,
         fix=remove(setting, f"remove `{setting.name}`", safe=True),
         on_key=True,
@@ -96,7 +97,7 @@ def key_will_be_refused(config: DeepSpeedConfig) -> Iterator[Finding]:
     """
     for path, (since, _) in REMOVED.items():
         if len(path) == 1 and config.version < since and config.has(*path):
-            removal = ".".join(map(str, since))
+            removal = dotted(since)
             text = f"`{path[0]}` was removed in DeepSpeed {removal}, a later release"
             yield Finding(
                 config.setting(*path),
@@ -167,7 +168,7 @@ def unknown(config: DeepSpeedConfig, name: str, setting: Setting, fault: Fault) 
         from cfglint.frameworks.schema import load
 
         known = load("deepspeed").lookup(tuple(str(step) for step in setting.path))
-        text = f"`{setting.name}` is not supported by DeepSpeed {'.'.join(map(str, config.version))}"
+        text = f"`{setting.name}` is not supported by DeepSpeed {dotted(config.version)}"
         upgrade = f"remove `{setting.name}`, or use DeepSpeed {known.since} or later" if known is not None and known.since else None
         return Finding(setting, text, exception=fault.exception, help=upgrade, on_key=True)
     if fault.kind == TWICE:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import WARN, Finding, rule
 from cfglint.findings.wording import described, listed, spelled
+from cfglint.frameworks.deepspeed._tables import CHOICES
 from cfglint.frameworks.deepspeed.rules import DEEPSPEED
 from cfglint.frameworks.remedies import choice
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
     from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 
-LEVELS = ("debug", "info", "warning", "error", "critical")
+LEVELS = CHOICES["log_level",]
 
 
 @rule(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.wording import described, listed, spelled
+from cfglint.frameworks.deepspeed._tables import CHOICES
 from cfglint.frameworks.deepspeed.rules import DEEPSPEED
 from cfglint.frameworks.remedies import choice
 
@@ -15,7 +16,8 @@ if TYPE_CHECKING:
 
     from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 
-COMMUNICATION = ("fp16", "bf16", "fp32")
+COMMUNICATION = CHOICES["communication_data_type",]
+ALLREDUCE_OPS = CHOICES["gradient_allreduce_op",]
 DTYPES = {
     "fp16": "fp16",
     "float16": "fp16",
@@ -115,7 +117,7 @@ def gradient_allreduce_op(config: DeepSpeedConfig) -> Iterator[Finding]:
     if "gradient_allreduce_op" not in config.values or not config.looks_up("gradient_allreduce_op"):
         return
     value = config.values["gradient_allreduce_op"]
-    if not isinstance(value, str) or value.lower() not in ("mean", "sum"):
+    if not isinstance(value, str) or value.lower() not in ALLREDUCE_OPS:
         shown = value.lower() if isinstance(value, str) else value
         raised = f"ValueError: Invalid gradient_allreduce_op. Supported operations: ['mean', 'sum']. Got: {shown!r}"
         text = f'`gradient_allreduce_op` is {spelled(value)}; it must be "mean" or "sum"'
@@ -123,7 +125,7 @@ def gradient_allreduce_op(config: DeepSpeedConfig) -> Iterator[Finding]:
             config.setting("gradient_allreduce_op"),
             text,
             exception=raised,
-            help=choice("gradient_allreduce_op", value, ("mean", "sum"), quoted=True),
+            help=choice("gradient_allreduce_op", value, ALLREDUCE_OPS, quoted=True),
         )
 
 
@@ -168,8 +170,8 @@ def checkpoint_value(config: DeepSpeedConfig) -> Iterator[Finding]:
     yield from pipeline_stage(config, section)
     writer = section.get("writer") if config.looks_up("checkpoint", "writer") else None
     if isinstance(writer, dict):
-        yield from writer_value(config, writer, "type", ("MOCK", "PYTHON", "FAST"))
-        yield from writer_value(config, writer, "data_parallel", ("REPLICA", "SOCKET", "MACHINE"))
+        yield from writer_value(config, writer, "type")
+        yield from writer_value(config, writer, "data_parallel")
     elif writer is not None:
         text = f"`checkpoint.writer` is {spelled(writer)}, not an object"
         yield Finding(
@@ -188,7 +190,7 @@ def tag_validation(config: DeepSpeedConfig, section: dict[Any, Any]) -> Iterator
             exception=not_attribute(value, "upper"),
             help="remove `checkpoint.tag_validation` for the default, Warn",
         )
-    elif value.upper() not in ("WARN", "IGNORE", "FAIL"):
+    elif value.upper() not in CHOICES["checkpoint", "tag_validation"]:
         raised = f"DeepSpeedConfigError: Checkpoint config contains invalid tag_validation value of {value.upper()}"
         text = f'`checkpoint.tag_validation` is {spelled(value)}; it must be "warn", "ignore" or "fail"'
         yield Finding(
@@ -216,9 +218,9 @@ def pipeline_stage(config: DeepSpeedConfig, section: dict[Any, Any]) -> Iterator
         )
 
 
-def writer_value(config: DeepSpeedConfig, writer: dict[Any, Any], key: str, choices: tuple[str, ...]) -> Iterator[Finding]:
+def writer_value(config: DeepSpeedConfig, writer: dict[Any, Any], key: str) -> Iterator[Finding]:
     """Check a choice of the checkpoint writer; null is accepted."""
-    value = writer.get(key)
+    value, choices = writer.get(key), CHOICES["checkpoint", "writer", key]
     setting = config.setting("checkpoint", "writer", key)
     if value is not None and not isinstance(value, str):
         yield Finding(

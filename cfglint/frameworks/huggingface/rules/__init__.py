@@ -13,6 +13,7 @@ from cfglint.frameworks.huggingface.rules import (
     optimizer,
     precision,
     schedule,
+    scheduler_arguments,
     training,
     value_types,
 )
@@ -28,6 +29,7 @@ __all__ = [
     "optimizer",
     "precision",
     "schedule",
+    "scheduler_arguments",
     "training",
     "value_types",
 ]

@@ -219,7 +219,7 @@ def auto_unfilled(config: TrainerConfig) -> Iterator[Finding]:
     example={"gpus": 8, "at": "/fp16/enabled"},
 )
 def deepspeed_refused(config: TrainerConfig) -> Iterator[Finding]:
-    """The DeepSpeed config holds a value that the Trainer or accelerate does not accept.
+    """The DeepSpeed config has a value that the Trainer or accelerate does not accept.
 
     Typical cases: `fp16` enabled in the DeepSpeed config while the Trainer uses bf16, a section that is not a mapping, a batch
     size that is not a number.
@@ -333,7 +333,7 @@ def autotuning_without_mappings(config: TrainerConfig) -> Iterator[Finding]:
     example={"gpus": 8, "at": "/scheduler/type"},
 )
 def default_schedule_replaced(config: TrainerConfig) -> Iterator[Finding]:
-    """The scheduler of the DeepSpeed config takes the place of the Trainer's default, a linear decay to 0.
+    """The scheduler of the DeepSpeed config replaces the Trainer's default, a linear decay to 0.
 
     The Trainer config does not name a schedule. With `WarmupLR` the learning rate stays constant after warm-up.
 

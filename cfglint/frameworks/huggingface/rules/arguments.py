@@ -30,7 +30,7 @@ EMPTY_CACHE_CHECKED = (4, 47)  # changed between 4.46.3, whose check accepts eve
 
 @rule("HFT001", "not-a-mapping", ERROR, kinds=KINDS, fails_at="config", bad="- output_dir: out\n", good="output_dir: out\n")
 def not_a_mapping(config: TrainerConfig) -> Iterator[Finding]:
-    """The file does not hold a mapping of keys to values.
+    """The content of the file is not a mapping of keys to values.
 
     The parser asks the loaded value for its keys, and an empty file or a list has none.
 
@@ -479,9 +479,9 @@ def prefetch_without_workers(config: TrainerConfig) -> Iterator[Finding]:
 
 @rule(
     "HFT011",
-    "missing-configured-state",
+    "configured-state-without-accelerator",
     ERROR,
-    old_names=("configured-state",),
+    old_names=("configured-state", "missing-configured-state"),
     kinds=KINDS,
     fails_at="config",
     raises="ValueError: Passing `'use_configured_state':True` to the AcceleratorConfig requires a pre-configured `AcceleratorState`",
@@ -554,7 +554,7 @@ def backend_without_launcher(config: TrainerConfig) -> Iterator[Finding]:
 def inline_json(config: TrainerConfig) -> Iterator[Finding]:
     """A string that begins with `{` is parsed as JSON, and it is not valid JSON.
 
-    The fields that hold mappings accept JSON strings too, for use on the command line.
+    The mapping fields accept JSON strings too, for use on the command line.
 
     Run-time error: `json.decoder.JSONDecodeError: Expecting property name enclosed in double quotes`.
 

@@ -7,6 +7,7 @@ from cfglint.findings.rule import Example, Finding, rule
 from cfglint.frameworks.huggingface.fields import FIELDS, has_field
 from cfglint.frameworks.huggingface.rules.common import KINDS, shown
 from cfglint.frameworks.remedies import listed
+from cfglint.frameworks.versions import dotted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -180,14 +181,8 @@ def argument_not_yet(config: TrainerConfig) -> Iterator[Finding]:
     for key in config.values:
         if config.is_argument(key):
             continue
-        if key in FIELDS and not has_field(key, config.version) and config.version < _release(FIELDS[key][2]):
-            yield _unused(config, key, f"`{key}` requires transformers {FIELDS[key][2]} or newer")
-
-
-def _release(text: str) -> tuple[int, ...]:
-    from cfglint.frameworks.versions import parse_version
-
-    return parse_version(text)
+        if key in FIELDS and not has_field(key, config.version) and config.version < FIELDS[key][2]:
+            yield _unused(config, key, f"`{key}` requires transformers {dotted(FIELDS[key][2])} or newer")
 
 
 @rule(
@@ -213,7 +208,7 @@ def accelerator_config_key(config: TrainerConfig) -> Iterator[Finding]:
     Run-time error: `TypeError: AcceleratorConfig.__init__() got an unexpected keyword argument 'split_batch'`,
     `ValueError: The config file at ... had unknown keys (['split_batch'])`.
 
-    Fix: the valid keys are split_batches, dispatch_batches, even_batches, use_seedable_sampler, non_blocking,
+    Fix: use a valid key: split_batches, dispatch_batches, even_batches, use_seedable_sampler, non_blocking,
     gradient_accumulation_kwargs and use_configured_state.
 
     Source: transformers 5.23.0 training_args.py:1639-1653, trainer_pt_utils.py:1482-1560.
@@ -226,34 +221,20 @@ def accelerator_config_key(config: TrainerConfig) -> Iterator[Finding]:
             if key not in ACCELERATOR_KEYS:
                 text = f"ValueError: The config file at {value} had unknown keys ([{key!r}])"
                 message = f"unknown key `{key}` in {value}, the file that `accelerator_config` names"
-                yield Finding(
-                    config.setting("accelerator_config"),
-                    message,
-                    exception=text,
-                    help=f"remove it from {value}, or write one of {listed(list(ACCELERATOR_KEYS))}",
-                )
+                remedy = f"remove it from {value}, or write one of {listed(list(ACCELERATOR_KEYS))}"
+                yield Finding(config.setting("accelerator_config"), message, exception=text, help=remedy)
         return
     if not isinstance(value, dict):
         text = f"TypeError: stat: path should be string, bytes, os.PathLike or integer, not {type(value).__name__}"
         message = f"`accelerator_config` is {shown(value)}; it must be a mapping or a file name"
-        yield Finding(
-            config.setting("accelerator_config"),
-            message,
-            exception=text,
-            help="remove `accelerator_config`, or write a mapping",
-        )
+        yield Finding(config.setting("accelerator_config"), message, exception=text, help="remove `accelerator_config`, or write a mapping")
         return
     for key in value:
         if ACCELERATOR_KEYS.get(key, (99,)) > config.version:
             text = f"TypeError: AcceleratorConfig.__init__() got an unexpected keyword argument {key!r}"
             message = f"unknown key `{key}` in `accelerator_config`"
-            yield Finding(
-                config.setting("accelerator_config", key),
-                message,
-                exception=text,
-                on_key=True,
-                help=f"remove `accelerator_config.{key}`, or write one of {listed(list(ACCELERATOR_KEYS))}",
-            )
+            remedy = f"remove `accelerator_config.{key}`, or write one of {listed(list(ACCELERATOR_KEYS))}"
+            yield Finding(config.setting("accelerator_config", key), message, exception=text, on_key=True, help=remedy)
 
 
 @rule(
@@ -275,7 +256,7 @@ def accumulation_keyword(config: TrainerConfig) -> Iterator[Finding]:
 
     Run-time error: `TypeError: GradientAccumulationPlugin.__init__() got an unexpected keyword argument 'steps'`.
 
-    Fix: the valid keys are num_steps, adjust_scheduler, sync_with_dataloader and sync_each_batch.
+    Fix: use a valid key: num_steps, adjust_scheduler, sync_with_dataloader and sync_each_batch.
 
     Source: transformers 5.23.0 trainer.py:808-831, accelerate 1.15.0 utils/dataclasses.py:1008-1030.
     """

@@ -9,7 +9,7 @@ from cfglint.frameworks.huggingface._tables import FIELDS, MOVED, RENAMED, REPLA
 from cfglint.frameworks.huggingface.fields import has_field
 from cfglint.frameworks.huggingface.rules.common import KINDS, lost_strategy, shown
 from cfglint.frameworks.huggingface.rules.keys import not_used
-from cfglint.frameworks.versions import parse_version
+from cfglint.frameworks.versions import dotted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def removed_argument(config: TrainerConfig) -> Iterator[Finding]:
     if not strict and not OWN_LOOP.isdisjoint(config.values):
         return
     for key in config.values:
-        if key not in FIELDS or not FIELDS[key][3] or config.version < parse_version(FIELDS[key][3]):
+        if key not in FIELDS or not FIELDS[key][3] or config.version < FIELDS[key][3]:
             continue
         if config.is_argument(key):
             continue
@@ -63,7 +63,7 @@ def removed_argument(config: TrainerConfig) -> Iterator[Finding]:
         if key == "evaluation_strategy" and not strict and lost_strategy(config) is not None:
             continue  # HFT006, an error that this key is the cause of, is the one finding
         successor, fix = replacement(key, config)
-        message = f"`{key}` was removed in transformers {FIELDS[key][3]}" + (f"; use {successor}" if successor else "")
+        message = f"`{key}` was removed in transformers {dotted(FIELDS[key][3])}" + (f"; use {successor}" if successor else "")
         severity = ERROR if strict else WARNING
         exception = not_used(config, key) if strict else None
         yield Finding(

@@ -83,9 +83,9 @@ def deepspeed_off(config: TrainerConfig) -> Iterator[Finding]:
 
 @rule(
     "HFT062",
-    "unchecked-invalid-choice",
+    "ignored-invalid-choice",
     WARNING,
-    old_names=("unchecked-choice",),
+    old_names=("unchecked-choice", "unchecked-invalid-choice"),
     kinds=KINDS,
     bad=(
         "output_dir: out\ntrain_sampling_strategy: group_by_lenght\n",
@@ -138,7 +138,7 @@ def unchecked_choice(config: TrainerConfig) -> Iterator[Finding]:
 def checkpointing_renamed(config: TrainerConfig) -> Iterator[Finding]:
     """`gradient_checkpointing` is overridden by its new name, `activation_checkpointing`, because both are set and differ.
 
-    The same holds for their `_kwargs`.
+    The same applies to their `_kwargs`.
 
     Fix: keep `activation_checkpointing` (from 5.23.0; older releases have only `gradient_checkpointing`).
 

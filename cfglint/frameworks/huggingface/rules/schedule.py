@@ -8,86 +8,18 @@ from cfglint.batch.steps import LAST_EVALUATED, ONE_STEP_TAKEN, RATIO_TAKEN, ZER
 from cfglint.findings.diagnostic import ERROR, INFO, WARNING
 from cfglint.findings.rule import Example, Finding, rule
 from cfglint.frameworks.huggingface.batch import ACCUMULATION, INFINITE, accumulation_steps, steps
-from cfglint.frameworks.huggingface.fields import choices, has_field
-from cfglint.frameworks.huggingface.rules.common import KINDS, certainty, number, of, shown
-from cfglint.frameworks.huggingface.rules.value_types import described, spelled_as_number
-
-MIN_RATE = "set `lr_scheduler_kwargs: {min_lr_rate: 0.1}`, or a `min_lr`"
+from cfglint.frameworks.huggingface.fields import has_field
+from cfglint.frameworks.huggingface.rules.common import KINDS, number, of, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
     from cfglint.frameworks.huggingface.config import TrainerConfig
 
 NAMED_REFUSAL = (4, 42)
 SAYS_VALUE = (5, 23)
-STABLE_STEPS_OPTIONAL = (4, 49)  # warmup_stable_decay got warmup_type and decay_type here too
-INVERSE_SQRT_ARGUMENTS = (5, 4)  # inverse_sqrt gets lr_scheduler_kwargs from here on
-COMMON = ("last_epoch",)
-# Keywords of the functions that build each schedule: transformers 5.23.0 and 4.42.4 optimization.py.
-KEYWORDS: dict[str, tuple[str, ...]] = {
-    "linear": COMMON,
-    "cosine": ("num_cycles", *COMMON),
-    "cosine_with_restarts": ("num_cycles", *COMMON),
-    "polynomial": ("lr_end", "power", *COMMON),
-    "inverse_sqrt": ("timescale", *COMMON),
-    "reduce_lr_on_plateau": ("mode", "factor", "patience", "threshold", "threshold_mode", "cooldown", "min_lr", "eps"),
-    "cosine_with_min_lr": ("num_cycles", "min_lr", "min_lr_rate", *COMMON),
-    "cosine_warmup_with_min_lr": ("num_cycles", "min_lr", "min_lr_rate", "warmup_lr_rate", *COMMON),
-    "warmup_stable_decay": (
-        "num_decay_steps",
-        "num_stable_steps",
-        "warmup_type",
-        "decay_type",
-        "min_lr_ratio",
-        "num_cycles",
-        *COMMON,
-    ),
-    "greedy": (
-        "mode",
-        "factor",
-        "patience",
-        "threshold",
-        "threshold_mode",
-        "cooldown",
-        "warmup",
-        "min_lr",
-        "max_lr",
-        "eps",
-        "verbose",
-        "smooth",
-        "window_size",
-        "reset_start",
-    ),
-}
-BUILDERS = {
-    "linear": "get_linear_schedule_with_warmup",
-    "cosine": "get_cosine_schedule_with_warmup",
-    "cosine_with_restarts": "get_cosine_with_hard_restarts_schedule_with_warmup",
-    "polynomial": "get_polynomial_decay_schedule_with_warmup",
-    "inverse_sqrt": "get_inverse_sqrt_schedule",
-    "reduce_lr_on_plateau": "ReduceLROnPlateau.__init__",
-    "cosine_with_min_lr": "get_cosine_with_min_lr_schedule_with_warmup",
-    "cosine_warmup_with_min_lr": "get_cosine_with_min_lr_schedule_with_warmup_lr_rate",
-    "warmup_stable_decay": "get_wsd_schedule",
-    "greedy": "GreedyLR.__init__",
-}
-DIVIDED = "unsupported operand type(s) for /: '{}' and 'float'"
-COMPARED = "'>' not supported between instances of 'float' and '{}'"
-# Arguments used in arithmetic at once: the operation that fails with a value of another type.
-NUMBERS_NEEDED: dict[str, tuple[tuple[str, str], ...]] = {
-    "cosine_with_min_lr": (("min_lr", DIVIDED),),
-    "cosine_warmup_with_min_lr": (("min_lr", DIVIDED),),
-    "polynomial": (("lr_end", COMPARED),),
-    "reduce_lr_on_plateau": (("factor", "'>=' not supported between instances of '{}' and 'float'"),),
-    "greedy": (("factor", "'>=' not supported between instances of '{}' and 'float'"),),
-}
 FAR_MORE = 4  # times the training batch from which an evaluation batch is reported: without gradients it needs less memory per sample
-SHAPE_KEYS = ("warmup_type", "decay_type")
-SHAPES = ("linear", "cosine", "1-sqrt")
-OWN = ("optimizer", "num_warmup_steps", "num_training_steps")  # arguments that the trainer itself passes
 WITHOUT_WARMUP = ("constant", "reduce_lr_on_plateau", "greedy")
 
 
@@ -109,7 +41,7 @@ def warmup_steps_value(config: TrainerConfig) -> Iterator[Finding]:
     """`warmup_steps` is not a number that the release accepts.
 
     5.x accepts numbers >= 0; below 1 they are a ratio of the total steps. 4.44 to 4.57 accept integers >= 0; 4.42 and 4.43
-    accept 0 and integers > 1. From 5.0 to 5.14 `warmup_ratio` takes its place, and is checked instead.
+    accept 0 and integers > 1. From 5.0 to 5.14 `warmup_ratio` replaces it, and is checked instead.
 
     Run-time error: `ValueError: Got warmup_steps = -1, Expected value warmup_steps >= 0`, `ValueError: warmup_steps
     must be an integer or a float`, `ValueError: warmup_steps must be of type int and must be 0 or a positive integer.`,
@@ -168,7 +100,7 @@ def warmup_ratio_range(config: TrainerConfig) -> Iterator[Finding]:
     """`warmup_ratio` is not between 0 and 1.
 
     Run-time error: `ValueError: warmup_ratio must lie in range [0,1]`; for NaN, which passes that check, `ValueError: cannot convert
-    float NaN to integer` where `warmup_steps` does not take its place.
+    float NaN to integer` if `warmup_steps` does not replace it.
 
     Fix: use a ratio such as 0.03; a number of steps is set with `warmup_steps`.
 
@@ -194,121 +126,6 @@ def warmup_ratio_range(config: TrainerConfig) -> Iterator[Finding]:
             f"`warmup_ratio` is {value}; it must be between 0 and 1",
             help="set `warmup_ratio` to a fraction of the steps, such as 0.03",
         )
-
-
-@rule(
-    "STP003",
-    "invalid-scheduler-arguments",
-    ERROR,
-    old_names=("scheduler-arguments",),
-    kinds=KINDS,
-    fails_at="init",
-    bad=(
-        "output_dir: out\nlr_scheduler_type: cosine\nlr_scheduler_kwargs: {min_lr: 1.0e-6}\n",
-        "output_dir: out\nlr_scheduler_type: cosine_with_min_lr\n",
-        "output_dir: out\nlr_scheduler_type: cosine_with_min_lr\nlr_scheduler_kwargs: {min_lr: 1e-6}\n",
-    ),
-    good="output_dir: out\nlr_scheduler_type: cosine_with_min_lr\nlr_scheduler_kwargs: {min_lr: 1.0e-6}\n",
-    example={"at": "/lr_scheduler_kwargs/min_lr"},
-)
-def scheduler_arguments(config: TrainerConfig) -> Iterator[Finding]:
-    """`lr_scheduler_kwargs` is not valid for the schedule.
-
-    Each schedule has its own arguments; `cosine_with_min_lr` requires exactly one of `min_lr` and `min_lr_rate`,
-    `warmup_stable_decay` requires `num_decay_steps` (up to 4.48 also `num_stable_steps`). `constant` and
-    `constant_with_warmup` accept none and ignore `lr_scheduler_kwargs`.
-
-    Run-time error: `TypeError: get_cosine_schedule_with_warmup() got an unexpected keyword argument 'min_lr'`,
-    ``ValueError: One of min_lr or min_lr_rate should be set through the `lr_scheduler_kwargs` ``, `TypeError:
-    get_wsd_schedule() missing 1 required positional argument: 'num_decay_steps'`.
-
-    Fix: use the arguments of the schedule in `lr_scheduler_type`.
-
-    Source: transformers 5.23.0 optimization.py:960-1054, 4.42.4 optimization.py:471-556; the schedule is built with the optimizer, before
-    the first step (5.23.0 trainer.py:1770, `_prepare_for_training`).
-    """
-    args = config.arguments
-    kind, given = args["lr_scheduler_type"], args["lr_scheduler_kwargs"]
-    launch = config.deepspeed
-    known = choices("lr_scheduler_type", config.version)[1]
-    if not config.parsed or kind not in known or (launch is not None and "scheduler" in launch.written):
-        return
-    if kind not in KEYWORDS or (kind == "inverse_sqrt" and config.version < INVERSE_SQRT_ARGUMENTS):
-        return
-    if given is not None and not isinstance(given, dict):
-        text = f"TypeError: transformers.optimization.{BUILDERS[kind]}() argument after ** must be a mapping, not {type(given).__name__}"
-        setting = of(config, "lr_scheduler_kwargs")
-        yield Finding(
-            setting, f"`lr_scheduler_kwargs` is {shown(given)}, not a mapping", exception=text, help="remove `lr_scheduler_kwargs`"
-        )
-        return
-    keywords: dict[Any, Any] = given or {}
-    taken = [key for key in KEYWORDS[kind] if config.version >= STABLE_STEPS_OPTIONAL or key not in SHAPE_KEYS]
-    for key in keywords:
-        if key in OWN or key not in taken:
-            text = "got multiple values for keyword argument" if key in OWN else "got an unexpected keyword argument"
-            place = config.setting("lr_scheduler_kwargs", key)
-            if key in OWN:
-                message = f"`lr_scheduler_kwargs.{key}` is passed by the Trainer itself and must not be set"
-            else:
-                message = f"`lr_scheduler_type: {kind}` has no parameter `{key}` (valid: {', '.join(taken)})"
-            yield Finding(
-                place,
-                message,
-                exception=f"TypeError: {BUILDERS[kind]}() {text} {key!r}",
-                on_key=True,
-                help=f"remove `lr_scheduler_kwargs.{key}`",
-            )
-    for key, operation in NUMBERS_NEEDED.get(kind, ()):
-        value = keywords.get(key)
-        if value is not None and not number(value):
-            text = f"TypeError: {operation.format(type(value).__name__)}"
-            place = config.setting("lr_scheduler_kwargs", key)
-            fix = spelled_as_number(place)
-            message = f"`lr_scheduler_kwargs.{key}` is {described(value)}, not a number"
-            yield Finding(place, message, exception=text, fix=fix, consumer_only=True)
-    severity = certainty(config, "lr_scheduler_kwargs")
-    for message, text in _lacking(kind, keywords, config):
-        yield Finding(
-            of(config, "lr_scheduler_type"), message, exception=text, severity=severity, help=MIN_RATE if "min_lr_rate" in message else None
-        )
-
-
-def _lacking(kind: str, given: dict[Any, Any], config: TrainerConfig) -> Iterator[tuple[str, str]]:
-    if kind in ("cosine_with_min_lr", "cosine_warmup_with_min_lr"):
-        count = sum(given.get(key) is not None for key in ("min_lr", "min_lr_rate"))
-        if count == 0:
-            text = "ValueError: One of min_lr or min_lr_rate should be set through the `lr_scheduler_kwargs`"
-            yield f"`lr_scheduler_type: {kind}` requires `min_lr` or `min_lr_rate` in `lr_scheduler_kwargs`", text
-        elif count == 2:
-            message = f"`lr_scheduler_type: {kind}` accepts only one of `min_lr` and `min_lr_rate`"
-            yield message, "ValueError: Only one of min_lr or min_lr_rate should be set"
-    elif kind == "warmup_stable_decay":
-        modern = config.version >= STABLE_STEPS_OPTIONAL
-        needed = ["num_decay_steps"] if modern else ["num_stable_steps", "num_decay_steps"]
-        missing = [key for key in needed if key not in given]
-        if missing:
-            names = " and ".join(map(repr, missing))
-            count_ = f"{len(missing)} required positional argument{'s' * (len(missing) > 1)}"
-            message = f"`lr_scheduler_type: {kind}` requires {' and '.join(f'`{key}`' for key in missing)} in `lr_scheduler_kwargs`"
-            yield message, f"TypeError: get_wsd_schedule() missing {count_}: {names}"
-        for key in SHAPE_KEYS:
-            if modern and key in given and given[key] not in SHAPES:
-                label = key.replace("_", " ")
-                message = f"`lr_scheduler_kwargs.{key}` is {shown(given[key])}; it must be one of {', '.join(SHAPES)}"
-                yield message, f"ValueError: Unknown {label}: {given[key]}"
-    elif kind == "polynomial":
-        rate, end = config.arguments["learning_rate"], given.get("lr_end", 1e-7)
-        if number(rate) and number(end) and not rate > end:
-            message = f"`learning_rate` is {rate}; `lr_scheduler_type: polynomial` requires it to be greater than `lr_end` ({end})"
-            yield message, f"ValueError: lr_end ({end}) must be smaller than initial lr ({rate})"
-    elif kind in ("reduce_lr_on_plateau", "greedy"):
-        factor = given.get("factor", 0.1)
-        if number(factor) and factor >= 1:
-            yield f"`lr_scheduler_kwargs.factor` is {factor}; it must be < 1", "ValueError: Factor should be < 1.0."
-        if given.get("mode", "min") not in ("min", "max"):
-            message = f"`lr_scheduler_kwargs.mode` is {shown(given['mode'])}; it must be min or max"
-            yield message, f"ValueError: mode {given['mode']} is unknown!"
 
 
 @rule(
@@ -608,10 +425,10 @@ def larger_evaluation_batch(config: TrainerConfig) -> Iterator[Finding]:
         return
     if evaluation >= FAR_MORE * train:
         related = (of(config, "per_device_train_batch_size"),)
-        message = (
-            f"`per_device_eval_batch_size` is {evaluation}, much larger than the training batch ({train}); evaluation may run out of memory"
-        )
-        yield Finding(of(config, "per_device_eval_batch_size"), message, related=related, help=f"set `per_device_eval_batch_size: {train}`")
+        default = "" if of(config, "per_device_eval_batch_size").written else " by default"
+        message = f"`per_device_eval_batch_size` is {evaluation}{default}, far more than the training batch ({train})"
+        remedy, note = f"set `per_device_eval_batch_size: {train}`", "the first evaluation may run out of memory"
+        yield Finding(of(config, "per_device_eval_batch_size"), message, related=related, note=note, help=remedy)
 
 
 @rule(
@@ -629,7 +446,7 @@ def last_steps_not_evaluated(config: TrainerConfig) -> Iterator[Finding]:
     0.1 of 1,001 steps is every 101 steps: 9 evaluations, and the last 92 steps are not evaluated. The best model is then
     one from before them. From 5.4.0 on the last step is always evaluated.
 
-    Fix: a number of steps that divides the total, or a slightly smaller ratio.
+    Fix: use a number of steps that divides the total, or a slightly smaller ratio.
 
     Source: transformers 5.23.0 trainer_callback.py (ExportableState, compute_steps: `math.ceil(max_steps * ratio)`).
     """

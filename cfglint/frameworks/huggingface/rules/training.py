@@ -5,7 +5,7 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import Example, Finding, rule
 from cfglint.frameworks.huggingface.batch import takes_steps
-from cfglint.frameworks.huggingface.fields import has_choice, within
+from cfglint.frameworks.huggingface.fields import has_choice
 from cfglint.frameworks.huggingface.rules.common import KINDS, certainty, number, of, shown
 from cfglint.frameworks.remedies import choice
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.frameworks.huggingface.config import TrainerConfig
+    from cfglint.frameworks.versions import Version
 
 COMPILERS = (
     "no",
@@ -35,21 +36,21 @@ COMPILERS = (
     "hpu_backend",
     "neuron",
 )
-TRACKERS = {  # name: (first release, first release without it)
-    "azure_ml": ("", ""),
-    "comet_ml": ("", ""),
-    "mlflow": ("", ""),
-    "neptune": ("", ""),
-    "tensorboard": ("", ""),
-    "wandb": ("", ""),
-    "codecarbon": ("", ""),
-    "clearml": ("", ""),
-    "dagshub": ("", ""),
-    "flyte": ("", ""),
-    "dvclive": ("", ""),
-    "swanlab": ("4.50.0", ""),
-    "trackio": ("4.54.0", ""),
-    "kubeflow": ("5.4.0", ""),
+TRACKERS: dict[str, Version] = {  # name: the first release with it
+    "azure_ml": (),
+    "comet_ml": (),
+    "mlflow": (),
+    "neptune": (),
+    "tensorboard": (),
+    "wandb": (),
+    "codecarbon": (),
+    "clearml": (),
+    "dagshub": (),
+    "flyte": (),
+    "dvclive": (),
+    "swanlab": (4, 50),
+    "trackio": (4, 54),
+    "kubeflow": (5, 4),
 }
 SEEDS = 2**32
 ONLY_ZERO3 = (4, 45)  # auto_find_batch_size is incompatible with ZeRO-3 from here on, with any DeepSpeed before
@@ -240,7 +241,7 @@ def unknown_tracker(config: TrainerConfig) -> Iterator[Finding]:
 
     Source: transformers 5.23.0 integrations/integration_utils.py:2643-2679.
     """
-    known = [name for name, (since, until) in TRACKERS.items() if within(since, until, config.version)]
+    known = [name for name, since in TRACKERS.items() if config.version >= since]
     for name in config.arguments.trackers:
         if not isinstance(name, str) or name not in known:
             text = f"ValueError: {name} is not supported, only {', '.join(known)} are supported."

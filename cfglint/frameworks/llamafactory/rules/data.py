@@ -30,7 +30,7 @@ EVALUATED = BASE + "eval_dataset: other\n"
     example={**KIND, "at": "/val_size"},
 )
 def validation_size(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    """`val_size` takes samples of the training set for evaluation, so it needs `dataset` and excludes `eval_dataset`.
+    """`val_size` moves samples of the training set to the evaluation set, so it needs `dataset` and excludes `eval_dataset`.
 
     Run-time error: ``ValueError: Cannot specify `val_size` if `eval_dataset` is not None.``,
     ``ValueError: Cannot specify `val_size` if `dataset` is None.``
@@ -83,7 +83,7 @@ def interleave_probabilities(config: LlamaFactoryConfig) -> Iterator[Finding]:
     dataset and interleave probs should be identical.`, `ValueError: The length of eval dataset and interleave probs
     should be identical.`
 
-    Fix: `mix_strategy: interleave_under` or `interleave_over`, and a number for each data set.
+    Fix: set `mix_strategy: interleave_under` or `interleave_over`, and a number for each data set.
 
     Source: llamafactory 0.9.5 hparams/data_args.py:165-174.
     """
@@ -190,7 +190,7 @@ def streaming_options(config: LlamaFactoryConfig) -> Iterator[Finding]:
     example={**KIND, "at": "/mask_history"},
 )
 def two_loss_masks(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    """`mask_history` and `train_on_prompt` exclude each other: one takes turns out of the loss, the other adds the prompt.
+    """`mask_history` and `train_on_prompt` are incompatible: one removes turns from the loss, the other adds the prompt.
 
     Run-time error: ``ValueError: `mask_history` is incompatible with `train_on_prompt`.``
 
@@ -226,7 +226,7 @@ def unknown_template(config: LlamaFactoryConfig) -> Iterator[Finding]:
 
     Run-time error: `ValueError: Template lama3 does not exist.`
 
-    Fix: a name that the release has.
+    Fix: use a name that the release has.
 
     Source: llamafactory 0.9.5 data/template.py:638, 652-2100 (register_template).
     """
@@ -330,13 +330,13 @@ def dataset_missing(config: LlamaFactoryConfig) -> Iterator[Finding]:
     example={**KIND, "at": "/eval_strategy"},
 )
 def evaluation_set_missing(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    """An evaluation is asked for, and there is nothing to evaluate on.
+    """An evaluation is configured, but there is no evaluation set.
 
     `eval_strategy` of steps or epoch turns `do_eval` on; `do_predict` and `predict_with_generate` need an evaluation set, too.
 
     Run-time error: `ValueError: Please make sure eval_dataset be provided or val_size >1e-6`.
 
-    Fix: `eval_dataset`, or `val_size: 0.1` to hold out a tenth of the training set.
+    Fix: use `eval_dataset`, or `val_size: 0.1` to hold out a tenth of the training set.
 
     Source: llamafactory 0.9.5 hparams/parser.py:362-365; transformers 5.6.0 training_args.py:1537.
     """
@@ -415,7 +415,7 @@ def special_tokens_file_missing(config: LlamaFactoryConfig) -> Iterator[Finding]
 
     Run-time error: `AttributeError: 'Logger' object has no attribute 'error_rank0'`.
 
-    Fix: the path of a YAML file, seen from where `llamafactory-cli` is started.
+    Fix: use the path of a YAML file, relative to the folder where `llamafactory-cli` is started.
 
     Source: llamafactory 0.9.5 hparams/model_args.py:217-254, extras/logging.py.
     """

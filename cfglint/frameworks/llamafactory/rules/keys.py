@@ -7,6 +7,7 @@ from cfglint.findings.rule import SKIP, Example, Finding, rule
 from cfglint.frameworks.huggingface.fields import FIELDS as TRAINER_FIELDS
 from cfglint.frameworks.llamafactory._tables import FIELDS
 from cfglint.frameworks.llamafactory.rules.common import BASE, KIND, KINDS
+from cfglint.frameworks.versions import dotted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def unknown_key(config: LlamaFactoryConfig) -> Iterator[Finding]:
 
     Run-time error: `ValueError: Some keys are not used by the HfArgumentParser: ['lora_ranks']`.
 
-    Fix: the name of the field, or remove the key.
+    Fix: use the name of the field, or remove the key.
 
     Source: llamafactory 0.9.5 hparams/parser.py:101-107, 211; transformers 5.6.0 hf_argparser.py (parse_dict).
     """
@@ -141,7 +142,7 @@ def removal(key: Any, config: LlamaFactoryConfig) -> tuple[str, Fix | None] | No
     from cfglint.frameworks.huggingface.rules.migrations import replacement
 
     successor, fix = replacement(key, config)
-    return f"`{key}` was removed in transformers {TRAINER_FIELDS[key][3]}" + (f"; use {successor}" if successor else ""), fix
+    return f"`{key}` was removed in transformers {dotted(TRAINER_FIELDS[key][3])}" + (f"; use {successor}" if successor else ""), fix
 
 
 def renamed(setting: Setting, name: str | None) -> Fix | None:

@@ -75,7 +75,7 @@ def distributed_optimizer(config: LlamaFactoryConfig) -> Iterator[Finding]:
     only supports DeepSpeed ZeRO-3 training.`, `ValueError: Radio-based BAdam does not yet support distributed training,
     use layer-wise BAdam.`
 
-    Fix: one GPU, or for BAdam `badam_mode: layer` with a ZeRO stage 3 file.
+    Fix: use one GPU, or for BAdam `badam_mode: layer` with a ZeRO stage 3 file.
 
     Source: llamafactory 0.9.5 hparams/parser.py:387-399.
     """
@@ -175,8 +175,9 @@ def generation_and_accuracy(config: LlamaFactoryConfig) -> Iterator[Finding]:
 
 @rule(
     "LLF064",
-    "inference-option",
+    "inference-option-in-training",
     ERROR,
+    old_names=("inference-option",),
     kinds=KINDS,
     fails_at="config",
     bad=(BASE + "infer_backend: vllm\n", BASE + "quantization_bit: 4\nquantization_device_map: auto\n"),

@@ -6,6 +6,7 @@ from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.huggingface.fields import OPTIMIZERS
+from cfglint.frameworks.llamafactory._tables import CHOICES
 from cfglint.frameworks.llamafactory.arguments import comma_list
 from cfglint.frameworks.llamafactory.rules.common import BASE, KIND, KINDS, certainty, conflict
 from cfglint.frameworks.remedies import choice
@@ -17,8 +18,7 @@ if TYPE_CHECKING:
     from cfglint.findings.diagnostic import Fix
     from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
 
-STAGES = ("pt", "sft", "rm", "ppo", "dpo", "kto")
-METHODS = ("lora", "oft", "freeze", "full")
+STAGES, METHODS = CHOICES["stage"], CHOICES["finetuning_type"]
 SWITCHES = ("use_galore", "use_apollo", "use_badam")
 LORA_ONLY = ("loraplus_lr_ratio", "use_rslora", "use_dora", "pissa_init")
 UNQUANTIZED = {
@@ -47,11 +47,11 @@ APOLLO_OPTIMIZERS = ("adamw_torch",)
     example={**KIND, "at": "/finetuning_type"},
 )
 def unknown_finetuning_type(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    """`finetuning_type` is lora, oft, freeze or full. QLoRA is lora with `quantization_bit: 4`.
+    """`finetuning_type` must be lora, oft, freeze or full. QLoRA is lora with `quantization_bit: 4`.
 
     Run-time error: `AssertionError: Invalid fine-tuning method.`
 
-    Fix: one of the four.
+    Fix: use one of the four.
 
     Source: llamafactory 0.9.5 hparams/finetuning_args.py:576.
     """
@@ -77,7 +77,7 @@ def unknown_stage(config: LlamaFactoryConfig) -> Iterator[Finding]:
 
     Run-time error: `ValueError: Unknown task: sftt.`
 
-    Fix: one of the six.
+    Fix: use one of the six.
 
     Source: llamafactory 0.9.5 train/tuner.py:127.
     """
@@ -102,7 +102,7 @@ def lora_only_option(config: LlamaFactoryConfig) -> Iterator[Finding]:
 
     Run-time error: ``ValueError: `use_dora` is only valid for LoRA training.``
 
-    Fix: `finetuning_type: lora`, or remove the option.
+    Fix: set `finetuning_type: lora`, or remove the option.
 
     Source: llamafactory 0.9.5 hparams/finetuning_args.py:604-615.
     """
@@ -133,7 +133,7 @@ def llama_pro_with_full(config: LlamaFactoryConfig) -> Iterator[Finding]:
 
     Run-time error: ``ValueError: `use_llama_pro` is only valid for Freeze or LoRA training.``
 
-    Fix: `finetuning_type: freeze` or `lora`.
+    Fix: set `finetuning_type: freeze` or `lora`.
 
     Source: llamafactory 0.9.5 hparams/finetuning_args.py:592.
     """
@@ -159,7 +159,7 @@ def special_optimizers(config: LlamaFactoryConfig) -> Iterator[Finding]:
     Run-time error: `ValueError: Cannot use LoRA with GaLore, APOLLO or BAdam together.`, `ValueError: Cannot use GaLore,
     APOLLO or BAdam together.`
 
-    Fix: `finetuning_type: full`, and one of the three.
+    Fix: set `finetuning_type: full`, and one of the three.
 
     Source: llamafactory 0.9.5 hparams/finetuning_args.py:595-599.
     """
@@ -193,11 +193,11 @@ def special_optimizers(config: LlamaFactoryConfig) -> Iterator[Finding]:
 def low_rank_optimizer(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """GaLore and APOLLO need `optim: adamw_torch`; the default of transformers 5 is `adamw_torch_fused`.
 
-    GaLore also takes adafactor and the 8-bit AdamW.
+    GaLore also accepts adafactor and the 8-bit AdamW.
 
     Run-time error: `NotImplementedError: Unknown optim: OptimizerNames.ADAMW_TORCH_FUSED.`
 
-    Fix: `optim: adamw_torch`.
+    Fix: set `optim: adamw_torch`.
 
     Source: llamafactory 0.9.5 train/trainer_utils.py:239-246, 330-333.
     """
@@ -236,11 +236,11 @@ def plain_adamw(config: LlamaFactoryConfig) -> Fix | None:
     example={**KIND, "gpus": 1, "at": "/galore_layerwise"},
 )
 def layerwise_accumulation(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    """Layer-wise GaLore and APOLLO update during the backward pass, so there is nothing to accumulate.
+    """Layer-wise GaLore and APOLLO update during the backward pass, so gradients cannot be accumulated.
 
     Run-time error: `ValueError: Per-layer GaLore does not support gradient accumulation.`
 
-    Fix: `gradient_accumulation_steps: 1`.
+    Fix: set `gradient_accumulation_steps: 1`.
 
     Source: llamafactory 0.9.5 train/trainer_utils.py:250, 337.
     """
@@ -271,7 +271,7 @@ def adapter_without_lora(config: LlamaFactoryConfig) -> Iterator[Finding]:
 
     Run-time error: `ValueError: Adapter is only valid for the LoRA method.`
 
-    Fix: `finetuning_type: lora`, or merge the adapter into the model first.
+    Fix: set `finetuning_type: lora`, or merge the adapter into the model first.
 
     Source: llamafactory 0.9.5 hparams/parser.py:185.
     """
@@ -359,7 +359,7 @@ def model_quantization_bits(config: LlamaFactoryConfig) -> Iterator[Finding]:
 
     Run-time error: `AssertionError: We only accept 4-bit or 8-bit quantization.`
 
-    Fix: 4, 8, or remove the key.
+    Fix: use 4 or 8, or remove the key.
 
     Source: llamafactory 0.9.5 hparams/finetuning_args.py:577-578.
     """

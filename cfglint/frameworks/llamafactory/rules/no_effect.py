@@ -31,7 +31,7 @@ REFERENCE_STAGES = ("dpo", "kto", "ppo")
 def nothing_trained(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """`do_train` is off, as it is by default, and nothing is evaluated either: model and data are loaded, and that is all.
 
-    Fix: `do_train: true`.
+    Fix: set `do_train: true`.
 
     Source: llamafactory 0.9.5 train/sft/workflow.py:113; transformers 5.6.0 training_args.py (do_train).
     """
@@ -53,7 +53,7 @@ def nothing_trained(config: LlamaFactoryConfig) -> Iterator[Finding]:
 def evaluation_never_run(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """Samples are held out by `val_size`, and nothing is ever evaluated: they are only missing from training.
 
-    Fix: `eval_strategy: steps` or `epoch`, `do_eval: true` for one evaluation at the end, or remove `val_size`.
+    Fix: set `eval_strategy: steps` or `epoch`, `do_eval: true` for one evaluation at the end, or remove `val_size`.
 
     Source: llamafactory 0.9.5 data/data_utils.py:107-113, train/sft/workflow.py:144.
     """

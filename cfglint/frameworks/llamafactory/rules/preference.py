@@ -69,7 +69,7 @@ def reward_model_type(config: LlamaFactoryConfig) -> Iterator[Finding]:
 
     Run-time error: ``ValueError: `reward_model_type` cannot be lora for Freeze/Full PPO training.``
 
-    Fix: `reward_model_type: full`.
+    Fix: set `reward_model_type: full`.
 
     Source: llamafactory 0.9.5 hparams/finetuning_args.py:583-587.
     """
@@ -101,7 +101,7 @@ def label_smoothing_loss(config: LlamaFactoryConfig) -> Iterator[Finding]:
 
     Run-time error: ``ValueError: `dpo_label_smoothing` is only valid for sigmoid loss function.``
 
-    Fix: one or the other.
+    Fix: keep one of the two.
 
     Source: llamafactory 0.9.5 hparams/finetuning_args.py:589.
     """
@@ -181,7 +181,7 @@ def prediction_without_generation(config: LlamaFactoryConfig) -> Iterator[Findin
 
     Run-time error: ``ValueError: Please enable `predict_with_generate` to save model predictions.``
 
-    Fix: `predict_with_generate: true`.
+    Fix: set `predict_with_generate: true`.
 
     Source: llamafactory 0.9.5 hparams/parser.py:326.
     """
@@ -234,9 +234,9 @@ def best_model_stage(config: LlamaFactoryConfig) -> Iterator[Finding]:
     example={**KIND, "at": "/shift_attn"},
 )
 def ppo_option(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    """Stage ppo only trains, without shifted attention, with a tracker that its own loop supports.
+    """Stage ppo supports only training, without shifted attention, and only some trackers.
 
-    `use_kt` and `use_unsloth` exclude a reward model that is a LoRA adapter, which is the default.
+    `use_kt` and `use_unsloth` do not support a reward model that is a LoRA adapter, which is the default.
 
     Run-time error: `ValueError: PPO training does not support evaluation, use the SFT stage to evaluate models.`,
     `ValueError: PPO training is incompatible with S^2-Attn.`, `ValueError: Unsloth does not support lora reward model.`,

@@ -52,7 +52,7 @@ def uncast_value(config: LlamaFactoryConfig) -> Iterator[Finding]:
     Run-time error: `AttributeError: 'list' object has no attribute 'split'`, `TypeError: '>' not supported between
     instances of 'str' and 'float'` (val_size), `ValueError: invalid literal for int() with base 10: 'true'` (use_galore).
 
-    Fix: a number without quotes; names separated by commas in one string.
+    Fix: use a number without quotes; names separated by commas in one string.
 
     Source: the operation that fails; llamafactory 0.9.5 hparams/model_args.py:210-257, hparams/data_args.py:159-189.
     """
@@ -85,7 +85,7 @@ def uncast_value(config: LlamaFactoryConfig) -> Iterator[Finding]:
     example={**KIND, "at": "/packing"},
 )
 def string_for_own_boolean(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    """A string where a boolean belongs counts as true, `"false"` included.
+    """A string in a boolean field counts as true, even `"false"`.
 
     Fix: write true or false without quotes.
 
@@ -116,11 +116,11 @@ def string_for_own_boolean(config: LlamaFactoryConfig) -> Iterator[Finding]:
     example={**KIND, "at": "/max_samples"},
 )
 def string_for_own_number(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    """A string where a number or null belongs: `None` is a string in YAML, and a quoted number stays one.
+    """A string in a field for a number or null: `None` is a string in YAML, and so is a quoted number.
 
-    Nothing refuses it at start; data or model code fails later, or compares it wrongly.
+    It is not refused at startup; data or model code fails later, or compares it wrongly.
 
-    Fix: `null`, or the number without quotes.
+    Fix: use `null`, or the number without quotes.
 
     Source: omegaconf 2.4.0 _yaml.py; llamafactory 0.9.5 hparams/parser.py:101 (parse_dict casts nothing).
     """
@@ -145,8 +145,9 @@ def string_for_own_number(config: LlamaFactoryConfig) -> Iterator[Finding]:
 
 @rule(
     "LLF073",
-    "unchecked-own-choice",
+    "invalid-llamafactory-choice",
     WARNING,
+    old_names=("unchecked-own-choice",),
     kinds=KINDS,
     bad=BASE + "flash_attn: flash2\n",
     good=BASE + "flash_attn: fa2\n",
@@ -157,7 +158,7 @@ def unchecked_own_choice(config: LlamaFactoryConfig) -> Iterator[Finding]:
 
     What happens then depends on the field: another branch is taken silently, or loading model or data fails.
 
-    Fix: one of the values in the message.
+    Fix: use one of the values in the message.
 
     Source: the annotations of llamafactory 0.9.5 hparams/; transformers 5.6.0 hf_argparser.py (parse_dict).
     """

@@ -161,7 +161,7 @@ def clipping_dropped(config: NeoXConfig) -> Iterator[Finding]:
     The pinned DeepSpeed's default is 0: no clipping. Any other value works. (DeepSpeed 0.19.8 has the default 1.0,
     so the effect depends on the installed release; see gpt-neox issue 1432.)
 
-    Fix: `deepspeed_extra_args: {gradient_clipping: 1.0}` is passed to DeepSpeed.
+    Fix: set `deepspeed_extra_args: {gradient_clipping: 1.0}`, which is passed to DeepSpeed.
 
     Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:720-727; DeeperSpeed 91d1c55 (0.16.5)
     deepspeed/runtime/constants.py:215.

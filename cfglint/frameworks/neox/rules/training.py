@@ -465,7 +465,8 @@ def checkpoint_factor(config: NeoXConfig) -> Iterator[Finding]:
     Run-time errors: `AssertionError: checkpoint_factor must be a whole number when using linear
     checkpoint_scale`, `AssertionError` without a message.
 
-    Fix: 1000 saves every 1000 steps with the linear scale; 2 doubles the interval with the logarithmic scale.
+    Fix: use for example 1000, which saves every 1000 steps with the linear scale, or 2, which doubles the interval with the
+    logarithmic scale.
 
     Source: gpt-neox (May 2026) megatron/training.py:1408-1428.
     """

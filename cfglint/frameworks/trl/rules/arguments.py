@@ -110,7 +110,7 @@ def invalid_pad_to_multiple(config: TrlConfig) -> Iterator[Finding]:
 
     Run-time error: `ValueError: invalid literal for int() with base 10: 'eight'`.
 
-    Fix: an integer.
+    Fix: use an integer.
 
     Source: trl 1.16.0 trainer/sft_config.py:304-313 and the same lines of the other classes.
     """

@@ -55,7 +55,7 @@ def incomplete_groups(config: TrlConfig) -> Iterator[Finding]:
     The effective train batch size (1 x 1 x 4) must be evenly divisible by the number of generations per prompt (16).` 0.15 and
     0.16 require it of one micro batch of all processes.
 
-    Fix: a micro batch, an accumulation or a number of GPUs that makes it a multiple.
+    Fix: use a micro batch, an accumulation or a number of GPUs that makes it a multiple.
 
     Source: trl 1.16.0 trainer/grpo_config.py:1129-1135, trainer/rloo_config.py:692-698; 0.17.0 trainer/grpo_trainer.py:592-608;
     0.16.1 trainer/grpo_trainer.py:424-433.
@@ -148,7 +148,7 @@ def generation_not_divisible(config: TrlConfig) -> Iterator[Finding]:
 
     Run-time error: `ValueError: generation_batch_size (40) must be divisible by the global batch size (32).`
 
-    Fix: a multiple; or `steps_per_generation` in its place, which holds on any number of GPUs.
+    Fix: use a multiple; or set `steps_per_generation` instead, which is valid on any number of GPUs.
 
     Source: trl 1.16.0 trainer/grpo_config.py:1101-1107, trainer/rloo_config.py:664-670.
     """
@@ -209,7 +209,7 @@ def too_few_generations(config: TrlConfig) -> Iterator[Finding]:
     Run-time error: `ValueError: GRPO requires at least 2 generations per prompt to calculate the advantages. You provided 1,
     which is less than the minimum required.`, `ZeroDivisionError: integer modulo by zero` (0).
 
-    Fix: 2 or more.
+    Fix: use 2 or more.
 
     Source: trl 1.16.0 trainer/grpo_config.py:1137-1141, trainer/rloo_config.py:700-704; 0.17.0 trainer/grpo_trainer.py:587-591.
     """
@@ -253,7 +253,7 @@ def incomplete_evaluation_groups(config: TrlConfig) -> Iterator[Finding]:
     evaluation (8).`; 0.17.0: `ValueError: The effective eval batch size (1 x 3) must be evenly divisible by the number of
     generations per prompt (8).`
 
-    Fix: a multiple, or `num_generations_eval`.
+    Fix: use a multiple, or `num_generations_eval`.
 
     Source: trl 1.16.0 trainer/grpo_config.py:1118-1127, trainer/rloo_config.py:681-690; 0.17.0 trainer/grpo_trainer.py:609-620.
     """
@@ -320,7 +320,7 @@ def incomplete_groups_in_command(config: TrlConfig) -> Iterator[Finding]:
     Run-time error: `ValueError: generation_batch_size (1) must be divisible by num_generations (8).`, `ValueError: The global
     eval batch size (4 * 1) must be divisible by the number of generations used for evaluation (8).`
 
-    Fix: a micro batch x accumulation that is a multiple of `num_generations` on one GPU, a written `generation_batch_size`, or
+    Fix: use a micro batch x accumulation that is a multiple of `num_generations` on one GPU, a written `generation_batch_size`, or
     `accelerate launch` of the script `trl/scripts/grpo.py`, which has no such check.
 
     Source: trl 1.16.0 cli/commands/training.py (TrainingCommand.run), trainer/grpo_config.py:1096-1135, trainer/rloo_config.py.
@@ -358,8 +358,9 @@ def incomplete_groups_in_command(config: TrlConfig) -> Iterator[Finding]:
 
 @rule(
     "TRL035",
-    "batch-size-search-with-generation",
+    "auto-find-batch-size-with-generation",
     ERROR,
+    old_names=("batch-size-search-with-generation",),
     kinds=KINDS,
     fails_at="config",
     bad=HEAD + "num_generations: 8\nauto_find_batch_size: true\n",
@@ -367,7 +368,7 @@ def incomplete_groups_in_command(config: TrlConfig) -> Iterator[Finding]:
     example={"trainer": "grpo", "gpus": 1, "at": "/auto_find_batch_size"},
 )
 def batch_size_search(config: TrlConfig) -> Iterator[Finding]:
-    """`auto_find_batch_size` makes the batch smaller, and a generation must hold whole groups.
+    """`auto_find_batch_size` reduces the batch size, but a generation must consist of complete groups.
 
     Run-time error: `ValueError: auto_find_batch_size is not supported by GRPO, because the generation batch must contain full
     prompt groups of num_generations completions`.
@@ -404,7 +405,7 @@ def completions_not_logged(config: TrlConfig) -> Iterator[Finding]:
     Run-time error: `ValueError: log_completions_hub_repo is set, but log_completions is False. Enable log_completions to
     upload completions to the Hub, or unset log_completions_hub_repo.`
 
-    Fix: `log_completions: true`.
+    Fix: set `log_completions: true`.
 
     Source: trl 1.16.0 trainer/grpo_config.py:1080-1084.
     """
@@ -443,7 +444,7 @@ def importance_sampling_bounds(config: TrlConfig) -> Iterator[Finding]:
     (2.0).`, ``ValueError: At least one of `vllm_importance_sampling_clip_min` or `vllm_importance_sampling_clip_max` must be
     set when `vllm_importance_sampling_mode` is a `*_truncate` mode.``
 
-    Fix: the lower bound below the upper one.
+    Fix: set the lower bound below the upper one.
 
     Source: trl 1.16.0 trainer/grpo_config.py:1143-1171.
     """
@@ -491,7 +492,7 @@ def vllm_tensor_parallel_size(config: TrlConfig) -> Iterator[Finding]:
 
     Run-time error: `ValueError: tensor_parallel_size (3) must divide world size (8) evenly.`
 
-    Fix: a divisor of the number of GPUs.
+    Fix: use a divisor of the number of GPUs.
 
     Source: trl 1.16.0 generation/vllm_generation.py:313-318.
     """
@@ -518,12 +519,12 @@ def vllm_tensor_parallel_size(config: TrlConfig) -> Iterator[Finding]:
     example={"trainer": "grpo", "gpus": 1, "at": "/steps_per_generation"},
 )
 def invalid_generation_size(config: TrlConfig) -> Iterator[Finding]:
-    """`generation_batch_size` and `steps_per_generation` have to be positive integers.
+    """`generation_batch_size` and `steps_per_generation` must be positive integers.
 
     Run-time error: `ValueError: batch_size should be a positive integer value, but got batch_size=0`, `ValueError: maxlen must
     be non-negative` (below 0), `TypeError: an integer is required` (a fraction).
 
-    Fix: a positive integer, or leave the key out.
+    Fix: use a positive integer, or leave the key out.
 
     Source: trl 1.16.0 trainer/grpo_trainer.py (get_train_dataloader, _logs), torch 2.13 utils/data/sampler.py.
     """
@@ -554,11 +555,11 @@ def invalid_generation_size(config: TrlConfig) -> Iterator[Finding]:
     example={"trainer": "grpo", "gpus": 8, "num_examples": 100, "at": "/per_device_train_batch_size"},
 )
 def too_few_prompts(config: TrlConfig) -> Iterator[Finding]:
-    """The data does not hold the prompts of one generation, and an incomplete generation is dropped.
+    """The data has fewer prompts than one generation, and an incomplete generation is dropped.
 
     Run-time error: `ValueError: args.max_steps must be set to a positive value if dataloader does not have a length, was -1`.
 
-    Fix: a smaller batch, or more completions per prompt.
+    Fix: use a smaller batch, or more completions per prompt.
 
     Source: trl 1.16.0 trainer/utils.py:937-953, transformers 5.23.0 trainer.py:2541.
     """

@@ -14,7 +14,7 @@ from cfglint.frameworks.trl.fields import BESIDE, has
 from cfglint.frameworks.trl.launcher_options import is_flag, is_option, refused
 from cfglint.frameworks.trl.rules.common import HEAD, KINDS, shown
 from cfglint.frameworks.unknown import Unknown
-from cfglint.frameworks.versions import parse_version
+from cfglint.frameworks.versions import dotted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -64,17 +64,17 @@ HARMLESS = frozenset(
     example={"trainer": "sft", "strict_keys": True, "at": "/learning_rte"},
 )
 def unknown_key(config: TrlConfig) -> Iterator[Finding]:
-    """None of the script's dataclasses has a field of this name.
+    """No dataclass of the script has a field of this name.
 
     From 0.19.0 on `TrlParser` refuses such a key by default, older releases and TRL's own scripts drop it silently. A script
     may have dataclasses of its own, whose keys are in the same file: without `--strict-keys` a key is reported only when
-    it looks like a typo. The command `trl sft --config FILE` hands every such key on to `accelerate launch` as an option, which
+    it looks like a typo. The command `trl sft --config FILE` passes every such key to `accelerate launch` as an option, which
     refuses those that it does not have: `error: unrecognized arguments: --learning_rte`, exit status 2.
 
     Run-time error: `ValueError: Unknown arguments from config file: ['--learning_rte', '1e-05']. Please remove them, add
     them to the dataclass, or set fail_with_unknown_args=False.`
 
-    Fix: the name of the field; names are written with underscores.
+    Fix: use the name of the field; names are written with underscores.
 
     Source: trl 1.16.0 scripts/utils.py:352-357, cli/commands/training.py; 0.18.0 has no such check.
     """
@@ -129,7 +129,7 @@ def is_removed(key: str, config: TrlConfig) -> bool:
     if has(key, config.modelled):
         return False
     if key in ARGUMENTS:
-        return bool(ARGUMENTS[key][3]) and config.version >= parse_version(ARGUMENTS[key][3])
+        return bool(ARGUMENTS[key][3]) and config.version >= ARGUMENTS[key][3]
     return config.modern and has(key, OLDEST)
 
 
@@ -169,15 +169,15 @@ def renamed(setting: Setting, name: str, safe: bool) -> Fix | None:
     by_version=True,
 )
 def removed_key(config: TrlConfig) -> Iterator[Finding]:
-    """A field that this release of TRL or of transformers no longer has.
+    """This release of TRL or of transformers no longer has the field.
 
     `TrlParser` refuses it by default; TRL's own scripts, and older releases, drop it silently, and the run uses the
     default: an old recipe with `max_seq_length: 4096` trains on 1024 tokens, and one with `warmup_ratio` has no warm-up.
 
     Run-time error: `ValueError: Unknown arguments from config file: ['--max_seq_length', '4096']. ...`
 
-    Fix: what took its place. `max_seq_length` is `max_length`, `torch_dtype` is `dtype`, `evaluation_strategy` is
-    `eval_strategy`, `warmup_ratio: 0.1` is `warmup_steps: 0.1`; `max_prompt_length` went without a successor.
+    Fix: use the replacement. `max_seq_length` is `max_length`, `torch_dtype` is `dtype`, `evaluation_strategy` is
+    `eval_strategy`, `warmup_ratio: 0.1` is `warmup_steps: 0.1`; `max_prompt_length` has no replacement.
 
     Source: the classes of trl 0.17.0 and 1.16.0, the fields of transformers 4.30.2 to 5.23.0.
     """
@@ -188,7 +188,7 @@ def removed_key(config: TrlConfig) -> Iterator[Finding]:
         if not (config.facts.strict_keys or config.hands_on) and no_loss(key, value):
             continue
         successor, fix = replacement(key, config)
-        owner = f"in transformers {ARGUMENTS[key][3]}" if key in ARGUMENTS else f"before TRL {'.'.join(map(str, config.trl_version))}"
+        owner = f"in transformers {dotted(ARGUMENTS[key][3])}" if key in ARGUMENTS else f"before TRL {dotted(config.trl_version)}"
         message = f"`{key}` was removed {owner}" + (f"; use {successor}" if successor else "")
         effect = effect_of_removal(key, value, config)
         if refuses(config):
@@ -295,9 +295,9 @@ def config_file_on_command(config: TrlConfig) -> Iterator[Finding]:
     example={"kind": "launch", "named": 1, "at": "/multi_gpu"},
 )
 def flag_with_value(config: TrlConfig) -> Iterator[Finding]:
-    """A key that TRL's command hands on to `accelerate launch` is an option without a value there.
+    """A key that TRL's command passes to `accelerate launch` is an option without a value there.
 
-    The value of the key follows the option on the line, and accelerate takes it for the script to start.
+    The value of the key follows the option on the line, and accelerate uses it as the script to start.
 
     Run-time error: `python: can't open file 'True': [Errno 2] No such file or directory`.
 
@@ -307,7 +307,7 @@ def flag_with_value(config: TrlConfig) -> Iterator[Finding]:
     """
     for key, value in config.values.items() if config.hands_on else ():
         if isinstance(key, str) and is_flag(key) and key not in config.arguments.fields.types and config.setting(key).written:
-            message = f"`{key}` takes no value in `accelerate launch`: {shown(value)} is taken for the script to start"
+            message = f"`{key}` does not accept a value in `accelerate launch`: {shown(value)} is used as the script to start"
             exception = f"python: can't open file '{value}': [Errno 2] No such file or directory"
             yield Finding(
                 config.setting(key),
@@ -329,14 +329,14 @@ def flag_with_value(config: TrlConfig) -> Iterator[Finding]:
     example={"kind": "launch", "named": 1, "at": "/num_processes"},
 )
 def refused_option(config: TrlConfig) -> Iterator[Finding]:
-    """A key that TRL's command hands on to `accelerate launch` has a value that its option does not take.
+    """A key that TRL's command passes to `accelerate launch` has a value that its option does not accept.
 
-    The value is handed on as Python prints it: `no` without quotes is `False`, `null` is `None`.
+    The value is passed as Python prints it: `no` without quotes is `False`, `null` is `None`.
 
     Run-time error: `Accelerate launch command: error: argument --num_processes/--num-processes: invalid int value: 'auto'`, exit
     status 2.
 
-    Fix: a value of the option's type, or one of its choices; `num_processes` is a number of GPUs.
+    Fix: use a value of the option's type, or one of its choices; `num_processes` is a number of GPUs.
 
     Source: trl 1.16.0 scripts/utils.py (set_defaults_with_config), cli/accelerate_launcher.py; accelerate 1.15.0 commands/launch.py.
     """
@@ -368,13 +368,13 @@ def refused_option(config: TrlConfig) -> Iterator[Finding]:
 def unknown_accelerate_config(config: TrlConfig) -> Iterator[Finding]:
     """`accelerate_config` is neither a file nor one of the accelerate configs in the package of TRL.
 
-    The command `trl sft --config FILE` takes it out of the file and looks it up before it starts `accelerate launch`. Other
+    The command `trl sft --config FILE` removes it from the file and looks it up before it starts `accelerate launch`. Other
     programs have no use for the key; without the command this is a warning.
 
     Run-time error: `ValueError: Accelerate config zero4 is neither a file nor a valid config in the `trl` package. Please
     provide a valid config name or a path to a config file.`
 
-    Fix: the path of an accelerate config, or one of fsdp1, fsdp2, multi_gpu, single_gpu, zero1, zero2, zero3.
+    Fix: use the path of an accelerate config, or one of fsdp1, fsdp2, multi_gpu, single_gpu, zero1, zero2, zero3.
 
     Source: trl 1.16.0 cli/accelerate_config.py (resolve_accelerate_config_argument).
     """

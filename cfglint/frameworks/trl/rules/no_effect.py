@@ -44,7 +44,7 @@ def vllm_option_unused(config: TrlConfig) -> Iterator[Finding]:
     A file with several keys that no class of TRL has belongs to a program of its own, which may turn vLLM on in code: there
     nothing is reported.
 
-    Fix: `use_vllm: true`, or leave the options out.
+    Fix: set `use_vllm: true`, or leave the options out.
 
     Source: trl 1.16.0 trainer/grpo_config.py (use_vllm), trainer/grpo_trainer.py:1086-1130.
     """
@@ -82,7 +82,7 @@ def has_own_program(config: TrlConfig) -> bool:
 def reference_sync_option_unused(config: TrlConfig) -> Iterator[Finding]:
     """`ref_model_sync_steps` and `ref_model_mixup_alpha` have no effect without `sync_ref_model`.
 
-    Fix: `sync_ref_model: true`, or leave them out.
+    Fix: set `sync_ref_model: true`, or leave them out.
 
     Source: trl 1.16.0 trainer/grpo_trainer.py:1190-1207, trainer/dpo_trainer.py:992-1010.
     """
@@ -107,11 +107,11 @@ def reference_sync_option_unused(config: TrlConfig) -> Iterator[Finding]:
     example={"trainer": "sft", "at": "/lora_r"},
 )
 def lora_option_unused(config: TrlConfig) -> Iterator[Finding]:
-    """LoRA options are given, and `use_peft` is not: the whole model is trained.
+    """LoRA options are given, and `use_peft` is not: the complete model is trained.
 
-    Not reported where `use_peft: false` is written, and where the file holds keys of a script of its own.
+    Not reported where `use_peft: false` is written, and if the file has keys of another script.
 
-    Fix: `use_peft: true`, or leave the options out.
+    Fix: set `use_peft: true`, or leave the options out.
 
     Source: trl 1.16.0 trainer/utils.py (get_peft_config).
     """
@@ -121,7 +121,7 @@ def lora_option_unused(config: TrlConfig) -> Iterator[Finding]:
     if len(given) > 1 and "use_peft" not in args and not own:
         yield Finding(
             of(config, given[0]),
-            f"`{given[0]}` has no effect without `use_peft: true`: the whole model is trained",
+            f"`{given[0]}` has no effect without `use_peft: true`: the complete model is trained",
             on_key=True,
             help="set `use_peft: true`, or remove the `lora_` options",
         )
@@ -142,7 +142,7 @@ def quantized_without_adapter(config: TrlConfig) -> Iterator[Finding]:
     Transformers refuses it once the model is loaded: `ValueError: You cannot perform fine-tuning on purely quantized models.`
     A script may attach adapters of its own.
 
-    Fix: `use_peft: true`.
+    Fix: set `use_peft: true`.
 
     Source: transformers 5.23.0 trainer.py (validate_quantization_for_training), trl 1.16.0 scripts/sft.py.
     """
@@ -220,9 +220,9 @@ def padding_free_ignored(config: TrlConfig) -> Iterator[Finding]:
     example={"trainer": "sft", "at": "/packing_strategy"},
 )
 def deprecated_option(config: TrlConfig) -> Iterator[Finding]:
-    """A value that still works and will be removed in TRL 2.0.
+    """The value still works, but will be removed in TRL 2.0.
 
-    Fix: what the message names.
+    Fix: follow the message.
 
     Source: trl 1.16.0 trainer/sft_config.py:313-343, trainer/grpo_config.py:1059-1066, 1143-1150.
     """
@@ -248,7 +248,7 @@ def deprecated_option(config: TrlConfig) -> Iterator[Finding]:
     example={"trainer": "sft", "at": "/dataset_name"},
 )
 def dataset_name_overridden(config: TrlConfig) -> Iterator[Finding]:
-    """Both `datasets` and `dataset_name` are given, and TRL's scripts ignore the latter.
+    """Both `datasets` and `dataset_name` are set; TRL's scripts ignore the latter.
 
     Fix: keep one of them.
 

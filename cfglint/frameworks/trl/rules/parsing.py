@@ -33,7 +33,7 @@ MAPPING_CHECKED = (1,)  # from here on the parser reports that the file must be 
 def not_a_mapping(config: TrlConfig) -> Iterator[Finding]:
     """The file is not a mapping of names to values.
 
-    TRL's parser hands the keys of the file to Python as keyword arguments, so they have to be strings.
+    TRL's parser passes the keys of the file as keyword arguments, so they must be strings.
 
     Run-time errors: `ValueError: Config file train.yaml must contain a YAML mapping.`, `TypeError: keywords must be
     strings` (a key such as `1:`); 0.17.0: `TypeError: argument of type 'NoneType' is not iterable` (an empty file).
@@ -74,11 +74,11 @@ def not_a_mapping(config: TrlConfig) -> Iterator[Finding]:
     example={"at": "/env"},
 )
 def environment_not_a_mapping(config: TrlConfig) -> Iterator[Finding]:
-    """`env` has to be a mapping: its entries become environment variables before anything else is read.
+    """`env` must be a mapping: its entries become environment variables before anything else is read.
 
     Run-time error: ``ValueError: `env` field should be a dict in the YAML file.``
 
-    Fix: `env: {NAME: value}`.
+    Fix: set `env: {NAME: value}`.
 
     Source: trl 1.16.0 scripts/utils.py:332-337, 0.17.0 scripts/utils.py:188-193.
     """
@@ -110,7 +110,7 @@ def written(config: TrlConfig, name: str) -> Setting:
 def invalid_string(config: TrlConfig) -> Iterator[Finding]:
     """A string cannot be converted to the type of its field.
 
-    TRL's parser converts strings, so `learning_rate: 1e-5` (which YAML 1.1 reads as a string) and `"4"` are numbers.
+    TRL's parser converts strings, so `learning_rate: 1e-5` (which YAML 1.1 parses as a string) and `"4"` are numbers.
     A string that is not written as the type is refused: `1e3` and `"2.5"` are not integers. Booleans are yes/no, true/false,
     t/f, y/n, 1/0 in any case. From 1.0 on "none" and "null" are null where the field is not a string.
 
@@ -152,7 +152,7 @@ def meant_number(setting: Setting, refused: Refused) -> Fix | None:
 def dataset_name_required(config: TrlConfig) -> Iterator[Finding]:
     """Old releases of TRL's own scripts require `dataset_name`.
 
-    Reported where the file holds the scripts' own keys and no others (`--strict-keys`); a script of your own may have
+    Reported only with `--strict-keys`, that is, if the script adds no keys of its own; a script of your own may have
     other arguments.
 
     Run-time error: `train.py: error: the following arguments are required: --dataset_name/--dataset-name`.
@@ -194,12 +194,12 @@ def dataset_name_required(config: TrlConfig) -> Iterator[Finding]:
     example={"kind_given": True, "at": "/datasets/0"},
 )
 def invalid_dataset_entry(config: TrlConfig) -> Iterator[Finding]:
-    """An entry of `datasets` needs `path`, and takes name, data_dir, data_files, split, columns and fraction.
+    """An entry of `datasets` requires `path`, and accepts name, data_dir, data_files, split, columns and fraction.
 
     Run-time error: `TypeError: DatasetConfig.__init__() missing 1 required positional argument: 'path'`,
     `TypeError: DatasetConfig.__init__() got an unexpected keyword argument 'type'`.
 
-    Fix: a mapping with `path` for each data set.
+    Fix: write a mapping with `path` for each data set.
 
     Source: trl 1.16.0 scripts/utils.py:38-73, 131-136.
     """
@@ -209,12 +209,9 @@ def invalid_dataset_entry(config: TrlConfig) -> Iterator[Finding]:
     if not isinstance(entries, list):
         if not isinstance(entries, (str, dict)):
             text = f"TypeError: '{type(entries).__name__}' object is not iterable"
-            yield Finding(
-                of(config, "datasets"),
-                f"`datasets` is {shown(entries)}; it must be a list of mappings",
-                exception=text,
-                help="write a list of mappings, such as `datasets: [{path: org/data}]`",
-            )
+            remedy = "write a list of mappings, such as `datasets: [{path: org/data}]`"
+            message = f"`datasets` is {shown(entries)}; it must be a list of mappings"
+            yield Finding(of(config, "datasets"), message, exception=text, help=remedy)
         return
     for index, entry in enumerate(entries):
         if not isinstance(entry, dict):
@@ -222,13 +219,9 @@ def invalid_dataset_entry(config: TrlConfig) -> Iterator[Finding]:
         unknown = next((key for key in entry if key not in DATASET_KEYS), None)
         if unknown is not None:
             text = f"TypeError: DatasetConfig.__init__() got an unexpected keyword argument {unknown!r}"
-            yield Finding(
-                config.setting("datasets", index, unknown),
-                f"unknown key `{unknown}` in an entry of `datasets`",
-                exception=text,
-                on_key=True,
-                help=f"remove `datasets.{index}.{unknown}`, or write one of {', '.join(DATASET_KEYS)}",
-            )
+            remedy = f"remove `datasets.{index}.{unknown}`, or write one of {', '.join(DATASET_KEYS)}"
+            message = f"unknown key `{unknown}` in an entry of `datasets`"
+            yield Finding(config.setting("datasets", index, unknown), message, exception=text, on_key=True, help=remedy)
         elif "path" not in entry:
             text = "TypeError: DatasetConfig.__init__() missing 1 required positional argument: 'path'"
             yield Finding(

@@ -40,7 +40,7 @@ def packing_without_length(config: TrlConfig) -> Iterator[Finding]:
 
     Run-time error: ``ValueError: When packing is enabled, `max_length` can't be `None`.``
 
-    Fix: the length of a block.
+    Fix: use the length of a block.
 
     Source: trl 1.16.0 trainer/sft_trainer.py:1466-1468, 0.17.0 trainer/sft_trainer.py:624-626.
     """
@@ -78,7 +78,7 @@ def padding_free_with_length(config: TrlConfig) -> Iterator[Finding]:
     Run-time error: ``ValueError: When `padding_free=True` without packing, `max_length` is not enforced. Either enable packing
     (e.g., `packing=True, packing_strategy='bfd'`), provide already truncated inputs, or set `max_length=None`.``
 
-    Fix: `packing: true`, or `max_length: null` for data that is short enough already.
+    Fix: set `packing: true`, or `max_length: null` for data that is short enough already.
 
     Source: trl 1.16.0 trainer/sft_trainer.py:999-1005.
     """
@@ -120,7 +120,7 @@ def invalid_sft_choice(config: TrlConfig) -> Iterator[Finding]:
     packing strategy 'ffd', must be one of ('bfd', 'bfd_split', 'wrapped').`, `ValueError: Unsupported truncation mode: left,
     expected 'keep_start' or 'keep_end'`.
 
-    Fix: one of the values in the exception.
+    Fix: use one of the values in the exception.
 
     Source: trl 1.16.0 trainer/sft_trainer.py:1042, 1440-1447, data_utils.py:895-898.
     """

@@ -194,7 +194,7 @@ def unknown_loss(config: TrlConfig) -> Iterator[Finding]:
 
     Run-time error: `ValueError: Unknown loss type: sigmoidd. Should be one of ['sigmoid', 'hinge', 'ipo', ...]`.
 
-    Fix: a name of the release.
+    Fix: use a name of the release.
 
     Source: trl 1.16.0 trainer/dpo_trainer.py:1511-1516, trainer/grpo_trainer.py:3138; 0.17.0 trainer/dpo_trainer.py:1037-1042,
     trainer/grpo_trainer.py:1216.
@@ -263,7 +263,7 @@ def vespo_importance_sampling(config: TrlConfig) -> Iterator[Finding]:
     Run-time error: ``ValueError: VESPO loss requires `vllm_importance_sampling_mode` to be either 'token_truncate' or
     'token_mask'. Got: sequence_mask.``
 
-    Fix: `vllm_importance_sampling_mode: token_mask`.
+    Fix: set `vllm_importance_sampling_mode: token_mask`.
 
     Source: trl 1.16.0 trainer/grpo_trainer.py:936-941.
     """
@@ -344,7 +344,7 @@ def model_options_for_instance(config: TrlConfig) -> Iterator[Finding]:
     Run-time error: `ValueError: You passed model_init_kwargs to the DPOTrainer/DPOConfig, but your model is already
     instantiated.`
 
-    Fix: `torch_dtype`, `attn_implementation` and `model_revision` are keys of their own.
+    Fix: set `torch_dtype`, `attn_implementation` and `model_revision` as keys of their own.
 
     Source: trl 0.17.0 trainer/dpo_trainer.py:275-279, trainer/kto_trainer.py:345-347,
     trainer/grpo_trainer.py:401-406, scripts/dpo.py:85-94.

@@ -8,8 +8,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from cfglint.source.shell.placed_text import Place, Text
     from cfglint.source.shell.script import Script
-    from cfglint.source.shell.text import Place, Text
 
 
 class Call:

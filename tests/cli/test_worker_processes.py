@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from cfglint.cli import main, parallel
+from cfglint.cli import main, worker_processes
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 
@@ -21,8 +21,8 @@ def squares(block):
 
 @pytest.mark.parametrize("jobs", [1, 2, 3, 7])
 def test_results_are_in_order(jobs):
-    tasks = list(range(5 * parallel.BLOCK + 3))
-    results = parallel.map_blocks(squares, tasks, jobs)
+    tasks = list(range(5 * worker_processes.BLOCK + 3))
+    results = worker_processes.map_blocks(squares, tasks, jobs)
     assert [each for block in results for each in block] == squares(tasks)
 
 
@@ -34,8 +34,8 @@ def test_a_dying_process_loses_nothing():
             os._exit(9)
         return squares(block)
 
-    tasks = list(range(4 * parallel.BLOCK))
-    assert [each for block in parallel.map_blocks(work, tasks, 2) for each in block] == squares(tasks)
+    tasks = list(range(4 * worker_processes.BLOCK))
+    assert [each for block in worker_processes.map_blocks(work, tasks, 2) for each in block] == squares(tasks)
 
 
 def test_an_exception_is_raised_here():
@@ -43,7 +43,7 @@ def test_an_exception_is_raised_here():
         raise LookupError(str(block[-1]))
 
     with pytest.raises(LookupError):
-        parallel.map_blocks(work, list(range(4 * parallel.BLOCK)), 2)
+        worker_processes.map_blocks(work, list(range(4 * worker_processes.BLOCK)), 2)
 
 
 class Clock:
@@ -68,29 +68,29 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch):
     found = Clock()
-    monkeypatch.setattr(parallel, "time", found)
+    monkeypatch.setattr(worker_processes, "time", found)
     return found
 
 
 @pytest.mark.parametrize("seconds", [0.0001, 0.0005])  # before and after it is known what a task costs
 def test_little_work_is_done_here(clock, seconds):
-    assert set(parallel.map_blocks(clock.work_of(seconds), list(range(10 * parallel.BLOCK)))) == {os.getpid()}
-    assert clock.now == pytest.approx(10 * parallel.BLOCK * seconds)
+    assert set(worker_processes.map_blocks(clock.work_of(seconds), list(range(10 * worker_processes.BLOCK)))) == {os.getpid()}
+    assert clock.now == pytest.approx(10 * worker_processes.BLOCK * seconds)
 
 
 def test_processes_have_enough_to_do():
-    assert parallel.useful_processes(0.0) == parallel.useful_processes(1.9 * parallel.SHARE) == 1
-    assert parallel.useful_processes(100 * parallel.SHARE) == min(parallel.cores(), parallel.MOST)
+    assert worker_processes.useful_processes(0.0) == worker_processes.useful_processes(1.9 * worker_processes.SHARE) == 1
+    assert worker_processes.useful_processes(100 * worker_processes.SHARE) == min(worker_processes.cores(), worker_processes.MOST)
 
 
 def test_a_few_dear_tasks_are_shared(clock, monkeypatch):
-    monkeypatch.setattr(parallel, "cores", lambda: 2)
-    assert len(set(parallel.map_blocks(clock.work_of(0.06), list(range(10))))) == 2
+    monkeypatch.setattr(worker_processes, "cores", lambda: 2)
+    assert len(set(worker_processes.map_blocks(clock.work_of(0.06), list(range(10))))) == 2
 
 
 def test_more_comes_back_than_a_pipe_holds():
-    results = parallel.map_blocks(lambda block: ["x" * parallel.WIDE] * len(block), list(range(12)), 3)
-    assert [len(each) for block in results for each in block] == [parallel.WIDE] * 12
+    results = worker_processes.map_blocks(lambda block: ["x" * worker_processes.WIDE] * len(block), list(range(12)), 3)
+    assert [len(each) for block in results for each in block] == [worker_processes.WIDE] * 12
 
 
 @pytest.fixture(scope="module")
@@ -126,10 +126,10 @@ def test_the_list_of_runs_does_not_tell_how_many_had_a_share(tmp_path, monkeypat
     for number in range(1, 13):
         processes = f"--nproc_per_node {number} " if number % 2 else ""
         (tmp_path / f"{number:02}.sh").write_text(f"torchrun {processes}train.py --output_dir out --per_device_train_batch_size {number}\n")
-    monkeypatch.setattr(parallel, "TRIAL", 1e-9)
+    monkeypatch.setattr(worker_processes, "TRIAL", 1e-9)
     shares = []
     for processes in (1, 3):
-        monkeypatch.setattr(parallel, "useful_processes", lambda _, processes=processes: processes)
+        monkeypatch.setattr(worker_processes, "useful_processes", lambda _, processes=processes: processes)
         shares.append((main(["runs", "--gpus", "8", option]), capfd.readouterr()))
     assert shares[0][1].err == "cfglint: 12 runs, 12 launch lines\n"
     assert shares[0] == shares[1]

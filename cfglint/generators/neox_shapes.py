@@ -128,7 +128,7 @@ def published(name: str) -> Shape:
     """A shape by its name, in any case; raises Contradiction if there is none."""
     found = SHAPES.get(name.lower())
     if found is None:
-        raise Contradiction(f"--model {name}: published shapes are {', '.join(SHAPES)}; or say --layers, --hidden and --heads")
+        raise Contradiction(f"--model {name}: published shapes are {', '.join(SHAPES)}; or pass --layers, --hidden and --heads")
     return found
 
 

@@ -51,13 +51,13 @@ def problems(config: LaunchConfig, code: str) -> Iterator[Finding]:
     good="torchrun --nproc_per_node 8 train.py \\\n    --per_device_train_batch_size 4 \\\n    --gradient_accumulation_steps 8\n",
 )
 def broken_line_continuation(config: LaunchConfig) -> Iterator[Finding]:
-    """A command ends where its author meant it to go on.
+    """A command ends earlier than its author intended.
 
-    A blank or a comment behind the backslash, a comment line in the middle, a missing backslash or Windows line ends (`\\` before
+    A space or a comment after the backslash, a comment line in the middle, a missing backslash or Windows line ends (`\\` before
     CR LF) end the command. The launcher starts with the arguments up to there, and the shell runs the rest as a command of its
     own: `--gradient_accumulation_steps: command not found`, status 127. Without `set -e` the script continues.
 
-    Fix: end every line but the last with a backslash and nothing after it; put comments in front of the command.
+    Fix: end every line but the last with a backslash and nothing after it; put comments before the command.
 
     Source: bash 5.2; 19 of 689 recorded launch scripts lose arguments this way.
     """
@@ -85,7 +85,8 @@ def broken_line_continuation(config: LaunchConfig) -> Iterator[Finding]:
 def missing_config_file(config: LaunchConfig) -> Iterator[Finding]:
     """A launch line names a configuration file that does not exist.
 
-    Looked for from the folder in which the line's program lies where it says; an error only there. A file that the script itself
+    The file is searched relative to the folder in which the line's program is found; only then is it an error. A file that the script
+    itself
     writes, or that an earlier command mentions, is not reported. A missing hostfile is not an error: the deepspeed launcher
     then uses the local machine alone.
 
@@ -129,10 +130,10 @@ def dropped_processes(config: LaunchConfig) -> Iterator[Finding]:
     good="deepspeed --include localhost:0,1 train.py --deepspeed ds.json --per_device_train_batch_size 4\n",
 )
 def conflicting_gpu_selection(config: LaunchConfig) -> Iterator[Finding]:
-    """The deepspeed launcher is given two ways to choose GPUs, or more nodes than it knows.
+    """The deepspeed launcher gets two conflicting selections of GPUs, or more nodes than it knows.
 
     `--num_gpus` and `--num_nodes` cannot be combined with `--include` and `--exclude`; `--num_nodes` above 1 needs a hostfile. With
-    CUDA_VISIBLE_DEVICES set and no flag that chooses GPUs, the launcher makes an `--include` of it, so that `--num_nodes 1` is
+    CUDA_VISIBLE_DEVICES set and no flag that chooses GPUs, the launcher converts it to an `--include`, so that `--num_nodes 1` is
     refused, too.
 
     Run-time error: ValueError: Cannot specify num_nodes/gpus with include/exclude
@@ -184,7 +185,7 @@ def ignored_visible_devices(config: LaunchConfig) -> Iterator[Finding]:
 def single_process_launch(config: LaunchConfig) -> Iterator[Finding]:
     """`distributed_type: "NO"` starts one process and ignores `--num_processes`.
 
-    Only `--multi_gpu`, `--use_deepspeed` or `--use_fsdp` switch the file's type off.
+    Only `--multi_gpu`, `--use_deepspeed` or `--use_fsdp` override the file's type.
 
     Fix: pass `--multi_gpu`, or change `distributed_type` in the file.
 
@@ -304,7 +305,7 @@ def missing_hostfile(config: LaunchConfig) -> Iterator[Finding]:
     good=f'F="full_shard auto_wrap"\ntorchrun --nproc_per_node 8 train.py {TRAINER} --fsdp "$F" --label_names a b\n',
 )
 def unquoted_list(config: LaunchConfig) -> Iterator[Finding]:
-    """Several words follow an option of TrainingArguments that takes one: the option gets the first word alone.
+    """Several words follow an option of TrainingArguments that accepts one: the option gets only the first word.
 
     `--report_to wandb tensorboard` reports to wandb only, and `--fsdp full_shard auto_wrap` does not wrap. A variable without quotes
     is split in the same way. The words that are left over go to the program: `parse_args_into_dataclasses` refuses them (LCH003,
@@ -342,15 +343,15 @@ def unquoted_list(config: LaunchConfig) -> Iterator[Finding]:
     example={"at": "--master_port"},
 )
 def missing_option_value(config: LaunchConfig) -> Iterator[Finding]:
-    """An option that takes a value has none.
+    """An option that requires a value has none.
 
-    argparse does not take a word that begins with a dash for a value: `expected one argument`, exit status 2. That holds for
+    argparse does not accept a word that begins with a dash as a value: `expected one argument`, exit status 2. That holds for
     the launchers, and for fields of TrainingArguments whose default is null, such as `--tf32` and `--greater_is_better`: they
-    need `True` behind them, unlike other booleans.
+    need `True` after them, unlike other booleans.
 
     Run-time error: error: argument --tf32: expected one argument
 
-    Fix: write the value behind the option.
+    Fix: write the value after the option.
 
     Source: torch 2.13.0 distributed/run.py, transformers 5.23.0 hf_argparser.py:158-260.
     """
@@ -407,8 +408,9 @@ def header_gpu_mismatch(config: LaunchConfig) -> Iterator[Finding]:
 
 @rule(
     "LCH018",
-    "unusable-process-count",
+    "invalid-process-or-node-count",
     ERROR,
+    old_names=("unusable-process-count",),
     kinds=(KIND,),
     fails_at="load",
     bad=(
@@ -421,10 +423,10 @@ def header_gpu_mismatch(config: LaunchConfig) -> Iterator[Finding]:
     good="torchrun --nproc_per_node gpu --nnodes 1:2 train.py --output_dir out --per_device_train_batch_size 4\n",
 )
 def unusable_process_count(config: LaunchConfig) -> Iterator[Finding]:
-    """A number of processes or machines is none that the launcher takes.
+    """The launcher does not accept the number of processes or machines.
 
-    `torchrun --nproc_per_node` takes an integer above 0, `gpu`, `cpu`, `xpu` or `auto`; `--nnodes` a number or `MIN:MAX`.
-    `deepspeed` and `accelerate launch` take integers. A value such as `false` or `2.0` is refused before anything starts,
+    `torchrun --nproc_per_node` accepts an integer above 0, `gpu`, `cpu`, `xpu` or `auto`; `--nnodes` a number or `MIN:MAX`.
+    `deepspeed` and `accelerate launch` accept integers. A value such as `false` or `2.0` is refused before anything starts,
     and so is an empty variable.
 
     Run-time error: ValueError: Unsupported nproc_per_node value: false

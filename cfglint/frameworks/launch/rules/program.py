@@ -5,7 +5,7 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import rule
 from cfglint.frameworks.launch import KIND
-from cfglint.frameworks.launch.rules import problems
+from cfglint.frameworks.launch.rules.lines import problems
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,10 +44,10 @@ LINE = "torchrun --nproc_per_node 8 train.py --output_dir out --per_device_train
     example={"named": 1, "at": "--report_to"},
 )
 def refused_argument(config: LaunchConfig) -> Iterator[Finding]:
-    """The program of a launch line refuses words of the line.
+    """The program of a launch line refuses arguments of the line.
 
-    `HfArgumentParser` ends the program where words are left over, unless it asks for them (`return_remaining_strings=True`), and
-    `argparse` does for arguments that it does not have, unless the program calls `parse_known_args`. It is reported only where the
+    `HfArgumentParser` ends the program if words are left over, unless the program accepts them (`return_remaining_strings=True`), and
+    `argparse` does for unknown arguments, unless the program calls `parse_known_args`. It is reported only where the
     source of the program shows every argument that it accepts. The deepspeed launcher adds `--local_rank` to the arguments.
 
     Run-time error: `ValueError: Some specified arguments are not used by the HfArgumentParser: ['tensorboard']`,
@@ -95,7 +95,7 @@ def missing_program_argument(config: LaunchConfig) -> Iterator[Finding]:
     example={"named": 1, "at": "--max_tokens"},
 )
 def invalid_argument_value(config: LaunchConfig) -> Iterator[Finding]:
-    """A value of the launch line is not of the type of the program's own argument, or none of its choices.
+    """A value on the launch line does not have the type of the program's argument, or is not one of its choices.
 
     Run-time error: error: argument --max_tokens: invalid int value: '2k'
 

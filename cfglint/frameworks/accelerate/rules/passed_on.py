@@ -63,7 +63,7 @@ def string_for_port(config: AccelerateConfig) -> Iterator[Finding]:
     example={"at": "/use_cpu"},
 )
 def mapping_for_use_cpu(config: AccelerateConfig) -> Iterator[Finding]:
-    """`use_cpu` is a mapping, which the launcher takes for a block of options.
+    """`use_cpu` is a mapping, which the launcher treats as a block of options.
 
     Run-time error: `AttributeError: 'Namespace' object has no attribute 'use_cpu'`.
 
@@ -124,7 +124,7 @@ def invalid_wrap_policy(config: AccelerateConfig) -> Iterator[Finding]:
     Run-time error: `ValueError: Invalid auto wrap policy: SIZE. Must be one of ['TRANSFORMER_BASED_WRAP',
     'SIZE_BASED_WRAP', 'NO_WRAP']`, when the script makes its Accelerator.
 
-    Fix: one of these names.
+    Fix: use one of these names.
 
     Source: accelerate 1.15.0 utils/dataclasses.py (FullyShardedDataParallelPlugin.__post_init__).
     """
@@ -154,7 +154,7 @@ def num_processes_not_a_number(config: AccelerateConfig) -> Iterator[Finding]:
 
     Run-time error: `ValueError: Unsupported nproc_per_node value: None`.
 
-    Fix: a number.
+    Fix: use a number.
 
     Source: accelerate 1.15.0 utils/launch.py:228; torch 2.13 distributed/run.py (determine_local_world_size).
     """

@@ -1,0 +1,233 @@
+"""The arguments of the learning-rate schedules."""
+
+from __future__ import annotations
+
+from cfglint.findings.diagnostic import ERROR
+from cfglint.findings.rule import Finding, rule
+from cfglint.frameworks.huggingface.fields import choices
+from cfglint.frameworks.huggingface.rules.common import KINDS, certainty, number, of, shown
+from cfglint.frameworks.huggingface.rules.value_types import described, spelled_as_number
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any
+
+    from cfglint.frameworks.huggingface.config import TrainerConfig
+
+    Requirements = Iterator[tuple[str, str]]  # our message, the exception
+
+MIN_RATE = "set `lr_scheduler_kwargs: {min_lr_rate: 0.1}`, or a `min_lr`"
+STABLE_STEPS_OPTIONAL = (4, 49)  # warmup_stable_decay got warmup_type and decay_type here too
+INVERSE_SQRT_ARGUMENTS = (5, 4)  # inverse_sqrt gets lr_scheduler_kwargs from here on
+COMMON = ("last_epoch",)
+# Keywords of the functions that build each schedule: transformers 5.23.0 and 4.42.4 optimization.py.
+KEYWORDS: dict[str, tuple[str, ...]] = {
+    "linear": COMMON,
+    "cosine": ("num_cycles", *COMMON),
+    "cosine_with_restarts": ("num_cycles", *COMMON),
+    "polynomial": ("lr_end", "power", *COMMON),
+    "inverse_sqrt": ("timescale", *COMMON),
+    "reduce_lr_on_plateau": ("mode", "factor", "patience", "threshold", "threshold_mode", "cooldown", "min_lr", "eps"),
+    "cosine_with_min_lr": ("num_cycles", "min_lr", "min_lr_rate", *COMMON),
+    "cosine_warmup_with_min_lr": ("num_cycles", "min_lr", "min_lr_rate", "warmup_lr_rate", *COMMON),
+    "warmup_stable_decay": (
+        "num_decay_steps",
+        "num_stable_steps",
+        "warmup_type",
+        "decay_type",
+        "min_lr_ratio",
+        "num_cycles",
+        *COMMON,
+    ),
+    "greedy": (
+        "mode",
+        "factor",
+        "patience",
+        "threshold",
+        "threshold_mode",
+        "cooldown",
+        "warmup",
+        "min_lr",
+        "max_lr",
+        "eps",
+        "verbose",
+        "smooth",
+        "window_size",
+        "reset_start",
+    ),
+}
+BUILDERS = {
+    "linear": "get_linear_schedule_with_warmup",
+    "cosine": "get_cosine_schedule_with_warmup",
+    "cosine_with_restarts": "get_cosine_with_hard_restarts_schedule_with_warmup",
+    "polynomial": "get_polynomial_decay_schedule_with_warmup",
+    "inverse_sqrt": "get_inverse_sqrt_schedule",
+    "reduce_lr_on_plateau": "ReduceLROnPlateau.__init__",
+    "cosine_with_min_lr": "get_cosine_with_min_lr_schedule_with_warmup",
+    "cosine_warmup_with_min_lr": "get_cosine_with_min_lr_schedule_with_warmup_lr_rate",
+    "warmup_stable_decay": "get_wsd_schedule",
+    "greedy": "GreedyLR.__init__",
+}
+DIVIDED = "unsupported operand type(s) for /: '{}' and 'float'"
+COMPARED = "'>' not supported between instances of 'float' and '{}'"
+# Arguments used in arithmetic at once: the operation that fails with a value of another type.
+NUMBERS_NEEDED: dict[str, tuple[tuple[str, str], ...]] = {
+    "cosine_with_min_lr": (("min_lr", DIVIDED),),
+    "cosine_warmup_with_min_lr": (("min_lr", DIVIDED),),
+    "polynomial": (("lr_end", COMPARED),),
+    "reduce_lr_on_plateau": (("factor", "'>=' not supported between instances of '{}' and 'float'"),),
+    "greedy": (("factor", "'>=' not supported between instances of '{}' and 'float'"),),
+}
+SHAPE_KEYS = ("warmup_type", "decay_type")
+SHAPES = ("linear", "cosine", "1-sqrt")
+OWN = ("optimizer", "num_warmup_steps", "num_training_steps")  # arguments that the trainer itself passes
+
+
+@rule(
+    "STP003",
+    "invalid-scheduler-arguments",
+    ERROR,
+    old_names=("scheduler-arguments",),
+    kinds=KINDS,
+    fails_at="init",
+    bad=(
+        "output_dir: out\nlr_scheduler_type: cosine\nlr_scheduler_kwargs: {min_lr: 1.0e-6}\n",
+        "output_dir: out\nlr_scheduler_type: cosine_with_min_lr\n",
+        "output_dir: out\nlr_scheduler_type: cosine_with_min_lr\nlr_scheduler_kwargs: {min_lr: 1e-6}\n",
+    ),
+    good="output_dir: out\nlr_scheduler_type: cosine_with_min_lr\nlr_scheduler_kwargs: {min_lr: 1.0e-6}\n",
+    example={"at": "/lr_scheduler_kwargs/min_lr"},
+)
+def scheduler_arguments(config: TrainerConfig) -> Iterator[Finding]:
+    """`lr_scheduler_kwargs` is not valid for the schedule.
+
+    Each schedule has its own arguments; `cosine_with_min_lr` requires exactly one of `min_lr` and `min_lr_rate`,
+    `warmup_stable_decay` requires `num_decay_steps` (up to 4.48 also `num_stable_steps`). `constant` and
+    `constant_with_warmup` accept none and ignore `lr_scheduler_kwargs`.
+
+    Run-time error: `TypeError: get_cosine_schedule_with_warmup() got an unexpected keyword argument 'min_lr'`,
+    ``ValueError: One of min_lr or min_lr_rate should be set through the `lr_scheduler_kwargs` ``, `TypeError:
+    get_wsd_schedule() missing 1 required positional argument: 'num_decay_steps'`.
+
+    Fix: use the arguments of the schedule in `lr_scheduler_type`.
+
+    Source: transformers 5.23.0 optimization.py:960-1054, 4.42.4 optimization.py:471-556; the schedule is built with the optimizer, before
+    the first step (5.23.0 trainer.py:1770, `_prepare_for_training`).
+    """
+    kind, given = built_schedule(config), config.arguments["lr_scheduler_kwargs"]
+    if not kind:
+        return
+    if given is not None and not isinstance(given, dict):
+        text = f"TypeError: transformers.optimization.{BUILDERS[kind]}() argument after ** must be a mapping, not {type(given).__name__}"
+        setting = of(config, "lr_scheduler_kwargs")
+        remedy: str | None = "remove `lr_scheduler_kwargs`"
+        yield Finding(setting, f"`lr_scheduler_kwargs` is {shown(given)}, not a mapping", exception=text, help=remedy)
+        return
+    keywords: dict[Any, Any] = given or {}
+    yield from unknown_arguments(kind, keywords, config)
+    yield from not_numbers(kind, keywords, config)
+    severity = certainty(config, "lr_scheduler_kwargs")
+    for message, text in REQUIREMENTS[kind](kind, keywords, config) if kind in REQUIREMENTS else ():
+        remedy = MIN_RATE if "min_lr_rate" in message else None
+        yield Finding(of(config, "lr_scheduler_type"), message, exception=text, severity=severity, help=remedy)
+
+
+def built_schedule(config: TrainerConfig) -> str:
+    """The schedule whose function gets the arguments; empty if none does."""
+    kind, launch = config.arguments["lr_scheduler_type"], config.deepspeed
+    known = choices("lr_scheduler_type", config.version)[1]
+    if not config.parsed or kind not in known or (launch is not None and "scheduler" in launch.written):
+        return ""
+    if kind not in KEYWORDS or (kind == "inverse_sqrt" and config.version < INVERSE_SQRT_ARGUMENTS):
+        return ""
+    return str(kind)
+
+
+def unknown_arguments(kind: str, keywords: dict[Any, Any], config: TrainerConfig) -> Iterator[Finding]:
+    """The arguments that the function of a schedule does not have, or that the Trainer passes itself."""
+    taken = [key for key in KEYWORDS[kind] if config.version >= STABLE_STEPS_OPTIONAL or key not in SHAPE_KEYS]
+    for key in keywords:
+        if key in OWN:
+            text = "got multiple values for keyword argument"
+            message = f"`lr_scheduler_kwargs.{key}` is passed by the Trainer itself and must not be set"
+        elif key not in taken:
+            text = "got an unexpected keyword argument"
+            message = f"`lr_scheduler_type: {kind}` has no parameter `{key}` (valid: {', '.join(taken)})"
+        else:
+            continue
+        yield Finding(
+            config.setting("lr_scheduler_kwargs", key),
+            message,
+            exception=f"TypeError: {BUILDERS[kind]}() {text} {key!r}",
+            on_key=True,
+            help=f"remove `lr_scheduler_kwargs.{key}`",
+        )
+
+
+def not_numbers(kind: str, keywords: dict[Any, Any], config: TrainerConfig) -> Iterator[Finding]:
+    """The arguments that the function of a schedule computes with, and that are not numbers."""
+    for key, operation in NUMBERS_NEEDED.get(kind, ()):
+        value = keywords.get(key)
+        if value is not None and not number(value):
+            text = f"TypeError: {operation.format(type(value).__name__)}"
+            place = config.setting("lr_scheduler_kwargs", key)
+            fix = spelled_as_number(place)
+            message = f"`lr_scheduler_kwargs.{key}` is {described(value)}, not a number"
+            yield Finding(place, message, exception=text, fix=fix, consumer_only=True)
+
+
+def minimal_rate(kind: str, given: dict[Any, Any], config: TrainerConfig) -> Requirements:
+    """A schedule with a lowest rate needs exactly one of its two arguments."""
+    count = sum(given.get(key) is not None for key in ("min_lr", "min_lr_rate"))
+    if count == 0:
+        text = "ValueError: One of min_lr or min_lr_rate should be set through the `lr_scheduler_kwargs`"
+        yield f"`lr_scheduler_type: {kind}` requires `min_lr` or `min_lr_rate` in `lr_scheduler_kwargs`", text
+    elif count == 2:
+        message = f"`lr_scheduler_type: {kind}` accepts only one of `min_lr` and `min_lr_rate`"
+        yield message, "ValueError: Only one of min_lr or min_lr_rate should be set"
+
+
+def stable_steps(kind: str, given: dict[Any, Any], config: TrainerConfig) -> Requirements:
+    """The steps and shapes of warmup_stable_decay."""
+    modern = config.version >= STABLE_STEPS_OPTIONAL
+    needed = ["num_decay_steps"] if modern else ["num_stable_steps", "num_decay_steps"]
+    missing = [key for key in needed if key not in given]
+    if missing:
+        names = " and ".join(map(repr, missing))
+        count_ = f"{len(missing)} required positional argument{'s' * (len(missing) > 1)}"
+        message = f"`lr_scheduler_type: {kind}` requires {' and '.join(f'`{key}`' for key in missing)} in `lr_scheduler_kwargs`"
+        yield message, f"TypeError: get_wsd_schedule() missing {count_}: {names}"
+    for key in SHAPE_KEYS:
+        if modern and key in given and given[key] not in SHAPES:
+            label = key.replace("_", " ")
+            message = f"`lr_scheduler_kwargs.{key}` is {shown(given[key])}; it must be one of {', '.join(SHAPES)}"
+            yield message, f"ValueError: Unknown {label}: {given[key]}"
+
+
+def polynomial_end(kind: str, given: dict[Any, Any], config: TrainerConfig) -> Requirements:
+    """The last rate of a polynomial schedule."""
+    rate, end = config.arguments["learning_rate"], given.get("lr_end", 1e-7)
+    if number(rate) and number(end) and not rate > end:
+        message = f"`learning_rate` is {rate}; `lr_scheduler_type: polynomial` requires it to be greater than `lr_end` ({end})"
+        yield message, f"ValueError: lr_end ({end}) must be smaller than initial lr ({rate})"
+
+
+def plateau(kind: str, given: dict[Any, Any], config: TrainerConfig) -> Requirements:
+    """The factor and mode of a schedule that follows a metric."""
+    factor = given.get("factor", 0.1)
+    if number(factor) and factor >= 1:
+        yield f"`lr_scheduler_kwargs.factor` is {factor}; it must be < 1", "ValueError: Factor should be < 1.0."
+    if given.get("mode", "min") not in ("min", "max"):
+        message = f"`lr_scheduler_kwargs.mode` is {shown(given['mode'])}; it must be min or max"
+        yield message, f"ValueError: mode {given['mode']} is unknown!"
+
+
+REQUIREMENTS: dict[str, Callable[[str, dict[Any, Any], TrainerConfig], Requirements]] = {
+    "cosine_with_min_lr": minimal_rate,
+    "cosine_warmup_with_min_lr": minimal_rate,
+    "warmup_stable_decay": stable_steps,
+    "polynomial": polynomial_end,
+    "reduce_lr_on_plateau": plateau,
+    "greedy": plateau,
+}
