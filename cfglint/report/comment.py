@@ -10,7 +10,6 @@ from cfglint.report.markdown import (
     MOST_ROWS,
     TAIL,
     code,
-    counts,
     cut,
     html,
     longest_ticks,
@@ -74,10 +73,8 @@ def row(comparison: Comparison) -> str:
     name = code(title(comparison))
     if before is None or after is None:
         name += " (new)" if after else " (deleted)"
-    new = ", ".join(
-        f"{number} {severity}" for number, severity in zip(counts(comparison.new), ("error", "warning", "info"), strict=True) if number
-    )
-    cells = [name, turned(starts(before), starts(after)), *(numbers(comparison, key) for key in ("global_batch", "total_steps")), new]
+    cells = [name, turned(starts(before), starts(after)), *(numbers(comparison, key) for key in ("global_batch", "total_steps"))]
+    cells.append(severity_counts(comparison.new))
     return f"| {' | '.join([*cells, str(len(comparison.gone) or '')])} |\n"
 
 
