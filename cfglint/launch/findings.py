@@ -215,7 +215,8 @@ def header_sizes(line: LaunchLine, header: Header) -> None:
     if each is None or not option or line.gpus_per_node is None or line.machine or line.gpus_per_node <= each:
         return
     word = header.options[option]
-    message = f"`#SBATCH --{option}={word.string}` gives {counted(each, 'GPU')} per node, but the line starts {line.gpus_per_node} processes on each"
+    gives = f"`#SBATCH --{option}={word.string}` gives {counted(each, 'GPU')} per node"
+    message = f"{gives}, but the line starts {line.gpus_per_node} processes on each"
     line.problems.append(
         Problem("LCH015", "warning", word, f"--{option}", message, remedy=f"write `#SBATCH --{option}` for {line.gpus_per_node} GPUs")
     )

@@ -1,8 +1,8 @@
 """The launches of scripts, Makefiles and Markdown files: `projects.txt` holds files of small projects and, behind `=>`, what was recorded.
 
-`# file: NAME` begins another file; the first one, `run.sh` without such a line, is the one whose launches are shown: launcher, program, sizes
-and folder, the files that the line names (`here`: in the project; `known`: its folder is certain), the arguments with the text at their place,
-the problems of the line with what the launcher raises and the remedy.
+`# file: NAME` begins another file; the first one, `run.sh` without such a line, is the one whose launches are shown: launcher, program,
+sizes and folder, the files that the line names (`here`: in the project; `known`: its folder is certain), the arguments with the text at
+their place, the problems of the line with what the launcher raises and the remedy.
 """
 
 from __future__ import annotations
