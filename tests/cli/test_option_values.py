@@ -69,7 +69,7 @@ def test_two_reports_for_one_place_are_refused(folder, capsys, command):
     assert status_of(*command, "--format", "sarif", "--format", "json") == 2
     assert "standard output: give all but one a file, with --output FILE" in capsys.readouterr().err
     assert status_of(*command, "--format", "sarif", "--output", "a", "--format", "json", "--output", "a") == 2
-    assert "--output a is given for two formats" in capsys.readouterr().err
+    assert "--output a is passed for two formats" in capsys.readouterr().err
 
 
 @each_case("chosen", ["bat001", "BAT001", "batch-mismatch", "Batch-Mismatch", "bat"])
