@@ -58,6 +58,14 @@ def write(files):
             out.write(text)
 
 
+def example_texts(rule):
+    """(name, texts by file name, the example's own facts, whether it is bad) of a rule's examples."""
+    for number, example in enumerate(rule.bad_examples):
+        yield f"bad {number + 1}", example.text, example.facts, True
+    if rule.good:
+        yield "good", rule.good, (), False
+
+
 def by_family(rules):
     """The rules by the letters of their codes, in the order of the codes."""
     families = {}

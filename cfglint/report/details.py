@@ -79,8 +79,9 @@ def is_shown(diagnostic: Diagnostic, other: Place, text: str) -> bool:
     """Whether the message and the excerpt already show another place with its value."""
     place = diagnostic.place
     name, value = key_and_value(text)
-    seen = (other.file, other.line) == (place.file, place.line)
-    return seen and name in diagnostic.message and (value in diagnostic.message or other.start == place.start)
+    if (other.file, other.line) != (place.file, place.line):
+        return False
+    return other.start == place.start or (name in diagnostic.message and value in diagnostic.message)
 
 
 def place_note(diagnostic: Diagnostic, text: str) -> str:

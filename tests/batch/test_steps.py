@@ -119,6 +119,8 @@ def test_an_epoch_has_at_least_one_update() -> None:
         (-1, 1.1, CEIL, 11),
         (-1, 2.3, CEIL, 23),
         (7, 3, CEIL, 7),
+        (1, 3, CEIL, 1),
+        (1, 3, (4, 42, 4), 1),
         (0, 3, (4, 48, 3), 30),
         (0, 3, (4, 49, 0), 0),
     ],
@@ -145,6 +147,17 @@ def test_no_batches_need_max_steps_from_4_49() -> None:
         steps.training_length(0, 4, epochs=3)
     new = steps.training_length(0, 4, max_steps=50)
     assert (new.updates_per_epoch, new.total_steps, new.epochs) == (50, 50, None)
+    assert steps.training_length(0, 4, epochs=3, version=(4, 48, 3)).total_steps == 3
+    with pytest.raises(ValueError, match="max_steps"):
+        steps.training_length(0, 4, epochs=3, version=(4, 49, 0))
+
+
+def test_a_run_of_one_step() -> None:
+    assert steps.training_length(None, 4, max_steps=1).total_steps == 1
+    with pytest.raises(ValueError, match="was 0"):
+        steps.training_length(None, 4, max_steps=0)
+    length = steps.training_length(10, 4, epochs=5, max_steps=1)
+    assert (length.total_steps, length.epochs) == (1, 1)
 
 
 def test_a_data_set_without_length_needs_max_steps() -> None:
@@ -163,6 +176,11 @@ def test_a_data_set_without_length_needs_max_steps() -> None:
         ((4, 45, 2), (47, 5, 4, 10), 20, 8.0),
         ((4, 49, 0), (47, 5, 4, 10), 20, 6.8),
         ((4, 51, 3), (21, 2, 4, 10), 20, 9 + 8 / 11),
+        ((4, 45, 2), (21, 2, 4, 10), 20, 7 + 3 / 11),
+        ((4, 46, 0), (21, 2, 4, 10), 20, 8 + 8 / 11),
+        ((4, 47, 0), (21, 2, 4, 10), 20, 9 + 8 / 11),
+        ((4, 46, 3), (7, 1, 7, 2), 2, 2.0),
+        ((4, 52, 0), (21, 2, 4, 10), 30, 10.0),
         ((4, 52, 4), (47, 5, 4, 10), 30, 10.0),
         ((5, 23, 0), (21, 2, 4, 10), 30, 10.0),
         ((4, 42, 4), (28, 5, 16, 10), 10, 8.0),
@@ -197,6 +215,8 @@ def test_max_steps_zero_takes_one_step() -> None:
         (0, None, LAST_4, 0),
         (0, 0.1, LAST_4, 101),
         (20, 0.1, LAST_4, 20),
+        (1, 0.1, LAST_4, 1),
+        (1, None, (5, 23, 0), 1),
         (0, 1.0, LAST_4, 1003),
         (20, 0.1, (5, 0, 0), 101),
         (20, 0.1, (5, 14, 1), 101),
@@ -241,7 +261,9 @@ def test_neox_decay_and_warmup() -> None:
     assert steps.neox_decay_iters(1_000) == 1_000
     assert steps.neox_decay_iters(1_001, lr_decay_fraction=0.5) == 500
     assert steps.neox_decay_iters(1_000, 400, 0.9) == 400
-    assert steps.neox_decay_iters(1_000, 0) == 1
+    assert steps.neox_decay_iters(1_000, 0) == steps.neox_decay_iters(0) == steps.neox_decay_iters(1) == 1
+    assert steps.neox_decay_iters(1_000, 1) == steps.neox_decay_iters(2, lr_decay_fraction=0.5) == 1
+    assert steps.neox_decay_iters(1, lr_decay_fraction=0.5) == 1
     assert steps.neox_warmup_iters(0.01, 1_000) == 10
     assert steps.neox_warmup_iters(0.01, 1_050) == 10.5
 
@@ -252,13 +274,16 @@ def test_neox_saves() -> None:
     assert steps.neox_save_iterations(5, 1.5, "log") == {1, 2, 3, 5}
     assert steps.neox_save_iterations(10, 4, "LOG") == {10}
     assert steps.neox_save_iterations(10, None) == {10}
+    assert steps.neox_save_iterations(4, 1) == {1, 2, 3, 4}
+    assert steps.neox_save_iterations(4, 1, "log") == {4}
+    assert steps.neox_save_iterations(10, 20, extra=[-1, 0, 1, 10, 11]) == {1, 10}
 
 
 # ---- DeepSpeed
 
 
 def test_deepspeed_schedulers() -> None:
-    assert steps.deepspeed_warmup_steps(1) == 2
+    assert [steps.deepspeed_warmup_steps(number) for number in (0, 1, 2, 3)] == [2, 2, 2, 3]
 
 
 @given(st.integers(1, 300), st.integers(1, 350), st.sampled_from([0, 0.5, 7, 120, 400]), st.sampled_from([(4, 42, 4), (5, 23, 0)]))

@@ -10,7 +10,7 @@ import pytest
 
 from cfglint.rules.catalogue import every_rule
 from cfglint.source.errors import CfglintError
-from examples import NAMES, kind_of, recorded, run_of
+from examples import NAMES, example_texts, kind_of, recorded, run_of
 
 KEY = re.compile(r"^([\w.-]+):.*\n?(?:[ \t#-].*\n?|\n)*", re.MULTILINE)  # a key at the top level of YAML, with what is below it
 OPTION = re.compile(r" --([\w-]+)(?:[ =][^ -][^ \n]*)?")
@@ -69,14 +69,6 @@ def without_each_key(text, syntax):
     found = [*(OPTION if syntax == "sh" else KEY).finditer(text)]
     for each in found if len(found) > 1 else ():
         yield each[1], text[: each.start()] + text[each.end() :]
-
-
-def example_texts(rule):
-    """(name, texts by file name, the example's own facts, whether it is bad) of a rule's examples."""
-    for number, example in enumerate(rule.bad_examples):
-        yield f"bad {number + 1}", example.text, example.facts, True
-    if rule.good:
-        yield "good", rule.good, (), False
 
 
 def syntax_of(rule, name):

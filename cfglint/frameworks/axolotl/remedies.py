@@ -45,7 +45,7 @@ def told(refusal: Refusal, values: Mapping[str, Any]) -> tuple[str, str | None]:
 def derived(refusal: Refusal, values: Mapping[str, Any]) -> str | None:
     """The remedy that the pattern of a message implies."""
     message = refusal.message
-    if refusal.topic == TYPE and len(refusal.paths) == 1 and str(values.get(dotted(refusal.paths[0]))).isdecimal():
+    if is_quoted_number(refusal, values):
         return f"set `{dotted(refusal.paths[0])}: {values[dotted(refusal.paths[0])]}`, without quotes"
     if (found := NOT_A_CHOICE.match(message)) is not None:
         from cfglint.frameworks.remedies import choice
@@ -64,6 +64,12 @@ def derived(refusal: Refusal, values: Mapping[str, Any]) -> str | None:
     if (found := LARGE.match(message)) is not None:
         return joined(f"set `{key}: 1`" for key in found.groups() if key)
     return of_place(refusal)
+
+
+def is_quoted_number(refusal: Refusal, values: Mapping[str, Any]) -> bool:
+    """Whether a refusal is about the type of a value that is a number in quotes."""
+    value = values.get(dotted(refusal.paths[0])) if refusal.topic == TYPE and len(refusal.paths) == 1 else None
+    return isinstance(value, str) and value.isdecimal()
 
 
 def of_place(refusal: Refusal) -> str | None:

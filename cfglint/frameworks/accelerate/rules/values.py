@@ -193,39 +193,25 @@ def launch_value_type(config: AccelerateConfig) -> Iterator[Finding]:
     kind = type(machines).__name__
     if not isinstance(machines, (int, float)):
         text = f"TypeError: '>' not supported between instances of '{kind}' and 'int'"
-        yield Finding(
-            config.setting("num_machines"),
-            f"`num_machines` is {described(machines)}, not a number",
-            exception=text,
-            help=f"set `num_machines: {machines}`, without quotes" if str(machines).isdecimal() else "set `num_machines: 1`",
-        )
+        remedy: str | None = f"set `num_machines: {machines}`, without quotes" if str(machines).isdecimal() else "set `num_machines: 1`"
+        yield Finding(config.setting("num_machines"), f"`num_machines` is {described(machines)}, not a number", exception=text, help=remedy)
     elif machines > 1 and config.spawns and not isinstance(processes, (int, float)):
         text = f"TypeError: unsupported operand type(s) for //: '{type(processes).__name__}' and 'int'"
-        yield Finding(
-            config.setting("num_processes"),
-            f"`num_processes` is {described(processes)}, not a number",
-            exception=text,
-            help=f"set `num_processes: {processes}`, without quotes" if str(processes).isdecimal() else None,
-        )
+        remedy = f"set `num_processes: {processes}`, without quotes" if str(processes).isdecimal() else None
+        message = f"`num_processes` is {described(processes)}, not a number"
+        yield Finding(config.setting("num_processes"), message, exception=text, help=remedy)
     elif not config.spawns and processes is not None and not isinstance(processes, (int, float)) and not passed_over(config, processes):
         text = f"TypeError: '>' not supported between instances of '{type(processes).__name__}' and 'int'"
-        yield Finding(
-            config.setting("num_processes"),
-            f"`num_processes` is {described(processes)}, not a number",
-            exception=text,
-            help=f"set `num_processes: {processes}`, without quotes" if str(processes).isdecimal() else None,
-        )
+        remedy = f"set `num_processes: {processes}`, without quotes" if str(processes).isdecimal() else None
+        message = f"`num_processes` is {described(processes)}, not a number"
+        yield Finding(config.setting("num_processes"), message, exception=text, help=remedy)
     for axis in ("cp", "sp") if config.spawns else ():
         path = ("parallelism_config", f"parallelism_config_{axis}_size")
         size = config.get(*path, default=1)
         if not isinstance(size, (int, float)):
             text = f"TypeError: '>' not supported between instances of '{type(size).__name__}' and 'int'"
-            yield Finding(
-                config.setting(*path),
-                f"`{path[-1]}` is {described(size)}, not a number",
-                exception=text,
-                help="remove the quotes" if str(size).isdecimal() else None,
-            )
+            remedy = "remove the quotes" if str(size).isdecimal() else None
+            yield Finding(config.setting(*path), f"`{path[-1]}` is {described(size)}, not a number", exception=text, help=remedy)
     yield from blocks_of_another_type(config)
 
 

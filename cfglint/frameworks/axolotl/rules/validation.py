@@ -321,8 +321,9 @@ def parallelism(config: AxolotlConfig) -> Iterator[Finding]:
 
 @rule(
     "AXL020",
-    "axolotl-preference-training",
+    "axolotl-option-incompatible-with-rl",
     ERROR,
+    old_names=("axolotl-preference-training",),
     kinds=KINDS,
     fails_at="config",
     bad=BASE + "rl: dpo\nsample_packing: true\n",
@@ -467,8 +468,9 @@ def plugin_keys(config: AxolotlConfig) -> Iterator[Finding]:
 
 @rule(
     "AXL026",
-    "axolotl-model-type",
+    "axolotl-option-unsupported-by-model",
     ERROR,
+    old_names=("axolotl-model-type",),
     kinds=KINDS,
     fails_at="config",
     bad=BASE.replace("org/model", "mosaicml/mpt-7b") + "gradient_checkpointing: true\n",

@@ -46,8 +46,9 @@ OFF_WORDS = ("false", "no", "off", "0", "none", "null")
 
 @rule(
     "DSP100",
-    "stage-3-key-below-stage-3",
+    "zero-3-key-at-lower-stage",
     WARNING,
+    old_names=("stage-3-key-below-stage-3",),
     kinds=DEEPSPEED,
     bad='{"train_batch_size": 8, "zero_optimization": {"stage": 2, "sub_group_size": 1e8}, ' + ADAM + "}\n",
     good='{"train_batch_size": 8, "zero_optimization": {"stage": 3, "sub_group_size": 1e8}, ' + ADAM + "}\n",

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.deepspeed.optimizers import Optimizer
 
 FILLED = ("DeepSpeedCPUAdam", "ZenFlowCPUAdam")  # DeepSpeed passes these arguments itself
+SHARED_WITH_ADAMW = ("lr", "betas", "eps", "weight_decay", "bias_correction", "amsgrad")
 OPENLY_TORCH = ("SGD", "RMSprop", "Adamax", "NAdam", "RAdam", "Adadelta", "Adafactor", "ASGD", "LBFGS", "Rprop", "SparseAdam")
 
 
@@ -76,8 +77,15 @@ def unknown_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
     text, replacement = f"`optimizer.type` is {spelled(optimizer.name)}, which neither DeepSpeed nor torch.optim has", None
     if optimizer.name.lower() in ONE_BIT:
         text = f"`optimizer.type` is {spelled(optimizer.name)}, which was removed in DeepSpeed {dotted(ONE_BIT_REMOVED)}"
-        replacement = 'set `optimizer.type` to "AdamW", and remove the parameters that it does not have (`freeze_step`, ...)'
+        replacement = adamw_instead(optimizer)
     yield Finding(setting, text, exception=raised, help=replacement)
+
+
+def adamw_instead(optimizer: Optimizer) -> str:
+    """How to use AdamW: the parameters of another optimizer have to go."""
+    others = [key for key in optimizer.arguments if key not in SHARED_WITH_ADAMW]
+    removals = "".join(f", and remove `optimizer.params.{key}`" for key in others)
+    return f'set `optimizer.type` to "AdamW"{removals}'
 
 
 @rule(

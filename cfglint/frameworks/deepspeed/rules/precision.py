@@ -6,7 +6,7 @@ from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import WARN, Example, Finding, rule
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.deepspeed.rules import DEEPSPEED
-from cfglint.frameworks.deepspeed.rules.values import DTYPES, dtype
+from cfglint.frameworks.deepspeed.rules.values import dtype
 from cfglint.frameworks.deepspeed.sections import STRICT_PRECISION
 
 TYPE_CHECKING = False
@@ -26,6 +26,7 @@ def data_type(config: DeepSpeedConfig, key: str) -> Any:
     return section.get(key) if isinstance(section, dict) else None
 
 
+SHORT_NAMES = ("fp32", "fp16", "bf16", "int8")  # of the data types; each has longer ones
 UNRESOLVED = 'no Hugging Face Trainer resolves "auto" for this key'
 
 
@@ -63,8 +64,9 @@ def fp16_and_bf16(config: DeepSpeedConfig) -> Iterator[Finding]:
 
 @rule(
     "PRC101",
-    "master-weights-need-zero",
+    "master-weights-with-unsupported-zero-stage",
     ERROR,
+    old_names=("master-weights-need-zero",),
     kinds=DEEPSPEED,
     fails_at="config",
     bad=(
@@ -115,23 +117,14 @@ def master_weights_need_zero(config: DeepSpeedConfig) -> Iterator[Finding]:
         raised = "AssertionError: Fp16_master_weights_and_grads is only supported with ZeRO Stage 2 for now."
         setting = config.at("fp16", "fp16_master_weights_and_grads")
         text = f"`fp16.fp16_master_weights_and_grads` requires ZeRO stage 2 in this release, but the stage is {config.stage}"
-        yield Finding(
-            setting,
-            text,
-            exception=raised,
-            related=(config.at("zero_optimization", "stage"),),
-            help="remove `fp16.fp16_master_weights_and_grads`, or use DeepSpeed 0.18.3 or later",
-        )
+        remedy = "remove `fp16.fp16_master_weights_and_grads`, or use DeepSpeed 0.18.3 or later"
+        yield Finding(setting, text, exception=raised, related=(config.at("zero_optimization", "stage"),), help=remedy)
     bf16 = config.section("bf16")
     if bf16["bf16_optimizer_states"] and not bf16["bf16_master_weights_and_grads"]:
         raised = "AssertionError: bf16_optimizer_states requires bf16_master_weights_and_grads to be enabled."
         text = "`bf16.bf16_optimizer_states` requires `bf16_master_weights_and_grads`"
-        yield Finding(
-            config.at("bf16", "bf16_optimizer_states"),
-            text,
-            exception=raised,
-            help="set `bf16.bf16_master_weights_and_grads` to true, or set `bf16.bf16_optimizer_states` to false",
-        )
+        remedy = "set `bf16.bf16_master_weights_and_grads` to true, or set `bf16.bf16_optimizer_states` to false"
+        yield Finding(config.at("bf16", "bf16_optimizer_states"), text, exception=raised, help=remedy)
 
 
 @rule(
@@ -248,7 +241,7 @@ def gradient_accumulation_type(config: DeepSpeedConfig) -> Iterator[Finding]:
         return
     if found is None:
         text = f"`data_types.grad_accum_dtype` is {spelled(value)}, not a valid data type"
-        choices = f"write one of {', '.join(DTYPES)}"
+        choices = f"write one of {', '.join(SHORT_NAMES)}"
         yield Finding(
             setting,
             text,
@@ -273,7 +266,7 @@ def accumulates(config: DeepSpeedConfig) -> bool:
 
 @rule(
     "PRC104",
-    "invalid-parameter-type",
+    "invalid-parameter-dtype",
     ERROR,
     kinds=DEEPSPEED,
     fails_at="init",
@@ -283,7 +276,7 @@ def accumulates(config: DeepSpeedConfig) -> bool:
     ),
     good='{"train_batch_size": 8, "bf16": {"enabled": true}, "data_types": {"param_dtype": "bf16"}}\n',
     example={"gpus": 8, "at": "/data_types/param_dtype"},
-    old_names=("parameter-type",),
+    old_names=("parameter-type", "invalid-parameter-type"),
 )
 def parameter_type(config: DeepSpeedConfig) -> Iterator[Finding]:
     """`data_types.param_dtype` is not a data type, or not the one that `fp16` and `bf16` select.
@@ -312,7 +305,7 @@ def parameter_type(config: DeepSpeedConfig) -> Iterator[Finding]:
                 text,
                 exception=f"ValueError: {value!r} is not a valid DtypeEnum",
                 note=UNRESOLVED if value == "auto" else None,
-                help=f"remove `data_types.{key}`, or write one of {', '.join(DTYPES)}",
+                help=f"remove `data_types.{key}`, or write one of {', '.join(SHORT_NAMES)}",
             )
         elif key == "param_dtype" and found != config.precision and config.knows_precision:
             raised = f"AssertionError: data_types.param_dtype='{value}' conflicts with the enabled precision mode"

@@ -172,30 +172,19 @@ def compression_part(config: DeepSpeedConfig, name: str, part: Any) -> Iterator[
         if shared.get(key, choices[0]) not in choices:
             setting = config.setting(*path, "shared_parameters", key)
             text = f"`{setting.name}` is {setting.spelled}; it must be one of {', '.join(choices)}"
-            yield Finding(
-                setting,
-                text,
-                exception=f"AssertionError: Invalid {name} {key}",
-                help=choice(setting.name, setting.value, choices, quoted=True),
-            )
+            remedy = choice(setting.name, setting.value, choices, quoted=True)
+            yield Finding(setting, text, exception=f"AssertionError: Invalid {name} {key}", help=remedy)
             return
     if name == "head_pruning" and shared.get("enabled") and "num_heads" not in shared:
         setting = config.setting(*path, "shared_parameters")
         text = f"`{setting.name}` has no `num_heads`, which `head_pruning` requires"
-        yield Finding(
-            setting,
-            text,
-            exception="AssertionError: num_heads must be specified for head pruning",
-            help=f"set `{setting.name}.num_heads`, or set `{setting.name}.enabled` to false",
-        )
+        remedy = f"set `{setting.name}.num_heads`, or set `{setting.name}.enabled` to false"
+        yield Finding(setting, text, exception="AssertionError: num_heads must be specified for head pruning", help=remedy)
     elif "different_groups" not in part:
         setting = config.setting(*path)
-        yield Finding(
-            setting,
-            f"`{setting.name}` has no `different_groups`, which is required",
-            exception="KeyError: 'different_groups'",
-            help=f"set `{setting.name}.different_groups`",
-        )
+        remedy = f"set `{setting.name}.different_groups`"
+        message = f"`{setting.name}` has no `different_groups`, which is required"
+        yield Finding(setting, message, exception="KeyError: 'different_groups'", help=remedy)
     else:
         yield from groups(config, name, part["different_groups"])
 

@@ -479,9 +479,9 @@ def prefetch_without_workers(config: TrainerConfig) -> Iterator[Finding]:
 
 @rule(
     "HFT011",
-    "missing-configured-state",
+    "configured-state-without-accelerator",
     ERROR,
-    old_names=("configured-state",),
+    old_names=("configured-state", "missing-configured-state"),
     kinds=KINDS,
     fails_at="config",
     raises="ValueError: Passing `'use_configured_state':True` to the AcceleratorConfig requires a pre-configured `AcceleratorState`",

@@ -53,11 +53,8 @@ def no_batches(config: TrainerConfig) -> Iterator[Finding]:
     if examples == 0:
         if config.arguments["train_sampling_strategy"] in (None, "random") and not config.arguments["group_by_length"]:
             text = "ValueError: num_samples should be a positive integer value, but got num_samples=0"
-            yield Finding(
-                of(config, "per_device_train_batch_size"),
-                "the training set is empty: the number of samples (num-examples) is 0",
-                exception=text,
-            )
+            message = "the training set is empty: the number of samples (num-examples) is 0"
+            yield Finding(of(config, "per_device_train_batch_size"), message, exception=text)
         return
     limit = config.arguments["max_steps"]
     if config.own_sampler or batches_of_rank(config) != 0 or not number(limit):
@@ -67,24 +64,13 @@ def no_batches(config: TrainerConfig) -> Iterator[Finding]:
     if config.version >= ZERO_IS_A_LIMIT and limit <= 0:
         text = f"ValueError: args.max_steps must be set to a positive value if dataloader does not have a length, was {limit}"
         message = f"`dataloader_drop_last` drops all {examples} samples: they do not fill one batch on each process"
-        yield Finding(
-            setting,
-            message,
-            related=(size,),
-            exception=text,
-            help="set `dataloader_drop_last: false`, or a smaller `per_device_train_batch_size`",
-        )
+        remedy = "set `dataloader_drop_last: false`, or a smaller `per_device_train_batch_size`"
+        yield Finding(setting, message, related=(size,), exception=text, help=remedy)
     elif config.version < ZERO_IS_A_LIMIT and config.launched is False:
         text = "TypeError: 'NoneType' object is not subscriptable"
         message = f"`dataloader_drop_last` drops all {examples} samples: they do not fill one batch"
-        yield Finding(
-            setting,
-            message,
-            related=(size,),
-            exception=text,
-            fails_at="first-step",
-            help="set `dataloader_drop_last: false`, or a smaller `per_device_train_batch_size`",
-        )
+        remedy = "set `dataloader_drop_last: false`, or a smaller `per_device_train_batch_size`"
+        yield Finding(setting, message, related=(size,), exception=text, fails_at="first-step", help=remedy)
 
 
 @rule(
@@ -121,12 +107,9 @@ def workers_needed(config: TrainerConfig) -> Iterator[Finding]:
         return
     if workers < 0:
         text = "ValueError: num_workers option should be non-negative; use num_workers=0 to disable multiprocessing."
-        yield Finding(
-            of(config, "dataloader_num_workers"),
-            f"`dataloader_num_workers` is {workers}; it must be >= 0",
-            exception=text,
-            help="set `dataloader_num_workers: 0` to load in the main process",
-        )
+        remedy = "set `dataloader_num_workers: 0` to load in the main process"
+        message = f"`dataloader_num_workers` is {workers}; it must be >= 0"
+        yield Finding(of(config, "dataloader_num_workers"), message, exception=text, help=remedy)
         return
     context = args["dataloader_multiprocessing_context"]
     for name, enabled, text in (
@@ -140,22 +123,13 @@ def workers_needed(config: TrainerConfig) -> Iterator[Finding]:
         if enabled and workers == 0:
             severity = certainty(config, "dataloader_num_workers")
             message = f"`{name}` requires `dataloader_num_workers` > 0, but it is 0"
-            yield Finding(
-                of(config, name),
-                message,
-                exception=f"ValueError: {text}",
-                severity=severity,
-                help=f"set `dataloader_num_workers: 2`, or remove `{name}`",
-            )
+            remedy = f"set `dataloader_num_workers: 2`, or remove `{name}`"
+            yield Finding(of(config, name), message, exception=f"ValueError: {text}", severity=severity, help=remedy)
     if context is not None and workers > 0 and context not in ("fork", "spawn", "forkserver"):
         text = "ValueError: multiprocessing_context option should specify a valid start method in ['fork', 'spawn', 'forkserver']"
         message = f"`dataloader_multiprocessing_context` is {shown(context)}; it must be fork, spawn or forkserver"
-        yield Finding(
-            of(config, "dataloader_multiprocessing_context"),
-            message,
-            exception=text,
-            help=choice("dataloader_multiprocessing_context", context, ("fork", "spawn", "forkserver")),
-        )
+        remedy = choice("dataloader_multiprocessing_context", context, ("fork", "spawn", "forkserver"))
+        yield Finding(of(config, "dataloader_multiprocessing_context"), message, exception=text, help=remedy)
 
 
 @rule(

@@ -132,12 +132,8 @@ def fsdp_option(config: TrainerConfig) -> Iterator[Finding]:
     value = config.arguments["fsdp"]
     if not modern and "fsdp" in config.arguments and is_refused_scalar(config, value):
         text = f"TypeError: argument of type '{type(value).__name__}' is not iterable"
-        yield Finding(
-            setting,
-            f"`fsdp` is {shown(value)}; it must be a string of options or a boolean",
-            exception=text,
-            help="set `fsdp: full_shard`, or remove `fsdp`",
-        )
+        remedy = "set `fsdp: full_shard`, or remove `fsdp`"
+        yield Finding(setting, f"`fsdp` is {shown(value)}; it must be a string of options or a boolean", exception=text, help=remedy)
     given = words(config)
     for word in given:
         if not isinstance(word, str):
@@ -146,24 +142,15 @@ def fsdp_option(config: TrainerConfig) -> Iterator[Finding]:
         elif word.lower() not in WORDS or (not modern and word not in WORDS):
             text = f"Unknown `fsdp` option: {word}" if modern else f"{word} is not a valid FSDPOption"
             if not modern and isinstance(value, list):
-                yield Finding(
-                    setting,
-                    f"`fsdp` contains the unknown option {word}, which is ignored",
-                    severity=WARNING,
-                    help=choice("fsdp", word, WORDS),
-                )
+                remedy = choice("fsdp", word, WORDS)
+                yield Finding(setting, f"`fsdp` contains the unknown option {word}, which is ignored", severity=WARNING, help=remedy)
                 continue
-            yield Finding(
-                setting, f"`fsdp` contains the unknown option {word}", exception=f"ValueError: {text}", help=choice("fsdp", word, WORDS)
-            )
+            remedy = choice("fsdp", word, WORDS)
+            yield Finding(setting, f"`fsdp` contains the unknown option {word}", exception=f"ValueError: {text}", help=remedy)
         elif modern and Section(config).version == 2 and word.lower() in STRATEGIES and word not in FSDP2_STRATEGIES:
             text = f"ValueError: `fsdp={word}` is only available with FSDP1."
-            yield Finding(
-                setting,
-                f"`fsdp: {word}` requires FSDP1, but `fsdp_config.version` is 2",
-                exception=text,
-                help="set `fsdp_config.version: 1`, or another option in `fsdp`",
-            )
+            remedy = "set `fsdp_config.version: 1`, or another option in `fsdp`"
+            yield Finding(setting, f"`fsdp: {word}` requires FSDP1, but `fsdp_config.version` is 2", exception=text, help=remedy)
     if not modern:
         yield from _old_conflicts(given, setting)
 
@@ -313,12 +300,8 @@ def _old_values(section: Section, given: list[Any], config: TrainerConfig) -> It
     if isinstance(size, (int, float)) and size > 0 and named:
         text = "ValueError: `min_num_params` and `transformer_layer_cls_to_wrap` are mutually exclusive."
         message = "`fsdp_config.min_num_params` is incompatible with `transformer_layer_cls_to_wrap`"
-        yield Finding(
-            section.place("min_num_params"),
-            message,
-            exception=text,
-            help=either("fsdp_config.min_num_params", "fsdp_config.transformer_layer_cls_to_wrap"),
-        )
+        remedy = either("fsdp_config.min_num_params", "fsdp_config.transformer_layer_cls_to_wrap")
+        yield Finding(section.place("min_num_params"), message, exception=text, help=remedy)
     sync = str(values.get("sync_module_states", "true")).lower()
     if sync == "false" and str(values.get("cpu_ram_efficient_loading", "false")).lower() == "true":
         text = 'ValueError: `sync_module_states` must be `"True"` if `cpu_ram_efficient_loading` is `"True"`'
@@ -328,13 +311,8 @@ def _old_values(section: Section, given: list[Any], config: TrainerConfig) -> It
     if isinstance(prefetch, str) and prefetch.upper() not in PREFETCHES:
         text = f"ValueError: {prefetch.upper()!r} is not in list"
         message = f"`fsdp_config.backward_prefetch` is {shown(prefetch)}; it must be one of {', '.join(PREFETCHES)}"
-        yield Finding(
-            section.place("backward_prefetch"),
-            message,
-            exception=text,
-            fails_at="init",
-            help=choice("fsdp_config.backward_prefetch", prefetch, PREFETCHES),
-        )
+        remedy = choice("fsdp_config.backward_prefetch", prefetch, PREFETCHES)
+        yield Finding(section.place("backward_prefetch"), message, exception=text, fails_at="init", help=remedy)
     for key in ("forward_prefetch", "use_orig_params", "sync_module_states", "cpu_ram_efficient_loading"):
         if key in values and str(values[key]).lower() not in TRUTHS:
             text = f"ValueError: invalid truth value {str(values[key]).lower()}"

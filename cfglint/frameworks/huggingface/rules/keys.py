@@ -221,34 +221,20 @@ def accelerator_config_key(config: TrainerConfig) -> Iterator[Finding]:
             if key not in ACCELERATOR_KEYS:
                 text = f"ValueError: The config file at {value} had unknown keys ([{key!r}])"
                 message = f"unknown key `{key}` in {value}, the file that `accelerator_config` names"
-                yield Finding(
-                    config.setting("accelerator_config"),
-                    message,
-                    exception=text,
-                    help=f"remove it from {value}, or write one of {listed(list(ACCELERATOR_KEYS))}",
-                )
+                remedy = f"remove it from {value}, or write one of {listed(list(ACCELERATOR_KEYS))}"
+                yield Finding(config.setting("accelerator_config"), message, exception=text, help=remedy)
         return
     if not isinstance(value, dict):
         text = f"TypeError: stat: path should be string, bytes, os.PathLike or integer, not {type(value).__name__}"
         message = f"`accelerator_config` is {shown(value)}; it must be a mapping or a file name"
-        yield Finding(
-            config.setting("accelerator_config"),
-            message,
-            exception=text,
-            help="remove `accelerator_config`, or write a mapping",
-        )
+        yield Finding(config.setting("accelerator_config"), message, exception=text, help="remove `accelerator_config`, or write a mapping")
         return
     for key in value:
         if ACCELERATOR_KEYS.get(key, (99,)) > config.version:
             text = f"TypeError: AcceleratorConfig.__init__() got an unexpected keyword argument {key!r}"
             message = f"unknown key `{key}` in `accelerator_config`"
-            yield Finding(
-                config.setting("accelerator_config", key),
-                message,
-                exception=text,
-                on_key=True,
-                help=f"remove `accelerator_config.{key}`, or write one of {listed(list(ACCELERATOR_KEYS))}",
-            )
+            remedy = f"remove `accelerator_config.{key}`, or write one of {listed(list(ACCELERATOR_KEYS))}"
+            yield Finding(config.setting("accelerator_config", key), message, exception=text, on_key=True, help=remedy)
 
 
 @rule(

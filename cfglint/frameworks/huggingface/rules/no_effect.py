@@ -83,9 +83,9 @@ def deepspeed_off(config: TrainerConfig) -> Iterator[Finding]:
 
 @rule(
     "HFT062",
-    "unchecked-invalid-choice",
+    "ignored-invalid-choice",
     WARNING,
-    old_names=("unchecked-choice",),
+    old_names=("unchecked-choice", "unchecked-invalid-choice"),
     kinds=KINDS,
     bad=(
         "output_dir: out\ntrain_sampling_strategy: group_by_lenght\n",

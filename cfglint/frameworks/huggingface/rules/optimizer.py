@@ -58,30 +58,18 @@ def optimizer_value(config: TrainerConfig) -> Iterator[Finding]:
         return
     if number(args["adam_epsilon"]) and not args["adam_epsilon"] >= 0:
         text = f"ValueError: Invalid epsilon value: {args['adam_epsilon']}"
-        yield Finding(
-            of(config, "adam_epsilon"),
-            f"`adam_epsilon` is {args['adam_epsilon']}; it must be >= 0",
-            exception=text,
-            help="set `adam_epsilon: 1.0e-8`, which is the default",
-        )
+        remedy = "set `adam_epsilon: 1.0e-8`, which is the default"
+        yield Finding(of(config, "adam_epsilon"), f"`adam_epsilon` is {args['adam_epsilon']}; it must be >= 0", exception=text, help=remedy)
     for index, name in enumerate(("adam_beta1", "adam_beta2")):
         value = args[name]
         if number(value) and not 0 <= value < 1:
             text = f"ValueError: Invalid beta parameter at index {index}: {value}"
-            yield Finding(
-                of(config, name),
-                f"`{name}` is {value}; it must be >= 0 and < 1",
-                exception=text,
-                help=f"set `{name}: {0.9 if name == 'adam_beta1' else 0.999}`, which is the default",
-            )
+            remedy = f"set `{name}: {0.9 if name == 'adam_beta1' else 0.999}`, which is the default"
+            yield Finding(of(config, name), f"`{name}` is {value}; it must be >= 0 and < 1", exception=text, help=remedy)
         elif number(value) and not isinstance(value, float) and optimizer in TORCH_ADAMS:
             text = "ValueError: betas must be either both floats or both Tensors"
-            yield Finding(
-                of(config, name),
-                f"`{name}` is {shown(value)}, an integer; it must be a float",
-                exception=text,
-                help=f"set `{name}: {float(value)}`",
-            )
+            remedy = f"set `{name}: {float(value)}`"
+            yield Finding(of(config, name), f"`{name}` is {shown(value)}, an integer; it must be a float", exception=text, help=remedy)
 
 
 @rule(

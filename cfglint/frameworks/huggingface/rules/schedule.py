@@ -425,10 +425,10 @@ def larger_evaluation_batch(config: TrainerConfig) -> Iterator[Finding]:
         return
     if evaluation >= FAR_MORE * train:
         related = (of(config, "per_device_train_batch_size"),)
-        message = (
-            f"`per_device_eval_batch_size` is {evaluation}, much larger than the training batch ({train}); evaluation may run out of memory"
-        )
-        yield Finding(of(config, "per_device_eval_batch_size"), message, related=related, help=f"set `per_device_eval_batch_size: {train}`")
+        default = "" if of(config, "per_device_eval_batch_size").written else " by default"
+        message = f"`per_device_eval_batch_size` is {evaluation}{default}, far more than the training batch ({train})"
+        remedy, note = f"set `per_device_eval_batch_size: {train}`", "the first evaluation may run out of memory"
+        yield Finding(of(config, "per_device_eval_batch_size"), message, related=related, note=note, help=remedy)
 
 
 @rule(

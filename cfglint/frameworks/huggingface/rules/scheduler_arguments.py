@@ -121,18 +121,16 @@ def scheduler_arguments(config: TrainerConfig) -> Iterator[Finding]:
     if given is not None and not isinstance(given, dict):
         text = f"TypeError: transformers.optimization.{BUILDERS[kind]}() argument after ** must be a mapping, not {type(given).__name__}"
         setting = of(config, "lr_scheduler_kwargs")
-        yield Finding(
-            setting, f"`lr_scheduler_kwargs` is {shown(given)}, not a mapping", exception=text, help="remove `lr_scheduler_kwargs`"
-        )
+        remedy: str | None = "remove `lr_scheduler_kwargs`"
+        yield Finding(setting, f"`lr_scheduler_kwargs` is {shown(given)}, not a mapping", exception=text, help=remedy)
         return
     keywords: dict[Any, Any] = given or {}
     yield from unknown_arguments(kind, keywords, config)
     yield from not_numbers(kind, keywords, config)
     severity = certainty(config, "lr_scheduler_kwargs")
     for message, text in REQUIREMENTS[kind](kind, keywords, config) if kind in REQUIREMENTS else ():
-        yield Finding(
-            of(config, "lr_scheduler_type"), message, exception=text, severity=severity, help=MIN_RATE if "min_lr_rate" in message else None
-        )
+        remedy = MIN_RATE if "min_lr_rate" in message else None
+        yield Finding(of(config, "lr_scheduler_type"), message, exception=text, severity=severity, help=remedy)
 
 
 def built_schedule(config: TrainerConfig) -> str:

@@ -408,8 +408,9 @@ def header_gpu_mismatch(config: LaunchConfig) -> Iterator[Finding]:
 
 @rule(
     "LCH018",
-    "unusable-process-count",
+    "invalid-process-or-node-count",
     ERROR,
+    old_names=("unusable-process-count",),
     kinds=(KIND,),
     fails_at="load",
     bad=(

@@ -175,8 +175,9 @@ def generation_and_accuracy(config: LlamaFactoryConfig) -> Iterator[Finding]:
 
 @rule(
     "LLF064",
-    "inference-option",
+    "inference-option-in-training",
     ERROR,
+    old_names=("inference-option",),
     kinds=KINDS,
     fails_at="config",
     bad=(BASE + "infer_backend: vllm\n", BASE + "quantization_bit: 4\nquantization_device_map: auto\n"),

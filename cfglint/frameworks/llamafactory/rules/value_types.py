@@ -145,8 +145,9 @@ def string_for_own_number(config: LlamaFactoryConfig) -> Iterator[Finding]:
 
 @rule(
     "LLF073",
-    "unchecked-own-choice",
+    "invalid-llamafactory-choice",
     WARNING,
+    old_names=("unchecked-own-choice",),
     kinds=KINDS,
     bad=BASE + "flash_attn: flash2\n",
     good=BASE + "flash_attn: fa2\n",

@@ -335,43 +335,29 @@ def deepspeed_value(config: NeoXConfig) -> Iterator[Finding]:
     curriculum = engine_value(config, "curriculum_learning")
     if isinstance(curriculum, dict) and "enabled" not in curriculum:
         message = "`curriculum_learning` has no key `enabled`, which is required"
-        yield Finding(
-            engine_setting(config, "curriculum_learning"),
-            message,
-            exception="KeyError: 'enabled'",
-            help="set `curriculum_learning.enabled: false`",
-        )
+        remedy = "set `curriculum_learning.enabled: false`"
+        yield Finding(engine_setting(config, "curriculum_learning"), message, exception="KeyError: 'enabled'", help=remedy)
     elastic = engine_value(config, "elasticity")
     if isinstance(elastic, dict) and elastic.get("enabled"):
         for name in ("max_train_batch_size", "micro_batch_sizes"):
             if name not in elastic:
                 text = f"ElasticityConfigError: Elasticity config missing {name}"
-                yield Finding(
-                    engine_setting(config, "elasticity"),
-                    f"`elasticity` has no key `{name}`, which is required",
-                    exception=text,
-                    help=f"set `elasticity.{name}`, or set `elasticity.enabled: false`",
-                )
+                remedy = f"set `elasticity.{name}`, or set `elasticity.enabled: false`"
+                message = f"`elasticity` has no key `{name}`, which is required"
+                yield Finding(engine_setting(config, "elasticity"), message, exception=text, help=remedy)
     if "wall_clock_breakdown" in config.values and engine_value(config, "wall_clock_breakdown") is None:
         text = "TypeError: unsupported operand type(s) for |: 'NoneType' and 'bool'"
-        yield Finding(
-            config.setting("wall_clock_breakdown"),
-            "`wall_clock_breakdown` is null, not a boolean",
-            exception=text,
-            help="set `wall_clock_breakdown: false`",
-        )
+        remedy = "set `wall_clock_breakdown: false`"
+        yield Finding(config.setting("wall_clock_breakdown"), "`wall_clock_breakdown` is null, not a boolean", exception=text, help=remedy)
     yield from _checkpoint(config)
     sparse = engine_value(config, "sparse_attention")
     mode = sparse.get("mode", "fixed") if isinstance(sparse, dict) else "fixed"
     if mode not in SPARSE_MODES:
         text = f"NotImplementedError: Given sparsity mode, {mode}, has not been implemented yet!"
         setting = engine_setting(config, "sparse_attention", "mode")
-        yield Finding(
-            setting,
-            f"`sparse_attention.mode` is {describe(mode)}; it must be one of {', '.join(SPARSE_MODES)}",
-            exception=text,
-            help=choice("sparse_attention.mode", mode, SPARSE_MODES),
-        )
+        remedy = choice("sparse_attention.mode", mode, SPARSE_MODES)
+        message = f"`sparse_attention.mode` is {describe(mode)}; it must be one of {', '.join(SPARSE_MODES)}"
+        yield Finding(setting, message, exception=text, help=remedy)
 
 
 def _checkpoint(config: NeoXConfig) -> Iterator[Finding]:

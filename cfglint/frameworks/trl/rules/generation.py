@@ -358,8 +358,9 @@ def incomplete_groups_in_command(config: TrlConfig) -> Iterator[Finding]:
 
 @rule(
     "TRL035",
-    "batch-size-search-with-generation",
+    "auto-find-batch-size-with-generation",
     ERROR,
+    old_names=("batch-size-search-with-generation",),
     kinds=KINDS,
     fails_at="config",
     bad=HEAD + "num_generations: 8\nauto_find_batch_size: true\n",

@@ -209,12 +209,9 @@ def invalid_dataset_entry(config: TrlConfig) -> Iterator[Finding]:
     if not isinstance(entries, list):
         if not isinstance(entries, (str, dict)):
             text = f"TypeError: '{type(entries).__name__}' object is not iterable"
-            yield Finding(
-                of(config, "datasets"),
-                f"`datasets` is {shown(entries)}; it must be a list of mappings",
-                exception=text,
-                help="write a list of mappings, such as `datasets: [{path: org/data}]`",
-            )
+            remedy = "write a list of mappings, such as `datasets: [{path: org/data}]`"
+            message = f"`datasets` is {shown(entries)}; it must be a list of mappings"
+            yield Finding(of(config, "datasets"), message, exception=text, help=remedy)
         return
     for index, entry in enumerate(entries):
         if not isinstance(entry, dict):
@@ -222,13 +219,9 @@ def invalid_dataset_entry(config: TrlConfig) -> Iterator[Finding]:
         unknown = next((key for key in entry if key not in DATASET_KEYS), None)
         if unknown is not None:
             text = f"TypeError: DatasetConfig.__init__() got an unexpected keyword argument {unknown!r}"
-            yield Finding(
-                config.setting("datasets", index, unknown),
-                f"unknown key `{unknown}` in an entry of `datasets`",
-                exception=text,
-                on_key=True,
-                help=f"remove `datasets.{index}.{unknown}`, or write one of {', '.join(DATASET_KEYS)}",
-            )
+            remedy = f"remove `datasets.{index}.{unknown}`, or write one of {', '.join(DATASET_KEYS)}"
+            message = f"unknown key `{unknown}` in an entry of `datasets`"
+            yield Finding(config.setting("datasets", index, unknown), message, exception=text, on_key=True, help=remedy)
         elif "path" not in entry:
             text = "TypeError: DatasetConfig.__init__() missing 1 required positional argument: 'path'"
             yield Finding(

@@ -53,12 +53,8 @@ def dpo_loss_combination(config: TrlConfig) -> Iterator[Finding]:
     if not config.modern:
         if chosen == ["kto_pair"]:
             text = "ValueError: Support for kto_pair has been removed in DPOTrainer. Please use KTOTrainer."
-            yield Finding(
-                setting,
-                "`loss_type: kto_pair` is not supported by DPO",
-                exception=text,
-                help="set `loss_type: sigmoid`, or train with the script `kto`",
-            )
+            remedy = "set `loss_type: sigmoid`, or train with the script `kto`"
+            yield Finding(setting, "`loss_type: kto_pair` is not supported by DPO", exception=text, help=remedy)
         return
     divergence = args["f_divergence_type"]
     if divergence != "reverse_kl" and not all(each in DIVERGENCE_LOSSES for each in chosen):
@@ -67,36 +63,19 @@ def dpo_loss_combination(config: TrlConfig) -> Iterator[Finding]:
         )
         message = f"`f_divergence_type: {divergence}` does not support the loss {listed_values(chosen)}"
         severity = certain(config, "f_divergence_type", "loss_type")
-        yield Finding(
-            of(config, "f_divergence_type"),
-            message,
-            related=(setting,),
-            exception=text,
-            severity=severity,
-            help="set `f_divergence_type: reverse_kl`, or another `loss_type`",
-        )
+        remedy = "set `f_divergence_type: reverse_kl`, or another `loss_type`"
+        yield Finding(of(config, "f_divergence_type"), message, related=(setting,), exception=text, severity=severity, help=remedy)
     elif args["use_weighting"] and any(each in ("aot", "aot_unpaired") for each in chosen):
         text = "NotImplementedError: WPO-style weighting is not implemented for 'aot' or 'aot_unpaired'"
         message = f"`use_weighting` does not support the loss {listed_values(chosen)}"
-        yield Finding(
-            of(config, "use_weighting"),
-            message,
-            related=(setting,),
-            exception=text,
-            help="set `use_weighting: false`, or another `loss_type`",
-        )
+        remedy = "set `use_weighting: false`, or another `loss_type`"
+        yield Finding(of(config, "use_weighting"), message, related=(setting,), exception=text, help=remedy)
     elif "exo_pair" in chosen and args["label_smoothing"] == 0.0:
         text = "ValueError: Label smoothing must be greater than 0.0 when using 'exo_pair' loss."
         message = "`loss_type: exo_pair` requires `label_smoothing` above 0"
         severity = certain(config, "label_smoothing")
-        yield Finding(
-            setting,
-            message,
-            related=(of(config, "label_smoothing"),),
-            exception=text,
-            severity=severity,
-            help="set `label_smoothing: 0.1`, or another `loss_type`",
-        )
+        remedy = "set `label_smoothing: 0.1`, or another `loss_type`"
+        yield Finding(setting, message, related=(of(config, "label_smoothing"),), exception=text, severity=severity, help=remedy)
 
 
 def listed_values(values: list[object]) -> str:
@@ -151,43 +130,25 @@ def reference_not_synchronized(config: TrlConfig) -> Iterator[Finding]:
     head = "You passed `sync_ref_model=True` while"
     if config.only(*GENERATING) and config.modern and args["beta"] == 0.0 and args.known("beta"):
         text = f"ValueError: {head} `beta=0.0`, which means the reference model is not used during training."
-        yield Finding(
-            setting,
-            "`sync_ref_model` requires `beta` above 0",
-            related=(of(config, "beta"),),
-            exception=text,
-            severity=certain(config, "beta"),
-            help="set `beta: 0.04`, or set `sync_ref_model: false`",
-        )
+        remedy = "set `beta: 0.04`, or set `sync_ref_model: false`"
+        message = "`sync_ref_model` requires `beta` above 0"
+        yield Finding(setting, message, related=(of(config, "beta"),), exception=text, severity=certain(config, "beta"), help=remedy)
     elif config.modern and peft(config):
         text = f"NotImplementedError: {head} using a PEFT model, which is currently not supported."
-        yield Finding(
-            setting,
-            "`sync_ref_model` does not support LoRA",
-            related=(of(config, "use_peft"),),
-            exception=text,
-            help="set `sync_ref_model: false`, or set `use_peft: false`",
-        )
+        remedy = "set `sync_ref_model: false`, or set `use_peft: false`"
+        yield Finding(setting, "`sync_ref_model` does not support LoRA", related=(of(config, "use_peft"),), exception=text, help=remedy)
     elif not config.modern and config.only("dpo") and (peft(config) or args["precompute_ref_log_probs"]):
         other = "use_peft" if peft(config) else "precompute_ref_log_probs"
         text = "ValueError: You currently cannot use `ref_model=None` with TR-DPO method. Please provide `ref_model`."
-        yield Finding(
-            setting,
-            f"`sync_ref_model` is incompatible with `{other}`",
-            related=(of(config, other),),
-            exception=text,
-            help=f"set `sync_ref_model: false`, or set `{other}: false`",
-        )
+        remedy = f"set `sync_ref_model: false`, or set `{other}: false`"
+        message = f"`sync_ref_model` is incompatible with `{other}`"
+        yield Finding(setting, message, related=(of(config, other),), exception=text, help=remedy)
     elif config.modern and config.only("dpo", "kto") and args["precompute_ref_log_probs"]:
         text = "ValueError: You cannot use `sync_ref_model=True` together with `precompute_ref_log_probs=True`."
         related = (of(config, "precompute_ref_log_probs"),)
-        yield Finding(
-            setting,
-            "`sync_ref_model` is incompatible with `precompute_ref_log_probs`",
-            related=related,
-            exception=text,
-            help="set `sync_ref_model: false`, or set `precompute_ref_log_probs: false`",
-        )
+        remedy = "set `sync_ref_model: false`, or set `precompute_ref_log_probs: false`"
+        message = "`sync_ref_model` is incompatible with `precompute_ref_log_probs`"
+        yield Finding(setting, message, related=related, exception=text, help=remedy)
 
 
 @rule(

@@ -63,42 +63,28 @@ def attention_config(config: NeoXConfig) -> Iterator[Finding]:
     written, layers, attention = config.argument("attention_config"), config.argument("num_layers"), config.derived.attention
     if written is None and attention is not None and attention.layers != layers:
         text = "AssertionError: Length of attention config list must equal num_layers"
-        yield Finding(
-            config.setting("num_layers"),
-            f"`num_layers` is {describe(layers)}; it must not be negative",
-            exception=text,
-            help="set `num_layers` to a positive number",
-        )
+        remedy = "set `num_layers` to a positive number"
+        message = f"`num_layers` is {describe(layers)}; it must not be negative"
+        yield Finding(config.setting("num_layers"), message, exception=text, help=remedy)
     if not isinstance(written, list):
         return
     setting = config.setting("attention_config")
     if attention is None:
         if layers is not None or config.facts.complete:
             error = config.derived.attention_refusal or ""
-            yield Finding(
-                setting,
-                f"`attention_config` cannot be expanded: {error.partition(': ')[2]}",
-                exception=error,
-                help="make the repeats of the patterns add up to `num_layers`",
-            )
+            remedy = "make the repeats of the patterns add up to `num_layers`"
+            yield Finding(setting, f"`attention_config` cannot be expanded: {error.partition(': ')[2]}", exception=error, help=remedy)
         return
     if layers is not None and attention.layers != layers:
-        yield Finding(
-            setting,
-            f"`attention_config` gives {attention.layers} layers, but `num_layers` is {describe(layers)}",
-            related=(config.setting("num_layers"),),
-            exception="AssertionError: Length of attention config list must equal num_layers",
-            help=f"set `num_layers: {attention.layers}`, or make the patterns add up to {describe(layers)}",
-        )
+        remedy = f"set `num_layers: {attention.layers}`, or make the patterns add up to {describe(layers)}"
+        message = f"`attention_config` gives {attention.layers} layers, but `num_layers` is {describe(layers)}"
+        text = "AssertionError: Length of attention config list must equal num_layers"
+        yield Finding(setting, message, related=(config.setting("num_layers"),), exception=text, help=remedy)
     for kind in attention.kinds:
         if kind not in ATTENTION_KINDS:
             message = f"`attention_config` has the unknown attention type {spelled(kind)}"
-            yield Finding(
-                setting,
-                message,
-                exception=f"AssertionError: Attention type {kind} not recognized",
-                help=f"write one of {', '.join(ATTENTION_KINDS)}",
-            )
+            remedy = f"write one of {', '.join(ATTENTION_KINDS)}"
+            yield Finding(setting, message, exception=f"AssertionError: Attention type {kind} not recognized", help=remedy)
 
 
 @neox_rule(

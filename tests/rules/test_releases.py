@@ -1,0 +1,106 @@
+"""What each release changes in the findings of examples and fields: a version in a rule or a table that moves by one release is seen."""
+
+from __future__ import annotations
+
+import json
+from itertools import count, pairwise
+
+import pytest
+
+from cfglint.frameworks.deepspeed import _tables as deepspeed
+from cfglint.frameworks.huggingface import _tables as huggingface
+from cfglint.rules.catalogue import every_rule
+from cfglint.source.errors import CfglintError
+from examples import example_texts, kind_of, recorded, run_of
+
+RELEASES = {
+    "deepspeed": """
+        0.14.4 0.14.5 0.15.0 0.15.1 0.15.2 0.15.3 0.15.4 0.16.0 0.16.1 0.16.2 0.16.3 0.16.4 0.16.5 0.16.6 0.16.7 0.16.8 0.16.9
+        0.17.0 0.17.1 0.17.2 0.17.3 0.17.4 0.17.5 0.17.6 0.18.0 0.18.1 0.18.2 0.18.3 0.18.4 0.18.5 0.18.6 0.18.7 0.18.8 0.18.9
+        0.19.0 0.19.1 0.19.2 0.19.3 0.19.4 0.19.5 0.19.6 0.19.7 0.19.8""",
+    "huggingface": """
+        4.30.2 4.31.0 4.32.0 4.33.0 4.34.0 4.35.0 4.36.0 4.37.0 4.38.0 4.39.0 4.40.0 4.41.0 4.42.0 4.43.0 4.44.0 4.45.0
+        4.46.0 4.46.1 4.46.2 4.47.0 4.48.0 4.49.0 4.50.0 4.51.0 4.52.0 4.52.1 4.53.0 4.54.0 4.55.0 4.56.0 4.57.0 4.57.1 4.57.5 4.57.6
+        5.0.0 5.1.0 5.2.0 5.3.0 5.4.0 5.5.0 5.6.0 5.7.0 5.8.0 5.9.0 5.10.0 5.11.0 5.12.0 5.13.0 5.14.0 5.15.0 5.16.0 5.17.0
+        5.18.0 5.19.0 5.20.0 5.21.0 5.22.0 5.23.0""",
+    "accelerate": """
+        0.32.1 0.33.0 0.34.0 1.0.0 1.1.0 1.2.0 1.3.0 1.4.0 1.5.0 1.6.0 1.7.0 1.8.0 1.9.0 1.10.0 1.11.0 1.12.0 1.13.0 1.14.0
+        1.15.0""",
+    "trl": "0.17.0 0.18.0 0.18.2 0.19.0 1.0.0 1.15.0 1.16.0",
+}
+PACKAGE = {"huggingface": "transformers"}
+
+
+def examples_of(kind):
+    """(name, rule, texts, facts) of the examples of a kind."""
+    for rule in sorted(every_rule(), key=lambda rule: rule.code):
+        for title, texts, facts, _ in example_texts(rule):
+            if {**rule.example, **dict(facts)}.get("kind", kind_of(rule)) == kind:
+                yield f"{rule.code} {title}", rule, texts, facts
+
+
+def nested(path, value):
+    for name in reversed(path):
+        value = {name: value}
+    return value
+
+
+def deepspeed_fields():
+    """(key, value) of the fields that not every release has, with their defaults."""
+    for section, fields in deepspeed.FIELDS.items():
+        model_since = deepspeed.MODELS[section][1] if section in deepspeed.MODELS else ()
+        for name, (_, default, alias, since, until) in fields.items():
+            if since or until or model_since:
+                yield (*section.split("."), alias or name) if section else (name,), default
+    for path in (*deepspeed.SINCE, *deepspeed.REMOVED):
+        if path[-1] not in deepspeed.FIELDS.get(".".join(path[:-1]), ()):
+            yield path, {}
+
+
+def trainer_fields():
+    for name, (_, default, since, until) in huggingface.FIELDS.items():
+        if since or until:
+            yield (name,), default
+
+
+FIELDS = {"deepspeed": deepspeed_fields, "huggingface": trainer_fields}
+REQUIRED = {"deepspeed": {"train_batch_size": 8}, "huggingface": {"output_dir": "out"}}
+
+
+def fields_of(kind, by_kind):
+    """The same for a file of a single field."""
+    for path, value in FIELDS[kind]() if kind in FIELDS else ():
+        yield ".".join(path), by_kind, json.dumps({**REQUIRED[kind], **nested(path, value)}), {"kind": kind, "strict_keys": True}
+
+
+def codes(rule, texts, folder, facts, package, release):
+    target = {**rule.example.get("target", {}), **dict(facts).get("target", {}), package: release}
+    try:
+        run = run_of(rule, texts, folder, {**dict(facts), "target": target})
+        return {f"{each.code} {each.severity}" for each in run.diagnostics}
+    except CfglintError:  # no run is left
+        return set()
+
+
+def changes(releases, answers):
+    """(release, what it changes) of the answers at each release."""
+    for (_, before), (release, after) in pairwise(zip(releases, answers, strict=True)):
+        signed = [*(f"+{each}" for each in sorted(after - before)), *(f"-{each}" for each in sorted(before - after))]
+        if signed:
+            yield release, ", ".join(signed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", RELEASES)
+def test_what_a_release_changes(kind, root, tmp_path, updating):
+    """The findings that come and go with a release; `CFGLINT_UPDATE=1` rewrites the record."""
+    releases, package, numbers = RELEASES[kind].split(), PACKAGE.get(kind, kind), count()
+    by_release = {release: [] for release in releases}
+    some = next(rule for rule in every_rule() if kind_of(rule) == kind)
+    for name, rule, texts, facts in [*examples_of(kind), *fields_of(kind, some)]:
+        folder = str(tmp_path / str(next(numbers)))
+        answers = [codes(rule, texts, folder, facts, package, release) for release in releases]
+        for release, changed in changes(releases, answers):
+            by_release[release].append(f"  {name}: {changed}")
+    lines = [line for release, changed in by_release.items() if changed for line in (release, *changed)]
+    assert lines == recorded(root / "tests" / "rules" / "expected" / "releases" / f"{kind}.txt", lines, updating)
