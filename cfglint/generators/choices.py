@@ -7,6 +7,7 @@ from math import ceil
 from cfglint.batch.solver import Problem, Solution, Split, solve
 from cfglint.findings.wording import counted
 from cfglint.generators.job_spec import Contradiction, Unreachable
+from cfglint.source.record import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,24 +25,20 @@ WHY_LORA_RATE = "QLoRA's value for adapters of models up to 13B (arXiv 2305.1431
 CLIPPING = 1.0
 
 
+@record
 class Choice:
     """A value with the reason for it."""
 
-    __slots__ = ("value", "why")
-
-    def __init__(self, value: int, why: str) -> None:
-        self.value = value
-        self.why = why
+    value: int
+    why: str
 
 
+@record
 class Chosen:
     """The batch sizes of a job, with the reason for them."""
 
-    __slots__ = ("split", "why")
-
-    def __init__(self, split: Split, why: str) -> None:
-        self.split = split
-        self.why = why
+    split: Split
+    why: str
 
     @property
     def equation(self) -> str:

@@ -8,6 +8,7 @@ from cfglint.batch import steps
 from cfglint.findings.wording import counted
 from cfglint.rewrite.retarget import Retarget, current_gpus, retarget, tuned
 from cfglint.run.loaded import integer
+from cfglint.source.record import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -117,15 +118,13 @@ def memory_after(run: CheckedRun) -> RunMemory | None:
     return memory_of(run.configs[0]) if run.configs else None
 
 
+@record
 class Advice:
     """A setting that was tuned for another global batch size, and the value that a published rule suggests. Never applied."""
 
-    __slots__ = ("rule", "setting", "value")
-
-    def __init__(self, setting: Setting, value: float, rule: str) -> None:
-        self.setting = setting
-        self.value = value
-        self.rule = rule
+    setting: Setting
+    value: float
+    rule: str
 
 
 def plan(run: CheckedRun, gpu_counts: Sequence[int | None], global_batch: int | None, max_micro: int | None, pace: Pace) -> list[Plan]:

@@ -12,6 +12,7 @@ from cfglint.run.loaded import integer
 from cfglint.source import edit
 from cfglint.source.change import DELETE, INSERT, RENAME, REPLACE, Change, EditRefused
 from cfglint.source.errors import CfglintError
+from cfglint.source.record import record
 from cfglint.source.sections import file_document, in_file, reread
 from cfglint.source.spelling import spell
 
@@ -77,14 +78,12 @@ class MissingFactError(CfglintError):
         return self.text("--{}").replace("_", "-")
 
 
+@record
 class Need:
     """A value that must be set outside these files, such as an argument of a trainer."""
 
-    __slots__ = ("key", "value")
-
-    def __init__(self, key: str, value: int) -> None:
-        self.key = key
-        self.value = value
+    key: str
+    value: int
 
 
 class Retarget:
