@@ -56,13 +56,13 @@ def script_duties(job: JobSpec, total: int | None, chosen: Chosen) -> list[str]:
     """The tasks of the script for which a DeepSpeed config has no key."""
     lines = []
     if total is not None:
-        lines.append(f"the script ends the run: stop it after {total:,} steps")
+        lines.append(f"the script ends the run: stop it after {choices.amount(total, 'step')}")
     elif job.epochs is not None:
         lines.append(f"the script ends the run: stop it after {job.epochs:g} epochs")
     if job.steps is not None or job.tokens is not None:
         lines += choices.epochs_of(job, chosen.split)
     elif job.num_examples is not None:
-        lines.append(f"an epoch of {job.num_examples:,} examples is {ceil(job.num_examples / chosen.split.global_batch):,} steps")
+        lines.append(f"an epoch is {choices.length_of(ceil(job.num_examples / chosen.split.global_batch), job.num_examples)}")
     if job.seq_length is not None:
         lines.append(f"the script makes the samples: cut them to {job.seq_length:,} tokens")
     machines = choices.nodes(job)

@@ -192,9 +192,10 @@ def notes(job: JobSpec, name: str, chosen: Chosen, per_prompt: int | None, folde
     """The facts that the files cannot contain."""
     lines = [chosen.equation, f"start it with: {command(job, name, chosen.split, per_prompt, path_in(folder, NAME))}"]
     if per_prompt is not None:
-        lines.insert(1, f"the global batch counts completions: {chosen.split.global_batch // per_prompt} prompts per step")
+        prompts = choices.amount(chosen.split.global_batch // per_prompt, "prompt")
+        lines.insert(1, f"the global batch counts completions: {prompts} per step")
     if job.num_examples and not job.steps and not job.tokens:
-        lines.insert(1, f"{predicted(job, chosen, job.epochs or 1, per_prompt)} steps with {job.num_examples:,} examples")
+        lines.insert(1, choices.length_of(predicted(job, chosen, job.epochs or 1, per_prompt), job.num_examples))
     lines[1:1] = choices.epochs_of(job, chosen.split, per_prompt or 1)
     if name in GENERATING:
         lines.append("the script needs a reward: --reward_funcs, or --reward_model_name_or_path")

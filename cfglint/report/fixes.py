@@ -18,7 +18,7 @@ def change_line(changed: ValueChange) -> str:
     """`ds_config.json: gradient_accumulation_steps 8 -> 16`."""
     after = spelled(changed.after)
     change = f"added: {after}" if changed.before is None else f"{spelled(changed.before)} -> {after}"
-    return shown(f"{changed.file}: {changed.key.removeprefix('/')} {change}") + "\n"
+    return shown(f"{changed.file}: {changed.key.removeprefix('/').replace('/', '.')} {change}") + "\n"
 
 
 def spelled(value: object) -> str:
