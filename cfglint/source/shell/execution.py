@@ -92,6 +92,7 @@ class Execution:
         self.sources = 0  # number of sourced and called files that exist
         self.sourced_files: list[str] = []
         self.open_quote: int | None = None  # the beginning of the last line whose quote is never closed
+        self.undecided = 0  # the last `a && b` of which a test that is not decided may skip the right side
         self.refused = False  # whether bash would have stopped at a syntax error by now
         self.locals: list[Saved] = []  # saved variables of each running function
         self.script = Script("", "")
