@@ -1,4 +1,4 @@
-"""The builtins of bash that matter for what a script starts."""
+"""The builtins of bash that affect which commands a script starts."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ class Stop(End):
 
 
 class Return(End):
-    """Raised where a function or sourced file ends; `status` is None where it is not known."""
+    """Raised where a function or sourced file ends; `status` is None if it is unknown."""
 
     def __init__(self, status: bool | None = None) -> None:
         super().__init__()
@@ -146,7 +146,9 @@ class Execution:
             self.depth -= 1
 
     def keep_status(self, node: Any, status: bool | None) -> None:
-        """Keep what `$?` is after a statement; programs are taken to succeed, and a statement that holds others ends as they do."""
+        """Store the value of `$?` after a statement; programs are assumed to succeed, and a compound statement has the status of its
+        last one.
+        """
         if status is not None:
             self.state.unclear_status = not status
         elif node.type == "test_command" or (node.type == "compound_statement" and node.children[0].type == "(("):

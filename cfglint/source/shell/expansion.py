@@ -561,7 +561,7 @@ def indexes(values: list[Text]) -> list[str]:
 
 
 def from_caller_alone(parts: list[Part]) -> list[Part]:
-    """The parts of a word without quotes, marked where it is nothing but one variable that only the caller could set."""
+    """The parts of a word without quotes, marked if it is only one variable that the caller could set."""
     if len(parts) != 1 or parts[0].text is not None or not all(each.startswith((UNSET, POSITIONAL)) for each in parts[0].reasons):
         return parts
     return [MayBeNoWord(None, None, parts[0].reasons)]
