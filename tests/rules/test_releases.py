@@ -81,7 +81,7 @@ def answer(rule, texts, folder, facts, package, release):
     target = {**rule.example.get("target", {}), **dict(facts).get("target", {}), package: release}
     try:
         run = run_of(rule, texts, folder, {**dict(facts), "target": target})
-        found = {f"{each.code} {each.exception or each.severity}" for each in run.diagnostics}
+        found = {f"{each.code} {each.exception or each.severity}".partition("\n")[0] for each in run.diagnostics}
         return found | {f"{name} {run.resolved[name]}" for name in NUMBERS if run.resolved[name] is not None}
     except CfglintError:  # no run is left
         return set()
