@@ -367,7 +367,7 @@ class Schema:
         if "const" in raw and not equal(value, raw["const"]):
             found.append(Violation(path, "const", f"{shown(value)} is not {shown(raw['const'])}", stage))
         if "not" in raw and self._allows(raw["not"], value):
-            found.append(Violation(path, "not", "the key is refused whatever its value", stage))
+            found.append(Violation(path, "not", "the key is refused with any value", stage))
         kind = type(value)
         if kind is int or kind is float:
             found += [Violation(path, *broken, stage) for broken in out_of_bounds(raw, value)]

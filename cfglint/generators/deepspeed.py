@@ -138,7 +138,7 @@ def schedule(keys: Keys, job: JobSpec, total: int | None) -> None:
     keys.add("scheduler.type", SCHEDULES[shape])
     if shape != "constant":
         keys.add("scheduler.params.total_num_steps", total)
-    keys.add("scheduler.params.warmup_num_steps", steps, "" if job.warmup else "the least that DeepSpeed takes; its default is 1000")
+    keys.add("scheduler.params.warmup_num_steps", steps, "" if job.warmup else "the minimum that DeepSpeed accepts; its default is 1000")
     if shape != "cosine":
         keys.add(
             "scheduler.params.warmup_max_lr",

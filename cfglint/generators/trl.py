@@ -76,7 +76,7 @@ def completions(job: JobSpec, name: str) -> int | None:
         return usual
     fitting = [number for number in (usual, *GROUPS) if job.global_batch % number == 0]
     if not fitting:
-        raise Unreachable(f"{name.upper()} compares several completions of a prompt: a global batch of {job.global_batch} holds no groups")
+        raise Unreachable(f"{name.upper()} compares completions of a prompt: a global batch of {job.global_batch} has no complete groups")
     return fitting[0]
 
 

@@ -202,7 +202,7 @@ def entry(each: Plan) -> PlanEntry:
 
 
 def reasons_of(found: Retarget) -> list[str]:
-    """Why a plan is as it is; if only the number of GPUs changes that a file or line sets, the change of that."""
+    """The reasons for a plan; if only the number of GPUs in a file or line changes, that change."""
     chosen, problem = found.solution.chosen, found.solution.problem
     if chosen is None or not found.changed or chosen.pair != (problem.micro_batch, problem.accumulation):
         return found.solution.reasons

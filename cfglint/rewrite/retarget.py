@@ -196,7 +196,7 @@ def refuse_fixed_launch(run: CheckedRun, gpus: int) -> None:
     found = command.gpus_on(gpus)
     if found != gpus:
         count = "is not known" if found is None else f"is {found}"
-        raise EditRefused(f"the GPU count of this launch {count} and cannot be edited: no option gives it as a number", 0)
+        raise EditRefused(f"the GPU count of this launch {count} and cannot be edited: no option sets it as a number", 0)
 
 
 def kept_batch(run: CheckedRun, before: Batch, after: Batch, gpus: int) -> int | None:

@@ -190,7 +190,7 @@ def schema_facts(run: CheckedRun | None, kind: str, path: Path) -> str:
 
 
 def default_of(entry: Property, run: CheckedRun | None) -> Any:
-    """The default of a key as `check` uses it for the run, in the newest release without one; None if there is none."""
+    """The default of a key as `check` uses it for the run; without a run that of the newest release; None if there is none."""
     config = next((config for config in run.configs if config.kind == entry.schema.kind), None) if run is not None else None
     return config.default(entry.path, None) if config is not None else entry.default
 
