@@ -85,6 +85,7 @@ SCENES = {
         ({f"{number}.yaml": TYPO for number in range(3)}, "", "--diff"),
         ({f"{number}.yaml": TYPO for number in range(4)}, "", "--diff", "--format json"),
         ({"t.yaml": STRINGS}, "", "--unsafe-fixes", "--diff", "--select TYP200", "--ignore TYP200", "--check --format json"),
+        ({"ds.json": MISMATCH}, "--gpus 16 --global-batch 512", "--gpus 8 --from-gpus 8 --global-batch 512", "--gpus 16 --from-gpus 8"),
         ({"ds.json": MISMATCH, "cfglint.toml": "gpus = 8\n"}, "", "--diff", "--format json"),
         ({"readme.yaml": "a: 1\n"}, "", "readme.yaml", "readme.yaml --skip-unrecognized", "missing.yaml", "--gpus 0", "--gpus"),
         ({"ds.json": DEEPSPEED, "a.yaml": "x: 1\n"}, "--gpus 16 --global-batch 256", "ds.json a.yaml --gpus 16 --global-batch 256"),
