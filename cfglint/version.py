@@ -1,3 +1,3 @@
-"""The version of cfglint; a module of its own, since every part shows it."""
+"""The version of cfglint; a separate module, because every part shows it."""
 
 __version__ = "0.1.0"

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from math import ceil, floor
 
+from cfglint.source.record import record
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -99,15 +101,13 @@ def total_steps(max_steps: int, epochs: float, updates: int, version: Version = 
     return ceil(epochs * updates)
 
 
+@record
 class Length:
     """The length of a Hugging Face run: `epochs` is the number in the log, None for "as many as it takes"."""
 
-    __slots__ = ("epochs", "total_steps", "updates_per_epoch")
-
-    def __init__(self, updates_per_epoch: int, total_steps: int, epochs: int | None) -> None:
-        self.updates_per_epoch = updates_per_epoch
-        self.total_steps = total_steps
-        self.epochs = epochs
+    updates_per_epoch: int
+    total_steps: int
+    epochs: int | None
 
 
 def training_length(

@@ -168,7 +168,7 @@ def accept(accepted: Baseline, outcomes: list[Outcome], write_new: bool) -> None
             raise UsageError(f"baseline {error}") from error
     gone = accepted.apply(outcomes)
     if gone:
-        text = f"{counted(gone, 'accepted finding')} not found any more; --write-baseline drops them from {accepted.path}"
+        text = f"{counted(gone, 'accepted finding')} no longer found; --write-baseline removes them from {accepted.path}"
         warn(text)
 
 
@@ -198,7 +198,7 @@ def summary(outcomes: list[Outcome], stats: ScanStats) -> str:
 
 
 def overview(arguments: Namespace, outcomes: list[Outcome]) -> str:
-    """Where to find an overview of findings that fill many screens; empty for fewer, and for reports of another form."""
+    """The hint where to find an overview of findings that fill many screens; empty for fewer findings, and for other formats."""
     findings = sum(not each.suppressed for outcome in outcomes for each in outcome.diagnostics)
     if findings < MANY or arguments.statistics or set(arguments.format) - {"text"}:
         return ""

@@ -117,7 +117,7 @@ def sides(arguments: Namespace) -> tuple[list[str], list[str]]:
     if arguments.to:
         return arguments.paths, arguments.to
     if len(arguments.paths) != 2:
-        raise UsageError("give OLD and NEW; for a run of several files: diff OLD OLD --to NEW NEW")
+        raise UsageError("pass OLD and NEW; for a run of several files: diff OLD OLD --to NEW NEW")
     return arguments.paths[:1], arguments.paths[1:]
 
 

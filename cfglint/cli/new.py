@@ -14,8 +14,9 @@ from cfglint.generators.generated import path_in, schema_line, schema_name
 from cfglint.generators.job_spec import FLAGS, OPTIMIZERS, PRECISIONS, SCHEDULERS, Contradiction, JobSpec, Unreachable, flag
 from cfglint.generators.neox_shapes import SHAPES
 from cfglint.run.discovery import Discovery
-from cfglint.run.discovery_errors import UnknownKindError
+from cfglint.run.discovery_errors import LaunchChoiceError, UnknownKindError
 from cfglint.run.file_source import FileSource, missing
+from cfglint.run.paths import line_of
 from cfglint.source import files, writing
 
 TYPE_CHECKING = False
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from cfglint.generators.generated import Generated, GeneratedFile
     from cfglint.run.checked import CheckedRun
 
-STANDARD_OUTPUT = "-"
+STANDARD_OUTPUT = STANDARD_INPUT = "-"
 INSTEAD = ({"micro_batch", "max_micro_batch"}, {"epochs", "steps", "tokens"}, {"model", "layers", "hidden", "heads", "kv_heads"})
 
 
@@ -171,7 +172,7 @@ def converted(arguments: Namespace, given: dict[str, Any]) -> dict[str, Any]:
 
     facts = LaunchFacts(gpus=given.get("gpus"), num_examples=given.get("num_examples"), target=given.get("target") or {}, complete=True)
     discovery = Discovery(facts)
-    source = discovery.one(sources(arguments))
+    source = existing_run(discovery, sources(arguments))
     unread = [document.path for document in source.documents if missing(document) or document.problems]
     if unread or discovery.stats.unreadable:
         raise UsageError(f"--from {', '.join(unread or discovery.stats.unreadable)}: cannot be read; run `cfglint check` for the reason")
@@ -183,6 +184,19 @@ def converted(arguments: Namespace, given: dict[str, Any]) -> dict[str, Any]:
     beyond = found.drop(JobSpec(**found.facts).beyond(takes(arguments.kind, arguments.framework)))
     warn_of(f"no counterpart, left out: {each}" for each in [*beyond, *found.left])
     return {**found.facts, **given}
+
+
+def existing_run(discovery: Discovery, paths: list[str]) -> CheckedRun:
+    """The run of --from, which has no option for the kind of its files."""
+    absent = [path for path in paths if path != STANDARD_INPUT and not os.path.exists(line_of(path)[0])]
+    if absent:
+        raise UsageError(f"--from {', '.join(absent)}: no such file")
+    try:
+        return discovery.one(paths)
+    except LaunchChoiceError:
+        raise
+    except UnknownKindError as error:
+        raise UsageError(f"--from {error.path}: not recognised as a training config") from error
 
 
 def with_target_versions(job: JobSpec, arguments: Namespace) -> JobSpec:

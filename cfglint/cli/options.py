@@ -382,7 +382,7 @@ def discovery_of(arguments: Namespace, project: Configuration, stats: ScanStats)
 def one_run(arguments: Namespace, project: Configuration, complete: bool, known: dict[str, int] | None = None) -> CheckedRun:
     """Load the paths as one run. `known` are facts from other sources, used where no flag is given; UsageError names what is missing."""
     if not arguments.paths and not arguments.args:
-        raise UsageError("PATH is missing: name the files of one run, or give --args")
+        raise UsageError("PATH is missing: pass the files of one run, or --args")
     declared = run_of(arguments, project)
     facts = facts_of(arguments, project, complete) if declared is None else facts_of_declared(declared, arguments, project)
     for name, value in (known or {}).items():
@@ -395,7 +395,7 @@ def one_run(arguments: Namespace, project: Configuration, complete: bool, known:
     for path in paths:
         name = line_of(path)[0]
         if path != BY_HAND and path not in piped and (os.path.isdir(path) or not (os.path.lexists(path) or os.path.lexists(name))):
-            raise UsageError(f"{path}: {'is a folder' if os.path.isdir(path) else 'no such file'}; this takes the files of one run")
+            raise UsageError(f"{path}: {'is a folder' if os.path.isdir(path) else 'no such file'}; pass the files of one run")
     if declared is not None:
         discovery, paths = Discovery(facts, declared.kind), declared.files
     else:
@@ -487,7 +487,7 @@ def skipped_files(stats: ScanStats) -> list[str]:
     parts += stats.unchosen[:MOST_UNKNOWN]
     if stats.beyond_limits:
         parts.append(
-            f"{counted(len(stats.beyond_limits), 'file')} beyond the limits of cfglint, not checked: {first_few(stats.beyond_limits)}"
+            f"{counted(len(stats.beyond_limits), 'file')} exceeding the limits of cfglint, not checked: {first_few(stats.beyond_limits)}"
         )
     if stats.unreadable:
         missing = [path for path in stats.unreadable if is_missing(path)]

@@ -21,12 +21,10 @@ def check_outputs(arguments: Namespace) -> None:
     places = [output for _, output in reports(arguments)]
     plain = [form for form, output in reports(arguments) if output is None]
     if len(plain) > 1:
-        raise UsageError(
-            f"--format {' and '.join(plain)} would both go to standard output: give all but one a file, with --output FILE after it"
-        )
+        raise UsageError(f"--format {' and '.join(plain)} would both go to standard output: add --output FILE after all but one of them")
     twice = next((each for each in places if each is not None and places.count(each) > 1), None)
     if twice is not None:
-        raise UsageError(f"--output {twice} is given for two formats")
+        raise UsageError(f"--output {twice} is passed for two formats")
 
 
 def reports(arguments: Namespace) -> list[tuple[str, str | None]]:

@@ -98,7 +98,7 @@ class Dialogue:
 
 def ask(kind: str | None, framework: str) -> Asked:
     """Ask for the facts, and show what is possible on these GPUs until the batch is settled; raises Stopped if the user leaves."""
-    print("Enter takes the value in brackets; b goes back to the question before; q ends without writing.")
+    print("Enter accepts the value in brackets; b goes back to the previous question; q ends without writing.")
     dialogue = Dialogue()
     asked = None
     try:

@@ -49,7 +49,7 @@ def outcomes(arguments: Namespace, project: Configuration, stats: ScanStats, hol
         discovery, paths = discovery_of(arguments, project, stats)
         folder = next(filter(os.path.isdir, paths), None)
         if folder is not None:
-            raise UsageError(f"{folder}: is a folder; --run takes the files of one run")
+            raise UsageError(f"{folder}: is a folder; pass the files of one run with --run")
         return [outcome_of(discovery.one(paths), arguments)]
     else:
         parts = path_outcomes(arguments, project, holding)

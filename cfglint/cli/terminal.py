@@ -1,4 +1,4 @@
-"""The terminal that standard output may be: its colours and its size."""
+"""The terminal of standard output, if there is one: its colours and its size."""
 
 from __future__ import annotations
 

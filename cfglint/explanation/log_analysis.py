@@ -9,6 +9,7 @@ from __future__ import annotations
 from cfglint.batch import steps
 from cfglint.explanation.log_parser import HUGGINGFACE, NEOX
 from cfglint.frameworks.versions import parse_version
+from cfglint.source.record import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,16 +51,14 @@ class Explanation:
         return self.banner["adjusted_batch"] or self.banner["micro_batch"]
 
 
+@record
 class Difference:
     """A number with different values in a log and a configuration, with its place in the configuration."""
 
-    __slots__ = ("configured", "key", "logged", "place")
-
-    def __init__(self, key: str, logged: int, configured: int, place: str) -> None:
-        self.key = key
-        self.logged = logged
-        self.configured = configured
-        self.place = place
+    key: str
+    logged: int
+    configured: int
+    place: str
 
 
 def explain(banner: TrainingBanner) -> Explanation:

@@ -1,4 +1,4 @@
-"""The words of remedies that many rules share: what to write in the place of a value, or which of two keys to remove."""
+"""The wording of remedies that many rules use: the value to write instead, or the choice which of two keys to remove."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MOST = 12  # names that a remedy lists
 
 
 def choice(name: str, value: Any, allowed: Iterable[Any], quoted: bool = False) -> str:
-    """The line to write for a misspelt name, else the names that are allowed; `quoted`: of a JSON file."""
+    """The line to write for a misspelt name, else the allowed names; `quoted`: for a JSON file."""
     from cfglint.frameworks.known_names import closest
 
     names = ["null" if each is None else str(each) for each in allowed]

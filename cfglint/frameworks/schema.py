@@ -11,6 +11,7 @@ import os
 
 from cfglint.frameworks.similar_keys import Candidate, Spelling, near, plain
 from cfglint.frameworks.versions import parse_version
+from cfglint.source.record import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -204,6 +205,7 @@ class Property:
         return f"Property({self.name})"
 
 
+@record
 class Violation:
     """A value that its schema does not allow.
 
@@ -211,13 +213,10 @@ class Violation:
     is the stage at which the framework refuses it, None if the framework may accept it.
     """
 
-    __slots__ = ("checked_at", "keyword", "message", "path")
-
-    def __init__(self, path: Path, keyword: str, message: str, checked_at: str | None) -> None:
-        self.path = path
-        self.keyword = keyword
-        self.message = message
-        self.checked_at = checked_at
+    path: Path
+    keyword: str
+    message: str
+    checked_at: str | None
 
     def __repr__(self) -> str:
         return f"Violation({'.'.join(map(str, self.path))}: {self.keyword}, {self.message!r}, {self.checked_at})"
@@ -368,7 +367,7 @@ class Schema:
         if "const" in raw and not equal(value, raw["const"]):
             found.append(Violation(path, "const", f"{shown(value)} is not {shown(raw['const'])}", stage))
         if "not" in raw and self._allows(raw["not"], value):
-            found.append(Violation(path, "not", "the key is refused whatever its value", stage))
+            found.append(Violation(path, "not", "the key is refused with any value", stage))
         kind = type(value)
         if kind is int or kind is float:
             found += [Violation(path, *broken, stage) for broken in out_of_bounds(raw, value)]

@@ -1,4 +1,4 @@
-"""Which known keys an unknown key may be a typo of."""
+"""Finds the known keys that an unknown key may be a typo of."""
 
 from __future__ import annotations
 

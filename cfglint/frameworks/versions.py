@@ -32,7 +32,7 @@ def parse_version(text: str) -> Version:
 
 
 def dotted(version: Version) -> str:
-    """A version as text: `4.42.4`."""
+    """A version as a string: `4.42.4`."""
     return ".".join(map(str, version))
 
 

@@ -58,7 +58,7 @@ def processes(job: JobSpec) -> Keys:
     keys.add("num_machines", machines)
     keys.add("num_processes", gpus, "one for each GPU, of all machines together")
     if machines > 1:
-        keys.add("machine_rank", 0, "of the first machine; every machine gives its own with --machine_rank")
+        keys.add("machine_rank", 0, "of the first node; every node passes its own with --machine_rank")
     return keys
 
 

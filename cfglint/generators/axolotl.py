@@ -163,7 +163,7 @@ def notes(job: JobSpec, chosen: Chosen, folder: str) -> tuple[str, ...]:
     """The facts that the files cannot contain."""
     lines = [chosen.equation, f"start it with: {launcher(job)} {path_in(folder, NAME)}"]
     if job.num_examples and not job.steps and not job.tokens:
-        lines.insert(1, f"{predicted(job, chosen, job.epochs or EPOCHS)} steps with {job.num_examples:,} examples")
+        lines.insert(1, choices.length_of(predicted(job, chosen, job.epochs or EPOCHS), job.num_examples))
     lines[1:1] = choices.epochs_of(job, chosen.split)
     return tuple(lines)
 

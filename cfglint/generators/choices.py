@@ -7,6 +7,7 @@ from math import ceil
 from cfglint.batch.solver import Problem, Solution, Split, solve
 from cfglint.findings.wording import counted
 from cfglint.generators.job_spec import Contradiction, Unreachable
+from cfglint.source.record import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,24 +25,20 @@ WHY_LORA_RATE = "QLoRA's value for adapters of models up to 13B (arXiv 2305.1431
 CLIPPING = 1.0
 
 
+@record
 class Choice:
     """A value with the reason for it."""
 
-    __slots__ = ("value", "why")
-
-    def __init__(self, value: int, why: str) -> None:
-        self.value = value
-        self.why = why
+    value: int
+    why: str
 
 
+@record
 class Chosen:
     """The batch sizes of a job, with the reason for them."""
 
-    __slots__ = ("split", "why")
-
-    def __init__(self, split: Split, why: str) -> None:
-        self.split = split
-        self.why = why
+    split: Split
+    why: str
 
     @property
     def equation(self) -> str:
@@ -169,7 +166,7 @@ def torch_launcher(job: JobSpec) -> str:
 def made_for(job: JobSpec) -> str:
     """The comment above the keys of a file that depends on its GPU count."""
     gpus, machines = job.needed_gpus(), nodes(job)
-    return f"Generated for {gpus} GPU{'s' if gpus > 1 else ''}" + (f" on {machines} machines." if machines > 1 else ".")
+    return f"Generated for {amount(gpus, 'GPU')}" + (f" on {machines} machines." if machines > 1 else ".")
 
 
 def precision(job: JobSpec) -> tuple[str, str]:
@@ -186,6 +183,16 @@ def rate(job: JobSpec) -> tuple[float, str]:
     return (LION_RATE, WHY_LION_RATE) if job.optimizer == "lion" else (RATE, WHY_RATE)
 
 
+def amount(number: int, noun: str) -> str:
+    """`1 step`, `1,173 steps`."""
+    return f"{number:,} {noun}{'s' if number != 1 else ''}"
+
+
+def length_of(steps: int, examples: int) -> str:
+    """`1,173 steps with 100,000 examples`."""
+    return f"{amount(steps, 'step')} with {amount(examples, 'example')}"
+
+
 def epochs_of(job: JobSpec, split: Split, per_example: int = 1, seq_length: int | None = None) -> tuple[str, ...]:
     """A note with the epochs that --steps or --tokens amount to, if the number of examples is known; `per_example` is samples per
     example.
@@ -194,4 +201,5 @@ def epochs_of(job: JobSpec, split: Split, per_example: int = 1, seq_length: int 
     if total is None or job.num_examples is None:
         return ()
     epochs = total * split.global_batch / per_example / job.num_examples
-    return (f"{total:,} steps of {split.global_batch:,} samples are {epochs:.3g} epochs of {job.num_examples:,} examples",)
+    seen = f"{amount(total, 'step')} of {amount(split.global_batch, 'sample')} {'is' if total == 1 else 'are'}"
+    return (f"{seen} {epochs:.3g} epochs of {amount(job.num_examples, 'example')}",)

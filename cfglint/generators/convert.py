@@ -42,6 +42,7 @@ TRAINER_SCHEDULES = {
 }
 DEEPSPEED_SCHEDULES = {"WarmupDecayLR": "linear", "WarmupCosineLR": "cosine", "WarmupLR": "constant"}
 NEOX_SIZES = {"num_layers": "layers", "hidden_size": "hidden", "num_attention_heads": "heads", "num_kv_heads": "kv_heads"}
+OFFLOAD_DEVICES = ("offload_optimizer_device", "offload_param_device")
 COSINE_FLOOR = 1.0e-4  # of the rate; deepspeed 0.19.8 runtime/lr_schedules.py:870
 
 
@@ -145,10 +146,13 @@ def of_trainer(found: Existing, config: Any) -> None:
     number("seed", "seed", least=1)
     number("steps", "max_steps", least=1)
     if "steps" not in found.facts:
-        number("epochs", "num_train_epochs", least=1)
+        off_below_one(found, config, "max_steps")
+        if given["num_train_epochs"] != 0:
+            number("epochs", "num_train_epochs")
     number("warmup", "warmup_ratio")
     if type(given["warmup_steps"]) in (int, float) and given["warmup_steps"] > 0:
         number("warmup", "warmup_steps")
+    off_below_one(found, config, "warmup_steps")
     found.facts.setdefault("warmup", 0.0)
     for fact, field in (("logging_steps", "logging_steps"), ("save_steps", "save_steps")):
         if field in given and type(given[field]) is int:
@@ -156,12 +160,24 @@ def of_trainer(found: Existing, config: Any) -> None:
     trainer_choices(found, config)
 
 
+def off_below_one(found: Existing, config: Any, field: str) -> None:
+    """Mark a field as understood whose value means that it is not used."""
+    if type(config.arguments[field]) is int and config.arguments[field] < 1:
+        found.use(config, config.arguments.written(field))
+
+
 def trainer_choices(found: Existing, config: Any) -> None:
     """Read optimizer, schedule, precision and similar facts."""
     given = config.arguments
     spelled = {name: fact for fact, names in TRAINER_OPTIMIZERS.items() for name in names}
-    found.take("optimizer", config, "optim", value=spelled.get(given["optim"]))
-    found.take("scheduler", config, "lr_scheduler_type", value=TRAINER_SCHEDULES.get(given["lr_scheduler_type"]))
+
+    def choice(fact: str, field: str, value: str | None) -> None:
+        key = given.written(field)
+        replaced = config.get(key) not in (None, given[field])  # axolotl builds it itself, and passes the Trainer another name
+        found.take(fact, config, field if replaced else key, value=value)
+
+    choice("optimizer", "optim", spelled.get(given["optim"]))
+    choice("scheduler", "lr_scheduler_type", TRAINER_SCHEDULES.get(given["lr_scheduler_type"]))
     found.number("min_learning_rate", config, "lr_scheduler_kwargs", "min_lr", default=0.0)
     for name in ("bf16", "fp16"):
         if given[name] is True:
@@ -299,6 +315,16 @@ def of_accelerate(found: Existing, config: Any) -> None:
     if config.uses_deepspeed and config.deepspeed_file is None:
         found.number("zero", config, "deepspeed_config", "zero_stage", default=2)
         found.number("clipping", config, "deepspeed_config", "gradient_clipping")
-        if config.get("deepspeed_config", "offload_optimizer_device") == "cpu":
-            found.take("offload", config, "deepspeed_config", "offload_optimizer_device", value="optimizer")
+        accelerate_offload(found, config)
     found.use(config, "deepspeed_config", "deepspeed_config_file")
+
+
+def accelerate_offload(found: Existing, config: Any) -> None:
+    """Read the devices that the launch offloads to."""
+    optimizer, weights = (config.get("deepspeed_config", key, default="none") for key in OFFLOAD_DEVICES)
+    moved = weights == "cpu" and found.facts.get("zero") == 3
+    if optimizer == "cpu":
+        found.take("offload", config, "deepspeed_config", OFFLOAD_DEVICES[0], value="all" if moved else "optimizer")
+    for key, device in zip(OFFLOAD_DEVICES, (optimizer, weights), strict=True):
+        if device == "none" or found.facts.get("offload") == "all":
+            found.use(config, "deepspeed_config", key)

@@ -56,13 +56,13 @@ def script_duties(job: JobSpec, total: int | None, chosen: Chosen) -> list[str]:
     """The tasks of the script for which a DeepSpeed config has no key."""
     lines = []
     if total is not None:
-        lines.append(f"the script ends the run: stop it after {total:,} steps")
+        lines.append(f"the script ends the run: stop it after {choices.amount(total, 'step')}")
     elif job.epochs is not None:
         lines.append(f"the script ends the run: stop it after {job.epochs:g} epochs")
     if job.steps is not None or job.tokens is not None:
         lines += choices.epochs_of(job, chosen.split)
     elif job.num_examples is not None:
-        lines.append(f"an epoch of {job.num_examples:,} examples is {ceil(job.num_examples / chosen.split.global_batch):,} steps")
+        lines.append(f"an epoch is {choices.length_of(ceil(job.num_examples / chosen.split.global_batch), job.num_examples)}")
     if job.seq_length is not None:
         lines.append(f"the script makes the samples: cut them to {job.seq_length:,} tokens")
     machines = choices.nodes(job)
@@ -138,7 +138,7 @@ def schedule(keys: Keys, job: JobSpec, total: int | None) -> None:
     keys.add("scheduler.type", SCHEDULES[shape])
     if shape != "constant":
         keys.add("scheduler.params.total_num_steps", total)
-    keys.add("scheduler.params.warmup_num_steps", steps, "" if job.warmup else "the least that DeepSpeed takes; its default is 1000")
+    keys.add("scheduler.params.warmup_num_steps", steps, "" if job.warmup else "the minimum that DeepSpeed accepts; its default is 1000")
     if shape != "cosine":
         keys.add(
             "scheduler.params.warmup_max_lr",

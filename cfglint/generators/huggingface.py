@@ -52,7 +52,7 @@ def notes(job: JobSpec, chosen: Chosen, command: str) -> tuple[str, ...]:
     """The facts that the files cannot contain."""
     lines = [chosen.equation, f"start it with: {command}"]
     if job.num_examples and not job.steps and not job.tokens:
-        lines.insert(1, f"{predicted(job, chosen, job.epochs or EPOCHS)} steps with {job.num_examples:,} examples")
+        lines.insert(1, choices.length_of(predicted(job, chosen, job.epochs or EPOCHS), job.num_examples))
     lines[1:1] = choices.epochs_of(job, chosen.split)
     if job.lora:
         lines.append('set the adapter in the script, for example peft.LoraConfig(r=16, lora_alpha=32, target_modules="all-linear")')

@@ -77,7 +77,7 @@ def notes(job: JobSpec, chosen: Chosen, folder: str) -> tuple[str, ...]:
     lines = [chosen.equation, f"start it with: {launcher(job)} {path_in(folder, NAME)}"]
     if job.num_examples and not job.steps and not job.tokens:
         count = huggingface.predicted(job, chosen, job.epochs or huggingface.EPOCHS)
-        lines.insert(1, f"{count} steps with {job.num_examples:,} examples")
+        lines.insert(1, choices.length_of(count, job.num_examples))
     lines[1:1] = choices.epochs_of(job, chosen.split)
     lines.append("template is left out: the chat template of the tokenizer is used")
     return tuple(lines)

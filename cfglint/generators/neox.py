@@ -261,7 +261,7 @@ def memory(keys: Keys, job: JobSpec) -> None:
     if job.checkpointing is not False:
         keys.add("checkpoint_activations", True, "recomputes activations: less memory, about a third more compute")
         if (job.tensor_parallel or 1) > 1:
-            keys.add("partition_activations", True, "each rank keeps its part of what is stored")
+            keys.add("partition_activations", True, "each rank stores its part of the activations")
 
 
 def cluster_keys(keys: Keys, job: JobSpec, shape: Shape) -> None:
@@ -271,7 +271,7 @@ def cluster_keys(keys: Keys, job: JobSpec, shape: Shape) -> None:
     for name, value in neox_shapes.TOKENIZERS[shape.family].items():
         keys.add(name, value)
     keys.add("save", job.output_dir or "checkpoints")
-    keys.add("load", job.output_dir or "checkpoints", "goes on from the last checkpoint, and begins where there is none")
+    keys.add("load", job.output_dir or "checkpoints", "continues from the last checkpoint, or starts without one")
     if choices.nodes(job) > 1:
         each = floor(job.needed_gpus() / choices.nodes(job))
         keys.add("hostfile", "hostfile", f"a line for each of the {choices.nodes(job)} nodes: NAME slots={each}")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from cfglint.batch.shapes import config_of
 from cfglint.generators.job_spec import Contradiction
+from cfglint.source.record import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,35 +44,20 @@ TOKENIZERS: dict[str, dict[str, str]] = {
 }
 
 
+@record
 class Shape:
     """The sizes of a model; `rate` and `micro_batch` are those of its published config, `source` names that config."""
 
-    __slots__ = ("family", "heads", "hidden", "intermediate", "kv_heads", "layers", "micro_batch", "rate", "seq_length", "source")
-
-    def __init__(  # the parameters are the columns of the table below
-        self,
-        layers: int,
-        hidden: int,
-        heads: int,
-        rate: float,
-        micro_batch: int,
-        source: str,
-        *,
-        family: str = PYTHIA,
-        seq_length: int = SEQ_LENGTH,
-        kv_heads: int | None = None,
-        intermediate: int | None = None,
-    ) -> None:
-        self.layers = layers
-        self.hidden = hidden
-        self.heads = heads
-        self.rate = rate
-        self.micro_batch = micro_batch
-        self.source = source
-        self.family = family
-        self.seq_length = seq_length
-        self.kv_heads = kv_heads
-        self.intermediate = intermediate
+    layers: int
+    hidden: int
+    heads: int
+    rate: float
+    micro_batch: int
+    source: str
+    family: str = PYTHIA
+    seq_length: int = SEQ_LENGTH
+    kv_heads: int | None = None
+    intermediate: int | None = None
 
     @property
     def weights(self) -> int:

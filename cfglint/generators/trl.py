@@ -76,7 +76,7 @@ def completions(job: JobSpec, name: str) -> int | None:
         return usual
     fitting = [number for number in (usual, *GROUPS) if job.global_batch % number == 0]
     if not fitting:
-        raise Unreachable(f"{name.upper()} compares several completions of a prompt: a global batch of {job.global_batch} holds no groups")
+        raise Unreachable(f"{name.upper()} compares completions of a prompt: a global batch of {job.global_batch} has no complete groups")
     return fitting[0]
 
 
@@ -192,9 +192,10 @@ def notes(job: JobSpec, name: str, chosen: Chosen, per_prompt: int | None, folde
     """The facts that the files cannot contain."""
     lines = [chosen.equation, f"start it with: {command(job, name, chosen.split, per_prompt, path_in(folder, NAME))}"]
     if per_prompt is not None:
-        lines.insert(1, f"the global batch counts completions: {chosen.split.global_batch // per_prompt} prompts per step")
+        prompts = choices.amount(chosen.split.global_batch // per_prompt, "prompt")
+        lines.insert(1, f"the global batch counts completions: {prompts} per step")
     if job.num_examples and not job.steps and not job.tokens:
-        lines.insert(1, f"{predicted(job, chosen, job.epochs or 1, per_prompt)} steps with {job.num_examples:,} examples")
+        lines.insert(1, choices.length_of(predicted(job, chosen, job.epochs or 1, per_prompt), job.num_examples))
     lines[1:1] = choices.epochs_of(job, chosen.split, per_prompt or 1)
     if name in GENERATING:
         lines.append("the script needs a reward: --reward_funcs, or --reward_model_name_or_path")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.launch.line import MACHINE
+from cfglint.source.record import record
 from cfglint.source.shell.filters import MACHINE as COUNTED
 
 TYPE_CHECKING = False
@@ -13,14 +14,12 @@ if TYPE_CHECKING:
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 
 
+@record
 class Machine:
     """The facts about the machine that a script runs on: GPUs per node and nodes; None if unknown."""
 
-    __slots__ = ("gpus", "nodes")
-
-    def __init__(self, gpus: int | None = None, nodes: int | None = None) -> None:
-        self.gpus = gpus
-        self.nodes = nodes
+    gpus: int | None = None
+    nodes: int | None = None
 
     @property
     def gpus_per_node(self) -> int | None:

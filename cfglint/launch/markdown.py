@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from cfglint.source.record import record
+
 LANGUAGES = ("", "bash", "sh", "shell", "console", "zsh", "shell-session", "shellsession", "terminal", "text", "cmd", "none", "bash/shell")
 
 
+@record
 class Block:
     """A block: its content with prompts replaced by spaces, so that offsets stay, and where it begins in the file."""
 
-    __slots__ = ("language", "line", "offset", "text")
-
-    def __init__(self, text: str, offset: int, line: int, language: str) -> None:
-        self.text = text
-        self.offset = offset
-        self.line = line
-        self.language = language
+    text: str
+    offset: int
+    line: int
+    language: str
 
 
 def blocks(text: str) -> list[Block]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from cfglint.source.record import record
 from cfglint.source.shell.placed_text import Part, Text
 
 SHORT = {"N": "nodes", "n": "ntasks", "G": "gpus", "c": "cpus-per-task", "p": "partition", "t": "time", "J": "job-name", "a": "array"}
@@ -11,13 +12,11 @@ MARK = "#SBATCH"
 WORDS = re.compile(r"[^ \t\r]+").finditer
 
 
+@record
 class Header:
     """The options of a header: name to value with its place."""
 
-    __slots__ = ("options",)
-
-    def __init__(self, options: dict[str, Text]) -> None:
-        self.options = options
+    options: dict[str, Text]
 
     def __bool__(self) -> bool:
         return bool(self.options)

@@ -96,7 +96,7 @@ def refuse_overwriting(path: str) -> None:
     from cfglint.source.root import is_inside, root_of
 
     if not is_inside(path, root_of(path)):
-        raise FileProblem(path, "lies outside the project, so no baseline is written there", "unwritable")
+        raise FileProblem(path, "is outside the project, so no baseline is written there", "unwritable")
     if os.path.exists(path):
         try:
             read(path)

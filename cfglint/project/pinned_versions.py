@@ -15,6 +15,7 @@ from cfglint.frameworks._releases import RELEASES as NEWEST
 from cfglint.frameworks.versions import VERSION_PARTS, is_version, leading_numbers, parse_version
 from cfglint.source import files
 from cfglint.source.limits import MAX_SIZE
+from cfglint.source.record import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,16 +50,14 @@ MAIN_REQUIREMENTS = ("requirements", "base", "common", "core", "default", "insta
 SIDE_GROUPS = ("dev", "test", "doc", "lint", "style", "quality", "ci", "example", "benchmark", "bench")  # parts of names
 
 
+@record
 class PinnedVersion:
     """The version of a package in a file: version, file, and whether it is exact."""
 
-    __slots__ = ("exact", "file", "spec", "version")
-
-    def __init__(self, version: str, exact: bool, file: str, spec: str) -> None:
-        self.version = version
-        self.exact = exact
-        self.file = file
-        self.spec = spec
+    version: str
+    exact: bool
+    file: str
+    spec: str
 
     @property
     def source(self) -> str:

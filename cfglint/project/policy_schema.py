@@ -6,6 +6,7 @@ import os
 
 from cfglint.source.errors import CfglintError
 from cfglint.source.files import FileProblem, read_bytes
+from cfglint.source.record import record
 from cfglint.source.time_limit import TimeLimit, TimeLimitExceeded
 
 TYPE_CHECKING = False
@@ -28,14 +29,12 @@ class PolicySchemaError(CfglintError):
     """A policy schema that cannot be used; the message names the place and the reason."""
 
 
+@record
 class Violation:
     """A value that a policy schema does not allow: its path, and a message."""
 
-    __slots__ = ("message", "path")
-
-    def __init__(self, path: Path, message: str) -> None:
-        self.path = path
-        self.message = message
+    path: Path
+    message: str
 
 
 class PolicySchemas:

@@ -203,7 +203,7 @@ def written(value: Any, where: str) -> str:
     try:
         return str(value)
     except (RecursionError, ValueError) as error:
-        raise ConfigurationError(f"{where}: `set` holds a value that cannot be written: {error}") from error
+        raise ConfigurationError(f"{where}: `set` contains a value that cannot be written: {error}") from error
 
 
 def quoted(value: Any) -> str:
@@ -286,7 +286,7 @@ def refuse_foreign_runs(project: Configuration) -> None:
     root = root_of(project.path) if project.runs else ""
     for file in (file for run in project.runs for file in run.files):
         if not is_inside(file.rpartition(":")[0] if file.rpartition(":")[2].isdecimal() else file, root):
-            raise ConfigurationError(f"{project.path}: a run names `{file}`, which lies outside the project; pass --config to allow it")
+            raise ConfigurationError(f"{project.path}: a run names `{file}`, which is outside the project; pass --config to allow it")
 
 
 def configuration_of(content: bytes, path: str) -> Configuration:

@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.report.changes import NOTHING, block, title
-from cfglint.report.markdown import LIMIT, MARK, MOST_ROWS, TAIL, code, counts, cut, html, longest_ticks, severity_counts, size
+from cfglint.report.markdown import (
+    LIMIT,
+    MARK,
+    MOST_ROWS,
+    TAIL,
+    code,
+    cut,
+    html,
+    longest_ticks,
+    rows_left_out,
+    severity_counts,
+    size,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,8 +34,7 @@ def render(comparisons: list[Comparison]) -> str:
     parts = [f"{MARK}\n### cfglint: {headline(comparisons, altered)}\n\n"]
     if altered:
         parts.append(HEAD + "".join(row(each) for each in altered[:MOST_ROWS]) + "\n")
-    if len(altered) > MOST_ROWS:
-        parts.append(f"{len(altered) - MOST_ROWS} more runs are not in the table.\n\n")
+    parts.append(rows_left_out(len(altered) - MOST_ROWS))
     left = LIMIT - TAIL - sum(map(size, parts))
     left_out = 0
     for each in altered:
@@ -62,10 +73,8 @@ def row(comparison: Comparison) -> str:
     name = code(title(comparison))
     if before is None or after is None:
         name += " (new)" if after else " (deleted)"
-    new = ", ".join(
-        f"{number} {severity}" for number, severity in zip(counts(comparison.new), ("error", "warning", "info"), strict=True) if number
-    )
-    cells = [name, turned(starts(before), starts(after)), *(numbers(comparison, key) for key in ("global_batch", "total_steps")), new]
+    cells = [name, turned(starts(before), starts(after)), *(numbers(comparison, key) for key in ("global_batch", "total_steps"))]
+    cells.append(severity_counts(comparison.new))
     return f"| {' | '.join([*cells, str(len(comparison.gone) or '')])} |\n"
 
 

@@ -18,7 +18,7 @@ def change_line(changed: ValueChange) -> str:
     """`ds_config.json: gradient_accumulation_steps 8 -> 16`."""
     after = spelled(changed.after)
     change = f"added: {after}" if changed.before is None else f"{spelled(changed.before)} -> {after}"
-    return shown(f"{changed.file}: {changed.key.removeprefix('/')} {change}") + "\n"
+    return shown(f"{changed.file}: {changed.key.removeprefix('/').replace('/', '.')} {change}") + "\n"
 
 
 def spelled(value: object) -> str:
@@ -82,12 +82,12 @@ def lines_of(text: str) -> list[str]:
 
 
 def target_lines(found: Retarget) -> list[str]:
-    """How a target is reached, or why it cannot be."""
+    """The lines about how a target is reached, or why it cannot be."""
     return reached(found) if found.solution.chosen is not None else not_reached(found)
 
 
 def not_reached(found: Retarget) -> list[str]:
-    """Why a target cannot be reached, and the nearest that can."""
+    """The reason why a target cannot be reached, and the nearest targets that can."""
     solution = found.solution
     wanted = solution.problem.global_batch
     lines = [f"a global batch of {wanted} cannot be reached on {counted(found.gpus, 'GPU')}: {reason}\n" for reason in solution.reasons[:1]]

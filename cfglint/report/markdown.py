@@ -7,6 +7,7 @@ fenced blocks whose fence is longer than any in them.
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, INFO, WARNING
+from cfglint.findings.wording import counted
 from cfglint.report.escapes import shown
 from cfglint.report.grouping import grouped
 from cfglint.report.text import group_block
@@ -33,8 +34,7 @@ def render(outcomes: list[Outcome]) -> str:
     parts = [f"{MARK}\n### cfglint: {severity_counts(found) or 'nothing found'} in {runs}\n\n"]
     if outcomes:
         parts.append(HEAD + "".join(row(each) for each in order[:MOST_ROWS]) + "\n")
-    if len(order) > MOST_ROWS:
-        parts.append(f"{len(order) - MOST_ROWS} more runs are not in the table.\n\n")
+    parts.append(rows_left_out(len(order) - MOST_ROWS))
     left = LIMIT - TAIL - sum(map(size, parts))
     left_out = 0
     for title, groups in sections(outcomes, order):
@@ -46,6 +46,13 @@ def render(outcomes: list[Outcome]) -> str:
         more = "1 more finding does" if left_out == 1 else f"{left_out} more findings do"
         parts.append(f"{more} not fit into a comment; `--format json` has them all.\n")
     return "".join(parts)
+
+
+def rows_left_out(count: int) -> str:
+    """A sentence on the runs that the table has no row for; empty if there is none."""
+    if count <= 0:
+        return ""
+    return f"{counted(count, 'more run')} {'is' if count == 1 else 'are'} not in the table.\n\n"
 
 
 def sections(outcomes: list[Outcome], order: list[Outcome]) -> list[tuple[str, list[Group]]]:

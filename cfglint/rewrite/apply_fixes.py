@@ -9,6 +9,7 @@ from cfglint.rewrite.value_change import ValueChange, combined_changes
 from cfglint.run.checked import CheckedRun
 from cfglint.source import edit
 from cfglint.source.change import EditRefused
+from cfglint.source.record import record
 from cfglint.source.sections import file_document, reread
 
 TYPE_CHECKING = False
@@ -26,15 +27,13 @@ if TYPE_CHECKING:
 MOST_PASSES = 20
 
 
+@record
 class Skipped:
     """An offered fix that was not applied, with the reason."""
 
-    __slots__ = ("code", "file", "reason")
-
-    def __init__(self, code: str, file: str, reason: str) -> None:
-        self.code = code
-        self.file = file
-        self.reason = reason
+    code: str
+    file: str
+    reason: str
 
     def __repr__(self) -> str:
         return f"Skipped({self.code}, {self.file!r}: {self.reason})"

@@ -8,6 +8,7 @@ from cfglint.batch import steps
 from cfglint.findings.wording import counted
 from cfglint.rewrite.retarget import Retarget, current_gpus, retarget, tuned
 from cfglint.run.loaded import integer
+from cfglint.source.record import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -117,15 +118,13 @@ def memory_after(run: CheckedRun) -> RunMemory | None:
     return memory_of(run.configs[0]) if run.configs else None
 
 
+@record
 class Advice:
     """A setting that was tuned for another global batch size, and the value that a published rule suggests. Never applied."""
 
-    __slots__ = ("rule", "setting", "value")
-
-    def __init__(self, setting: Setting, value: float, rule: str) -> None:
-        self.setting = setting
-        self.value = value
-        self.rule = rule
+    setting: Setting
+    value: float
+    rule: str
 
 
 def plan(run: CheckedRun, gpu_counts: Sequence[int | None], global_batch: int | None, max_micro: int | None, pace: Pace) -> list[Plan]:
@@ -203,7 +202,7 @@ def entry(each: Plan) -> PlanEntry:
 
 
 def reasons_of(found: Retarget) -> list[str]:
-    """Why a plan is as it is; if only the number of GPUs changes that a file or line sets, the change of that."""
+    """The reasons for a plan; if only the number of GPUs in a file or line changes, that change."""
     chosen, problem = found.solution.chosen, found.solution.problem
     if chosen is None or not found.changed or chosen.pair != (problem.micro_batch, problem.accumulation):
         return found.solution.reasons

@@ -12,6 +12,7 @@ from cfglint.run.loaded import integer
 from cfglint.source import edit
 from cfglint.source.change import DELETE, INSERT, RENAME, REPLACE, Change, EditRefused
 from cfglint.source.errors import CfglintError
+from cfglint.source.record import record
 from cfglint.source.sections import file_document, in_file, reread
 from cfglint.source.spelling import spell
 
@@ -77,14 +78,12 @@ class MissingFactError(CfglintError):
         return self.text("--{}").replace("_", "-")
 
 
+@record
 class Need:
     """A value that must be set outside these files, such as an argument of a trainer."""
 
-    __slots__ = ("key", "value")
-
-    def __init__(self, key: str, value: int) -> None:
-        self.key = key
-        self.value = value
+    key: str
+    value: int
 
 
 class Retarget:
@@ -197,7 +196,7 @@ def refuse_fixed_launch(run: CheckedRun, gpus: int) -> None:
     found = command.gpus_on(gpus)
     if found != gpus:
         count = "is not known" if found is None else f"is {found}"
-        raise EditRefused(f"the GPU count of this launch {count} and cannot be edited: no option gives it as a number", 0)
+        raise EditRefused(f"the GPU count of this launch {count} and cannot be edited: no option sets it as a number", 0)
 
 
 def kept_batch(run: CheckedRun, before: Batch, after: Batch, gpus: int) -> int | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cfglint.source.change import DELETE, INSERT, RENAME, REPLACE
 from cfglint.source.document import SCALAR, pointer
+from cfglint.source.record import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,16 +14,14 @@ if TYPE_CHECKING:
     from cfglint.source.document import Document, Path
 
 
+@record
 class ValueChange:
     """One changed value: None before means that the key was added, None after that it was removed."""
 
-    __slots__ = ("after", "before", "file", "key")
-
-    def __init__(self, file: str, key: str, before: object, after: object) -> None:
-        self.file = file
-        self.key = key
-        self.before = before
-        self.after = after
+    file: str
+    key: str
+    before: object
+    after: object
 
     def __repr__(self) -> str:
         return f"ValueChange({self.file!r}, {self.key!r}, {self.before!r} -> {self.after!r})"

@@ -265,7 +265,7 @@ def _problem(config: Config, reason: BatchReason) -> Iterator[Finding]:
 
 
 def _remedy(config: Config, problem: BatchProblem) -> str | None:
-    """The number to write, where it is certain."""
+    """The number to write, if it is certain."""
     setting, batch = problem.setting, config.batch
     if problem.reason == "type" and isinstance(setting.value, str) and setting.value.isdecimal():
         return f"set `{setting.name}` to {int(setting.value)}, without quotes"

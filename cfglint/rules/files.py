@@ -79,7 +79,7 @@ def file_outside_project(config: Config) -> Iterator[Finding]:
     for path, name in config.documents[0].outside:
         yield Finding(
             config.setting(*path),
-            f"`{path[-1]}` names `{name}`, which lies outside the project and was not read",
-            note="nothing that the file holds is checked",
+            f"`{path[-1]}` names `{name}`, which is outside the project and was not read",
+            note="its content is not checked",
             help="name the file on the command line too, or move it into the project",
         )

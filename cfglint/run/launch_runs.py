@@ -20,6 +20,7 @@ from cfglint.run.paths import BY_HAND
 from cfglint.source import files
 from cfglint.source.change import EditRefused
 from cfglint.source.document import SCALAR, Node
+from cfglint.source.record import record
 from cfglint.source.shell.command import CommandDocument
 
 TYPE_CHECKING = False
@@ -38,19 +39,15 @@ if TYPE_CHECKING:
 MOST = 24  # maximum number of launches of one script that are checked; loops are unrolled up to this number
 
 
+@record
 class LaunchRun:
     """The parts of a run: documents and kinds, the command first, and the facts of its launch; `built` are arguments built in code."""
 
-    __slots__ = ("built", "documents", "facts", "kinds", "line")
-
-    def __init__(
-        self, documents: list[Document], kinds: list[str], facts: LaunchFacts, line: LaunchLine, built: BuiltArguments | None = None
-    ) -> None:
-        self.documents = documents
-        self.kinds = kinds
-        self.facts = facts
-        self.line = line
-        self.built = built
+    documents: list[Document]
+    kinds: list[str]
+    facts: LaunchFacts
+    line: LaunchLine
+    built: BuiltArguments | None = None
 
 
 class LaunchReader:

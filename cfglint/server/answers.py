@@ -12,6 +12,7 @@ from cfglint.rules.catalogue import every_rule
 from cfglint.run.loaded import integer
 from cfglint.server import cursor
 from cfglint.source.document import ALIAS, MAPPING, SCALAR
+from cfglint.source.record import record
 from cfglint.source.shell.command import CommandDocument
 
 TYPE_CHECKING = False
@@ -30,18 +31,16 @@ if TYPE_CHECKING:
 _rules: dict[str, Rule] = {}
 
 
+@record
 class Suggestion:
     """A completion: `text` replaces the characters from `start` to the cursor."""
 
-    __slots__ = ("detail", "documentation", "is_key", "label", "start", "text")
-
-    def __init__(self, label: str, text: str, start: int, detail: str, documentation: str, is_key: bool) -> None:
-        self.label = label
-        self.text = text
-        self.start = start
-        self.detail = detail
-        self.documentation = documentation
-        self.is_key = is_key
+    label: str
+    text: str
+    start: int
+    detail: str
+    documentation: str
+    is_key: bool
 
 
 def rule_of(code: str) -> Rule | None:
@@ -191,7 +190,7 @@ def schema_facts(run: CheckedRun | None, kind: str, path: Path) -> str:
 
 
 def default_of(entry: Property, run: CheckedRun | None) -> Any:
-    """The default of a key as `check` uses it for the run, in the newest release without one; None if there is none."""
+    """The default of a key as `check` uses it for the run; without a run that of the newest release; None if there is none."""
     config = next((config for config in run.configs if config.kind == entry.schema.kind), None) if run is not None else None
     return config.default(entry.path, None) if config is not None else entry.default
 

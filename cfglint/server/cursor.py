@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from cfglint.source.record import record
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -13,19 +15,17 @@ if TYPE_CHECKING:
 WORD = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-")
 
 
+@record
 class Cursor:
     """The section that contains the cursor, and the key whose value is being typed there, None if a key itself is typed.
 
     `word` is the offset of the word before the cursor, `quoted` whether it has an opening quote.
     """
 
-    __slots__ = ("key", "quoted", "section", "word")
-
-    def __init__(self, section: Section, key: str | None, word: int, quoted: bool) -> None:
-        self.section = section
-        self.key = key
-        self.word = word
-        self.quoted = quoted
+    section: Section
+    key: str | None
+    word: int
+    quoted: bool
 
 
 def cursor_at(text: str, offset: int, syntax: Syntax) -> Cursor | None:

@@ -42,7 +42,8 @@ def record(cls: type[Class]) -> type[Class]:
     def show(self: Any) -> str:
         return f"{cls.__name__}({', '.join(f'{name}={getattr(self, name)!r}' for name in names)})"
 
-    body.update(__slots__=names, __init__=create, __eq__=equal, __repr__=show, __hash__=None)
+    body.update(__slots__=names, __init__=create, __eq__=equal, __hash__=None)
+    body.setdefault("__repr__", show)
     made: Any = type(cls)(cls.__name__, cls.__bases__, body)  # type: ignore[misc]
     return made  # type: ignore[no-any-return]
 

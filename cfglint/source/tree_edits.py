@@ -1,4 +1,4 @@
-"""The edits of a YAML or JSON document that one change needs, and what they make of its tree."""
+"""The edits of a YAML or JSON document that one change needs, and the expected tree."""
 
 from __future__ import annotations
 

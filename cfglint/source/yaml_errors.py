@@ -1,4 +1,4 @@
-"""What PyYAML's syntax errors mean, in the words of somebody who writes a config file."""
+"""The meaning of PyYAML's syntax errors, in plain words."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ TAB = "'\\t'"
 
 
 def plain(context: str, problem: str) -> tuple[str, str]:
-    """(what is wrong, remedy) of the two texts of an error; empty strings where they have no plainer words."""
+    """(what is wrong, remedy) for the two strings of an error; empty strings if they have no plainer wording."""
     for close, bracket in OPEN.items():
         if f"'{close}'" in problem:
             if END in problem:

@@ -101,8 +101,8 @@ class TestStatus:
     @each_case(
         ("arguments", "said"),
         [
-            (["old.yaml"], "give OLD and NEW"),
-            (["old.yaml", "new.yaml", "third.yaml"], "give OLD and NEW"),
+            (["old.yaml"], "pass OLD and NEW"),
+            (["old.yaml", "new.yaml", "third.yaml"], "pass OLD and NEW"),
             (["old.yaml", "no-such.yaml"], "no-such.yaml: no such file or folder"),
             (["old.yaml", "folder"], "two files or two folders"),
             (["folder", "folder"], "neither folder nor folder contains a config"),

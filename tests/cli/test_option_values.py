@@ -67,9 +67,9 @@ def test_a_misspelt_value_is_refused(folder, capsys, arguments, says):
 @pytest.mark.parametrize("command", [["check"], ["diff", "train.yaml", "train.yaml"], ["review"]])
 def test_two_reports_for_one_place_are_refused(folder, capsys, command):
     assert status_of(*command, "--format", "sarif", "--format", "json") == 2
-    assert "standard output: give all but one a file, with --output FILE" in capsys.readouterr().err
+    assert "standard output: add --output FILE after all but one of them" in capsys.readouterr().err
     assert status_of(*command, "--format", "sarif", "--output", "a", "--format", "json", "--output", "a") == 2
-    assert "--output a is given for two formats" in capsys.readouterr().err
+    assert "--output a is passed for two formats" in capsys.readouterr().err
 
 
 @each_case("chosen", ["bat001", "BAT001", "batch-mismatch", "Batch-Mismatch", "bat"])

@@ -109,7 +109,7 @@ def test_a_declared_run_does_not_reach_out_of_the_project(tmp_path, monkeypatch,
     config.write_text(f'[[run]]\nfiles = ["{name}"]\n')
     for command in (["check"], ["fix", "--unsafe-fixes"]):
         assert main(command) == 2
-        assert "lies outside the project" in capsys.readouterr().err
+        assert "is outside the project" in capsys.readouterr().err
     assert outside.read_text() == before
     if ":" not in name:  # the configuration is the user's own word
         assert main(["check", "--config", str(config)]) == 0

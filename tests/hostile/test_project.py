@@ -162,7 +162,7 @@ def test_declared_runs_lead_anywhere(folder, limited, good):
     strange = "[[run]]\nfiles = ['good.json']\nkind = 'deepspeed'\nset = {a = {b = [1, {c = 2}]}, \"\\u001b[31m\" = 1, x = 1979-05-27}\n"
     (folder / "cfglint.toml").write_text("".join([*runs, many, strange, f"[[run]]\nfiles = [{json.dumps(good.name)}]\n"]))
     refused = limited(["check"], folder).sound(2)
-    assert "which lies outside the project; pass --config to allow it" in refused.err
+    assert "which is outside the project; pass --config to allow it" in refused.err
     ended = limited(["check", "--jobs", "1", "--config", "cfglint.toml"], folder).sound(2)
     assert ended.out.rindex(good.told) > ended.out.rindex("SRC001")
     assert not [char for char in ended.out + ended.err if not char.isprintable() and char != "\n"]

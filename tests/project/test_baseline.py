@@ -67,9 +67,9 @@ def test_the_same_finding_in_another_file_is_new(check, folder):
 def test_what_is_gone_is_said_for_the_checked_files(check, folder):
     check("--baseline", "base.json", "--write-baseline")
     (folder / "train.yaml").write_text("output_dir: out\nper_device_train_batch_size: 010\n")
-    assert "1 accepted finding not found any more" in check("--baseline", "base.json")[2]
+    assert "1 accepted finding no longer found" in check("--baseline", "base.json")[2]
     (folder / "other.yaml").write_text("output_dir: out\nper_device_train_batch_size: 10\n")
-    assert "not found any more" not in check("--baseline", "base.json", paths=("other.yaml",))[2]
+    assert "no longer found" not in check("--baseline", "base.json", paths=("other.yaml",))[2]
 
 
 def test_from_another_folder_and_by_the_configuration(check, folder, monkeypatch):

@@ -27,7 +27,7 @@ def test_a_file_beyond_a_limit_has_no_verdict(name, tmp_path, monkeypatch, capsy
     assert f"{name}:1:" in out
     assert " SRC004 " in out
     assert "other.json:1:" in out
-    assert f"beyond the limits of cfglint, not checked: {name}" in err
+    assert f"exceeding the limits of cfglint, not checked: {name}" in err
 
 
 def test_more_digits_than_python_reads_are_an_error_of_the_framework(tmp_path, monkeypatch, capsys):

@@ -52,7 +52,7 @@ class AxolotlConfig(TrainerConfig):
     obsolete_batch_keys = {"accumulation": "batch_size"}  # `batch_size` only affects the number of steps, not the training batch
 
     def default(self, path: Path, missing: Any) -> Any:
-        """The default of a key of the file, which is not always that of the Trainer's argument of the same name."""
+        """The default of a key of the file, which may differ from that of the Trainer's argument of the same name."""
         return Config.default(self, path, missing)
 
     def parsed_arguments(self) -> Arguments:

@@ -53,7 +53,7 @@ def precision(model: Model) -> None:
 
 def intervals(model: Model) -> Refusal | None:
     """Compute the intervals as lines 283-303 do: a number per epoch becomes a fraction of the run, below 1 only; 0 epochs are a
-    division by zero.
+    division by zero, and a count beyond the range of floats is not divided.
     """
     for per_epoch, steps, on in (
         ("saves_per_epoch", "save_steps", True),
@@ -65,7 +65,10 @@ def intervals(model: Model) -> Refusal | None:
         if not model.num_epochs:
             message = f"`{per_epoch}` is {count}, and `num_epochs` is 0: there is nothing to divide"
             return Refusal(BATCH, ("num_epochs", per_epoch), message, "float division by zero", "ZeroDivisionError")
-        fraction = 1.0 / (count * model.num_epochs)
+        try:
+            fraction = 1.0 / (count * model.num_epochs)
+        except OverflowError as error:
+            return Refusal(BATCH, (per_epoch,), f"`{per_epoch}` is too large to compute with", str(error), "OverflowError")
         if fraction < 1.0:
             setattr(model, steps, fraction)
     return None

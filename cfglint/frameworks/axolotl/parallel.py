@@ -151,7 +151,7 @@ def _handed(model: Model, world: int) -> SizeProblem | None:
 
 
 def fitting(sizes: dict[str, int], total: int, world: int) -> str | None:
-    """The changes of one size that make the product equal to the processes."""
+    """The changes of a single size that make the product equal to the number of processes."""
     rests = {key: total // each for key, each in sizes.items()}
     return ", or ".join(f"set `{key}: {world // rest}`" for key, rest in rests.items() if world % rest == 0) or None
 

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from cfglint.frameworks.axolotl.refusals import FSDP, LOSS, PARALLEL, PLUGIN, PRECISION, Data, Model, Refusal
+from cfglint.source.record import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,15 +51,13 @@ GROUPED = ("auto", "marlin", "cutlass", "deepgemm")
 NON_EXPERT = ("none", "bf16", "fp8", "fp8_blockwise", "nf4", "nvfp4")
 
 
+@record
 class NamedPlugin:
     """A plugin as a file names it: `folder` of a plugin of axolotl, empty for any other; `problem` is the exception that ends the run."""
 
-    __slots__ = ("folder", "index", "problem")
-
-    def __init__(self, index: int, folder: str, problem: str = "") -> None:
-        self.index = index
-        self.folder = folder
-        self.problem = problem
+    index: int
+    folder: str
+    problem: str = ""
 
 
 def plugins_of(value: Any) -> list[NamedPlugin]:

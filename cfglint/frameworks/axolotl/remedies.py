@@ -1,7 +1,7 @@
-"""The remedies of what axolotl's checks refuse: the messages have few forms, and each form has its remedy.
+"""The remedies for refusals by axolotl's checks: the messages have few patterns, and each pattern has its remedy.
 
-`A` requires `B: value`: set it, or remove `A`. `A` is incompatible with `B`: remove one of them. What a message itself recommends, after
-a colon or semicolon, becomes the remedy.
+`A` requires `B: value`: set it, or remove `A`. `A` is incompatible with `B`: remove one of them. A recommendation in the message
+itself, after a colon or semicolon, becomes the remedy.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ KEPT = ("rl", "adapter", "base_model")  # what a run is about: nobody removes it
 
 
 def told(refusal: Refusal, values: Mapping[str, Any]) -> tuple[str, str | None]:
-    """The message of a refusal without its advice, and the remedy for a file with these values."""
+    """The message of a refusal without its recommendation, and the remedy for a file with these values."""
     message, advice = refusal.message, ""
     parts = ADVICE.split(message, maxsplit=1)
     if len(parts) > 1:
@@ -43,7 +43,7 @@ def told(refusal: Refusal, values: Mapping[str, Any]) -> tuple[str, str | None]:
 
 
 def derived(refusal: Refusal, values: Mapping[str, Any]) -> str | None:
-    """The remedy that the form of a message implies."""
+    """The remedy that the pattern of a message implies."""
     message = refusal.message
     if is_quoted_number(refusal, values):
         return f"set `{dotted(refusal.paths[0])}: {values[dotted(refusal.paths[0])]}`, without quotes"
@@ -83,7 +83,7 @@ def of_place(refusal: Refusal) -> str | None:
 
 
 def removal(key: str, value: str | None, values: Mapping[str, Any]) -> str:
-    """How to leave out a key that the file has, or one value of it; nothing for a key that stays or is not there."""
+    """The instruction to remove a key of the file, or one value of it; empty for a key that stays or is missing."""
     if value and value not in (": true", ": false"):
         return f"use another `{key}`"
     section: Any = values
@@ -104,7 +104,7 @@ def dotted(path: Iterable[Any]) -> str:
 
 
 def full(name: str, refusal: Refusal, beside: str = "") -> str:
-    """The dotted path of a key that a message names by its last part: one of the places, or in the section of a key beside it."""
+    """The dotted path of a key that a message names by its last part: one of the places, or a key in the same section."""
     paths = [dotted(path) for path in refusal.paths]
     found = next((path for path in paths if path == name or path.endswith(f".{name}")), "")
     section = next((path.removesuffix(beside) for path in paths if beside and path.endswith(f".{beside}")), "")

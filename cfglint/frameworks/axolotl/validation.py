@@ -278,7 +278,7 @@ def processor_names(model: Model) -> None:
         raise Refusal(
             "tokenizer",
             (f"processor_kwargs.{found[0]}",),
-            f"`processor_kwargs` must not hold `{found[0]}`; use the key at the top level",
+            f"`processor_kwargs` must not contain `{found[0]}`; use the key at the top level",
             f"Do not set reserved keys {found} inside `processor_kwargs`",
         )
 

@@ -6,6 +6,8 @@ the fused ones (DeepSpeed 0.19.8, runtime/engine.py:2377-2549; torch 2.13 for to
 
 from __future__ import annotations
 
+from cfglint.source.record import record
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -74,6 +76,7 @@ TESTED_WITH_ZERO = (
 TAKEN_BY_ADAM = ("adam_w_mode", "torch_adam", "fp32_optimizer_states")
 
 
+@record
 class Optimizer:
     """The optimizer of a config file.
 
@@ -81,13 +84,10 @@ class Optimizer:
     there is none. `params` is the value in the file, `arguments` are those that DeepSpeed passes to the class.
     """
 
-    __slots__ = ("arguments", "class_name", "name", "params")
-
-    def __init__(self, name: str, class_name: str, params: Any, arguments: dict[Any, Any]) -> None:
-        self.name = name
-        self.class_name = class_name
-        self.params = params
-        self.arguments = arguments
+    name: str
+    class_name: str
+    params: Any
+    arguments: dict[Any, Any]
 
     @property
     def known(self) -> bool:

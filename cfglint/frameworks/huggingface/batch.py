@@ -11,6 +11,7 @@ from cfglint.findings.setting import DEFAULT, DERIVED, Setting
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.huggingface.fields import has_field
 from cfglint.frameworks.resolved_batch import Batch, BatchProblem, Layout
+from cfglint.source.record import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -214,6 +215,7 @@ def above_zero(value: Any) -> bool:
     return isinstance(value, (int, float)) and value > 0
 
 
+@record
 class Steps:
     """The steps per epoch and of the entire run; an unknown number is None.
 
@@ -221,13 +223,10 @@ class Steps:
     of the run, `warmup` those of the warm-up.
     """
 
-    __slots__ = ("batches", "total", "updates", "warmup")
-
-    def __init__(self, batches: int | None = None, updates: int | None = None, total: int | None = None, warmup: int | None = None) -> None:
-        self.batches = batches
-        self.updates = updates
-        self.total = total
-        self.warmup = warmup
+    batches: int | None = None
+    updates: int | None = None
+    total: int | None = None
+    warmup: int | None = None
 
     def numbers(self) -> dict[str, int | None]:
         """The numbers by their names in the report."""

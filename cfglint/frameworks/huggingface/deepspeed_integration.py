@@ -11,6 +11,7 @@ from __future__ import annotations
 import copy
 
 from cfglint.findings.setting import DEFAULT, OVERRIDE, WRITTEN, Setting
+from cfglint.source.record import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,17 +37,15 @@ WITH_ACCELERATE_1 = (4, 46)  # releases of transformers that are commonly used w
 SETS_BOUNDARY = (1, 8)  # release of accelerate from which its own accumulation decides when the engine takes a step
 
 
+@record
 class Mismatch:
     """A value of the DeepSpeed file that differs from the trainer's: its path, the trainer's fields, and both values."""
 
-    __slots__ = ("fields", "label", "ours", "path", "theirs")
-
-    def __init__(self, path: str, theirs: Any, fields: tuple[str, ...], label: str, ours: Any) -> None:
-        self.path = path
-        self.theirs = theirs
-        self.fields = fields
-        self.label = label
-        self.ours = ours
+    path: str
+    theirs: Any
+    fields: tuple[str, ...]
+    label: str
+    ours: Any
 
     @property
     def line(self) -> str:
@@ -54,26 +53,22 @@ class Mismatch:
         return f"- ds {self.path}={self.theirs} vs hf {self.label}={self.ours}"
 
 
+@record
 class Refusal:
     """The reason why filling stopped: the key, the exception and its stage."""
 
-    __slots__ = ("exception", "fails_at", "path")
-
-    def __init__(self, path: str, exception: str, fails_at: Stage) -> None:
-        self.path = path
-        self.exception = exception
-        self.fails_at = fails_at
+    path: str
+    exception: str
+    fails_at: Stage
 
 
+@record
 class Fill:
     """The origin of the value of an `"auto"`: the trainer's fields, or another source."""
 
-    __slots__ = ("because", "fields", "value")
-
-    def __init__(self, value: Any, because: str, fields: tuple[str, ...] = ()) -> None:
-        self.value = value
-        self.fields = fields
-        self.because = because
+    value: Any
+    because: str
+    fields: tuple[str, ...] = ()
 
 
 class UnresolvedAuto(Exception):

@@ -114,7 +114,7 @@ def own_fields(path: str) -> dict[str, str]:
 def not_a_mapping(document: Document, value: Any) -> Problem:
     """The problem of a file whose content is not a mapping (arguments.py:245)."""
     kind = type(value).__name__
-    text = "the file is empty" if value is None else "the file does not hold a mapping of arguments"
+    text = "the file is empty" if value is None else "the file is not a mapping of arguments"
     return Problem(0, len(document.text), text, "value", f"AttributeError: '{kind}' object has no attribute 'items'")
 
 

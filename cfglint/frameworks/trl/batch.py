@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from cfglint.frameworks.huggingface.batch import as_integer, steps
 from cfglint.frameworks.trl.fields import SAME_LOOP
+from cfglint.source.record import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,16 +34,14 @@ def generating(config: TrlConfig) -> bool:
     return config.only(*GENERATING) if config.modern else config.only("grpo")
 
 
+@record
 class Generation:
     """The numbers of one generation: completions, the micro batches made of them, completions per prompt, and passes."""
 
-    __slots__ = ("passes", "per_prompt", "size", "steps")
-
-    def __init__(self, size: Number, steps: Number, per_prompt: Number, passes: Number) -> None:
-        self.size = size
-        self.steps = steps
-        self.per_prompt = per_prompt
-        self.passes = passes
+    size: Number
+    steps: Number
+    per_prompt: Number
+    passes: Number
 
 
 def generation(config: TrlConfig) -> Generation:

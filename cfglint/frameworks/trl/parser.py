@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from cfglint.frameworks.unknown import Unknown
 from cfglint.source.limits import MOST_DIGITS
+from cfglint.source.record import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,15 +21,13 @@ NULL_WORDS = ("none", "null")
 NULL_WORDS_READ = (1,)  # from here on TRL's own parser treats `none` as null
 
 
+@record
 class Refused:
     """A string that the parser cannot cast to the type of its field."""
 
-    __slots__ = ("kind", "name", "value")
-
-    def __init__(self, name: str, value: str, kind: str) -> None:
-        self.name = name
-        self.value = value
-        self.kind = kind
+    name: str
+    value: str
+    kind: str
 
     @property
     def text(self) -> str:

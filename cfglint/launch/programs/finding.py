@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from cfglint.source.record import record
 from cfglint.source.root import is_inside
 from cfglint.source.shell.filters import normal
 
@@ -15,16 +16,14 @@ if TYPE_CHECKING:
     from cfglint.launch.project_files import Project
 
 
+@record
 class Found:
     """The file of a program, its package if it is run as a module, and the search path of its imports."""
 
-    __slots__ = ("folders", "package", "path", "read")
-
-    def __init__(self, path: str, package: str, folders: list[str], read: Callable[[str], str | None]) -> None:
-        self.path = path
-        self.package = package
-        self.folders = folders
-        self.read = read
+    path: str
+    package: str
+    folders: list[str]
+    read: Callable[[str], str | None]
 
 
 def find(line: LaunchLine, project: Project) -> Found | None:

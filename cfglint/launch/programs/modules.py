@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from cfglint.source.dataclass_fields import LARGEST, parsed
+from cfglint.source.record import record
 from cfglint.source.shell.filters import normal
 
 TYPE_CHECKING = False
@@ -17,23 +18,19 @@ DEEPEST = 8  # depth of re-exported names that is followed
 FRAMEWORKS = frozenset(("transformers", "trl", "accelerate", "deepspeed", "peft", "torch", "datasets", "typing", "dataclasses"))
 
 
+@record
 class External:
     """A name that no module of the project defines, as a dotted name."""
 
-    __slots__ = ("name",)
-
-    def __init__(self, name: str) -> None:
-        self.name = name
+    name: str
 
 
+@record
 class Definition:
     """A class, a function or an assigned value of a module of the project."""
 
-    __slots__ = ("module", "node")
-
-    def __init__(self, module: Module, node: ast.AST) -> None:
-        self.module = module
-        self.node = node
+    module: Module
+    node: ast.AST
 
 
 class Module:

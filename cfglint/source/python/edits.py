@@ -36,7 +36,7 @@ def edit_of(document: CallDocument, change: Change) -> Edit:
         return Edit(node.start, node.end, python_text(change.text))
     written = document.text[key.start : key.end]
     if key.raw not in (written, written[1:-1]):
-        raise EditRefused(f"`{name}` is given without its name and not edited", key.start)
+        raise EditRefused(f"`{name}` is passed by position and not edited", key.start)
     if change.kind == RENAME:
         return Edit(key.start, key.end, written.replace(key.raw, change.key))
     return removed(document, key, argument_end(document, key, node))
@@ -85,7 +85,7 @@ def argument_end(document: CallDocument, key: Node, node: Node) -> int:
     for each in ast.walk(tree) if tree is not None else ():
         if isinstance(each, ast.keyword) and offsets.span(each)[0] == key.start:
             return offsets.span(each)[1]
-    raise EditRefused("the argument is given without its name and not edited", key.start)
+    raise EditRefused("the argument is passed by position and not edited", key.start)
 
 
 def python_text(text: str) -> str:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
 from cfglint.source.shell.conditions import Condition
 from cfglint.source.shell.execution import End, Leave, Stop
-from cfglint.source.shell.patterns import glob
+from cfglint.source.shell.patterns import fits
 from cfglint.source.shell.placed_text import Text
 from cfglint.source.shell.script import part_of
 
@@ -54,13 +52,15 @@ def and_or(shell: Execution, node: Any) -> bool | None:
     if operator not in ("&&", "||"):
         return shell.statement(right)
     if status is None:
-        external = not decides(left)
+        external = not decides(left) and left.id != shell.undecided
         if operator == "&&" and external:  # an external command is assumed to succeed
             return shell.statement(right)
         if operator == "||" and external:
             shell.explore(right)
             return None
-        return shell.perhaps(shell.statement, right)
+        status = shell.perhaps(shell.statement, right)
+        shell.undecided = node.id
+        return status
     return decided(shell, right) if status == (operator == "&&") else status
 
 
@@ -203,19 +203,15 @@ def items(shell: Execution, node: Any, value: str | None) -> tuple[list[Any] | N
         patterns = [child for index, child in enumerate(item.children) if item.field_name_for_child(index) == "value"]
         after = max((child.end_byte for child in patterns), default=item.start_byte)
         body = [child for child in item.children if child.is_named and child.start_byte >= after and child not in patterns]
-        if fitting is None and value is not None and any(pattern_fits(shell, pattern, value) for pattern in patterns):
+        if (
+            fitting is None
+            and value is not None
+            and any(fits(shell.expander().pattern(each.start_byte, each.end_byte), value) for each in patterns)
+        ):
             fitting = body
         else:
             others.append(body)
     return fitting, others
-
-
-def pattern_fits(shell: Execution, node: Any, value: str) -> bool:
-    """Whether a string matches a pattern."""
-    pattern = shell.expander().string(node.start_byte, node.end_byte).value
-    if pattern is None or len(pattern) > 200 or pattern.count("*") > 3:
-        return False
-    return re.fullmatch(glob(pattern), value[:10_000], re.DOTALL) is not None
 
 
 def decides(node: Any) -> bool:

@@ -1,4 +1,4 @@
-"""The builtins of bash that matter for what a script starts."""
+"""The builtins of bash that affect which commands a script starts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from cfglint.source.shell.arithmetic import NotArithmetic, is_name
 from cfglint.source.shell.execution import Leave, Return, Stop
 from cfglint.source.shell.expansion import Unknowable
 from cfglint.source.shell.nested_scripts import sourced
-from cfglint.source.shell.placed_text import Text, joined, literal, split, unknown
+from cfglint.source.shell.placed_text import EMPTY, Text, joined, literal, split, unknown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -64,8 +64,11 @@ def fail(shell: Execution, words: list[Text]) -> bool | None:
 def shift(shell: Execution, words: list[Text]) -> bool | None:
     """Follow `shift`."""
     count = words[0].value if words else "1"
-    if shell.state.positional is not None and count and count.isdigit():
-        shell.state.positional = shell.state.positional[int(count[:4]) :]
+    given = shell.state.positional
+    if given is not None and count and count.isdigit():
+        if int(count[:4]) > len(given):
+            return False
+        shell.state.positional = given[int(count[:4]) :]
     return True
 
 
@@ -95,10 +98,20 @@ def read_input(shell: Execution, words: list[Text]) -> bool | None:
     if any("a" in option for option in given):
         shell.state.assign(names[-1], list(fields))
         return True
-    for index, name in enumerate(names):
-        rest = fields[index:] if index == len(names) - 1 else fields[index : index + 1]
-        shell.state.assign(name, joined(rest, separators[:1]))
+    for index, name in enumerate(names[:-1]):
+        shell.state.assign(name, fields[index] if index < len(fields) else EMPTY)
+    shell.state.assign(names[-1], remaining(line, fields, len(names) - 1, separators))
     return True
+
+
+def remaining(line: Text, fields: list[Text], index: int, separators: str) -> Text:
+    """The part of a line that the last variable of `read` gets: the fields from an index on, with the blanks between them."""
+    if separators.strip() or index >= len(fields):
+        return joined(fields[index:], separators[:1])
+    start = 0
+    for field in fields[:index]:
+        start = line.string.index(field.string, start) + len(field)
+    return line[line.string.index(fields[index].string, start) : len(line.string.rstrip(separators + "\n"))]
 
 
 def assign_unknown(shell: Execution, names: list[str]) -> bool | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.source.shell.arithmetic import NotArithmetic
 from cfglint.source.shell.expansion import Expander, Unknowable
-from cfglint.source.shell.patterns import glob
+from cfglint.source.shell.patterns import fits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,24 +22,35 @@ COMPARISONS = {
     "-ge": lambda a, b: a >= b,
 }
 FILES = ("-e", "-f", "-s", "-r", "-x", "-d", "-L", "-h", "-w")
+BINARY = (*COMPARISONS, "=", "==", "!=", "<", ">", "=~", "-nt", "-ot", "-ef")
+NESTED = ("binary_expression", "unary_expression", "parenthesized_expression")
 DEEPEST = 60
 
 
 class Condition:
-    """A test in a state; `exists(path)` tells whether a path of the project is a file or folder, None if that is unknown."""
+    """A test in a state; `exists(path)` tells whether a path of the project is a file or folder, None if that is unknown.
+
+    The grammar groups the operands wrongly where `=` and `&&` are in one test, so that only its words and operators are used.
+    """
 
     def __init__(self, expander: Expander, exists: Callable[[str], bool | None]) -> None:
         self.expander = expander
         self.text = expander.script.text
         self.exists = exists
-        self.assumed = False  # whether the result depends on the current files of the project
+        self.patterns = False  # whether the right side of `=` is a pattern
+        self.tokens: list[Any] = []
+        self.at = 0
 
     def holds(self, node: Any) -> bool | None:
         """Whether a test command succeeds; None if that is unknown."""
-        inner = [child for child in node.children if child.is_named]
         if self.text.startswith("((", node.start_byte):
             return self.arithmetic(node.start_byte + 2, node.end_byte - 2)
-        return self.expression(inner[0], 0) if len(inner) == 1 else None
+        self.patterns = self.text.startswith("[[", node.start_byte)
+        self.tokens = tokens_of(node)
+        if not self.tokens or any(token.type == "ERROR" for token in self.tokens):
+            return None
+        value = self.any_of(0)
+        return value if self.at == len(self.tokens) else None
 
     def arithmetic(self, start: int, end: int) -> bool | None:
         """Whether an arithmetic expression is not 0."""
@@ -48,81 +59,90 @@ class Condition:
         except (Unknowable, NotArithmetic, RecursionError):
             return None
 
-    def expression(self, node: Any, depth: int) -> bool | None:
-        """Whether an expression is true."""
-        if depth > DEEPEST:
-            return None
-        if node.type == "parenthesized_expression":
-            inner = [child for child in node.children if child.is_named]
-            return self.expression(inner[0], depth + 1) if len(inner) == 1 else None
-        if node.type == "unary_expression":
-            return self.unary(node, depth)
-        if node.type == "binary_expression":
-            return self.binary(node, depth)
-        return filled(self.operand(node))
+    def peek(self, ahead: int = 0) -> str:
+        """The source of a token that is not taken yet, empty after the last one."""
+        at = self.at + ahead
+        return self.text[self.tokens[at].start_byte : self.tokens[at].end_byte] if at < len(self.tokens) else ""
+
+    def take(self) -> Any:
+        """The next token."""
+        self.at += 1
+        return self.tokens[self.at - 1]
+
+    def any_of(self, depth: int) -> bool | None:
+        """`a || b`."""
+        value = self.all_of(depth)
+        while self.peek() in ("||", "-o") and self.peek(1):
+            self.take()
+            value = either(value, self.all_of(depth))
+        return value
+
+    def all_of(self, depth: int) -> bool | None:
+        """`a && b`, which binds closer than `||`."""
+        value = self.negated(depth)
+        while self.peek() in ("&&", "-a") and self.peek(1):
+            self.take()
+            value = both(value, self.negated(depth))
+        return value
+
+    def negated(self, depth: int) -> bool | None:
+        """`! a`."""
+        negations = 0
+        while self.peek() == "!" and self.peek(1):
+            self.take()
+            negations += 1
+        value = self.primary(depth)
+        return value if value is None or negations % 2 == 0 else not value
+
+    def primary(self, depth: int) -> bool | None:
+        """An expression in parentheses, a comparison, a test of one operand, or a string."""
+        if self.peek() in ("(", "\\(") and depth < DEEPEST:
+            self.take()
+            value = self.any_of(depth + 1)
+            if self.peek():
+                self.take()
+            return value
+        if self.peek(1) in BINARY and self.peek(2):
+            return self.compared(self.take(), self.take(), self.take())
+        operator = self.peek()
+        if len(operator) == 2 and operator[0] == "-" and self.peek(1):
+            self.take()
+            return self.unary(operator, self.operand(self.take()))
+        return filled(self.operand(self.take()))
 
     def operand(self, node: Any) -> Text:
         """The string value of an operand."""
         return self.expander.string(node.start_byte, node.end_byte)
 
-    def unary(self, node: Any, depth: int) -> bool | None:
-        """`! a`, `-z a`, `-f a`."""
-        operator = self.text[node.children[0].start_byte : node.children[0].end_byte]
-        if operator == "!":
-            value = self.expression(node.children[-1], depth + 1)
-            return None if value is None else not value
-        operand = self.operand(node.children[-1])
+    def unary(self, operator: str, operand: Text) -> bool | None:
+        """`-z a`, `-v a`, `-f a`."""
         if operator in ("-z", "-n"):
             value = filled(operand)
             return value if value is None or operator == "-n" else not value
         if operator in ("-v", "-R") and operand.value:
             return self.expander.value(operand.value).known
         if operator in FILES and operand.value is not None:
-            self.assumed = True
             return self.exists(operand.value)
         return None
 
-    def binary(self, node: Any, depth: int) -> bool | None:
-        """Two operands, or two expressions."""
-        operator = self.text[node.children[1].start_byte : node.children[1].end_byte]
-        if operator in ("&&", "-a", "||", "-o"):
-            left = self.expression(node.children[0], depth + 1)
-            right = self.expression(node.children[2], depth + 1)
-            return both(left, right) if operator in ("&&", "-a") else either(left, right)
-        first = node.children[0]
-        if first.type == "unary_expression" and first.children[0].type == "!":  # the grammar binds `!` to the next operand
-            value = self.compared(first.children[-1], operator, node)
-            return None if value is None else not value
-        return self.compared(first, operator, node)
-
-    def compared(self, first: Any, operator: str, node: Any) -> bool | None:
-        """Whether a comparison with the left operand `first` is true."""
-        left_text = self.operand(first)
-        right_text = self.operand(node.children[2]) if len(node.children) > 2 else left_text
-        left_value, right_value = left_text.value, right_text.value
-        if left_value is None or right_value is None:
+    def compared(self, first: Any, between: Any, second: Any) -> bool | None:
+        """Whether a comparison is true."""
+        operator = self.text[between.start_byte : between.end_byte]
+        left, right = self.operand(first).value, self.operand(second).value
+        if left is None or right is None:
             return None
         if operator in COMPARISONS:
             try:
-                numbers = self.expander.computed(left_value or "0"), self.expander.computed(right_value or "0")
+                numbers = self.expander.computed(left or "0"), self.expander.computed(right or "0")
             except (NotArithmetic, Unknowable):
                 return False
             return bool(COMPARISONS[operator](*numbers))
         if operator in ("=", "==", "!="):
-            equal = self.equal(node, left_value, right_value)
-            return equal if operator != "!=" or equal is None else not equal
+            equal = left == right if not self.patterns else fits(self.expander.pattern(second.start_byte, second.end_byte), left)
+            return equal if operator != "!=" else not equal
         if operator in ("<", ">"):
-            return left_value < right_value if operator == "<" else left_value > right_value
-        return self.matches(left_value, right_value) if operator == "=~" else None
-
-    def equal(self, node: Any, left: str, right: str) -> bool | None:
-        """Whether two strings are equal; between double brackets the right one is a pattern."""
-        raw = self.text[node.children[2].start_byte : node.children[2].end_byte]
-        if any(char in right for char in "*?[") and raw[:1] not in "\"'" and len(right) < 200 and right.count("*") < 4:
-            import re
-
-            return re.fullmatch(glob(right), left[:10_000], re.DOTALL) is not None
-        return left == right
+            return left < right if operator == "<" else left > right
+        return self.matches(left, right) if operator == "=~" else None
 
     @staticmethod
     def matches(value: str, pattern: str) -> bool | None:
@@ -135,6 +155,19 @@ class Condition:
             return re.search(pattern, value) is not None
         except re.error:
             return None
+
+
+def tokens_of(node: Any) -> list[Any]:
+    """The words, operators and parentheses of a test, in order."""
+    found: list[Any] = []
+    left = node.children[-2:0:-1]
+    while left:
+        each = left.pop()
+        if each.type in NESTED:
+            left.extend(reversed(each.children))
+        else:
+            found.append(each)
+    return found
 
 
 def filled(text: Text) -> bool | None:

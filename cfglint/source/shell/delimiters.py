@@ -1,4 +1,4 @@
-"""Where names, quotes and brackets of a word end."""
+"""Finds the ends of names, quotes and brackets in a word."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ def removed(document: CommandDocument, key: Node, node: Node, name: str) -> Edit
     words = document.words.get(name)
     start, end = key.start - 2, max(key.end, node.end if document.edges.get(name) else key.end)
     if words and (not document.edges.get(name) or document.text[key.end : node.start].strip(" =\"'")):
-        raise EditRefused(f"the value of `--{name}` is not written behind it", key.start)
+        raise EditRefused(f"the value of `--{name}` is not written after it", key.start)
     if document.text[end : end + 1] in ("'", '"'):
         end += 1
     while document.text[start - 1 : start] in (" ", "\t"):

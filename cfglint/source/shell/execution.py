@@ -45,7 +45,7 @@ class Stop(End):
 
 
 class Return(End):
-    """Raised where a function or sourced file ends; `status` is None where it is not known."""
+    """Raised where a function or sourced file ends; `status` is None if it is unknown."""
 
     def __init__(self, status: bool | None = None) -> None:
         super().__init__()
@@ -92,6 +92,7 @@ class Execution:
         self.sources = 0  # number of sourced and called files that exist
         self.sourced_files: list[str] = []
         self.open_quote: int | None = None  # the beginning of the last line whose quote is never closed
+        self.undecided = 0  # the last `a && b` of which a test that is not decided may skip the right side
         self.refused = False  # whether bash would have stopped at a syntax error by now
         self.locals: list[Saved] = []  # saved variables of each running function
         self.script = Script("", "")
@@ -145,7 +146,9 @@ class Execution:
             self.depth -= 1
 
     def keep_status(self, node: Any, status: bool | None) -> None:
-        """Keep what `$?` is after a statement; programs are taken to succeed, and a statement that holds others ends as they do."""
+        """Store the value of `$?` after a statement; programs are assumed to succeed, and a compound statement has the status of its
+        last one.
+        """
         if status is not None:
             self.state.unclear_status = not status
         elif node.type == "test_command" or (node.type == "compound_statement" and node.children[0].type == "(("):

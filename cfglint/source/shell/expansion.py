@@ -6,14 +6,13 @@ import re
 
 from cfglint.source.shell.arithmetic import NotArithmetic, assigned, evaluate, is_name
 from cfglint.source.shell.delimiters import closing, closing_quote, name_end
-from cfglint.source.shell.patterns import glob, trimmed
-from cfglint.source.shell.placed_text import EMPTY, GAP, MayBeNoWord, Text, joined, literal, may_be_no_word, split, unknown
+from cfglint.source.shell.patterns import escaped, glob, trimmed
+from cfglint.source.shell.placed_text import EMPTY, GAP, MayBeNoWord, Part, Text, joined, literal, may_be_no_word, split, unknown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cfglint.source.shell.placed_text import Part
     from cfglint.source.shell.script import Script
     from cfglint.source.shell.state import State
 
@@ -131,6 +130,24 @@ class Expander:
         texts = [joined(piece.fields) if piece.fields is not None else piece.text for piece in self.pieces(start, end, quoted)]
         return texts[0] if len(texts) == 1 else Text([part for text in texts for part in text.parts])
 
+    def pattern(self, start: int, end: int) -> Text:
+        """A span as a pattern: what is quoted stands for itself."""
+        text = self.script.text
+        found: list[Part] = []
+        at = start
+        while at < end:
+            following = SPECIAL_OUTSIDE(text, at, end)
+            if following is None or at < following.start():
+                stop = end if following is None else following.start()
+                found.extend(self.script.literal(at, stop).parts)
+                at = stop
+                continue
+            quoted = text[at] != "$" and text[at] != "`"
+            at, pieces = self.special(at, end, False)
+            parts = [part for piece in pieces for part in (piece.text if piece.fields is None else joined(piece.fields)).parts]
+            found.extend(Part(escaped(part.text)) if quoted and part.text else part for part in parts)
+        return Text(found)
+
     def pieces(self, start: int, end: int, quoted: bool = False, splits: bool = False) -> list[Piece]:
         """The parts of a span, in order; `splits`: spaces outside of quotes separate words, as in a default without quotes."""
         text = self.script.text
@@ -244,8 +261,9 @@ class Expander:
         if name in self.state.variables:
             value = self.state.variables[name]
             if isinstance(value, dict):
-                return value.get("0", EMPTY)
-            return (value[0] if value else EMPTY) if isinstance(value, list) else value  # a gap is empty, too
+                return value.get("0")
+            first = (value[0] if value else GAP) if isinstance(value, list) else value
+            return None if first is GAP else first
         if name.isdigit() or name == "#":
             return self.positional(name)
         if name == "?":
@@ -372,7 +390,7 @@ class Expander:
         """`:offset:length` of several values."""
         first, _, length = self.script.text[start:end].partition(":")
         try:
-            rest = there(values[max(int(first.strip()) - base, 0) :])
+            rest = there(values[max(int(first.strip() or 0) - base, 0) :])
             return rest[: int(length)] if length else rest
         except ValueError:
             return values
@@ -399,7 +417,15 @@ class Expander:
         """`${!name}`, or `${!name[@]}`, the indexes of an array."""
         value = self.state.variables.get(name)
         if index is not None:
-            keys = list(value) if isinstance(value, dict) else indexes(value) if isinstance(value, list) else []
+            keys = (
+                list(value)
+                if isinstance(value, dict)
+                else indexes(value)
+                if isinstance(value, list)
+                else ["0"]
+                if value is not None
+                else []
+            )
             return self.listed([literal(key) for key in keys], quoted, True, name)
         pointed = self.value(name)
         if not plain or pointed.value is None or not is_name(pointed.value):
@@ -410,9 +436,10 @@ class Expander:
         """`${name:offset:length}`."""
         first, mark, second = self.script.text[start:end].partition(":")
         try:
-            offset = int(first.strip())
+            offset = int(first.strip() or 0)
             size = len(text)
-            begin = offset if offset >= 0 else max(size + offset, 0)
+            begin = offset if offset >= -size else size
+            begin += size if begin < 0 else 0
             length = int(second.strip()) if mark else size
         except ValueError:
             return unknown(f"a part of a string ({self.script.text[start:end]})")
@@ -430,7 +457,7 @@ class Expander:
             return self.replaced(value, operator, at, end)
         if operator[0] not in "#%":
             return literal(value) if operator == "@" else unknown(f"${{...{source[start:end]}}}")
-        pattern = self.string(at, end)
+        pattern = self.pattern(at, end)
         if pattern.value is None:
             return unknown(*pattern.reasons)
         cut = trimmed(value, pattern.value, operator)
@@ -442,7 +469,7 @@ class Expander:
         middle = start
         while middle < end and source[middle] != "/":
             middle += 2 if source[middle] == "\\" else 1
-        pattern, replacement = self.string(start, min(middle, end)), self.string(min(middle + 1, end), end)
+        pattern, replacement = self.pattern(start, min(middle, end)), self.string(min(middle + 1, end), end)
         if pattern.value is None or replacement.value is None:
             return unknown(*pattern.reasons, *replacement.reasons)
         expression = glob(pattern.value)
@@ -534,7 +561,7 @@ def indexes(values: list[Text]) -> list[str]:
 
 
 def from_caller_alone(parts: list[Part]) -> list[Part]:
-    """The parts of a word without quotes, marked where it is nothing but one variable that only the caller could set."""
+    """The parts of a word without quotes, marked if it is only one variable that the caller could set."""
     if len(parts) != 1 or parts[0].text is not None or not all(each.startswith((UNSET, POSITIONAL)) for each in parts[0].reasons):
         return parts
     return [MayBeNoWord(None, None, parts[0].reasons)]

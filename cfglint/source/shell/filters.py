@@ -40,7 +40,7 @@ def output(words: list[Text], stdin: Text | None, folder: str | None) -> Text:
         return unknown(*(reasons or (f"the output of `{name}`",)))
     try:
         return literal(tool([word.value or "" for word in words[1:]], None if stdin is None else stdin.value, folder))
-    except (NotKnown, ValueError, IndexError, RecursionError):
+    except (NotKnown, ValueError, LookupError, RecursionError):
         return unknown(f"the output of `{name}`")
 
 
@@ -53,21 +53,21 @@ def echo(words: list[Text]) -> Text:
 
 def directory(path: Text) -> Text:
     """The output of `dirname` for one path."""
-    return literal(folder_of(path.value or ""))
+    return literal(folder_of(path.value or "") + "\n")
 
 
 def folder_of(path: str) -> str:
     """The folder of a path, as dirname(1) prints it."""
     cut = path.rstrip("/").rpartition("/")
-    return cut[0] or ("/" if cut[1] else ".")
+    return cut[0] or ("/" if path.startswith("/") else ".")
 
 
 def basename(arguments: list[str], stdin: str | None, folder: str | None) -> str:
     """The output of `basename PATH [SUFFIX]`."""
     if not arguments or arguments[0].startswith("-"):
         raise NotKnown
-    name = arguments[0].rstrip("/").rpartition("/")[2]
-    return name.removesuffix(arguments[1]) if len(arguments) > 1 and name != arguments[1] else name
+    name = arguments[0].rstrip("/").rpartition("/")[2] or arguments[0][:1]
+    return (name.removesuffix(arguments[1]) if len(arguments) > 1 and name != arguments[1] else name) + "\n"
 
 
 def realpath(arguments: list[str], stdin: str | None, folder: str | None) -> str:
@@ -75,7 +75,7 @@ def realpath(arguments: list[str], stdin: str | None, folder: str | None) -> str
     paths = [each for each in arguments if not each.startswith("-")]
     if len(paths) != 1 or folder is None:
         raise NotKnown
-    return normal(paths[0] if paths[0].startswith(("/", "%", "~")) else f"{folder}/{paths[0]}")
+    return normal(paths[0] if paths[0].startswith(("/", "%", "~")) else f"{folder}/{paths[0]}") + "\n"
 
 
 def normal(path: str) -> str:
@@ -91,7 +91,7 @@ def seq(arguments: list[str], stdin: str | None, folder: str | None) -> str:
     first, step, last = (1, 1, numbers[0]) if len(numbers) == 1 else (numbers[0], 1, numbers[1]) if len(numbers) == 2 else numbers
     if not step:
         raise NotKnown
-    return "\n".join(str(each) for each in range(first, last + (1 if step > 0 else -1), step)[:MOST])
+    return "".join(f"{each}\n" for each in range(first, last + (1 if step > 0 else -1), step)[:MOST])
 
 
 def expr(arguments: list[str], stdin: str | None, folder: str | None) -> str:
@@ -102,7 +102,7 @@ def expr(arguments: list[str], stdin: str | None, folder: str | None) -> str:
         raise NotKnown
 
     try:
-        return str(evaluate(" ".join(arguments), refuse))
+        return f"{evaluate(' '.join(arguments), refuse)}\n"
     except NotArithmetic as error:
         raise NotKnown from error
 
@@ -119,7 +119,8 @@ def count(arguments: list[str], stdin: str | None, folder: str | None) -> str:
     """The output of `wc -l`, `wc -w`, `wc -c` for an input."""
     if stdin is None or len(arguments) != 1:
         raise NotKnown
-    return str({"-l": stdin.count("\n"), "-w": len(stdin.split()), "-c": len(stdin)}[arguments[0]])
+    counts = {"-l": stdin.count("\n"), "-w": len(stdin.split()), "-c": len(stdin.encode())}
+    return f"{counts[arguments[0]]}\n"
 
 
 def translate(arguments: list[str], stdin: str | None, folder: str | None) -> str:
@@ -146,7 +147,8 @@ def cut(arguments: list[str], stdin: str | None, folder: str | None) -> str:
         field, _, delimiter = text[-1].partition("-d")
     delimiter = delimiter.strip() or " "
     number = int(field.strip())
-    return "\n".join((line.split(delimiter) if delimiter in line else [line] * number)[number - 1] for line in (stdin or "").splitlines())
+    cells = ((line.split(delimiter) if delimiter in line else [line] * number)[number - 1] for line in (stdin or "").splitlines())
+    return "".join(f"{cell}\n" for cell in cells)
 
 
 def awk(arguments: list[str], stdin: str | None, folder: str | None) -> str:
@@ -169,17 +171,17 @@ def awk(arguments: list[str], stdin: str | None, folder: str | None) -> str:
     for line in (stdin or "").splitlines():
         fields = line.split(separator) if separator else line.split()
         lines.append(str(len(fields)) if what == "NF" else fields[-1] if what == "$NF" else fields[int(what.removeprefix("$")) - 1])
-    return "\n".join(lines)
+    return "".join(f"{line}\n" for line in lines)
 
 
 def head(arguments: list[str], stdin: str | None, folder: str | None) -> str:
     """The output of `head -n N`, `head -N`, `head -1`."""
-    return "\n".join((stdin or "").splitlines()[: lines_wanted(arguments)])
+    return "".join((stdin or "").splitlines(keepends=True)[: lines_wanted(arguments)])
 
 
 def tail(arguments: list[str], stdin: str | None, folder: str | None) -> str:
     """The output of `tail -n N`, `tail -1`."""
-    return "\n".join((stdin or "").splitlines()[-lines_wanted(arguments) :])
+    return "".join((stdin or "").splitlines(keepends=True)[-lines_wanted(arguments) :])
 
 
 def lines_wanted(arguments: list[str]) -> int:

@@ -34,7 +34,9 @@ def for_loop(shell: Execution, node: Any) -> bool | None:
             run_round(shell, name, value, body)
         except Leave as leave:  # noqa: PERF203
             if not leave.continues:
-                break
+                return True
+    if len(values) > MOST_ROUNDS:
+        shell.perhaps(run_round, shell, name, values[-1], body)
     return True
 
 
@@ -62,9 +64,11 @@ def counting_loop(shell: Execution, node: Any) -> bool | None:
                 shell.block(body)
             except Leave as leave:
                 if not leave.continues:
-                    break
+                    return None
             expander = shell.expander()
             expander.number(second + 1, end)
+        else:
+            shell.perhaps(shell.block, body)
     except (Unknowable, NotArithmetic):
         shell.perhaps(shell.block, body)
     return None
@@ -94,4 +98,5 @@ def while_loop(shell: Execution, node: Any) -> bool | None:
                 return None
         if before == {name: value for name, value in shell.state.variables.items() if isinstance(value, Text)}:
             return None  # nothing changes, so the loop would never end
+    shell.perhaps(shell.block, body)  # more rounds than are followed
     return None

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import re
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.source.shell.placed_text import Text
+
 
 def trimmed(value: str, pattern: str, operator: str) -> tuple[int, int]:
     """(start, end) of the part that remains after a pattern is removed at one side."""
@@ -21,6 +25,19 @@ def trimmed(value: str, pattern: str, operator: str) -> tuple[int, int]:
         if expression.match(value[start:]):
             return 0, start
     return 0, size
+
+
+def fits(pattern: Text, value: str) -> bool:
+    """Whether a string matches a pattern; not for one that is unknown or takes too long."""
+    known = pattern.value
+    if known is None or len(known) > 200 or known.count("*") > 3:
+        return False
+    return re.fullmatch(glob(known), value[:10_000], re.DOTALL) is not None
+
+
+def escaped(text: str) -> str:
+    """A string as a pattern that matches nothing else."""
+    return "".join(f"\\{char}" if char in "*?[\\" else char for char in text)
 
 
 def glob(pattern: str) -> str:

@@ -117,13 +117,13 @@ GAP = Text()  # in the place of an element that a sparse array lacks
 
 
 class MayBeNoWord(Part):
-    """An unknown part that is all of a word, without quotes: bash passes no word where it is empty."""
+    """An unknown part that is a complete unquoted word: bash passes no word if it is empty."""
 
     __slots__ = ()
 
 
 def may_be_no_word(text: Text) -> bool:
-    """Whether a word is not there where the variable that it reads is not set."""
+    """Whether a word disappears if the variable in it is unset."""
     return len(text.parts) == 1 and isinstance(text.parts[0], MayBeNoWord)
 
 

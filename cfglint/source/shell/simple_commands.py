@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 COMMAND_TYPES = WORD_TYPES | {"command_name", "variable_assignment"}
 CHANGES = re.compile(r"\$\{\w+:?[=?]|\(\(").search  # expansions that change the state
+PLACEHOLDER = re.compile(r"<(?![\s<>&(])[^<>\n|;&]*(?<![\s\d])>").match  # `<path>`, which the grammar takes for redirections
 
 
 def redirected(shell: Execution, node: Any) -> bool | None:
@@ -36,7 +37,7 @@ def redirected(shell: Execution, node: Any) -> bool | None:
         elif child.type == "herestring_redirect":
             shell.stdin = here_string(shell, child)
         elif child.type == "file_redirect":
-            shell.placeholder = shell.placeholder or shell.source(child).startswith("<")
+            shell.placeholder = shell.placeholder or PLACEHOLDER(shell.script.text, child.start_byte) is not None
             redirect(shell, child)
             extra.extend(targets(child)[1:])
     try:
@@ -63,7 +64,7 @@ def command(shell: Execution, node: Any, extra: list[Any] | None = None) -> bool
         elif kind == "herestring_redirect":
             shell.stdin = here_string(shell, child)
         elif kind == "file_redirect":
-            shell.placeholder = shell.placeholder or shell.source(child).startswith("<")
+            shell.placeholder = shell.placeholder or PLACEHOLDER(shell.script.text, child.start_byte) is not None
             spans.extend((target.start_byte, target.end_byte) for target in targets(child)[1:])
     words = shell.words(spans)
     try:

@@ -128,7 +128,7 @@ def keep_local(shell: Execution, name: str) -> None:
 
 
 def hide(shell: Execution, name: str) -> None:
-    """Declare a local variable without a value: it is not set, whatever the name means outside of the function."""
+    """Declare a local variable without a value: it is unset, even if the name has a value outside of the function."""
     if shell.locals and name not in shell.locals[-1].values:
         keep_local(shell, name)
         shell.state.remove(name)

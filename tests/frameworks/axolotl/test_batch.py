@@ -65,6 +65,7 @@ def test_packed_rows_have_a_length(axolotl):
         ("micro_batch_size: null\n", "/micro_batch_size", "TypeError: unsupported operand"),
         ("batch_size: 8\n", "/batch_size", "ValidationError"),
         ("num_epochs: 0\nsaves_per_epoch: 1\n", "/num_epochs", "ZeroDivisionError: float division by zero"),
+        pytest.param(f"saves_per_epoch: 1{'0' * 309}\n", "/saves_per_epoch", "OverflowError: int too large", id="beyond floats"),
     ],
 )
 def test_no_batch(axolotl, lines, key, raises):

@@ -57,7 +57,7 @@ def test_generated_files_reach_the_batch(trl, trainer):
 
 
 def test_facts_that_a_trainer_cannot_have():
-    with pytest.raises(Unreachable, match="no groups"):
+    with pytest.raises(Unreachable, match="no complete groups"):
         generate("trl", JobSpec(gpus=1, trainer="grpo", global_batch=11))
     with pytest.raises(Contradiction, match="KTO"):
         generate("trl", JobSpec(gpus=1, trainer="kto", micro_batch=1))

@@ -1,4 +1,4 @@
-"""What the rules of accelerate share."""
+"""Functions that several rules of accelerate use."""
 
 from __future__ import annotations
 

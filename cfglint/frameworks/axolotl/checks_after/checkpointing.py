@@ -100,7 +100,7 @@ def saved_operations(model: Model, given: dict[str, object]) -> None:
         raise Refusal(
             CHECKPOINTING,
             ("selective_checkpointing.save",),
-            f"`selective_checkpointing.save` holds {bad[0]}, which a fused LoRA kernel changes in place: set `lora_*_kernel: false`",
+            f"`selective_checkpointing.save` contains {bad[0]}, which a fused LoRA kernel changes in place: set `lora_*_kernel: false`",
             f"selective_checkpointing.save entries {bad} match matmul ops, which cannot be saved while a fused LoRA kernel is enabled",
         )
     if given["save_matmul_min_k"]:

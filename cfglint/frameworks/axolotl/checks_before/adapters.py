@@ -56,7 +56,7 @@ def target_patterns(data: Data) -> None:
         raise Refusal(
             ADAPTER,
             ("lora_target_modules",),
-            f"`lora_target_modules` holds {spelled(invalid[0])}, which is not a valid regular expression",
+            f"`lora_target_modules` contains {spelled(invalid[0])}, which is not a valid regular expression",
             f"lora_target_modules contains invalid regex pattern(s): {invalid}. Please provide valid Python regex patterns or plain "
             "module name strings.",
         )

@@ -183,6 +183,6 @@ def generated_evaluation(data: Data) -> None:
         raise Refusal(
             EVALUATION,
             ("eval_causal_lm_metrics",),
-            f"`eval_causal_lm_metrics` holds {spelled(sorted(map(str, set(metrics) - set(METRICS))))}; known are {', '.join(METRICS)}",
+            f"`eval_causal_lm_metrics` contains {spelled(sorted(map(str, set(metrics) - set(METRICS))))}; known are {', '.join(METRICS)}",
             "eval_causal_lm_metrics must be one of " + str(set(METRICS)),
         )

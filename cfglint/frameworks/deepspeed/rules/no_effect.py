@@ -401,7 +401,7 @@ def smaller_batch_with_autotp(config: DeepSpeedConfig) -> Iterator[Finding]:
     total, taken = batch.global_batch.value, batch.consumed_batch
     if batch.layout.tensor_parallel > 1 and config.trainer is None and isinstance(total, int) and taken not in (None, total):
         setting = config.setting("tensor_parallel", "autotp_size")
-        text = f"`autotp_size` is {setting.spelled}, so a step consumes {taken} samples, and not {total}"
+        text = f"`autotp_size` is {setting.spelled}, so a step consumes {taken} samples, not {total}"
         yield Finding(
             setting,
             text,

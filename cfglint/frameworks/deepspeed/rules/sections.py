@@ -32,7 +32,7 @@ LOOKED_UP = {
     "aio": "get",
     "tensor_parallel": "get",
 }
-ASSUMED_SIZE = "the hidden size of the model is assumed to be 4096; --model gives the real one"
+ASSUMED_SIZE = "the hidden size of the model is assumed to be 4096; pass --model for the real one"
 UNPACKED = ("zero_optimization", "fp16", "comms_logger", "hybrid_engine", "weight_quantization", "compile")
 
 
@@ -55,7 +55,7 @@ def faults(config: DeepSpeedConfig, kind: str) -> Iterator[Finding]:
 
 
 def fault_help(setting: Setting, message: str) -> str:
-    """To write the number or boolean that a string spells, if one is required; else to leave the key out."""
+    """The instruction to write the number or boolean that a string spells, if one is required; else to remove the key."""
     text = setting.value.strip().lower() if isinstance(setting.value, str) else ""
     if "boolean" in message and text in ("true", "false"):
         return f"set `{setting.name}` to {text}"
@@ -66,7 +66,7 @@ def fault_help(setting: Setting, message: str) -> str:
 
 
 def as_number(text: str) -> float | None:
-    """The number that a text spells."""
+    """The number that a string spells."""
     try:
         return float(text)
     except ValueError:

@@ -225,7 +225,7 @@ def no_gradient_norm(config: DeepSpeedConfig) -> Iterator[Finding]:
 
 
 def norm_required(config: DeepSpeedConfig, norm: object) -> str:
-    """What is wrong with a clipping norm that needs the gradient norm."""
+    """The message about a clipping norm that needs the gradient norm."""
     default = "" if "gradient_clipping" in config.values else ", the default"
     return f"requires a `gradient_clipping` of 0, but it is {norm}{default}"
 

@@ -43,7 +43,7 @@ def not_a_mapping(config: TrainerConfig) -> Iterator[Finding]:
     """
     if config.readable and not config.parsed:
         what = type(config.root).__name__
-        message = "the file is empty" if config.root is None else f"the file holds {article(config.root)}, not a mapping"
+        message = "the file is empty" if config.root is None else f"the file contains {article(config.root)}, not a mapping"
         yield Finding(config.setting(), message, exception=f"AttributeError: '{what}' object has no attribute 'keys'")
 
 
@@ -283,7 +283,7 @@ def best_model_strategies(config: TrainerConfig) -> Iterator[Finding]:
 
 
 def matched(key: str, when: Any) -> str:
-    """How to give checkpoints and evaluations one strategy."""
+    """The instruction to give checkpoints and evaluations the same strategy."""
     without = "set `load_best_model_at_end: false`"
     return f"{without}, or set `{key}: steps`" if when == "no" else f"set `save_strategy: {when}`, or {without}"
 

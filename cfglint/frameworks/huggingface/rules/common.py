@@ -42,7 +42,7 @@ def strategy(config: TrainerConfig) -> Setting:
 
 
 def lost_strategy(config: TrainerConfig) -> Setting | None:
-    """The removed `evaluation_strategy`, if the best model could be loaded had it counted: then it is the one cause of that error."""
+    """The removed `evaluation_strategy`, if the best model could be loaded with it: then it is the only cause of that error."""
     former = config.setting("evaluation_strategy")
     if not former.written or has_field("evaluation_strategy", config.version) or config.declares("evaluation_strategy"):
         return None

@@ -134,7 +134,7 @@ def scheduler_arguments(config: TrainerConfig) -> Iterator[Finding]:
 
 
 def built_schedule(config: TrainerConfig) -> str:
-    """The schedule whose function gets the arguments; empty if none does."""
+    """The schedule whose function receives the arguments; empty if none does."""
     kind, launch = config.arguments["lr_scheduler_type"], config.deepspeed
     known = choices("lr_scheduler_type", config.version)[1]
     if not config.parsed or kind not in known or (launch is not None and "scheduler" in launch.written):
@@ -166,7 +166,7 @@ def unknown_arguments(kind: str, keywords: dict[Any, Any], config: TrainerConfig
 
 
 def not_numbers(kind: str, keywords: dict[Any, Any], config: TrainerConfig) -> Iterator[Finding]:
-    """The arguments that the function of a schedule computes with, and that are not numbers."""
+    """The arguments that the function of a schedule computes with although they are not numbers."""
     for key, operation in NUMBERS_NEEDED.get(kind, ()):
         value = keywords.get(key)
         if value is not None and not number(value):
@@ -178,7 +178,7 @@ def not_numbers(kind: str, keywords: dict[Any, Any], config: TrainerConfig) -> I
 
 
 def minimal_rate(kind: str, given: dict[Any, Any], config: TrainerConfig) -> Requirements:
-    """A schedule with a lowest rate needs exactly one of its two arguments."""
+    """Check that a schedule with a minimum rate has exactly one of its two arguments."""
     count = sum(given.get(key) is not None for key in ("min_lr", "min_lr_rate"))
     if count == 0:
         text = "ValueError: One of min_lr or min_lr_rate should be set through the `lr_scheduler_kwargs`"
@@ -189,7 +189,7 @@ def minimal_rate(kind: str, given: dict[Any, Any], config: TrainerConfig) -> Req
 
 
 def stable_steps(kind: str, given: dict[Any, Any], config: TrainerConfig) -> Requirements:
-    """The steps and shapes of warmup_stable_decay."""
+    """Check the steps and shapes of warmup_stable_decay."""
     modern = config.version >= STABLE_STEPS_OPTIONAL
     needed = ["num_decay_steps"] if modern else ["num_stable_steps", "num_decay_steps"]
     missing = [key for key in needed if key not in given]
@@ -206,7 +206,7 @@ def stable_steps(kind: str, given: dict[Any, Any], config: TrainerConfig) -> Req
 
 
 def polynomial_end(kind: str, given: dict[Any, Any], config: TrainerConfig) -> Requirements:
-    """The last rate of a polynomial schedule."""
+    """Check the final rate of a polynomial schedule."""
     rate, end = config.arguments["learning_rate"], given.get("lr_end", 1e-7)
     if number(rate) and number(end) and not rate > end:
         message = f"`learning_rate` is {rate}; `lr_scheduler_type: polynomial` requires it to be greater than `lr_end` ({end})"
@@ -214,7 +214,7 @@ def polynomial_end(kind: str, given: dict[Any, Any], config: TrainerConfig) -> R
 
 
 def plateau(kind: str, given: dict[Any, Any], config: TrainerConfig) -> Requirements:
-    """The factor and mode of a schedule that follows a metric."""
+    """Check the factor and mode of a schedule that follows a metric."""
     factor = given.get("factor", 0.1)
     if number(factor) and factor >= 1:
         yield f"`lr_scheduler_kwargs.factor` is {factor}; it must be < 1", "ValueError: Factor should be < 1.0."

@@ -308,7 +308,7 @@ def parallelism_in_file(config: TrainerConfig) -> Iterator[Finding]:
             config.setting("parallelism_config"),
             message,
             exception=text,
-            help="remove `parallelism_config`; accelerate's config file can hold one",
+            help="remove `parallelism_config`; accelerate's config file can contain one",
         )
 
 

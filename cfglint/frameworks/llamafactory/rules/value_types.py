@@ -170,12 +170,12 @@ def unchecked_own_choice(config: LlamaFactoryConfig) -> Iterator[Finding]:
         yield Finding(
             config.field(name),
             f"`{name}` is {actual}; it must be one of {listed}",
-            note=OUTCOMES.get(name, "LLaMA-Factory does not check it: what reads it takes another branch or fails"),
+            note=OUTCOMES.get(name, "LLaMA-Factory does not check it: the code that uses it takes another branch or fails"),
             help=chosen(name, value),
         )
 
 
 def chosen(name: str, value: Any) -> str:
-    """The line to write: of the mapping that the model's own config has, its type."""
+    """The line to write: the type from the mapping in the model's own config."""
     kind = value.get("rope_type", value.get("type")) if isinstance(value, dict) else value
     return choice(name, kind, CHOICES[name])

@@ -34,7 +34,7 @@ RENAMED = {
 }
 # Arguments of earlier versions that were removed, and why they can be dropped.
 REMOVED = {
-    "gas": "it always held a copy of `gradient_accumulation_steps`",
+    "gas": "it was always a copy of `gradient_accumulation_steps`",
     "detect_nvlink_pairs": "the launcher no longer looks for NVLink pairs",
 }
 ARITHMETIC = frozenset(

@@ -140,7 +140,7 @@ def section_of_another_precision(config: NeoXConfig) -> Iterator[Finding]:
 
 
 def to_bfloat16(config: NeoXConfig) -> str:
-    """How to train in bfloat16, which needs a ZeRO section."""
+    """The instruction to train in bfloat16, which needs a ZeRO section."""
     section = "" if "zero_optimization" in config.values else " and `zero_optimization: {stage: 0}`"
     return f"set `precision: bfloat16`{section}, and remove `fp16`"
 

@@ -281,7 +281,7 @@ def incomplete_evaluation_groups(config: TrlConfig) -> Iterator[Finding]:
 
 
 def whole_groups(size: int, world: int, per_prompt: int) -> str:
-    """The next larger evaluation batch that holds whole groups."""
+    """The next larger evaluation batch that consists of complete groups."""
     step = per_prompt // gcd(world, per_prompt)
     return f"set `{EVALUATION_MICRO}: {-(-size // step) * step}`"
 
@@ -570,7 +570,7 @@ def too_few_prompts(config: TrlConfig) -> Iterator[Finding]:
     prompts = size // per_prompt
     if size % per_prompt == 0 and examples < prompts and isinstance(limit, (int, float)) and limit <= 0:
         text = f"ValueError: args.max_steps must be set to a positive value if dataloader does not have a length, was {limit}"
-        message = f"one generation takes {prompts} prompts, but the data set has {counted(examples, 'prompt')}"
+        message = f"one generation needs {prompts} prompts, but the data set has {counted(examples, 'prompt')}"
         yield Finding(
             config.batch.micro_batch,
             message,

@@ -314,7 +314,7 @@ def flag_with_value(config: TrlConfig) -> Iterator[Finding]:
                 message,
                 exception=exception,
                 on_key=True,
-                help=f"remove `{key}`, and give `trl` the option on its line: --{key}",
+                help=f"remove `{key}`, and pass the option to `trl` on the command line: --{key}",
             )
 
 

@@ -15,6 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from cfglint.findings.setting import Setting
     from cfglint.frameworks.trl.config import TrlConfig
 
 LORA_KEYS = ("lora_r", "lora_alpha", "lora_dropout", "lora_target_modules", "use_rslora", "use_dora")
@@ -263,6 +264,12 @@ def dataset_name_overridden(config: TrlConfig) -> Iterator[Finding]:
         )
 
 
+def zero_setting(config: TrlConfig) -> tuple[Setting, ...]:
+    """The ZeRO stage in the DeepSpeed config of the run."""
+    launch = config.deepspeed
+    return (launch.setting("zero_optimization.stage"),) if launch is not None else ()
+
+
 @rule(
     "TRL078",
     "reentrant-checkpointing-forced",
@@ -293,7 +300,7 @@ def reentrant_forced(config: TrlConfig) -> Iterator[Finding]:
         yield Finding(
             of(config, "gradient_checkpointing_kwargs"),
             message,
-            related=(of(config, "use_peft"),),
+            related=(of(config, "use_peft"), *zero_setting(config)),
             help="remove `gradient_checkpointing_kwargs.use_reentrant`",
         )
 

@@ -46,7 +46,7 @@ def not_a_mapping(config: TrlConfig) -> Iterator[Finding]:
         return
     if not isinstance(config.root, dict):
         what = type(config.root).__name__
-        message = "the file is empty" if config.root is None else f"the file holds a {what}, not a mapping"
+        message = "the file is empty" if config.root is None else f"the file contains a {what}, not a mapping"
         if config.trl_version >= MAPPING_CHECKED:
             text = f"ValueError: Config file {config.documents[0].path} must contain a YAML mapping."
         elif config.root is None:

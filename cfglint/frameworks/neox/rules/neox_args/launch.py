@@ -1,4 +1,4 @@
-"""Rules about what GPT-NeoX passes to the DeepSpeed launcher and to its workers."""
+"""Rules about values that GPT-NeoX passes to the DeepSpeed launcher and to its workers."""
 
 from __future__ import annotations
 

@@ -1,0 +1,49 @@
+"""Records: constructors, comparison and representation of plain classes."""
+
+from __future__ import annotations
+
+import pytest
+
+from cfglint.source.record import changed, record
+
+
+@record
+class Point:
+    """A point."""
+
+    x: int
+    y: int = 2
+
+
+@record
+class Named:
+    """A record with a representation of its own."""
+
+    name: str
+
+    def __repr__(self) -> str:
+        return f"<{self.name}>"
+
+
+def test_fields_are_given_by_position_or_name_and_have_defaults():
+    assert Point(1) == Point(x=1, y=2) == Point(1, 2) != Point(1, 3)
+    assert changed(Point(1), y=5) == Point(1, 5)
+    assert Point(1) != (1, 2)
+
+
+@pytest.mark.parametrize(("given", "named"), [((), {}), ((1, 2, 3), {}), ((1,), {"x": 1}), ((1,), {"z": 1})])
+def test_missing_unknown_and_repeated_fields_are_refused(given, named):
+    with pytest.raises(TypeError, match="Point: "):
+        Point(*given, **named)
+
+
+def test_a_record_has_no_other_attributes_and_no_hash():
+    with pytest.raises(AttributeError):
+        Point(1).z = 3
+    with pytest.raises(TypeError):
+        hash(Point(1))
+
+
+def test_a_record_shows_its_fields_unless_it_says_otherwise():
+    assert repr(Point(1)) == "Point(x=1, y=2)"
+    assert repr(Named("a")) == "<a>"
