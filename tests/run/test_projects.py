@@ -1,7 +1,7 @@
 """The runs of small projects: `projects.txt` holds their files and, behind `=>`, what was recorded about `cfglint check`.
 
-`# options: ...` gives the arguments of the command (without: the folder), `# file: NAME` begins a file. Shown are the files and kinds of each
-run, its verdict and numbers, its launch, and its findings with their places; then the files that are no run.
+`# options: ...` gives the arguments of the command (without: the folder), `# file: NAME` begins a file. Shown are the files and kinds of
+each run, its verdict and numbers, its launch, and the findings with their places; then what is printed besides the report.
 """
 
 from __future__ import annotations
