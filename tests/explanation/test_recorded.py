@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 from cases import each_case
 from cfglint.explanation import log_analysis, log_parser
@@ -91,6 +92,15 @@ LOGS = (
 CONFIGURED = {"micro_batch": 8, "accumulation": 4, "global_batch": 256, "steps_per_epoch": None, "total_steps": 1600}
 
 
+def page_of(found):
+    """The header and the content of the page about a log, an element a line."""
+    page = render_log("html", "train.log", found)
+    return re.search(r"<header.*</main>", page, re.DOTALL).group().replace("><", ">\n<").splitlines()
+
+
+PAGES = (LOGS[0], LOGS[3], neox(train_batch_size=8) * 2, trainer(1921, ENDLESS, 8, 1, 192, 10))
+
+
 def test_logs(root, updating):
     lines = []
     for log in LOGS:
@@ -101,6 +111,8 @@ def test_logs(root, updating):
         for each in found:
             log_analysis.compare(each, CONFIGURED, lambda key: f"train.yaml:{len(key)}")
             lines += [f"not {each.key} {each.logged} but {each.configured} ({each.place})" for each in each.differences]
+        if log in PAGES:
+            lines += page_of(found)
     assert lines == recorded(root / "tests" / "explanation" / "expected" / "logs.txt", lines, updating)
 
 
