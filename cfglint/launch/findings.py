@@ -177,8 +177,10 @@ def not_processes(name: str, text: str) -> str:
 
 def not_nodes(name: str, text: str) -> str:
     """The message of torchrun about `--nnodes`, a number or a range."""
-    low, _, high = text.partition(":")
-    least, most = integer(low), integer(high or low)
+    if text.count(":") > 1:
+        return f'RuntimeError: nnodes={text} is not in "MIN:MAX" format'
+    low, mark, high = text.partition(":")
+    least, most = integer(low), integer(high if mark else low)
     if least is None or most is None:
         wrong = low if least is None else high
         return f"ValueError: invalid literal for int() with base 10: {wrong!r}"
@@ -213,7 +215,8 @@ def header_sizes(line: LaunchLine, header: Header) -> None:
     if each is None or not option or line.gpus_per_node is None or line.machine or line.gpus_per_node <= each:
         return
     word = header.options[option]
-    message = f"`#SBATCH --{option}={word.string}` gives {each} GPUs per node, but the line starts {line.gpus_per_node} processes on each"
+    gives = f"`#SBATCH --{option}={word.string}` gives {counted(each, 'GPU')} per node"
+    message = f"{gives}, but the line starts {line.gpus_per_node} processes on each"
     line.problems.append(
         Problem("LCH015", "warning", word, f"--{option}", message, remedy=f"write `#SBATCH --{option}` for {line.gpus_per_node} GPUs")
     )

@@ -28,11 +28,12 @@ def recipes(text: str) -> list[Recipe]:
     current: Recipe | None = None
     offset = 0
     for number, line in enumerate(text.split("\n"), 1):
-        if line.startswith("\t") or (current is not None and text[: max(offset - 1, 0)].endswith("\\")):
+        continues = current is not None and text[: max(offset - 1, 0)].endswith("\\")
+        if line.startswith("\t") or continues:
             if current is None:
                 current = Recipe(number)
                 found.append(current)
-            indent = len(line) - len(line.lstrip("\t @-+"))
+            indent = len(line) - len(line.lstrip("\t " if continues else "\t @-+"))
             expand(line[indent:], offset + indent, variables, current.parts, 0)
             current.parts.append(Part("\n"))
         elif line.strip() and not line.startswith("#"):
