@@ -270,6 +270,8 @@ def _remedy(config: Config, problem: BatchProblem) -> str | None:
     setting, batch = problem.setting, config.batch
     if problem.reason == "type" and isinstance(setting.value, str) and len(setting.value) < LONGEST_NUMBER and setting.value.isdecimal():
         return f"set `{setting.name}` to {int(setting.value)}, without quotes"
+    if problem.reason == "type" and isinstance(setting.value, str):
+        return f"set `{setting.name}` to a positive integer"
     if problem.reason == "not-positive" and setting.path == batch.accumulation.path:
         return f"set `{setting.name}` to 1 for no accumulation"
     if problem.reason == "layout" and "does not divide" in problem.message:
