@@ -32,6 +32,11 @@ def run_of(rule, texts, folder, changes=()):
     example = {**rule.example, **dict(changes)}
     kind = example.get("kind") or kind_of(rule)
     named = texts if isinstance(texts, dict) else {example.get("name", NAMES[kind]): texts}
+    return launch_of(kind, named, folder, example)
+
+
+def launch_of(kind, named, folder, example):
+    """The run of the files in a folder, with the facts of an example."""
     files = {os.path.join(folder, name): text for name, text in named.items()}
     if kind == "launch":  # what a script runs is looked for on the disk
         write(files)
@@ -42,13 +47,34 @@ def run_of(rule, texts, folder, changes=()):
         complete=example.get("complete", True),
         kind_given=example.get("kind_given", True),
         strict_keys=example.get("strict_keys", False),
-        model=named_model(example["model"]) if "model" in example else None,
+        model=named_model(example["model"]) if example.get("model") else None,
         gpu_memory=example.get("gpu_memory"),
+        seq_length=example.get("seq_length"),
         trainer=example.get("trainer"),
         expected_numbers=example.get("expected_numbers") or {},
         policies=PolicySchemas({"": example["policies"]}) if "policies" in example else None,
     )
     return Discovery(facts, kind, source=FileSource(files)).one(list(files)[: example.get("named", len(files))])
+
+
+def given_of(case):
+    """(the lines as written, kind, facts, texts by file name) of a case in a text file: a line of facts, then a line for each file."""
+    given = [line for line in case.splitlines() if not line.startswith("=>")]
+    kind, _, facts = given[0].partition(" ")
+    texts = {}
+    for line in given[1:]:
+        name, _, text = line.partition(": ")
+        texts[name] = json.loads(text) if text.startswith('"') else text
+    return given, kind, json.loads(facts or "{}"), texts
+
+
+def answered(path, answers, updating):
+    """The recorded lines of a file of cases, and those with what comes of each case now, after `=>`."""
+    lines = []
+    for case in path.read_text(encoding="utf-8").strip().split("\n\n"):
+        given, kind, facts, texts = given_of(case)
+        lines += [*given, *(f"=> {line}" for line in answers(kind, facts, texts)), ""]
+    return recorded(path, lines[:-1], updating), lines[:-1]
 
 
 def write(files):
@@ -74,21 +100,21 @@ def by_family(rules):
     return families
 
 
-def findings_of(run, above, code):
+def findings_of(run, above, code=None):
     """A run in lines: its verdict and numbers, its launch line, and each finding of a rule with all that a report shows of it.
 
-    Findings of other rules, which have examples of their own, are one line. The folders of the examples are in `above`; the lines leave
-    it out.
+    Findings of other rules, which have examples of their own, are one line; without a rule every finding is shown. The folders of the
+    examples are in `above`; the lines leave it out.
     """
     numbers = {name: value for name, value in run.resolved.items() if value is not None}
     lines = [f"  {run.verdict} {run.fails_at} {json.dumps(numbers)}"]
     if "launch" in run.kinds:
         lines.append(f"  {json.dumps(run.outcome().launch)}")
-    others = [f"{each.code} {each.key}" for each in run.diagnostics if each.code != code]
+    others = [f"{each.code} {each.key}" for each in run.diagnostics if code and each.code != code]
     if others:
         lines.append(f"  also {', '.join(others)}")
     for each in run.diagnostics:
-        if each.code == code:
+        if code in (None, each.code):
             lines += shown(each)
     folder = rf"({re.escape(os.path.relpath(above))}|{re.escape(above)})/\d+/?"
     return [line for text in lines for line in re.sub(folder, "", text).splitlines()]

@@ -122,8 +122,9 @@ def ratio(before: float, after: float) -> str:
         return f"{times:.3g} times as much"
     if times * HUGE < 1:
         return "beyond comparison"
-    if isclose(1 / times, round(1 / times), rel_tol=ABOUT):
-        return f"1/{round(1 / times)} of the previous value"
+    parts = round(1 / times)
+    if parts > 1 and isclose(1 / times, parts, rel_tol=ABOUT):
+        return f"{'' if isclose(1 / times, parts) else 'about '}1/{parts} of the previous value"
     return f"{100 * (times - 1):+.3g} %"
 
 

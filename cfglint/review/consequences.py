@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from os.path import basename
+
 from cfglint.review.batch_consequences import batch, growth
 from cfglint.review.consequence import (
     LEFT_OPEN,
@@ -141,8 +143,10 @@ def start(old: Side, new: Side) -> list[Consequence]:
 def missing_references(old: Side, new: Side) -> list[Consequence]:
     """The consequence of named files that no longer exist, so that nothing in them counts."""
     before = [name for name, _ in missing_files(old.run)]
+    there = {basename(document.path) for document in old.run.documents}
     names = [name for name, _ in missing_files(new.run) if name not in before]
-    return [Consequence("file", f"{name} does not exist any more: its settings are not compared", None, name) for name in names]
+    ends = {name: " any more" if basename(name) in there else "" for name in names}
+    return [Consequence("file", f"{name} does not exist{ends[name]}: its settings are not compared", None, name) for name in names]
 
 
 def launch(old: Side, new: Side) -> list[Consequence]:
@@ -196,7 +200,8 @@ def from_settings(old: Side, new: Side, settings: list[SettingChange], covered: 
         if what == "total_steps" and limited(old, new):
             continue
         if what in ("total_steps", LENGTHS):
-            times = relation(number(before), number(after))
+            numbers = [number(before) or 0, number(after) or 0]
+            times = relation(*numbers) if min(numbers) > 0 else None  # -1 steps are no limit
             factor = None if times is None else times * (growth(old, new) or 1 if what == LENGTHS else 1)
             found[what] = Consequence(what, f"{what.replace('_', ' ')} change with {text}", factor=factor, known=False)
         else:

@@ -280,3 +280,40 @@ def test_recorded_cases() -> None:
 def of_a_framework_here(case: dict[str, Any]) -> bool:
     """Whether a case is without interleaved pipelines, without torchtitan's, and without a preference for powers of two."""
     return case["vpp"] == 1 and case["framework"] != "torchtitan" and case["policy"] == "keep"
+
+
+def test_the_reasons_name_what_decides() -> None:
+    def reasons(problem: Problem) -> list[str]:
+        return solve(problem).reasons
+
+    assert reasons(Problem(8, 104, 8, 1)) == ["1 is the largest micro batch up to 8 that divides 13"]
+    assert reasons(Problem(2, 128, 4, 4)) == ["micro batch unchanged (4), so memory use is unchanged"]
+    in_two = "4 micro batches in 2 pipeline stages: 20% bubble"
+    assert reasons(Problem(2, 8, 3, 1, pipeline_parallel=2)) == [
+        "2 is the largest micro batch up to 3 that divides 8 and keeps the pipeline busy",
+        in_two,
+    ]
+    alone = ["1 is the largest micro batch up to 3 that divides 1", "1 micro batches in 2 pipeline stages: 50% bubble"]
+    assert reasons(Problem(2, 1, 3, 1, pipeline_parallel=2)) == alone
+
+
+def test_one_sample_on_each_gpu_is_the_smallest_batch() -> None:
+    assert triple(solve(Problem(8, 12, 1, 1)).below) == (8, 1, 1)
+    assert solve(Problem(8, 7, 1, 1)).below is None
+
+
+def test_half_the_micro_batch_is_a_warning_and_more_is_none() -> None:
+    assert solve(Problem(8, 32, 8, 1)).warnings == [SHRUNK]
+    assert solve(Problem(8, 40, 9, 1)).warnings == []
+
+
+def test_numbers_below_one_are_unknown() -> None:
+    unknown, smallest = Problem(8, 128, 0, 0, max_micro_batch=4), Problem(8, 128, 1, 1)
+    assert (unknown.micro_batch, unknown.accumulation) == (None, None)
+    assert (smallest.micro_batch, smallest.accumulation) == (1, 1)
+    assert solve(Problem(1, 1, 1)).status == OK
+    for gpus, batch, tensor in ((0, 8, 1), (8, 0, 1), (8, 8, 0)):
+        with pytest.raises(ValueError, match="at least 1"):
+            Problem(gpus, batch, 1, tensor_parallel=tensor)
+    with pytest.raises(ValueError, match="a cap on it"):
+        Problem(8, 8, 0)

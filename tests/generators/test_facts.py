@@ -182,7 +182,8 @@ def lines_of(texts, kind, gpus):
     return [*lines, *(f"left: {each}" for each in found.left)]
 
 
-def test_facts_of_existing_runs(root, updating):
+def test_facts_of_existing_runs(root, updating, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # below no pyproject.toml, which every run would read
     lines, usual, base = [], [], None
     for title, texts, kind, gpus in runs():
         facts = lines_of(texts, kind, gpus)

@@ -87,8 +87,8 @@ def is_recorded(root, updating):
 
 
 def content(page):
-    """The content of a page, an element a line."""
-    return re.search(r"<main.*</main>", page, re.DOTALL).group().replace("><", ">\n<")
+    """The header and the content of a page, an element a line."""
+    return re.search(r"<header.*</main>", page, re.DOTALL).group().replace("><", ">\n<")
 
 
 @pytest.mark.parametrize("name", FILES)

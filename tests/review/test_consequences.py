@@ -6,7 +6,7 @@ import pytest
 
 from cases import each_case
 from cfglint.frameworks._releases import RELEASES
-from cfglint.review.consequence import ratio
+from cfglint.review.consequence import number, percent, ratio, relation
 
 TRAINER = """\
 output_dir: out
@@ -277,15 +277,50 @@ def test_a_number_beyond_all_floats(compare):
     ("before", "after", "words"),
     [
         (2, 4, "doubled"),
+        (4, 2, "halved"),
+        (1000, 2019, "about doubled"),
+        (1000, 2021, "2.02 times as much"),
+        (1000, 505, "about halved"),
+        (1000, 506, "-49.4 %"),
+        (1, 3, "3 times as much"),
+        (100, 199, "about doubled"),
+        (100, 150, "+50 %"),
+        (3, 1, "1/3 of the previous value"),
+        (303, 100, "about 1/3 of the previous value"),
+        (304, 100, "-67.1 %"),
+        (1000, 1003, "+0.3 %"),
+        (1000, 997, "-0.3 %"),
         (0, 3, "+3"),
+        (4, 0, "-4"),
         (4, -4, "-8"),
         (1, float("inf"), "too large to compare"),
         (1, 10**400, "too large to compare"),
-        (1e-300, 1e-5, "times"),
+        (1e300, 1, "too large to compare"),
+        (1, 9.9e299, "9.9e+299 times as much"),
+        (1e10, 1e-299, "beyond comparison"),
+        (1e-300, 1e-5, "1e+295 times as much"),
     ],
 )
 def test_how_much_more(before, after, words):
-    assert words in ratio(before, after)
+    assert ratio(before, after) == words
+
+
+@each_case(("percentage", "words"), [(0.834, "0.83 %"), (6.61, "6.6 %"), (9.99, "10 %"), (10, "10 %"), (12.4, "12 %"), (83.3, "83 %")])
+def test_a_percentage_has_two_digits(percentage, words):
+    assert percent(percentage) == words
+
+
+@each_case(
+    ("value", "expected"),
+    [(2, 2.0), ("2e-5", 2e-5), (True, None), (None, None), ("x", None), ("nan", None), (float("inf"), None), (10**400, None), ([1], None)],
+)
+def test_a_number_in_any_spelling(value, expected):
+    assert number(value) == expected
+
+
+@each_case(("before", "after", "factor"), [(2, 4, 2.0), (0, 4, None), (None, 4, None), (2, None, None), (True, 2, None), (1, "2", None)])
+def test_a_factor_needs_two_numbers(before, after, factor):
+    assert relation(before, after) == factor
 
 
 def test_the_numbers_of_a_deleted_run_are_those_before(compare):

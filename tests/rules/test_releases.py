@@ -73,11 +73,16 @@ def fields_of(kind, by_kind):
         yield ".".join(path), by_kind, json.dumps({**REQUIRED[kind], **nested(path, value)}), {"kind": kind, "strict_keys": True}
 
 
-def codes(rule, texts, folder, facts, package, release):
+NUMBERS = ("micro_batch", "accumulation", "global_batch", "total_steps", "warmup_steps")
+
+
+def answer(rule, texts, folder, facts, package, release):
+    """The codes with what the framework raises, and the numbers."""
     target = {**rule.example.get("target", {}), **dict(facts).get("target", {}), package: release}
     try:
         run = run_of(rule, texts, folder, {**dict(facts), "target": target})
-        return {f"{each.code} {each.severity}" for each in run.diagnostics}
+        found = {f"{each.code} {each.exception or each.severity}".partition("\n")[0] for each in run.diagnostics}
+        return found | {f"{name} {run.resolved[name]}" for name in NUMBERS if run.resolved[name] is not None}
     except CfglintError:  # no run is left
         return set()
 
@@ -87,7 +92,7 @@ def changes(releases, answers):
     for (_, before), (release, after) in pairwise(zip(releases, answers, strict=True)):
         signed = [*(f"+{each}" for each in sorted(after - before)), *(f"-{each}" for each in sorted(before - after))]
         if signed:
-            yield release, ", ".join(signed)
+            yield release, "; ".join(signed)
 
 
 @pytest.mark.slow
@@ -99,7 +104,7 @@ def test_what_a_release_changes(kind, root, tmp_path, updating):
     some = next(rule for rule in every_rule() if kind_of(rule) == kind)
     for name, rule, texts, facts in [*examples_of(kind), *fields_of(kind, some)]:
         folder = str(tmp_path / str(next(numbers)))
-        answers = [codes(rule, texts, folder, facts, package, release) for release in releases]
+        answers = [answer(rule, texts, folder, facts, package, release) for release in releases]
         for release, changed in changes(releases, answers):
             by_release[release].append(f"  {name}: {changed}")
     lines = [line for release, changed in by_release.items() if changed for line in (release, *changed)]

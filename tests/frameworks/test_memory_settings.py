@@ -1,0 +1,46 @@
+"""The memory settings that follow from files and release: the cases are in `memory_settings.txt`, with the settings that are not usual."""
+
+from __future__ import annotations
+
+from itertools import count
+from pathlib import Path
+
+from cfglint.batch.memory import Fsdp, Lora, Settings, Shape, Zero
+from cfglint.frameworks.memory import model_of
+from examples import answered, launch_of
+
+FILE = Path(__file__).parent / "memory_settings.txt"
+FACTS = {"gpus": 1, "model": "llama-3.2-1b", "seq_length": 1024}
+
+NEOX = Shape("gpt_neox", 64, 256, 2, 4, 4, 16, 50304, tied=True, known=False)
+
+
+def unusual(settings, usual):
+    """The fields of a record that differ from those of another."""
+    names = (name for name in type(settings).__slots__ if getattr(settings, name) != getattr(usual, name))
+    return ", ".join(f"{name} {shown(getattr(settings, name))}" for name in names) or "as usual"
+
+
+def shown(value):
+    usual = next((each for each in (Zero(0), Fsdp(), Lora(), NEOX) if type(each) is type(value)), None)
+    return f"({unusual(value, usual)})" if usual is not None else value
+
+
+def test_the_settings_of_files(tmp_path, updating):
+    """`CFGLINT_UPDATE=1` rewrites them."""
+    folders = count()
+
+    def answer(kind, facts, texts):
+        config = launch_of(kind, texts, str(tmp_path / str(next(folders))), {**FACTS, **facts}).configs[0]
+        model = model_of(config)
+        found = config.framework.memory(config, model) if model is not None else None
+        if found is None:
+            return ["not modelled"]
+        lines = [unusual(found.settings, Settings()), *(f"or {unusual(each, found.settings)}" for each in found.alternatives)]
+        lines.append(f"assumed: {', '.join(found.assumed) or 'nothing'}; needs {', '.join(found.missing) or 'nothing'}")
+        if not found.micro_known:
+            lines.append("the micro batch is not known")
+        return [f"shape {shown(model.shape)}", *lines] if kind == "neox" else lines
+
+    before, now = answered(FILE, answer, updating)
+    assert now == before
