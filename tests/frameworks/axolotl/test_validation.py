@@ -232,6 +232,10 @@ def test_other_plugins(value, problem):
     assert (found.folder, found.problem) == ("", problem)
 
 
+def test_no_plugins():
+    assert [plugins_of(value) for value in ("", None, [], 3)] == [[], [], [], []]
+
+
 def refusals_in(path):
     """The calls `Refusal(...)` of a module."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
