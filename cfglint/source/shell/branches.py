@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.source.shell.conditions import Condition
-from cfglint.source.shell.execution import End, Leave, Stop
+from cfglint.source.shell.execution import End, Leave, Return, Stop
 from cfglint.source.shell.patterns import fits
 from cfglint.source.shell.placed_text import Text
 from cfglint.source.shell.script import part_of
@@ -147,7 +147,7 @@ def both_ways(shell: Execution, body: list[Any], rest: list[Clause]) -> None:
     """Follow both branches of an unknown condition."""
     before = shell.state
     ends: list[State] = []
-    left = False
+    left: list[End] = []
     for nodes in (body, None):
         shell.state = before.copy()
         shell.conditional += 1
@@ -158,16 +158,24 @@ def both_ways(shell: Execution, body: list[Any], rest: list[Clause]) -> None:
                 shell.statements(nodes)
             ends.append(shell.state)
         except End as end:
-            left = left or isinstance(end, Leave)
+            left.append(end)
         finally:
             shell.conditional -= 1
     shell.state = before
-    shell.conditional += left  # applies to the rest of the loop
+    shell.conditional += any(isinstance(end, Leave) for end in left)  # applies to the rest of the loop
     if not ends:
-        raise Stop
+        raise common_end(left)
     before.take(ends[0])
     for other in ends[1:]:
         shell.join(other)
+
+
+def common_end(ends: list[End]) -> End:
+    """How a statement ends whose branches all end early: what comes after the loop or function runs if one of them leads there."""
+    leaves = [end for end in ends if isinstance(end, Leave)]
+    if leaves:
+        return Leave(any(end.continues for end in leaves))
+    return Return() if any(isinstance(end, Return) for end in ends) else Stop()
 
 
 def case(shell: Execution, node: Any) -> bool | None:
