@@ -39,8 +39,8 @@ def described(value: Any) -> str:
 
 
 def counted(number: object, noun: str) -> str:
-    """`1 completion`, `2 completions`."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    """`1 completion`, `2 completions`, `2 processes`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}{'es' if noun.endswith('s') else 's'}"
 
 
 def required(expected: str) -> str:

@@ -248,7 +248,14 @@ def at_commit(text: str, package: str) -> bool:
         place = line.split(" #")[0].strip().rpartition("git+")[2]
         repository, mark, commit = place.partition("#")[0].rpartition("@")
         name = repository.rpartition("/")[2].removesuffix(".git").lower()
-        if "git+" in line and mark and name == package and len(commit) >= SHORTEST_COMMIT and not commit.strip("0123456789abcdef"):
+        if (
+            "git+" in line
+            and not line.lstrip().startswith("#")
+            and mark
+            and name == package
+            and len(commit) >= SHORTEST_COMMIT
+            and not commit.strip("0123456789abcdef")
+        ):
             return True
     return False
 
@@ -397,7 +404,7 @@ def allows(operator: str, bound: Version, text: str, release: Version) -> bool:
         return release >= bound and release[: min(len(bound), 2)] == bound[:2]
     if operator == "~=":
         return release >= bound and release[: len(bound) - 1] == bound[:-1]
-    return release[: len(bound)] == bound
+    return release[: len(bound)] == bound if "*" in text else release == padded(bound)
 
 
 def padded(bound: Version) -> Version:

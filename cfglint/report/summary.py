@@ -240,5 +240,6 @@ def banner_lines(path: str, found: Explanation) -> list[Paragraph]:
 
 
 def sentence(text: str) -> str:
-    """The string with a capital letter at its start and a full stop."""
-    return f"{text[:1].upper()}{text[1:]}." if text else ""
+    """The string with a capital letter at its start, unless that is a key such as `max_steps`, and a full stop."""
+    is_key = "_" in text.partition(" ")[0]
+    return f"{text[:1] if is_key else text[:1].upper()}{text[1:]}." if text else ""

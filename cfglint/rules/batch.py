@@ -6,6 +6,7 @@ from cfglint.findings.diagnostic import ERROR, INFO, WARNING
 from cfglint.findings.rule import SKIP, Example, Finding, rule
 from cfglint.findings.setting import AUTO
 from cfglint.findings.wording import counted
+from cfglint.source.limits import LONGEST_NUMBER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -267,8 +268,10 @@ def _problem(config: Config, reason: BatchReason) -> Iterator[Finding]:
 def _remedy(config: Config, problem: BatchProblem) -> str | None:
     """The number to write, if it is certain."""
     setting, batch = problem.setting, config.batch
-    if problem.reason == "type" and isinstance(setting.value, str) and setting.value.isdecimal():
+    if problem.reason == "type" and isinstance(setting.value, str) and len(setting.value) < LONGEST_NUMBER and setting.value.isdecimal():
         return f"set `{setting.name}` to {int(setting.value)}, without quotes"
+    if problem.reason == "type" and isinstance(setting.value, str):
+        return f"set `{setting.name}` to a positive integer"
     if problem.reason == "not-positive" and setting.path == batch.accumulation.path:
         return f"set `{setting.name}` to 1 for no accumulation"
     if problem.reason == "layout" and "does not divide" in problem.message:

@@ -93,7 +93,7 @@ def none_is_string(config: Config) -> Iterator[Finding]:
             yield Finding(
                 setting,
                 f'`{setting.name}` is the string "None" in YAML, not null',
-                note="what reads it gets a string that is not empty, and so counts as true",
+                note="it is a string that is not empty, so it counts as true",
                 fix=replace(setting, None, "write null", safe=False),
             )
 

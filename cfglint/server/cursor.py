@@ -64,7 +64,7 @@ def in_yaml(text: str, word: int) -> Cursor | None:
         return None
     indent = len(before) - len(before.lstrip(" "))
     section = section_above(text[:start].splitlines(), indent)
-    return Cursor(section, key.strip() if mark else None, word, quoted)
+    return Cursor(section, key.strip("\"' ") if mark else None, word, quoted)
 
 
 def section_above(lines: list[str], indent: int) -> Section:

@@ -10,8 +10,10 @@ import time
 import pytest
 
 from cases import each_case
-from cfglint.cli import COMMANDS, main
+from cfglint.cli import COMMANDS, completion, main
+from cfglint.cli.argument_parser import Parser
 from cfglint.cli.completion import SHELLS, parsers
+from examples import recorded
 
 LINES = [
     ("cfglint expl\t", "explain"),
@@ -143,3 +145,37 @@ def test_every_help_has_examples_that_the_command_takes(name, capsys):
     printed = capsys.readouterr().out
     assert f"  {parser.examples[0][0]}\n" in printed
     assert max(map(len, printed.splitlines())) <= 160
+
+
+def command(*positionals):
+    """A command with an option of each sort, and positional arguments."""
+    parser = Parser("cfglint command", "It's a command.")
+    for details in positionals:
+        parser.add_argument(**details)
+    parser.add_argument("--flag", action="store_true", help="a flag: [yes]")
+    parser.add_argument("--count", metavar="N", help="a number")
+    parser.add_argument("--many", action="append", default=[], metavar="KEY=VALUE", help="repeatable")
+    parser.add_argument("--choice", choices=("one", "two"), help="one of two")
+    parser.add_argument("--codes", metavar="CODES", help="rules")
+    parser.add_argument("--file", metavar="FILE", help="a file")
+    parser.add_argument("--kind", metavar="KIND", help="a kind")
+    parser.add_argument("-o", action=lambda namespace, text: None, metavar="PATH", help="the output")
+    return parser
+
+
+@pytest.mark.parametrize(("shell", "made_by"), [("bash", completion.bash), ("zsh", completion.zsh), ("fish", completion.fish)])
+def test_the_script_of_every_sort_of_argument(shell, made_by, root, updating, monkeypatch):
+    """`CFGLINT_UPDATE=1` rewrites the record; the difference is to be read."""
+    monkeypatch.setattr(completion, "codes", lambda: ["ABC001", "a-name"])
+    monkeypatch.setattr(completion, "WITH_HELP", {"one": "It's one: first"})
+    commands = {
+        "files": command({"name": "paths", "nargs": "*", "metavar": "PATH", "help": "files"}),
+        "rule": command({"name": "code", "nargs": "?", "metavar": "CODE", "help": "a code"}),
+        "shell": command({"name": "shell", "choices": ("sh", "fish"), "metavar": "SHELL", "help": "a shell"}),
+        "two": command(
+            {"name": "old", "metavar": "OLD", "help": "first"}, {"name": "new", "nargs": "+", "metavar": "FILE", "help": "rest"}
+        ),
+        "none": command(),
+    }
+    lines = made_by(commands).splitlines()
+    assert lines == recorded(root / "tests" / "cli" / "expected" / f"completion.{shell}.txt", lines, updating)

@@ -83,7 +83,7 @@ BROKEN = [
     ("[[run]]\nfiles = ['good.json']\nkind = \"\\u001b[31m\"\n", "`kind` must be one of accelerate"),
     ("fail-on = 'never'\n", "`fail-on` must be one of info, warning, error, not 'never'"),
     ("[[run]]\nfiles = ['good.json']\nset = 1\n", "`set` must be a table"),
-    ("[[run]]\nfiles = ['good.json']\nset = {a = 0x" + "f" * 5000 + "}\n", "`set` holds a value that cannot be written"),
+    ("[[run]]\nfiles = ['good.json']\nset = {a = 0x" + "f" * 5000 + "}\n", "`set` contains a value that cannot be written"),
     ("[[run]]\nfiles = ['good.json']\nargs = 1\n", "`args` must be a string"),
     ("[[run]]\nfiles = ['good.json']\nstrict-keys = 1\n", "`strict-keys` must be a boolean"),
     (f"[[run]]\nfiles = ['good.json']\nnum-examples = {LARGEST + 1}\n", "`num-examples` is more than"),

@@ -97,8 +97,8 @@ RELATED = (("train.yaml", 9, "`other` is 2 here"), ("ds.json", 3, "`key` is text
 
 
 def content(page):
-    """The content of a page, an element a line."""
-    return re.search(r"<main.*</main>", page, re.DOTALL).group().replace("><", ">\n<")
+    """The header and the content of a page, an element a line."""
+    return re.search(r"<header.*</main>", page, re.DOTALL).group().replace("><", ">\n<")
 
 
 @pytest.mark.parametrize("form", [*FORMATS, "narrow", "coloured"])

@@ -61,3 +61,23 @@ def test_a_fix_says_why_it_is_not_safe(lines):
     assert remedy(False) == ["help: write 2 (cfglint fix --unsafe-fixes; unsafe: it is a guess)"]
     assert remedy(False, severity="warning") == ["help: write 2 (cfglint fix --unsafe-fixes; unsafe: it changes what the run does)"]
     assert "--target" in remedy(False, by_release=True)[0]
+
+
+@pytest.mark.parametrize(
+    ("code", "stage", "moment"),
+    [
+        ("LCH001", "load", "at launch"),
+        ("LCH001", "init", "during initialization"),
+        ("BAT001", "load", "while reading the file"),
+        ("BAT001", "first-step", "at the first step"),
+    ],
+)
+def test_the_moment_of_a_failure(make, code, stage, moment):
+    found = make.diagnostic("refused", code=code, exception="ValueError: a long story")
+    found.fails_at = stage
+    assert details(found, make.outcome([found])) == [("note", f"transformers 5.23.0 fails {moment}: ValueError: a long story")]
+
+
+def test_a_warning_has_no_exception_to_quote(make):
+    found = make.diagnostic("odd", severity="warning", exception="ValueError: a long story")
+    assert details(found, make.outcome([found])) == []

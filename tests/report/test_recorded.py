@@ -57,12 +57,28 @@ MEMORY = {
         FACTORY,
         *("finetuning_type: full", "finetuning_type: freeze", "lora_rank: 64\nlora_target: all", "quantization_bit: 4"),
         *("stage: dpo", "packing: true", "enable_liger_kernel: true", "flash_attn: disabled", "pure_bf16: true\nfinetuning_type: full"),
+        *("stage: rm", "stage: kto", "stage: pt", "stage: pt\npacking: false", "finetuning_type: oft", "use_galore: true"),
+        *("quantization_bit: 8", "quantization_bit: 4\ndouble_quantization: false", "quantization_bit: 4\nupcast_layernorm: true"),
+        *("lora_dropout: 0.1", "lora_rank: 0", "additional_target: embed_tokens,lm_head", "lora_target: q_proj,v_proj", "pure_bf16: true"),
+        *("disable_gradient_checkpointing: true", "neat_packing: true", "bf16: false", "bf16: false\nfp16: true", "cutoff_len: 512"),
     ),
     "axolotl": (
         AXOLOTL,
         *("adapter: lora\nlora_r: 16\nlora_target_linear: true", "adapter: qlora\nload_in_4bit: true\nlora_r: 8\nlora_target_linear: true"),
         *("sample_packing: true", "gradient_checkpointing: true", "flash_attention: true", "optimizer: adamw_bnb_8bit"),
-        *("liger_rms_norm: true", "plugins: [axolotl.integrations.liger.LigerPlugin]\nliger_fused_linear_cross_entropy: true"),
+        *("liger_rms_norm: true", "liger_glu_activation: true", "sequence_len: 512", "bf16: false", "bf16: false\nfp16: true"),
+        *(
+            "adapter: lora\nlora_target_modules: [q_proj, v_proj]",
+            "adapter: lora\nlora_dropout: 0.1\nlora_r: 0",
+            "load_in_8bit: true\nadapter: lora",
+        ),
+        *(
+            "micro_batch_size: 4",
+            "gradient_accumulation_steps: 4",
+            "optimizer: sgd",
+            "optimizer: muon",
+            "plugins: [axolotl.integrations.liger.LigerPlugin]\nliger_fused_linear_cross_entropy: true",
+        ),
     ),
 }
 STAGE = '{"bf16": {"enabled": "auto"}, "zero_optimization": {"stage": 3, "offload_optimizer": {"device": "cpu"}}}'
@@ -87,8 +103,8 @@ def is_recorded(root, updating):
 
 
 def content(page):
-    """The content of a page, an element a line."""
-    return re.search(r"<main.*</main>", page, re.DOTALL).group().replace("><", ">\n<")
+    """The header and the content of a page, an element a line."""
+    return re.search(r"<header.*</main>", page, re.DOTALL).group().replace("><", ">\n<")
 
 
 @pytest.mark.parametrize("name", FILES)

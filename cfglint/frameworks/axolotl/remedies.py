@@ -24,12 +24,12 @@ LARGE = re.compile(r"`([\w.]+)` above 1 .*?(?: `([\w.]+)` above 1)?$")
 REQUIRES = re.compile(r"`([\w.]+)(: [^`]+)?` requires (?:an )?`([\w.]+)(: [^`]+)?`(?! or false)")
 NEEDS = re.compile(r"[^`]+ requires `([\w.]+)(: [^`]+)`(?! or false)|`[^`]+` (?:with|above 1).* requires `([\w.]+)(: [^`]+)`")
 EXCLUDES = re.compile(r"`([\w.]+)(: [^`]+)?` (?:is incompatible with|differs from) (?:`([\w.]+)(: [^`]+)?`|(\w+))( above 1)?")
-OF_WORDS = {"FSDP": "fsdp_config", "DeepSpeed": "deepspeed"}
+KEYS_OF_FEATURES = {"FSDP": "fsdp_config", "DeepSpeed": "deepspeed"}
 WITHOUT = re.compile(r"was removed|is incompatible with|(?:do|does) not support|has no effect|is not a list")
-KEPT = ("rl", "adapter", "base_model")  # what a run is about: nobody removes it to keep an option
+KEPT = ("rl", "adapter", "base_model")  # the method and the model of the run: removing one changes more than an option
 
 
-def told(refusal: Refusal, values: Mapping[str, Any]) -> tuple[str, str | None]:
+def split_remedy(refusal: Refusal, values: Mapping[str, Any]) -> tuple[str, str | None]:
     """The message of a refusal without its recommendation, and the remedy for a file with these values."""
     message, advice = refusal.message, ""
     parts = ADVICE.split(message, maxsplit=1)
@@ -39,10 +39,10 @@ def told(refusal: Refusal, values: Mapping[str, Any]) -> tuple[str, str | None]:
         return message, advice.replace("remove it", f"remove `{dotted(refusal.paths[0])}`")
     if advice:
         return message, joined(removal(dotted(path), None, values) for path in refusal.paths[:2])
-    return message, derived(refusal, values)
+    return message, implied_remedy(refusal, values)
 
 
-def derived(refusal: Refusal, values: Mapping[str, Any]) -> str | None:
+def implied_remedy(refusal: Refusal, values: Mapping[str, Any]) -> str | None:
     """The remedy that the pattern of a message implies."""
     message = refusal.message
     if is_quoted_number(refusal, values):
@@ -53,17 +53,17 @@ def derived(refusal: Refusal, values: Mapping[str, Any]) -> str | None:
         return choice(found[1], found[2], found[3].split(", "))
     if (found := REQUIRES.match(message)) is not None:
         key, value, needed, needed_value = found.groups()
-        return joined((f"set `{full(needed, refusal, key)}{needed_value or ''}`", removal(full(key, refusal), value, values)))
+        return joined((f"set `{qualified(needed, refusal, key)}{needed_value or ''}`", removal(qualified(key, refusal), value, values)))
     if (found := NEEDS.match(message)) is not None:
-        return f"set `{full(found[1] or found[3], refusal)}{found[2] or found[4]}`"
+        return f"set `{qualified(found[1] or found[3], refusal)}{found[2] or found[4]}`"
     if (found := EXCLUDES.match(message)) is not None:
         key, value, other, other_value, word, above = found.groups()
-        other = full(other or OF_WORDS.get(word, ""), refusal)
+        other = qualified(other or KEYS_OF_FEATURES.get(word, ""), refusal)
         rest = f"set `{other}: 1`" if above else removal(other, other_value, values) if other else ""
-        return joined((removal(full(key, refusal), value, values), rest))
+        return joined((removal(qualified(key, refusal), value, values), rest))
     if (found := LARGE.match(message)) is not None:
         return joined(f"set `{key}: 1`" for key in found.groups() if key)
-    return of_place(refusal)
+    return remedy_for_key(refusal)
 
 
 def is_quoted_number(refusal: Refusal, values: Mapping[str, Any]) -> bool:
@@ -72,7 +72,7 @@ def is_quoted_number(refusal: Refusal, values: Mapping[str, Any]) -> bool:
     return isinstance(value, str) and value.isdecimal()
 
 
-def of_place(refusal: Refusal) -> str | None:
+def remedy_for_key(refusal: Refusal) -> str | None:
     """The remedy that the key implies: another optimizer; a removed key is removed."""
     place = dotted(refusal.paths[0]) if refusal.paths else ""
     if place == "optimizer" or refusal.message.startswith(f"`{place}: "):
@@ -103,9 +103,9 @@ def dotted(path: Iterable[Any]) -> str:
     return ".".join(map(str, path))
 
 
-def full(name: str, refusal: Refusal, beside: str = "") -> str:
+def qualified(name: str, refusal: Refusal, neighbour: str = "") -> str:
     """The dotted path of a key that a message names by its last part: one of the places, or a key in the same section."""
     paths = [dotted(path) for path in refusal.paths]
     found = next((path for path in paths if path == name or path.endswith(f".{name}")), "")
-    section = next((path.removesuffix(beside) for path in paths if beside and path.endswith(f".{beside}")), "")
+    section = next((path.removesuffix(neighbour) for path in paths if neighbour and path.endswith(f".{neighbour}")), "")
     return found or (section + name if section and "." not in name else name)

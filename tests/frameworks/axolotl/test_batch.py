@@ -86,6 +86,15 @@ def test_no_batch(axolotl, lines, key, raises):
         ("tensor_parallel_size: 2\ndp_replicate_size: 2\ndp_shard_size: 2\n", 8, "reject"),
         ("dp_replicate_size: 2\n", 8, "reject"),
         ("context_parallel_size: 2\n", None, "accept"),
+        (f"{FSDP}dp_replicate_size: 8\n", 8, "accept"),  # replicas alone
+        (f"{FSDP}dp_replicate_size: 4\n", 8, "reject"),  # the rest is not written
+        (f"{FSDP}dp_replicate_size: 2\ndp_shard_size: 4\n", 8, "accept"),
+        (f"{FSDP}dp_replicate_size: 2\ndp_shard_size: 2\n", 8, "reject"),
+        (f"{FSDP}dp_shard_size: 2\n", 8, "reject"),
+        (f"{FSDP}dp_shard_size: 1\n", 8, "accept"),
+        (f"{FSDP}tensor_parallel_size: 2\ndp_replicate_size: 4\n", 8, "reject"),  # replicas of tensor parallelism need shards
+        (f"{FSDP}tensor_parallel_size: 2\ndp_replicate_size: 2\ndp_shard_size: 2\n", 8, "accept"),
+        ("dp_shard_size: 2\ntensor_parallel_size: 2\n", 4, "reject"),  # without fsdp_config
     ],
 )
 def test_parallel_sizes(axolotl, found, lines, gpus, verdict):

@@ -20,7 +20,7 @@ import cfglint
 from cases import each_case
 from cfglint.frameworks.axolotl.plugins import plugins_of
 from cfglint.frameworks.axolotl.refusals import Refusal
-from cfglint.frameworks.axolotl.remedies import told
+from cfglint.frameworks.axolotl.remedies import split_remedy
 from cfglint.frameworks.axolotl.validation import Validation
 from cfglint.frameworks.launch_facts import LaunchFacts
 from examples import recorded
@@ -232,6 +232,10 @@ def test_other_plugins(value, problem):
     assert (found.folder, found.problem) == ("", problem)
 
 
+def test_no_plugins():
+    assert [plugins_of(value) for value in ("", None, [], 3)] == [[], [], [], []]
+
+
 def refusals_in(path):
     """The calls `Refusal(...)` of a module."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -248,7 +252,7 @@ def after_remedies(case):
     values = dict(NEEDED)
     for line in case.lines:
         values |= line
-    for actions in remedies(told(found[0], values)[1] or ""):
+    for actions in remedies(split_remedy(found[0], values)[1] or ""):
         left = validated([done(copy.deepcopy(values), actions, pointer)], case.gpus)
         yield actions, found[0].message, [each.message for each in left.refusals]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import SKIP, Finding, rule
+from cfglint.findings.wording import counted
 from cfglint.frameworks.accelerate.config import DEVICES
 from cfglint.frameworks.accelerate.rules.common import GPUS, KINDS
 
@@ -246,6 +247,6 @@ def process_count_mismatch(config: AccelerateConfig) -> Iterator[Finding]:
         yield Finding(
             setting,
             f"`num_processes` is {setting.spelled}{started}, but {config.facts.gpus_source} is {gpus}",
-            note=f"accelerate launch starts {config.started}",
+            note=f"accelerate launch starts {counted(config.started, 'process')}",
             help=f"set `num_processes: {gpus}`, or pass --num_processes to accelerate launch",
         )

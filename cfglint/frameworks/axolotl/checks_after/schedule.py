@@ -37,7 +37,8 @@ def early_stopping(model: Model) -> None:
         raise Refusal(
             SCHEDULE,
             ("early_stopping_patience", "save_steps", "eval_steps"),
-            "`early_stopping_patience` requires `save_steps` and `eval_steps` (`saves_per_epoch` and `evals_per_epoch` do not count)",
+            "`early_stopping_patience` requires `save_steps` and `eval_steps`; set `save_steps` and `eval_steps` in place of "
+            "`saves_per_epoch` and `evals_per_epoch`, or remove `early_stopping_patience`",
             "`early_stopping_patience` requires save_steps and eval_steps to be set. eval_steps should evenly divide save_steps.",
         )
     if model.save_steps % model.eval_steps != 0:

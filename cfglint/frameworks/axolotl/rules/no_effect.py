@@ -103,7 +103,8 @@ def steps_without_processes(config: AxolotlConfig) -> Iterator[Finding]:
     if config.parsed and model is not None and model.ddp is False and not model.fsdp_config and world is not None and world > 1:
         yield Finding(
             config.place(("ddp",)),
-            f"`ddp: false` computes the steps for 1 process, but {world} run: the run trains on {world} times the samples",
+            f"with `ddp: false` axolotl computes the number of steps for 1 process, but {world} processes run",
+            note=f"a step consumes {world} times the samples that the number of steps is computed with",
             help="remove `ddp`",
         )
 

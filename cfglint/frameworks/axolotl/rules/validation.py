@@ -47,14 +47,14 @@ NEEDS_KEYS = ((DATA, "datasets"), (STREAMING, "max_steps"))  # keys that the lau
 def refused(config: AxolotlConfig, topic: str) -> Iterator[Finding]:
     """The refusals of a topic."""
     from cfglint.frameworks.axolotl.migration import migrated
-    from cfglint.frameworks.axolotl.remedies import told
+    from cfglint.frameworks.axolotl.remedies import split_remedy
 
     for refusal in config.refusals:
         if refusal.topic != topic:
             continue
         first, *others = [config.place(path) for path in refusal.paths] or [config.place(())]
         absent = not first.written and (topic, first.name) in NEEDS_KEYS and not config.facts.complete
-        message, remedy = told(refusal, config.values)
+        message, remedy = split_remedy(refusal, config.values)
         yield Finding(
             first,
             message,

@@ -401,13 +401,13 @@ def smaller_batch_with_autotp(config: DeepSpeedConfig) -> Iterator[Finding]:
     total, taken = batch.global_batch.value, batch.consumed_batch
     if batch.layout.tensor_parallel > 1 and config.trainer is None and isinstance(total, int) and taken not in (None, total):
         setting = config.setting("tensor_parallel", "autotp_size")
-        text = f"`autotp_size` is {setting.spelled}, so a step consumes {taken} samples, not {total}"
+        keys = [each.name for each in (batch.global_batch, batch.accumulation) if each.written] or [batch.accumulation.name]
         yield Finding(
             setting,
-            text,
+            f"`autotp_size` is {setting.spelled}, so a step consumes {taken} samples, not {total}",
             related=(batch.global_batch,),
             note=f"the {setting.spelled} GPUs of a tensor-parallel group train on the same samples, but DeepSpeed counts all GPUs",
-            help=f"plan with {taken} samples per step, or multiply `gradient_accumulation_steps` by {setting.spelled}",
+            help=f"multiply {' and '.join(f'`{key}`' for key in keys)} by {setting.spelled} to consume {total} samples per step",
         )
 
 

@@ -250,9 +250,8 @@ def scheduler_value(config: DeepSpeedConfig) -> Iterator[Finding]:
     for key, raised in found[:1]:
         if not (params.get(key) == "auto" and config.open):
             text = f"`scheduler.params.{key}` is {spelled(params.get(key))}, which {scheduler.name} does not accept"
-            yield Finding(
-                at(config, key), text, exception=raised, help=f"set `scheduler.params.{key}` to a number in the range of {scheduler.name}"
-            )
+            wanted = "positive integer" if "positive integer" in raised else "positive number" if "positive" in raised else "number"
+            yield Finding(at(config, key), text, exception=raised, help=f"set `scheduler.params.{key}` to a {wanted}")
 
 
 def positive_integer(params: dict[Any, Any], key: str, version: Version) -> Iterator[tuple[str, str]]:

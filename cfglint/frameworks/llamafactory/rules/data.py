@@ -164,7 +164,7 @@ def streaming_options(config: LlamaFactoryConfig) -> Iterator[Finding]:
             "streaming",
             message="`max_samples` is incompatible with `streaming`",
             exception=text,
-            remedy="set `max_steps` to end the run earlier, and remove `max_samples`",
+            remedy="remove `max_samples`; `max_steps` ends the run",
         )
     if steps == -1:
         text = "ValueError: Please specify `max_steps` in streaming mode."

@@ -51,6 +51,8 @@ def engine_setting(config: NeoXConfig, name: str, *path: str | int) -> Setting:
     bad=(
         "{zero_optimization: {stage: 1, reduce_buckt_size: 500000000}}\n",
         Example("{zero_optimization: {stage: 1, reduce_bucket_size: 5e8x}}\n", "/zero_optimization/reduce_bucket_size"),
+        Example("{zero_optimization: {stage: 1, stage3_param_persitance_threshold: 100000}}\n", message="did you mean"),
+        Example("{zero_optimization: {stage: 1, allgather: true}}\n", message="unknown key `allgather` in `zero_optimization`"),
         Example(
             "{zero_optimization: {stage: 1, cpu_offload: true, offload_optimizer: {device: cpu}}}\n",
             "/zero_optimization/cpu_offload",
@@ -129,27 +131,30 @@ def _replaced_keys(config: NeoXConfig, section: dict[Any, Any]) -> Iterator[Find
 
 
 def _unknown_key(setting: Setting, section: dict[Any, Any], path: tuple[str, ...], fault: Fault) -> Finding:
-    """The finding for a key that a model forbids, with a known key within one edit of it."""
+    """The finding for a key that a model forbids, with the known key that is most similar to it."""
     from cfglint.frameworks.deepspeed.models import TWICE, set_twice
 
-    near = None if fault.kind == TWICE else _nearest(path, section)
+    near, safe = (None, False) if fault.kind == TWICE else _nearest(path, section)
     message = f"unknown key `{path[-1]}` in `{path[-2]}`" + (f"; did you mean `{near}`?" if near else "")
     if fault.kind == TWICE:
         message = set_twice(setting)
-    fix = rename(setting, near, f"rename to `{near}`") if near else None
+    fix = rename(setting, near, f"rename to `{near}`", safe) if near else None
     return Finding(setting, message, exception=fault.exception, fix=fix, on_key=True, help=None if fix else f"remove `{setting.name}`")
 
 
-def _nearest(path: tuple[str, ...], section: dict[Any, Any]) -> str | None:
-    """The only key of the section within one edit, if there is one and it is not set."""
+def _nearest(path: tuple[str, ...], section: dict[Any, Any]) -> tuple[str | None, bool]:
+    """The key of the section that is most similar, if only one is and it is not set, and whether it is a single typo away."""
     from cfglint.frameworks.deepspeed.models import MONITOR, SECTIONS, known_names
-    from cfglint.frameworks.similar_keys import distance
+    from cfglint.frameworks.similar_keys import Spelling, near
 
     if len(path) != 2:
-        return None
+        return None, False
     model = SECTIONS.get(path[0]) or MONITOR.fields[path[0]].model
-    near = [key for key in known_names(model, DEEPSPEED) if distance(path[1], key) in (0, 1)] if model else []
-    return near[0] if len(near) == 1 and near[0] not in section else None
+    names = known_names(model, DEEPSPEED) if model else ()
+    found = near(path[1], [((key,), Spelling(key)) for key in names])
+    if not found or found[0].name in section or [each.distance for each in found].count(found[0].distance) > 1:
+        return None, False
+    return found[0].name, found[0].distance <= 1
 
 
 @neox_rule(

@@ -567,7 +567,7 @@ def output_layer_parallelism(config: NeoXConfig) -> Iterator[Finding]:
         setting = config.setting("output_layer_parallelism")
         yield Finding(
             setting,
-            f"`output_layer_parallelism` is {describe(value)}; it must be exactly column",
+            f"`output_layer_parallelism` is {describe(value)}; it must be `column`",
             fix=replace(setting, "column", "change to column"),
         )
 

@@ -49,8 +49,8 @@ COMPUTED = {
     **{name: f"`zero_optimization.{key}`" for name, key in COPIES.items()},
     "clip_grad": "`gradient_clipping`",
     "batch_size": "`train_micro_batch_size_per_gpu`",
-    "dynamic_loss_scale": "the absence of `loss_scale`",
-    "config_files": "the files themselves",
+    "dynamic_loss_scale": "GPT-NeoX: it is true without `loss_scale`",
+    "config_files": "the names of the files that are passed",
     "user_script": "the command line",
     "rank": "the launcher",
     "local_rank": "the launcher",
@@ -469,7 +469,8 @@ def num_gpus_ignored(config: NeoXConfig) -> Iterator[Finding]:
     alone = config.argument("hostfile") is None and config.argument("global_num_gpus") is None
     if alone and gpus is not None and number(count) and count > 0 and count != gpus:
         message = f"`num_gpus` is {count}, but without a hostfile the batch size is computed for {counted(gpus, 'GPU')}"
-        yield Finding(config.setting("num_gpus"), message, help="set `global_num_gpus` for another count")
+        remedy = f"set `global_num_gpus: {count}`, or limit the visible GPUs (CUDA_VISIBLE_DEVICES)"
+        yield Finding(config.setting("num_gpus"), message, help=remedy)
 
 
 @neox_rule(

@@ -1,0 +1,66 @@
+"""How messages write values and numbers."""
+
+from __future__ import annotations
+
+from cases import each_case
+from cfglint.findings.wording import counted, described, listed, required, shortened, spelled
+
+
+@each_case(
+    ("value", "text"),
+    [
+        (None, "null"),
+        (True, "true"),
+        (False, "false"),
+        (1, "1"),
+        (2.5, "2.5"),
+        ("auto", '"auto"'),
+        ([1, "a", None], '[1, "a", null]'),
+        ((1, 2), "[1, 2]"),
+        ({"a": True, 2: "b"}, '{"a": true, 2: "b"}'),
+        ({}, "{}"),
+        ([], "[]"),
+        ("x" * 60, '"' + "x" * 60 + '"'),
+        ("x" * 61, '"' + "x" * 57 + '..."'),
+        (int("9" * 61), "9" * 57 + "..."),
+        ([10**9] * 9, "[" + "1000000000, " * 4 + "10000000..."),
+    ],
+)
+def test_a_value_is_spelled_as_in_a_file(value, text):
+    assert spelled(value) == text
+
+
+@each_case(("length", "cut"), [(59, False), (60, False), (61, True)])
+def test_a_long_text_is_cut_to_sixty_characters(length, cut):
+    found = shortened("x" * length)
+    assert (found.endswith("..."), len(found)) == (cut, min(length, 60))
+
+
+def test_a_value_in_a_message_about_its_type():
+    assert [described(value) for value in ("1.0", 1.0, None)] == ['the string "1.0"', "1.0", "null"]
+
+
+@each_case(("number", "text"), [(0, "0 steps"), (1, "1 step"), (2, "2 steps"), (1000, "1000 steps")])
+def test_a_number_with_its_noun(number, text):
+    assert counted(number, "step") == text
+
+
+@each_case(
+    ("expected", "text"),
+    [
+        ("a valid integer", "an integer"),
+        ("a valid dictionary", "a mapping"),
+        ("a dictionary or an instance of X", "a mapping for X"),
+        ("a valid boolean", "a boolean"),
+        ("2, 3 or 3", "2 or 3"),
+        ("less than 5", "less than 5"),
+    ],
+)
+def test_what_pydantic_requires(expected, text):
+    assert required(expected) == text
+
+
+@each_case(("values", "text"), [(["a"], "a"), (["a", "b"], "a or b"), (["a", "b", "c"], "a, b or c")])
+def test_a_list_in_words(values, text):
+    assert listed(values) == text
+    assert listed(values, "and") == text.replace("or", "and")

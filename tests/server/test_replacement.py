@@ -1,0 +1,34 @@
+"""The edit that turns the content of a file into another one is as short as possible."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from cases import each_case
+from cfglint.server.positions import Lines
+
+server = pytest.importorskip("cfglint.server.language_server")
+
+
+@each_case(
+    ("before", "after", "edit"),
+    [
+        ("a: 1\n", "a: 2\n", ((0, 3), (0, 4), "2")),
+        ("a: 1\n", "a: 1\nb: 2\n", ((1, 0), (1, 0), "b: 2\n")),
+        ("a: 1\nb: 2\n", "a: 1\n", ((1, 0), (2, 0), "")),
+        ("aa", "aaa", ((0, 2), (0, 2), "a")),
+        ("aaa", "aa", ((0, 2), (0, 3), "")),
+        ("abab", "ab", ((0, 2), (0, 4), "")),
+        ("", "x", ((0, 0), (0, 0), "x")),
+        ("x", "", ((0, 0), (0, 1), "")),
+        ("same", "same", ((0, 4), (0, 4), "")),
+        ("a\nb\nc", "a\nX\nc", ((1, 0), (1, 1), "X")),
+    ],
+)
+def test_replacement(before, after, edit):
+    place = SimpleNamespace(lines_of=lambda path: Lines(before), range_of=lambda path, *span: tuple(map(Lines(before).position, span)))
+    [cls] = [each for each in vars(server).values() if isinstance(each, type) and "replacement" in vars(each)]
+    found = cls.replacement(place, "x", after)
+    assert (*found.range, found.new_text) == edit
