@@ -52,7 +52,7 @@ class Layout:
     def comment_end(self, start: int) -> int:
         """The end of the comment that follows on the same line, `start` without one."""
         position = start
-        while self.text[position : position + 1] in (" ", "\t") and position < len(self.text):
+        while self.text[position : position + 1] in (" ", "\t"):
             position += 1
         return next((span[1] for span in self.document.comments if span[0] == position), start)
 
@@ -66,7 +66,7 @@ class Layout:
 
     def next_on_line(self, start: int) -> int:
         """The offset after the spaces of a line."""
-        while self.text[start : start + 1] in (" ", "\t") and start < len(self.text):
+        while self.text[start : start + 1] in (" ", "\t"):
             start += 1
         return start
 
@@ -79,7 +79,7 @@ class Layout:
         """The offset after the line break at `end`, `end` itself without one."""
         if self.text.startswith("\r\n", end):
             return end + 2
-        return end + 1 if self.text[end : end + 1] in ("\n", "\r") and end < len(self.text) else end
+        return end + 1 if self.text[end : end + 1] in ("\n", "\r") else end
 
     def break_before(self, start: int) -> str:
         """The line break that ends at an offset."""

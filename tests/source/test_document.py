@@ -58,3 +58,16 @@ def test_walk_gives_outer_before_inner_in_the_order_of_the_text():
 
 def test_pointer_escapes():
     assert pointer(("a/b", "c~d", 0)) == "/a~1b/c~0d/0"
+
+
+@pytest.mark.parametrize("length", [5, 31, 32, 33, 40])
+def test_a_look_up_in_a_mapping_of_any_length(length):
+    """The last of duplicate keys counts, and a merged mapping is behind the own keys."""
+    lines = [f"k{number}: {number}" for number in range(length - 3)]
+    text = "\n".join(["b: &b {x: 1, y: 2}", "c:", *(f"  {line}" for line in [*lines, "k0: last", "<<: *b", "y: own"]), ""])
+    document = parse("a.yaml", text, "yaml")
+    found = {name: document.find(("c", name)) for name in ("k0", "k1", "y", "x", "none")}
+    assert {name: value.raw if value is not None else None for name, (_, value) in found.items()} == {
+        "k0": "last", "k1": "1", "y": "own", "x": "1", "none": None,
+    }  # fmt: skip
+    assert text[found["k0"][0].start : found["k0"][1].end] == "k0: last"

@@ -170,3 +170,18 @@ list(walk({str(tmp_path)!r}))
 print("pathspec" in sys.modules)
 """
     assert subprocess.run([sys.executable, "-c", script], capture_output=True, text=True).stdout == "False\n"
+
+
+@each_case(
+    ("size", "limit", "expected"),
+    [(10, 100, b"0123456789"), (2, 100, b"0123456789"), (0, 100, b"0123456789"), (20, 100, b"0123456789"), (2, 4, b"0123456")],
+)
+def test_a_file_that_grew_is_read_to_its_end_or_past_the_limit(tmp_path, size, limit, expected):
+    """The reported size may be smaller than the content."""
+    path = tmp_path / "x"
+    path.write_bytes(b"0123456789")
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        assert files.read_all(descriptor, size, limit) == expected
+    finally:
+        os.close(descriptor)
