@@ -118,8 +118,6 @@ def config_of(name: str) -> dict[str, Any]:
         config["head_dim"] = HEAD_DIM.get(name, QWEN3_HEAD_DIM)
     if row[0] == "mixtral":
         config.update(num_local_experts=EXPERTS, num_experts_per_tok=EXPERTS_PER_TOKEN)
-    if row[0] == GPT2:
-        config.update(n_embd=row[1], n_layer=row[3], n_head=row[4], n_positions=1024)
     return config
 
 

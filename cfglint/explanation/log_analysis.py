@@ -125,8 +125,7 @@ def variants(found: Explanation) -> Iterator[tuple[str, int]]:
     samples, micro, processes = found.banner["num_examples"] or 0, found.micro_batch or 1, found.data_parallel or 1
     yield "", steps.batches_per_rank(samples, micro, processes)
     yield "dataloader_drop_last", steps.batches_per_rank(samples, micro, processes, drop_last=True)
-    if processes > 1:
-        yield "split_batches (or a custom sampler)", steps.batches_per_rank(samples, micro, processes, split_batches=True)
+    yield "split_batches (or a custom sampler)", steps.batches_per_rank(samples, micro, processes, split_batches=True)
 
 
 def explain_by_epochs(found: Explanation) -> bool:

@@ -79,6 +79,7 @@ LOGS = (
     ),
     trainer(1000, 1, 16, 1, 10, 100, more=(("batch size has been adjusted to:", None),)),
     trainer(1000, 1, 10, 1, 10, 100, style=PADDLE),
+    *(trainer(1001, 1, 10, 1, 20, total) for total in (50, 51, 100, 101)),  # on 2 processes
     trainer(1000, 1, 10, 1, 10, 100, more=(("Num update steps per epoch", 100), ("Number of trainable parameters", 5))),
     trainer(1000, 1, 10, 1, 10, 100, "world size: 4\n") + trainer(1000, 2, 10, 1, 10, 200),
     neox(**BATCH, train_iters=1000, global_num_gpus=8, model_parallel_size=1, pipe_parallel_size=1, seq_length=2048),

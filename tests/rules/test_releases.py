@@ -77,11 +77,12 @@ NUMBERS = ("micro_batch", "accumulation", "global_batch", "total_steps", "warmup
 
 
 def answer(rule, texts, folder, facts, package, release):
-    """The codes with what the framework raises, and the numbers."""
+    """The codes with what the framework raises, without the folder, and the numbers."""
     target = {**rule.example.get("target", {}), **dict(facts).get("target", {}), package: release}
     try:
         run = run_of(rule, texts, folder, {**dict(facts), "target": target})
-        found = {f"{each.code} {each.exception or each.severity}".partition("\n")[0] for each in run.diagnostics}
+        texts = (f"{each.code} {each.exception or each.severity}" for each in run.diagnostics)
+        found = {text.partition("\n")[0].replace(f"{folder}/", "") for text in texts}
         return found | {f"{name} {run.resolved[name]}" for name in NUMBERS if run.resolved[name] is not None}
     except CfglintError:  # no run is left
         return set()

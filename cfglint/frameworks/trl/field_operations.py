@@ -83,11 +83,15 @@ def lower_bound(value: Any, config: TrlConfig) -> None:
 
 
 def sample_length(value: Any, config: TrlConfig) -> None:
-    """Cut each sample as trainer/sft_trainer.py:1440 does; the other trainers compare its length; 0.17.0 trainer/kto_trainer.py:221."""
+    """Cut each sample as trainer/sft_trainer.py:1440 and data_utils.py:746 do; the other trainers compare its length; 0.17.0
+    trainer/kto_trainer.py:221.
+    """
     if value is None:
         return
     if prepares(config) and config.modern and not config.arguments["packing"]:
         _ = [0][:value]
+    elif prepares(config) and config.modern and config.arguments["packing_strategy"] == "bfd" and isinstance(value, int) and value < 0:
+        raise ValueError(f"`start`(0) should be greater than or equal to 0 and not greater than `stop`({value})")
     elif prepares(config) and not config.modern:
         if isinstance(value, (list, dict)):
             raise TypeError("an integer is required")
@@ -117,8 +121,9 @@ def rank(value: Any, config: TrlConfig) -> None:
         return
     if value <= 0:
         raise ValueError(f"`r` should be a positive integer value but the value passed is {value}")
-    if isinstance(value, float):
-        raise TypeError("empty(): argument 'size' (position 1) must be tuple of ints, but found element of type float at pos 0")
+    if isinstance(value, (float, bool)):
+        kind = type(value).__name__
+        raise TypeError(f"empty(): argument 'size' (position 1) must be tuple of ints, but found element of type {kind} at pos 0")
 
 
 def scale(value: Any, config: TrlConfig) -> None:

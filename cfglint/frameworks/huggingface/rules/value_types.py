@@ -193,9 +193,14 @@ def boolean_for_number(config: TrainerConfig) -> Iterator[Finding]:
     Source: Python's bool is an int; transformers 5.23.0 hf_argparser.py:372-384 passes values on unchanged.
     """
     for name, value in config.arguments.given.items():
-        if isinstance(value, bool) and config.arguments.kind_of(name) in NUMERIC:
+        if isinstance(value, bool) and config.arguments.kind_of(name) in NUMERIC and not is_refused(config, name):
             yield Finding(
                 config.setting(name),
                 f"`{name}` is the boolean {shown(value)}, which counts as {int(value)}",
                 help=f"set `{name}: {int(value)}` if that is meant",
             )
+
+
+def is_refused(config: TrainerConfig, name: str) -> bool:
+    """Whether the framework raises for the type of a field's value, which another rule reports."""
+    return config.parsed and any(failure.field == name for failure in type_failures(config))

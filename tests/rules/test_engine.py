@@ -1,0 +1,149 @@
+"""Which findings stay errors, and how many a config may have: the launch, its program and its other files decide."""
+
+from __future__ import annotations
+
+import pytest
+
+from cases import each_case
+from cfglint.findings.rule import KEEP, SKIP, WARN, Finding
+from cfglint.findings.setting import DEFAULT, Setting
+from cfglint.frameworks.program import ProgramFacts
+from cfglint.frameworks.unknown import Unknown
+from cfglint.rules import engine
+from cfglint.rules.catalogue import every_rule
+from examples import launch_of
+
+TEXTS = {"huggingface": {"train.yaml": "output_dir: out\nmax_steps: 5\n"}, "deepspeed": {"ds.json": '{"train_batch_size": 8}'}}
+COMPLETE = {"gpus": 8, "complete": True, "kind_given": True}
+RULES = {rule.code: rule for rule in every_rule()}
+
+
+@pytest.fixture
+def config_of(tmp_path):
+    def of(kind, launch, **facts):
+        config = launch_of(kind, TEXTS[kind], str(tmp_path), {**COMPLETE, **launch}).configs[0]
+        config.facts = config.facts.replace(**facts)
+        return config
+
+    return of
+
+
+KEY = {"huggingface": "max_steps", "deepspeed": "train_batch_size"}
+INIT, BATCH, UNKNOWN_KEY = "HFT048", "BAT001", "KEY201"
+
+
+@each_case(
+    ("kind", "code", "launch", "facts", "certain"),
+    [
+        ("huggingface", INIT, {}, {}, True),
+        ("huggingface", INIT, {}, {"guessed": True}, False),
+        ("huggingface", BATCH, {}, {"guessed": True}, False),
+        ("deepspeed", "DSP010", {}, {"guessed": True}, True),
+        ("deepspeed", BATCH, {}, {"guessed": True}, False),
+        ("deepspeed", "RUN004", {}, {"guessed": True}, False),
+        ("huggingface", INIT, {}, {"undecided": ("x",)}, False),
+        ("huggingface", UNKNOWN_KEY, {}, {"undecided": ("x",)}, True),
+        ("huggingface", "TYP200", {}, {"undecided": ("x",)}, True),
+        ("huggingface", "RUN001", {}, {"undecided": ("x",)}, True),
+        ("huggingface", "RUN004", {}, {"undecided": ("x",)}, False),
+        ("deepspeed", "DSP010", {}, {"undecided": ("x",)}, True),
+        ("deepspeed", BATCH, {}, {"undecided": ("x",)}, False),
+    ],
+)
+def test_what_is_certain_of_a_launch(config_of, kind, code, launch, facts, certain):
+    config = config_of(kind, launch, **facts)
+    setting = config.setting(KEY[kind])
+    assert engine.is_certain(RULES[code], Finding(setting, "x"), setting, config) is certain
+
+
+def program(**facts):
+    return ProgramFacts("train.py", **facts)
+
+
+@each_case(
+    ("kind", "code", "stage", "own", "missed"),
+    [
+        ("huggingface", INIT, "init", True, True),
+        ("huggingface", INIT, "first-step", True, True),
+        ("huggingface", INIT, "config", True, False),
+        ("huggingface", INIT, None, True, False),
+        ("huggingface", INIT, "init", False, False),
+        ("deepspeed", "DSP010", "init", True, False),
+        ("deepspeed", BATCH, "init", True, True),
+    ],
+)
+def test_a_program_with_a_trainer_of_its_own_may_not_reach_a_later_check(config_of, kind, code, stage, own, missed):
+    config = config_of(kind, {}, program=program(own_trainer=own))
+    assert engine.may_not_reach(stage, RULES[code], config) is missed
+    assert engine.may_not_reach(stage, RULES[code], config_of(kind, {})) is False
+
+
+def test_only_a_launch_line_may_have_a_program_with_other_defaults(config_of):
+    config = config_of("huggingface", {})
+    assert not engine.may_have_own_defaults(config)
+    config.documents[0].syntax = "shell"
+    assert engine.may_have_own_defaults(config)
+    for exact in (True, False):
+        config.facts = config.facts.replace(program=program(exact=exact))
+        assert engine.may_have_own_defaults(config) is not exact
+
+
+def test_a_default_of_a_launch_line_is_not_certain(config_of):
+    config = config_of("huggingface", {})
+    config.documents[0].syntax = "shell"
+    written, default = config.setting("max_steps"), Setting(("max_steps",), 5, DEFAULT)
+    assert engine.is_certain(RULES[INIT], Finding(written, "x"), written, config)
+    assert not engine.is_certain(RULES[INIT], Finding(default, "x"), default, config)
+
+
+def test_values_that_the_program_sets_are_not_judged(config_of):
+    config = config_of("huggingface", {})
+    setting, other = config.setting("max_steps"), config.setting("output_dir")
+    assert not engine.uses_unknown_value(Finding(setting, "x"), config)
+    assert engine.uses_unknown_value(Finding(Setting(("max_steps",), Unknown("$N"), DEFAULT), "x"), config)
+    config.facts = config.facts.replace(program=program(changed=("max_steps",)))
+    assert engine.uses_unknown_value(Finding(setting, "x"), config)
+    assert engine.uses_unknown_value(Finding(other, "x", related=(setting,)), config)
+    assert not engine.uses_unknown_value(Finding(other, "x"), config)
+    assert engine.has_unknown(config)
+    assert not engine.has_unknown(config_of("huggingface", {}))
+
+
+class Several:
+    """A rule that yields findings, and then may fail."""
+
+    code, name, severity, fails_at, raises, when_partial, by_version = "X001", "x", "error", "init", "E: x", KEEP, False
+
+    def __init__(self, number, error=None, when_partial=KEEP):
+        self.number, self.error, self.when_partial = number, error, when_partial
+
+    def check(self, config):
+        for _ in range(self.number):
+            yield Finding(config.setting("max_steps"), "x")
+        if self.error:
+            raise self.error
+
+
+@each_case(("numbers", "kept"), [((999,), 999), ((1000,), 1000), ((1001,), 1000), ((600, 600), 1000), ((999, 1), 1000), ((5, 6), 11)])
+def test_a_config_has_at_most_a_thousand_findings(config_of, numbers, kept):
+    config = config_of("huggingface", {})
+    assert len(engine.apply([Several(number) for number in numbers], config, config)) == kept
+
+
+def test_an_error_of_a_rule_is_a_diagnostic_and_the_next_rule_runs(config_of):
+    config = config_of("huggingface", {})
+    found = engine.apply([Several(1, ValueError("bad")), Several(1)], config, config)
+    assert [each.code for each in found] == ["X001", "INT000", "X001"]
+    assert "ValueError: bad" in found[1].message
+    config.facts = config.facts.replace(program=program(changed=("x",)))
+    assert [each.code for each in engine.apply([Several(1, TypeError("x"))], config, config)] == ["X001"]
+    assert [each.code for each in engine.apply([Several(1, ValueError("x"))], config, config)] == ["X001", "INT000"]
+
+
+@each_case(("when", "severities"), [(KEEP, ["error"]), (WARN, ["warning"]), (SKIP, [])])
+def test_what_becomes_of_an_error_in_a_part_of_a_run(config_of, when, severities):
+    partial = config_of("huggingface", {"complete": False})
+    assert partial.is_partial
+    assert [each.severity for each in engine.apply([Several(1, when_partial=when)], partial, partial)] == severities
+    whole = config_of("huggingface", {})
+    assert [each.severity for each in engine.apply([Several(1, when_partial=when)], whole, whole)] == ["error"]
