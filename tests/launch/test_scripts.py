@@ -34,7 +34,7 @@ FILES = {
     "numbers.txt": "7\n",
 }
 # What bash needs besides the script: `run` shows its words, whatever the script does with its output; programs that nobody has succeed.
-PROLOGUE = 'HOME="~"\nexec 9>&1\nrun() { printf "%s\\n" "$(printf "%s|" "$@")" >&9; }\ncommand_not_found_handle() { :; }\nexec 2>/dev/null\n'
+PROLOGUE = 'HOME="~"\nexec 9>&1\nrun() { printf "%s\\n" "$(printf "%s|" "$@")" >&9; }\ncommand_not_found_handle() { :;}\nexec 2>/dev/null\n'
 
 
 def followed(text):
