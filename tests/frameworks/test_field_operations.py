@@ -90,7 +90,7 @@ def test_types_of_the_trainer(field, now, before):
         ("steps_per_generation", "rloo", "--cc----", "--------"),
         ("vllm_importance_sampling_clip_min", "grpo", "--cc----", "--------"),
         ("model_init_kwargs", "rloo", "--i-iiii", "--------"),
-        ("lora_r", "sft", "-iiii--i", "-iiii--i"),
+        ("lora_r", "sft", "-iiiii-i", "-iiiii-i"),
         ("lora_alpha", "sft", "-iii----", "-iii----"),
         ("lora_dropout", "sft", "-iiii-i-", "-iiii-i-"),
         ("lora_target_modules", "sft", "----iiii", "----iiii"),

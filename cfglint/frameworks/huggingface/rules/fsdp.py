@@ -227,8 +227,9 @@ def fsdp_config_value(config: TrainerConfig) -> Iterator[Finding]:
     value = config.arguments["fsdp_config"]
     on = config.uses_fsdp
     if value is not None and not isinstance(value, (dict, str)) and (on or config.version < SECTION_RULES):
-        attribute = "get" if config.version < SECTION_RULES else "keys"
-        text = f"AttributeError: '{type(value).__name__}' object has no attribute '{attribute}'"
+        text = f"AttributeError: '{type(value).__name__}' object has no attribute 'get'"
+        if config.version >= SECTION_RULES and not isinstance(value, list):  # its keys are renamed first (training_args.py:2784)
+            text = f"TypeError: '{type(value).__name__}' object is not iterable"
         yield Finding(
             config.setting("fsdp_config"),
             f"`fsdp_config` is {shown(value)}, not a mapping",
