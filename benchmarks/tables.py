@@ -92,7 +92,7 @@ def start(bench: Bench) -> Table:
 
 
 def today(bench: Bench) -> Table | None:
-    """What people do today to know whether a config is right: start the framework. None where there is none."""
+    """The common way to know whether a config is right: start the framework. None where no framework is installed."""
     if bench.frameworks is None:
         return None
     folder = bench.scratch / "samples"
@@ -101,7 +101,7 @@ def today(bench: Bench) -> Table | None:
         Subject(IMPORT, folder, bench.frameworks, "-c", IMPORT),
         Subject("HfArgumentParser on the YAML file", folder, bench.frameworks, "-c", PARSE),
     ]
-    return table("What people do today", "ratios to cfglint; without a job queue, and without a model", subjects, bench.few)
+    return table("Common alternatives", "ratios to cfglint; without a job queue, and without a model", subjects, bench.few)
 
 
 def many(bench: Bench, suffix: str, count: int) -> Table:
