@@ -130,7 +130,8 @@ class Advice:
 def plan(run: CheckedRun, gpu_counts: Sequence[int | None], global_batch: int | None, max_micro: int | None, pace: Pace) -> list[Plan]:
     """A plan for each GPU count; `global_batch` None keeps the current one. Raises MissingFactError for missing facts."""
     pace.gpus = current_gpus(run, run.facts)
-    return [Plan(retarget(run, run.facts, gpus, global_batch, max_micro), pace, len(gpu_counts) == 1) for gpus in gpu_counts]
+    alone = len(gpu_counts) == 1
+    return [Plan(retarget(run, run.facts, gpus, global_batch, max_micro, edits=False), pace, alone) for gpus in gpu_counts]
 
 
 def table(plans: list[Plan], pace: Pace | None = None) -> PlanTable:
