@@ -142,7 +142,7 @@ def of_list(line: LaunchLine, key: str, text: Text, count: int, decides: bool) -
     if len(names) == count or (len(names) > count and not decides):
         return
     if not all(each.isdigit() for each in names):
-        raise EditRefused(f"line {line.call.line}: `{key}={text.value}` names devices that are not numbers; list {count} there", line.call.start)
+        raise EditRefused(f"`{key}={text.value}` names devices that are not numbers; list {count} there", line.call.start)
     if line.launcher == "python" and len(names) == 1:
         raise EditRefused(one_process(line, count), line.call.start)
     yield SizePlace(key, text, device_list([int(each) for each in names], count))
@@ -163,11 +163,11 @@ def of_header(line: LaunchLine, header: Header, mark: str, wanted: Size, before:
     if each is not None and option and (each < wanted.per_node or (agrees and each != wanted.per_node)):
         count = {"gpus": wanted.processes, "gpus-per-task": -(-wanted.processes // max(header.tasks, 1))}.get(option, wanted.per_node)
         yield requested(f"{mark}{option}", header.options[option], count)
-    for name, now, then in (
-        ("ntasks-per-node", before and before.per_node, wanted.per_node),
-        ("ntasks", before and before.processes, wanted.processes),
-    ):
-        if name in header.options and now is not None and now > 1 and header.number(name) == now:
+    if before is None:
+        return
+    counts = (("ntasks-per-node", before.per_node, wanted.per_node), ("ntasks", before.processes, wanted.processes))
+    for name, now, then in counts:
+        if now > 1 and name in header.options and header.number(name) == now:
             yield SizePlace(f"{mark}{name}", header.options[name], str(then))
 
 
@@ -199,34 +199,35 @@ def srun_options(words: list[Text]) -> dict[str, Text]:
 
 def one_process(line: LaunchLine, count: int) -> str:
     """The message about a plain `python` line, which starts a single process."""
-    return f"line {line.call.line}: `python` starts one process; start the program with `torchrun --nproc_per_node {count}`"
+    return f"`python` starts one process; start the program with `torchrun --nproc_per_node {count}`"
 
 
 def why_fixed(line: LaunchLine, wanted: Size) -> str:
     """Why a launch does not get a size by an edit of its script, and what to change by hand."""
-    where, per_node = f"line {line.call.line}", wanted.per_node
+    per_node = wanted.per_node
     options = line.options
     if line.launcher in OF_TORCH:
         given = options.text("nproc_per_node") if options is not None else None
         if given is None:
-            return f"{where}: `{line.launcher}` starts one process per node; add `--nproc_per_node {per_node}`"
+            return f"`{line.launcher}` starts one process per node; add `--nproc_per_node {per_node}`"
         if given.value in COUNTED:
-            return f"{where}: `--nproc_per_node {given.value}` takes what the machine shows; write `--nproc_per_node {per_node}`"
-        return f"{where}: `--nproc_per_node` is not a number that could be edited; write `--nproc_per_node {per_node}`"
+            return f"`--nproc_per_node {given.value}` takes what the machine shows; write `--nproc_per_node {per_node}`"
+        return f"`--nproc_per_node` is not a number that could be edited; write `--nproc_per_node {per_node}`"
     if line.launcher == "deepspeed":
         if options is not None and "hostfile" in options:
-            return f"{where}: `--hostfile` sets the nodes and their slots; change the slots in that file"
+            return "`--hostfile` sets the nodes and their slots; change the slots in that file"
         if options is not None and "exclude" in options:
-            return f"{where}: `--exclude` sets the GPUs; write `--include localhost:{device_list([], per_node)}` instead"
-        return f"{where}: the number of GPUs of `deepspeed` is not known; add `--num_gpus {per_node}`"
+            return f"`--exclude` sets the GPUs; write `--include localhost:{device_list([], per_node)}` instead"
+        return f"the number of GPUs of `deepspeed` is not known; add `--num_gpus {per_node}`"
     if line.launcher in ("accelerate", "trl", "axolotl") and line.processes == 1:
-        return f"{where}: `accelerate launch` starts one process, because neither the line nor its config asks for several; add `--multi_gpu --num_processes {wanted.processes}`"
+        several = f"`--multi_gpu --num_processes {wanted.processes}`"
+        return f"`accelerate launch` starts one process, because neither the line nor its config asks for several; add {several}"
     if line.launcher in ("accelerate", "trl", "axolotl"):
-        return f"{where}: the number of processes is not a number that could be edited; add `--num_processes {wanted.processes}`"
+        return f"the number of processes is not a number that could be edited; add `--num_processes {wanted.processes}`"
     if line.launcher in OF_TOOLS:
-        return f"{where}: the number of processes is not a number that could be edited; put `NPROC_PER_NODE={per_node}` before the command"
+        return f"the number of processes is not a number that could be edited; put `NPROC_PER_NODE={per_node}` before the command"
     if line.launcher == "python" and not line.srun:
         return one_process(line, per_node)
     if line.srun:
-        return f"{where}: `srun` starts the processes; set its tasks to {wanted.processes}, and the GPUs of the job with them"
-    return f"{where}: the number of processes of `{line.launcher}` is not set by an option that could be edited"
+        return f"`srun` starts the processes; set its tasks to {wanted.processes}, and the GPUs of the job with them"
+    return f"the number of processes of `{line.launcher}` is not set by an option that could be edited"

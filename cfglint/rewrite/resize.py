@@ -47,18 +47,18 @@ def resize(run: CheckedRun, gpus: int) -> Resized:
     places = size_places(now.line, wanted, before)
     changes = [(document, file_changes(document, now.line, wanted)) for document in files_of_launcher(run, now.line)]
     if now.facts.gpus == gpus and not places and not any(made for _, made in changes):
-        return on(resized, [now.documents[0], *run.documents[1:]], gpus)
+        return on(resized, [now.command, *run.documents[1:]], gpus)
     for document, made in changes:
         take(resized, document, made)
     edit_places(resized, command, places)
     after: LaunchRun = command.relaunched(resized.texts, gpus)
     refuse_inconsistent(command, now.line, after, wanted, gpus)
-    take_arguments(resized, run, now.documents[0], after.documents[0])
-    protect_siblings(command, after.documents[0])
-    after.documents[0].targeted = command.targeted
+    take_arguments(resized, run, now.command, after.command)
+    protect_siblings(command, after.command)
+    after.command.targeted = command.targeted
     facts = run.facts.replace(gpus=gpus, launcher_flags=after.facts.launcher_flags, gpus_source=after.facts.gpus_source)
     others = [reread(each, resized.texts[each.path]) if each.path in resized.texts else each for each in run.documents[1:]]
-    resized.run = CheckedRun([after.documents[0], *others], run.kinds, facts)
+    resized.run = CheckedRun([after.command, *others], run.kinds, facts)
     return resized
 
 
@@ -76,10 +76,10 @@ def wanted_size(run: CheckedRun, line: LaunchLine, gpus: int) -> Size:
     """The processes of each node and the nodes: the current ones, unless --nodes gives another number."""
     nodes = run.facts.nodes or line.nodes
     if nodes is None:
-        raise EditRefused(f"line {line.call.line}: the number of nodes is not known; pass --nodes", line.call.start)
+        raise EditRefused("the number of nodes is not known; pass --nodes", line.call.start)
     if gpus % nodes:
         raise EditRefused(
-            f"line {line.call.line}: {gpus} GPUs cannot be divided among the {nodes} nodes of this launch; pass --nodes to change their number",
+            f"{gpus} GPUs cannot be divided among the {nodes} nodes of this launch; pass --nodes to change their number",
             line.call.start,
         )
     return Size(gpus // nodes, nodes)
@@ -94,8 +94,10 @@ def edit_places(resized: Resized, command: CommandDocument, places: list[SizePla
             continue
         span = where[1], where[2]
         if span in edits and edits[span].text != place.after:
-            line = command.position(span[0])[0]
-            raise EditRefused(f"line {line}: one number is used for several counts, which would be {edits[span].text} and {place.after}", span[0])
+            counts = f"{edits[span].text} and {place.after}"
+            raise EditRefused(
+                f"line {command.position(span[0])[0]}: one number is used for several counts, which would be {counts}", span[0]
+            )
         edits[span] = Edit(*span, place.after)
         resized.changed.append(ValueChange(command.path, place.key, plain(place.text.string), plain(place.after)))
     if not edits:
@@ -156,11 +158,8 @@ def refuse_inconsistent(command: CommandDocument, before: LaunchLine, after: Lau
     left = size_places(after.line, wanted, wanted)
     if left:
         place = left[0].text.place
-        written = f"{place[0]}:{command.position(place[1])[0]}" if place is not None and place[0] == command.path else ""
-        where = written or (place[0] if place is not None else f"line {before.call.line}")
-        raise EditRefused(
-            f"{where}: `{left[0].key}` is {left[0].text.string} and cannot be edited there; the launch needs {left[0].after}", before.call.start
-        )
+        where = "computed by the script" if place is None else f"set in {place[0]}"
+        raise EditRefused(f"`{left[0].key}` is {left[0].text.string}, {where}: set it to {left[0].after} there by hand", before.call.start)
     if after.facts.gpus != gpus:
         raise EditRefused(why_fixed(after.line, wanted), before.call.start)
 
@@ -172,5 +171,6 @@ def take_arguments(resized: Resized, run: CheckedRun, before: CommandDocument, a
     for name in names:
         then, now = before.words.get(name), after.words.get(name)
         if name not in of_batch or then is None or now is None:
-            raise EditRefused(f"`--{name}` is computed from the number of GPUs, so that the edit would change it; set both by hand", before.extent[0])
+            message = f"`--{name}` is computed from the number of GPUs, so that the edit would change it; set both by hand"
+            raise EditRefused(message, before.extent[0])
         resized.changed.append(ValueChange(before.path, before.flags.get(name, f"--{name}"), plain(" ".join(then)), plain(" ".join(now))))

@@ -92,7 +92,8 @@ class Retarget:
     """A target and the changes to a run that reach it.
 
     `texts` maps files to their new content; `held` are `"auto"` settings that follow another file's number;
-    `before` is the current batch; `needs` are the values that must be set outside these files; `unbounded`: the
+    `before` is the current batch; `needs` are the values that must be set outside these files, and `by_hand` those of these files that
+    have to agree with them: then nothing is edited; `unbounded`: the
     current micro batch is unknown, so that only the target limits the new one. `memory_bound` is the largest micro
     batch that certainly fits into a GPU, if that limits it.
     """
@@ -106,6 +107,7 @@ class Retarget:
         self.changed: list[ValueChange] = []
         self.held: list[Setting] = []
         self.needs: list[Need] = []
+        self.by_hand: list[ValueChange] = []
         self.unbounded = False
         self.memory_bound: int | None = None
 
@@ -143,9 +145,17 @@ def implied_gpus(batch: Batch) -> int | None:
 
 
 def retarget(
-    run: CheckedRun, facts: LaunchFacts, gpus: int | None, global_batch: int | None, max_micro: int | None, *, edits: bool = True
+    run: CheckedRun,
+    facts: LaunchFacts,
+    gpus: int | None,
+    global_batch: int | None,
+    max_micro: int | None,
+    *,
+    edits: bool = True,
+    now: CheckedRun | None = None,
 ) -> Retarget:
-    """Solve for the target and find the fewest edits. `facts` are the current ones.
+    """Solve for the target and find the fewest edits. `facts` are the current ones; `now` is the run with the edits that other runs
+    have made to its files.
 
     Raises MissingFactError if they do not suffice, and EditRefused if the files cannot be edited to reach the target; without `edits`
     they do not have to be editable.
@@ -157,7 +167,7 @@ def retarget(
     gpus = gpus or current
     if gpus is None:
         raise MissingFactError("the GPU count is unknown", gpus="the new one", from_gpus="the current one")
-    resized = resized_run(run, gpus, edits)
+    resized = resized_run(now or run, gpus, edits)
     after = resized.run.batch
     if before is None or after is None:
         raise MissingFactError("the batch of these files cannot be computed; `check` reports why")
@@ -206,6 +216,16 @@ def refuse_unreadable(run: CheckedRun) -> None:
                 raise EditRefused(f"{document.path} cannot be loaded: {problem.message}", problem.start)
 
 
+def place_of(run: CheckedRun) -> str:
+    """The first file of a run, with the line of a launch."""
+    from cfglint.source.shell.command import CommandDocument
+
+    command = run.documents[0]
+    if isinstance(command, CommandDocument) and command.relaunched is not None:
+        return f"{command.path}:{command.launch_line.call.line}"
+    return command.path
+
+
 def refuse_unknown_batch(run: CheckedRun) -> None:
     """Raise MissingFactError for a launch whose program sets the batch in a way that is not known."""
     from cfglint.source.shell.command import CommandDocument
@@ -215,7 +235,7 @@ def refuse_unknown_batch(run: CheckedRun) -> None:
         return
     if "micro_batch" in run.configs[0].batch_keys:
         return
-    raise MissingFactError(f"line {command.launch_line.call.line}: {unknown_batch(command)}; nothing was changed")
+    raise MissingFactError(unknown_batch(command))
 
 
 def unknown_batch(command: CommandDocument) -> str:
@@ -397,7 +417,7 @@ def _rewrite(found: Retarget, resized: Resized, opened: list[str]) -> None:
     there = [term for term in terms if term.in_file and term.setting.value != term.value]
     missing = sorted((term for term in terms if not term.in_file), key=lambda term: INSERTED_FIRST.index(term.role))
     if opened:
-        _take(found, resized, there)
+        found.by_hand = final_changes([*resized.changed, *(change for term in there for change in term.value_changes())])
         return
     reasons: list[str] = []
     for chosen in _by_cost(there, missing):

@@ -50,6 +50,13 @@ class LaunchRun:
     line: LaunchLine
     built: BuiltArguments | None = None
 
+    @property
+    def command(self) -> CommandDocument:
+        """The command."""
+        command = self.documents[0]
+        assert isinstance(command, CommandDocument)
+        return command
+
 
 class LaunchReader:
     """Finds the launches in the scripts of a project; results are cached per script."""
