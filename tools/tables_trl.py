@@ -50,9 +50,11 @@ def module(folders: dict[str, Path], dates: dict[str, dict[str, str]]) -> str:
     entries = {DATASET: made.pop(DATASET)}
     exists = spans(facts)
     exists.pop(DATASET)
+    stable = spans({version: {name: {} for name in schema_trl.classes(tree)} for version, tree in trees.items()})
+    stable = {name: found for name, found in stable.items() if found != exists.get(name)}
     needed = {version: schema_trl.requirement(tree, "transformers") for version, tree in trees.items()}
     of_the_day = {version: newest_of_day(version, needed[version], dates) for version in trees}
-    return text(tuple(sorted(trees)), made, entries, exists, steps(needed), steps(of_the_day))
+    return text(tuple(sorted(trees)), made, entries, exists, stable, steps(needed), steps(of_the_day))
 
 
 def text(
@@ -60,6 +62,7 @@ def text(
     made: Mapping[str, Sequence[Fact]],
     entries: Mapping[str, Sequence[Fact]],
     exists: Mapping[str, Sequence[tuple[Release, Release]]],
+    stable: Mapping[str, Sequence[tuple[Release, Release]]],
     needed: Sequence[tuple[Release, str]],
     of_the_day: Sequence[tuple[Release, str]],
 ) -> str:
@@ -81,6 +84,11 @@ def text(
         "# class: the releases that have it, if not all of them do, as (since, until).",
         "SPANS: dict[str, tuple[tuple[Version, Version], ...]] = {",
         *(f"    {literal(section)}: {literal(found)}," for section, found in exists.items()),
+        "}",
+        "",
+        "# class: the releases that have it outside of the folder `experimental`, if these are not the same.",
+        "STABLE: dict[str, tuple[tuple[Version, Version], ...]] = {",
+        *(f"    {literal(section)}: {literal(found)}," for section, found in stable.items()),
         "}",
         "",
         "# (first release, the versions of transformers that it asks for)",

@@ -1136,6 +1136,20 @@ SPANS: dict[str, tuple[tuple[Version, Version], ...]] = {
     "distillation": (((1, 1, 0), ()),),
 }
 
+# class: the releases that have it outside of the folder `experimental`, if these are not the same.
+STABLE: dict[str, tuple[tuple[Version, Version], ...]] = {
+    "orpo": (((0, 8, 2), (0, 29, 0)),),
+    "cpo": (((0, 8, 2), (0, 29, 0)),),
+    "bco": (((0, 10, 1), (0, 29, 0)),),
+    "online_dpo": (((0, 10, 1), (0, 29, 0)),),
+    "gkd": (((0, 11, 0), (0, 29, 0)),),
+    "nash_md": (((0, 11, 0), (0, 29, 0)),),
+    "xpo": (((0, 11, 0), (0, 29, 0)),),
+    "ppo": (((0, 12, 0), (0, 29, 0)),),
+    "prm": (((0, 13, 0), (0, 29, 0)),),
+    "distillation": (((1, 10, 0), ()),),
+}
+
 # (first release, the versions of transformers that it asks for)
 TRANSFORMERS_NEEDED: tuple[tuple[Version, str], ...] = (
     ((), ">=4.18.0"),

@@ -12,7 +12,7 @@ from cfglint.frameworks.huggingface.fields import FIELDS as ARGUMENTS
 from cfglint.frameworks.huggingface.fields import PARSED
 from cfglint.frameworks.huggingface.fields import defaults as argument_defaults
 from cfglint.frameworks.trl import TRAINERS
-from cfglint.frameworks.trl.releases import HISTORY
+from cfglint.frameworks.trl.releases import HISTORY, is_experimental
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -127,8 +127,9 @@ def has(name: Any, release: Version) -> bool:
 
 
 def likely_trainers(names: set[str], release: Version) -> tuple[str, ...]:
-    """The trainers of a release that have the most keys of a file, in any release; all of them if no key decides."""
-    counts = {trainer: sum(1 for name in names if belongs(name, trainer)) for trainer in trainers_of(release)}
+    """The trainers of a release that have the most keys of a file; all of them if no key decides."""
+    stable = [trainer for trainer in trainers_of(release) if not is_experimental(trainer, release)]
+    counts = {trainer: sum(1 for name in names if belongs(name, trainer, release)) for trainer in stable}
     most = max(counts.values())
     best = [trainer for trainer, count in counts.items() if count == most]
     if most:
@@ -136,6 +137,10 @@ def likely_trainers(names: set[str], release: Version) -> tuple[str, ...]:
     return tuple(best)
 
 
-def belongs(name: str, trainer: str) -> bool:
-    """Whether the class of a trainer defines a field of this name itself in any modelled release."""
-    return name not in ARGUMENTS and name in HISTORY.names(trainer)
+def belongs(name: str, trainer: str, release: Version) -> bool:
+    """Whether the class of a trainer defines a field of this name itself; in any release if no trainer of this one does."""
+    if name in ARGUMENTS:
+        return False
+    if any(name in HISTORY.fields(each, release) for each in trainers_of(release)):
+        return name in HISTORY.fields(trainer, release)
+    return name in HISTORY.names(trainer)
