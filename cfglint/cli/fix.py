@@ -10,6 +10,7 @@ from cfglint.cli.options import (
     add_code_options,
     add_run_options,
     add_skip_option,
+    discovery_of,
     load_configuration,
     positive,
     report_unchecked,
@@ -24,8 +25,9 @@ from cfglint.report import fixes
 from cfglint.report.escapes import MARKS, shown, without_runner_command
 from cfglint.rewrite.apply_fixes import Skipped, apply_fixes
 from cfglint.rewrite.joint_targets import Aimed, Target, reach, rebased
-from cfglint.rewrite.retarget import Retarget, place_of
+from cfglint.rewrite.retarget import Retarget, is_filled_elsewhere
 from cfglint.rewrite.write_texts import edited
+from cfglint.run.consumers_of import runs_reading, written_at
 from cfglint.run.discovery_errors import UnknownKindError
 from cfglint.run.scan_stats import ScanStats
 from cfglint.source import writing
@@ -82,6 +84,7 @@ class Work:
         self.comments: list[tuple[str, str]] = []  # comments that were removed with a key: (file, comment)
         self.skipped: list[Skipped] = []
         self.problem: str | None = None  # why the job could not be done: exit status 2
+        self.filled_by: list[str] = []  # the runs of the project that fill in the batch sizes of its one file
         self.withheld: str | None = None  # why edits are left out that another run of the same files does not allow
 
     @property
@@ -104,6 +107,7 @@ def run(arguments: Namespace) -> int:
         selection = selection_of(arguments, project)
         works = [Work(each) for _, each in counted_on_terminal(runs_of(arguments, project, stats), "runs checked")]
         if target_gpus or arguments.global_batch:
+            works = _followed(works, arguments, project, stats)
             _hit_target(works, arguments, project, target_gpus)
         else:
             texts: dict[str, str] = {}
@@ -157,6 +161,28 @@ def _print_fixed(works: list[Work], stats: ScanStats, arguments: Namespace) -> i
     return _status(works, stats, arguments)
 
 
+def _followed(works: list[Work], arguments: Namespace, project: Configuration, stats: ScanStats) -> list[Work]:
+    """The runs with those that fill in the batch sizes of a named file in its place, if the project has one."""
+    named = set(arguments.paths)
+    followed = False
+    for work in works:
+        path = work.run.documents[0].path
+        if arguments.run or arguments.kind or path not in named or not is_filled_elsewhere(work.run):
+            continue
+        found = runs_reading(path, discovery_of(arguments, project, ScanStats())[0])
+        if len(found) == 1:
+            place = written_at(found[0])
+            warn(f"{path}: its batch sizes are filled by the trainer of {place}, which is edited")
+            arguments.paths = [place if each == path else each for each in arguments.paths]
+            followed = True
+        elif found:
+            work.filled_by = [written_at(each) for each in found]
+    if not followed:
+        return works
+    stats.__init__()  # type: ignore[misc]
+    return [Work(each) for _, each in runs_of(arguments, project, stats)]
+
+
 def _hit_target(works: list[Work], arguments: Namespace, project: Configuration, gpus: int | None) -> None:
     """Change what the target needs in the files of all runs."""
 
@@ -180,7 +206,18 @@ def _take(work: Work, aim: Aimed) -> None:
     work.retarget, work.problem, work.withheld, work.texts = aim.found, aim.problem, aim.withheld, aim.texts
     work.changed = aim.found.changed if aim.found is not None and aim.texts else []
     if aim.found is not None and aim.found.needs and not work.problem:
-        work.problem = f"{aim.place}: {_needed(aim.found)}"
+        work.problem = f"{aim.place}: {_needed(aim.found)}{_fillers(work)}"
+
+
+MOST_FILLERS = 6
+
+
+def _fillers(work: Work) -> str:
+    """The runs of which one has to be named, because each of them fills in the batch sizes."""
+    if not work.filled_by:
+        return ""
+    more = f" and {len(work.filled_by) - MOST_FILLERS} others" if len(work.filled_by) > MOST_FILLERS else ""
+    return f"; {', '.join(work.filled_by[:MOST_FILLERS])}{more} read this file: run `cfglint fix` on one of them"
 
 
 def _needed(found: Retarget) -> str:
@@ -323,7 +360,7 @@ def _as_text(work: Work, arguments: Namespace, often: Collection[Reason] = (), n
             return ""
     explained = "".join(fixes.target_lines(work.retarget)) if work.retarget and not work.needs else ""
     if explained and named:
-        explained = f"{shown(place_of(work.run))}: {explained}"
+        explained = f"{shown(written_at(work.run))}: {explained}"
     for each in work.skipped:
         if (each.code, each.reason) in often:
             continue

@@ -229,5 +229,5 @@ def why_fixed(line: LaunchLine, wanted: Size) -> str:
     if line.launcher == "python" and not line.srun:
         return one_process(line, per_node)
     if line.srun:
-        return f"`srun` starts the processes; set its tasks to {wanted.processes}, and the GPUs of the job with them"
+        return f"`srun` starts the processes; set its tasks, and the GPUs of the job, to {wanted.processes}"
     return f"the number of processes of `{line.launcher}` is not set by an option that could be edited"

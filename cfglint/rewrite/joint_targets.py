@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, WARNING
-from cfglint.rewrite.retarget import MissingFactError, Retarget, is_recorded, place_of, retarget
+from cfglint.rewrite.retarget import MissingFactError, Retarget, is_recorded, retarget
 from cfglint.run.checked import CheckedRun
+from cfglint.run.consumers_of import written_at
 from cfglint.source.change import EditRefused
 from cfglint.source.sections import reread
 from cfglint.source.shell.command import CommandDocument
@@ -50,7 +51,7 @@ class Aimed:
     @property
     def place(self) -> str:
         """The file of the run, with the line of a launch."""
-        return place_of(self.run)
+        return written_at(self.run)
 
     @property
     def missed(self) -> bool:

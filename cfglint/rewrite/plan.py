@@ -224,7 +224,7 @@ def advice(run: CheckedRun, before: int, after: int) -> list[Advice]:
             found.append(Advice(setting, value * ratio, LINEAR))
             found.append(Advice(setting, value * sqrt(ratio), SQUARE_ROOT))
         elif name in COUNTS and value >= 1:
-            found.append(Advice(setting, round(value / ratio), "the same number of samples"))
+            found.append(Advice(setting, max(round(value / ratio), 1), "the same number of samples"))
     return found
 
 

@@ -216,16 +216,6 @@ def refuse_unreadable(run: CheckedRun) -> None:
                 raise EditRefused(f"{document.path} cannot be loaded: {problem.message}", problem.start)
 
 
-def place_of(run: CheckedRun) -> str:
-    """The first file of a run, with the line of a launch."""
-    from cfglint.source.shell.command import CommandDocument
-
-    command = run.documents[0]
-    if isinstance(command, CommandDocument) and command.relaunched is not None:
-        return f"{command.path}:{command.launch_line.call.line}"
-    return command.path
-
-
 def refuse_unknown_batch(run: CheckedRun) -> None:
     """Raise MissingFactError for a launch whose program sets the batch in a way that is not known."""
     from cfglint.source.shell.command import CommandDocument
@@ -282,6 +272,11 @@ def is_launched(run: CheckedRun) -> bool:
 
     command = run.documents[0]
     return isinstance(command, CommandDocument) and command.relaunched is not None and run.facts.gpus is not None
+
+
+def is_filled_elsewhere(run: CheckedRun) -> bool:
+    """Whether a run is a single file whose batch sizes a trainer fills in."""
+    return len(run.documents) == 1 and bool(run.configs) and run.configs[0].kind == "deepspeed" and bool(open_terms(run))
 
 
 def open_terms(run: CheckedRun) -> list[str]:
@@ -433,7 +428,13 @@ def _rewrite(found: Retarget, resized: Resized, opened: list[str]) -> None:
         because = f": `{key}` is {imposed}; set it to {found.gpus}, or remove it"
     if reasons and found.run.documents[0].syntax == "shell":
         because = f": {reasons[0]}"
-    raise EditRefused(f"no edit of the batch keys in these files reaches this target{because}", 0)
+    raise EditRefused(f"no edit of the batch keys in these files reaches this target{because}{by_hand(terms)}", 0)
+
+
+def by_hand(terms: list[Term]) -> str:
+    """The values to set by hand."""
+    named = [f"`{term.setting.pointer.lstrip('/')}` to {term.value}" for term in terms if term.role != "gpus"]
+    return f"; set {' and '.join(named)} by hand" if named else ""
 
 
 def _take(found: Retarget, resized: Resized, chosen: list[Term]) -> None:

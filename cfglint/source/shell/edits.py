@@ -51,14 +51,15 @@ def replaced(document: CommandDocument, name: str, node: Node, text: str) -> Edi
 def inserted(document: CommandDocument, name: str, text: str) -> Edit:
     """Add an option after the last one, in the form of the others, on a line of its own if these have their own."""
     start, end = document.extent
-    body = document.text[start:end]
+    body = document.text[start:end].rstrip()
+    end = start + len(body)
     pairs = document.roots[0].pairs()
     last = max((node.end for pair in pairs for node in pair), default=0)
     if not pairs or not start < last <= end or body.endswith("\\"):
         raise EditRefused("the launch line is put together by the script: no argument can be added", start)
     lines = body.split("\n")
     separator = " "
-    if len(lines) > 1:
+    if len(lines) > 1 and lines[-2].endswith("\\"):
         indent = lines[-1][: len(lines[-1]) - len(lines[-1].lstrip())]
         separator = f" \\\n{indent}"
     return Edit(end, end, f"{separator}{option_of(document, name)}{shell_word(text)}")
@@ -135,8 +136,13 @@ def checked(document: CommandDocument, text: str, changes: list[Change]) -> Comm
             expected[name] = [unquoted(change.text)]
         elif change.kind == RENAME:
             expected[change.key] = value
-    if after.words != expected or size_of(after) != size_after(document, changes):
-        raise EditRefused(f"the edit would also change {differing(expected, after.words)} of this launch", document.extent[0])
+    names = differing(expected, after.words)
+    for change in changes:
+        if str(change.key or change.path[0]) in names:
+            raise EditRefused(f"`--{change.key or change.path[0]}` is put together by the script and not edited", document.extent[0])
+    if names or size_of(after) != size_after(document, changes):
+        listed = ", ".join(f"`--{name}`" for name in names[:MOST_NAMED]) or "the number of processes"
+        raise EditRefused(f"the edit would also change {listed} of this launch", document.extent[0])
     protect_siblings(document, after)
     return after
 
@@ -150,10 +156,9 @@ def protect_siblings(document: CommandDocument, after: CommandDocument) -> None:
             raise EditRefused(f"the edit would change the launch of line {before.line} too", document.extent[0])
 
 
-def differing(expected: Mapping[str, object], found: Mapping[str, object]) -> str:
+def differing(expected: Mapping[str, object], found: Mapping[str, object]) -> list[str]:
     """The options whose values are not the expected ones."""
-    names = [name for name in {**expected, **found} if expected.get(name) != found.get(name)]
-    return ", ".join(f"`--{name}`" for name in names[:MOST_NAMED]) or "the number of processes"
+    return [name for name in {**expected, **found} if expected.get(name, False) != found.get(name, False)]
 
 
 def own_values(call: Call, variable: str) -> list[str]:
