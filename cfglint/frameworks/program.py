@@ -80,6 +80,11 @@ class ProgramFacts:
     scopes: tuple[Any, ...] = ()
 
     @property
+    def opens_config(self) -> bool:
+        """Whether the parser itself opens the YAML file of `--config`, and casts its strings (trl/scripts/utils.py, every release)."""
+        return self.parser == TRL_PARSER
+
+    @property
     def is_strict(self) -> bool:
         """Whether every argument that it accepts is known, and any other argument ends it."""
         return self.complete and self.refuses

@@ -142,13 +142,12 @@ def accumulation(config: LaunchConfig) -> Setting | None:
     line = config.command.launch_line
     if call is None or node is None or line.launcher == "accelerate" or "ACCELERATE_GRADIENT_ACCUMULATION_STEPS" in line.call.environment:
         return None
-    value, place, document = call.values.get(ACCUMULATION), node, call
+    written = Setting((ACCUMULATION,), call.values.get(ACCUMULATION), WRITTEN, call, node, key)
     argument = call.borrowed.get(ACCUMULATION)
-    if argument is not None:
-        given, found, _ = passed(config.command, argument)
-        if found is not None or isinstance(given, Unknown):
-            value, place, document, key = given, found or node, config.command if found is not None else call, None
-    return Setting((ACCUMULATION,), value, WRITTEN, document, place, key) if type(value) is int else None
+    value, place, _ = passed(config.command, argument) if argument is not None else (None, None, None)
+    if place is not None:
+        written = Setting((ACCUMULATION,), value, WRITTEN, config.command, place, None)
+    return written if type(written.value) is int and not isinstance(value, Unknown) else None
 
 
 def account(config: LaunchConfig) -> Summary:
