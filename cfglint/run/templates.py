@@ -28,8 +28,8 @@ BARE = re.compile(r"([A-Z][A-Z0-9]*_?)+,?")  # CONFIG_BATCH_SIZE without quotes 
 # A placeholder without quotes as a value of JSON; strings and comments are skipped.
 UNQUOTED = re.compile(
     r'"(?:[^"\\]|\\.)*"|//[^\n]*|#[^\n]*|/\*.*?\*/'
-    r"|[:,\[]\s*(?P<token>\{\{[^{}\n]*\}\}|\$\{[^{}\n]*\}|\$[A-Za-z_]\w*|__[A-Za-z0-9]\w*__|<[A-Za-z][\w .:-]*>|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)"
-    r"(?=\s*(?:[,}\]]|$))",
+    r"|[:,\[]\s*(?P<token>\{\{[^{}\n]*\}\}|\$\{[^{}\n]*\}|\$[A-Za-z_]\w*|__[A-Za-z0-9]\w*__"
+    r"|<[A-Za-z][\w .:-]*>|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)(?=\s*(?:[,}\]]|$))",
     re.DOTALL,
 )
 BARE_LEAST = 4  # characters

@@ -187,6 +187,36 @@ def test_flags_have_the_value_that_they_store(check, explained, options, given, 
     assert explained("precision") == ("bf16" if on else "fp32")
 
 
+OWN_CLASS = """\
+from dataclasses import dataclass
+from transformers import HfArgumentParser
+@dataclass
+class Own:
+    rows: int = 4
+    on: bool = True
+parser = HfArgumentParser(Own)
+{}
+args = TrainingArguments('out', per_device_train_batch_size=own.rows, bf16=own.on)"""
+
+
+@each_case(
+    "idiom",
+    [
+        "own = parser.parse_args_into_dataclasses()[0]",
+        "(own,) = parser.parse_args_into_dataclasses()",
+        "own, = parser.parse_args_into_dataclasses()",
+        "[own] = parser.parse_args_into_dataclasses()",
+        "own, _ = parser.parse_args_into_dataclasses(return_remaining_strings=True)",
+        "own, *_ = parser.parse_args_into_dataclasses(return_remaining_strings=True)",
+    ],
+)
+def test_idioms_of_the_parsers_result(check, idiom):
+    code = OWN_CLASS.format(idiom)
+    assert check(code)["runs"][0]["resolved"]["micro_batch"] == 4
+    line = "torchrun --nproc_per_node 4 train.py --rows 6 --no_on"
+    assert check(code, line=line)["runs"][0]["resolved"]["micro_batch"] == 6
+
+
 def test_a_string_without_type_is_a_string(check):
     code = ADDED.format(options="'--lr'", name="SFTConfig", keyword="learning_rate", attribute="lr")
     [found] = check(code, line="python train.py --lr 2e-6")["diagnostics"]
