@@ -20,6 +20,7 @@ from cfglint.run.paths import BY_HAND
 from cfglint.source import files
 from cfglint.source.change import EditRefused
 from cfglint.source.document import SCALAR, Node
+from cfglint.source.python.call import CallDocument
 from cfglint.source.record import changed, record
 from cfglint.source.shell.command import CommandDocument
 
@@ -155,6 +156,7 @@ class LaunchReader:
             documents.insert(1, built.document)
             kinds.insert(1, built.kind)
         self.choose_consumer(line, command, kinds, built)
+        leave_out_unread(command, documents, kinds)
         if command.is_main:
             open_config(line, command)
         if built is not None and built.kind == LAUNCH:  # the accelerator of a program that parses its arguments itself
@@ -326,6 +328,16 @@ def reads_config(command: CommandDocument) -> bool:
     """Whether the program's parser itself opens the YAML file of `--config`, and fills a trainer's arguments from it."""
     program: ProgramFacts | None = command.program
     return program is not None and program.opens_config and bool(kind_of_class(program.arguments))
+
+
+def leave_out_unread(command: CommandDocument, documents: list[Document], kinds: list[str]) -> None:
+    """Leave out the further files of trainers: one parser takes one of them, so they are in no run of this line."""
+    first = kinds.index(command.consumer) if not command.is_main and command.consumer in kinds[1:] else 0
+    for place in reversed(range(1, len(documents))):
+        is_read = place == first or not framework(kinds[place]).argument_classes() or isinstance(documents[place], CallDocument)
+        if not is_read:
+            command.extra_files.append(documents.pop(place).path)
+            kinds.pop(place)
 
 
 def open_config(line: LaunchLine, command: CommandDocument) -> None:

@@ -52,7 +52,7 @@ def placeholders(document: Document, kind: str, bare: set[int]) -> dict[Path, Fi
         if not path or (node.kind == SCALAR and node.start not in bare and not is_candidate(document, node)):
             continue
         if node.kind == SCALAR or is_braces(document, node):
-            fillings = fillings_of(kind, path, node.start in bare or is_bare(document, node), document)
+            fillings = fillings_of(kind, path, node.start in bare or is_bare(document, node), is_whole(node))
             if fillings is not None and not refers_to_key(document, node.raw, path):
                 found[path] = fillings
     return found
@@ -120,7 +120,12 @@ def refers_to_key(document: Document, raw: str, path: Path, seen: tuple[Path, ..
     return not is_reference or refers_to_key(document, node.raw, target, (*seen, path))
 
 
-def fillings_of(kind: str, path: Path, bare: bool, document: Document) -> Fillings | None:
+def is_whole(node: Node) -> bool:
+    """Whether a node is nothing but a placeholder; others contain one, as the path `${HOME}/ds.json` does."""
+    return node.kind != SCALAR or INTERPOLATION.search(node.raw) is None or PLACEHOLDER.fullmatch(node.raw.strip()) is not None
+
+
+def fillings_of(kind: str, path: Path, bare: bool, whole: bool) -> Fillings | None:
     """Values that a key accepts; None for free text and for keys that the framework does not have, which may contain any string."""
     from cfglint.frameworks import schema
 
@@ -138,6 +143,8 @@ def fillings_of(kind: str, path: Path, bare: bool, document: Document) -> Fillin
             return FILLINGS[name]
     if known.types and "string" not in known.types:
         return [None] * WORLDS
+    if not whole:
+        return None
     if bare or str(path[-1]).replace("-", "_").rpartition("_")[2] in FILES:
         return FILLINGS["string"]
     return None
