@@ -50,6 +50,7 @@ class CommandDocument(Document):
         "flags",
         "guessed",
         "is_main",
+        "is_open",
         "launch",
         "launch_line",
         "machine",
@@ -73,6 +74,7 @@ class CommandDocument(Document):
         self.consumer = ""  # the kind whose parser takes the arguments, or the file that they name
         self.is_main = False  # whether the consumer parses the arguments themselves
         self.guessed = False  # whether the consumer is only likely: then nothing about the arguments is an error
+        self.is_open = False  # whether the program may get arguments that are not known
         self.machine = False  # whether the number of GPUs is that of the machine
         self.assignments = False  # whether an argument is written `key=value`, for OmegaConf
         self.again: Callable[[str], CommandDocument] | None = None  # finds this launch in another version of the script
