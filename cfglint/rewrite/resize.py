@@ -42,6 +42,8 @@ def resize(run: CheckedRun, gpus: int) -> Resized:
                 take(resized, document, device_changes(document, gpus))
         return on(resized, run.documents, gpus)
     now: LaunchRun = command.relaunched({}, gpus)
+    if now.facts.gpus == gpus and now.line.nodes is None and run.facts.nodes is None and now.line.launcher != "python":
+        return on(resized, [now.command, *run.documents[1:]], gpus)  # the number is given from outside
     wanted = wanted_size(run, now.line, gpus)
     before = Size(now.line.gpus_per_node or 0, now.line.nodes or 1) if now.line.gpus_per_node is not None else None
     places = size_places(now.line, wanted, before)
@@ -116,8 +118,9 @@ def plain(text: str) -> int | str:
 
 
 def files_of_launcher(run: CheckedRun, line: LaunchLine) -> list[Document]:
-    """The files of a run that give options to its launcher: an accelerate config, the file of a `trl` command."""
-    named = {file.path for file in line.files if file.role.startswith("launcher:") or line.launcher == "trl"}
+    """The files of a run that give options to its launcher: an accelerate config, or the file whose other keys a command hands on."""
+    handed_on = line.options is not None and any(option.in_file for option in line.options.given.values())
+    named = {file.path for file in line.files if file.role.startswith("launcher:") or handed_on}
     return [document for document in run.documents[1:] if document.path in named]
 
 
@@ -142,7 +145,8 @@ def device_changes(document: Document, count: int) -> list[Change]:
     names = [each.strip() for each in node.raw.split(",")] if node is not None else []
     if node is None or not all(each.isdigit() for each in names) or len(names) >= count:
         return []
-    return [Change(REPLACE, ("gpu_ids",), text=spell(device_list([int(each) for each in names], count), document, node))]
+    listed = device_list([int(each) for each in names], count)
+    return [Change(REPLACE, ("gpu_ids",), text=spell(listed, document, node) if node.style else listed)]
 
 
 def take(resized: Resized, document: Document, changes: list[Change]) -> None:

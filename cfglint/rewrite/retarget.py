@@ -161,6 +161,8 @@ def retarget(
     they do not have to be editable.
     """
     refuse_unreadable(run)
+    if edits:
+        refuse_lost_arguments(run)
     refuse_unknown_batch(run)
     current = current_gpus(run, facts)
     before = CheckedRun(run.documents, run.kinds, facts.replace(gpus=current)).batch if current != facts.gpus else run.batch
@@ -214,6 +216,16 @@ def refuse_unreadable(run: CheckedRun) -> None:
         for document, problem in config.load_problems:
             if not document.problems and not problem.only_here:
                 raise EditRefused(f"{document.path} cannot be loaded: {problem.message}", problem.start)
+
+
+def refuse_lost_arguments(run: CheckedRun) -> None:
+    """Raise EditRefused for a launch whose last arguments do not reach the program: they would take effect with the next repair."""
+    from cfglint.source.shell.command import CommandDocument
+
+    command = run.documents[0]
+    if isinstance(command, CommandDocument) and command.relaunched is not None and command.launch_line.call.lost:
+        lost = next((each.message for each in command.launch_line.problems if each.code == "LCH001"), "")
+        raise EditRefused(f"{lost or 'arguments are not passed to the program'}; repair that first", command.extent[0])
 
 
 def refuse_unknown_batch(run: CheckedRun) -> None:
@@ -414,6 +426,7 @@ def _rewrite(found: Retarget, resized: Resized, opened: list[str]) -> None:
     if opened:
         found.by_hand = final_changes([*resized.changed, *(change for term in there for change in term.value_changes())])
         return
+    refuse_other_accumulation(run, chosen_split.accumulation if chosen_split is not None else None)
     reasons: list[str] = []
     for chosen in _by_cost(there, missing):
         texts = _texts(chosen, reasons)
@@ -429,6 +442,23 @@ def _rewrite(found: Retarget, resized: Resized, opened: list[str]) -> None:
     if reasons and found.run.documents[0].syntax == "shell":
         because = f": {reasons[0]}"
     raise EditRefused(f"no edit of the batch keys in these files reaches this target{because}{by_hand(terms)}", 0)
+
+
+def refuse_other_accumulation(run: CheckedRun, accumulation: int | None) -> None:
+    """Raise EditRefused if `accelerate launch` gets an accumulation for a config that is not in the project, where DeepSpeed may use it."""
+    from cfglint.source.shell.command import CommandDocument
+
+    command = run.documents[0]
+    line = command.launch_line if isinstance(command, CommandDocument) else None
+    if line is None or line.launcher != "accelerate" or line.options is None or line.values is not None:
+        return
+    given = line.options.value("gradient_accumulation_steps")
+    if given is not None and given != str(accumulation):
+        raise EditRefused(
+            f"`accelerate launch` gets `--gradient_accumulation_steps {given}` with a config that is not in the project; "
+            f"set it to {accumulation}, like that of the program, by hand",
+            0,
+        )
 
 
 def by_hand(terms: list[Term]) -> str:
