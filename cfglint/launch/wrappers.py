@@ -17,7 +17,7 @@ SRUN = names(
     "--extra-node-info --gid --gpu-bind --gpu-freq --gpus --gpus-per-node --gpus-per-socket --gpus-per-task --gres --gres-flags "
     "--het-group --hint --input --job-name --jobid --licenses --mail-type --mail-user --mcs-label --mem --mem-bind "
     "--mem-per-cpu --mem-per-gpu --mincpus --mpi --msg-timeout --network --nodefile --nodelist --nodes --ntasks "
-    "--ntasks-per-core --ntasks-per-gpu --ntasks-per-node --ntasks-per-socket --open-mode --output --partition "
+    "--ntasks-per-core --ntasks-per-gpu --ntasks-per-node --ntasks-per-socket --tasks-per-node --open-mode --output --partition "
     "--power --prefer --priority --profile --prolog --qos --relative --reservation --signal --slurmd-debug "
     "--sockets-per-node --switches --task-epilog --task-prolog --thread-spec --threads --threads-per-core --time "
     "--time-min --tmp --uid --wait --wckey --container-image --container-name --container-mounts "
