@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from cfglint.frameworks.memory_inputs import Model
     from cfglint.frameworks.overrides import Override
     from cfglint.project.baseline import Baseline
-    from cfglint.project.pinned_versions import PinnedVersion
     from cfglint.project.selection import Selection
+    from cfglint.project.statements.statement import Statement
     from cfglint.run.checked import CheckedRun
     from cfglint.run.scan_stats import ScanStats
 
-    Folders = dict[str, dict[str, list[PinnedVersion]]]
+    Folders = dict[str, dict[str, list[Statement]]]
 
 
 MOST_UNKNOWN = 10  # codes without a rule that are named
