@@ -158,13 +158,17 @@ class Repositories:
         return found
 
     def elsewhere(self, folders: list[str], package: str) -> list[Statement]:
-        """The statements of requirements files in the other folders of the repository, else the copies of the package there."""
+        """The statement of the requirements files in the other folders of the repository, else of the copies of the package there.
+
+        Folders that disagree are projects of their own, and none of them states the release of this one.
+        """
         top = folders[-1] if folders else ""
         if not top or (len(folders) == 1 and not os.path.exists(os.path.join(top, ".git"))):
             return []
         found = self.other_folders(top)
         stated = [each for each in found.get(package, []) if each.is_exact or each.spec]
-        return unlike([each for each in stated if not is_copy(each)]) or unlike(stated)
+        decisive = unlike([each for each in stated if not is_copy(each)] or stated)
+        return decisive if len(decisive) == 1 else []
 
     def other_folders(self, top: str) -> dict[str, list[Statement]]:
         """What the requirements files and the copies of packages below the top of a repository state, those of the upper folders first."""

@@ -15,19 +15,10 @@ if TYPE_CHECKING:
 INSTALLERS = ("pip", "pip3", "uv", "conda", "mamba", "micromamba", "poetry", "pdm")
 COMMANDS = ("install", "add")
 WITH_VALUE = (
-    "-r",
-    "-c",
-    "--requirement",
-    "--constraint",
-    "-i",
-    "--index-url",
-    "--extra-index-url",
-    "-f",
-    "--find-links",
-    "-t",
-    "-n",
-    "--name",
+    *("-r", "-c", "--requirement", "--constraint", "-i", "--index-url", "--extra-index-url", "-f", "--find-links"),
+    *("-t", "--target", "-n", "--name", "--channel"),
 )
+QUOTES = "\\\"'!%$()[]"
 ENDS = ("&&", "||", ";", "|", "&", "#")
 MOST_LINES = 200_000  # of a file that are looked at
 
