@@ -12,7 +12,6 @@ from __future__ import annotations
 import os
 
 from cfglint.frameworks._releases import RELEASES as NEWEST
-from cfglint.project.statements.statement import Statement, is_side_group, within
 from cfglint.source import files
 from cfglint.source.limits import MAX_SIZE
 
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
 
     from cfglint.frameworks.launch_facts import LaunchFacts
+    from cfglint.project.statements.statement import Statement
 
     Stated = tuple[str, Statement]
     Form = Callable[[str, str, Collection[str]], Iterator[Stated]]
@@ -99,6 +99,8 @@ class Repositories:
 
     def own_copy(self, folders: list[str], package: str) -> Statement:
         """The version of the framework's own repository."""
+        from cfglint.project.statements.statement import Statement
+
         found = (self.copy_in(folder, package) for folder in folders)
         return next(filter(None, found), Statement("", "", "", OWN_COPY))
 
@@ -117,6 +119,8 @@ class Repositories:
                 text = self._disk.text(os.path.join(folder, name))
                 own = own_name(text) if name == "pyproject.toml" else ""
                 if own:
+                    from cfglint.project.statements.statement import Statement
+
                     found[OWN_NAME] = [Statement(own)]
                 for package, statement in self.in_file(folder, name, text):
                     found.setdefault(package, []).append(statement)
@@ -281,6 +285,7 @@ def own_name(text: str) -> str:
         return ""
     from cfglint.project.settings_file import ConfigurationError
     from cfglint.project.settings_file import parse as parse_toml
+    from cfglint.project.statements.statement import within
 
     try:
         project = within(parse_toml(text.encode("utf-8"), "pyproject.toml"), "project")
@@ -332,6 +337,13 @@ def sources(folder: str, names: list[str], disk: Disk) -> list[str]:
     wanted += sorted(f"docker/{name}" for name in inner.get("docker", ()) if is_dockerfile(name))
     wanted += sorted(name for name in names if is_readme(name))
     return wanted + [name for name in parts if is_option(name)]
+
+
+def is_side_group(name: str) -> bool:
+    """Whether a file is for tests, documentation or development by its name."""
+    from cfglint.project.statements.statement import is_side_group as is_side
+
+    return is_side(name)
 
 
 def form_of(name: str) -> Form | None:

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 SIDE_GROUPS = ("dev", "test", "doc", "lint", "style", "quality", "ci", "example", "benchmark", "bench")  # parts of names
-SIDE_NAMES = ("testing", "development", "documentation", "pre", "precommit", "typing", "mypy")
+SIDE_NAMES = ("testing", "development", "documentation", "conformance", "pre", "precommit", "typing", "mypy")
 
 
 @record
