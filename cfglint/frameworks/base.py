@@ -232,7 +232,8 @@ class Config:
         laid = dict(values)
         for override in overrides:
             path = tuple(override.key.split("."))
-            put(laid, path, self.override_value(override) if not override.unknown else Unknown(override.unknown))
+            value = override.values[0] if override.values else self.override_value(override)
+            put(laid, path, value if not override.unknown else Unknown(override.unknown))
             self.overridden[path] = str(override)
             if override.place is not None:
                 self.override_places[path] = override.place
