@@ -165,7 +165,7 @@ ASKING = ("cfglint new", "cfglint server")  # these ask questions, or need an ed
 def test_the_examples_of_every_help_run(name, checkout, capsys):
     import shlex
 
-    for path, text in IN_EXAMPLES.items():
+    for path, text in IN_EXAMPLES.items() if name != "new" else ():
         (checkout.folder / path).parent.mkdir(exist_ok=True)
         (checkout.folder / path).write_text(text)
     checkout.commit("first")
