@@ -196,6 +196,8 @@ class Discovery:
             return None
         from cfglint.run.launch_runs import LaunchReader
 
+        if [path for path in paths if is_program(path)] == paths[:1] and line_of(paths[0])[1] is None:
+            return self._program_by_hand(*paths)
         paths = [path for path in paths if path != BY_HAND]
         loaded = [self._load(path, self.kind) for path in paths]
         kinds = [self.kind or self._kind_by_pattern(each.path) or detect(each)[0] for each in loaded]
@@ -209,6 +211,18 @@ class Discovery:
             return None
         documents, kinds_found = self.references.followed(found.documents, found.kinds)
         return self._run(documents, kinds_found, found.facts)
+
+    def _program_by_hand(self, path: str, *others: str) -> CheckedRun | None:
+        """The run of a program with the arguments of `--args`, as if a line had started it."""
+        import shlex
+
+        from cfglint.run.launch_runs import LaunchReader
+
+        found = LaunchReader(self.source, self.facts).by_hand(f"{shlex.quote(path)} {self.facts.arguments}", [])
+        if found is None or others:
+            return None
+        documents, kinds = self.references.followed(found.documents, found.kinds)
+        return self._run(documents, kinds, found.facts)
 
     def declared(self, paths: list[str]) -> list[CheckedRun]:
         """The runs of one declaration: several if a loop or a function starts the same line several times."""
