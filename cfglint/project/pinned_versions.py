@@ -49,7 +49,11 @@ class Disk:
             return []
 
     def text(self, path: str) -> str:
-        """The content of a file; empty if it cannot be read."""
+        """The content of a file; empty if it cannot be read, or is a link out of the project."""
+        from cfglint.source.root import leads_out
+
+        if leads_out(path, path):
+            return ""
         try:
             content = files.read_bytes(path, limit(path))
         except files.FileProblem:

@@ -26,7 +26,7 @@ from cfglint.source.shell.command import CommandDocument
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Container, Sequence
     from typing import Any
 
     from cfglint.frameworks.launch_facts import LaunchFacts
@@ -53,11 +53,13 @@ class LaunchRun:
 
 
 class LaunchReader:
-    """Finds the launches in the scripts of a project; results are cached per script."""
+    """Finds the launches in the scripts of a project; results are cached per script. `named` are the files of the command line."""
 
-    def __init__(self, source: FileSource, facts: LaunchFacts) -> None:
+    def __init__(self, source: FileSource, facts: LaunchFacts, named: Container[str] = ()) -> None:
         self.source = source
         self.facts = facts
+        self.named = named
+        self.outside: dict[str, None] = {}  # files that scripts or programs name outside of their project, which are not read
         self.roots: dict[str, str] = {}
         self.programs: dict[str, ProgramFacts | None] = {}
         self.called: dict[str, list[LaunchLine]] = {}
@@ -90,7 +92,9 @@ class LaunchReader:
 
     def project(self, path: str) -> Project:
         """The files around a script."""
-        return Project(self.root(path), self.source.is_file, self.text)
+        project = Project(self.root(path), self.source.is_file, self.text, lambda each: self.source.leads_out(each, path, self.named))
+        project.outside = self.outside
+        return project
 
     def stands_alone(self, line: LaunchLine) -> bool:
         """Whether a called script also starts this launch without its caller."""
@@ -127,7 +131,7 @@ class LaunchReader:
 
     def gpus_on(self, gpus: int, line: LaunchLine, text: str, lines: list[LaunchLine]) -> int | None:
         """The number of GPUs that a line uses on a machine with this many, as `--gpus` specifies; None if it is unknown."""
-        offered = LaunchReader(self.source, self.facts.replace(gpus=gpus))
+        offered = LaunchReader(self.source, self.facts.replace(gpus=gpus), self.named)
         now = offered.lines(line.script_path, text)
         if len(now) != len(lines):
             return None
