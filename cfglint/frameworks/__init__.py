@@ -73,11 +73,12 @@ def nearest_modelled(package: str, version: str) -> str | None:
     """The modelled release nearest to a version of a package; None if the version itself is modelled, or the package is not."""
     for kind in kinds():
         own = framework(kind)
-        if own.package == package and own.oldest:
+        if own.oldest and package in own.modelled:
+            oldest, newest = own.modelled[package]
             release, minor = parse_version(version), own.release_parts
-            if release[:minor] < parse_version(own.oldest)[:minor]:
-                return own.oldest
-            return own.newest if release[:minor] > parse_version(own.newest)[:minor] else None
+            if release[:minor] < parse_version(oldest)[:minor]:
+                return oldest
+            return newest if release[:minor] > parse_version(newest)[:minor] else None
     return None
 
 

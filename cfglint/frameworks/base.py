@@ -295,6 +295,11 @@ class Framework(Described["Own"]):
         """The packages whose version determines the behaviour, with the newest modelled release."""
         return {self.package: self.newest}
 
+    @property
+    def modelled(self) -> dict[str, tuple[str, str]]:
+        """The packages whose releases this framework models, each with the oldest and the newest of them."""
+        return {self.package: (self.oldest or self.newest, self.newest)}
+
     def completed(self, facts: LaunchFacts) -> LaunchFacts:
         """The facts with the releases that follow from other specified releases."""
         return facts

@@ -102,7 +102,7 @@ def fillings_of(kind: str, path: Path, bare: bool, document: Document) -> Fillin
 def filled(document: Document, found: dict[Path, Fillings], world: int) -> Document:
     """The document with its placeholders filled; places remain those in the file."""
     fresh = reread(document, document.text)
-    fresh.missing = document.missing
+    fresh.missing = [each for each in document.missing if each[0] not in found]
     spans: list[tuple[int, int]] = []
     for path, fillings in found.items():
         parent = fresh.find(path[:-1])[1]

@@ -9,12 +9,12 @@ from cfglint.findings.wording import listed
 from cfglint.frameworks.accelerate.packaged import PACKAGED
 from cfglint.frameworks.huggingface.fields import FIELDS as ARGUMENTS
 from cfglint.frameworks.trl import LAUNCHER_FILE, OLDEST
-from cfglint.frameworks.trl._tables import FIELDS as TABLES
 from cfglint.frameworks.trl.fields import BESIDE, has
 from cfglint.frameworks.trl.launcher_options import is_flag, is_option, refused
+from cfglint.frameworks.trl.releases import HISTORY
 from cfglint.frameworks.trl.rules.common import HEAD, KINDS, shown
 from cfglint.frameworks.unknown import Unknown
-from cfglint.frameworks.versions import dotted
+from cfglint.frameworks.versions import dotted, parse_version
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ def is_removed(key: str, config: TrlConfig) -> bool:
         return False
     if key in ARGUMENTS:
         return bool(ARGUMENTS[key][3]) and config.version >= ARGUMENTS[key][3]
-    return config.modern and has(key, OLDEST)
+    return config.modern and has(key, parse_version(OLDEST))
 
 
 def nearest(key: str, config: TrlConfig, most: int) -> str | None:
@@ -142,7 +142,7 @@ def nearest(key: str, config: TrlConfig, most: int) -> str | None:
         return plain
     close = [name for name in near_fields(key, config.arguments.fields.by_length, most) if name not in config.values]
     if not config.facts.strict_keys:  # a key of the script itself may resemble one of TRL's
-        close = [name for name in close if not any(name in TABLES[config.modelled].get(each, {}) for each in BESIDE)]
+        close = [name for name in close if not any(name in HISTORY.fields(each, config.modelled) for each in BESIDE)]
     return close[0] if close else None
 
 
