@@ -119,8 +119,6 @@ args = HfArgumentParser(TrainingArguments).parse_args_into_dataclasses()[0]
 Trainer(args=args).train()
 """
 BUILDS = PARSES.partition("\n")[0] + "\n{}\nargs = TrainingArguments('out', max_steps={})\nTrainer(args=args).train()\n"
-    "from transformers import Trainer, TrainingArguments\n{}\nargs = TrainingArguments('out', max_steps={})\nTrainer(args=args).train()\n"
-)
 
 
 @pytest.mark.parametrize(
