@@ -179,7 +179,15 @@ def parsed_names(scopes: tuple[Scope, ...]) -> Iterator[str]:
     """The names that hold parsed arguments: assigned from a call of a function with `parse` or `args` in its name."""
     for scope in scopes:
         for call in scope.parse_calls:
-            yield from target_names_of(scope.module.parent(call))
+            yield from target_names_of(assignment_of(call, scope))
+
+
+def assignment_of(call: ast.Call, scope: Scope) -> ast.AST | None:
+    """The assignment of the result of a call, or of one of its elements: `args = parse()`, `args = parse()[0]`."""
+    above = scope.module.parent(call)
+    while isinstance(above, (ast.Subscript, ast.Starred)):
+        above = scope.module.parent(above)
+    return above
 
 
 def is_set(attribute: str, scopes: tuple[Scope, ...]) -> bool:

@@ -31,6 +31,7 @@ RANDOM = ("RANDOM", "SRANDOM", "$", "!", "BASHPID", "PPID", "SECONDS", "EPOCHSEC
 FROM_RUN_TO_RUN = "changes from run to run (date, $RANDOM, process id)"
 UNSET = "unset environment: "
 POSITIONAL = "positional parameter"
+ALL_OF_CALLER = f"{POSITIONAL}: $@"  # why `$@` is unknown
 DEEPEST = 40
 MOST_FIELDS = 2_000
 STEPS_OF_EXPRESSION = 1_000  # of arithmetic: the value of a longer one is unknown, and the evaluation continues
