@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from cfglint.findings.setting import NoSuchField
 from cfglint.frameworks.huggingface.arguments import Arguments
-from cfglint.frameworks.llamafactory._tables import FIELDS
+from cfglint.frameworks.llamafactory.releases import default, ever
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+    from cfglint.frameworks.versions import Version
 
 OVERWRITTEN = {"remove_unused_columns": False}  # parser.py:437
 FILLED_SCHEDULE = "warmup_stable_decay"
@@ -33,11 +35,11 @@ class TrainerArguments(Arguments):
         return self["gradient_checkpointing"]
 
 
-def default_of(name: str) -> Any:
-    """The default of one of LLaMA-Factory's fields."""
-    if name not in FIELDS:
+def default_of(name: str, release: Version) -> Any:
+    """The default of one of LLaMA-Factory's fields; None if the release does not have it."""
+    if not ever(name):
         raise NoSuchField(name)
-    return FIELDS[name][1]
+    return default(name, release)
 
 
 def comma_list(value: Any) -> Any:
