@@ -47,7 +47,7 @@ class LlamaFactoryConfig(TrainerConfig):
 
     def parsed_arguments(self) -> Arguments:
         """The values that are fields of the Trainer."""
-        return TrainerArguments(self.values, self.version)
+        return TrainerArguments(self.values, self.version, self.own_version)
 
     def _completed(self, values: dict[Any, Any]) -> dict[Any, Any]:
         """The values of the file, overridden by those of the launch line; nothing is interpolated."""

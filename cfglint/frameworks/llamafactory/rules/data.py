@@ -20,10 +20,8 @@ if TYPE_CHECKING:
     from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
     from cfglint.frameworks.versions import Version
 
-TEMPLATE_REQUIRED = Releases((), (0, 9, 2), "`template` is required")
 PIXELS_COMPARED = Releases((0, 9, 3))
 DESCRIPTIONS_READ = Releases((0, 9, 4))
-LABELS_RESERVED = Releases((), (0, 8, 3), "`reserved_label_len` is checked")
 EVALUATION_OF_VAL_SIZE = Releases((0, 9, 4))  # before, `predict_with_generate` requires `eval_dataset`
 EVALUATED = BASE + "eval_dataset: other\n"
 

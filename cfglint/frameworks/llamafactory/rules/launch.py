@@ -17,7 +17,6 @@ FULL = BASE + "finetuning_type: full\n"
 ZERO3 = '{"train_micro_batch_size_per_gpu": "auto", "zero_optimization": {"stage": 3}}\n'
 ZERO2 = '{"train_micro_batch_size_per_gpu": "auto", "zero_optimization": {"stage": 2}}\n'
 ENGINES_LISTED = Releases((0, 9, 3))  # before, only vllm is refused
-APOLLO_KNOWN = Releases((0, 9, 2))
 EXCLUDES_ZERO3 = {
     "predict_with_generate": (FROM_090, "`predict_with_generate` is incompatible with DeepSpeed ZeRO-3."),
     "pissa_init": (FROM_083, "Please use scripts/pissa_init.py to initialize PiSSA in DeepSpeed ZeRO-3."),
