@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.releases import Releases
-from cfglint.findings.rule import Finding, rule
+from cfglint.findings.rule import Example, Finding, rule
 from cfglint.findings.wording import counted, spelled
 from cfglint.frameworks.history import DEFAULT
 from cfglint.frameworks.llamafactory.arguments import comma_list
@@ -334,7 +334,16 @@ def dataset_missing(config: LlamaFactoryConfig) -> Iterator[Finding]:
     kinds=KINDS,
     fails_at="config",
     raises="ValueError: Please make sure eval_dataset be provided or val_size >1e-6",
-    bad=(BASE + "eval_strategy: steps\n", BASE + "do_eval: true\n", BASE + "predict_with_generate: true\n"),
+    bad=(
+        BASE + "eval_strategy: steps\n",
+        BASE + "do_eval: true\n",
+        BASE + "predict_with_generate: true\n",
+        Example(
+            BASE + "val_size: 0.1\npredict_with_generate: true\n",
+            at="/predict_with_generate",
+            facts={"target": {"llamafactory": "0.9.3"}},
+        ),
+    ),
     good=BASE + "eval_strategy: steps\nval_size: 0.1\n",
     example={**KIND, "at": "/eval_strategy"},
 )
@@ -343,7 +352,10 @@ def evaluation_set_missing(config: LlamaFactoryConfig) -> Iterator[Finding]:
 
     `eval_strategy` of steps or epoch turns `do_eval` on; `do_predict` and `predict_with_generate` need an evaluation set, too.
 
-    Run-time error: `ValueError: Please make sure eval_dataset be provided or val_size >1e-6`.
+    Before 0.9.4 `predict_with_generate` requires `eval_dataset` itself, and `val_size` does not count.
+
+    Run-time error: `ValueError: Please make sure eval_dataset be provided or val_size >1e-6`; before 0.9.4 `ValueError: Please
+    specify dataset for evaluation.`, ``ValueError: Cannot use `predict_with_generate` if `eval_dataset` is None.``
 
     Fix: use `eval_dataset`, or `val_size: 0.1` to hold out a tenth of the training set.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.releases import Releases
-from cfglint.findings.rule import Finding, rule
+from cfglint.findings.rule import Example, Finding, rule
 from cfglint.frameworks.llamafactory.rules.common import BASE, FROM_083, FROM_090, KIND, KINDS, conflict
 
 TYPE_CHECKING = False
@@ -17,6 +17,7 @@ FULL = BASE + "finetuning_type: full\n"
 ZERO3 = '{"train_micro_batch_size_per_gpu": "auto", "zero_optimization": {"stage": 3}}\n'
 ZERO2 = '{"train_micro_batch_size_per_gpu": "auto", "zero_optimization": {"stage": 2}}\n'
 ENGINES_LISTED = Releases((0, 9, 3))  # before, only vllm is refused
+APOLLO_KNOWN = Releases((0, 9, 2))
 EXCLUDES_ZERO3 = {
     "predict_with_generate": (FROM_090, "`predict_with_generate` is incompatible with DeepSpeed ZeRO-3."),
     "pissa_init": (FROM_083, "Please use scripts/pissa_init.py to initialize PiSSA in DeepSpeed ZeRO-3."),
@@ -139,11 +140,13 @@ def low_rank_with_deepspeed(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """
     if config.arguments["deepspeed"] is None:
         return
+    refused = "GaLore and APOLLO are" if config.own_version in APOLLO_KNOWN else "GaLore is"
     for name in ("use_galore", "use_apollo"):
         if config.own(name):
             yield Finding(
                 config.field(name),
                 f"`{name}` is incompatible with DeepSpeed",
+                exception=f"ValueError: {refused} incompatible with DeepSpeed yet.",
                 related=(config.field("deepspeed"),),
                 help=f"set `{name}: false`, or remove `deepspeed`",
             )
@@ -186,7 +189,15 @@ def generation_and_accuracy(config: LlamaFactoryConfig) -> Iterator[Finding]:
     old_names=("inference-option",),
     kinds=KINDS,
     fails_at="config",
-    bad=(BASE + "infer_backend: vllm\n", BASE + "quantization_bit: 4\nquantization_device_map: auto\n"),
+    bad=(
+        BASE + "infer_backend: vllm\n",
+        BASE + "quantization_bit: 4\nquantization_device_map: auto\n",
+        Example(
+            BASE + "template: llama3\ninfer_backend: vllm\n",
+            exception="ValueError: vLLM backend is only available for API, CLI and Web.",
+            facts={"target": {"llamafactory": "0.9.0"}},
+        ),
+    ),
     good=BASE + "infer_backend: huggingface\n",
     example={**KIND, "at": "/infer_backend"},
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.releases import Releases
-from cfglint.findings.rule import Finding, rule
+from cfglint.findings.rule import Example, Finding, rule
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.huggingface.fields import OPTIMIZERS
 from cfglint.frameworks.llamafactory.arguments import comma_list
@@ -161,7 +161,16 @@ def llama_pro_with_full(config: LlamaFactoryConfig) -> Iterator[Finding]:
     ERROR,
     kinds=KINDS,
     fails_at="config",
-    bad=(LORA + "use_badam: true\n", FULL + "use_galore: true\nuse_apollo: true\n"),
+    bad=(
+        LORA + "use_badam: true\n",
+        FULL + "use_galore: true\nuse_apollo: true\n",
+        Example(
+            FULL + "template: llama3\nuse_galore: true\nuse_badam: true\n",
+            exception="ValueError: Cannot use GaLore with BAdam together.",
+            at="/use_badam",
+            facts={"target": {"llamafactory": "0.9.1"}},
+        ),
+    ),
     good=FULL + "use_badam: true\n",
     example={**KIND, "gpus": 1, "at": "/use_badam"},
 )
