@@ -178,7 +178,7 @@ def test_a_checkout_has_keys_and_templates_of_its_own(tmp_path, of_text):
 def test_a_template_is_suggested_for_one_typo_only(name, near):
     from cfglint.frameworks.llamafactory.rules.data import nearest_template
 
-    assert nearest_template(name) == near
+    assert nearest_template(name, (0, 9, 5)) == near
 
 
 @each_case(
