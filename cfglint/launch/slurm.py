@@ -18,6 +18,7 @@ OPTIONS_OF = {  # a variable of the job -> the options of the header that may se
     "SLURM_GPUS": ("gpus",),
     "SLURM_GPUS_ON_NODE": ("gpus-per-node", "gres"),
 }
+OTHER_NAMES = {"tasks-per-node": "ntasks-per-node"}  # slurm_opt.c: both names have one value
 MARK = "#SBATCH"
 WORDS = re.compile(r"[^ \t\r]+").finditer
 
@@ -153,4 +154,4 @@ def read_line(path: str, line: str, offset: int, options: dict[str, Text]) -> No
             index += 1
         bare = value.strip("\"'")
         begin = start + value.find(bare)
-        options[name] = Text((Part(bare, (path, begin, begin + len(bare))),))
+        options[OTHER_NAMES.get(name, name)] = Text((Part(bare, (path, begin, begin + len(bare))),))
