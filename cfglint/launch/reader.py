@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from cfglint.launch import accelerate, deepspeed, findings, tools, torchrun
+from cfglint.launch import accelerate, continuations, deepspeed, findings, tools, torchrun
 from cfglint.launch.arguments import read_arguments
 from cfglint.launch.command import SURE, TRAINER_NAMES
 from cfglint.launch.line import LaunchLine, NamedFile
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
+    from cfglint.launch.arguments import Argument
     from cfglint.source.document import Syntax
     from cfglint.source.shell.started_command import Call
     from cfglint.source.shell.state import State
@@ -299,20 +300,24 @@ class Reader:
             return None
         line.srun = wrappers if wrappers and command_name(wrappers[0]) == "srun" else line.srun
         line.folder = call.folder
+        if line.program is not None and line.program is call.cut:
+            line.program = None
         if line.launcher == "python" and line.srun and line.processes == 1:
             line.processes = None
             line.unsure("processes", "srun starts the program itself; the ranks come from its own initialisation")
         arguments, before = read_arguments(line.arguments)
+        continuations.leave_out_blank(line, arguments)
         line.given = arguments
         self.name_files(line, arguments, before)
         always_trains = line.launcher in ("llamafactory-cli", "swift", "megatron", "trl", "axolotl")
         if line.program is not None and not line.module and line.program.value:
             line.program_path = self.path_of(line.program.value, line.folder)
-        if not always_trains and not trains(line, {each.name for each in arguments}, self.project.read):
+        if not always_trains and not self.starts_training(line, arguments) and not self.was_to_train(call, words):
             return None
         for file in line.files:
             self.locate(file, line, known)
-        findings.lost_arguments(line)
+        continuations.lost_arguments(line)
+        continuations.joined_words(line, arguments)
         findings.behind_program(line, arguments)
         findings.visible_devices(line)
         findings.unusable_counts(line)
@@ -322,6 +327,18 @@ class Reader:
         trainer = sum(each.name in TRAINER_NAMES for each in arguments) >= SURE
         findings.missing_values(line, arguments, trainer)
         return line
+
+    def starts_training(self, line: LaunchLine, arguments: list[Argument]) -> bool:
+        """Whether a line starts a training."""
+        return trains(line, {each.name for each in arguments}, self.project.read)
+
+    def was_to_train(self, call: Call, words: list[Text]) -> bool:
+        """Whether a command would start a training if a broken line continuation did not cut off a part of it."""
+        if not call.lost:
+            return False
+        whole = [word for word in (*words, *(each for lost, _ in call.lost for each in lost)) if word.string.strip()]
+        line = self.launched(call, whole)
+        return line is not None and self.starts_training(line, read_arguments(line.arguments)[0])
 
     def launched(self, call: Call, words: list[Text]) -> LaunchLine | None:
         """Parse a command as a launch line, by the name of its launcher."""

@@ -14,8 +14,9 @@ from cfglint.source.shell import filters
 from cfglint.source.shell.expansion import Expander
 from cfglint.source.shell.placed_text import Text, literal, unknown
 from cfglint.source.shell.script import Script
-from cfglint.source.shell.started_command import Call, begins, from_caller, second_word
+from cfglint.source.shell.started_command import Call, begins, cut_by, from_caller, second_word
 from cfglint.source.shell.state import State
+from cfglint.source.shell.word_spans import whole_words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -258,14 +259,9 @@ class Execution:
         return Expander(self.script, self.state, self.capture, self.budget, self.call_depth + self.depth // 3)
 
     def words(self, spans: list[tuple[int, int]]) -> list[Text]:
-        """The expanded words of some spans; the grammar cuts some words into adjacent pieces."""
-        text = self.script.text
-        whole: list[tuple[int, int]] = []
-        for start, end in spans:
-            first = whole.pop()[0] if whole and whole[-1][1] == start else start
-            whole.append((first, end + 2 if text.startswith("\\ ", end) else end))
+        """The expanded words of some spans of the grammar."""
         expander = self.expander()
-        found = [word for start, end in whole for word in expander.fields(start, end)]
+        found = [word for start, end in whole_words(self.script.text, spans) for word in expander.fields(start, end)]
         self.budget.spend(sum(len(word.parts) for word in found) // PER_STEP)
         return found
 
@@ -306,13 +302,14 @@ class Execution:
         place = self.script.place(start, start + 1)
         offset = place[1] if place else 0
         line = self.script.line(second_word(self.script, node)) if self.runner is None else self.runner.line(place)
-        if words[0].string.startswith("-") and self.continues(offset):
+        if self.continues(offset) and (words[0].string.startswith("-") or self.calls[-1].is_cut(self.script, offset)):
             self.calls[-1].lost.append((words, offset))
             return
         env = {**self.state.environment(), **environment}
         unclear = self.placeholder or bool(node.has_error) or (node.parent is not None and node.parent.type == "ERROR")
         broken = unclear or self.refused or (self.open_quote is not None and end >= self.open_quote)
         call = Call(words, env, self.state.folder, self.script.path, line, offset, offset + end - start, self.conditional > 0, broken)
+        call.cut = cut_by(self.script, words)
         self.state.unclear_status = False
         call.needs_caller = self.state.needs_caller or (self.state.nounset and any(from_caller(word) for word in words))
         self.calls.append(call)
