@@ -77,7 +77,7 @@ def on(resized: Resized, documents: list[Document], gpus: int) -> Resized:
 def wanted_size(run: CheckedRun, line: LaunchLine, gpus: int) -> Size:
     """The processes of each node and the nodes: the current ones, unless --nodes gives another number."""
     nodes = run.facts.nodes or line.nodes or (1 if line.launcher == "python" and not line.srun else None)
-    if nodes is None and line.srun:
+    if nodes is None and line.srun and line.launcher == "python":
         raise EditRefused(why_fixed(line, Size(gpus, 1)), line.call.start)
     if nodes is None:
         raise EditRefused("the number of nodes is not known; pass --nodes", line.call.start)
