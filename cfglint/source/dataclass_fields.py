@@ -23,6 +23,7 @@ _declared: dict[str, set[str]] = {}
 
 def fields_of_folder(folder: str) -> dict[str, str]:
     """The fields of all dataclasses in the Python files of a folder, with their annotations; empty if there are none."""
+    folder = os.path.abspath(folder)
     if folder not in _folders:
         found: dict[str, str] = {}
         try:
