@@ -355,3 +355,11 @@ KEYWORDS = "TrainingArguments('out', per_device_train_batch_size=self.rows, grad
 def test_arguments_that_a_class_builds(check, code, batches):
     runs = check(code)["runs"]
     assert [run["resolved"]["global_batch"] for run in runs if len(run["files"]) > 1] == batches
+
+
+@pytest.mark.parametrize("keyword", ["gradient_checkpointing", "learning_rate", "optim", "bf16", "warmup_steps", "max_steps"])
+def test_an_unknown_value_is_null_in_reports(check, capsys, keyword):
+    check(built(f"{keyword}=x()"))
+    for command in ("explain", "check", "runs"):
+        main([command, "run.sh", "--gpus", "2", "--format", "json"])
+        assert "<?>" not in capsys.readouterr().out
