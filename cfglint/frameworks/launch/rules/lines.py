@@ -45,9 +45,15 @@ def problems(config: LaunchConfig, code: str) -> Iterator[Finding]:
 @rule(
     "LCH001",
     "broken-line-continuation",
-    WARNING,
+    ERROR,
     kinds=(KIND,),
-    bad="torchrun --nproc_per_node 8 train.py \\\n    --per_device_train_batch_size 4 \\ \n    --gradient_accumulation_steps 8\n",
+    fails_at="load",
+    bad=(
+        "torchrun --nproc_per_node 8 train.py \\\n    --per_device_train_batch_size 4 \\ \n    --gradient_accumulation_steps 8\n",
+        "torchrun --nproc_per_node 8 \\ \n    train.py --per_device_train_batch_size 4\n",
+        "torchrun --nproc_per_node 8 train.py --per_device_train_batch_size 4 \\ \n",
+        f"torchrun --nproc_per_node 8 train.py {TRAINER} --weight_decay 0.1\\\n--lr_scheduler_type cosine\n",
+    ),
     good="torchrun --nproc_per_node 8 train.py \\\n    --per_device_train_batch_size 4 \\\n    --gradient_accumulation_steps 8\n",
 )
 def broken_line_continuation(config: LaunchConfig) -> Iterator[Finding]:
@@ -55,9 +61,17 @@ def broken_line_continuation(config: LaunchConfig) -> Iterator[Finding]:
 
     A space or a comment after the backslash, a comment line in the middle, a missing backslash or Windows line ends (`\\` before
     CR LF) end the command. The launcher starts with the arguments up to there, and the shell runs the rest as a command of its
-    own: `--gradient_accumulation_steps: command not found`, status 127. Without `set -e` the script continues.
+    own: `--gradient_accumulation_steps: command not found`, status 127. Without `set -e` the script continues. A space, tab or
+    carriage return behind a backslash is also passed to the program as an argument, which a strict parser refuses.
 
-    Fix: end every line but the last with a backslash and nothing after it; put comments before the command.
+    Without a space before the backslash the value and the next option are one word: `0.03\\` and `--lr_scheduler_type` in the next
+    line give `0.03--lr_scheduler_type`.
+
+    It is an error where the program is known to refuse the arguments, or the launcher gets no program.
+
+    Run-time error: ValueError: Some specified arguments are not used by the HfArgumentParser: [' ']
+
+    Fix: end every line but the last with a space, a backslash and nothing after it; put comments before the command.
 
     Source: bash 5.2; 19 of 689 recorded launch scripts lose arguments this way.
     """
@@ -438,3 +452,30 @@ def unusable_process_count(config: LaunchConfig) -> Iterator[Finding]:
     commands/launch.py (launch_command_parser).
     """
     return problems(config, "LCH018")
+
+
+@rule(
+    "LCH021",
+    "launch-file-outside-project",
+    WARNING,
+    kinds=(KIND,),
+    bad={"train.sh": f"torchrun --nproc_per_node 8 train.py --deepspeed ../shared/ds.json {TRAINER}\n", "train.py": "\n"},
+    good={
+        "train.sh": f"torchrun --nproc_per_node 8 train.py --deepspeed ds.json {TRAINER}\n",
+        "train.py": "\n",
+        "ds.json": '{"zero_optimization": {"stage": 2}, "train_micro_batch_size_per_gpu": "auto", "bf16": {"enabled": "auto"}}\n',
+    },
+    example=NAMED,
+)
+def launch_file_outside_project(config: LaunchConfig) -> Iterator[Finding]:
+    """A configuration file that a launch line names is outside the project, so cfglint did not read it.
+
+    The root of the project is the top of its git work tree, else the folder of the cfglint configuration, else the working
+    directory; links are resolved first. The content of such a file is neither read nor shown, because a script from elsewhere could
+    name any file of the machine. The same holds for scripts that a script sources or calls: what they set is unknown.
+
+    Fix: name the file on the command line too, or move it into the project.
+
+    Source: transformers 5.23.0 integrations/deepspeed.py reads whatever path is given; the limit is cfglint's own.
+    """
+    return problems(config, "LCH021")
