@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import cache
 
 from cfglint.frameworks import detect, fields_of_class, framework, kind_of_class, takes_arguments
 from cfglint.frameworks import kinds as known_kinds
@@ -11,11 +12,13 @@ from cfglint.frameworks.overrides import FLAG, Override
 from cfglint.launch import accelerate
 from cfglint.launch.command import WITHOUT_EFFECT, command_document, summary
 from cfglint.launch.continuations import refused_joined_words
+from cfglint.launch.launch_words import listed_below
 from cfglint.launch.line import MACHINE
 from cfglint.launch.machine import Machine
 from cfglint.launch.project_files import Project
 from cfglint.launch.reader import Evaluations, Reader
 from cfglint.run.consumer import choose_consumer, has_own_arguments, has_own_files, is_strict
+from cfglint.run.file_source import FileSource
 from cfglint.run.loaded import LAUNCH
 from cfglint.run.paths import BY_HAND
 from cfglint.source import files
@@ -34,7 +37,6 @@ if TYPE_CHECKING:
     from cfglint.frameworks.program import ProgramFacts
     from cfglint.launch.line import LaunchLine, NamedFile
     from cfglint.launch.programs.finding import Found
-    from cfglint.run.file_source import FileSource
     from cfglint.run.program_runs import BuiltArguments
     from cfglint.source.document import Document
 
@@ -62,6 +64,8 @@ class LaunchReader:
         self.facts = facts
         self.named = named
         self.evaluations = evaluations or Evaluations()
+        if type(source) is FileSource and not source.texts:
+            self.evaluations.names = cache(listed_below)
         self.known_lines: dict[tuple[str, str], list[LaunchLine]] = {}
         self.unchecked: dict[str, str] = {}  # scripts of which some launches are not checked, with the reason
         self.outside: dict[str, None] = {}  # files that scripts or programs name outside of their project, which are not read
