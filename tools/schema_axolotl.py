@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 Raw = dict[str, Any]
 
 MODULE = "utils/schemas/config.py"
+OLD_MODULE = "utils/config/models/input/v0_4_1/__init__.py"  # up to 0.7.0
 CLASS = "AxolotlInputConfig"
 PLUGINS = "integrations"
 SIMPLE = ("int", "float", "bool", "str", "dict", "list", "tuple", "None", "Any")
@@ -38,7 +39,8 @@ JSON_TYPES = {
     "tuple": "array",
     "None": "null",
 }
-OUTSIDE = {"Resampling": (0, 1, 2, 3, 4, 5)}  # Enums of other packages with their values
+# Enums of other packages with their values; those of transformers differ by its release, so rules take them from its own tables.
+OUTSIDE = {"Resampling": (0, 1, 2, 3, 4, 5), "OptimizerNames": (), "SchedulerType": ()}
 LIMITS = {"ge": "minimum", "gt": "exclusiveMinimum", "le": "maximum", "lt": "exclusiveMaximum", "multiple_of": "multipleOf"}
 LENGTHS = {"min_length": "minItems", "max_length": "maxItems"}
 IGNORED = {
@@ -67,7 +69,7 @@ REQUIRED = object()
 def find(path: Path) -> Tree:
     """The package, from site-packages or the folder itself."""
     for folder in (path / "axolotl", path / "src" / "axolotl", path):
-        if (folder / MODULE).exists():
+        if (folder / MODULE).exists() or (folder / OLD_MODULE).exists():
             return Tree(folder)
     raise SourceError(f"{path}: no axolotl source ({MODULE})")
 
@@ -94,7 +96,7 @@ def definitions(tree: Tree) -> dict[str, Raw]:
 
 def _read(tree: Tree) -> tuple[dict[str, Raw], dict[str, dict[str, Raw]]]:
     reading = Reading(tree)
-    module = tree.file(MODULE)
+    module = tree.file(MODULE if (tree.root / MODULE).exists() else OLD_MODULE)
     found = reading.fields(module, reading.model(module, CLASS))
     for plugin, (owner, arguments) in plugins(tree).items():
         for name, raw in reading.fields(owner, arguments).items():
@@ -204,12 +206,22 @@ class Reading:
         """A default; one that the source computes stands in COMPUTED, so any value will do here."""
         try:
             if isinstance(node, ast.Attribute):  # a member of an Enum, of this package or not
-                return node.attr
+                return self.member(module, node)
             return module.constant(node)
         except SourceError:
             if isinstance(node, (ast.Name, ast.Call)):
                 return None
             raise
+
+    def member(self, module: Module, node: ast.Attribute) -> Any:
+        """The value of a member of an Enum; those of transformers are their names in lower case."""
+        owner = node.value if node.attr == "value" and isinstance(node.value, ast.Attribute) else node
+        if isinstance(owner.value, ast.Name) and owner.value.id in OUTSIDE:
+            return owner.attr.lower()
+        try:
+            return module.constant(owner)
+        except SourceError:  # a type of torch, which files write by this name
+            return owner.attr
 
     def made(self, module: Module, factory: ast.expr) -> Any:
         """What a default factory makes."""
@@ -231,6 +243,9 @@ class Reading:
             return self.named(module, node, limits)
         if isinstance(node, ast.Subscript):
             return self.subscript(module, node, limits)
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "conlist":  # up to 0.6.0
+            limits.update({LENGTHS[keyword.arg]: module.constant(keyword.value) for keyword in node.keywords if keyword.arg in LENGTHS})
+            return ["list", self.reads(module, node.args[0], {})]
         raise module.refuse(node, "an annotation without a rule")
 
     def named(self, module: Module, node: ast.Name, limits: Raw) -> Any:

@@ -202,7 +202,7 @@ class Module:
                 continue
             parts = statement.value.elts if isinstance(statement.value, ast.Tuple) else [statement.value]
             for part in parts:
-                if isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name) and part.value.id == "torch":
+                if ast.unparse(part).startswith(("torch.", "getattr(torch, ")):
                     continue
                 value = self.constant(part)
                 if value not in values:

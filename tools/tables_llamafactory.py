@@ -6,10 +6,10 @@ import ast
 import json
 from typing import TYPE_CHECKING, Any
 
+import library_bounds
 import schema_llamafactory
 from history_rows import literal, rows, steps, table
 from packaging.requirements import Requirement
-from packaging.version import Version
 from schema_merge import NOTES
 from schema_source import Module, SourceError, Tree, release
 
@@ -148,15 +148,7 @@ def newest_accepted(library: str, version: Release, tree: Tree, dates: dict[str,
     wanted = [each for each in requirements(tree) if each.name == library]
     if (library, version) in BOUNDS:
         wanted.append(Requirement(BOUNDS[library, version]))
-    bounded = [each for each in wanted if any(part.operator in ("<", "<=", "==", "~=") for part in each.specifier)]
-    day = "9999" if bounded else dates[PACKAGE][".".join(map(str, version))]
-    candidates = [Version(name) for name, published in dates[library].items() if published <= day]
-    accepted = [
-        each
-        for each in candidates
-        if not each.is_prerelease and all(each in requirement.specifier for requirement in (bounded or wanted)[:1])
-    ]
-    return str(max(accepted))
+    return library_bounds.newest_accepted(wanted, dates[library], dates[PACKAGE][".".join(map(str, version))])
 
 
 def requirements(tree: Tree) -> list[Requirement]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from math import ceil
 
 from cfglint.frameworks.axolotl import DEEPSPEED, NEWEST, PACKAGE, TRANSFORMERS
-from cfglint.frameworks.axolotl._tables import FIELDS
+from cfglint.frameworks.axolotl.releases import top
+from cfglint.frameworks.history import DEFAULT
+from cfglint.frameworks.versions import parse_version
 from cfglint.generators import choices, deepspeed, huggingface
 from cfglint.generators.choices import Choice
 from cfglint.generators.generated import Generated, GeneratedFile, Keys, path_in
@@ -26,7 +28,7 @@ OUTPUT = "./outputs/out"
 TAKES = huggingface.TAKES
 TARGET = {PACKAGE: NEWEST, "transformers": TRANSFORMERS, "deepspeed": DEEPSPEED}
 SEQUENCE = 2048
-EPOCHS: float = FIELDS["num_epochs"][1]
+EPOCHS: float = top(parse_version(NEWEST))["num_epochs"][DEFAULT]
 LOGGING = 10
 USUAL = Choice(4, "a usual start: raise it as far as memory allows")
 

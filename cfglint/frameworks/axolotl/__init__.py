@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 KIND: Final = "axolotl"
 PACKAGE = "axolotl"
 NEWEST = RELEASES["axolotl"]
+OLDEST = "0.5.2"  # 0.5.0 and 0.5.1 hold no package
 TRANSFORMERS = "5.20.1"  # pinned by 0.21.0
 DEEPSPEED = "0.19.8"
 
@@ -83,7 +84,7 @@ class Axolotl(Framework["AxolotlConfig"]):
     package = PACKAGE
     newest = NEWEST
     repository_owners = ("axolotl-ai-cloud", "openaccess-ai-collective", "winglian")
-    oldest = NEWEST  # one release is modelled
+    oldest = OLDEST
     base = "huggingface"
     launchers = ("axolotl",)
     reads_arguments = True
@@ -143,12 +144,17 @@ class Axolotl(Framework["AxolotlConfig"]):
         """Complete the target releases: each axolotl pins its transformers, so a transformers release implies a release of axolotl."""
         if PACKAGE in facts.target or "transformers" not in facts.target:
             return facts
+        from cfglint.frameworks.axolotl.releases import newest_with_transformers
+
         pinned, modelled = facts.target["transformers"], parse_version(TRANSFORMERS)
         version = facts.version("transformers", TRANSFORMERS)
         if version[:2] == modelled[:2]:
             return facts
-        if version > modelled and " says " in facts.target_from.get("transformers", ""):  # the modelled release satisfies the bound
+        if version > modelled and " says " in facts.target_from.get("transformers", ""):  # the newest release satisfies the bound
             return facts.replace(target={**facts.target, "transformers": TRANSFORMERS})
+        implied = newest_with_transformers(version)
+        if implied:
+            return facts.replace(target={**facts.target, PACKAGE: implied})
         outside = {**facts.outside, PACKAGE: f"for transformers {pinned}"}
         return facts.replace(target={**facts.target, PACKAGE: NEWEST}, outside=outside)
 

@@ -7,7 +7,17 @@ from __future__ import annotations
 from math import ceil, isfinite
 
 from cfglint.findings.setting import DERIVED, Setting
-from cfglint.frameworks.axolotl.normalization import ACCUMULATION, MICRO, distributed_batch, shared_by
+from cfglint.findings.releases import Releases
+from cfglint.frameworks.axolotl.normalization import (
+    ACCUMULATION,
+    MICRO,
+    SEVERAL_PROCESSES,
+    SHARED_SAMPLES,
+    distributed_batch,
+    sequence_parallel,
+    shared_by,
+)
+from cfglint.frameworks.axolotl.releases import OWN_STEPS
 from cfglint.frameworks.resolved_batch import Batch, BatchProblem, Layout
 
 TYPE_CHECKING = False
@@ -19,6 +29,9 @@ if TYPE_CHECKING:
 OWN_LENGTH = ("grpo", "ebft", "gdpo")  # trainers that compute their steps themselves
 WARMUP_SHARE = 0.03
 MOST_WARMUP = 100
+MOST_STEPS = Releases((), (0, 9, 1))  # a written `max_steps` ends the run no later than the data does
+ZERO_IS_DEFAULT = Releases((0, 10, 0), (0, 13, 1))  # a warm-up of 0 is taken for none given
+RATIO_ALONE = Releases((0, 10, 0))  # without a number of steps, the ratio is passed on
 
 
 def resolve(config: AxolotlConfig) -> Batch:
@@ -27,17 +40,13 @@ def resolve(config: AxolotlConfig) -> Batch:
     if model is None or not config.parsed:
         return unresolved(config)
     world = config.facts.gpus if not model.use_ray or model.ray_num_workers == config.facts.gpus else None  # Ray starts the workers
-    tensor, context = int(model.tensor_parallel_size or 1), int(model.context_parallel_size or 1)
+    tensor, context = int(model.tensor_parallel_size or 1), sequence_parallel(model)
     micro, accumulation = (
         setting_of(config, MICRO, model.micro_batch_size),
         setting_of(config, ACCUMULATION, model.gradient_accumulation_steps),
     )
     parallel = None if world is None else max(world // context // tensor, 1)
-    size = model.batch_size
-    if world is None:
-        size = None
-    elif size is not None and world > 1 and distributed_batch(config):
-        size = size * (world // context // tensor)
+    size = None if world is None else batch_size(config, world)
     layout = Layout(world, tensor, context_parallel=context)
     consumed = None if parallel is None else product(micro.value, accumulation.value, parallel)
     share = "batch_size" if config.get("batch_size") else "micro_batch_size x gradient_accumulation_steps"
@@ -50,6 +59,16 @@ def resolve(config: AxolotlConfig) -> Batch:
         consumed,
         problem(config, micro, accumulation),
     )
+
+
+def batch_size(config: AxolotlConfig, world: int) -> int | None:
+    """The batch size of all processes, from which the steps are counted."""
+    model = config.model
+    assert model is not None
+    size: int | None = model.batch_size
+    if size is None or not distributed_batch(config) or (world == 1 and model.release in SEVERAL_PROCESSES):
+        return size
+    return size * (world // shared_by(model) if model.release in SHARED_SAMPLES else world)
 
 
 def unresolved(config: AxolotlConfig) -> Batch:
@@ -129,7 +148,8 @@ def counted(config: AxolotlConfig) -> int | None:
     size = config.batch.global_batch.value
     if model is None or examples is None or not size or streams(config) or model.sample_packing or model.rl in OWN_LENGTH:
         return None
-    steps = examples * model.num_epochs / size
+    shared = 1 if model.release in SHARED_SAMPLES else shared_by(model)
+    steps = examples * model.num_epochs * shared / size
     return ceil(steps) if isfinite(steps) else None
 
 
@@ -139,7 +159,15 @@ def total_steps(config: AxolotlConfig) -> int | None:
     if model is None or not config.parsed:
         return None
     if model.max_steps:
-        return int(model.max_steps) if model.max_steps > 0 else by_epochs(config)
+        written = int(model.max_steps)
+        if model.release in MOST_STEPS:
+            total = counted(config)
+            written = written if streams(config) else min(total, written) if total is not None else 0
+            if not written:
+                return None
+        return written if written > 0 else by_epochs(config)
+    if model.release not in OWN_STEPS:
+        return by_epochs(config)
     total = counted(config)
     return by_epochs(config) if total == 0 else total
 
@@ -171,15 +199,18 @@ def warmup_steps(config: AxolotlConfig) -> int | float | None:
     model = config.model
     if model is None:
         return None
-    if model.warmup_steps is not None:
-        return 2 if model.warmup_steps == 1 else int(model.warmup_steps)
+    given, ratio_given = model.warmup_steps, model.warmup_ratio
+    if model.release in ZERO_IS_DEFAULT:
+        given, ratio_given = given or None, ratio_given or None
+    if given is not None:
+        return 2 if given == 1 else int(given)
     total = planned(config)
     if total is None and model.rl not in OWN_LENGTH:
         return None
-    ratio = WARMUP_SHARE if model.warmup_ratio is None else model.warmup_ratio
-    if not total:
+    ratio = WARMUP_SHARE if ratio_given is None else ratio_given
+    if not total and (total is None or model.release in RATIO_ALONE):
         return float(ratio) if ratio > 0 else 0
-    steps = max(int(ratio * total), 0) if model.warmup_ratio is not None else min(int(ratio * total), MOST_WARMUP)
+    steps = max(int(ratio * total), 0) if ratio_given is not None else min(int(ratio * total), MOST_WARMUP)
     return 2 if steps == 1 else steps
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks.axolotl import FRAMEWORK, NEWEST, PACKAGE, TRANSFORMERS
+from cfglint.frameworks.axolotl import FRAMEWORK, NEWEST, PACKAGE
+from cfglint.frameworks.axolotl.releases import library
 from cfglint.frameworks.axolotl.validation import Validation
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.huggingface.arguments import Arguments
@@ -16,9 +17,10 @@ if TYPE_CHECKING:
     from cfglint.findings.vocabulary import Stage
     from cfglint.frameworks.axolotl.refusals import Model, Refusal
     from cfglint.frameworks.base import Framework
+    from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.frameworks.overrides import Override
     from cfglint.frameworks.versions import Version
-    from cfglint.source.document import Path
+    from cfglint.source.document import Document, Path
 
 
 # Keys of runs whose trainer, and with it the arguments, is built after models or data of its own are loaded.
@@ -51,13 +53,18 @@ class AxolotlConfig(TrainerConfig):
     batch_keys = {"micro_batch": "micro_batch_size", "accumulation": "gradient_accumulation_steps"}
     obsolete_batch_keys = {"accumulation": "batch_size"}  # `batch_size` only affects the number of steps, not the training batch
 
+    def __init__(self, documents: list[Document], kinds: list[str], facts: LaunchFacts) -> None:
+        self.own_version: Version = facts.version(PACKAGE, NEWEST)
+        accepted = {package: library(package, self.own_version) for package in ("transformers", "deepspeed")}
+        super().__init__(documents, kinds, facts.replace(target={**accepted, **facts.target}))
+
     def default(self, path: Path, missing: Any) -> Any:
         """The default of a key of the file, which may differ from that of the Trainer's argument of the same name."""
         return Config.default(self, path, missing)
 
     def parsed_arguments(self) -> Arguments:
         """The arguments that axolotl passes to the Trainer; the defaults of the release if the run does not get there."""
-        self._version = self.facts.version("transformers", TRANSFORMERS)
+        self._version = self.facts.version("transformers", library("transformers", self.own_version))
         self.validation = Validation(self)
         self.refusal: Refusal | None = None
         if not self.validation.accepted or not isinstance(self.root, dict | None):

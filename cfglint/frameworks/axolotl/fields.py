@@ -1,4 +1,4 @@
-"""Validates and converts values by the annotations of axolotl's models as pydantic does (pydantic 2.13, lax mode).
+"""Validates and converts values by the annotations of a release of axolotl's models as pydantic does (pydantic 2.13, lax mode).
 
 An annotation is a name (`"int"`), or a tuple: `("|", "int", "None")`, `("list", "str")`, `("dict", "str", "Any")`,
 `("tuple", "int", "int")`, `("literal", "a", "b")`, `("enum", NAME, "a", "b")`, `("model", NAME)`, `("pattern", "^a")`,
@@ -8,13 +8,19 @@ An annotation is a name (`"int"`), or a tuple: `("|", "int", "None")`, `("list",
 from __future__ import annotations
 
 from cfglint.frameworks import pydantic
-from cfglint.frameworks.axolotl._tables import CLOSED, FIELDS, MODELS, NAMES, PLUGINS, REQUIRED
+from cfglint.frameworks.axolotl._tables import CLOSED, NAMES
+from cfglint.frameworks.axolotl.releases import is_required, limits, of_model, of_plugin, top
+from cfglint.frameworks.history import DEFAULT
+from cfglint.frameworks.history import TYPE as READS
 from cfglint.frameworks.pydantic import Refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
+
+    from cfglint.frameworks.history import Fields, Row
+    from cfglint.frameworks.versions import Version
 
     Path = tuple[str | int, ...]
 
@@ -36,8 +42,13 @@ READERS: dict[str, Callable[[Any], Any]] = {
     "Any": pydantic.anything,
 }
 EXACT: dict[str, tuple[type, ...]] = {"int": (int,), "float": (float,), "bool": (bool,), "str": (str,), "dict": (dict,), "list": (list,)}
+# Enums of transformers -> the field of its TrainingArguments that has the same values.
+OF_TRANSFORMERS = {"OptimizerNames": "optim", "SchedulerType": "lr_scheduler_type"}
 # Strings that a validator of the model turns into members of torchao's types (utils/schemas/quantization.py:12-30).
-QUANTIZED = ("int4", "int8", "float8_e4m3fn", "fp8", "float8", "nvfp4", "mxfp4", "ternary")
+QUANTIZED = {
+    "TorchIntDType": ("int4", "int8"),
+    "TorchAOQuantDType": ("int4", "int8", "float8_e4m3fn", "fp8", "float8", "nvfp4", "mxfp4", "ternary"),
+}
 # The formats of llama.cpp (utils/schemas/export.py:11-20).
 GGUF = (
     "F32",
@@ -87,25 +98,27 @@ class Fault:
 
 
 class Reading:
-    """The result of validating a mapping: pydantic's errors and the dropped keys."""
+    """The result of validating a mapping by a release of axolotl and of transformers: pydantic's errors and the dropped keys."""
 
-    def __init__(self) -> None:
+    def __init__(self, release: Version, transformers: Version) -> None:
+        self.release = release
+        self.transformers = transformers
         self.faults: list[Fault] = []
         self.dropped: list[Path] = []
 
-    def fields(self, plugins: tuple[str, ...]) -> dict[str, tuple[Any, Any, dict[str, Any]]]:
+    def fields(self, plugins: tuple[str, ...]) -> Fields:
         """The fields of the top level, with those that plugins add."""
-        found = dict(FIELDS)
+        found = dict(top(self.release))
         for plugin in plugins:
-            found.update(PLUGINS.get(plugin, {}))
+            found.update(of_plugin(plugin, self.release))
         return found
 
     def top(self, data: dict[Any, Any], plugins: tuple[str, ...]) -> dict[str, Any]:
         """The top-level values: the given ones as pydantic converts them, and the defaults of the others."""
         fields = self.fields(plugins)
-        values: dict[str, Any] = {name: default for name, (_, default, _) in fields.items()}
-        for name in (*REQUIRED[""], *(each for plugin in plugins for each in REQUIRED.get(f"plugin {plugin}", ()))):
-            if name not in data:
+        values: dict[str, Any] = {name: row[DEFAULT] for name, row in fields.items()}
+        for name, row in fields.items():
+            if is_required(row) and name not in data:
                 self.faults.append(Fault((name,), MISSING, "Field required"))
         for key, value in data.items():
             field = fields.get(key)
@@ -115,16 +128,15 @@ class Reading:
                 values[key] = self.field(field, value, (key,))
         return values
 
-    def field(self, field: tuple[Any, Any, dict[str, Any]], value: Any, path: Path) -> Any:
+    def field(self, row: Row, value: Any, path: Path) -> Any:
         """The value of one field; None if it has an error, which is recorded."""
-        reads, _, limits = field
         try:
-            found = self.read(reads, value, path)
+            found = self.read(row[READS], value, path)
         except Refused as refusal:
             choice = str(refusal).startswith(("Input should be '", "Input should be 0"))
             self.faults.append(Fault(path, CHOICE if choice else TYPE, str(refusal)))
             return None
-        problem = outside(found, limits)
+        problem = outside(found, limits(row))
         if problem:
             self.faults.append(Fault(path, RANGE, problem))
         return found
@@ -141,7 +153,7 @@ class Reading:
         if form == "|":
             return self.union(parts, value, path)
         if form in ("literal", "enum"):
-            return one_of(parts if form == "literal" else parts[1:], value, parts[0] if form == "enum" else "")
+            return one_of(parts if form == "literal" else self.members(*parts), value)
         if form == "model":
             return self.model(parts[0], value, path)
         if form in ("list", "tuple"):
@@ -149,6 +161,14 @@ class Reading:
         if form == "dict":
             return self.mapping(parts, value, path)
         return restricted(form, parts, value)
+
+    def members(self, name: str, *values: Any) -> tuple[Any, ...]:
+        """The values of an Enum: those of transformers are in its own tables, and torchao's types have other names in a file."""
+        if name in OF_TRANSFORMERS:
+            from cfglint.frameworks.huggingface.fields import choices
+
+            return choices(OF_TRANSFORMERS[name], self.transformers)[1]
+        return QUANTIZED.get(name, values)
 
     def union(self, parts: tuple[Any, ...], value: Any, path: Path) -> Any:
         """Convert a value by a union in smart mode: a member of the value's own type takes precedence, else the first that accepts it."""
@@ -163,7 +183,7 @@ class Reading:
         refusals: list[str] = []
         faults: list[Fault] = []
         for part in members:
-            trial = Reading()
+            trial = Reading(self.release, self.transformers)
             try:
                 found = trial.read(part, value, path)
             except Refused as refusal:
@@ -208,9 +228,9 @@ class Reading:
         """Convert a mapping to a nested model: its values with defaults."""
         if not isinstance(value, dict):
             raise Refused(f"Input should be a valid dictionary or instance of {name}")
-        fields, names = MODELS[name], NAMES.get(name, {})
+        fields, names = of_model(name, self.release), NAMES.get(name, {})
         value = BEFORE[name](value) if name in BEFORE else value
-        values: dict[str, Any] = {key: default for key, (_, default, _) in fields.items()}
+        values: dict[str, Any] = {key: row[DEFAULT] for key, row in fields.items()}
         before = len(self.faults)
         for key, item in value.items():
             known = names.get(key, key)
@@ -220,8 +240,8 @@ class Reading:
                 self.faults.append(Fault((*path, key), EXTRA, "Extra inputs are not permitted"))
             else:
                 self.dropped.append((*path, key))
-        for key in REQUIRED.get(name, ()):
-            if key not in value:
+        for key, row in fields.items():
+            if is_required(row) and key not in value:
                 self.faults.append(Fault((*path, key), MISSING, "Field required"))
         if name in AFTER and len(self.faults) == before:
             problem = AFTER[name](values, value)
@@ -235,10 +255,8 @@ def models_among(members: list[Any], chosen: Any) -> bool:
     return any(part != chosen and isinstance(part, tuple) and part[0] == "model" for part in members)
 
 
-def one_of(choices: tuple[Any, ...], value: Any, enum: str) -> Any:
+def one_of(choices: tuple[Any, ...], value: Any) -> Any:
     """Convert a value to a member of `Literal[...]` or of an Enum."""
-    if enum == "TorchAOQuantDType":
-        choices = QUANTIZED
     if any(value == choice and type(value) is type(choice) for choice in choices):
         return value
     quoted = [repr(choice) for choice in choices]
@@ -264,16 +282,16 @@ def restricted(form: str, parts: tuple[Any, ...], value: Any) -> Any:
     return found
 
 
-def outside(value: Any, limits: dict[str, Any]) -> str:
+def outside(value: Any, bounds: dict[str, Any]) -> str:
     """Pydantic's message for a value outside its bounds."""
-    if not limits or value is None:
+    if not bounds or value is None:
         return ""
     if isinstance(value, (list, dict)):
-        least = limits.get("minItems", 0)
+        least = bounds.get("minItems", 0)
         return f"List should have at least {least} item after validation, not {len(value)}" if len(value) < least else ""
     if not isinstance(value, (int, float)):
         return ""
-    broken = pydantic.broken_limit(value, limits.items())
+    broken = pydantic.broken_limit(value, bounds.items())
     return f"Input should be {broken}" if broken else ""
 
 

@@ -1,7 +1,8 @@
-"""The values that axolotl computes after validation: batch, precision, intervals (utils/config/__init__.py:270-350)."""
+"""The values that axolotl computes after validation: batch, precision, intervals (utils/config/__init__.py:270-350 of 0.21.0)."""
 
 from __future__ import annotations
 
+from cfglint.findings.releases import Releases
 from cfglint.frameworks.axolotl.refusals import ATTENTION, BATCH, Refusal
 
 TYPE_CHECKING = False
@@ -11,6 +12,10 @@ if TYPE_CHECKING:
 
 MICRO = "micro_batch_size"
 ACCUMULATION = "gradient_accumulation_steps"
+FP16_FIRST = Releases((0, 9, 1))  # a written fp16 keeps `bf16: auto` off
+SEVERAL_PROCESSES = Releases((0, 12, 0))  # only several processes multiply the batch size, also for FSDP
+SHARED_SAMPLES = Releases((0, 15, 0))  # processes of one tensor or context parallel group count once
+VARIABLE_LENGTH = Releases((0, 21, 0))
 
 
 def normalize(config: AxolotlConfig) -> Refusal | None:
@@ -41,7 +46,7 @@ def batch(model: Model) -> Refusal | None:
 
 def precision(model: Model) -> None:
     """Resolve the precision as lines 190-220 do: on a GPU with bf16, auto is true; bf16 switches fp16 off."""
-    if not model.fp16 and model.bf16 == "auto":
+    if model.bf16 == "auto" and (not model.fp16 or model.release not in FP16_FIRST):
         model.bf16 = True
     if model.fp16 and model.bf16 == "auto":
         model.bf16 = False
@@ -77,7 +82,7 @@ def intervals(model: Model) -> Refusal | None:
 def variable_length(model: Model) -> Refusal | None:
     """Check the attention as lines 390-420 do: only native diffusion models have an attention of this name."""
     native = model.diffusion_lm is not None and not model.diffusion_lm["from_causal_lm"]
-    if model.attn_implementation != "varlen" or native:
+    if model.attn_implementation != "varlen" or native or model.release not in VARIABLE_LENGTH:
         return None
     return Refusal(
         ATTENTION,
@@ -97,9 +102,15 @@ def distributed_batch(config: AxolotlConfig) -> bool:
     """Whether the batch is multiplied by the processes (:275-281): `ddp: false` leaves the factor out."""
     model = config.model
     assert model is not None
-    return bool(model.fsdp_config) or (model.ddp if model.ddp is not None else True)
+    sharded = bool(model.fsdp or model.fsdp_config) and model.release in SEVERAL_PROCESSES
+    return sharded or (model.ddp if model.ddp is not None else config.facts.gpus != 1)
 
 
 def shared_by(model: Model) -> int:
     """The number of processes that take the same samples."""
-    return int(model.context_parallel_size or 1) * int(model.tensor_parallel_size or 1)
+    return sequence_parallel(model) * int(model.tensor_parallel_size or 1)
+
+
+def sequence_parallel(model: Model) -> int:
+    """The number of processes that share a sequence: `sequence_parallel_degree` up to 0.11.0."""
+    return int(model.context_parallel_size or (model.sequence_parallel_degree if model.release not in SEVERAL_PROCESSES else None) or 1)

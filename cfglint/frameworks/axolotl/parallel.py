@@ -7,6 +7,8 @@ the file gives to accelerate, in the environment (utils/trainer.py:672-726); the
 
 from __future__ import annotations
 
+from cfglint.findings.releases import Releases
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.findings.vocabulary import Stage
@@ -17,6 +19,8 @@ CONTEXT = "context_parallel_size"
 SHARD = "dp_shard_size"
 REPLICATE = "dp_replicate_size"
 EXPERT = "expert_parallel_size"
+ACCELERATE = Releases((0, 12, 0))  # the sizes are those of accelerate's ParallelismConfig
+DEEPSPEED = Releases((0, 21, 0))  # under DeepSpeed context parallelism is its sequence parallelism
 PURE = (
     "Tensor/Context parallelism (tp/cp_size > 1) cannot be used with pure data parallelism (dp_replicate_size > 1 and dp_shard_size == 1)."
 )
@@ -42,9 +46,9 @@ def size(model: Model, key: str) -> int:
 
 def problem(model: Model, world: int | None) -> SizeProblem | None:
     """The first reason for refusing the sizes on this many processes; None if there is none, or if the number of processes is unknown."""
-    if world is None:
+    if world is None or model.release not in ACCELERATE:
         return None
-    uses = bool(model.fsdp_config) or size(model, TENSOR) > 1 or size(model, CONTEXT) > 1
+    uses = bool(model.fsdp or model.fsdp_config) or size(model, TENSOR) > 1 or size(model, CONTEXT) > 1
     built = _built(model, world) if uses and world > 1 else None
     if built is not None:
         built.fails_at = "config"  # this fails before the trainer is built
@@ -61,14 +65,15 @@ def _built(model: Model, world: int) -> SizeProblem | None:
             f"expert_parallel_size ({expert}) must divide world_size ({world}).",
         )
     rest = world // expert // max(tensor, 1) // max(context, 1)
-    if model.deepspeed and context > 1 and rest > 1:
+    deepspeed = model.deepspeed and model.release in DEEPSPEED
+    if deepspeed and context > 1 and rest > 1:
         return _deepspeed_replicas(model, rest)
     given, left = _data_parallel(model, rest)
     if left > 1:
         return _without_role(model, left, world)
     shard, replicate = int(model.dp_shard_size or 1), int(model.dp_replicate_size or 1)
-    shard = given.get(SHARD, 1) if model.deepspeed else given.get(SHARD) or shard
-    return _pure(model, tensor, 1 if model.deepspeed else context, given.get(REPLICATE, replicate), shard, expert)
+    shard = given.get(SHARD, 1) if deepspeed else given.get(SHARD) or shard
+    return _pure(model, tensor, 1 if deepspeed else context, given.get(REPLICATE, replicate), shard, expert)
 
 
 def _deepspeed_replicas(model: Model, rest: int) -> SizeProblem | None:
@@ -91,7 +96,7 @@ def _data_parallel(model: Model, rest: int) -> tuple[dict[str, int], int]:
         given[SHARD], rest = rest, 1
     if replicate and replicate > 1:
         given[REPLICATE], rest = replicate, rest // replicate
-    if not model.fsdp_config:
+    if not (model.fsdp or model.fsdp_config):
         return given, rest
     if rest > 1 and shard and shard > 1:
         given[SHARD], rest = shard, rest // shard
@@ -104,7 +109,7 @@ def _data_parallel(model: Model, rest: int) -> tuple[dict[str, int], int]:
 
 def _without_role(model: Model, left: int, world: int) -> SizeProblem:
     """The message that processes have no role."""
-    if (model.dp_shard_size or 1) > 1 and not model.fsdp_config:
+    if (model.dp_shard_size or 1) > 1 and not (model.fsdp or model.fsdp_config):
         return SizeProblem(
             (SHARD,),
             f"`{SHARD}` requires `fsdp_config`",
@@ -131,7 +136,7 @@ def _handed(model: Model, world: int) -> SizeProblem | None:
     shard, replicate = max(size(model, SHARD), 1), max(size(model, REPLICATE), 1)
     if not (tensor > 1 or context > 1 or shard > 1 or replicate > 1):
         return None
-    if model.deepspeed and context > 1:  # accelerate leaves the product to DeepSpeed
+    if model.deepspeed and context > 1 and model.release in DEEPSPEED:  # accelerate leaves the product to DeepSpeed
         return None
     pure = _pure(model, tensor, context, replicate, shard, expert)
     if pure is not None:
@@ -158,4 +163,4 @@ def fitting(sizes: dict[str, int], total: int, world: int) -> str | None:
 
 def patched(model: Model) -> bool:
     """Whether axolotl adds its expert axis to accelerate."""
-    return size(model, CONTEXT) > 1 or bool(model.fsdp_config) or size(model, EXPERT) > 1
+    return size(model, CONTEXT) > 1 or bool(model.fsdp or model.fsdp_config) or size(model, EXPERT) > 1

@@ -1,12 +1,16 @@
-"""The plugins in the package of axolotl 0.21.0: their names, and the checks of their arguments.
+"""The plugins in the package of axolotl: their names, and the checks of their arguments.
 
 `plugins:` lists classes as `module.Class` or `module:Class`; a module may leave out `axolotl.integrations.`
-(integrations/base.py:374-414). Two are always loaded. Third-party plugins and their keys are unknown.
+(integrations/base.py:374-414). Two are always loaded (one in 0.20.0, none before). Up to 0.20.0 a plugin that cannot be imported is
+ignored. Third-party plugins and their keys are unknown. `BEFORE` and `AFTER` name the validator of each check, whose releases are in
+the tables.
 """
 
 from __future__ import annotations
 
+from cfglint.findings.releases import Releases
 from cfglint.frameworks.axolotl.refusals import FSDP, LOSS, PARALLEL, PLUGIN, PRECISION, Data, Model, Refusal
+from cfglint.frameworks.axolotl.releases import BUILT_IN_PLUGINS, REQUIRED_PLUGINS
 from cfglint.source.record import record
 
 TYPE_CHECKING = False
@@ -14,8 +18,29 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from cfglint.frameworks.versions import Version
+
 PREFIX = "axolotl.integrations."
-BUILT_IN = ("context_parallel", "expert_parallel")
+CONTEXT_PARALLEL, EXPERT_PARALLEL = "context_parallel", "expert_parallel"
+SINCE = {  # the first releases with the folders that 0.5.2 does not have
+    "context_parallel": (0, 20, 0),
+    "coreweave": (0, 21, 0),
+    "cut_cross_entropy": (0, 6, 0),
+    "densemixer": (0, 11, 0),
+    "diffusion": (0, 13, 1),
+    "diffusion_decision": (0, 21, 0),
+    "expert_parallel": (0, 17, 0),
+    "fla_sm120_shim": (0, 20, 0),
+    "hatchery": (0, 17, 0),
+    "kd": (0, 7, 0),
+    "kernels": (0, 14, 0),
+    "llm_compressor": (0, 10, 0),
+    "mixlora": (0, 20, 0),
+    "mora": (0, 17, 0),
+    "nebius": (0, 20, 0),
+    "nemo_gym": (0, 16, 0),
+    "swanlab": (0, 13, 1),
+}
 # Folder -> (class, the modules of the folder that contain it; empty for the package itself).
 CLASSES = {
     "context_parallel": ("ContextParallelPlugin", ("", "plugin")),
@@ -53,18 +78,38 @@ NON_EXPERT = ("none", "bf16", "fp8", "fp8_blockwise", "nf4", "nvfp4")
 
 @record
 class NamedPlugin:
-    """A plugin as a file names it: `folder` of a plugin of axolotl, empty for any other; `problem` is the exception that ends the run."""
+    """A plugin as a file names it: `folder` of a plugin of axolotl, empty for any other; `problem` is the exception that ends the run.
+
+    `ignored` is whether axolotl cannot import it and goes on without it.
+    """
 
     index: int
     folder: str
     problem: str = ""
+    ignored: bool = False
 
 
-def plugins_of(value: Any) -> list[NamedPlugin]:
+def built_in(release: Version) -> tuple[str, ...]:
+    """The folders of the plugins that a release always loads."""
+    if release in REQUIRED_PLUGINS:
+        return (CONTEXT_PARALLEL, EXPERT_PARALLEL)
+    return (CONTEXT_PARALLEL,) if release in BUILT_IN_PLUGINS else ()
+
+
+def plugins_of(value: Any, release: Version) -> list[NamedPlugin]:
     """The plugins of the key `plugins`, in order."""
     if isinstance(value, str):  # axolotl iterates over its letters
-        return [resolve(0, value[0])] if value else []
-    return [resolve(index, name) for index, name in enumerate(value)] if isinstance(value, list) else []
+        return [of_release(resolve(0, value[0]), release)] if value else []
+    return [of_release(resolve(index, name), release) for index, name in enumerate(value)] if isinstance(value, list) else []
+
+
+def of_release(plugin: NamedPlugin, release: Version) -> NamedPlugin:
+    """A plugin as a release finds it: a newer one is missing, and older releases ignore what they cannot import."""
+    missing = f"ModuleNotFoundError: No module named '{PREFIX}{plugin.folder}'" if SINCE.get(plugin.folder, ()) > release else ""
+    problem = plugin.problem or missing
+    if not problem:
+        return plugin
+    return NamedPlugin(plugin.index, "", problem if release in REQUIRED_PLUGINS else "", bool(plugin.folder or plugin.problem))
 
 
 def resolve(index: int, name: Any) -> NamedPlugin:
@@ -408,25 +453,59 @@ def hatchery(data: Data) -> None:
         data["remove_unused_columns"] = False
 
 
+def sonic_experts(data: Data) -> None:
+    """Check the values as integrations/kernels/args.py of axolotl 0.17.0 does (check_sonicmoe_ep_unsupported)."""
+    if data.get("use_sonicmoe") and (data.get("expert_parallel_size") or 1) > 1:
+        raise Refusal(
+            PLUGIN,
+            ("use_sonicmoe", "expert_parallel_size"),
+            "`use_sonicmoe` is incompatible with `expert_parallel_size` above 1",
+            "use_sonicmoe=true is not supported with expert_parallel_size > 1. Use use_scattermoe=true under EP, or set "
+            "expert_parallel_size=1.",
+        )
+
+
+def spectrum(data: Data) -> None:
+    """Check the values as integrations/spectrum/args.py of axolotl 0.19.0 does (check_fsdp_use_orig_params)."""
+    if data.get("fsdp") and data.get("fsdp_config") and not data["fsdp_config"].get("use_orig_params"):
+        raise Refusal(
+            FSDP,
+            ("fsdp_config", "plugins"),
+            "`fsdp` with the SpectrumPlugin requires `fsdp_config.use_orig_params: true`",
+            "FSDP + SpectrumPlugin cannot be used together when `use_orig_params=False` is set",
+        )
+
+
+REGISTERING = Releases((0, 19, 0))  # a plugin's `register` gets the values
 # Run when a plugin is registered, before all checks.
 REGISTERED: dict[str, Callable[[Data], None]] = {"diffusion": legacy_diffusion, "hatchery": hatchery}
-BEFORE: dict[str, tuple[Callable[[Data], None], ...]] = {
-    "liger": (token_scaling, liger_norm, tiled_mlp, former_swiglu),
-    "cut_cross_entropy": (cut_and_chunked, cut_cross_entropy_precision),
-    "kernels": (
-        moe_kernels,
-        expert_implementation,
-        attention_adapters,
-        use_kernels,
-        two_expert_kernels,
-        kernel_choices,
-        expert_backend,
-        chunk_size,
-        dsv4_modes,
-        merge_aware,
+BEFORE: dict[str, tuple[tuple[str, Callable[[Data], None]], ...]] = {
+    "liger": (
+        ("liger.check_liger_use_token_scaling_flce", token_scaling),
+        ("liger.check_liger_rms_norm_tensor_parallel", liger_norm),
+        ("liger.check_tiled_mlp_conflict", tiled_mlp),
+        ("liger.check_deprecated_swiglu", former_swiglu),
     ),
-    "nemo_gym": (nemo_gym,),
-    "context_parallel": (context_parallel_size,),
+    "cut_cross_entropy": (
+        ("cut_cross_entropy.check_chunked_cross_entropy_not_set", cut_and_chunked),
+        ("cut_cross_entropy.check_dtype_is_half", cut_cross_entropy_precision),
+    ),
+    "kernels": (
+        ("kernels.disable_mlp_kernel", moe_kernels),
+        ("kernels.check_experts_implementation", expert_implementation),
+        ("kernels.check_dsv4_attention_lora_unsupported", attention_adapters),
+        ("kernels.check_use_kernels", use_kernels),
+        ("kernels.check_mutually_exclusive", two_expert_kernels),
+        ("kernels.check_nonexpert_quantization", kernel_choices),
+        ("kernels.normalize_expert_backend", expert_backend),
+        ("kernels.check_moe_dequant_chunk_size", chunk_size),
+        ("kernels.check_dsv4_fp8_nonexpert_mode", dsv4_modes),
+        ("kernels.check_nvfp4_merge_aware", merge_aware),
+        ("kernels.check_sonicmoe_ep_unsupported", sonic_experts),
+    ),
+    "nemo_gym": (("nemo_gym.check_nemo_gym_config", nemo_gym),),
+    "context_parallel": (("context_parallel.sync_context_parallel_size", context_parallel_size),),
+    "spectrum": (("spectrum.check_fsdp_use_orig_params", spectrum),),
 }
 
 
@@ -526,9 +605,9 @@ def expert_topology(model: Model) -> None:
         )
 
 
-AFTER: dict[str, tuple[Callable[[Model], None], ...]] = {
-    "liger": (liger_tensor_parallel,),
-    "cut_cross_entropy": (gradient_chunk,),
-    "swanlab": (swanlab,),
-    "expert_parallel": (expert_sizes, expert_topology),
+AFTER: dict[str, tuple[tuple[str, Callable[[Model], None]], ...]] = {
+    "liger": (("liger.check_tensor_parallel_size_liger_fused_linear_cross_entropy", liger_tensor_parallel),),
+    "cut_cross_entropy": (("cut_cross_entropy.check_c_grad_chunk_size", gradient_chunk),),
+    "swanlab": (("swanlab.validate_swanlab_mode", swanlab),),
+    "expert_parallel": (("expert_parallel._validate", expert_sizes), ("expert_parallel._validate_topology", expert_topology)),
 }

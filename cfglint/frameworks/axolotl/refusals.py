@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks.axolotl._tables import PLUGINS
+from cfglint.frameworks.axolotl.releases import ever
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.findings.vocabulary import Stage
+    from cfglint.frameworks.versions import Version
 
 MODEL = "AxolotlConfigWCapabilities"
 VALIDATION = "ValidationError"
@@ -63,14 +64,15 @@ class Refusal(Exception):
 
 
 class Data(dict):  # type: ignore[type-arg]
-    """The values of the file as the checks see them.
+    """The values of the file as the checks of a release see them.
 
     `asked` is the key that was looked up last, for Python's own exceptions. `plugins` are the folders of axolotl's plugins that the
     file lists, `foreign_plugins` whether it lists others. `additions` are the values that a check writes into the DeepSpeed file.
     """
 
-    def __init__(self, values: dict[Any, Any], plugins: list[str], foreign_plugins: bool) -> None:
+    def __init__(self, values: dict[Any, Any], plugins: list[str], foreign_plugins: bool, release: Version) -> None:
         super().__init__(values)
+        self.release = release
         self.asked: Any = ""
         self.plugins = plugins
         self.foreign_plugins = foreign_plugins
@@ -83,19 +85,20 @@ class Data(dict):  # type: ignore[type-arg]
 
 
 class Model:
-    """The values of the validated model, as attributes; a field of a plugin that is not loaded is None.
+    """The values of the validated model, as attributes; a field that another release has or a plugin that is not loaded is None.
 
     `foreign_plugins` is whether the file lists third-party plugins.
     """
 
-    def __init__(self, values: dict[str, Any], foreign_plugins: bool) -> None:
+    def __init__(self, values: dict[str, Any], foreign_plugins: bool, release: Version) -> None:
         self.__dict__.update(values)
         self.foreign_plugins = foreign_plugins
+        self.release = release
 
     def __setattr__(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)
 
     def __getattr__(self, name: str) -> Any:
-        if any(name in fields for fields in PLUGINS.values()):
+        if ever(name):
             return None
         raise RuntimeError(f"axolotl has no field {name}")

@@ -1,11 +1,13 @@
 """The `TrainingArguments` that axolotl builds from its validated values (core/builders/base.py:640-788,
-core/builders/causal.py:178-345).
+core/builders/causal.py:178-345 of 0.21.0; core/trainer_builder.py up to 0.9.2).
 """
 
 from __future__ import annotations
 
 from cfglint.frameworks.axolotl.batch import planned, total_steps, warmup_steps
+from cfglint.findings.releases import Releases
 from cfglint.frameworks.axolotl.normalization import evaluates
+from cfglint.frameworks.axolotl.releases import NEW_FSDP, OWN_STEPS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,6 +47,8 @@ SAME = (
     "deepspeed",
     "lr_scheduler_kwargs",
 )
+SAFETENSORS = Releases((), (0, 14, 0))  # `save_safetensors` is passed on
+GROUPED = Releases((), (0, 15, 0))  # `group_by_length` is passed on
 COMPILE = ("torch_compile", "torch_compile_backend", "torch_compile_mode")  # passed on if the first is true
 HUB = ("hub_model_id", "hub_strategy", "hub_revision")  # passed on together, if the first is set
 # The Trainer's field -> axolotl's key.
@@ -80,6 +84,17 @@ OWN_OPTIMIZERS = (
 UNHANDLED = ("ao_adamw_4bit", "ao_adamw_8bit")  # listed, and refused by the builder (core/builders/base.py:522)
 OPTIMIZER = "optimizer"  # the only key that must be a name: null is passed to the Trainer
 OWN_SCHEDULES = ("one_cycle", "rex")
+REX = Releases((0, 8, 0))
+EVERY_EPOCH = Releases((), (0, 10, 0))  # without steps or a strategy, the run is evaluated at every epoch
+NEVER = Releases((0, 21, 0))  # `eval_strategy: no` goes before steps
+TOKENS_ACROSS_DEVICES = Releases((0, 12, 0))  # switched off
+NON_BLOCKING = Releases((0, 21, 0))
+HIDDEN_STATES = Releases((0, 18, 0))
+PASSED_TF32 = Releases((), (0, 16, 0))
+OFFLOADS = Releases((0, 12, 0))
+FORMER_OPTIMIZERS = ("lion_pytorch",)  # built by axolotl up to 0.7.0
+LION = Releases((), (0, 8, 0))
+DEFAULT_OPTIMIZER = "adamw_hf"
 
 
 def trainer_fields(config: AxolotlConfig) -> tuple[dict[str, Any], dict[str, Any], dict[str, str]]:
@@ -95,6 +110,9 @@ def trainer_fields(config: AxolotlConfig) -> tuple[dict[str, Any], dict[str, Any
         fields.update({name: (getattr(model, name), name) for name in HUB if getattr(model, name)})
     if model.torch_compile:
         fields.update({name: (getattr(model, name), name) for name in COMPILE if getattr(model, name)})
+    for name, releases in (("save_safetensors", SAFETENSORS), ("group_by_length", GROUPED)):
+        if model.release in releases and getattr(model, name) is not None:
+            fields[name] = (getattr(model, name), name)
     optimizer(model, fields)
     schedule(config, model, fields)
     saving(model, fields)
@@ -105,12 +123,16 @@ def trainer_fields(config: AxolotlConfig) -> tuple[dict[str, Any], dict[str, Any
     given = {name: value for name, (value, key) in fields.items() if config.get(key) is not None or (key == OPTIMIZER and config.has(key))}
     filled = {name: value for name, (value, key) in fields.items() if name not in given}
     source = {name: key for name, (_, key) in fields.items() if key != name}
-    return given, {**filled, "average_tokens_across_devices": False, "report_to": "none"}, source
+    across = {"average_tokens_across_devices": False} if model.release in TOKENS_ACROSS_DEVICES else {}
+    return given, {**filled, **across, "report_to": "none"}, source
 
 
 def optimizer(model: Model, fields: dict[str, tuple[Any, str]]) -> None:
     """Set the optimizer: the Trainer builds its default if axolotl supplies the optimizer itself."""
-    if model.optimizer in OWN_OPTIMIZERS:
+    if model.release in LION:
+        if model.optimizer in (*OWN_OPTIMIZERS, *FORMER_OPTIMIZERS) or not model.optimizer:
+            fields["optim"] = (DEFAULT_OPTIMIZER, "optimizer")
+    elif model.optimizer in OWN_OPTIMIZERS:
         fields["optim"] = ("adamw_torch_fused", "optimizer")
     if model.optim_args:
         given = model.optim_args
@@ -122,11 +144,12 @@ def optimizer(model: Model, fields: dict[str, tuple[Any, str]]) -> None:
 def schedule(config: AxolotlConfig, model: Model, fields: dict[str, tuple[Any, str]]) -> None:
     """Set steps, warm-up, logging and the learning-rate schedule."""
     name = model.lr_scheduler or "cosine"
-    fields["lr_scheduler_type"] = ("cosine" if name in OWN_SCHEDULES else name, "lr_scheduler")
-    if name in OWN_SCHEDULES or (name == "cosine" and (model.lr_quadratic_warmup or model.cosine_min_lr_ratio is not None)):
+    own = name in OWN_SCHEDULES and (name != "rex" or model.release in REX)
+    fields["lr_scheduler_type"] = ("cosine" if own else name, "lr_scheduler")
+    if own or (name == "cosine" and (model.lr_quadratic_warmup or model.cosine_min_lr_ratio is not None)):
         fields.pop("lr_scheduler_kwargs", None)  # axolotl builds the schedule itself (core/trainers/mixins/scheduler.py:67-140)
-    total = total_steps(config)
-    written = model.max_steps if model.max_steps else None
+    total = total_steps(config) if model.max_steps or model.release in OWN_STEPS else -1
+    written = model.max_steps if model.max_steps and (model.release in OWN_STEPS or total is None) else None
     fields["max_steps"] = (written if written is not None else total if total is not None else -1, "max_steps")
     warmup = warmup_steps(config)
     fields["warmup_steps"] = (0 if warmup is None else warmup, "warmup_steps" if model.warmup_steps is not None else "warmup_ratio")
@@ -150,13 +173,15 @@ def saving(model: Model, fields: dict[str, tuple[Any, str]]) -> None:
 def evaluation(model: Model, fields: dict[str, tuple[Any, str]]) -> None:
     """Set when to evaluate (core/builders/base.py:553), and whether the best model is loaded (core/builders/causal.py:255)."""
     none = not evaluates(model) and model.val_set_size == 0
-    if none or model.eval_strategy == "no":
+    if none or (model.eval_strategy == "no" and (model.release in NEVER or not model.eval_steps)):
         fields["eval_strategy"] = ("no", "eval_strategy")
     elif model.eval_steps:
         fields["eval_strategy"] = ("steps", "eval_strategy")
         fields["eval_steps"] = (model.eval_steps, "evals_per_epoch" if model.evals_per_epoch else "eval_steps")
     elif model.eval_strategy:
         fields["eval_strategy"] = (model.eval_strategy, "eval_strategy")
+    elif model.release in EVERY_EPOCH:
+        fields["eval_strategy"] = ("epoch", "eval_strategy")
     fields["load_best_model_at_end"] = (loads_best(model), "load_best_model_at_end")
 
 
@@ -171,13 +196,15 @@ def precision(model: Model, fields: dict[str, tuple[Any, str]]) -> None:
     """Set the half precision (core/builders/base.py:322)."""
     fields["fp16"] = (bool(model.fp16 and not model.bf16), "fp16")
     fields["bf16"] = (bool(model.bf16 or model.bfloat16), "bf16" if model.bf16 or not model.bfloat16 else "bfloat16")
-    fields["tf32"] = (model.tf32 is True, "tf32")
+    tf32 = model.tf32 if model.release in PASSED_TF32 else model.tf32 is True
+    fields["tf32"] = (tf32, "tf32")
 
 
 def checkpointing(model: Model, fields: dict[str, tuple[Any, str]]) -> None:
     """Set activation checkpointing (core/builders/base.py:609); axolotl passes `use_reentrant` itself."""
     on = model.gradient_checkpointing
-    if model.activation_offloading and model.activation_offloading != "hidden_states":
+    hidden = model.activation_offloading == "hidden_states" and model.release in HIDDEN_STATES
+    if model.activation_offloading and not hidden and model.release in OFFLOADS:
         on = False
     fields["gradient_checkpointing"] = (bool(on), "gradient_checkpointing")
     fields["gradient_checkpointing_kwargs"] = (model.gradient_checkpointing_kwargs, "gradient_checkpointing_kwargs")
@@ -185,11 +212,17 @@ def checkpointing(model: Model, fields: dict[str, tuple[Any, str]]) -> None:
 
 def sharding(config: AxolotlConfig, model: Model, fields: dict[str, tuple[Any, str]]) -> None:
     """Set FSDP, and accelerate's options of the data loader."""
-    if model.fsdp_config:
-        fields["fsdp"] = (True, "fsdp_config")
-        fields["fsdp_config"] = ({key: value for key, value in model.fsdp_config.items() if value is not None}, "fsdp_config")
+    if model.fsdp or (model.fsdp_config and model.release in NEW_FSDP):
+        fields["fsdp"] = (model.fsdp or True, "fsdp" if model.fsdp else "fsdp_config")
+        options = model.fsdp_config or {}
+        prefix = "fsdp_" if model.release not in NEW_FSDP else ""
+        fields["fsdp_config"] = (
+            {key.removeprefix(prefix): value for key, value in options.items() if value is not None},
+            "fsdp_config",
+        )
     loader = dict(model.accelerator_config or {})
-    loader.setdefault("non_blocking", model.dataloader_pin_memory is not False)
+    if model.release in NON_BLOCKING:
+        loader.setdefault("non_blocking", model.dataloader_pin_memory is not False)
     fields["accelerator_config"] = (loader, "accelerator_config")
     if not model.sample_packing or model.eval_sample_packing is not False or model.dataloader_drop_last is not None:
         return

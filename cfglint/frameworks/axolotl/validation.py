@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import copy
 
+from cfglint.findings.releases import Releases
 from cfglint.frameworks.axolotl import checks_after, checks_before, plugins
 from cfglint.frameworks.axolotl.fields import Fault, Reading
 from cfglint.frameworks.axolotl.refusals import DATA, REMOVED, TYPE, Data, Model, Refusal
+from cfglint.frameworks.axolotl.releases import has_validator
 from cfglint.frameworks.pydantic import Refused
 
 TYPE_CHECKING = False
@@ -15,8 +17,15 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.frameworks.axolotl.config import AxolotlConfig
+    from cfglint.frameworks.versions import Version
 
-PREFERENCE = ("dpo", "ipo", "simpo")
+EACH_DATASET = Releases((0, 7, 0))  # each data set is validated first, as one of the model that `rl` implies
+PREFERENCE: tuple[tuple[Version, tuple[str, ...]], ...] = (  # whose data sets are preferences
+    ((), ("dpo",)),
+    ((0, 12, 0), ("dpo", "simpo")),
+    ((0, 13, 1), ("dpo", "ipo", "simpo")),
+)
+SYNTHETIC = Releases((0, 16, 0))
 ATTENTIONS = (
     "eager", "fp8", "flash_attention_2", "flash_attention_3", "flash_attention_4", "flash_attention_torch", "flex_attention", "sage",
     "sdpa", "varlen", "xformers",
@@ -51,6 +60,7 @@ class Validation:
 
     def __init__(self, config: AxolotlConfig) -> None:
         self.config = config
+        self.release = config.own_version
         self.refusals: list[Refusal] = []
         self.faults: list[Fault] = []
         self.dropped: list[tuple[str | int, ...]] = []
@@ -69,41 +79,42 @@ class Validation:
         return self.model is not None
 
     def _run(self, values: dict[Any, Any]) -> None:
-        self.plugins = plugins.plugins_of(values.get("plugins"))
+        self.plugins = plugins.plugins_of(values.get("plugins"), self.release)
         folders = [each.folder for each in self.plugins if each.folder]
-        self.foreign = any(not each.folder for each in self.plugins)
-        data = Data(copy.deepcopy(values), folders, self.foreign)
+        self.foreign = any(not each.folder and not each.ignored for each in self.plugins)
+        data = Data(copy.deepcopy(values), folders, self.foreign, self.release)
         gpus = self.config.facts.gpus
         data.pop("axolotl_config_path", None)  # axolotl stores the path of the file here
         data["capabilities"] = {"bf16": True, "fp8": True, "tf32": True, "n_gpu": gpus, "compute_capability": "sm_90"}
         if any(each.problem for each in self.plugins):
             return
-        for folder in folders:
+        for folder in folders if self.release in plugins.REGISTERING else ():
             if folder in plugins.REGISTERED:
                 self._attempt(plugins.REGISTERED[folder], data)
         self._datasets(data)
-        added = [*plugins.BUILT_IN, *(folder for folder in folders if folder not in plugins.BUILT_IN)]
+        always = plugins.built_in(self.release)
+        added = [*always, *(folder for folder in folders if folder not in always)]
         for check in self._before(added):
             self._attempt(check, data)
         data.pop("capabilities")
         self.additions = data.additions
         model = self._fields(data, tuple(added))
         if not self.refusals and not self.faults and model is not None:
-            for after in self._after(added):
+            for after in self._after(added, len(always)):
                 self._attempt(after, model)
             if not self.refusals:
                 self.model = model
 
-    @staticmethod
-    def _before(added: list[str]) -> list[Callable[[Data], None]]:
+    def _before(self, added: list[str]) -> list[Callable[[Data], None]]:
         of_plugins = [check for folder in reversed(added) for check in plugins.BEFORE.get(folder, ())]
-        return [*checks_before.CHECKS_FIRST, *of_plugins, *checks_before.CHECKS_LAST]
+        checks = (*checks_before.CHECKS_FIRST, *of_plugins, *checks_before.CHECKS_LAST)
+        return [check for name, check in checks if has_validator(name, self.release)]
 
-    @staticmethod
-    def _after(added: list[str]) -> list[Callable[[Model], None]]:
-        ordered = [*added[len(plugins.BUILT_IN) :], *added[: len(plugins.BUILT_IN)]]
+    def _after(self, added: list[str], always: int) -> list[Callable[[Model], None]]:
+        ordered = [*added[always:], *added[:always]]
         of_plugins = [check for folder in ordered for check in plugins.AFTER.get(folder, ())]
-        return [*checks_after.CHECKS_FIRST, *of_plugins, *checks_after.CHECKS_LAST]
+        checks = (*checks_after.CHECKS_FIRST, *of_plugins, *checks_after.CHECKS_LAST)
+        return [check for name, check in checks if has_validator(name, self.release)]
 
     def _attempt(self, check: Callable[[Any], None], subject: Any) -> None:
         try:
@@ -122,7 +133,7 @@ class Validation:
     def _datasets(self, data: Data) -> None:
         """Validate each data set as a model of its own first (utils/config/__init__.py:556-576)."""
         given = data.get("datasets")
-        if not given:
+        if not given or self.release not in EACH_DATASET:
             return
         kind = data.get("rl")
         try:
@@ -139,12 +150,13 @@ class Validation:
         if not isinstance(item, dict):
             dict(item)  # raises the same exception as axolotl's own conversion
             return
-        name = "DPODataset" if rl in PREFERENCE else "KTODataset" if rl == "kto" else "SFTDataset"
-        if name == "SFTDataset" and item.get("type") == "_synthetic":
+        preferences = next(found for since, found in reversed(PREFERENCE) if since <= self.release)
+        name = "DPODataset" if rl in preferences else "KTODataset" if rl == "kto" else "SFTDataset"
+        if name == "SFTDataset" and item.get("type") == "_synthetic" and self.release in SYNTHETIC:
             name = "SyntheticDataset"
         if not all(isinstance(key, str) for key in item):
             raise TypeError("keywords must be strings")
-        reading = Reading()
+        reading = Reading(self.release, self.config.version)
         try:
             reading.model(name, item, path)
         except Refused as refused:
@@ -157,19 +169,21 @@ class Validation:
             key = next(key for key in data if not isinstance(key, str))
             self.refusals.append(Refusal(TYPE, (), f"the key {key!r} is not a string", "keywords must be strings", "TypeError"))
             return None
-        for check in FIELDS_BEFORE:
-            self._attempt(check, data)
-        reading = Reading()
-        converted = isinstance(data.get("datasets"), list) and bool(data["datasets"])
+        for name, check in FIELDS_BEFORE:
+            if has_validator(name, self.release):
+                self._attempt(check, data)
+        reading = Reading(self.release, self.config.version)
+        converted = isinstance(data.get("datasets"), list) and bool(data["datasets"]) and self.release in EACH_DATASET
         given = {key: value for key, value in data.items() if key != "datasets" or not converted}
         values = reading.top(given, added)
         self.faults += reading.faults
         self.dropped += [path for path in reading.dropped if path[0] in self.config.values or len(path) > 1]
         values["datasets"] = data.get("datasets") if converted else values["datasets"]
-        model = Model(values, self.foreign)
+        model = Model(values, self.foreign, self.release)
         if not reading.faults:
-            for after in FIELDS_AFTER:
-                self._attempt(after, model)
+            for name, after in FIELDS_AFTER:
+                if has_validator(name, self.release):
+                    self._attempt(after, model)
         return model
 
 
@@ -237,6 +251,8 @@ def image_resizing(data: Data) -> None:
 def gone(model: Model) -> None:
     """Refuse removed keys as utils/schemas/deprecated.py does."""
     for key, says in GONE.items():
+        if not has_validator(f"validate_{key}", model.release):
+            continue
         value = getattr(model, key)
         if (value is not None) if key in GIVEN else value:
             instead = INSTEAD.get(key)
@@ -295,5 +311,16 @@ def inductor_options(model: Model) -> None:
         )
 
 
-FIELDS_BEFORE: tuple[Callable[[Data], None], ...] = (image_resizing, large_heads, attention_name)
-FIELDS_AFTER: tuple[Callable[[Model], None], ...] = (gone, learning_rate, noise, safetensors, processor_names, inductor_options)
+FIELDS_BEFORE: tuple[tuple[str, Callable[[Data], None]], ...] = (
+    ("convert_image_resize_algorithm", image_resizing),
+    ("validate_large_head_attention", large_heads),
+    ("validate_attn_implementation", attention_name),
+)
+FIELDS_AFTER: tuple[tuple[str, Callable[[Model], None]], ...] = (
+    ("validate_rope_scaling", gone),
+    ("convert_learning_rate", learning_rate),
+    ("validate_neftune_noise_alpha", noise),
+    ("validate_save_safetensors", safetensors),
+    ("reject_reserved_processor_kwargs", processor_names),
+    ("validate_torch_compile_options", inductor_options),
+)

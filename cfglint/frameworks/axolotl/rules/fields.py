@@ -6,10 +6,10 @@ from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import WARN, Example, Finding, rule
 from cfglint.findings.wording import required
 from cfglint.frameworks.axolotl import KIND
-from cfglint.frameworks.axolotl._tables import FIELDS, MODELS, PLUGINS
 from cfglint.frameworks.axolotl.fields import MISSING
 from cfglint.frameworks.axolotl.plugins import CLASSES
 from cfglint.frameworks.axolotl.refusals import MODEL
+from cfglint.frameworks.axolotl.releases import HISTORY, PLUGIN, TOP, of_plugin, plugin_sections, top
 from cfglint.frameworks.base import FORK_KEYS
 
 EXPECTED = "Input should be "  # how pydantic's messages about types and choices begin
@@ -228,7 +228,7 @@ def unknown_key(config: AxolotlConfig) -> Iterator[Finding]:
         names = [f"`{setting.path[0]}`" for setting in unexplained]
         named = ", ".join(names[:FORK_KEYS]) + (", ..." if len(names) > FORK_KEYS else "")
         message = (
-            f"{len(names)} unknown keys are ignored by axolotl 0.21.0 ({named}): the file may be written for a fork or another release"
+            f"{len(names)} unknown keys are ignored by axolotl {config.axolotl_text} ({named}): the file may be written for a fork or another release"
         )
         yield Finding(unexplained[0], message, on_key=True)
         unknown = [each for each in unknown if each[0] not in unexplained]
@@ -269,7 +269,9 @@ def suggestion(config: AxolotlConfig, path: tuple[str | int, ...], key: str) -> 
 
 def plugin_of(key: str, config: AxolotlConfig) -> str:
     """The plugin that defines a key and is not loaded by the file; empty if the key needs none."""
-    folder = "" if key in FIELDS else next((name for name, fields in PLUGINS.items() if key in fields), "")
+    release = config.own_version
+    folders = [section.removeprefix(PLUGIN) for section in plugin_sections()]
+    folder = "" if key in top(release) else next((name for name in folders if key in of_plugin(name, release)), "")
     name = f"axolotl.integrations.{folder}.{CLASSES[folder][0]}" if folder else ""
     loaded = config.get("plugins")
     return "" if isinstance(loaded, list) and name in loaded else name
@@ -283,8 +285,10 @@ def closest(config: AxolotlConfig, path: tuple[str | int, ...]) -> str:
     from cfglint.frameworks.axolotl.validation import GONE
 
     key = str(path[-1])
-    of_plugins = {name for fields in PLUGINS.values() for name in fields}
-    fields = {*FIELDS, *of_plugins} if len(path) == 1 else {name for model in MODELS.values() for name in model}
+    found_at = HISTORY.at(config.own_version)
+    of_plugins = {name for section in plugin_sections() for name in found_at.get(section, ())}
+    nested = {name for section, fields in found_at.items() if section != TOP and not section.startswith(PLUGIN) for name in fields}
+    fields = {*found_at[TOP], *of_plugins} if len(path) == 1 else nested
     known = [name for name in sorted(fields) if name != key and name not in GONE and name not in RENAMED]
     found = get_close_matches(key, known, 1, 0.85) if key not in of_plugins or len(path) > 1 else []
     return found[0] if found and found[0] not in (config.values if len(path) == 1 else ()) else ""

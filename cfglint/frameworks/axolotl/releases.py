@@ -1,0 +1,97 @@
+"""axolotl's fields and validators through its releases, and the libraries that each release accepts."""
+
+from __future__ import annotations
+
+from cfglint.findings.releases import Releases
+from cfglint.frameworks.axolotl._tables import FIELDS, LIBRARIES, RELEASES, SPANS, VALIDATORS
+from cfglint.frameworks.history import UNTIL, History
+from cfglint.frameworks.versions import dotted, parse_version
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cfglint.frameworks.history import Fields, Row
+    from cfglint.frameworks.versions import Version
+
+TOP = ""
+PLUGIN = "plugin "
+LIMITS, REQUIRED = UNTIL + 1, UNTIL + 2
+
+HISTORY = History(FIELDS, SPANS)
+
+# What several checks depend on.
+BATCH_ALONE = Releases((0, 19, 0))  # micro batch and accumulation need not be written
+FSDP2_ONLY = Releases((0, 20, 0))  # FSDP1 was removed
+NEW_FSDP = Releases((0, 12, 0))  # `fsdp_version` at the top level
+ONE_ATTENTION = Releases((0, 17, 0))  # `attn_implementation` replaces the flags
+OWN_STEPS = Releases((0, 10, 0))  # axolotl passes its own count of steps as `max_steps`
+BUILT_IN_PLUGINS = Releases((0, 20, 0))
+REQUIRED_PLUGINS = Releases((0, 21, 0))  # a plugin that cannot be imported ends the run; it was ignored before
+
+
+def top(release: Version) -> Fields:
+    """The fields of the top level in a release."""
+    return HISTORY.fields(TOP, release)
+
+
+def of_plugin(folder: str, release: Version) -> Fields:
+    """The fields that a plugin adds to the top level in a release."""
+    return HISTORY.fields(PLUGIN + folder, release)
+
+
+def of_model(name: str, release: Version) -> Fields:
+    """The fields of a nested model in a release."""
+    return HISTORY.fields(name, release)
+
+
+def limits(row: Row) -> dict[str, Any]:
+    """The limits of a field's value."""
+    return dict(row[LIMITS]) if len(row) > LIMITS else {}
+
+
+def is_required(row: Row) -> bool:
+    """Whether a field has to be given."""
+    return len(row) > REQUIRED
+
+
+def plugin_sections() -> list[str]:
+    """The sections of all plugins."""
+    return [section for section in FIELDS if section.startswith(PLUGIN)]
+
+
+def ever(name: str) -> bool:
+    """Whether the top level of any release has a field, its own or that of a plugin."""
+    return name in HISTORY.names(TOP) or any(name in HISTORY.names(section) for section in plugin_sections())
+
+
+def removed_in(name: Any, release: Version) -> Version:
+    """The first release without a field of the top level that an older release than the given one had; () for another name."""
+    if not isinstance(name, str):
+        return ()
+    return next((until for _, until in reversed(HISTORY.releases(TOP, name)) if until and until <= release), ())
+
+
+def added_in(name: Any, release: Version) -> Version:
+    """The first release with a field of the top level that only newer ones than the given one have; () for another name."""
+    since = HISTORY.since(TOP, name) if isinstance(name, str) else None
+    return since if since and since > release else ()
+
+
+def library(package: str, release: Version) -> str:
+    """The newest version of a package that a release accepts."""
+    return next(version for since, version in reversed(LIBRARIES[package]) if since <= release)
+
+
+def newest_with_transformers(version: Version) -> str:
+    """The newest release that accepts a minor release of transformers; empty if none does."""
+    found = [index for index, (_, pinned) in enumerate(LIBRARIES["transformers"]) if parse_version(pinned)[:2] == version[:2]]
+    if not found:
+        return ""
+    following = [since for since, _ in LIBRARIES["transformers"][found[-1] + 1 :]]
+    return dotted(max(each for each in RELEASES if not following or each < following[0]))
+
+
+def has_validator(name: str, release: Version) -> bool:
+    """Whether a release has a validator; every name is one of the tables."""
+    return any(release in Releases(since, until) for since, until in VALIDATORS[name])

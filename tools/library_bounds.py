@@ -1,0 +1,31 @@
+"""The newest version of a library that a release of a package accepts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from packaging.version import Version
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from packaging.requirements import Requirement
+
+UPPER = ("<", "<=", "==", "~=")
+ALWAYS = "9999"
+
+
+def newest_accepted(wanted: Sequence[Requirement], published: Mapping[str, str], day: str) -> str:
+    """The newest accepted version by the requirements of a release; no newer than the day of the release if none is an upper bound.
+
+    `published` maps the versions of the library to their days.
+    """
+    bounded = [each for each in wanted if any(part.operator in UPPER for part in each.specifier)]
+    last = ALWAYS if bounded else day
+    candidates = [Version(name) for name, of in published.items() if of <= last]
+    accepted = [
+        each
+        for each in candidates
+        if not each.is_prerelease and all(each in requirement.specifier for requirement in (bounded or wanted)[:1])
+    ]
+    return str(max(accepted))
