@@ -12,12 +12,12 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
-import subprocess
+import shutil
 import sys
 import tempfile
 import urllib.request
-import zipfile
 from pathlib import Path
+from typing import Any
 
 from schema_source import SourceError, release
 
@@ -43,7 +43,7 @@ def main() -> int:
             {each.name: each for each in options.folder.iterdir() if each.is_dir()},
             json.loads((options.folder / DATES).read_text(encoding="utf-8")),
         )
-    except (SourceError, OSError, subprocess.CalledProcessError) as problem:
+    except (SourceError, OSError) as problem:
         print(problem, file=sys.stderr)
         return 2
     if target.exists() and target.read_text(encoding="utf-8") == text:
@@ -62,19 +62,35 @@ def fetch(folder: Path, package: str, oldest: tuple[int, ...], libraries: tuple[
     dates = {each: published(each) for each in (package, *libraries)}
     for name in dates[package]:
         if name.replace(".", "").isdigit() and release(name) >= oldest and not (folder / name).exists():
-            with tempfile.TemporaryDirectory() as place:
-                command = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--dest", place, f"{package}=={name}"]
-                subprocess.run(command, check=True)
-                with zipfile.ZipFile(next(Path(place).glob("*.whl"))) as wheel:
-                    wheel.extractall(folder / name)
+            unpack(package, name, folder / name)
     (folder / DATES).write_text(json.dumps(dates), encoding="utf-8")
+
+
+def unpack(package: str, name: str, target: Path) -> None:
+    """Unpack the wheel of a release, or its source distribution, which pip would have to build first."""
+    files = index(package)["releases"][name]
+    found = next((each for each in files if each["packagetype"] == "bdist_wheel"), files[0])
+    with tempfile.TemporaryDirectory() as place:
+        archive = Path(place) / found["filename"]
+        with urllib.request.urlopen(found["url"], timeout=300) as answer:
+            archive.write_bytes(answer.read())
+        shutil.unpack_archive(archive, place, "zip" if archive.suffix == ".whl" else None, filter=None if archive.suffix == ".whl" else "data")
+        archive.unlink()
+        inside = [each for each in Path(place).iterdir() if each.is_dir()]
+        source = inside[0] if found["packagetype"] == "sdist" else Path(place)
+        shutil.copytree(source, target)
 
 
 def published(package: str) -> dict[str, str]:
     """Release -> its day on the index."""
-    with urllib.request.urlopen(INDEX.format(package), timeout=60) as answer:
-        releases = json.load(answer)["releases"]
+    releases = index(package)["releases"]
     return {name: files[0]["upload_time"][:10] for name, files in releases.items() if files}
+
+
+def index(package: str) -> Any:
+    """What the index says of a package."""
+    with urllib.request.urlopen(INDEX.format(package), timeout=60) as answer:
+        return json.load(answer)
 
 
 if __name__ == "__main__":

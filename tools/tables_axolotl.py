@@ -9,7 +9,7 @@ import library_bounds
 import schema_axolotl
 from history_rows import literal, rows, spans, steps, table
 from packaging.requirements import InvalidRequirement, Requirement
-from schema_axolotl import CLASS, LENGTHS, LIMITS, MODULE, OLD_MODULE, Reading, tupled
+from schema_axolotl import CLASS, LENGTHS, LIMITS, MODULE, OLD_MODULE, Reading
 from schema_source import SourceError, Tree, release
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def module(folders: dict[str, Path], dates: dict[str, dict[str, str]]) -> str:
         releases=tuple(sorted(trees)),
         made=rows(facts),
         sections_of=spans(facts),
-        validators=spans_of_validators({version: dict.fromkeys(names_of_validators(tree), {}) for version, tree in trees.items()}),
+        validators=spans_of_validators({version: {name: {} for name in names_of_validators(tree)} for version, tree in trees.items()}),
         names=agreed({version: names for version, (_, names, _) in read.items()}),
         closed=sorted({name for _, _, closed in read.values() for name in closed}),
         libraries={
@@ -139,6 +139,11 @@ def fact(raw: dict[str, Any]) -> Fact:
     return (tupled(raw["x-reads"]), raw.get("default"), *more)
 
 
+def tupled(reads: Any) -> Any:
+    """Nested lists as tuples."""
+    return tuple(tupled(part) for part in reads) if isinstance(reads, list) else reads
+
+
 def agreed(found: Mapping[Release, dict[str, dict[str, str]]]) -> dict[str, dict[str, str]]:
     """The further names of all releases; SourceError where two releases contradict each other."""
     names: dict[str, dict[str, str]] = {}
@@ -191,10 +196,12 @@ def requirements(tree: Tree) -> list[Requirement]:
 
 def parsed(lines: Iterator[str] | list[str]) -> list[Requirement]:
     """The lines that are requirements."""
-    found = []
-    for line in lines:
-        try:
-            found.append(Requirement(line.strip()))
-        except InvalidRequirement:
-            continue
-    return found
+    return [each for each in map(requirement, lines) if each is not None]
+
+
+def requirement(line: str) -> Requirement | None:
+    """The requirement of a line; None for an option or a comment."""
+    try:
+        return Requirement(line.strip())
+    except InvalidRequirement:
+        return None

@@ -485,7 +485,7 @@ PARSED = {  # what TRL's parser makes of a string: the types that the schema may
 
 
 KINDS = sorted(path.stem for path in (ROOT / "tools" / "notes").glob("*.json"))
-OF_WHEELS = {"llamafactory", "trl"}  # the kinds whose tables come from the wheels of all releases, by tools/rebuild_tables.py
+OF_WHEELS = {"axolotl", "llamafactory", "trl"}  # the kinds whose tables come from the wheels of all releases, by tools/rebuild_tables.py
 TABLES = sorted(path.parent.name for path in (ROOT / "cfglint" / "frameworks").glob("*/_tables.py"))
 
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from math import ceil, isfinite
 
-from cfglint.findings.setting import DERIVED, Setting
 from cfglint.findings.releases import Releases
+from cfglint.findings.setting import DERIVED, Setting
 from cfglint.frameworks.axolotl.normalization import (
     ACCUMULATION,
     MICRO,
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.frameworks.axolotl.config import AxolotlConfig
+    from cfglint.frameworks.axolotl.refusals import Model
 
 OWN_LENGTH = ("grpo", "ebft", "gdpo")  # trainers that compute their steps themselves
 WARMUP_SHARE = 0.03
@@ -160,16 +161,21 @@ def total_steps(config: AxolotlConfig) -> int | None:
         return None
     if model.max_steps:
         written = int(model.max_steps)
-        if model.release in MOST_STEPS:
+        if model.release in MOST_STEPS and not model.rl:
             total = counted(config)
             written = written if streams(config) else min(total, written) if total is not None else 0
             if not written:
                 return None
         return written if written > 0 else by_epochs(config)
-    if model.release not in OWN_STEPS:
+    if not passes_steps(model):
         return by_epochs(config)
     total = counted(config)
     return by_epochs(config) if total == 0 else total
+
+
+def passes_steps(model: Model) -> bool:
+    """Whether axolotl passes its count of steps to the Trainer; before 0.10.0 only trainers of preferences get it."""
+    return model.release in OWN_STEPS or bool(model.rl)
 
 
 def by_epochs(config: AxolotlConfig) -> int | None:

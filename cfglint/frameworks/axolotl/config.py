@@ -88,6 +88,11 @@ class AxolotlConfig(TrainerConfig):
         return {**self.validation.additions, **packed}
 
     @property
+    def launched(self) -> bool | None:
+        """Whether processes are started: with several GPUs, and for DeepSpeed and FSDP. None if that is unknown."""
+        return True if self.uses_fsdp else super().launched
+
+    @property
     def model(self) -> Model | None:
         """The validated values."""
         return self.validation.model

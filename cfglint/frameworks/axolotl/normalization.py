@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.releases import Releases
-from cfglint.frameworks.axolotl.refusals import ATTENTION, BATCH, Refusal
+from cfglint.frameworks.axolotl.refusals import ATTENTION, BATCH, FSDP, Refusal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,6 +15,7 @@ ACCUMULATION = "gradient_accumulation_steps"
 FP16_FIRST = Releases((0, 9, 1))  # a written fp16 keeps `bf16: auto` off
 SEVERAL_PROCESSES = Releases((0, 12, 0))  # only several processes multiply the batch size, also for FSDP
 SHARED_SAMPLES = Releases((0, 15, 0))  # processes of one tensor or context parallel group count once
+NAMED_DEEPSPEED = Releases((), (0, 13, 1))  # `deepspeed` is the name of a file
 VARIABLE_LENGTH = Releases((0, 21, 0))
 
 
@@ -22,11 +23,19 @@ def normalize(config: AxolotlConfig) -> Refusal | None:
     """Complete the values of the model; return the refusal if axolotl fails at that."""
     model = config.model
     assert model is not None
-    refusal = batch(model)
+    refusal = deepspeed_mapping(model) or batch(model)
     if refusal is not None:
         return refusal
     precision(model)
     return intervals(model) or variable_length(model)
+
+
+def deepspeed_mapping(model: Model) -> Refusal | None:
+    """Refuse a mapping, which setup_deepspeed_env puts into the environment (utils/trainer.py of 0.12.2)."""
+    if model.release not in NAMED_DEEPSPEED or not isinstance(model.deepspeed, dict):
+        return None
+    says = "str expected, not DictDefault"
+    return Refusal(FSDP, ("deepspeed",), "`deepspeed` is a mapping; this release requires the name of a file", says, "TypeError")
 
 
 def batch(model: Model) -> Refusal | None:

@@ -4,10 +4,10 @@ core/builders/causal.py:178-345 of 0.21.0; core/trainer_builder.py up to 0.9.2).
 
 from __future__ import annotations
 
-from cfglint.frameworks.axolotl.batch import planned, total_steps, warmup_steps
 from cfglint.findings.releases import Releases
+from cfglint.frameworks.axolotl.batch import passes_steps, planned, total_steps, warmup_steps
 from cfglint.frameworks.axolotl.normalization import evaluates
-from cfglint.frameworks.axolotl.releases import NEW_FSDP, OWN_STEPS
+from cfglint.frameworks.axolotl.releases import NEW_FSDP
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -82,6 +82,8 @@ OWN_OPTIMIZERS = (
     "q_galore_adamw8bit",
 )
 UNHANDLED = ("ao_adamw_4bit", "ao_adamw_8bit")  # listed, and refused by the builder (core/builders/base.py:522)
+BUILT = Releases((), (0, 12, 0))  # the builder has those, too
+DION, DION_RATE = "dion", "dion_lr"
 OPTIMIZER = "optimizer"  # the only key that must be a name: null is passed to the Trainer
 OWN_SCHEDULES = ("one_cycle", "rex")
 REX = Releases((0, 8, 0))
@@ -148,8 +150,8 @@ def schedule(config: AxolotlConfig, model: Model, fields: dict[str, tuple[Any, s
     fields["lr_scheduler_type"] = ("cosine" if own else name, "lr_scheduler")
     if own or (name == "cosine" and (model.lr_quadratic_warmup or model.cosine_min_lr_ratio is not None)):
         fields.pop("lr_scheduler_kwargs", None)  # axolotl builds the schedule itself (core/trainers/mixins/scheduler.py:67-140)
-    total = total_steps(config) if model.max_steps or model.release in OWN_STEPS else -1
-    written = model.max_steps if model.max_steps and (model.release in OWN_STEPS or total is None) else None
+    total = total_steps(config) if model.max_steps or passes_steps(model) else -1
+    written = model.max_steps if model.max_steps and (passes_steps(model) or total is None) else None
     fields["max_steps"] = (written if written is not None else total if total is not None else -1, "max_steps")
     warmup = warmup_steps(config)
     fields["warmup_steps"] = (0 if warmup is None else warmup, "warmup_steps" if model.warmup_steps is not None else "warmup_ratio")

@@ -107,13 +107,13 @@ class Validation:
 
     def _before(self, added: list[str]) -> list[Callable[[Data], None]]:
         of_plugins = [check for folder in reversed(added) for check in plugins.BEFORE.get(folder, ())]
-        checks = (*checks_before.CHECKS_FIRST, *of_plugins, *checks_before.CHECKS_LAST)
+        checks = (*checks_before.CHECKS_FIRST, *of_plugins, *checks_before.CHECKS_LAST, *checks_before.OLDER)
         return [check for name, check in checks if has_validator(name, self.release)]
 
     def _after(self, added: list[str], always: int) -> list[Callable[[Model], None]]:
         ordered = [*added[always:], *added[:always]]
         of_plugins = [check for folder in ordered for check in plugins.AFTER.get(folder, ())]
-        checks = (*checks_after.CHECKS_FIRST, *of_plugins, *checks_after.CHECKS_LAST)
+        checks = (*checks_after.CHECKS_FIRST, *of_plugins, *checks_after.CHECKS_LAST, *checks_after.OLDER)
         return [check for name, check in checks if has_validator(name, self.release)]
 
     def _attempt(self, check: Callable[[Any], None], subject: Any) -> None:
@@ -133,12 +133,14 @@ class Validation:
     def _datasets(self, data: Data) -> None:
         """Validate each data set as a model of its own first (utils/config/__init__.py:556-576)."""
         given = data.get("datasets")
-        if not given or self.release not in EACH_DATASET:
+        if not given:
             return
         kind = data.get("rl")
         try:
             if any(isinstance(item, dict) and str(item.get("type", "")).startswith("sharegpt") for item in given):
                 self.refusals.append(sharegpt(given))
+            if self.release not in EACH_DATASET:
+                return
             for index, item in enumerate(given):
                 self._dataset(kind, item, ("datasets", index))
         except (TypeError, ValueError, AttributeError) as error:

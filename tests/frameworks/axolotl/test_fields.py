@@ -3,8 +3,19 @@
 from __future__ import annotations
 
 from cases import each_case
-from cfglint.frameworks.axolotl._tables import FIELDS, MODELS
+from cfglint.frameworks.axolotl import NEWEST, TRANSFORMERS
+from cfglint.frameworks.axolotl._tables import RELEASES
 from cfglint.frameworks.axolotl.fields import Reading
+from cfglint.frameworks.axolotl.releases import HISTORY, PLUGIN, top
+from cfglint.frameworks.history import TYPE
+from cfglint.frameworks.versions import parse_version
+
+RELEASE = parse_version(NEWEST)
+FIELDS = top(RELEASE)
+
+
+def new_reading():
+    return Reading(RELEASE, parse_version(TRANSFORMERS))
 
 
 @each_case(
@@ -28,7 +39,7 @@ from cfglint.frameworks.axolotl.fields import Reading
     ],
 )
 def test_taken(field, value, read):
-    reading = Reading()
+    reading = new_reading()
     got = reading.field(FIELDS[field], value, (field,))
     assert (got, reading.faults) == (read, [])
     assert type(got) is type(read)
@@ -51,7 +62,7 @@ def test_taken(field, value, read):
     ],
 )
 def test_refused(field, value, words):
-    reading = Reading()
+    reading = new_reading()
     reading.field(FIELDS[field], value, (field,))
     assert [fault.message[: len(words)] for fault in reading.faults] == [words]
 
@@ -64,13 +75,15 @@ def test_every_model_that_a_field_names_is_there():
             for part in reads[1:]:
                 yield from models(part)
 
-    named = {name for fields in (FIELDS, *MODELS.values()) for field in fields.values() for name in models(field[0])}
-    assert named
-    assert named <= set(MODELS)
+    for release in RELEASES:
+        sections = HISTORY.at(release)
+        named = {name for fields in sections.values() for row in fields.values() for name in models(row[TYPE])}
+        assert named
+        assert named <= {section for section in sections if section and not section.startswith(PLUGIN)}
 
 
 def test_keys_of_nested_models_are_dropped_or_refused():
-    reading = Reading()
+    reading = new_reading()
     reading.top(
         {
             "base_model": "m",

@@ -18,26 +18,34 @@ import yaml
 
 import cfglint
 from cases import each_case
+from cfglint.frameworks.axolotl import NEWEST
 from cfglint.frameworks.axolotl.plugins import plugins_of
 from cfglint.frameworks.axolotl.refusals import Refusal
 from cfglint.frameworks.axolotl.remedies import split_remedy
 from cfglint.frameworks.axolotl.validation import Validation
+from cfglint.frameworks.axolotl.releases import library
 from cfglint.frameworks.launch_facts import LaunchFacts
+from cfglint.frameworks.versions import parse_version
 from examples import recorded
 from remedies import done, remedies
 
 HERE = Path(__file__).parent
 PACKAGE = Path(cfglint.__file__).parent / "frameworks" / "axolotl"
 CHECKS = (PACKAGE / "validation.py", PACKAGE / "plugins.py", *sorted(PACKAGE.glob("checks_*/*.py")))
+RELEASE = parse_version(NEWEST)
 NEEDED = {"base_model": "org/model", "learning_rate": 2e-5, "datasets": [{"path": "data.jsonl", "type": "alpaca"}]}
 
 
-def validated(lines, gpus):
+def validated(lines, gpus, release=NEWEST):
     """What axolotl makes of lines that come to the keys which every file needs."""
     values = dict(NEEDED)
     for line in lines:
         values |= line
-    return Validation(SimpleNamespace(root=values, values=values, load_problems=[], facts=LaunchFacts(gpus=gpus)))
+    version = parse_version(release)
+    transformers = parse_version(library("transformers", version))
+    config = SimpleNamespace(root=values, values=values, load_problems=[], facts=LaunchFacts(gpus=gpus), own_version=version)
+    config.version = transformers
+    return Validation(config)
 
 
 class Case:
@@ -47,7 +55,9 @@ class Case:
         self.text, _, _ = text.partition("\n=> ")
         lines = text.splitlines()
         self.expected = lines.pop().removeprefix("=> ") if lines[-1].startswith("=> ") else ""
-        self.gpus = int(lines.pop(0).split()[1]) if lines[0].startswith("#") else 1
+        head = lines.pop(0).split() if lines[0].startswith("#") else []
+        self.gpus = int(head[head.index("GPUs") - 1]) if "GPUs" in head else 1
+        self.release = head[head.index("axolotl") + 1] if "axolotl" in head else NEWEST
         self.lines = [yaml.load(line, yaml.CSafeLoader) for line in lines]
 
     def __repr__(self):
@@ -55,7 +65,7 @@ class Case:
 
     def refusal(self, without=None):
         """What is refused of all lines, or of all but one."""
-        found = validated([line for line in self.lines if line is not without], self.gpus)
+        found = validated([line for line in self.lines if line is not without], self.gpus, self.release)
         refused = [
             *(((each.paths or [()])[0], each.message) for each in found.refusals),
             *((each.path, each.message) for each in found.faults),
@@ -210,9 +220,9 @@ def test_the_classes_of_the_bundled_plugins():
     """
     for name in bundled.split():
         folder = name.partition(".")[0]
-        [ours] = plugins_of([f"axolotl.integrations.{name}"])
-        [short] = plugins_of([name.replace(".", ":", name.count(".")) if name.count(".") == 1 else name])
-        [wrong] = plugins_of([f"axolotl.integrations.{name}s"])
+        [ours] = plugins_of([f"axolotl.integrations.{name}"], RELEASE)
+        [short] = plugins_of([name.replace(".", ":", name.count(".")) if name.count(".") == 1 else name], RELEASE)
+        [wrong] = plugins_of([f"axolotl.integrations.{name}s"], RELEASE)
         assert (ours.folder, ours.problem, short.folder) == (folder, "", folder)
         assert wrong.problem.startswith("AttributeError: module 'axolotl.integrations.")
 
@@ -228,12 +238,12 @@ def test_the_classes_of_the_bundled_plugins():
     ],
 )
 def test_other_plugins(value, problem):
-    [found] = plugins_of(value)
+    [found] = plugins_of(value, RELEASE)
     assert (found.folder, found.problem) == ("", problem)
 
 
 def test_no_plugins():
-    assert [plugins_of(value) for value in ("", None, [], 3)] == [[], [], [], []]
+    assert [plugins_of(value, RELEASE) for value in ("", None, [], 3)] == [[], [], [], []]
 
 
 def refusals_in(path):

@@ -11,12 +11,16 @@ from cfglint.frameworks.axolotl.checks_after import (
     attention,
     checkpointing,
     model_type,
+    older,
     parallel,
     precision_and_compile,
     preference,
     quantization,
     schedule,
 )
+
+# Those of releases before the newest.
+OLDER = older.CHECKS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from cfglint.findings.releases import Releases
 from cfglint.frameworks.axolotl.refusals import ADAPTER, Model, Refusal
+from cfglint.frameworks.axolotl.releases import has_validator
 
 INDEPENDENT_INIT = (None, True, False, "gaussian")
 LORA = ("lora", "qlora")
+FUSED_QKV = Releases((), (0, 12, 0))
 
 
 def fused_modules(model: Model) -> None:
     """Check the values as utils/schemas/validation.py:860 does."""
-    if model.adapter in ("lora", "qlora", "mixlora") and model.flash_attn_fuse_mlp:
+    keys = ("flash_attn_fuse_mlp", *(("flash_attn_fuse_qkv",) if model.release in FUSED_QKV else ()))
+    fused = next((key for key in keys if getattr(model, key)), "")
+    if model.adapter in ("lora", "qlora", "mixlora") and fused:
         raise Refusal(
             ADAPTER,
-            ("flash_attn_fuse_mlp", "adapter"),
-            "`flash_attn_fuse_mlp` is incompatible with LoRA adapters",
+            (fused, "adapter"),
+            f"`{fused}` is incompatible with LoRA adapters",
             "Fused modules are not supported with LoRA/QLoRA",
         )
     if model.adapter == "mixlora" and model.rl is not None:
@@ -92,6 +97,8 @@ def target_parameters(model: Model) -> None:
             f"`{key}` requires `lora_dropout: 0`",
             f"lora_dropout must be 0 when {key} is set. PEFT's ParamWrapper does not support lora_dropout != 0.",
         )
+    if not has_validator("validate_lora_target_parameters_init", model.release):
+        return
     if model.peft_init_lora_weights not in INDEPENDENT_INIT or (model.peft and model.peft.get("loftq_config")):
         raise Refusal(
             ADAPTER,

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from cfglint.findings.releases import Releases
 from cfglint.frameworks.axolotl.refusals import ATTENTION, Model, Refusal
+from cfglint.frameworks.axolotl.releases import ONE_ATTENTION
+
+VARIABLE_LENGTH = Releases((0, 21, 0))
 
 PACKING = (  # attention that keeps packed samples apart (enums.py:137-150)
     "flash_attention_2",
@@ -26,10 +30,10 @@ def supports_packing(model: Model) -> bool:
 
 def batch_flattening(model: Model) -> None:
     """Check the values as utils/schemas/validation.py:1330 does."""
-    if not model.batch_flattening:
+    if not model.batch_flattening or model.release not in ONE_ATTENTION:
         return
     automatic = model.batch_flattening == "auto"
-    variable = supports_packing(model) or model.attn_implementation == "varlen"
+    variable = supports_packing(model) or (model.attn_implementation == "varlen" and model.release in VARIABLE_LENGTH)
     if not variable and not automatic:
         raise Refusal(
             ATTENTION,
@@ -50,7 +54,7 @@ def batch_flattening(model: Model) -> None:
 
 def scaling_softmax(model: Model) -> None:
     """Check the values as utils/schemas/validation.py:432 does."""
-    if model.scaling_softmax and model.attn_implementation != "flex_attention":
+    if model.release in ONE_ATTENTION and model.scaling_softmax and model.attn_implementation != "flex_attention":
         raise Refusal(
             ATTENTION,
             ("scaling_softmax", "attn_implementation"),

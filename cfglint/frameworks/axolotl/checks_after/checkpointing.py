@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from cfglint.findings.releases import Releases
 from cfglint.frameworks.axolotl.refusals import CHECKPOINTING, Model, Refusal
+
+ANY_ADAPTER = Releases((), (0, 20, 0))  # saved operations are refused with any adapter, and modules cannot be named
 
 KERNEL_MODULES = {  # the modules that a fused kernel replaces (validation.py:30-66)
     "lora_mlp_kernel": (
@@ -92,7 +95,8 @@ def selective_checkpointing(model: Model) -> None:
 
 def saved_operations(model: Model, given: dict[str, object]) -> None:
     """Refuse to save operations that a fused kernel changes in place."""
-    if not any(kernel_on(model, flag) for flag in ("lora_mlp_kernel", "lora_qkv_kernel", "lora_o_kernel")):
+    fused = any(kernel_on(model, flag) for flag in ("lora_mlp_kernel", "lora_qkv_kernel", "lora_o_kernel"))
+    if not (model.adapter if model.release in ANY_ADAPTER else fused):
         return
     saved = given["save"]
     bad = [each for each in saved if each != "attention" and any(each in name for name in MATMULS)] if isinstance(saved, list) else []
@@ -103,7 +107,7 @@ def saved_operations(model: Model, given: dict[str, object]) -> None:
             f"`selective_checkpointing.save` contains {bad[0]}, which a fused LoRA kernel changes in place: set `lora_*_kernel: false`",
             f"selective_checkpointing.save entries {bad} match matmul ops, which cannot be saved while a fused LoRA kernel is enabled",
         )
-    if given["save_matmul_min_k"]:
+    if given.get("save_matmul_min_k"):
         raise Refusal(
             CHECKPOINTING,
             ("selective_checkpointing.save_matmul_min_k",),
@@ -116,7 +120,7 @@ def saved_modules(model: Model, given: dict[str, object]) -> None:
     """Refuse to save modules that a fused kernel replaces."""
     from fnmatch import fnmatchcase
 
-    entries = given["save_modules"] or []
+    entries = given.get("save_modules") or []
     for flag, modules in KERNEL_MODULES.items():
         for entry in entries if isinstance(entries, list) and kernel_on(model, flag) else ():
             last = entry.strip().rsplit(".", 1)[-1]

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from cfglint.frameworks.axolotl.refusals import MODEL_TYPE, Model, Refusal
+from cfglint.frameworks.axolotl.releases import FSDP2_ONLY
 
 
 def falcon(model: Model) -> None:
     """Check the values as utils/schemas/validation.py:1960 does."""
-    if model.base_model and "falcon" in model.base_model.lower() and model.fsdp_config:
+    key = "fsdp_config" if model.release in FSDP2_ONLY else "fsdp"
+    if model.base_model and "falcon" in model.base_model.lower() and getattr(model, key):
         raise Refusal(
             MODEL_TYPE,
-            ("fsdp_config", "base_model"),
-            "`fsdp_config` is incompatible with falcon models",
+            (key, "base_model"),
+            f"`{key}` is incompatible with falcon models",
             "FSDP is not supported for falcon models",
         )
 

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from cfglint.findings.releases import Releases
 from cfglint.frameworks.axolotl.checks_after.quantization import BNB_8BIT
 from cfglint.frameworks.axolotl.refusals import PARALLEL, Model, Refusal
+
+RING = Releases((), (0, 20, 0))  # context parallelism is ring-flash-attn's
+RING_FLAG = Releases((), (0, 17, 0))  # which is chosen by `flash_attention`
+RING_FLASH_3 = Releases((0, 17, 0), (0, 19, 0))
+FLASH_LIBRARY = ("flash_attention_2", "flash_attention_3")
 
 
 def tensor_parallel_optimizer(model: Model) -> None:
@@ -49,6 +55,10 @@ def context_parallel(model: Model) -> None:
         model.context_parallel_size = 1
     if model.context_parallel_size <= 1:
         return
+    if model.release in RING:
+        if not model.use_glm_dsa_kernels:
+            ring_attention(model, "context_parallel_size")
+        return
     if (model.sample_packing or model.batch_flattening) and model.use_glm_dsa_kernels:
         raise Refusal(
             PARALLEL,
@@ -63,6 +73,27 @@ def context_parallel(model: Model) -> None:
             "`context_parallel_size` above 1 is incompatible with `attn_implementation: eager`",
             "context parallelism wraps a kernel-backed attention implementation (sdpa/flash/flex); `attn_implementation: eager` is not "
             "supported.",
+        )
+
+
+def ring_attention(model: Model, key: str) -> None:
+    """Refuse what ring-flash-attn does not support, as axolotl 0.19.0 utils/schemas/validation.py:1757 does."""
+    allowed = FLASH_LIBRARY if model.release in RING_FLASH_3 else FLASH_LIBRARY[:1]
+    if model.release in RING_FLAG:
+        missing = not model.flash_attention
+        needed, says = "flash_attention: true", f"flash_attention: true must be set with {key} > 1"
+    else:
+        missing = str(model.attn_implementation).partition(":")[0] not in allowed
+        needed = "attn_implementation: flash_attention_2"
+        says = f"{key} > 1 requires attn_implementation: flash_attention_2."
+    if missing:
+        raise Refusal(PARALLEL, (key, needed.partition(":")[0]), f"`{key}` above 1 requires `{needed}`", says)
+    if model.sample_packing and (model.micro_batch_size or 1) > 1:
+        raise Refusal(
+            PARALLEL,
+            ("micro_batch_size", key),
+            f"`{key}` above 1 with `sample_packing` requires `micro_batch_size: 1`",
+            "micro_batch_size must be set to 1 when sample_packing is enabled due to a `ring-flash-attn` requirement",
         )
 
 

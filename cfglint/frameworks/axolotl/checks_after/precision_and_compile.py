@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.frameworks.axolotl.refusals import COMPILE, PRECISION, Model, Refusal
+from cfglint.frameworks.axolotl.releases import FSDP2_ONLY
 
 
 def regional_compile(model: Model) -> None:
@@ -49,4 +50,12 @@ def fp32_norms(model: Model) -> None:
             ("fp32_norms",),
             "`fp32_norms` requires `fsdp_config`",
             "fp32_norms requires FSDP to be enabled (fsdp_config block must be set).",
+        )
+    if model.fp32_norms and model.release not in FSDP2_ONLY and str(model.fsdp_version) != "2":
+        raise Refusal(
+            PRECISION,
+            ("fp32_norms", "fsdp_version"),
+            "`fp32_norms` requires `fsdp_version: 2`",
+            "fp32_norms requires fsdp_version: 2. FSDP1's flat-param dtype uniformity constraint is incompatible with keeping norms in "
+            "fp32 while decoder layers run in bf16.",
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cfglint.frameworks.axolotl.checks_after.adapters import INDEPENDENT_INIT
 from cfglint.frameworks.axolotl.refusals import FSDP, QUANTIZATION, Model, Refusal
+from cfglint.frameworks.axolotl.releases import FSDP2_ONLY
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ BNB_8BIT = ("adamw_8bit", "adamw_bnb_8bit")
 
 def fsdp_8bit(model: Model) -> None:
     """Check the values as utils/schemas/validation.py:1564 does."""
-    if model.fsdp_config and model.optimizer in BNB_8BIT:
+    if model.fsdp_config and model.optimizer in BNB_8BIT and is_fsdp2(model):
         raise Refusal(
             FSDP,
             ("optimizer", "fsdp_config"),
@@ -28,9 +29,10 @@ def fsdp_8bit(model: Model) -> None:
 def fsdp_4bit_loading(model: Model) -> None:
     """Check the values as utils/schemas/validation.py:1581 does."""
     efficient = bool(model.fsdp_config and model.fsdp_config["cpu_ram_efficient_loading"])
-    if model.qlora_sharded_model_loading is None:
+    if model.qlora_sharded_model_loading is None and model.release in FSDP2_ONLY:
         model.qlora_sharded_model_loading = efficient and model.adapter == "qlora" and bool(model.load_in_4bit)
-    if efficient and model.load_in_4bit and not model.qlora_sharded_model_loading:
+    staged = model.qlora_sharded_model_loading and model.release in FSDP2_ONLY
+    if efficient and model.load_in_4bit and not staged and is_fsdp2(model):
         raise Refusal(
             FSDP,
             ("fsdp_config.cpu_ram_efficient_loading", "load_in_4bit"),
@@ -38,6 +40,11 @@ def fsdp_4bit_loading(model: Model) -> None:
             "FSDP2 does not support `cpu_ram_efficient_loading` with load_in_4bit; the rank-0-only bitsandbytes quantization deadlocks the "
             "state dict scatter.",
         )
+
+
+def is_fsdp2(model: Model) -> bool:
+    """Whether FSDP is the second version, the only one from 0.20.0 on."""
+    return model.release in FSDP2_ONLY or str(model.fsdp_version) == "2"
 
 
 def bnb_blocks(model: Model) -> None:

@@ -2,31 +2,42 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks.axolotl.checks_after.adapters import LORA
+from cfglint.findings.releases import Releases
+from cfglint.frameworks.axolotl.checks_after.adapters import FUSED_QKV, LORA
 from cfglint.frameworks.axolotl.refusals import ADAPTER, SCHEDULE, Model, Refusal
+
+BY_STEPS = Releases((), (0, 12, 0))  # `relora_steps` turns ReLoRA on
 
 
 def relora(model: Model) -> None:
     """Check the values as utils/schemas/validation.py:2217 does."""
-    if not model.relora:
+    by_steps = model.release in BY_STEPS
+    name = "relora_steps" if by_steps else "relora"
+    if not getattr(model, name):
         return
-    if not model.jagged_restart_steps:
+    if not by_steps and not model.jagged_restart_steps:
         raise Refusal(ADAPTER, ("relora",), "`relora` requires `jagged_restart_steps`", "jagged_restart_steps must be set to use ReLoRA")
     if model.adapter not in LORA and not (model.adapter == "mora" or (model.adapter and model.foreign_plugins)):
         raise Refusal(
             ADAPTER,
-            ("relora", "adapter"),
-            "`relora` requires `adapter: lora` or `qlora`",
+            (name, "adapter"),
+            f"`{name}` requires `adapter: lora` or `qlora`",
             "cfg.adapter must support ReLoRA to use ReLoRA restart semantics",
         )
     for key, holds, says in (
-        ("fsdp_config", bool(model.fsdp_config), "fsdp not supported with ReLoRA"),
+        ("fsdp", bool(model.fsdp), "fsdp not supported with ReLoRA"),
+        ("fsdp_config", bool(model.fsdp_config) and not by_steps, "fsdp not supported with ReLoRA"),
         ("deepspeed", bool(model.deepspeed), "deepspeed not supported with ReLoRA"),
         ("lr_scheduler", model.lr_scheduler == "one_cycle", "ReLoRA is not compatible with the one_cycle scheduler"),
         ("flash_attn_fuse_mlp", bool(model.flash_attn_fuse_mlp), "Fused modules are not supported with ReLoRA"),
+        (
+            "flash_attn_fuse_qkv",
+            model.release in FUSED_QKV and bool(model.flash_attn_fuse_qkv),
+            "Fused modules are not supported with ReLoRA",
+        ),
     ):
         if holds:
-            raise Refusal(ADAPTER, ("relora", key), f"`relora` is incompatible with `{key}`", says)
+            raise Refusal(ADAPTER, (name, key), f"`{name}` is incompatible with `{key}`", says)
 
 
 def early_stopping(model: Model) -> None:

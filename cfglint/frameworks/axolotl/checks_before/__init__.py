@@ -14,12 +14,16 @@ from cfglint.frameworks.axolotl.checks_before import (
     data,
     defaults,
     loss_and_optimizer,
+    older,
     parallel,
     precision,
     preference,
     removed,
     streaming,
 )
+
+# Those of releases before the newest.
+OLDER = older.CHECKS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

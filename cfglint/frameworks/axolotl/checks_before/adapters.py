@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+from cfglint.findings.releases import Releases
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.axolotl.refusals import ADAPTER, CHECKPOINTING, FSDP, OPTIMIZER, QUANTIZATION, Data, Refusal
+from cfglint.frameworks.axolotl.releases import EMBEDDINGS, FSDP2_ONLY, NEW_FSDP
 
 LORA_KERNELS = ("lora_mlp_kernel", "lora_qkv_kernel", "lora_o_kernel")
 ADAPTERS = ("lora", "qlora", "llama-adapter")
+UNSLOTH_LORA = ("unsloth_lora_mlp", "unsloth_lora_qkv", "unsloth_lora_o")
+REGISTERED_ADAPTERS = Releases((0, 17, 0))  # plugins give adapters; a field type or nothing restricted the name before
+WITH_INFERENCE = Releases((0, 6, 0))
+WITHOUT_DROPOUT = Releases((0, 9, 2), (0, 16, 0))  # LoRA kernels are only enabled for a dropout of 0
+TRUSTED_CODE = Releases((0, 15, 0))  # LoRA kernels are not enabled for remote code
+UNSLOTH = Releases((), (0, 17, 0))
+TERNARY = Releases((0, 19, 0))
 PLUGIN_ADAPTERS = {"mixlora": "mixlora", "mora": "mora"}
 
 
 def adapter(data: Data) -> None:
     """Check the values as utils/schemas/peft.py:199 does."""
     loaded = next((key for key in ("load_in_8bit", "load_in_4bit") if data.get(key)), "")
-    if not data.get("adapter") and not data.get("inference") and loaded:
+    inference = data.get("inference") and data.release in WITH_INFERENCE
+    if not data.get("adapter") and not inference and loaded:
         raise Refusal(
             ADAPTER,
             (loaded,),
@@ -22,7 +32,7 @@ def adapter(data: Data) -> None:
             "please turn off load_in_8bit and load_in_4bit.",
         )
     name = data.get("adapter")
-    if name and name not in ADAPTERS and not plugin_gives(name, data):
+    if name and name not in ADAPTERS and data.release in REGISTERED_ADAPTERS and not plugin_gives(name, data):
         raise Refusal(
             ADAPTER,
             ("adapter",),
@@ -79,12 +89,26 @@ def kernels_by_themselves(data: Data) -> None:
     """Complete the values as utils/schemas/config.py:2083 does: LoRA kernels are on unless something prevents them (:88-117)."""
     if data.get("rl") or data.get("nvfp4_merge_aware") or data.get("adapter") not in ("lora", "qlora"):
         return
-    flags = (*LORA_KERNELS, "lora_embedding_kernel")
-    if any(data.get(flag) is not None for flag in flags) or data.get("trust_remote_code"):
+    flags = LORA_KERNELS if data.release not in EMBEDDINGS else (*LORA_KERNELS, "lora_embedding_kernel")
+    if any(data.get(flag) is not None for flag in flags) or (data.get("trust_remote_code") and data.release in TRUSTED_CODE):
         return
     if data.get("adapter") == "lora" and data.get("load_in_8bit"):
         return
+    if data.release in UNSLOTH and any(data.get(flag) for flag in UNSLOTH_LORA):
+        return
+    if data.release in WITHOUT_DROPOUT and data.get("lora_dropout") != 0:
+        return
+    if data.release not in FSDP2_ONLY and uses_fsdp1(data) and data["capabilities"]["n_gpu"] != 1:
+        return
     data.update(dict.fromkeys(flags, True))
+
+
+def uses_fsdp1(data: Data) -> bool:
+    """Whether a release that has both versions of FSDP takes the first one (check_auto_enable_lora_kernels)."""
+    given = data.get("fsdp_config")
+    if data.release in NEW_FSDP:
+        return given is not None and str(data.get("fsdp_version")) != "2"
+    return data.get("fsdp") is not None and not (given is not None and str(given.get("fsdp_version")) == "2")
 
 
 def lora_gradients(data: Data) -> None:
@@ -123,7 +147,7 @@ def offloaded_embeddings(data: Data) -> None:
     if not data.get("ple_cpu_offload"):
         return
     key = "ple_cpu_offload"
-    if data.get("fsdp_config") is not None:
+    if data.get("fsdp_config") is not None or (data.get("fsdp") is not None and data.release not in FSDP2_ONLY):
         raise Refusal(CHECKPOINTING, (key, "fsdp_config"), f"`{key}` is incompatible with FSDP", f"{key} is not compatible with FSDP")
     if data.get("deepspeed"):
         raise Refusal(
@@ -233,7 +257,7 @@ def quantization_aware(data: Data) -> None:
     ):
         if data.get(key):
             raise Refusal(QUANTIZATION, ("qat", key), f"`qat` is incompatible with `{key}`", says)
-    if given.get("weight_dtype") == "ternary" and given.get("activation_dtype") not in (None, "int8"):
+    if data.release in TERNARY and given.get("weight_dtype") == "ternary" and given.get("activation_dtype") not in (None, "int8"):
         raise Refusal(
             QUANTIZATION,
             ("qat.activation_dtype",),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from cfglint.findings.releases import Releases
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.axolotl.refusals import ATTENTION, TOKENIZER, Data, Refusal
 
+PROCESSOR = Releases((0, 17, 0))
 LEGACY_ATTENTION = {  # in the order in which axolotl prefers them (enums.py:119-126)
     "xformers_attention": "xformers",
     "sage_attention": "sage",
@@ -63,7 +65,7 @@ def mistral_options(data: Data) -> None:
         ("chat_template", "Setting chat_template is not supported with mistral-common tokenizer"),
         ("processor_kwargs", "processor_kwargs is not supported with mistral-common tokenizer"),
     ):
-        if data.get(key):
+        if data.get(key) and (key != "processor_kwargs" or data.release in PROCESSOR):
             raise Refusal(
                 TOKENIZER, (key, "tokenizer_use_mistral_common"), f"`{key}` is incompatible with the mistral-common tokenizer", says
             )

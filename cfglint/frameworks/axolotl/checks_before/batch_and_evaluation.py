@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from cfglint.findings.releases import Releases
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.axolotl.refusals import BATCH, EVALUATION, SCHEDULE, Data, Refusal
+from cfglint.frameworks.axolotl.releases import BATCH_ALONE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+BATCH_KEYS = ("micro_batch_size", "gradient_accumulation_steps", "batch_size")
+NO_STRATEGY = Releases((0, 9, 0))  # `eval_strategy: no` needs no evaluation data
 METRICS = ("sacrebleu", "comet", "ter", "chrf", "perplexity")
 
 
 def batch_size_alone(data: Data) -> None:
     """Check the values as utils/schemas/validation.py:447 does."""
+    if data.release not in BATCH_ALONE:
+        one_batch_key(data)
+        return
     if data.get("micro_batch_size") or data.get("gradient_accumulation_steps"):
         return
     if data.get("batch_size"):
@@ -22,6 +29,18 @@ def batch_size_alone(data: Data) -> None:
             ("batch_size",),
             "`batch_size` alone is refused: set `micro_batch_size` and `gradient_accumulation_steps` instead",
             "At least two of micro_batch_size, gradient_accumulation_steps, batch_size must be set",
+        )
+
+
+def one_batch_key(data: Data) -> None:
+    """Refuse fewer than two batch keys, as axolotl 0.18.0 utils/schemas/validation.py:361 does; their defaults do not count."""
+    missing = [key for key in BATCH_KEYS if not data.get(key)]
+    if len(missing) > 1:
+        raise Refusal(
+            BATCH,
+            (missing[0], *(key for key in BATCH_KEYS if key not in missing)),
+            f"`{missing[0]}` is missing: this release requires `micro_batch_size` and `gradient_accumulation_steps`",
+            f"At least two of {', '.join(BATCH_KEYS)} must be set",
         )
 
 
@@ -95,7 +114,7 @@ def evaluations(data: Data) -> None:
             "eval_strategy and eval_steps mismatch. Please set eval_strategy to 'steps' or remove eval_steps.",
         )
     none = data.get("val_set_size") == 0 and not data.get("test_datasets")
-    if none and (data.get("eval_steps") or strategy) and strategy != "no":
+    if none and (data.get("eval_steps") or strategy) and (strategy != "no" or data.release not in NO_STRATEGY):
         key = "eval_steps" if data.get("eval_steps") else "eval_strategy"
         raise Refusal(
             EVALUATION,

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from cfglint.findings.releases import Releases
 from cfglint.frameworks.axolotl.refusals import LOSS, OPTIMIZER, Data, Refusal
+from cfglint.frameworks.axolotl.releases import FSDP2_ONLY
 
 CROSS_ENTROPIES = ("cut_cross_entropy", "chunked_cross_entropy", "liger_cross_entropy", "liger_fused_linear_cross_entropy")
 
+MUON_ALONE = Releases((), (0, 13, 1))  # without DeepSpeed and any FSDP
+MUON_8BIT = Releases((0, 21, 0))
 POLORA_RIVALS = (  # keys that are incompatible with the polora optimizer, and axolotl's message
     (
         (
@@ -68,13 +72,36 @@ def custom_losses(data: Data) -> None:
 
 def muon(data: Data) -> None:
     """Check the values as utils/schemas/validation.py:1212 does."""
-    if data.get("optimizer") in ("muon", "muon_8bit") and data.get("deepspeed"):
+    if data.get("optimizer") not in ("muon", *(("muon_8bit",) if data.release in MUON_8BIT else ())):
+        return
+    sharding = next((key for key in ("fsdp_config", "fsdp") if data.get(key)), "")
+    if sharding and data.release in MUON_ALONE:
+        raise Refusal(
+            OPTIMIZER,
+            ("optimizer", sharding),
+            "the Muon optimizer is incompatible with FSDP",
+            "Muon optimizer is currently incompatible with DeepSpeed and FSDP",
+        )
+    if data.get("deepspeed"):
         raise Refusal(
             OPTIMIZER,
             ("optimizer", "deepspeed"),
             "the Muon optimizer is incompatible with DeepSpeed",
             "Muon optimizer is currently incompatible with DeepSpeed",
         )
+    requires_fsdp2(data, "the Muon optimizer", "Muon optimizer is only compatible with FSDP2. Set fsdp_version: 2 to use Muon with FSDP.")
+
+
+def requires_fsdp2(data: Data, name: str, says: str) -> None:
+    """Refuse FSDP1 in the releases that have it (_resolve_fsdp_version)."""
+    sharding = next((key for key in ("fsdp_config", "fsdp") if data.get(key)), "")
+    if data.release in FSDP2_ONLY or not sharding:
+        return
+    version = data.get("fsdp_version")
+    if version is None:
+        version = (data.get("fsdp_config") or {}).get("fsdp_version", 1)
+    if str(version) != "2":
+        raise Refusal(OPTIMIZER, ("optimizer", sharding), f"{name} requires FSDP2: set `fsdp_version: 2`", says)
 
 
 def polora(data: Data) -> None:
@@ -95,6 +122,7 @@ def polora(data: Data) -> None:
             "the polora optimizer is incompatible with DeepSpeed and tensor parallelism",
             "polora is not compatible with DeepSpeed or tensor parallelism. Use single-GPU, DDP, or FSDP2.",
         )
+    requires_fsdp2(data, "the polora optimizer", "polora requires FSDP2. Set fsdp_version: 2 to use polora with FSDP.")
     for keys, says in POLORA_RIVALS:
         found = [key for key in keys if data.get(key)]
         if found:
@@ -127,6 +155,16 @@ def qgalore(data: Data) -> None:
             "q_galore_adamw8bit is incompatible with DeepSpeed",
             "q_galore_adamw8bit is not yet validated with DeepSpeed. Use DDP or FSDP2.",
         )
+    requires_fsdp2(data, "q_galore_adamw8bit", "q_galore_adamw8bit requires FSDP2. Set fsdp_version: 2.")
+    sharding = data.get("fsdp_config") or {}
+    sharded = data.get("fsdp") or data.get("fsdp_config")
+    if sharded and data.release not in FSDP2_ONLY and sharding.get("use_orig_params") is not True:
+        raise Refusal(
+            OPTIMIZER,
+            ("optimizer", "fsdp_config"),
+            "q_galore_adamw8bit requires `fsdp_config.use_orig_params: true`",
+            "q_galore_adamw8bit requires fsdp_config.use_orig_params=True so that per-parameter projection state survives FSDP sharding.",
+        )
     if data.get("optim_target_modules") is None:
         data["optim_target_modules"] = ["attn", "mlp"]
 
@@ -134,10 +172,14 @@ def qgalore(data: Data) -> None:
 def flash_optimizers(data: Data) -> None:
     """Check the values as utils/schemas/validation.py:1318 does."""
     name = data.get("optimizer") or ""
-    if str(name).startswith("flash_") and data.get("deepspeed"):
+    if not str(name).startswith("flash_"):
+        return
+    if data.get("deepspeed"):
         raise Refusal(
             OPTIMIZER,
             ("optimizer", "deepspeed"),
             f"the {name} optimizer is incompatible with DeepSpeed",
             f"{name} optimizer is incompatible with DeepSpeed. Flash optimizers only support DDP and FSDP2.",
         )
+    says = f"{name} optimizer is only compatible with FSDP2. Set fsdp_version: 2 to use flash optimizers with FSDP."
+    requires_fsdp2(data, f"the {name} optimizer", says)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from cfglint.findings.releases import Releases
 from cfglint.frameworks.axolotl.refusals import CHECKPOINTING, COMPILE, FSDP, Data, Refusal
+from cfglint.frameworks.axolotl.releases import FSDP2_ONLY
 
 FSDP1_REFUSED = {"sharding_strategy": "reshard_after_forward", "forward_prefetch": ""}
+VERSION_IN_BOTH = Releases((0, 14, 0))  # the version of FSDP is written at the top level and in `fsdp_config`
+FSDP1_BY_DEFAULT = Releases((0, 18, 0), (0, 20, 0))
 FSDP1_IGNORED = ("sync_module_states", "backward_prefetch", "backward_prefetch_policy", "limit_all_gathers", "use_orig_params")
 
 
@@ -14,14 +18,20 @@ def fsdp_version_inside(data: Data) -> None:
     if not given:
         return
     given = data["fsdp_config"] = {**given}
+    if data.release not in VERSION_IN_BOTH:
+        if given.get("fsdp_version"):
+            data["fsdp_version"] = given.pop("fsdp_version")
+        return
     if not version and given.get("version"):
         data["fsdp_version"] = given["fsdp_version"] = given.pop("version")
     elif not version and given.get("fsdp_version"):
         data["fsdp_version"] = given.get("fsdp_version")
     if version and not given.get("fsdp_version"):
         given["fsdp_version"] = version
-    if not data.get("fsdp_version"):
+    if not data.get("fsdp_version") and data.release in FSDP2_ONLY:
         data["fsdp_version"] = given["fsdp_version"] = 2
+    elif not data.get("fsdp_version") and data.release in FSDP1_BY_DEFAULT:
+        data["fsdp_version"] = given["fsdp_version"] = 1
 
 
 def fsdp_prefixes(data: Data) -> None:
@@ -35,7 +45,8 @@ def fsdp_prefixes(data: Data) -> None:
 
 def fsdp_quantized_preference(data: Data) -> None:
     """Check the values as utils/schemas/validation.py:1500 does."""
-    if data.get("fsdp_config") and data.get("rl") in ("dpo", "kto", "orpo", "ipo"):
+    sharded = data.get("fsdp_config") if data.release in FSDP2_ONLY else data.get("fsdp_version") == 2
+    if sharded and data.get("rl") in ("dpo", "kto", "orpo", "ipo"):
         loaded = next((key for key in ("load_in_8bit", "load_in_4bit") if data.get(key)), "")
         if loaded:
             raise Refusal(
@@ -49,7 +60,16 @@ def fsdp_quantized_preference(data: Data) -> None:
 def fsdp_pinning(data: Data) -> None:
     """Check the values as utils/schemas/validation.py:1486 does."""
     given = data.get("fsdp_config")
-    if given and given.get("cpu_offload_pin_memory") is False and not given.get("offload_params"):
+    if not given or given.get("cpu_offload_pin_memory") is not False:
+        return
+    if data.release not in FSDP2_ONLY and str(data.get("fsdp_version")) != "2":
+        raise Refusal(
+            FSDP,
+            ("fsdp_config.cpu_offload_pin_memory", "fsdp_version"),
+            "`cpu_offload_pin_memory: false` requires `fsdp_version: 2`",
+            "FSDP1 does not support disabling cpu_offload_pin_memory, please set `fsdp_version` to 2",
+        )
+    if not given.get("offload_params"):
         raise Refusal(
             FSDP,
             ("fsdp_config.cpu_offload_pin_memory",),
@@ -59,7 +79,9 @@ def fsdp_pinning(data: Data) -> None:
 
 
 def fsdp1(data: Data) -> None:
-    """Check the values as utils/schemas/validation.py:1437 does."""
+    """Check the values as utils/schemas/validation.py:1437 does; releases before 0.20.0 only warn."""
+    if data.release not in FSDP2_ONLY:
+        return
     if data.get("fsdp"):
         raise Refusal(
             FSDP,
@@ -99,11 +121,12 @@ def fsdp1(data: Data) -> None:
 
 def fsdp_and_deepspeed(data: Data) -> None:
     """Check the values as utils/schemas/validation.py:1650 does."""
-    if data.get("deepspeed") and data.get("fsdp_config"):
+    key = "fsdp_config" if data.release in FSDP2_ONLY else "fsdp"
+    if data.get("deepspeed") and data.get(key):
         raise Refusal(
             FSDP,
-            ("fsdp_config", "deepspeed"),
-            "`fsdp_config` is incompatible with `deepspeed`",
+            (key, "deepspeed"),
+            f"`{key}` is incompatible with `deepspeed`",
             "deepspeed and fsdp cannot be used together.",
         )
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from cfglint.findings.releases import Releases
 from cfglint.frameworks.axolotl.refusals import CHECKPOINTING, PRECISION, Data, Refusal
+from cfglint.frameworks.axolotl.releases import FSDP2_ONLY
+
+FP8_RECIPES = Releases((0, 19, 0))
 
 
 def fp8(data: Data) -> None:
     """Check the values as utils/schemas/validation.py:654 does."""
-    given = data.get("fp8_config")
+    given = data.get("fp8_config") if data.release in FP8_RECIPES else None
     recipe = given.get("recipe", "tensorwise") if isinstance(given, dict) else "tensorwise"
     gather = data.get("fp8_enable_fsdp_float8_all_gather")
     if given is not None and not data.get("fp8"):
@@ -27,7 +31,14 @@ def fp8(data: Data) -> None:
     sharding = data.get("fsdp_config") or {}
     if data.get("fp8"):
         _ = sharding.get("activation_checkpointing", False) is True or sharding.get("fsdp_activation_checkpointing", False) is True
-    if gather and not data.get("fsdp_config"):
+    if gather and data.release not in FSDP2_ONLY and data.get("fsdp_version", None) != 2:
+        raise Refusal(
+            PRECISION,
+            ("fp8_enable_fsdp_float8_all_gather",),
+            "`fp8_enable_fsdp_float8_all_gather` requires `fsdp_version: 2`",
+            "fp8_enable_fsdp_float8_all_gather requires FSDP2 (fsdp_version: 2) to be used.",
+        )
+    if gather and data.release in FSDP2_ONLY and not data.get("fsdp_config"):
         raise Refusal(
             PRECISION,
             ("fp8_enable_fsdp_float8_all_gather",),

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from cfglint.findings.releases import Releases
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.axolotl.refusals import RL, Data, Refusal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+
+OF_ALL_PROCESSES = Releases((0, 21, 0))  # the generation batch is that of all processes
+REENTRANT_KTO = Releases((), (0, 8, 0))
 
 
 def reward_models(data: Data) -> None:
@@ -66,6 +71,8 @@ def generation_batch(data: Data, explicit: Any, world: int) -> tuple[int, str]:
         return int(explicit), "trl.generation_batch_size"
     micro, accumulation = data.get("micro_batch_size") or 1, data.get("gradient_accumulation_steps") or 1
     source = f"micro_batch_size ({micro}) * gradient_accumulation_steps ({accumulation})"
+    if data.release not in OF_ALL_PROCESSES:
+        return int(micro) * int(accumulation), source
     return int(micro) * int(accumulation) * world, source + (f" * world_size ({world})" if world > 1 else "")
 
 
@@ -158,6 +165,15 @@ def kto(data: Data) -> None:
             ("rl",),
             "`rl: kto` requires `remove_unused_columns: false`",
             "Set `remove_unused_columns: False` when using kto",
+        )
+    given = data.get("gradient_checkpointing_kwargs")
+    reentrant = isinstance(given, dict) and given.get("use_reentrant")
+    if data.release in REENTRANT_KTO and data.get("gradient_checkpointing") and not reentrant:
+        raise Refusal(
+            RL,
+            ("gradient_checkpointing", "rl"),
+            "`gradient_checkpointing` with `rl: kto` requires `gradient_checkpointing_kwargs.use_reentrant: true`",
+            "Set `gradient_checkpointing_kwargs: {use_reentrant: true}` for when kto is enabled",
         )
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from cfglint.findings.releases import Releases
 from cfglint.frameworks.axolotl.refusals import REMOVED, Data, Refusal
 
+BOTH_NOISES = Releases((0, 11, 0))  # before, both keys passed by mistake
 UNSLOTH = (
     "unsloth_cross_entropy_loss",
     "unsloth_lora_mlp",
@@ -17,6 +19,8 @@ UNSLOTH = (
 def former_noise(data: Data) -> None:
     """Check the values as utils/schemas/validation.py:603 does."""
     if not data.get("noisy_embedding_alpha"):
+        return
+    if data.get("neftune_noise_alpha") and data.release not in BOTH_NOISES:
         return
     if data.get("neftune_noise_alpha"):
         raise Refusal(

@@ -6,7 +6,7 @@ from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import Example, Finding, rule
 from cfglint.frameworks.axolotl import KIND
 from cfglint.frameworks.axolotl.parallel import problem
-from cfglint.frameworks.axolotl.trainer_arguments import UNHANDLED
+from cfglint.frameworks.axolotl.trainer_arguments import BUILT, DION, DION_RATE, UNHANDLED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -72,21 +72,31 @@ def parallel_sizes(config: AxolotlConfig) -> Iterator[Finding]:
     ERROR,
     kinds=KINDS,
     fails_at="init",
-    bad=BASE + "optimizer: ao_adamw_8bit\n",
+    bad=(BASE + "optimizer: ao_adamw_8bit\n", BASE + "optimizer: dion\n"),
     good=BASE + "optimizer: adamw_torch_8bit\n",
     example={"kind": KIND, "at": "/optimizer"},
 )
 def optimizer_unhandled(config: AxolotlConfig) -> Iterator[Finding]:
-    """An optimizer that is in axolotl's list, and that its builder does not build.
+    """An optimizer that is in axolotl's list, and that its builder does not build: `ao_adamw_4bit` and `ao_adamw_8bit` from 0.12.0 on,
+    and `dion` without `dion_lr`.
 
     Run-time error: `ValueError: Unhandled optimizer: ao_adamw_8bit. Please raise an Issue.`
 
-    Fix: use `adamw_torch_8bit` or `adamw_torch_4bit`, the names of torchao's optimizers in transformers.
+    Fix: use `adamw_torch_8bit` or `adamw_torch_4bit`, the names of torchao's optimizers in transformers; for `dion` set `dion_lr`.
 
     Source: axolotl 0.21.0 core/builders/base.py:345-525.
     """
-    if config.parsed and config.model is not None and config.model.optimizer in UNHANDLED:
-        name = config.model.optimizer
+    if not config.parsed or config.model is None:
+        return
+    name = config.model.optimizer
+    if name == DION and config.model.dion_lr is None:
+        yield Finding(
+            config.place(("optimizer",)),
+            f"`optimizer: dion` requires `{DION_RATE}`",
+            exception="KeyError: 'dion_learning_rate'",
+            help=f"set `{DION_RATE}`, the learning rate of Dion's own parameters",
+        )
+    if name in UNHANDLED and config.own_version not in BUILT:
         yield Finding(
             config.place(("optimizer",)),
             f"`optimizer: {name}` is accepted, but axolotl cannot build it",

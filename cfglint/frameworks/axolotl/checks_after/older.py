@@ -1,0 +1,120 @@
+"""Checks after pydantic's validation that only releases before 0.21.0 have (see the package).
+
+A check is named here after the validator that it follows; the tables have the releases of each.
+"""
+
+from __future__ import annotations
+
+from cfglint.findings.releases import Releases
+from cfglint.frameworks.axolotl.checks_after.parallel import ring_attention
+from cfglint.frameworks.axolotl.refusals import CHECKPOINTING, FSDP, OPTIMIZER, PARALLEL, RL, Model, Refusal
+from cfglint.frameworks.axolotl.releases import NEW_FSDP
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+DEGREE = "sequence_parallel_degree"
+ONE_SAMPLE = Releases((0, 8, 1), (0, 9, 0))  # sequence parallelism requires a micro batch of 1, packed or not
+TORCH_OPTIMIZERS = ("adamw_torch_8bit", "adamw_torch_4bit")
+
+
+def unsloth_checkpointing(model: Model) -> None:
+    """check_offload_grad_checkpointing: utils/schemas/validation.py of 0.11.0."""
+    if model.gradient_checkpointing == "unsloth":
+        model.gradient_checkpointing = "offload"
+
+
+def sequence_parallel(model: Model) -> None:
+    """check_sequence_parallel_degree: utils/schemas/validation.py of 0.11.0."""
+    if not model.sequence_parallel_degree:
+        model.sequence_parallel_degree = 1
+    if model.sequence_parallel_degree <= 1:
+        return
+    if model.release in ONE_SAMPLE and model.micro_batch_size != 1:
+        raise Refusal(
+            PARALLEL,
+            ("micro_batch_size", DEGREE),
+            f"`{DEGREE}` above 1 requires `micro_batch_size: 1`",
+            "micro_batch_size must be set to 1 due to a `ring-flash-attn` requirement",
+        )
+    ring_attention(model, DEGREE)
+
+
+def fsdp2_efficient_loading(model: Model) -> None:
+    """check_fsdp2_base_model_quant_ram_efficient_loading: utils/schemas/validation.py of 0.12.2."""
+    given = model.fsdp_config
+    loaded = next((key for key in ("load_in_8bit", "load_in_4bit") if getattr(model, key)), "")
+    if given and model.fsdp_version == 2 and given.get("cpu_ram_efficient_loading") and loaded:
+        raise Refusal(
+            FSDP,
+            ("fsdp_config.cpu_ram_efficient_loading", loaded),
+            f"`fsdp_config.cpu_ram_efficient_loading` is incompatible with `{loaded}` under FSDP2",
+            "FSDP2 does not support load_in_8bit or load_in_4bit with cpu_ram_efficient_loading. Please do one of the following: use "
+            "DeepSpeed, set fsdp_version to 1, or disable cpu_ram_efficient_loading.",
+        )
+
+
+def fsdp_offload_and_8bit(model: Model) -> None:
+    """check_fsdp_offload_w_8bit_optimizer: utils/schemas/validation.py of 0.19.0; a mapping without `offload_params` failed in 0.12."""
+    given = model.fsdp_config
+    if model.release not in NEW_FSDP or not given or not model.optimizer or "8bit" not in str(model.optimizer):
+        return
+    if given["offload_params"] and str(model.fsdp_version) != "2":
+        raise Refusal(
+            FSDP,
+            ("optimizer", "fsdp_config.offload_params"),
+            f"the optimizer {model.optimizer} is incompatible with `fsdp_config.offload_params` under FSDP1",
+            f"FSDP Offload not compatible with {model.optimizer}",
+        )
+
+
+def rate_groups(model: Model) -> None:
+    """lr_groups_ao_optimizer: utils/schemas/validation.py of 0.14.0."""
+    keys = ("loraplus_lr_ratio", "embedding_lr_scale", "embedding_lr", "lr_groups")
+    key = next((key for key in keys if getattr(model, key) is not None), "")
+    if key and model.optimizer in TORCH_OPTIMIZERS:
+        raise Refusal(
+            OPTIMIZER,
+            (key, "optimizer"),
+            f"`{key}` is incompatible with the optimizer {model.optimizer}",
+            "lr groups (`loraplus_lr_ratio`, `embedding_lr_scale`, `embedding_lr`, `lr_groups`) are not supported with ao low-bit "
+            "optimizers until ao>0.12.0.",
+        )
+
+
+def nemotron_checkpointing(model: Model) -> None:
+    """check_nemotron_h_gradient_checkpointing: utils/schemas/validation.py of 0.18.0."""
+    named = model.base_model and "nemotron-h" in model.base_model.lower()
+    if named and model.gradient_checkpointing and not model.sample_packing:
+        raise Refusal(
+            CHECKPOINTING,
+            ("gradient_checkpointing", "sample_packing"),
+            "`gradient_checkpointing` of nemotron-h models requires `sample_packing: true`",
+            "gradient_checkpointing for nemotron_h requires sample_packing: true. The upstream model marks "
+            "supports_gradient_checkpointing=False; axolotl only enables it after applying the sample-packing patch.",
+        )
+
+
+def dpo_liger(model: Model) -> None:
+    """check_dpo_use_liger_kernel: utils/schemas/validation.py of 0.20.0."""
+    losses = model.dpo_loss_type
+    if model.dpo_use_liger_kernel and (model.rl == "ipo" or (losses and losses[0] == "ipo")):
+        raise Refusal(
+            RL,
+            ("dpo_use_liger_kernel", "rl" if model.rl == "ipo" else "dpo_loss_type"),
+            "`dpo_use_liger_kernel` does not support the loss ipo",
+            "`dpo_use_liger_kernel` does not support the `ipo` loss type (liger-kernel's fused DPO loss cannot length-normalize the "
+            "squared margin). Disable the liger kernel or use another loss.",
+        )
+
+
+CHECKS: tuple[tuple[str, Callable[[Model], None]], ...] = (
+    ("check_offload_grad_checkpointing", unsloth_checkpointing),
+    ("check_sequence_parallel_degree", sequence_parallel),
+    ("check_fsdp2_base_model_quant_ram_efficient_loading", fsdp2_efficient_loading),
+    ("check_fsdp_offload_w_8bit_optimizer", fsdp_offload_and_8bit),
+    ("lr_groups_ao_optimizer", rate_groups),
+    ("check_nemotron_h_gradient_checkpointing", nemotron_checkpointing),
+    ("check_dpo_use_liger_kernel", dpo_liger),
+)
