@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from cfglint.frameworks import pydantic
 from cfglint.frameworks.axolotl._tables import CLOSED, NAMES
-from cfglint.frameworks.axolotl.releases import is_required, limits, of_model, of_plugin, top
+from cfglint.frameworks.axolotl.releases import has_validator, is_required, limits, of_model, of_plugin, top
 from cfglint.frameworks.history import DEFAULT
 from cfglint.frameworks.history import TYPE as READS
 from cfglint.frameworks.pydantic import Refused
@@ -30,6 +30,7 @@ RANGE = "range"
 MISSING = "missing"
 EXTRA = "extra"
 RULE = "rule"
+DATASET = "SFTDataset"
 
 READERS: dict[str, Callable[[Any], Any]] = {
     "int": pydantic.integer,
@@ -229,7 +230,10 @@ class Reading:
         if not isinstance(value, dict):
             raise Refused(f"Input should be a valid dictionary or instance of {name}")
         fields, names = of_model(name, self.release), NAMES.get(name, {})
-        value = BEFORE[name](value) if name in BEFORE else value
+        if name == DATASET:
+            value = dataset(value, self.release)
+        elif name in BEFORE and has_validator(BEFORE[name][0], self.release):
+            value = BEFORE[name][1](value)
         values: dict[str, Any] = {key: row[DEFAULT] for key, row in fields.items()}
         before = len(self.faults)
         for key, item in value.items():
@@ -243,8 +247,8 @@ class Reading:
         for key, row in fields.items():
             if is_required(row) and key not in value:
                 self.faults.append(Fault((*path, key), MISSING, "Field required"))
-        if name in AFTER and len(self.faults) == before:
-            problem = AFTER[name](values, value)
+        if name in AFTER and len(self.faults) == before and (not AFTER[name][0] or has_validator(AFTER[name][0], self.release)):
+            problem = AFTER[name][1](values, value)
             if problem:
                 self.faults.append(Fault(path, RULE, f"Value error, {problem}"))
         return values
@@ -298,7 +302,7 @@ def outside(value: Any, bounds: dict[str, Any]) -> str:
 # ---- validators of models, in addition to those of fields -------------------------------------------------------
 
 
-def dataset(value: dict[Any, Any]) -> dict[Any, Any]:
+def dataset(value: dict[Any, Any], release: Version) -> dict[Any, Any]:
     """Complete a data set that has validators of its own (utils/schemas/datasets.py:198-228)."""
     found = dict(value)
     if found.get("type") == "chat_template" and not found.get("chat_template"):
@@ -307,6 +311,8 @@ def dataset(value: dict[Any, Any]) -> dict[Any, Any]:
         raise Refused("Value error, chat_template_jinja is required when chat_template is set to jinja")
     if found.get("chat_template_jinja") and not found.get("chat_template"):
         found["chat_template"] = "jinja"
+    if not has_validator("handle_legacy_message_fields", release):
+        return found
     given = found.get("message_property_mappings")
     if given is not None and not isinstance(given, dict):  # the real validator indexes it before its type is checked
         raise TypeError(f"'{type(given).__name__}' object does not support item assignment")
@@ -407,18 +413,18 @@ def saved_modules(values: dict[str, Any], given: dict[Any, Any]) -> str:
     return ""
 
 
-BEFORE: dict[str, Callable[[dict[Any, Any]], dict[Any, Any]]] = {
-    "SFTDataset": dataset,
-    "DiffusionLMConfig": diffusion_lm,
-    "ExportConfig": quantization_formats,
+# Model -> the validator that a check follows, empty for one in all releases of the model, and the check.
+BEFORE: dict[str, tuple[str, Callable[[dict[Any, Any]], dict[Any, Any]]]] = {
+    "DiffusionLMConfig": ("_default_generate_samples", diffusion_lm),
+    "ExportConfig": ("validate_quant_types", quantization_formats),
 }
-AFTER: dict[str, Callable[[dict[str, Any], dict[Any, Any]], str]] = {
-    "FSDPConfig": fsdp,
-    "DiffusionConfig": mask_ratios,
-    "DiffusionLMConfig": mask_ratios,
-    "DiffusionUnrollConfig": unroll,
-    "ExportConfig": export,
-    "ContextParallelConfig": context_parallel,
-    "SyntheticDataset": synthetic,
-    "SelectiveCheckpointingConfig": saved_modules,
+AFTER: dict[str, tuple[str, Callable[[dict[str, Any], dict[Any, Any]], str]]] = {
+    "FSDPConfig": ("validate_size_based_wrap", fsdp),
+    "DiffusionConfig": ("", mask_ratios),
+    "DiffusionLMConfig": ("_validate_mask_ratios", mask_ratios),
+    "DiffusionUnrollConfig": ("_eval_steps_within_k_max", unroll),
+    "ExportConfig": ("validate_quantize", export),
+    "ContextParallelConfig": ("context_parallel._validate", context_parallel),
+    "SyntheticDataset": ("validate_turns", synthetic),
+    "SelectiveCheckpointingConfig": ("normalize_save_modules", saved_modules),
 }

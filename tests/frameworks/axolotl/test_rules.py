@@ -71,7 +71,7 @@ def test_warnings(axolotl, found, lines, expected):
 
 
 def test_the_file_need_not_be_a_mapping(axolotl, found):
-    assert found(axolotl(text="")) == [("AXL003", "/learning_rate"), ("AXL003", "/base_model"), ("AXL010", "/datasets")]
+    assert found(axolotl(text="")) == [("AXL003", "/base_model"), ("AXL003", "/learning_rate"), ("AXL010", "/datasets")]
     assert found(axolotl(text="- a\n")) == [("AXL001", "")]
 
 
@@ -106,13 +106,17 @@ def test_deepspeed_is_compared_with_what_axolotl_hands_on(axolotl):
     ("target", "source", "verdict"),
     [
         ({"transformers": "5.20.1"}, {}, "reject"),
-        ({"transformers": "4.46.0"}, {}, None),
+        ({"transformers": "4.46.0"}, {}, "accept"),  # the release 0.5.2 and 0.6.0 require
+        ({"transformers": "4.30.0"}, {}, None),
         ({"transformers": "5.23.0"}, {}, None),
         ({"transformers": "5.23.0"}, {"transformers": "requirements.txt says >=4.40"}, "reject"),
-        ({"axolotl": "0.12.0"}, {}, None),
+        ({"axolotl": "0.12.0"}, {}, "accept"),
+        ({"axolotl": "0.4.0"}, {}, None),
+        ({"axolotl": "0.30.0"}, {}, None),
     ],
 )
-def test_another_release_is_not_judged(axolotl, target, source, verdict):
-    run = axolotl("fsdp: [full_shard]\n", target=target, target_from=source)
+def test_the_release_of_a_run(axolotl, target, source, verdict):
+    run = axolotl("fsdp: [full_shard]\nmicro_batch_size: 1\ngradient_accumulation_steps: 8\n", target=target, target_from=source)
     assert run.verdict == verdict
-    assert [each.severity for each in run.diagnostics] == ["error" if verdict else "warning"]
+    refused = [each.severity for each in run.diagnostics if each.key == "/fsdp"]
+    assert refused == ([] if verdict == "accept" else ["error" if verdict else "warning"])

@@ -255,7 +255,7 @@ def refusals_in(path):
 
 def after_remedies(case):
     """(actions, message, messages after them) for each remedy of the first refusal of a case that says everything."""
-    found = validated(case.lines, case.gpus).refusals
+    found = validated(case.lines, case.gpus, case.release).refusals
     if not found:
         return
     pointer = "".join(f"/{step}" for step in (found[0].paths or [()])[0])
@@ -263,7 +263,7 @@ def after_remedies(case):
     for line in case.lines:
         values |= line
     for actions in remedies(split_remedy(found[0], values)[1] or ""):
-        left = validated([done(copy.deepcopy(values), actions, pointer)], case.gpus)
+        left = validated([done(copy.deepcopy(values), actions, pointer)], case.gpus, case.release)
         yield actions, found[0].message, [each.message for each in left.refusals]
 
 

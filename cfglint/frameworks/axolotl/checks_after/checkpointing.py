@@ -100,12 +100,16 @@ def saved_operations(model: Model, given: dict[str, object]) -> None:
         return
     saved = given["save"]
     bad = [each for each in saved if each != "attention" and any(each in name for name in MATMULS)] if isinstance(saved, list) else []
+    cause = "a fused LoRA kernel changes in place: set `lora_*_kernel: false`"
+    words = "while a fused LoRA kernel is enabled"
+    if model.release in ANY_ADAPTER:
+        cause, words = "LoRA changes in place: remove it", "when training with a LoRA/QLoRA adapter"
     if bad:
         raise Refusal(
             CHECKPOINTING,
             ("selective_checkpointing.save",),
-            f"`selective_checkpointing.save` contains {bad[0]}, which a fused LoRA kernel changes in place: set `lora_*_kernel: false`",
-            f"selective_checkpointing.save entries {bad} match matmul ops, which cannot be saved while a fused LoRA kernel is enabled",
+            f"`selective_checkpointing.save` contains {bad[0]}, which {cause}",
+            f"selective_checkpointing.save entries {bad} match matmul ops, which cannot be saved {words}",
         )
     if given.get("save_matmul_min_k"):
         raise Refusal(
