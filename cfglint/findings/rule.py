@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from typing import Any, TypeAlias, TypedDict
 
     from cfglint.findings.diagnostic import Fix
+    from cfglint.findings.releases import Releases
     from cfglint.findings.setting import Setting
     from cfglint.findings.vocabulary import Kind, Scope, Severity, Stage, WhenPartial
 
@@ -115,7 +116,8 @@ class Rule:
 
     `when_partial` is what happens to an error if the files may be only a part of the run. `scope` is what the check
     is called with: each config, or the complete run. `by_version`: the finding is valid for some releases only, so its
-    fix is safe only if the release is specified. `old_names` are accepted wherever names are.
+    fix is safe only if the release is specified. `old_names` are accepted wherever names are. `releases` are those of the
+    framework whose source has the check, one entry for each variant of it; empty for all releases. The rule runs in these only.
     """
 
     __slots__ = (
@@ -132,6 +134,7 @@ class Rule:
         "name",
         "old_names",
         "raises",
+        "releases",
         "scope",
         "severity",
         "when_partial",
@@ -154,6 +157,7 @@ class Rule:
         scope: Scope = CONFIG,
         by_version: bool = False,
         old_names: tuple[str, ...] = (),
+        releases: tuple[Releases, ...] = (),
     ) -> None:
         self.code = code
         self.name = name
@@ -172,6 +176,7 @@ class Rule:
         self.scope = scope
         self.by_version = by_version
         self.old_names = old_names
+        self.releases = releases
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -210,12 +215,14 @@ def rule(
     scope: Scope = CONFIG,
     by_version: bool = False,
     old_names: tuple[str, ...] = (),
+    releases: Releases | tuple[Releases, ...] = (),
 ) -> Callable[[Check], Check]:
     """Register a check as a rule. Empty `kinds` means every kind.
 
     `bad` and `good` are the content of a file (or name -> content for a run of several files) in which the rule must and must not
     find something; `bad` may be a tuple of several, each a content or an `Example`, so that every `Finding` of the rule has
     an example. The manual shows the first one, and `fixed` is the result of `fix` for it. `example` holds their launch facts.
+    `releases` are those of the framework that have the check; several if its variants have different ones.
     """
 
     def register(check: Check) -> Check:
@@ -236,6 +243,7 @@ def rule(
                 scope,
                 by_version,
                 old_names,
+                releases if isinstance(releases, tuple) else (releases,),
             )
         )
         return check

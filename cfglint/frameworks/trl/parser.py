@@ -13,12 +13,14 @@ from cfglint.source.record import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from typing import Any
 
 TRUE = ("yes", "true", "t", "y", "1")
 FALSE = ("no", "false", "f", "n", "0")
 NULL_WORDS = ("none", "null")
-NULL_WORDS_READ = (1,)  # from here on TRL's own parser treats `none` as null
+NULL_WORDS_READ = (1, 6, 0)  # from here on TRL's own parser treats `none` as null for an optional field (scripts/_hf_argparser.py)
+CASTS = (0, 9, 6)  # from here on the values are defaults of argparse; before, they are set as they are (commands/cli_utils.py)
 
 
 @record
@@ -40,11 +42,11 @@ class Refused:
         return f"argument {option}: invalid {self.kind} value: {self.value!r}"
 
 
-def cast(values: dict[Any, Any], types: dict[str, str], null_words: bool) -> tuple[dict[Any, Any], list[Refused]]:
+def cast(values: dict[Any, Any], types: dict[str, str], nullable: Collection[str]) -> tuple[dict[Any, Any], list[Refused]]:
     """The values as the parser passes them to the dataclasses, and the strings that it refuses, which are left out.
 
-    `types` maps a field to the type of its strings; a key that is not in it stays unchanged. `null_words`: the words
-    "none" and "null" mean null for a field that is not a string.
+    `types` maps a field to the type of its strings; a key that is not in it stays unchanged. For the fields of
+    `nullable`, the words "none" and "null" mean null.
     """
     found: dict[Any, Any] = {}
     refused: list[Refused] = []
@@ -52,7 +54,7 @@ def cast(values: dict[Any, Any], types: dict[str, str], null_words: bool) -> tup
         kind = types.get(name, "str") if isinstance(name, str) else "str"
         if isinstance(value, str) and kind not in ("str", "list:str", "enum"):
             try:
-                found[name] = converted(value, kind, null_words)
+                found[name] = converted(value, kind, name in nullable)
             except (ValueError, TypeError):
                 refused.append(Refused(name, value, kind.removeprefix("list:")))
         else:
