@@ -116,8 +116,9 @@ class Rule:
 
     `when_partial` is what happens to an error if the files may be only a part of the run. `scope` is what the check
     is called with: each config, or the complete run. `by_version`: the finding is valid for some releases only, so its
-    fix is safe only if the release is specified. `old_names` are accepted wherever names are. `releases` are those of the
-    framework whose source has the check, one entry for each variant of it; empty for all releases. The rule runs in these only.
+    fix is safe only if the release is specified. `old_names` are accepted wherever names are. `of_keys`: a finding is about the
+    name of a key, whatever its value and those of the other keys are. `releases` are those of the framework whose source has the
+    check, one entry for each variant of it; empty for all releases. The rule runs in these only.
     """
 
     __slots__ = (
@@ -132,6 +133,7 @@ class Rule:
         "good",
         "kinds",
         "name",
+        "of_keys",
         "old_names",
         "raises",
         "releases",
@@ -158,6 +160,7 @@ class Rule:
         by_version: bool = False,
         old_names: tuple[str, ...] = (),
         releases: tuple[Releases, ...] = (),
+        of_keys: bool = False,
     ) -> None:
         self.code = code
         self.name = name
@@ -177,6 +180,7 @@ class Rule:
         self.by_version = by_version
         self.old_names = old_names
         self.releases = releases
+        self.of_keys = of_keys
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -216,6 +220,7 @@ def rule(
     by_version: bool = False,
     old_names: tuple[str, ...] = (),
     releases: Releases | tuple[Releases, ...] = (),
+    of_keys: bool = False,
 ) -> Callable[[Check], Check]:
     """Register a check as a rule. Empty `kinds` means every kind.
 
@@ -244,6 +249,7 @@ def rule(
                 by_version,
                 old_names,
                 releases if isinstance(releases, tuple) else (releases,),
+                of_keys,
             )
         )
         return check

@@ -322,15 +322,17 @@ class Reader:
 
     def path_of(self, name: str, folder: str | None) -> str | None:
         """The path of a file of the project, named relative to a folder; None if there is none."""
-        if name.startswith(ROOT):
-            real = self.project.real(normal(name))
-        elif folder is None or name.startswith(("/", "~", "%")) or not folder.startswith(ROOT):
-            return None
-        else:
-            real = self.project.real(normal(f"{folder}/{name}"))
+        full = from_root(name, folder)
+        real = self.project.real(full) if full is not None else None
         if real is None or not self.project.is_file(real):
             return None
         return os.path.relpath(real) if os.path.isabs(real) else real
+
+    def is_outside(self, name: str, folder: str | None) -> bool:
+        """Whether a relative name leads out of the project."""
+        full = from_root(name, folder)
+        real = self.project.real(full) if full is not None else None
+        return full is not None and (real is None or real in self.project.outside)
 
     def named_text(self, name: str, folder: str | None) -> str | None:
         """The content of a file that is named relative to a folder."""
@@ -356,6 +358,7 @@ class Reader:
             line.unsure("files", file.word.reasons)
             return
         found = self.path_of(written, line.folder)
+        file.outside = found is None and self.is_outside(written, line.folder)
         file.path = files.spelled_like(line.path, found) if found is not None else None
         file.known = known and line.folder is not None and not written.startswith(("/", "~"))
 
@@ -398,6 +401,15 @@ MODULES = {
     "llamafactory.cli": "llamafactory-cli",
     "llamafactory": "llamafactory-cli",
 }
+
+
+def from_root(name: str, folder: str | None) -> str | None:
+    """A name as a path from the top of the project; None if it is absolute, or its folder is unknown."""
+    if not name.startswith(ROOT):
+        if folder is None or name.startswith(("/", "~", "%")) or not folder.startswith(ROOT):
+            return None
+        name = f"{folder}/{name}"
+    return f"{ROOT}/{normal(name[len(ROOT) :].lstrip('/'))}"
 
 
 def set_start_folder(call: Call, folder: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from cfglint.frameworks import detect, framework, takes_arguments
+from cfglint.frameworks import detect, fields_of_class, framework, kind_of_class, takes_arguments
 from cfglint.frameworks import kinds as known_kinds
 from cfglint.frameworks.huggingface.fields import FIELDS
 from cfglint.frameworks.overrides import FLAG, Override
@@ -20,12 +20,13 @@ from cfglint.run.paths import BY_HAND
 from cfglint.source import files
 from cfglint.source.change import EditRefused
 from cfglint.source.document import SCALAR, Node
-from cfglint.source.record import record
+from cfglint.source.python.call import CallDocument
+from cfglint.source.record import changed, record
 from cfglint.source.shell.command import CommandDocument
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Container, Sequence
     from typing import Any
 
     from cfglint.frameworks.launch_facts import LaunchFacts
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from cfglint.run.program_runs import BuiltArguments
     from cfglint.source.document import Document
 
+CONFIG_OPTION = "--config"
 MOST = 24  # maximum number of launches of one script that are checked; loops are unrolled up to this number
 
 
@@ -51,11 +53,13 @@ class LaunchRun:
 
 
 class LaunchReader:
-    """Finds the launches in the scripts of a project; results are cached per script."""
+    """Finds the launches in the scripts of a project; results are cached per script. `named` are the files of the command line."""
 
-    def __init__(self, source: FileSource, facts: LaunchFacts) -> None:
+    def __init__(self, source: FileSource, facts: LaunchFacts, named: Container[str] = ()) -> None:
         self.source = source
         self.facts = facts
+        self.named = named
+        self.outside: dict[str, None] = {}  # files that scripts or programs name outside of their project, which are not read
         self.roots: dict[str, str] = {}
         self.programs: dict[str, ProgramFacts | None] = {}
         self.called: dict[str, list[LaunchLine]] = {}
@@ -88,7 +92,9 @@ class LaunchReader:
 
     def project(self, path: str) -> Project:
         """The files around a script."""
-        return Project(self.root(path), self.source.is_file, self.text)
+        project = Project(self.root(path), self.source.is_file, self.text, lambda each: self.source.leads_out(each, path, self.named))
+        project.outside = self.outside
+        return project
 
     def stands_alone(self, line: LaunchLine) -> bool:
         """Whether a called script also starts this launch without its caller."""
@@ -125,7 +131,7 @@ class LaunchReader:
 
     def gpus_on(self, gpus: int, line: LaunchLine, text: str, lines: list[LaunchLine]) -> int | None:
         """The number of GPUs that a line uses on a machine with this many, as `--gpus` specifies; None if it is unknown."""
-        offered = LaunchReader(self.source, self.facts.replace(gpus=gpus))
+        offered = LaunchReader(self.source, self.facts.replace(gpus=gpus), self.named)
         now = offered.lines(line.script_path, text)
         if len(now) != len(lines):
             return None
@@ -139,6 +145,7 @@ class LaunchReader:
         `which` selects one of the calls that build the arguments, if the program has several.
         """
         command = self.command(line, text, lines)
+        command.program = self.program(line)
         documents: list[Document] = [command]
         kinds = [LAUNCH]
         for file in line.files:
@@ -153,6 +160,9 @@ class LaunchReader:
             documents.insert(1, built.document)
             kinds.insert(1, built.kind)
         self.choose_consumer(line, command, kinds, built)
+        leave_out_unread(command, documents, kinds)
+        if command.is_main:
+            open_config(line, command)
         if built is not None and built.kind == LAUNCH:  # the accelerator of a program that parses its arguments itself
             built = None
         facts = self.launch_facts(line, command, documents, built)
@@ -171,8 +181,7 @@ class LaunchReader:
         return command
 
     def add_files_of_program(self, line: LaunchLine, command: CommandDocument, documents: list[Document], kinds: list[str]) -> None:
-        """Add the program of a line, and the files that its code names."""
-        command.program = self.program(line)
+        """Add the files that the code of the program of a line names, and match its arguments."""
         if command.program is None:
             return
         from cfglint.launch.programs.arguments import match_arguments
@@ -274,9 +283,11 @@ class LaunchReader:
         kinds.append(kind)
 
     def kind_of(self, file: NamedFile, command: CommandDocument) -> str:
-        """The kind of a named file: by its role, else by its content; empty if both are unknown."""
+        """The kind of a named file: by its role and the program's parser, else by its content; empty if all are unknown."""
         if file.kind:
             return file.kind if file.kind in known_kinds() else ""
+        if file.role == CONFIG_OPTION and reads_config(command) and file.path is not None:
+            return kind_of_class(command.program.arguments)
         if file.path is None or not file.path.lower().endswith((".yaml", ".yml", ".json", ".hjson")):
             return ""
         document = self.source.document(file.path)
@@ -309,12 +320,39 @@ class LaunchReader:
             undecided=built.undecided if built is not None else undecided_keys(command),
             program=command.program if built is None else built.program,
             strict_keys=self.facts.strict_keys or (is_strict(command) if built is None else built.program.complete),
-            complete=(trainer and not command.guessed) or self.facts.complete,
+            complete=(trainer and not command.guessed and not command.is_open) or self.facts.complete,
             kind_given=self.facts.kind_given
             or ((command.is_main or built is not None) and not command.guessed)
             or own_parser
             or has_own_files(line),
         )
+
+
+def reads_config(command: CommandDocument) -> bool:
+    """Whether the program's parser itself opens the YAML file of `--config`, and fills a trainer's arguments from it."""
+    program: ProgramFacts | None = command.program
+    return program is not None and program.opens_config and bool(kind_of_class(program.arguments))
+
+
+def leave_out_unread(command: CommandDocument, documents: list[Document], kinds: list[str]) -> None:
+    """Leave out the further files of trainers: one parser takes one of them, so they are in no run of this line."""
+    first = kinds.index(command.consumer) if not command.is_main and command.consumer in kinds[1:] else 0
+    for place in reversed(range(1, len(documents))):
+        is_read = place == first or not framework(kinds[place]).argument_classes() or isinstance(documents[place], CallDocument)
+        if not is_read:
+            command.extra_files.append(documents.pop(place).path)
+            kinds.pop(place)
+
+
+def open_config(line: LaunchLine, command: CommandDocument) -> None:
+    """Mark as unknown what a file may set that the program's parser opens, but that is not in the project."""
+    if "config" not in command.words or not reads_config(command):
+        return
+    program: ProgramFacts = command.program
+    command.leave_out("config")
+    command.is_open = True
+    fields = {*FIELDS, *fields_of_class(program.arguments)}
+    command.program = changed(program, changed=tuple(sorted({*program.changed, *(fields - command.words.keys())})))
 
 
 def read_found(found: Found, texts: dict[str, str]) -> ProgramFacts | None:
@@ -355,8 +393,10 @@ def launcher_flags(line: LaunchLine, command: CommandDocument) -> tuple[Override
 
 def undecided_keys(command: CommandDocument) -> tuple[str, ...]:
     """The important arguments whose final values are unknown: those of the line, and those that the program sets itself."""
-    changed = command.program.changed if command.program is not None else ()
-    return tuple(key for key in (*command.unknown, *changed) if key in FIELDS and key not in WITHOUT_EFFECT)
+    program: ProgramFacts | None = command.program
+    known = {*FIELDS, *(fields_of_class(program.arguments) if program is not None else ())}
+    set_later = program.changed if program is not None else ()
+    return tuple(key for key in (*command.unknown, *set_later) if key in known and key not in WITHOUT_EFFECT)
 
 
 def typed(command: CommandDocument, facts: LaunchFacts) -> dict[str, Any]:

@@ -78,11 +78,7 @@ class References:
 
     def is_foreign(self, path: str, origin: str) -> bool:
         """Whether a file is outside the project of the file that names it, and was not named on the command line itself."""
-        if path in self.named or self.source.is_given(path):
-            return False
-        from cfglint.source.root import is_inside, root_of
-
-        return not is_inside(path, root_of(origin))
+        return self.source.leads_out(path, origin, self.named)
 
     def _locate(self, name: str, origin: str) -> str | None:
         """The path of a file that another file names: relative to that file, to a parent folder in the project, or to the working

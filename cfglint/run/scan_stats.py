@@ -13,6 +13,7 @@ class ScanStats:
     __slots__ = (
         "beyond_limits",
         "checked",
+        "foreign",
         "outside",
         "related_tools",
         "targets",
@@ -36,6 +37,7 @@ class ScanStats:
         self.unreadable: list[str] = []  # paths that could not be opened: exit status 2
         self.unchosen: list[str] = []  # reasons why a declared launch is not exactly one run: exit status 2
         self.unknown_kind: list[str] = []  # files of declared runs whose kind is unknown: exit status 2
+        self.foreign: dict[str, None] = {}  # files that were found or named by others, and not read because they are outside the project
         self.outside: dict[str, None] = {}  # versions outside the modelled releases, with the ones used instead
         self.targets: dict[str, list[str]] = {}  # `transformers 4.57.1` -> the files of the repository that give this version
 
@@ -76,6 +78,7 @@ class ScanStats:
         for version, sources in other.targets.items():
             for source in sources:
                 self.give_version(version, source)
+        self.foreign.update(other.foreign)
         self.outside.update(other.outside)
         for name, number in other.related_tools.items():
             self.related_tools[name] = self.related_tools.get(name, 0) + number

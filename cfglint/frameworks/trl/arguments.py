@@ -64,4 +64,5 @@ class TrlArguments(Arguments):
 
     def kind_of(self, name: str) -> str:
         """The type of a field, as `huggingface.fields` names it."""
-        return self.fields.types[name] if name in self.fields.own else super().kind_of(name)
+        of_own_class = name in self.fields.own or not super().exists(name)  # TRL's, or a field that the program defines
+        return self.fields.types[name] if of_own_class else super().kind_of(name)

@@ -170,8 +170,16 @@ def parsed_names(scopes: tuple[Scope, ...]) -> set[str]:
         for call in scope.calls():
             called = dotted(call.func)[-1:] or [""]
             if "parse" in called[0] or "args" in called[0]:
-                found.update(target_names_of(scope.module.parent(call)))
+                found.update(target_names_of(assignment_of(call, scope)))
     return found
+
+
+def assignment_of(call: ast.Call, scope: Scope) -> ast.AST | None:
+    """The assignment of the result of a call, or of one of its elements: `args = parse()`, `args = parse()[0]`."""
+    above = scope.module.parent(call)
+    while isinstance(above, (ast.Subscript, ast.Starred)):
+        above = scope.module.parent(above)
+    return above
 
 
 def target_names_of(node: ast.AST | None) -> set[str]:

@@ -30,6 +30,7 @@ RANDOM = ("RANDOM", "SRANDOM", "$", "!", "BASHPID", "PPID", "SECONDS", "EPOCHSEC
 FROM_RUN_TO_RUN = "changes from run to run (date, $RANDOM, process id)"
 UNSET = "unset environment: "
 POSITIONAL = "positional parameter"
+ALL_OF_CALLER = f"{POSITIONAL}: $@"  # why `$@` is unknown
 DEEPEST = 40
 MOST_FIELDS = 2_000
 

@@ -62,6 +62,7 @@ HARMLESS = frozenset(
     good=HEAD + "packing: true\nlearning_rate: 1.0e-5\n",
     fixed=HEAD + "packing: true\nlearning_rate: 1.0e-5\n",
     example={"trainer": "sft", "strict_keys": True, "at": "/learning_rte"},
+    of_keys=True,
 )
 def unknown_key(config: TrlConfig) -> Iterator[Finding]:
     """No dataclass of the script has a field of this name.
@@ -166,6 +167,7 @@ def renamed(setting: Setting, name: str, safe: bool) -> Fix | None:
     good=HEAD + "packing: true\nmax_length: 4096\n",
     fixed=HEAD + "packing: true\nmax_length: 4096\n",
     example={"trainer": "sft", "strict_keys": True, "at": "/max_seq_length"},
+    of_keys=True,
     by_version=True,
 )
 def removed_key(config: TrlConfig) -> Iterator[Finding]:
