@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import schema_trl
@@ -10,9 +12,11 @@ from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 from schema_source import release
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from cfglint.frameworks._release_dates import RELEASES as DATES
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
     from history_rows import Fact, Release, Sections
 
@@ -38,8 +42,8 @@ if TYPE_CHECKING:
 '''
 
 
-def module(folders: dict[str, Path], dates: dict[str, dict[str, str]]) -> str:
-    """The text of `cfglint/frameworks/trl/_tables.py` from the unpacked wheel of each release and the days of the releases."""
+def module(folders: dict[str, Path]) -> str:
+    """The text of `cfglint/frameworks/trl/_tables.py` from the unpacked wheel of each release."""
     trees = {release(name): schema_trl.find(path) for name, path in folders.items()}
     facts: dict[Release, Sections] = {
         version: {
@@ -54,7 +58,7 @@ def module(folders: dict[str, Path], dates: dict[str, dict[str, str]]) -> str:
     stable = spans({version: {name: {} for name in schema_trl.classes(tree)} for version, tree in trees.items()})
     stable = {name: found for name, found in stable.items() if found != exists.get(name)}
     needed = {version: schema_trl.requirement(tree, "transformers") for version, tree in trees.items()}
-    of_the_day = {version: newest_of_day(version, needed[version], dates) for version in trees}
+    of_the_day = {version: newest_of_day(version, needed[version]) for version in trees}
     return text(tuple(sorted(trees)), made, entries, exists, stable, steps(needed), steps(of_the_day))
 
 
@@ -106,9 +110,14 @@ def text(
     return "\n".join(lines)
 
 
-def newest_of_day(version: Release, wanted: str, dates: dict[str, dict[str, str]]) -> str:
+def newest_of_day(version: Release, wanted: str) -> str:
     """The newest transformers on the day of a release of TRL that it accepts."""
-    day = dates["trl"][".".join(map(str, version))]
-    allowed = SpecifierSet(wanted.strip("()"))
-    known = [Version(name) for name, published in dates["transformers"].items() if published <= day]
-    return str(max(each for each in known if not each.is_prerelease and each in allowed))
+    day = days("trl")[".".join(map(str, version))]
+    allowed = SpecifierSet(wanted)
+    known = [Version(name) for name, published in days("transformers").items() if published <= day]
+    return str(max(each for each in known if each in allowed))
+
+
+def days(package: str) -> dict[str, str]:
+    """Release -> its day on the index, as YYMMDD."""
+    return dict(each.split("@") for each in DATES[package].split() if each.partition("@")[0].replace(".", "").isdigit())

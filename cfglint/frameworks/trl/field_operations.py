@@ -7,6 +7,7 @@ the parser, and Python's own exception is the prediction. Line numbers are those
 
 from __future__ import annotations
 
+from cfglint.findings.releases import Releases
 from cfglint.frameworks.huggingface.field_operations import CONFIG, INIT, Operation
 from cfglint.frameworks.trl.batch import generating
 
@@ -16,6 +17,13 @@ if TYPE_CHECKING:
 
     from cfglint.frameworks.trl.config import TrlConfig
 
+DIVIDES_FIRST = (0, 20, 0)  # from here on GRPO divides by the number of generations before it compares it with 2
+CUTS_IN_ARROW = Releases((0, 16, 0), (1, 0, 0))  # SFT cuts samples by an operation of pyarrow
+SLICES = (1, 8, 0)  # from here on SFT cuts each sample while it prepares the data; before, in the first batch
+NEW_PREFERENCES = {"dpo": (0, 29, 0), "kto": (1, 3, 0)}  # the releases in which the trainers were rewritten
+COMPARES = {"dpo": (0, 29, 0), "kto": (1, 8, 0), "reward": ()}  # from here on the length of a sample is compared
+CUTS_PROMPTS = Releases((0, 13, 0), (0, 29, 0))  # DPO cuts prompts and completions
+COPIES_OPTIONS = (1, 8, 0)
 TASKS = ("SEQ_CLS", "SEQ_2_SEQ_LM", "CAUSAL_LM", "TOKEN_CLS", "QUESTION_ANS", "FEATURE_EXTRACTION")
 
 
@@ -33,20 +41,21 @@ def prepares(config: TrlConfig) -> bool:
 def group_size(value: Any, config: TrlConfig) -> None:
     """Compare the size as trainer/grpo_config.py:1131 and 0.17.0 trainer/grpo_trainer.py:587 do."""
     if generating(config):
-        _ = 1 % (1 if value == 0 else value) if config.modern and value is not None else value < 2  # another rule reports 0
+        divides = config.trl_version >= DIVIDES_FIRST and value is not None
+        _ = 1 % (1 if value == 0 else value) if divides else value < 2  # another rule reports 0
         if value is None:
             raise TypeError("unsupported operand type(s) for %: 'int' and 'NoneType'")
 
 
 def generation_size(value: Any, config: TrlConfig) -> None:
     """Divide the size as trainer/grpo_config.py:1103 does."""
-    if generating(config) and config.modern and value is not None:
+    if generating(config) and value is not None:
         _ = value % 1
 
 
 def generation_steps(value: Any, config: TrlConfig) -> None:
     """Multiply the steps as trainer/grpo_config.py:1112 and 1131 do."""
-    if generating(config) and config.modern and value is not None:
+    if generating(config) and value is not None:
         _ = value * 1 % 1
 
 
@@ -78,7 +87,7 @@ def weights(value: Any, config: TrlConfig) -> None:
 
 def lower_bound(value: Any, config: TrlConfig) -> None:
     """Compare the bound as trainer/grpo_config.py:1155 does."""
-    if config.modern and config.only("grpo") and value is not None:
+    if config.only("grpo") and value is not None:
         _ = value >= 1.0
 
 
@@ -88,24 +97,25 @@ def sample_length(value: Any, config: TrlConfig) -> None:
     """
     if value is None:
         return
-    if prepares(config) and config.modern and not config.arguments["packing"]:
+    release, packs = config.trl_version, config.arguments["packing"]
+    if prepares(config) and release >= SLICES and not packs:
         _ = [0][:value]
-    elif prepares(config) and config.modern and config.arguments["packing_strategy"] == "bfd" and isinstance(value, int) and value < 0:
+    elif prepares(config) and packs and config.arguments["packing_strategy"] == "bfd" and isinstance(value, int) and value < 0:
         raise ValueError(f"`start`(0) should be greater than or equal to 0 and not greater than `stop`({value})")
-    elif prepares(config) and not config.modern:
+    elif prepares(config) and release in CUTS_IN_ARROW:
         if isinstance(value, (list, dict)):
             raise TypeError("an integer is required")
         if isinstance(value, int) and value < 0:
             raise ValueError(f"`start`(0) should be greater than or equal to 0 and not greater than `stop`({value})")
-    elif config.only("kto") and not config.modern:
+    elif config.only("kto") and release < COMPARES["kto"]:
         _ = [0][:value]
-    elif config.only("dpo", "kto", "reward") and (config.modern or config.only("reward")):
+    elif config.only(*(name for name, since in COMPARES.items() if since <= release)):
         _ = value > 1
 
 
 def prompt_length(value: Any, config: TrlConfig) -> None:
     """Cut prompts and completions as 0.17.0 trainer/dpo_trainer.py:604 does."""
-    if not config.modern and config.only("dpo") and value is not None:
+    if config.trl_version in CUTS_PROMPTS and config.only("dpo") and value is not None:
         _ = [0][:value]
 
 
@@ -152,7 +162,7 @@ def task(value: Any, config: TrlConfig) -> None:
 
 def loading(value: Any, config: TrlConfig) -> None:
     """Copy the options of the model as trainer/rloo_trainer.py:425 does."""
-    if config.modern and config.only("rloo") and value is not None and not isinstance(value, str):
+    if config.trl_version >= COPIES_OPTIONS and config.only("rloo") and value is not None and not isinstance(value, str):
         dict(value)
 
 
@@ -161,7 +171,8 @@ def reference_batch(value: Any, config: TrlConfig) -> None:
     0 mean that of the evaluation.
     """
     wrong = value and (not isinstance(value, int) or value < 0)
-    if wrong and config.modern and config.only("dpo", "kto") and config.arguments["precompute_ref_log_probs"]:
+    rewritten = config.only(*(name for name, since in NEW_PREFERENCES.items() if since <= config.trl_version))
+    if wrong and rewritten and config.arguments["precompute_ref_log_probs"]:
         raise ValueError(f"batch_size should be a positive integer value, but got batch_size={value}")
 
 

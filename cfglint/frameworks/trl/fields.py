@@ -40,8 +40,8 @@ class Fields:
     """The fields of a release for the trainers that the file may be for.
 
     `types` maps a field to the type to which the parser casts a string, `defaults` to its value if the file does not
-    set it; `nullable` are those that may be null. `own` are TRL's own fields, `undecided` those whose default differs between the trainers. `classes` are the tables
-    of the classes next to the trainer's, if the program is known.
+    set it; `nullable` are those that may be null. `own` are TRL's own fields, `undecided` those whose default differs between the
+    trainers. `classes` are the tables of the classes next to the trainer's, if the program is known.
     """
 
     __slots__ = ("_by_length", "defaults", "nullable", "own", "trainers", "transformers", "types", "undecided")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.frameworks.history import History, holds
-from cfglint.frameworks.trl._tables import FIELDS, RELEASES, SPANS, STABLE, TRANSFORMERS_NEEDED, TRANSFORMERS_OF_THE_DAY
+from cfglint.frameworks.trl._tables import ENTRIES, FIELDS, RELEASES, SPANS, STABLE, TRANSFORMERS_NEEDED, TRANSFORMERS_OF_THE_DAY
 from cfglint.frameworks.versions import dotted, parse_version
 
 TYPE_CHECKING = False
@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.versions import Version
 
 HISTORY = History(FIELDS, SPANS)
+ENTRY = History(ENTRIES)  # of an entry of `datasets`
 
 
 def is_experimental(name: str, release: Version) -> bool:
