@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR, INTERNAL, SEVERITIES, STAGES, Outcome
+from cfglint.findings.diagnostic import ERROR, INTERNAL, STAGES, Outcome
 from cfglint.rules.engine import inspect, internal_error
 from cfglint.run.loaded import LAUNCH, NUMBERS, LoadedRun
 from cfglint.source.document import LIMIT
@@ -18,7 +18,6 @@ COMMENT_MARK = "cfglint:"  # in every comment that suppresses a finding
 class CheckedRun(LoadedRun):
     """A job with its findings, and with the prediction whether its framework would start it."""
 
-    other_end: CheckedRun | None = None
     _diagnostics: list[Diagnostic] | None = None
     is_unreadable_template = False
 
@@ -28,8 +27,6 @@ class CheckedRun(LoadedRun):
         if self._diagnostics is None:
             found: list[Diagnostic] = []
             found.extend(self.attempt("the rules", lambda: [each for config in self.configs for each in inspect(config)], []))
-            if self.other_end is not None:
-                found = in_common(found, self.other_end.diagnostics)
             order = {document.path: index for index, document in enumerate(self.documents)}
             found.extend(self.attempt("the rules of the project", self._of_the_project, []))
             found.extend(self.attempt("the ignore comments", lambda: self._of_comments(found), []))
@@ -127,17 +124,3 @@ class CheckedRun(LoadedRun):
         outcome.machine = getattr(command, "machine", True)
         outcome.consumer = self.configs[0].kind if self.configs else self.kinds[0]
         return outcome
-
-
-def in_common(found: list[Diagnostic], others: list[Diagnostic]) -> list[Diagnostic]:
-    """The findings that also result from the tables of another release, each with the lower of the two severities."""
-    known = {(each.code, each.place.file, each.key): each for each in others}
-    shared: list[Diagnostic] = []
-    for each in found:
-        other = known.get((each.code, each.place.file, each.key))
-        if other is None and each.code != INTERNAL:
-            continue
-        if other is not None and SEVERITIES.index(other.severity) < SEVERITIES.index(each.severity):
-            each = other  # noqa: PLW2901
-        shared.append(each)
-    return shared

@@ -90,7 +90,7 @@ def unknown_key(config: TrlConfig) -> Iterator[Finding]:
             continue
         if config.hands_on and is_option(key):
             continue
-        strict = config.facts.strict_keys or config.hands_on
+        strict = config.facts.strict_keys or config.hands_on or parsed_by_old_script(config)
         near = nearest(key, config, 2 if strict else 1)
         meant = f"; did you mean `{near}`?" if near else ""
         if not strict and not near:
@@ -116,7 +116,13 @@ def refuses(config: TrlConfig) -> bool:
     """
     in_code = config.documents[0].syntax in ("shell", "python")
     release = config.trl_version
-    return config.hands_on or (config.facts.strict_keys and (in_code or release in REFUSAL or release in OLD_REFUSAL))
+    strict = config.facts.strict_keys and (in_code or release in REFUSAL or release in OLD_REFUSAL)
+    return config.hands_on or strict or parsed_by_old_script(config)
+
+
+def parsed_by_old_script(config: TrlConfig) -> bool:
+    """Whether TRL's own script of an old release parses the file, which refuses unknown keys (trl 0.12.2 commands/scripts/sft.py:67)."""
+    return config.command is not None and config.trl_version in OLD_REFUSAL and config.only("sft", "dpo")
 
 
 def refusal(key: str, value: Any, config: TrlConfig) -> str:

@@ -56,7 +56,7 @@ def skips_preparation(config: TrlConfig) -> bool:
     releases=(UNCHECKED_LENGTH, Releases((0, 15, 0), (0, 16, 0), "`max_seq_length`"), Releases((0, 16, 0), of="`max_length`")),
     bad=(
         HEAD + "packing: true\nmax_length: null\n",
-        Example(HEAD + "packing: true\n", "", "TypeError: unsupported operand", facts={"target": {"trl": "0.9.6"}}),
+        Example(HEAD + "packing: true\n", "/max_seq_length", "TypeError: unsupported operand", facts={"target": {"trl": "0.9.6"}}),
         Example(
             HEAD + "packing: true\nmax_seq_length: null\n",
             "/max_seq_length",

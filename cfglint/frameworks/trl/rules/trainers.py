@@ -487,47 +487,6 @@ def single_lora_target(config: TrlConfig) -> Iterator[Finding]:
         )
 
 
-ZERO_3 = 3
-PRECOMPUTED: dict[str, Releases] = {"dpo": Releases((0, 7, 5), (0, 29, 0), "DPO"), "kto": Releases((0, 8, 0), (1, 3, 0), "KTO")}
-
-
-@rule(
-    "TRL067",
-    "precompute-with-zero-3",
-    ERROR,
-    kinds=KINDS,
-    fails_at="init",
-    raises="ValueError: You cannot use `precompute_ref_log_probs=True` with Deepspeed ZeRO-3. Please set `precompute_ref_log_probs=False`.",
-    releases=tuple(PRECOMPUTED.values()),
-    bad={
-        "train.yaml": HEAD + "precompute_ref_log_probs: true\ndeepspeed: ds.json\n",
-        "ds.json": '{"train_micro_batch_size_per_gpu": "auto", "zero_optimization": {"stage": 3}}\n',
-    },
-    good={
-        "train.yaml": HEAD + "precompute_ref_log_probs: true\ndeepspeed: ds.json\n",
-        "ds.json": '{"train_micro_batch_size_per_gpu": "auto", "zero_optimization": {"stage": 2}}\n',
-    },
-    example={"trainer": "dpo", "gpus": 8, "target": OLD, "at": "/precompute_ref_log_probs"},
-)
-def precompute_with_zero_3(config: TrlConfig) -> Iterator[Finding]:
-    """DPO and KTO of these releases cannot precompute the probabilities of a reference model that ZeRO-3 has partitioned.
-
-    Run-time error: ``ValueError: You cannot use `precompute_ref_log_probs=True` with Deepspeed ZeRO-3. Please set
-    `precompute_ref_log_probs=False`.``
-
-    Fix: set `precompute_ref_log_probs: false`, or use ZeRO stage 2.
-
-    Source: trl 0.28.0 trainer/dpo_trainer.py, 1.2.0 experimental/kto/kto_trainer.py (__init__).
-    """
-    checks = config.only(*(name for name, releases in PRECOMPUTED.items() if config.trl_version in releases))
-    if checks and config.arguments["precompute_ref_log_probs"] and zero_stage(config) == ZERO_3:
-        yield Finding(
-            of(config, "precompute_ref_log_probs"),
-            "`precompute_ref_log_probs` is incompatible with ZeRO stage 3",
-            help="set `precompute_ref_log_probs: false`, or use ZeRO stage 2",
-        )
-
-
 @rule(
     "TRL068",
     "unknown-vllm-mode",
@@ -588,3 +547,106 @@ def missing_sapo_temperature(config: TrlConfig) -> Iterator[Finding]:
         if config.only("grpo") and args["loss_type"] == "sapo" and name in args and args[name] is None:
             yield Finding(of(config, name), f"`{name}` is null; the loss sapo requires a number", help=f"remove `{name}`")
             return
+
+
+PRECOMPUTED: dict[str, Releases] = {"dpo": Releases((0, 7, 5), (0, 29, 0), "DPO"), "kto": Releases((0, 8, 0), (1, 3, 0), "KTO")}
+
+
+@rule(
+    "TRL084",
+    "precomputed-reference-with-zero3",
+    ERROR,
+    kinds=KINDS,
+    fails_at="init",
+    raises="ValueError: You cannot use `precompute_ref_log_probs=True` with Deepspeed ZeRO-3. Please set `precompute_ref_log_probs=False`.",
+    bad={
+        "train.yaml": HEAD + "precompute_ref_log_probs: true\ndeepspeed: ds.json\n",
+        "ds.json": '{"train_micro_batch_size_per_gpu": "auto", "zero_optimization": {"stage": 3}}\n',
+    },
+    good={
+        "train.yaml": HEAD + "precompute_ref_log_probs: true\ndeepspeed: ds.json\n",
+        "ds.json": '{"train_micro_batch_size_per_gpu": "auto", "zero_optimization": {"stage": 2}}\n',
+    },
+    example={"trainer": "kto", "target": OLD, "gpus": 2, "at": "/precompute_ref_log_probs"},
+    releases=tuple(PRECOMPUTED.values()),
+)
+def precomputed_reference_with_zero3(config: TrlConfig) -> Iterator[Finding]:
+    """DPO and KTO of these releases cannot compute the reference's log probabilities in advance under ZeRO-3.
+
+    Run-time error: ``ValueError: You cannot use `precompute_ref_log_probs=True` with Deepspeed ZeRO-3.``
+
+    Fix: set `precompute_ref_log_probs: false`, or use ZeRO stage 2.
+
+    Source: trl 0.17.0 trainer/kto_trainer.py:768-773, 1.0.0 experimental/kto/kto_trainer.py:703-707, 0.28.0 trainer/dpo_trainer.py.
+    """
+    checks = config.only(*(name for name, releases in PRECOMPUTED.items() if config.trl_version in releases))
+    if checks and zero_stage(config) == 3 and config.arguments["precompute_ref_log_probs"]:
+        yield Finding(
+            of(config, "precompute_ref_log_probs"),
+            "`precompute_ref_log_probs` is incompatible with ZeRO-3",
+            related=(of(config, "deepspeed"),),
+            help="set `precompute_ref_log_probs: false`, or use ZeRO stage 2",
+        )
+
+
+@rule(
+    "TRL085",
+    "tokens-of-generated-batches",
+    ERROR,
+    kinds=KINDS,
+    fails_at="init",
+    raises="TypeError: list indices must be integers or slices, not str",
+    bad=HEAD + "num_generations: 8\nper_device_train_batch_size: 8\ninclude_tokens_per_second: true\n",
+    good=HEAD + "num_generations: 8\nper_device_train_batch_size: 8\ninclude_num_input_tokens_seen: true\n",
+    example={"trainer": "grpo", "target": OLD, "at": "/include_tokens_per_second"},
+)
+def tokens_of_generated_batches(config: TrlConfig) -> Iterator[Finding]:
+    """`include_tokens_per_second` counts the tokens of the batches, and those of GRPO and RLOO are lists of prompts.
+
+    Run-time error: `TypeError: list indices must be integers or slices, not str`.
+
+    Fix: set `include_tokens_per_second: false`.
+
+    Source: transformers 4.51.3 trainer.py:1770-1783 (`num_tokens`), 2294; trl 0.17.0 trainer/grpo_trainer.py (`data_collator`).
+    """
+    if generating(config) and config.arguments["include_tokens_per_second"]:
+        yield Finding(
+            of(config, "include_tokens_per_second"),
+            f"`include_tokens_per_second` does not support {config.trainers[0].upper()}",
+            help="set `include_tokens_per_second: false`",
+        )
+
+
+@rule(
+    "TRL086",
+    "rloo-with-deepspeed",
+    ERROR,
+    kinds=KINDS,
+    fails_at="config",
+    raises="TypeError: unsupported operand type(s) for *: 'NoneType' and 'int'",
+    bad={
+        "train.yaml": HEAD + "deepspeed: ds.json\n",
+        "ds.json": '{"train_micro_batch_size_per_gpu": "auto", "zero_optimization": {"stage": 2}}\n',
+    },
+    good=HEAD,
+    example={"trainer": "rloo", "target": OLD, "gpus": 2, "at": "/deepspeed"},
+    releases=Releases((0, 9, 2), (0, 22, 0)),
+)
+def rloo_with_deepspeed(config: TrlConfig) -> Iterator[Finding]:
+    """The RLOO configuration of old releases has a field `world_size`, null by default, which `deepspeed` multiplies.
+
+    It hides the number of processes of `TrainingArguments`. Releases from 0.22 on have another RLOO trainer.
+
+    Run-time error: `TypeError: unsupported operand type(s) for *: 'NoneType' and 'int'`.
+
+    Fix: remove `deepspeed`, and have `accelerate launch` start DeepSpeed.
+
+    Source: trl 0.17.0 trainer/utils.py:1108 (OnPolicyConfig); transformers 4.51.3 integrations/deepspeed.py:140.
+    """
+    args = config.arguments
+    if config.only("rloo") and args["deepspeed"] and args["world_size"] is None:
+        yield Finding(
+            of(config, "deepspeed"),
+            "`deepspeed` is not supported by the RLOO configuration of this release",
+            help="remove `deepspeed`, and have `accelerate launch` start DeepSpeed",
+        )
