@@ -21,7 +21,7 @@ KTO_PAIR = Releases((0, 9, 6), (0, 29, 0), "kto_pair")
 KTO_PAIR_IN_CLASS = (0, 10, 1)  # before, the configuration class refuses it, then the trainer
 REWRITTEN = Releases((0, 29, 0), of="exo_pair with `label_smoothing: 0`, and aot with `use_weighting`")
 DIVERGENCE = Releases((1, 10, 0), of="`f_divergence_type` with another loss than those of divergences")
-DIVERGENCE_NAMES = Releases((0, 22, 0), (0, 29, 0), "an unknown `f_divergence_type`")
+DIVERGENCE_NAMES = Releases((0, 24, 0), (0, 28, 0), "an unknown `f_divergence_type`")
 DIVERGENCES = ("reverse_kl", "js_divergence", "alpha_divergence")
 DIVERGENCE_LOSSES = ("sigmoid", "sigmoid_norm", "hinge", "ipo", "exo_pair", "robust", "discopop", "sft")
 
