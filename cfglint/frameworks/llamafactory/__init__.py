@@ -73,6 +73,7 @@ class LlamaFactory(Framework["LlamaFactoryConfig"]):
     launchers = ("llamafactory-cli",)
     redefined_fields = ("overwrite_output_dir",)  # LLaMA-Factory 0.9.5 hparams/training_args.py; transformers has removed its own
     reads_arguments = True
+    takes_whole_lines = True
     rule_families = {"LLF": title}
     file_match = ("llamafactory.yaml", "llamafactory.yml", "*.llamafactory.yaml", "*.llamafactory.yml")
 
@@ -160,7 +161,11 @@ class LlamaFactory(Framework["LlamaFactoryConfig"]):
         from cfglint.frameworks.llamafactory import rules  # noqa: F401
 
     def loader(self, document: Document, facts: LaunchFacts) -> Loader:
-        """OmegaConf's loader; a JSON file is never loaded."""
+        """OmegaConf's loader; a JSON file is never loaded. The arguments of a line without a file are parsed by HfArgumentParser."""
+        if document.syntax == "shell":
+            from cfglint.frameworks.huggingface.cli_arguments import ARGUMENTS
+
+            return ARGUMENTS
         from cfglint.frameworks.llamafactory.loader import JSON, OMEGACONF
 
         return JSON if document.syntax == "json" else OMEGACONF
