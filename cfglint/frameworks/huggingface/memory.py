@@ -216,7 +216,7 @@ class TrainerMemory:
     def doubts(self) -> list[str]:
         """The assumptions that all weights are trained, where arguments or code may limit that and are not modelled."""
         facts = self.config.facts
-        if self.value("use_peft") is True:
+        if isinstance(self.value("use_peft"), bool):  # the other arguments are then those of TRL's ModelConfig
             return []
         guessed = ["all weights are trained: the parser of the arguments is only likely"] if facts.guessed else []
         return [*guessed, *doubts(self.config.values, facts.program, self.understood)]

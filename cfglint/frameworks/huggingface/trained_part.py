@@ -52,4 +52,6 @@ def is_off(name: str, value: Any) -> bool:
 def limits_weights(program: ProgramFacts) -> bool:
     """Whether the code of a program calls a function that creates adapters, quantises or freezes weights."""
     nodes = (node for scope in program.scopes for node in ast.walk(scope.node))
-    return any((isinstance(node, ast.Name) and node.id in CALLS) or (isinstance(node, ast.Attribute) and node.attr in CALLS) for node in nodes)
+    return any(
+        (isinstance(node, ast.Name) and node.id in CALLS) or (isinstance(node, ast.Attribute) and node.attr in CALLS) for node in nodes
+    )
