@@ -33,6 +33,24 @@ def test_scripts_take_inputs_from_the_environment_alone():
     assert all("$[[" not in line for line in (*COMPONENT["cfglint"]["script"], *COMPONENT["cfglint"]["before_script"]))
 
 
+@pytest.mark.skipif(shutil.which("python3") is None or shutil.which("bash") is None, reason="needs python3 and bash")
+def test_the_installation_imports_nothing_from_the_checkout(tmp_path, environment):
+    """Its commands run in a checkout with modules of the names that they use; there is nothing to install, so the last one fails."""
+    step, planted = STEPS["Install"], tmp_path / "planted"
+    for name in ("venv", "ensurepip/__main__", "pip/__main__", "pip/__init__", "sitecustomize", "encodings/__init__"):
+        path = tmp_path / "checkout" / f"{name}.py"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"open({str(planted)!r}, 'a').write(__file__)\n", encoding="utf-8")
+    variables = {**environment, "ENVIRONMENT": str(tmp_path / "environment"), "GITHUB_ACTION_PATH": str(tmp_path / "nothing")}
+    done = subprocess.run(
+        ["bash", "-eo", "pipefail", "-c", step["run"]], cwd=tmp_path / "checkout", env=variables, capture_output=True, text=True
+    )
+    assert "nothing" in done.stderr
+    assert (tmp_path / "environment" / "bin" / "pip").exists()
+    assert not planted.exists(), planted.read_text(encoding="utf-8")
+    assert step["working-directory"] == "${{ runner.temp }}"
+
+
 def test_other_actions_would_be_pinned():
     assert all(re.fullmatch(r".+@[0-9a-f]{40}", step["uses"]) for step in STEPS.values() if "uses" in step)
 

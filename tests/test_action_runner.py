@@ -128,12 +128,13 @@ class Runner:
             if (failed and "!cancelled()" not in condition) or (condition and not self.holds(condition, inputs, event)):
                 continue
             own = {name: EXPRESSION.sub(lambda found: self.value(found[1], inputs, event), text) for name, text in step["env"].items()}
-            done = self.script(step["run"], event, own)
+            folder = EXPRESSION.sub(lambda found: self.value(found[1], inputs, event), step.get("working-directory", str(self.folder)))
+            done = self.script(step["run"], event, own, folder)
             self.logs[step["name"]] = done.stdout + done.stderr
             failed = failed or done.returncode
         return failed
 
-    def script(self, text, event, own):
+    def script(self, text, event, own, folder):
         variables = {
             **self.environment,
             "CI": "true",
@@ -148,7 +149,7 @@ class Runner:
             **own,
         }
         command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", text]
-        return subprocess.run(command, cwd=self.folder, env=variables, capture_output=True, text=True, timeout=400)
+        return subprocess.run(command, cwd=folder, env=variables, capture_output=True, text=True, timeout=400)
 
 
 @pytest.fixture
@@ -189,6 +190,18 @@ def test_pull_request(runner, api, checkout):
 
     assert runner.run("push") == 0, runner.logs
     assert [*runner.logs] == ["Install", "Check"]
+
+
+def test_no_module_of_the_pull_request_runs(runner, checkout):
+    planted = runner.temporary / "planted"
+    text = f"open({str(planted)!r}, 'a').write(__file__)\n"
+    for name in ("venv", "ensurepip/__main__", "pip/__main__", "pip/__init__", "json", "sitecustomize", "cfglint/__init__", "yaml"):
+        (runner.folder / f"{name}.py").parent.mkdir(exist_ok=True)
+        (runner.folder / f"{name}.py").write_text(text, encoding="utf-8")
+    checkout.commit("modules")
+    assert runner.run("pull_request", comment="true", sarif="found.sarif") == 1, runner.logs
+    assert [*runner.logs] == ["Install", "SARIF", "Review", "Comment"]
+    assert not planted.exists(), planted.read_text(encoding="utf-8")
 
 
 def test_a_refused_comment_is_an_error_with_its_remedy(api, tmp_path):

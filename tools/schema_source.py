@@ -62,7 +62,7 @@ class Module:
             self.assigned[statement.target.id] = statement.value
         elif isinstance(statement, ast.ImportFrom):
             self._note_import(statement)
-        elif isinstance(statement, ast.Try):
+        elif isinstance(statement, (ast.Try, ast.With, ast.If)):
             for inner in statement.body:
                 self._note(inner)
 

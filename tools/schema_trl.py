@@ -23,32 +23,41 @@ Raw = dict[str, Any]
 Fields = dict[str, tuple[str, Any]]  # field: (type as the parser takes it, default)
 
 CONFIGS = {
-    "sft": ("trainer/sft_config.py", "SFTConfig"),
-    "dpo": ("trainer/dpo_config.py", "DPOConfig"),
-    "kto": ("trainer/kto_config.py", "KTOConfig"),
-    "reward": ("trainer/reward_config.py", "RewardConfig"),
-    "grpo": ("trainer/grpo_config.py", "GRPOConfig"),
-    "rloo": ("trainer/rloo_config.py", "RLOOConfig"),
-    "distillation": ("trainer/distillation_config.py", "DistillationConfig"),
-    "orpo": ("trainer/orpo_config.py", "ORPOConfig"),
-    "cpo": ("trainer/cpo_config.py", "CPOConfig"),
-    "gkd": ("trainer/gkd_config.py", "GKDConfig"),
-    "bco": ("trainer/bco_config.py", "BCOConfig"),
-    "prm": ("trainer/prm_config.py", "PRMConfig"),
-    "ppo": ("trainer/ppo_config.py", "PPOConfig"),
-    "online_dpo": ("trainer/online_dpo_config.py", "OnlineDPOConfig"),
-    "nash_md": ("trainer/nash_md_config.py", "NashMDConfig"),
-    "xpo": ("trainer/xpo_config.py", "XPOConfig"),
+    "sft": "SFTConfig",
+    "dpo": "DPOConfig",
+    "kto": "KTOConfig",
+    "reward": "RewardConfig",
+    "grpo": "GRPOConfig",
+    "rloo": "RLOOConfig",
+    "distillation": "DistillationConfig",
+    "orpo": "ORPOConfig",
+    "cpo": "CPOConfig",
+    "gkd": "GKDConfig",
+    "bco": "BCOConfig",
+    "prm": "PRMConfig",
+    "ppo": "PPOConfig",
+    "online_dpo": "OnlineDPOConfig",
+    "nash_md": "NashMDConfig",
+    "xpo": "XPOConfig",
 }
-# What the scripts parse beside the trainer's own class; the names with a trainer in front belong to its script alone.
+# What the scripts parse beside the trainer's own class, with the places where the releases have it, the newest first; the names
+# with a trainer in front are of its script alone, in the place of `script`.
 BESIDE = {
-    "script": ("scripts/utils.py", "ScriptArguments"),
-    "mixture": ("scripts/utils.py", "DatasetMixtureConfig"),
-    "model": ("trainer/model_config.py", "ModelConfig"),
-    "grpo script": ("scripts/grpo.py", "GRPOScriptArguments"),
-    "rloo script": ("scripts/rloo.py", "RLOOScriptArguments"),
+    "script": (
+        ("scripts/utils.py", "ScriptArguments"),
+        ("utils.py", "ScriptArguments"),
+        ("commands/cli_utils.py", "DPOScriptArguments"),
+        ("commands/cli_utils.py", "DpoScriptArguments"),
+    ),
+    "mixture": (("scripts/utils.py", "DatasetMixtureConfig"),),
+    "model": (("trainer/model_config.py", "ModelConfig"),),
+    "grpo script": (("scripts/grpo.py", "GRPOScriptArguments"),),
+    "rloo script": (("scripts/rloo.py", "RLOOScriptArguments"),),
+    "sft script": (("commands/cli_utils.py", "SFTScriptArguments"), ("commands/cli_utils.py", "SftScriptArguments")),
 }
-EXTERNAL = ("TrainingArguments",)
+DATASET = ("scripts/utils.py", "DatasetConfig")  # of an entry of `datasets`
+TRAINING_ARGUMENTS = "TrainingArguments"
+EXPERIMENTAL = "experimental"
 ENUMS = ("FDivergenceType",)
 REQUIRED = "required"  # in the place of a default
 
@@ -56,9 +65,9 @@ REQUIRED = "required"  # in the place of a default
 def find(path: Path) -> Tree:
     """The package, from site-packages or the folder itself."""
     for folder in (path / "trl", path):
-        if (folder / "trainer" / "sft_config.py").exists():
+        if (folder / "trainer" / "sft_trainer.py").exists():
             return Tree(folder)
-    raise SourceError(f"{path}: no TRL source (trainer/sft_config.py)")
+    raise SourceError(f"{path}: no TRL source (trainer/sft_trainer.py)")
 
 
 def version(tree: Tree) -> str:
@@ -118,42 +127,61 @@ def converted(raw: Raw) -> Raw:
     return {**raw, "type": [*names, "string"], "pattern": pattern}
 
 
-def classes(tree: Tree) -> dict[str, dict[str, Raw]]:
-    """Class of a release, by our short name -> its fields: `type` as the parser takes it, `annotation`, `default`, `choices`."""
+def classes(tree: Tree, experimental: bool = False) -> dict[str, dict[str, Raw]]:
+    """Class of a release, by our short name -> its fields: `type` as the parser takes it, `annotation`, `default`, `choices`.
+
+    `experimental`: also the trainers that only the folder of this name has.
+    """
     found: dict[str, dict[str, Raw]] = {}
-    for name, (file, label) in {**CONFIGS, **BESIDE}.items():
-        if not (tree.root / file).exists():
-            continue
-        module = tree.file(file)
-        definition = module.definitions.get(label)
-        if isinstance(definition, ast.ClassDef):
-            found[name] = fields(module, definition)
+    for name, label in CONFIGS.items():
+        places = [(f"trainer/{name}_config.py", label)]
+        if experimental:
+            places.append((f"{EXPERIMENTAL}/{name}/{name}_config.py", label))
+        source = _located(tree, places)
+        if source is not None and is_trainers(*source):
+            found[name] = fields(*source)
+    for name, places_beside in BESIDE.items():
+        source = _located(tree, list(places_beside))
+        own = fields(*source) if source is not None else {}
+        if own and own != found.get("script"):
+            found[name] = own
     return found
+
+
+def _located(tree: Tree, places: list[tuple[str, str]]) -> tuple[Module, ast.ClassDef] | None:
+    """The first class that the release has in one of some places, each a file and the name of the class."""
+    for file, label in places:
+        if (tree.root / file).exists():
+            definition = tree.file(file).definitions.get(label)
+            if isinstance(definition, ast.ClassDef):
+                return tree.file(file), definition
+    return None
+
+
+def is_trainers(module: Module, definition: ast.ClassDef) -> bool:
+    """Whether a class is derived from TrainingArguments: the PPOConfig of old releases is not."""
+    return TRAINING_ARGUMENTS in module.bases(definition)
 
 
 def fields(module: Module, definition: ast.ClassDef) -> dict[str, Raw]:
     """The fields of a dataclass, those of its bases within the package first."""
     found: dict[str, Raw] = {}
-    for base in definition.bases:
-        if isinstance(base, ast.Name) and base.id not in EXTERNAL:
-            inherited = module.find(base.id) or _lazy(module, base.id)
+    for base in reversed(definition.bases):
+        if isinstance(base, ast.Name) and base.id != TRAINING_ARGUMENTS:
+            inherited = module.find(base.id) or _located(
+                module.tree, [place for places in BESIDE.values() for place in places if place[1] == base.id]
+            )
             if inherited is None or not isinstance(inherited[1], ast.ClassDef):
                 raise module.refuse(base, "a base class that is not in the package")
             found.update(fields(inherited[0], inherited[1]))
     for statement in definition.body:
-        if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+        if (
+            isinstance(statement, ast.AnnAssign)
+            and isinstance(statement.target, ast.Name)
+            and "ClassVar" not in ast.unparse(statement.annotation)
+        ):
             found[statement.target.id] = _field(module, statement)
     return found
-
-
-def _lazy(module: Module, name: str) -> tuple[Module, ast.ClassDef] | None:
-    """A class that a script imports from the top of the package, whose imports are made late."""
-    for file, label in BESIDE.values():
-        if label == name:
-            source = module.tree.file(file)
-            definition = source.definitions.get(label)
-            return (source, definition) if isinstance(definition, ast.ClassDef) else None
-    return None
 
 
 def _field(module: Module, statement: ast.AnnAssign) -> Raw:
@@ -163,7 +191,7 @@ def _field(module: Module, statement: ast.AnnAssign) -> Raw:
     if call is None:
         return {**raw, "default": REQUIRED}
     if not (isinstance(call, ast.Call) and ast.unparse(call.func) == "field"):
-        return {**raw, "default": module.constant(call)}
+        return {**raw, "default": _default(module, call)}
     options = {keyword.arg: keyword.value for keyword in call.keywords}
     choices = _choices(module, options.get("metadata")) or _literal(module, annotation)
     if choices is not None:
@@ -231,6 +259,7 @@ def parser_type(annotation: ast.expr) -> str:
     else:
         chosen = "bool" if set(members) == {"bool", "None"} else "str"
     outer, _, inner = chosen.partition("[")
+    outer = outer.lower() if outer in ("List", "Dict", "Tuple") else outer
     if outer == "list":
         item = inner.removesuffix("]")
         return f"list:{item}" if item in ("int", "float", "str") else "list:object"
@@ -251,49 +280,25 @@ def _members(annotation: ast.expr) -> list[str]:
     return ["None" if ast.unparse(annotation) == "NoneType" else ast.unparse(annotation)]
 
 
-def table_module(trees: dict[str, Tree]) -> str:
-    """The text of `cfglint/frameworks/trl/_tables.py` from the sources of each release."""
-    return table_text({release: {name: tabled(found) for name, found in classes(tree).items()} for release, tree in trees.items()})
+def sections(tree: Tree) -> dict[str, dict[str, Raw]]:
+    """The classes of a release, also the experimental ones, and that of an entry of `datasets`."""
+    found = classes(tree, experimental=True)
+    source = _located(tree, [DATASET])
+    return {**found, "dataset": fields(*source)} if source is not None else found
 
 
-def tabled(found: dict[str, Raw]) -> Fields:
-    """What the table has of a class."""
-    return {field: (raw["type"], raw["default"]) for field, raw in found.items()}
+def fact(raw: Raw) -> tuple[Any, ...]:
+    """What a row has of a field beside its name and releases: type, default, and the choices if there are any."""
+    choices = raw.get("choices")
+    return (raw["type"], raw["default"], *((tuple(choices),) if choices else ()))
 
 
-def table_text(tables: dict[str, dict[str, Fields]]) -> str:
-    """The module that holds the tables: release -> class -> field -> (type as the parser takes it, default)."""
-    lines = [
-        '"""The fields of TRL\'s configuration classes; generated by tools/rebuild_tables.py from the wheels, not to be edited."""',
-        "",
-        "from __future__ import annotations",
-        "",
-        "TYPE_CHECKING = False",
-        "if TYPE_CHECKING:",
-        "    from typing import Any",
-        "",
-        "# release: {class: {field: (type by which the parser casts a string, default)}}",
-        "FIELDS: dict[str, dict[str, dict[str, tuple[str, Any]]]] = {",
-    ]
-    for release, of_release in tables.items():
-        lines.append(f"    {_quoted(release)}: {{")
-        for name, found in of_release.items():
-            lines.append(f"        {_quoted(name)}: {{")
-            lines += [
-                f"            {_quoted(field)}: ({_quoted(kind)}, {_literal_of(default)})," for field, (kind, default) in found.items()
-            ]
-            lines.append("        },")
-        lines.append("    },")
-    return "\n".join([*lines, "}", ""])
-
-
-def _quoted(text: str) -> str:
-    return json.dumps(text)
-
-
-def _literal_of(value: Any) -> str:
-    if isinstance(value, str):
-        return _quoted(value)
-    if isinstance(value, list):
-        return "[" + ", ".join(map(_literal_of, value)) + "]"
-    return repr(value)
+def requirement(tree: Tree, package: str) -> str:
+    """The versions of a package that the metadata of the wheel asks for, such as `>=4.56.2`; empty if it names none."""
+    for folder in tree.root.parent.glob("trl-*.dist-info"):
+        for line in (folder / "METADATA").read_text(encoding="utf-8").splitlines():
+            head, _, wanted = line.partition(":")
+            name = wanted.strip().replace("(", "").replace(")", "").replace(" ", "").partition(";")[0]
+            if head == "Requires-Dist" and name.startswith(package) and not name[len(package) :][:1].isalnum():
+                return name.removeprefix(package)
+    return ""

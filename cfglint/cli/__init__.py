@@ -112,9 +112,8 @@ def modelled_releases() -> list[str]:
     from cfglint.frameworks import framework, kinds
 
     lines = []
-    for own in map(framework, kinds()):
-        first = own.oldest or own.newest
-        lines.append(f"{own.package} {first} to {own.newest}" if first != own.newest else f"{own.package} {own.newest}")
+    for package, (first, last) in (each for own in map(framework, kinds()) for each in own.modelled.items()):
+        lines.append(f"{package} {first} to {last}" if first != last else f"{package} {last}")
     return sorted(dict.fromkeys(lines))
 
 

@@ -62,7 +62,7 @@ def add_arguments(parser: Parser) -> None:
     parser.add_example(
         "cfglint check --format sarif --output cfglint.sarif --format text", "a file for code scanning, and text on the terminal"
     )
-    parser.add_example("cfglint check --select unknown-key,BAT --statistics", "how often findings of some rules occur")
+    parser.add_example("cfglint check --select ignored-key,BAT --statistics", "how often findings of some rules occur")
 
 
 def run(arguments: Namespace) -> int:

@@ -63,7 +63,9 @@ def add_arguments(parser: Parser) -> None:
         "cfglint new run --gpus 16 --global-batch 512 --micro-batch 4 --zero 3 -o configs",
         "consistent Trainer, DeepSpeed and accelerate files",
     )
-    parser.add_example("cfglint new deepspeed --from train.yaml --gpus 8 -o -", "a DeepSpeed config with the facts of a run, printed")
+    parser.add_example(
+        "cfglint new deepspeed --from train.yaml --gpus 8 --num-examples 128770 -o -", "a DeepSpeed config with the facts of a run, printed"
+    )
 
 
 def add_training(parser: Parser) -> None:

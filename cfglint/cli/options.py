@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from cfglint.frameworks.memory_inputs import Model
     from cfglint.frameworks.overrides import Override
     from cfglint.project.baseline import Baseline
-    from cfglint.project.pinned_versions import PinnedVersion
     from cfglint.project.selection import Selection
+    from cfglint.project.statements.statement import Statement
     from cfglint.run.checked import CheckedRun
     from cfglint.run.scan_stats import ScanStats
 
-    Folders = dict[str, dict[str, list[PinnedVersion]]]
+    Folders = dict[str, dict[str, list[Statement]]]
 
 
 MOST_UNKNOWN = 10  # codes without a rule that are named
@@ -142,7 +142,7 @@ def above_zero(text: str) -> float:
 
 
 def codes(text: str) -> list[str]:
-    """A list of rule codes, families or names such as BAT001,KEY,unknown-key."""
+    """A list of rule codes, families or names such as BAT001,KEY,ignored-key."""
     found = [part.strip() for part in text.split(",") if part.strip()]
     if not found:
         raise ValueError(text)
@@ -153,9 +153,11 @@ def load_configuration(arguments: Namespace, read: Callable[[str], Configuration
     """The configuration in effect: that of --config, else the nearest one. Raises UsageError if it cannot be used."""
     try:
         path = arguments.config or settings_file.find(working_directory())
+        if path and not arguments.config:
+            settings_file.refuse_foreign_file(path)
         project = read(path) if path else Configuration()
         if not arguments.config:
-            settings_file.refuse_foreign_runs(project)
+            settings_file.refuse_foreign_names(project)
         if project.policy_files:
             from cfglint.project import policy_schema
 
@@ -481,9 +483,14 @@ def skipped_files(stats: ScanStats) -> list[str]:
         parts.append(f"{counted(stats.unrecognized, 'file')} skipped (not a training config)")
     if stats.unclear:
         parts.append(f"could not determine the kind of {first_few(stats.unclear)}; pass --kind")
+    if stats.foreign:
+        parts.append(f"{counted(len(stats.foreign), 'file')} outside the project not read: {first_few(stats.foreign)}")
     if stats.unknown_kind:
         runs = counted(len(stats.unknown_kind), "run")
         parts.append(f"{runs} skipped, kind unknown; declare it with `kind`: {first_few(stats.unknown_kind)}")
+    parts += [f"{path}: {reason}" for path, reason in [*stats.unchecked.items()][:MOST_UNKNOWN]]
+    if len(stats.unchecked) > MOST_UNKNOWN:
+        parts.append(f"{counted(len(stats.unchecked) - MOST_UNKNOWN, 'further script')} not checked completely")
     parts += stats.unchosen[:MOST_UNKNOWN]
     if stats.beyond_limits:
         parts.append(

@@ -158,7 +158,9 @@ def earlier(branch: Branch, project: Configuration) -> Configuration:
         return project
     warn(f"{project.path} changed, too; findings are selected by its new state")
     try:
-        return settings_file.configuration_of(content, project.path)
+        before = settings_file.configuration_of(content, project.path)
+        settings_file.refuse_foreign_names(before)
+        return before
     except ConfigurationError:
         return project
 

@@ -115,7 +115,8 @@ class Rule:
 
     `when_partial` is what happens to an error if the files may be only a part of the run. `scope` is what the check
     is called with: each config, or the complete run. `by_version`: the finding is valid for some releases only, so its
-    fix is safe only if the release is specified. `old_names` are accepted wherever names are.
+    fix is safe only if the release is specified. `old_names` are accepted wherever names are. `of_keys`: a finding is about the
+    name of a key, whatever its value and those of the other keys are.
     """
 
     __slots__ = (
@@ -130,6 +131,7 @@ class Rule:
         "good",
         "kinds",
         "name",
+        "of_keys",
         "old_names",
         "raises",
         "scope",
@@ -154,6 +156,7 @@ class Rule:
         scope: Scope = CONFIG,
         by_version: bool = False,
         old_names: tuple[str, ...] = (),
+        of_keys: bool = False,
     ) -> None:
         self.code = code
         self.name = name
@@ -172,6 +175,7 @@ class Rule:
         self.scope = scope
         self.by_version = by_version
         self.old_names = old_names
+        self.of_keys = of_keys
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -210,6 +214,7 @@ def rule(
     scope: Scope = CONFIG,
     by_version: bool = False,
     old_names: tuple[str, ...] = (),
+    of_keys: bool = False,
 ) -> Callable[[Check], Check]:
     """Register a check as a rule. Empty `kinds` means every kind.
 
@@ -236,6 +241,7 @@ def rule(
                 scope,
                 by_version,
                 old_names,
+                of_keys,
             )
         )
         return check

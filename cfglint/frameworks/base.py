@@ -232,7 +232,8 @@ class Config:
         laid = dict(values)
         for override in overrides:
             path = tuple(override.key.split("."))
-            put(laid, path, self.override_value(override) if not override.unknown else Unknown(override.unknown))
+            value = override.values[0] if override.values else self.override_value(override)
+            put(laid, path, value if not override.unknown else Unknown(override.unknown))
             self.overridden[path] = str(override)
             if override.place is not None:
                 self.override_places[path] = override.place
@@ -256,6 +257,7 @@ class Framework(Described["Own"]):
     title = ""
     package = ""
     newest = ""
+    repository_owners: tuple[str, ...] = ()  # the owners of its official repositories on GitHub, in lower case
     release_parts = 2  # how many numbers of a version decide whether it lies between the modelled releases
     oldest = ""  # the first modelled release; empty where only the newest is modelled
     can_be_referenced = False  # whether files of another kind may name a file of this kind
@@ -295,6 +297,11 @@ class Framework(Described["Own"]):
     def packages(self) -> dict[str, str]:
         """The packages whose version determines the behaviour, with the newest modelled release."""
         return {self.package: self.newest}
+
+    @property
+    def modelled(self) -> dict[str, tuple[str, str]]:
+        """The packages whose releases this framework models, each with the oldest and the newest of them."""
+        return {self.package: (self.oldest or self.newest, self.newest)}
 
     def completed(self, facts: LaunchFacts) -> LaunchFacts:
         """The facts with the releases that follow from other specified releases."""

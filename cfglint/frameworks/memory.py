@@ -13,7 +13,7 @@ from cfglint.batch.memory.settings import BF16, FP16, FP32
 from cfglint.batch.memory.shape import UnknownShape, of_config
 from cfglint.frameworks.memory_inputs import Model
 from cfglint.source.record import record
-from cfglint.source.root import is_inside
+from cfglint.source.root import leads_out
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -145,22 +145,17 @@ def read_model(path: str) -> Model:
 
 
 def model_in_project(name: Any, origin: str) -> Model | None:
-    """The model of a folder that a file names, relative to that file or to the working directory; None outside of both."""
+    """The model of a folder that a file names, relative to that file or to the working directory; None outside the project."""
     if not isinstance(name, str) or not name or os.path.isabs(name):
         return None
     for base in (os.path.dirname(origin), ""):
         path = os.path.normpath(os.path.join(base, name, CONFIG_FILE))
-        if os.path.isfile(path) and inside(path, base or "."):
+        if os.path.isfile(path) and not leads_out(path, origin):
             try:
                 return read_model(path)
             except UnknownModel:
                 return None
     return None
-
-
-def inside(path: str, folder: str) -> bool:
-    """Whether a file is in a folder or in the working directory after links are resolved."""
-    return any(is_inside(path, os.path.realpath(root)) for root in (folder, "."))
 
 
 def model_of(config: Config) -> Model | None:

@@ -32,9 +32,12 @@ FLAG = "flag"  # a flag of the launcher, which overrides its config file
 
 
 class Override:
-    """One value of the launch line: `key` may be dotted, `texts` are the words of the value, empty for a flag without a value."""
+    """One value of the launch line: `key` may be dotted, `texts` are the words of the value, empty for a flag without a value.
 
-    __slots__ = ("key", "origin", "place", "texts", "unknown")
+    `values` has the one value that the program's own parser makes of the words, and is empty if the parser of the key's owner takes them.
+    """
+
+    __slots__ = ("key", "origin", "place", "texts", "unknown", "values")
 
     def __init__(self, key: str, texts: list[str], origin: str = SET) -> None:
         self.key = key
@@ -42,6 +45,7 @@ class Override:
         self.origin = origin
         self.place: tuple[Document, Node] | None = None  # the place in a script
         self.unknown: tuple[str, ...] = ()  # why its value is unknown
+        self.values: tuple[Any, ...] = ()
 
     def __str__(self) -> str:
         return " ".join((self.origin, self.key, *self.texts))

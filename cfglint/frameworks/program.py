@@ -30,7 +30,7 @@ class Field:
 
     `kind` is its type as `huggingface.fields` names it, empty if it is unknown. `default` is `MISSING` for a required
     argument, and `Unknown` if the program computes it. `takes` is the number of words that follow the option: `1`, `?`,
-    `+`, `*`, `0`, or empty if it is unknown.
+    `+`, `*`, `0`, or empty if it is unknown. `stored` is the value of a flag that is given, `short` are its options with one dash.
     """
 
     kind: str
@@ -39,6 +39,8 @@ class Field:
     line: int
     takes: str = "1"
     choices: tuple[Any, ...] = ()
+    stored: Any = True
+    short: tuple[str, ...] = ()
 
     @property
     def place(self) -> str:
@@ -76,6 +78,11 @@ class ProgramFacts:
     config_files: tuple[str, ...] = ()
     built: tuple[Any, ...] = ()
     scopes: tuple[Any, ...] = ()
+
+    @property
+    def opens_config(self) -> bool:
+        """Whether the parser itself opens the YAML file of `--config`, and casts its strings (trl/scripts/utils.py, every release)."""
+        return self.parser == TRL_PARSER
 
     @property
     def is_strict(self) -> bool:

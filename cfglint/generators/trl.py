@@ -6,10 +6,12 @@ from math import gcd
 
 from cfglint.batch import steps
 from cfglint.batch.solver import Split
+from cfglint.frameworks.history import DEFAULT
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.trl import FRAMEWORK, NEWEST
-from cfglint.frameworks.trl._tables import FIELDS
 from cfglint.frameworks.trl.batch import SMALLEST_FOR_KL
+from cfglint.frameworks.trl.releases import HISTORY
+from cfglint.frameworks.versions import parse_version
 from cfglint.generators import choices, deepspeed, huggingface
 from cfglint.generators.choices import Chosen
 from cfglint.generators.generated import Generated, GeneratedFile, Keys, path_in
@@ -26,10 +28,10 @@ if TYPE_CHECKING:
 
 KIND = "trl"
 TRAINERS = ("sft", "dpo", "kto", "reward", "grpo", "rloo")
-TABLES = FIELDS[NEWEST]
-GENERATING: dict[str, int] = {name: TABLES[name]["num_generations"][1] for name in ("grpo", "rloo")}  # completions per prompt, by default
+TABLES = HISTORY.at(parse_version(NEWEST))
+GENERATING: dict[str, int] = {name: TABLES[name]["num_generations"][DEFAULT] for name in ("grpo", "rloo")}  # completions per prompt
 GROUPS = (8, 4, 2, 16, 6, 12, 3, 5, 7)  # completions per prompt, the usual numbers first
-RATES: dict[str, float] = {name: TABLES[name]["learning_rate"][1] for name in TRAINERS}
+RATES: dict[str, float] = {name: TABLES[name]["learning_rate"][DEFAULT] for name in TRAINERS}
 ADAPTER_RATE = 10  # times the default
 TAKES = TRAINING | {"lora", "seed", "checkpointing", "save_steps", "output_dir", "min_learning_rate", "trainer"}
 NEW_DEFAULTS = (1,)  # from here on bf16, gradient checkpointing and a log entry every 10 steps are the default

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from cfglint.launch.options import after_mark, before_mark
+from cfglint.source.shell.expansion import ALL_OF_CALLER
+from cfglint.source.shell.placed_text import UNKNOWN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +25,7 @@ class Argument:
 
 
 def read_arguments(words: Iterable[Text], *, assignments: bool = False) -> tuple[list[Argument], list[Text]]:
-    """Parse words into (options with the words after each, words before the first option).
+    """Parse words into (options with the words after each, words before the first option, and those that stand for further options).
 
     `assignments`: words such as `seed=1` are options too, as in OmegaConf's command line after a LLaMA-Factory file.
     """
@@ -37,8 +39,20 @@ def read_arguments(words: Iterable[Text], *, assignments: bool = False) -> tuple
             found.append(Argument(key, before_mark(word) if mark else word, [after_mark(word)] if mark else []))
         elif assignments and mark and name.replace(".", "_").isidentifier():
             found.append(Argument(name, before_mark(word), [after_mark(word)]))
+        elif found and found[-1].texts and is_all_of_caller(word):
+            continue
         elif found:
             found[-1].texts.append(word)
         else:
             before.append(word)
     return found, before
+
+
+def is_all_of_caller(word: Text) -> bool:
+    """Whether a word is `"$@"` of a script whose call is not known: any number of options with their values."""
+    return ALL_OF_CALLER in word.reasons and not word.string.strip(UNKNOWN)
+
+
+def may_have_more(words: Iterable[Text]) -> bool:
+    """Whether a line may have further options: some of its words come from the caller of the script."""
+    return any(map(is_all_of_caller, words))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.launch.arguments import Argument, read_arguments
+from cfglint.launch.arguments import Argument, may_have_more, read_arguments
 from cfglint.launch.project_files import ROOT
 from cfglint.source.shell.command import CommandDocument
 from cfglint.source.shell.tables import names
@@ -47,6 +47,7 @@ def command_document(line: LaunchLine, text: str, typed: dict[str, Any] | None =
     document = CommandDocument(call.path, text, min(call.start, len(text)), min(call.end, len(text)))
     document.launch_line = line
     document.machine = line.machine
+    document.is_open = may_have_more(line.arguments)
     given, assignments = line.given, line.launcher == "llamafactory-cli"
     for argument in given if given is not None and not assignments else read_arguments(line.arguments, assignments=assignments)[0]:
         document.add(argument.name, flag(argument), argument.word, argument.texts)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from cfglint.launch.arguments import Argument
-    from cfglint.launch.line import LaunchLine
+    from cfglint.launch.line import LaunchLine, NamedFile
     from cfglint.launch.slurm import Header
     from cfglint.source.shell.started_command import Call
 
@@ -29,6 +29,7 @@ OWN = {
     "accelerate": names("num_processes num_machines config_file multi_gpu use_deepspeed mixed_precision"),
 }
 NEEDS_VALUE = names("tf32 greater_is_better disable_tqdm")
+HOSTFILE = "launcher:hostfile"
 REQUIRED = ("launcher:config_file", "launcher:accelerate_config", "--deepspeed", "--deepspeed_config", "launcher:deepspeed_config_file")
 
 
@@ -215,7 +216,10 @@ def missing_files(line: LaunchLine, calls: list[Call], written: set[str], firm: 
         name = file.word.value
         if file.path is not None or name is None or not name or name.startswith(("/", "~", "%", "http", "$")) or "{" in name or "<" in name:
             continue
-        if file.role == "launcher:hostfile":
+        if file.outside:
+            outside_project(line, file)
+            continue
+        if file.role == HOSTFILE:
             message = f"`--hostfile` names `{name}`, which does not exist: the launcher uses the local machine alone"
             if line.program_path is not None:
                 line.problems.append(
@@ -229,8 +233,7 @@ def missing_files(line: LaunchLine, calls: list[Call], written: set[str], firm: 
         if mentioned(name, line, calls, written):
             continue
         is_launchers = file.role == "launcher:config_file"
-        key = file.role.removeprefix("launcher:")
-        key = key if key.startswith("--") else f"--{key}"
+        key = flag_of(file)
         message = f"`{key}` names `{name}`, which does not exist (seen from {folder_name(line)})"
         line.problems.append(
             Problem(
@@ -243,6 +246,21 @@ def missing_files(line: LaunchLine, calls: list[Call], written: set[str], firm: 
                 remedy="write the path as seen from there",
             )
         )
+
+
+def outside_project(line: LaunchLine, file: NamedFile) -> None:
+    """Report a config file that is not read because it is outside the project."""
+    if file.role not in (*REQUIRED, HOSTFILE) or not file.known or (file.role == "--deepspeed" and not file.word.string.endswith(".json")):
+        return
+    message = f"`{flag_of(file)}` names `{file.word.string}`, which is outside the project and was not read"
+    remedy = "name the file on the command line too, or move it into the project"
+    line.problems.append(Problem("LCH021", "warning", file.word, flag_of(file), message, remedy=remedy))
+
+
+def flag_of(file: NamedFile) -> str:
+    """The flag that names a file."""
+    key = file.role.removeprefix("launcher:")
+    return key if key.startswith("--") else f"--{key}"
 
 
 def mentioned(name: str, line: LaunchLine, calls: list[Call], written: set[str]) -> bool:

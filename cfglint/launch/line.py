@@ -18,10 +18,10 @@ MACHINE = "the number of GPUs of the machine"
 class NamedFile:
     """A file that a line names: its spelling, its role, and its path if the project contains it.
 
-    `known`: the folder that the name is relative to is known, and so is the name.
+    `known`: the folder that the name is relative to is known, and so is the name. `outside`: it leads out of the project.
     """
 
-    __slots__ = ("kind", "known", "path", "role", "word")
+    __slots__ = ("kind", "known", "outside", "path", "role", "word")
 
     def __init__(self, word: Text, role: str, kind: str, path: str | None = None, known: bool = False) -> None:
         self.word = word
@@ -29,6 +29,7 @@ class NamedFile:
         self.kind = kind
         self.path = path
         self.known = known
+        self.outside = False
 
 
 class Problem:
@@ -119,6 +120,14 @@ class LaunchLine:
         self.srun: list[Text] = []
         self.folder: str | None = None
         self.block = ""
+
+    def copy(self) -> LaunchLine:
+        """A copy to which reasons and problems can be added."""
+        other = LaunchLine(self.call, self.launcher)
+        for name in self.__slots__:
+            setattr(other, name, getattr(self, name))
+        other.unknown, other.problems = [*self.unknown], [*self.problems]
+        return other
 
     @property
     def is_sourced(self) -> bool:

@@ -14,6 +14,7 @@ from cfglint.launch.slurm import header
 from cfglint.launch.training import trains
 from cfglint.launch.wrappers import SCRIPTS, called_script, command_name, script_of, unwrapped
 from cfglint.source import files
+from cfglint.source.budget import Budget
 from cfglint.source.shell.filters import TOOLS, normal
 from cfglint.source.shell.interpreter import Interpreter
 from cfglint.source.shell.nested_scripts import call_script, run_inner
@@ -39,6 +40,7 @@ MARKS = listed("torchrun torch.distributed deepspeed accelerate llamafactory axo
 RESOLVING = ("readlink", "realpath")  # commands whose output depends on the working folder
 SOURCING = ("source ", "\n. ")  # another file may contain the launch
 LONGEST = 1_000_000
+MOST_EVALUATIONS = 32  # scripts, or blocks of a Markdown file, whose effects are kept
 CONFIG_ENDS = (".yaml", ".yml", ".json", ".hjson", ".toml")
 SOUGHT = (".py", ".yaml", ".yml", ".json", ".sh")
 CONFIG_OPTIONS = listed("config config_file deepspeed_config ds_config deepspeed fsdp_config accelerator_config cfg config_path")
@@ -134,17 +136,45 @@ class Follower(Interpreter):
         return run_inner(self, Script(self.script.path, "", parts=text), node)
 
 
+class Evaluations:
+    """The last evaluated scripts, by path and content, so that a script with many launches is not evaluated again for each of them.
+
+    `incomplete` are the paths of scripts that could not be evaluated to their end.
+    """
+
+    def __init__(self) -> None:
+        self.known: dict[tuple[str, int, str], tuple[Interpreter, bool]] = {}
+        self.incomplete: dict[str, None] = {}
+
+    def keep(self, key: tuple[str, int, str], found: tuple[Interpreter, bool]) -> None:
+        """Add an evaluated script; the oldest one is forgotten."""
+        self.known[key] = found
+        if len(self.known) > MOST_EVALUATIONS:
+            del self.known[next(iter(self.known))]
+
+
 class Reader:
     """Finds the launch lines in the files of a project. `environment` supplies variables, `machine` sizes that are specified nowhere."""
 
-    def __init__(self, project: Project, machine: Machine | None = None, environment: dict[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        project: Project,
+        machine: Machine | None = None,
+        environment: dict[str, str] | None = None,
+        evaluations: Evaluations | None = None,
+    ) -> None:
         self.project = project
         self.machine = machine or Machine()
         self.environment = environment or {}
+        self.evaluations = evaluations if evaluations is not None else Evaluations()
+        self.budget = Budget()
 
     def lines(self, path: str, text: str) -> list[LaunchLine]:
         """The launch lines of a file; `path` is relative to the working directory."""
-        if len(text) > LONGEST or not any(mark in text for mark in (*MARKS, *SOURCING, *SCRIPTS)):
+        if not any(mark in text for mark in (*MARKS, *SOURCING, *SCRIPTS)):
+            return []
+        if len(text) > LONGEST:
+            self.evaluations.incomplete[path] = None
             return []
         name = os.path.basename(path).lower()
         if name.endswith(MARKDOWN):
@@ -170,7 +200,12 @@ class Reader:
         """The launch lines of one script, started from the folder that contains most of the files that it names."""
         inside = os.path.relpath(os.path.abspath(path), os.path.abspath(self.project.root)).replace(os.sep, "/")
         name = f"{ROOT}/{inside}"
-        followed, known = self.from_best_folder(script, folders_down_to(inside), name, text)
+        key = (path, script.offset, script.text)
+        if key not in self.evaluations.known:
+            self.evaluations.keep(key, self.from_best_folder(script, folders_down_to(inside), name, text))
+        followed, known = self.evaluations.known[key]
+        if not followed.is_complete:
+            self.evaluations.incomplete[path] = None
         found = [line for line in (self.line(call, known, text) for call in followed.calls) if line is not None]
         if found:
             head = header(path, text)
@@ -205,7 +240,7 @@ class Reader:
 
     def follow(self, script: Script, folder: str, name: str, text: str, folders: Sequence[str] = ()) -> Interpreter:
         """Interpret a script from a start folder; from `HERE` if it is one of the undecided `folders`."""
-        interpreter = Follower(folder, name, self.project.text, self.project.exists)
+        interpreter = Follower(folder, name, self.project.text, self.project.exists, self.budget)
         interpreter.project, interpreter.folders = self.project, folders
         head = header(script.path, text)
         job = {**head.environment(), SUBMITTED_FROM: literal(folder)} if head else {}
@@ -339,15 +374,17 @@ class Reader:
 
     def path_of(self, name: str, folder: str | None) -> str | None:
         """The path of a file of the project, named relative to a folder; None if there is none."""
-        if name.startswith(ROOT):
-            real = self.project.real(normal(name))
-        elif folder is None or name.startswith(("/", "~", "%")) or not folder.startswith(ROOT):
-            return None
-        else:
-            real = self.project.real(normal(f"{folder}/{name}"))
+        full = from_root(name, folder)
+        real = self.project.real(full) if full is not None else None
         if real is None or not self.project.is_file(real):
             return None
         return os.path.relpath(real) if os.path.isabs(real) else real
+
+    def is_outside(self, name: str, folder: str | None) -> bool:
+        """Whether a relative name leads out of the project."""
+        full = from_root(name, folder)
+        real = self.project.real(full) if full is not None else None
+        return full is not None and (real is None or real in self.project.outside)
 
     def named_text(self, name: str, folder: str | None) -> str | None:
         """The content of a file that is named relative to a folder."""
@@ -373,6 +410,7 @@ class Reader:
             line.unsure("files", file.word.reasons)
             return
         found = self.path_of(written, line.folder)
+        file.outside = found is None and self.is_outside(written, line.folder)
         file.path = files.spelled_like(line.path, found) if found is not None else None
         file.known = known and line.folder is not None and not written.startswith(("/", "~"))
 
@@ -415,6 +453,15 @@ MODULES = {
     "llamafactory.cli": "llamafactory-cli",
     "llamafactory": "llamafactory-cli",
 }
+
+
+def from_root(name: str, folder: str | None) -> str | None:
+    """A name as a path from the top of the project; None if it is absolute, or its folder is unknown."""
+    if not name.startswith(ROOT):
+        if folder is None or name.startswith(("/", "~", "%")) or not folder.startswith(ROOT):
+            return None
+        name = f"{folder}/{name}"
+    return f"{ROOT}/{normal(name[len(ROOT) :].lstrip('/'))}"
 
 
 def set_start_folder(call: Call, folder: str) -> None:

@@ -13,7 +13,7 @@ from cfglint.source.limits import MAX_SIZE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from typing import Any, TypeVar
 
     from cfglint.project.policy_schema import PolicySchemas
@@ -264,7 +264,11 @@ def find(folder: str) -> str | None:
 
 
 def peek(path: str) -> bytes:
-    """The content of a configuration file; empty if it cannot be read."""
+    """The content of a configuration file; empty if it cannot be read, or is a link out of the project."""
+    from cfglint.source.root import leads_out
+
+    if leads_out(path, path):
+        return b""
     try:
         return read_bytes(path)
     except FileProblem:
@@ -279,14 +283,34 @@ def read(path: str) -> Configuration:
         raise ConfigurationError(str(error)) from error
 
 
-def refuse_foreign_runs(project: Configuration) -> None:
-    """Raise ConfigurationError for a run with files outside the project: the configuration may come from an untrusted source."""
-    from cfglint.source.root import is_inside, root_of
+def refuse_foreign_file(path: str) -> None:
+    """Raise ConfigurationError for a configuration that was found and is a link out of the project."""
+    from cfglint.source.root import leads_out
 
-    root = root_of(project.path) if project.runs else ""
-    for file in (file for run in project.runs for file in run.files):
-        if not is_inside(file.rpartition(":")[0] if file.rpartition(":")[2].isdecimal() else file, root):
-            raise ConfigurationError(f"{project.path}: a run names `{file}`, which is outside the project; pass --config to allow it")
+    if leads_out(path, path):
+        raise ConfigurationError(f"{relative(path)}: is a link out of the project and was not read; pass --config to allow it")
+
+
+def refuse_foreign_names(project: Configuration) -> None:
+    """Raise ConfigurationError if a configuration names files outside the project: it may come from an untrusted source."""
+    from cfglint.source.root import leads_out
+
+    for what, file in named_files(project):
+        if leads_out(file, project.path):
+            raise ConfigurationError(f"{project.path}: {what} `{file}`, which is outside the project; pass --config to allow it")
+
+
+def named_files(project: Configuration) -> Iterator[tuple[str, str]]:
+    """(description, path) for every file that a configuration names."""
+    if project.baseline:
+        yield "`baseline` names", os.path.join(project.folder, project.baseline)
+    for file in project.policy_files.values():
+        yield "`policy-schema` names", os.path.join(project.folder, file)
+    for run in project.runs:
+        for file in run.files:
+            yield "a run names", file.rpartition(":")[0] if file.rpartition(":")[2].isdecimal() else file
+        if run.model and os.path.exists(run.model):
+            yield "the model of a run is", os.path.join(run.model, "config.json") if os.path.isdir(run.model) else run.model
 
 
 def configuration_of(content: bytes, path: str) -> Configuration:

@@ -15,20 +15,21 @@ from cfglint.run.file_source import FileSource
 from cfglint.run.paths import EXTENSIONS, is_program, is_script, line_of
 from cfglint.source import files
 from cfglint.source.limits import MAX_SIZE
+from cfglint.source.root import leads_out
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from cfglint.frameworks.launch_facts import LaunchFacts
-    from cfglint.project.pinned_versions import PinnedVersion
     from cfglint.project.settings_file import Configuration
+    from cfglint.project.statements.statement import Statement
     from cfglint.review.git import Repository
     from cfglint.run.checked import CheckedRun
     from cfglint.run.scan_stats import ScanStats
 
     Pair = tuple[CheckedRun | None, CheckedRun | None]
-    Folders = dict[str, dict[str, list[PinnedVersion]]]
+    Folders = dict[str, dict[str, list[Statement]]]
 
 WORKING = "working"
 STAGED = "staged"
@@ -205,7 +206,7 @@ def content(path: str) -> bytes | None:
         status = os.lstat(path)
         if stat.S_ISLNK(status.st_mode):
             return os.fsencode(os.readlink(path))
-        if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_SIZE:
+        if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_SIZE or leads_out(path, path):
             return None
         return files.read_bytes(path)
     except (OSError, files.FileProblem):
@@ -213,7 +214,9 @@ def content(path: str) -> bytes | None:
 
 
 def bytes_of(source: FileSource, name: str) -> bytes:
-    """The bytes of a file; empty if it cannot be read."""
+    """The bytes of a file; empty if it cannot be read, or is a link out of the project."""
+    if source.leads_out(name, name):
+        return b""
     try:
         return source.read_bytes(name)
     except files.FileProblem:

@@ -14,10 +14,11 @@ from cfglint.project.pinned_versions import Disk
 from cfglint.run.file_source import FileSource
 from cfglint.source import files
 from cfglint.source.errors import CfglintError
+from cfglint.source.root import is_inside, resolved
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Container, Iterable, Iterator
     from typing import IO
 
 OFF = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
@@ -253,6 +254,7 @@ class Snapshot(FileSource):
         self.entries = entries
         self.known = known
         self.disk = Past(self)
+        self._targets: dict[str, str] = {}  # of links
 
     def is_file(self, path: str) -> bool:
         return self._entry(path) is not None or (self._unkept(path) and super().is_file(path))
@@ -273,20 +275,51 @@ class Snapshot(FileSource):
             return files.read_bytes(path)
         raise files.FileProblem(path, "does not exist")
 
+    def leads_out(self, path: str, origin: str, named: Container[str] = ()) -> bool:
+        """Whether a file is outside the project of the one that names it; a file that git stores is inside, after its own links."""
+        return self._entry(path) is None and super().leads_out(path, origin, named)
+
     def _unkept(self, path: str) -> bool:
+        """Whether a file is read from disk: git does not store it, and no link on disk leads from the repository to it."""
         inside = self.repository.path(path)
-        return inside is None or inside not in self.known
+        return inside is None or (inside not in self.known and is_inside(path, resolved(self.repository.top)))
 
     def _entry(self, path: str) -> Entry | None:
-        """The regular file that a name refers to, after links."""
+        """The regular file that a name refers to after the links of this state, to files and to folders; None if they lead elsewhere."""
         inside = self.repository.path(path)
-        for _ in range(MOST_LINKS):
-            entry = self.entries.get(inside) if inside is not None else None
-            if inside is None or entry is None or entry.mode != LINK:
-                return entry if entry is not None and entry.mode in REGULAR else None
-            target = os.fsdecode(self.repository.content(entry.id))
-            inside = self.repository.path(os.path.join(self.repository.top, os.path.dirname(inside), target))
-        return None
+        found = self.entries.get(inside) if inside is not None else None
+        if inside is not None and (found is None or found.mode == LINK):
+            found = self.entries.get(self._followed(inside) or "")
+        return found if found is not None and found.mode in REGULAR else None
+
+    def _followed(self, path: str) -> str | None:
+        """A path after the links of this state; None if they lead out of the repository."""
+        left, links = path.split("/"), 0
+        found: list[str] = []
+        while left:
+            step = left.pop(0)
+            target = self._target("/".join([*found, step]))
+            if target is not None:
+                links += 1
+                if links > MOST_LINKS or os.path.isabs(target):
+                    return None
+                left[:0] = target.split("/")
+            elif step == os.pardir:
+                if not found:
+                    return None
+                found.pop()
+            elif step not in ("", os.curdir):
+                found.append(step)
+        return "/".join(found)
+
+    def _target(self, path: str) -> str | None:
+        """The target of a link of this state; None for anything else."""
+        entry = self.entries.get(path)
+        if entry is None or entry.mode != LINK:
+            return None
+        if path not in self._targets:
+            self._targets[path] = os.fsdecode(self.repository.content(entry.id))
+        return self._targets[path]
 
 
 class Past(Disk):
@@ -303,6 +336,10 @@ class Past(Disk):
         if self._names is None:
             self._names = by_folder(self._snapshot.entries)
         return self._names.get(inside, [])
+
+    def is_folder(self, path: str) -> bool:
+        inside = self._snapshot.repository.path(path)
+        return super().is_folder(path) if inside is None else bool(self.names(path))
 
     def text(self, path: str) -> str:
         try:

@@ -7,6 +7,7 @@ from cfglint.findings.rule import CONFIG, RULES, SKIP, WARN
 from cfglint.findings.setting import DEFAULT
 from cfglint.findings.wording import spelled
 from cfglint.frameworks import framework
+from cfglint.frameworks.unknown import Unknown
 from cfglint.source.document import MAPPING, SEQUENCE
 
 TYPE_CHECKING = False
@@ -97,14 +98,14 @@ def has_unknown(config: Config) -> bool:
 def to_diagnostic(rule: Rule, finding: Finding, config: Config) -> Diagnostic | None:
     """The diagnostic of a finding; its severity is lowered if the file may be partial or be parsed by another parser."""
     skipped = config.is_partial and rule.when_partial == SKIP
-    if skipped or not config.reaches(rule, finding) or uses_unknown_value(finding, config):
+    if skipped or not config.reaches(rule, finding) or uses_unknown_value(finding, config, rule.of_keys):
         return None
     setting = config.blamed(finding.setting)
     severity = finding.severity or rule.severity
     if severity == ERROR and not is_certain(rule, finding, setting, config):
         severity = WARNING
     fails = severity == ERROR
-    if finding.fix is not None and finding.fix.safe and rule.by_version and config.package not in config.facts.target:
+    if finding.fix is not None and finding.fix.safe and rule.by_version and not config.facts.is_known(config.package):
         finding.fix.safe, finding.fix.by_release = False, True
     return Diagnostic(
         rule.code,
@@ -146,6 +147,8 @@ def is_certain(rule: Rule, finding: Finding, setting: Setting, config: Config) -
 def may_have_own_defaults(config: Config) -> bool:
     """Whether the program of a launch line may set another default for a field than the framework's class."""
     program = config.facts.program
+    if getattr(config.facts.command, "is_open", False):
+        return True
     return config.documents[0].syntax == "shell" and not (program is not None and program.exact)
 
 
@@ -161,17 +164,22 @@ def is_independent(rule: Rule, config: Config) -> bool:
     """Whether a finding of the rule cannot depend on other arguments of the launch, some of which are unknown."""
     if config.kind == "deepspeed":
         return not rule.code.startswith(("BAT", "RUN"))
-    return rule.code.startswith(("KEY", "TYP", "LCH")) or rule.code == "RUN001"
+    return rule.of_keys or rule.code.startswith(("KEY", "TYP", "LCH")) or rule.code == "RUN001"
 
 
-def uses_unknown_value(finding: Finding, config: Config) -> bool:
-    """Whether a value that a finding names is unknown, or is set by the program itself."""
-    from cfglint.frameworks.unknown import Unknown
-
+def uses_unknown_value(finding: Finding, config: Config, of_keys: bool = False) -> bool:
+    """Whether a value that a finding names is unknown, or is set by the program itself; a key is wrong whatever its value is."""
     program = config.facts.program
     changed = program.changed if program is not None else ()
     named = (finding.setting, *finding.related)
-    return any(isinstance(each.value, Unknown) or (each.path and each.path[0] in changed) for each in named)
+    if of_keys and finding.on_key and named[0].written:
+        named = named[1:]
+    return any(isinstance(each.value, Unknown) or (each.path and (each.path[0] in changed or is_open(each, config))) for each in named)
+
+
+def is_open(setting: Setting, config: Config) -> bool:
+    """Whether the default of a field stands for a value that is unknown."""
+    return len(setting.path) == 1 and isinstance(config.values.get(setting.path[0]), Unknown)
 
 
 def is_uncertain(setting: Setting, finding: Finding, config: Config) -> bool:

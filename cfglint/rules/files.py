@@ -10,8 +10,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from cfglint.frameworks.base import Config
+    from cfglint.source.document import Path
 
-NOT_A_CONFIG = "ValueError: Expected a string path to an existing deepspeed config, or a dictionary, or a base64 encoded string. Received: "
+NULL_WORDS = ("none", "null")
 
 
 @rule(
@@ -21,7 +22,10 @@ NOT_A_CONFIG = "ValueError: Expected a string path to an existing deepspeed conf
     kinds=("huggingface", "accelerate"),
     fails_at="config",
     when_partial=WARN,
-    bad="output_dir: out\nper_device_train_batch_size: 4\ndeepspeed: missing/ds_config.json\n",
+    bad=(
+        "output_dir: out\nper_device_train_batch_size: 4\ndeepspeed: missing/ds_config.json\n",
+        "output_dir: out\nper_device_train_batch_size: 4\ndeepspeed: none\n",
+    ),
     good="output_dir: out\nper_device_train_batch_size: 4\n",
     example={"kind": "huggingface", "at": "/deepspeed"},
 )
@@ -29,7 +33,8 @@ def missing_config_file(config: Config) -> Iterator[Finding]:
     """A configuration file that the config names does not exist.
 
     It is looked for next to the file that names it, in each folder above that one up to the root of the
-    project, and in the working directory. Without `--run` this is a warning, since a program may write the
+    project, and in the working directory. `deepspeed` has no other values than a file, a mapping and encoded JSON: words such as
+    `none`, `auto` and `zero3` are names of files too. Without `--run` this is a warning, since a program may write the
     file before training starts.
 
     From transformers 5.10 on `fsdp_config` is opened only where `fsdp` is set.
@@ -42,18 +47,29 @@ def missing_config_file(config: Config) -> Iterator[Finding]:
     Source: accelerate 1.15.0 utils/deepspeed.py:140-157; transformers 5.23.0 trainer_pt_utils.py (from_json_file),
     training_args.py:2775-2783; 5.9.0 training_args.py:2737-2744.
     """
-    document = config.documents[0]
-    for path, name in document.missing:
+    for path, name in config.documents[0].missing:
         if not config.opens(path):
             continue
-        deepspeed = "deepspeed" in str(path[-1])
-        raised = NOT_A_CONFIG + name if deepspeed else f"FileNotFoundError: [Errno 2] No such file or directory: '{name}'"
+        from cfglint.findings.fix_builders import replace
+
+        setting, off = config.setting(*path), name.lower() in NULL_WORDS
+        where = "it is looked for beside the file, in the folders above it, and in the working directory"
         yield Finding(
-            config.setting(*path),
+            setting,
             f"`{path[-1]}` names `{name}`, which does not exist",
-            exception=raised,
-            help="correct the path: it is looked for beside the file, in the folders above it, and in the working directory",
+            exception=refused_file(path, name),
+            help=f"write `{path[-1]}: null` to leave it out, or the path of a file" if off else f"correct the path: {where}",
+            fix=replace(setting, None, "write null", safe=False) if off else None,
         )
+
+
+def refused_file(path: Path, name: str) -> str:
+    """The exception for a missing file that a key names."""
+    if "deepspeed" not in str(path[-1]):
+        return f"FileNotFoundError: [Errno 2] No such file or directory: '{name}'"
+    from cfglint.frameworks.huggingface.deepspeed_argument import refused_config
+
+    return refused_config(name)
 
 
 @rule(

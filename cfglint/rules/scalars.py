@@ -87,7 +87,7 @@ def none_is_string(config: Config) -> Iterator[Finding]:
     Source: PyYAML 6.0.3 resolver.py:194 (only `~`, `null`, `Null`, `NULL` and an empty value are null).
     """
     for setting in plain_scalars(config):
-        if setting.value == "None":
+        if setting.value == "None" and not any(path == setting.path for path, _ in config.documents[0].missing):
             from cfglint.findings.fix_builders import replace
 
             yield Finding(

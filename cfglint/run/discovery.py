@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.project.git_index import TrackedFiles
-    from cfglint.project.pinned_versions import PinnedVersion
+    from cfglint.project.statements.statement import Statement
     from cfglint.run.launch_runs import LaunchReader
 
 KIND_TRAINER = "huggingface"
@@ -49,7 +49,7 @@ class Discovery:
         self.scripts = False  # whether launch lines may name the examined files
         self.others_of_line = 0  # further launches on the requested line
         self._launches: LaunchReader | None = None
-        self.folders: dict[str, dict[str, list[PinnedVersion]]] = {}  # the versions in folders, cached for all runs
+        self.folders: dict[str, dict[str, list[Statement]]] = {}  # the versions in folders, cached for all runs
         self.exclude: list[str] = []  # patterns of excluded absolute paths
         self.exclude_named = False  # whether named files are excluded, too
         self.own_files: set[str] = set()  # absolute paths of cfglint's own files, which are never configs
@@ -154,13 +154,15 @@ class Discovery:
 
         name, only = line_of(path)
         if self._launches is None:
-            self._launches = LaunchReader(self.source, self.facts)
+            self._launches = LaunchReader(self.source, self.facts, self.named)
         try:
             found = self._launches.runs(name, only, path in self.named)
+            self.stats.unchecked.update(self._launches.unchecked)
         except files.FileProblem as problem:
             if problem.kind == "unreadable":
                 self.stats.unreadable.append(path)
             return
+        self.stats.foreign.update(self._launches.outside)
         if only is not None and not found:
             raise LaunchChoiceError(path, [])
         for each in found:
@@ -174,11 +176,13 @@ class Discovery:
 
         name, only = line_of(path)
         try:
-            found = LaunchReader(self.source, self.facts).built_in(name)
+            reader = LaunchReader(self.source, self.facts, self.named)
+            found = reader.built_in(name)
         except files.FileProblem as problem:
             if problem.kind == "unreadable":
                 self.stats.unreadable.append(path)
             return
+        self.stats.foreign.update(reader.outside)
         chosen = [each for each in found if only is None or each.document.position(each.document.extent[0])[0] == only]
         if not chosen:
             self._count_unrecognized(path, [])
@@ -193,6 +197,8 @@ class Discovery:
             return None
         from cfglint.run.launch_runs import LaunchReader
 
+        if [path for path in paths if is_program(path)] == paths[:1] and line_of(paths[0])[1] is None:
+            return self._program_by_hand(*paths)
         paths = [path for path in paths if path != BY_HAND]
         loaded = [self._load(path, self.kind) for path in paths]
         kinds = [self.kind or self._kind_by_pattern(each.path) or detect(each)[0] for each in loaded]
@@ -200,12 +206,24 @@ class Discovery:
         given = [(document, kind) for document, kind in pairs if kind != LAUNCH and not takes_arguments(kind)]
         if len(given) != len(paths) or any(map(missing, loaded)):
             return None
-        reader = LaunchReader(self.source, self.facts)
+        reader = LaunchReader(self.source, self.facts, self.named)
         found = reader.by_hand(self.facts.arguments, given)
         if found is None:
             return None
         documents, kinds_found = self.references.followed(found.documents, found.kinds)
         return self._run(documents, kinds_found, found.facts)
+
+    def _program_by_hand(self, path: str, *others: str) -> CheckedRun | None:
+        """The run of a program with the arguments of `--args`, as if a line had started it."""
+        import shlex
+
+        from cfglint.run.launch_runs import LaunchReader
+
+        found = LaunchReader(self.source, self.facts).by_hand(f"{shlex.quote(path)} {self.facts.arguments}", [])
+        if found is None or others:
+            return None
+        documents, kinds = self.references.followed(found.documents, found.kinds)
+        return self._run(documents, kinds, found.facts)
 
     def declared(self, paths: list[str]) -> list[CheckedRun]:
         """The runs of one declaration: several if a loop or a function starts the same line several times."""
@@ -253,6 +271,8 @@ class Discovery:
             elif (self.paths_are_named and not self.exclude_named) or not is_one_of(path, self.exclude):
                 if self.paths_are_named:
                     self.named.add(path)
+                elif self._is_foreign_link(line_of(path)[0]):
+                    continue
                 yield path
 
     def _below(self, folder: str) -> Iterator[str]:
@@ -260,8 +280,15 @@ class Discovery:
         for entry in files.walk_entries(folder or os.curdir, self._is_tracked, self.stats.unreadable):
             path = entry.path if folder else entry.path.removeprefix(os.curdir + os.sep)
             excluded = is_one_of(path, self.exclude) or (self.own_files and os.path.abspath(path) in self.own_files)
-            if not excluded and not (entry.is_symlink() and self.references.is_foreign(path, path)):
+            if not excluded and not (entry.is_symlink() and self._is_looked_at(path) and self._is_foreign_link(path)):
                 yield path
+
+    def _is_foreign_link(self, path: str) -> bool:
+        """Whether a file that was not named is a link out of the project; it is counted."""
+        if not self.references.is_foreign(path, path):
+            return False
+        self.stats.foreign[path] = None
+        return True
 
     def _is_looked_at(self, path: str) -> bool:
         """Whether a file of a folder may be a config or a script, by its name."""
@@ -430,7 +457,8 @@ class Discovery:
             return facts
         from cfglint.project.pinned_versions import Repositories
 
-        return Repositories(self.folders, self.source.disk).complete(facts, document.path, packages)
+        script = document.text if kinds[0] == LAUNCH or is_program(document.path) else ""
+        return Repositories(self.folders, self.source.disk).complete(facts, document.path, packages, script)
 
 
 def are_of_one_line(runs: list[CheckedRun]) -> bool:

@@ -12,7 +12,7 @@ from cfglint.source.parse import parse
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Container, Mapping
 
     from cfglint.project.pinned_versions import Disk
     from cfglint.source.document import Syntax
@@ -44,6 +44,14 @@ class FileSource:
         from cfglint.source.root import resolved
 
         return resolved(path)
+
+    def leads_out(self, path: str, origin: str, named: Container[str] = ()) -> bool:
+        """Whether a file is outside the project of the one that names it, and was neither passed nor `named` on the command line."""
+        if path in named or self.is_given(path):
+            return False
+        from cfglint.source.root import leads_out
+
+        return leads_out(path, origin)
 
     def root(self, path: str) -> str:
         """The top of the project around a file, relative to the working directory."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from cfglint.frameworks import detect, framework, takes_arguments
+from cfglint.frameworks import detect, fields_of_class, framework, kind_of_class, takes_arguments
 from cfglint.frameworks import kinds as known_kinds
 from cfglint.frameworks.huggingface.fields import FIELDS
 from cfglint.frameworks.overrides import FLAG, Override
@@ -14,19 +14,20 @@ from cfglint.launch.continuations import refused_joined_words
 from cfglint.launch.line import MACHINE
 from cfglint.launch.machine import Machine
 from cfglint.launch.project_files import Project
-from cfglint.launch.reader import Reader
+from cfglint.launch.reader import Evaluations, Reader
 from cfglint.run.consumer import choose_consumer, has_own_arguments, has_own_files, is_strict
 from cfglint.run.loaded import LAUNCH
 from cfglint.run.paths import BY_HAND
 from cfglint.source import files
 from cfglint.source.change import EditRefused
 from cfglint.source.document import SCALAR, Node
-from cfglint.source.record import record
+from cfglint.source.python.call import CallDocument
+from cfglint.source.record import changed, record
 from cfglint.source.shell.command import CommandDocument
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Container, Sequence
     from typing import Any
 
     from cfglint.frameworks.launch_facts import LaunchFacts
@@ -37,7 +38,9 @@ if TYPE_CHECKING:
     from cfglint.run.program_runs import BuiltArguments
     from cfglint.source.document import Document
 
+CONFIG_OPTION = "--config"
 MOST = 24  # maximum number of launches of one script that are checked; loops are unrolled up to this number
+MOST_SCRIPTS = 64  # scripts whose launch lines are kept
 
 
 @record
@@ -52,11 +55,16 @@ class LaunchRun:
 
 
 class LaunchReader:
-    """Finds the launches in the scripts of a project; results are cached per script."""
+    """Finds the launches in the scripts of a project; results are cached per script. `named` are the files of the command line."""
 
-    def __init__(self, source: FileSource, facts: LaunchFacts) -> None:
+    def __init__(self, source: FileSource, facts: LaunchFacts, named: Container[str] = (), evaluations: Evaluations | None = None) -> None:
         self.source = source
         self.facts = facts
+        self.named = named
+        self.evaluations = evaluations or Evaluations()
+        self.known_lines: dict[tuple[str, str], list[LaunchLine]] = {}
+        self.unchecked: dict[str, str] = {}  # scripts of which some launches are not checked, with the reason
+        self.outside: dict[str, None] = {}  # files that scripts or programs name outside of their project, which are not read
         self.roots: dict[str, str] = {}
         self.programs: dict[str, ProgramFacts | None] = {}
         self.called: dict[str, list[LaunchLine]] = {}
@@ -70,26 +78,34 @@ class LaunchReader:
         lines = self.lines(path, text)
         wanted = at_line(lines, only, text) if only is not None else lines
         wanted = [each for each in wanted if again or each.call.called_from is None or not self.stands_alone(each)]
+        if path in self.evaluations.incomplete:
+            self.unchecked[path] = "evaluation stopped at the limit of steps, later launches are not checked"
+        elif len(wanted) > MOST:
+            self.unchecked[path] = f"{MOST} of {len(wanted)} launches checked"
         return [run for line in wanted[:MOST] for run in self.runs_of(line, text, lines)]
 
     def runs_of(self, line: LaunchLine, text: str, lines: list[LaunchLine]) -> list[LaunchRun]:
         """The runs of a line: one, or one for each call of its program that builds a trainer's arguments."""
         first = self.run(line, text, lines)
         built = first.facts.program.built if first.built is not None and first.facts.program is not None else ()
-        further = []
-        for which in range(1, len(built)):
-            again = self.lines(line.script_path, text)
-            further.append(self.run(again[lines.index(line)], text, again, which=which))
-        return [first, *further]
+        return [first, *(self.run(line, text, lines, which=which) for which in range(1, len(built)))]
 
     def lines(self, path: str, text: str) -> list[LaunchLine]:
         """The launch lines in the content of a script."""
-        machine = Machine(self.facts.gpus, self.facts.nodes)
-        return Reader(self.project(path), machine, dict(self.facts.environment)).lines(path, text)
+        key = (path, text)
+        if key not in self.known_lines:
+            machine = Machine(self.facts.gpus, self.facts.nodes)
+            reader = Reader(self.project(path), machine, dict(self.facts.environment), self.evaluations)
+            self.known_lines[key] = reader.lines(path, text)
+            if len(self.known_lines) > MOST_SCRIPTS:
+                del self.known_lines[next(iter(self.known_lines))]
+        return self.known_lines[key]
 
     def project(self, path: str) -> Project:
         """The files around a script."""
-        return Project(self.root(path), self.source.is_file, self.text)
+        project = Project(self.root(path), self.source.is_file, self.text, lambda each: self.source.leads_out(each, path, self.named))
+        project.outside = self.outside
+        return project
 
     def stands_alone(self, line: LaunchLine) -> bool:
         """Whether a called script also starts this launch without its caller."""
@@ -126,7 +142,7 @@ class LaunchReader:
 
     def gpus_on(self, gpus: int, line: LaunchLine, text: str, lines: list[LaunchLine]) -> int | None:
         """The number of GPUs that a line uses on a machine with this many, as `--gpus` specifies; None if it is unknown."""
-        offered = LaunchReader(self.source, self.facts.replace(gpus=gpus))
+        offered = LaunchReader(self.source, self.facts.replace(gpus=gpus), self.named, self.evaluations)
         now = offered.lines(line.script_path, text)
         if len(now) != len(lines):
             return None
@@ -140,6 +156,8 @@ class LaunchReader:
         `which` selects one of the calls that build the arguments, if the program has several.
         """
         command = self.command(line, text, lines)
+        line = command.launch_line
+        command.program = self.program(line)
         documents: list[Document] = [command]
         kinds = [LAUNCH]
         for file in line.files:
@@ -154,6 +172,9 @@ class LaunchReader:
             documents.insert(1, built.document)
             kinds.insert(1, built.kind)
         self.choose_consumer(line, command, kinds, built)
+        leave_out_unread(command, documents, kinds)
+        if command.is_main:
+            open_config(line, command)
         if built is not None and built.kind == LAUNCH:  # the accelerator of a program that parses its arguments itself
             built = None
         refused_joined_words(line, command)
@@ -165,7 +186,7 @@ class LaunchReader:
 
     def command(self, line: LaunchLine, text: str, lines: list[LaunchLine]) -> CommandDocument:
         """The command of a line, one of the `lines` of its script."""
-        command = command_document(line, text if not line.is_sourced else self.text(line.call.path) or "")
+        command = command_document(line.copy(), text if not line.is_sourced else self.text(line.call.path) or "")
         command.again = lambda edited: self.again(line, lines, edited)
         if line.launcher != BY_HAND:
             command.gpus_on = lambda gpus: self.gpus_on(gpus, line, text, lines)
@@ -173,8 +194,7 @@ class LaunchReader:
         return command
 
     def add_files_of_program(self, line: LaunchLine, command: CommandDocument, documents: list[Document], kinds: list[str]) -> None:
-        """Add the program of a line, and the files that its code names."""
-        command.program = self.program(line)
+        """Add the files that the code of the program of a line names, and match its arguments."""
         if command.program is None:
             return
         from cfglint.launch.programs.arguments import match_arguments
@@ -276,9 +296,11 @@ class LaunchReader:
         kinds.append(kind)
 
     def kind_of(self, file: NamedFile, command: CommandDocument) -> str:
-        """The kind of a named file: by its role, else by its content; empty if both are unknown."""
+        """The kind of a named file: by its role and the program's parser, else by its content; empty if all are unknown."""
         if file.kind:
             return file.kind if file.kind in known_kinds() else ""
+        if file.role == CONFIG_OPTION and reads_config(command) and file.path is not None:
+            return kind_of_class(command.program.arguments)
         if file.path is None or not file.path.lower().endswith((".yaml", ".yml", ".json", ".hjson")):
             return ""
         document = self.source.document(file.path)
@@ -311,12 +333,39 @@ class LaunchReader:
             undecided=built.undecided if built is not None else undecided_keys(command),
             program=command.program if built is None else built.program,
             strict_keys=self.facts.strict_keys or (is_strict(command) if built is None else built.program.complete),
-            complete=(trainer and not command.guessed) or self.facts.complete,
+            complete=(trainer and not command.guessed and not command.is_open) or self.facts.complete,
             kind_given=self.facts.kind_given
             or ((command.is_main or built is not None) and not command.guessed)
             or own_parser
             or has_own_files(line),
         )
+
+
+def reads_config(command: CommandDocument) -> bool:
+    """Whether the program's parser itself opens the YAML file of `--config`, and fills a trainer's arguments from it."""
+    program: ProgramFacts | None = command.program
+    return program is not None and program.opens_config and bool(kind_of_class(program.arguments))
+
+
+def leave_out_unread(command: CommandDocument, documents: list[Document], kinds: list[str]) -> None:
+    """Leave out the further files of trainers: one parser takes one of them, so they are in no run of this line."""
+    first = kinds.index(command.consumer) if not command.is_main and command.consumer in kinds[1:] else 0
+    for place in reversed(range(1, len(documents))):
+        is_read = place == first or not framework(kinds[place]).argument_classes() or isinstance(documents[place], CallDocument)
+        if not is_read:
+            command.extra_files.append(documents.pop(place).path)
+            kinds.pop(place)
+
+
+def open_config(line: LaunchLine, command: CommandDocument) -> None:
+    """Mark as unknown what a file may set that the program's parser opens, but that is not in the project."""
+    if "config" not in command.words or not reads_config(command):
+        return
+    program: ProgramFacts = command.program
+    command.leave_out("config")
+    command.is_open = True
+    fields = {*FIELDS, *fields_of_class(program.arguments)}
+    command.program = changed(program, changed=tuple(sorted({*program.changed, *(fields - command.words.keys())})))
 
 
 def read_found(found: Found, texts: dict[str, str]) -> ProgramFacts | None:
@@ -357,8 +406,10 @@ def launcher_flags(line: LaunchLine, command: CommandDocument) -> tuple[Override
 
 def undecided_keys(command: CommandDocument) -> tuple[str, ...]:
     """The important arguments whose final values are unknown: those of the line, and those that the program sets itself."""
-    changed = command.program.changed if command.program is not None else ()
-    return tuple(key for key in (*command.unknown, *changed) if key in FIELDS and key not in WITHOUT_EFFECT)
+    program: ProgramFacts | None = command.program
+    known = {*FIELDS, *(fields_of_class(program.arguments) if program is not None else ())}
+    set_later = program.changed if program is not None else ()
+    return tuple(key for key in (*command.unknown, *set_later) if key in known and key not in WITHOUT_EFFECT)
 
 
 def typed(command: CommandDocument, facts: LaunchFacts) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.frameworks import fields_of_class
 from cfglint.frameworks.huggingface.fields import FIELDS
 from cfglint.launch.command import WITHOUT_EFFECT
 from cfglint.launch.programs.constructors import built_calls
@@ -38,7 +39,8 @@ class BuiltArguments:
     @property
     def undecided(self) -> tuple[str, ...]:
         """The important fields whose final values are unknown."""
-        return tuple(key for key in (*self.document.unknown, *self.program.changed) if key in FIELDS and key not in WITHOUT_EFFECT)
+        known = {*FIELDS, *fields_of_class(self.program.arguments)}
+        return tuple(key for key in (*self.document.unknown, *self.program.changed) if key in known and key not in WITHOUT_EFFECT)
 
     def facts(self, facts: LaunchFacts) -> LaunchFacts:
         """The facts of a run with these arguments, whose launch is unknown."""

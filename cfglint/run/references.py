@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from cfglint.source.document import Document, Path
 
 OPENED = (("accelerator_config",), ("fsdp_config",), ("accelerate_config",))  # keys whose string is opened as a file, whatever its suffix
+DEEPSPEED = (("deepspeed",), ("deepspeed_config", "deepspeed_config_file"))  # keys whose string is a file or encoded JSON
 
 
 class References:
@@ -58,7 +59,7 @@ class References:
         """The path of a file that a key names; None, after recording it, for one that is missing or outside the project."""
         path = self._locate(name, document.path)
         if path is None:
-            if is_config_name(name) or (key in OPENED and is_in_project(name)):
+            if must_exist(key, name):
                 document.missing.append((key, name))
         elif self.is_foreign(path, document.path):
             document.outside.append((key, name))
@@ -77,11 +78,7 @@ class References:
 
     def is_foreign(self, path: str, origin: str) -> bool:
         """Whether a file is outside the project of the file that names it, and was not named on the command line itself."""
-        if path in self.named or self.source.is_given(path):
-            return False
-        from cfglint.source.root import is_inside, root_of
-
-        return not is_inside(path, root_of(origin))
+        return self.source.leads_out(path, origin, self.named)
 
     def _locate(self, name: str, origin: str) -> str | None:
         """The path of a file that another file names: relative to that file, to a parent folder in the project, or to the working
@@ -98,6 +95,15 @@ class References:
                 if self.source.is_file(path):
                     return path
         return name if self.source.is_file(name) else None
+
+
+def must_exist(key: Path, name: str) -> bool:
+    """Whether a run fails if the file that a key names does not exist."""
+    if key in DEEPSPEED:
+        from cfglint.frameworks.huggingface.deepspeed_argument import refused_config
+
+        return is_in_project(name) and bool(refused_config(name))
+    return is_in_project(name) if key in OPENED else is_config_name(name)
 
 
 def is_config_name(name: str) -> bool:

@@ -13,10 +13,12 @@ class ScanStats:
     __slots__ = (
         "beyond_limits",
         "checked",
+        "foreign",
         "outside",
         "related_tools",
         "targets",
         "templates",
+        "unchecked",
         "unchosen",
         "unclear",
         "unknown_kind",
@@ -33,9 +35,11 @@ class ScanStats:
         self.unclear: list[str] = []
         self.related_tools: dict[str, int] = {}
         self.beyond_limits: list[str] = []  # files that exceed a limit of cfglint's own: exit status 2
+        self.unchecked: dict[str, str] = {}  # scripts of which some launches are not checked, with the reason
         self.unreadable: list[str] = []  # paths that could not be opened: exit status 2
         self.unchosen: list[str] = []  # reasons why a declared launch is not exactly one run: exit status 2
         self.unknown_kind: list[str] = []  # files of declared runs whose kind is unknown: exit status 2
+        self.foreign: dict[str, None] = {}  # files that were found or named by others, and not read because they are outside the project
         self.outside: dict[str, None] = {}  # versions outside the modelled releases, with the ones used instead
         self.targets: dict[str, list[str]] = {}  # `transformers 4.57.1` -> the files of the repository that give this version
 
@@ -70,12 +74,14 @@ class ScanStats:
         self.templates += other.templates
         self.unclear += other.unclear
         self.beyond_limits += other.beyond_limits
+        self.unchecked.update(other.unchecked)
         self.unreadable += other.unreadable
         self.unchosen += other.unchosen
         self.unknown_kind += other.unknown_kind
         for version, sources in other.targets.items():
             for source in sources:
                 self.give_version(version, source)
+        self.foreign.update(other.foreign)
         self.outside.update(other.outside)
         for name, number in other.related_tools.items():
             self.related_tools[name] = self.related_tools.get(name, 0) + number

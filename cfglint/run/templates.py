@@ -25,7 +25,15 @@ if TYPE_CHECKING:
 
 PLACEHOLDER = re.compile(r"\{\{.*\}\}|\$\{[^}]*\}|\$[A-Za-z_]\w*|__[A-Za-z0-9]\w*__|<[A-Za-z][\w .:-]*>|\{%.*%\}", re.DOTALL)
 BARE = re.compile(r"([A-Z][A-Z0-9]*_?)+,?")  # CONFIG_BATCH_SIZE without quotes in JSON; hjson includes the comma
+# A placeholder without quotes as a value of JSON; strings and comments are skipped.
+UNQUOTED = re.compile(
+    r'"(?:[^"\\]|\\.)*"|//[^\n]*|#[^\n]*|/\*.*?\*/'
+    r"|[:,\[]\s*(?P<token>\{\{[^{}\n]*\}\}|\$\{[^{}\n]*\}|\$[A-Za-z_]\w*|__[A-Za-z0-9]\w*__"
+    r"|<[A-Za-z][\w .:-]*>|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)(?=\s*(?:[,}\]]|$))",
+    re.DOTALL,
+)
 BARE_LEAST = 4  # characters
+INTERPOLATION = re.compile(r"\$\{[^}]*\}")
 STATEMENT = re.compile(r"\{%.*?%\}|\{\{.*?\}\}", re.DOTALL)
 FILES = ("dir", "path", "file", "deepspeed", "folder")  # last words of keys whose strings are paths
 WORLDS = 5
@@ -37,22 +45,47 @@ FILLINGS: dict[str, Fillings] = {
 }
 
 
-def placeholders(document: Document, kind: str) -> dict[Path, Fillings]:
-    """The paths of a document's placeholders with values that they may be filled with."""
+def placeholders(document: Document, kind: str, bare: set[int]) -> dict[Path, Fillings]:
+    """The paths of a document's placeholders with values that they may be filled with; `bare` are the places of those in JSON."""
     found: dict[Path, Fillings] = {}
-    for path, key, node in document.walk():
-        if key is None or (node.kind == SCALAR and not is_candidate(document, node)) or not path:
+    for path, _, node in document.walk():
+        if not path or (node.kind == SCALAR and node.start not in bare and not is_candidate(document, node)):
             continue
         if node.kind == SCALAR or is_braces(document, node):
-            fillings = fillings_of(kind, path, is_bare(document, node), document)
-            if fillings is not None and not refers_to_key(document, node.raw):
+            fillings = fillings_of(kind, path, node.start in bare or is_bare(document, node), is_whole(node))
+            if fillings is not None and not refers_to_key(document, node.raw, path):
                 found[path] = fillings
     return found
 
 
+def masked(document: Document) -> tuple[Document, set[int]]:
+    """(the document with strings of the same length in the place of JSON's placeholders without quotes, their places).
+
+    Such a placeholder keeps a line, or the rest of the file, from being parsed.
+    """
+    if document.syntax != "json":
+        return document, set()
+    places: set[int] = set()
+
+    def string_for(match: re.Match[str]) -> str:
+        token = match.group("token")
+        if token is None:
+            return match.group()
+        places.add(match.start("token"))
+        inside = token[1:-1].replace('"', " ").replace("\\", " ").replace("\n", " ")
+        return match.group()[: -len(token)] + f'"{inside}"'
+
+    text = UNQUOTED.sub(string_for, document.text)
+    if not places:
+        return document, places
+    return reread(document, text), places
+
+
 def is_candidate(document: Document, node: Node) -> bool:
-    """Whether a scalar has the form of a placeholder."""
-    return is_bare(document, node) or (PLACEHOLDER.fullmatch(node.raw.strip()) is not None if node.raw else False)
+    """Whether a scalar has the form of a placeholder, or contains an interpolation."""
+    if not node.raw:
+        return False
+    return is_bare(document, node) or PLACEHOLDER.fullmatch(node.raw.strip()) is not None or INTERPOLATION.search(node.raw) is not None
 
 
 def is_bare(document: Document, node: Node) -> bool:
@@ -71,14 +104,28 @@ def is_braces(document: Document, node: Node) -> bool:
     return node.kind == MAPPING and node.style == "flow" and document.text.startswith("{{", node.start)
 
 
-def refers_to_key(document: Document, raw: str) -> bool:
-    """Whether `${a.b}` names a key of the same file, which an interpolating parser replaces."""
+def refers_to_key(document: Document, raw: str, path: Path, seen: tuple[Path, ...] = ()) -> bool:
+    """Whether `${a.b}` names another key of the same file, whose value is known: an interpolating parser replaces it.
+
+    `seed: ${seed}` refers to the file that this one becomes a part of.
+    """
     if not raw.startswith("${") or document.syntax == "json":
         return False
-    return document.find(tuple(raw[2:-1].split(".")))[1] is not None
+    target = tuple(raw[2:-1].split("."))
+    node = document.find(target)[1]
+    if node is None or target in (path, *seen):
+        return False
+    node = node.resolved()
+    is_reference = node.kind == SCALAR and INTERPOLATION.search(node.raw) is not None
+    return not is_reference or refers_to_key(document, node.raw, target, (*seen, path))
 
 
-def fillings_of(kind: str, path: Path, bare: bool, document: Document) -> Fillings | None:
+def is_whole(node: Node) -> bool:
+    """Whether a node is nothing but a placeholder; others contain one, as the path `${HOME}/ds.json` does."""
+    return node.kind != SCALAR or INTERPOLATION.search(node.raw) is None or PLACEHOLDER.fullmatch(node.raw.strip()) is not None
+
+
+def fillings_of(kind: str, path: Path, bare: bool, whole: bool) -> Fillings | None:
     """Values that a key accepts; None for free text and for keys that the framework does not have, which may contain any string."""
     from cfglint.frameworks import schema
 
@@ -94,15 +141,21 @@ def fillings_of(kind: str, path: Path, bare: bool, document: Document) -> Fillin
     for name in ("boolean", "integer", "number"):
         if name in known.types:
             return FILLINGS[name]
-    if bare or "string" not in known.types or str(path[-1]).replace("-", "_").rpartition("_")[2] in FILES:
+    if known.types and "string" not in known.types:
+        return [None] * WORLDS
+    if not whole:
+        return None
+    if bare or str(path[-1]).replace("-", "_").rpartition("_")[2] in FILES:
         return FILLINGS["string"]
     return None
 
 
 def filled(document: Document, found: dict[Path, Fillings], world: int) -> Document:
     """The document with its placeholders filled; places remain those in the file."""
-    fresh = reread(document, document.text)
-    fresh.missing = document.missing
+    fresh, places = masked(document)
+    if not places:
+        fresh = reread(document, document.text)
+    fresh.missing = [each for each in document.missing if each[0] not in found]
     spans: list[tuple[int, int]] = []
     for path, fillings in found.items():
         parent = fresh.find(path[:-1])[1]
@@ -176,7 +229,15 @@ class TemplateRun(CheckedRun):
                 for each in (self.worlds[0].diagnostics if self.worlds else [])
                 if all(signature(each) in others for others in everywhere) and not self.is_placeholder(each)
             ]
+            self._show_originals(self._diagnostics)
         return self._diagnostics
+
+    def _show_originals(self, found: list[Diagnostic]) -> None:
+        """Show the lines of the files as they are, not as their placeholders are read."""
+        texts = {document.path: document for document in self.documents}
+        for place in [place for each in found for place in (each.place, *(related for related, _ in each.related))]:
+            if place.file in texts:
+                place.source = texts[place.file].line(place.line)
 
     def is_placeholder(self, each: Diagnostic) -> bool:
         """Whether a finding is about a placeholder, or refers to one."""
@@ -211,7 +272,8 @@ def template_run(documents: list[Document], kinds: list[str], facts: LaunchFacts
     """The run of files of which some value is a placeholder or that a template language keeps from being read; None for others."""
     if facts.complete or facts.kind_given:
         return None
-    found = [placeholders(document, kind) for document, kind in zip(documents, kinds, strict=True)]
-    if any(map(is_unreadable_template, documents)):
+    read = [masked(document) for document in documents]
+    found = [placeholders(document, kind, bare) for (document, bare), kind in zip(read, kinds, strict=True)]
+    if any(is_unreadable_template(document) for document, _ in read):
         return TemplateRun(documents, kinds, facts, [{} for _ in documents])
     return TemplateRun(documents, kinds, facts, found) if any(found) else None

@@ -6,7 +6,7 @@ import os
 
 from cfglint.run.paths import EXTENSIONS, is_script
 from cfglint.source.files import FileProblem
-from cfglint.source.root import is_inside, root_of
+from cfglint.source.root import is_inside, leads_out, root_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,7 +42,8 @@ class Neighbours:
         for folder in list(dict.fromkeys(folder for path in paths for folder in folders_around(path)))[:MOST_FOLDERS]:
             for name in sorted(entries(folder)):
                 path = os.path.join(folder, name)
-                if left and (name.lower().endswith(EXTENSIONS) or is_script(name)) and os.path.isfile(path):
+                looked_at = left and (name.lower().endswith(EXTENSIONS) or is_script(name)) and os.path.isfile(path)
+                if looked_at and not leads_out(path, path):
                     left -= 1
                     yield path
 

@@ -13,7 +13,7 @@ from cfglint.run.discovery_errors import UnknownKindError
 from cfglint.run.file_source import FileSource
 from cfglint.run.paths import EXTENSIONS, is_one_of, line_of
 from cfglint.server.neighbours import Neighbours
-from cfglint.source import files
+from cfglint.source.errors import CfglintError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -179,14 +179,16 @@ class OpenFiles:
         if path is None:
             return Configuration()
         try:
+            if self.config is None:
+                settings_file.refuse_foreign_file(path)
             project = settings_file.configuration_of(self.buffers.read_bytes(path), path)
             if self.config is None:
-                settings_file.refuse_foreign_runs(project)
+                settings_file.refuse_foreign_names(project)
             if project.policy_files:
                 from cfglint.project import policy_schema
 
                 project.policies = policy_schema.load(project.policy_files, project.folder)
-        except (ConfigurationError, files.FileProblem) as error:
+        except CfglintError as error:
             self.problems.append(str(error))
             return Configuration()
         return project
@@ -211,7 +213,9 @@ class OpenFiles:
         searched = [*wanted, *(path for path in naming if not self.buffers.is_given(path) and not is_one_of(path, project.exclude))]
         discovery = Discovery(self.facts(project, None), source=self.buffers)
         discovery.kinds = project.kinds
-        for _, run in sorted(discovery.each(searched), key=lambda pair: pair[0]):
+        found = sorted(discovery.each(searched), key=lambda pair: pair[0])
+        self.problems += [f"{path}: {reason}" for path, reason in discovery.stats.unchecked.items()]
+        for _, run in found:
             members = self._members(run)
             if members & left.keys():
                 runs.append(OpenRun(run, project, members))

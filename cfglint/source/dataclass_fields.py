@@ -7,7 +7,7 @@ import os
 import warnings
 
 from cfglint.source import files
-from cfglint.source.root import root_of
+from cfglint.source.root import leads_out, root_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,7 +52,9 @@ def project_texts(root: str) -> Iterator[str]:
 
 
 def text_of(path: str) -> str:
-    """The content of a Python file; empty for one that cannot be read."""
+    """The content of a Python file; empty for one that cannot be read, or is a link out of the project."""
+    if leads_out(path, path):
+        return ""
     try:
         return files.read_bytes(path, LARGEST).decode("utf-8", "replace")
     except files.FileProblem:

@@ -215,7 +215,7 @@ class Walk:
         except OSError:
             self.unreadable.append(folder)
             return
-        if any(entry.name == ".gitignore" and is_regular(entry) for entry in entries):
+        if any(entry.name == ".gitignore" and entry.is_file(follow_symlinks=False) for entry in entries):
             rules = [Ignore(folder), *rules]
         for entry in entries:
             is_folder = entry.is_dir(follow_symlinks=False)
@@ -309,12 +309,17 @@ def ignored(rules: list[Ignore], path: str, is_folder: bool) -> bool:
     return False
 
 
+def is_file_itself(path: str) -> bool:
+    """Whether a path is a file and not a link: git follows no link to ignore rules."""
+    return os.path.isfile(path) and not os.path.islink(path)
+
+
 def parent_rules(folder: str) -> list[Ignore]:
     """The rules of the parent folders, up to the repository's, that do not exclude the folder itself."""
     rules: list[Ignore] = []
     below, above = "", os.path.abspath(folder)
     while above != below:
-        if below and os.path.isfile(os.path.join(above, ".gitignore")):
+        if below and is_file_itself(os.path.join(above, ".gitignore")):
             rule = Ignore(above)
             if not rule.decides(folder, is_folder=True):
                 rules.append(rule)

@@ -44,6 +44,15 @@ def is_inside(path: str, root: str) -> bool:
     return resolved(path).startswith(root.rstrip(os.sep) + os.sep)
 
 
+def leads_out(path: str, origin: str) -> bool:
+    """Whether a path is outside the project of the file that names it, after links are resolved.
+
+    Every file that is opened because another one names it, or because it lies beside another one, is checked with this function:
+    only what the user names on the command line may be anywhere.
+    """
+    return not is_inside(path, root_of(origin))
+
+
 def folders_upwards(path: str) -> list[str]:
     """The folder of a file and its parents, up to the root of its project."""
     folder = os.path.dirname(path)

@@ -147,6 +147,38 @@ def test_every_help_has_examples_that_the_command_takes(name, capsys):
     assert max(map(len, printed.splitlines())) <= 160
 
 
+TRAIN = "output_dir: o\nper_device_train_batch_size: 4\ngradient_accumulation_steps: 8\nlearning_rate: 2.0e-5\n"
+IN_EXAMPLES = {
+    **{f"{folder}train.yaml": TRAIN for folder in ("", "configs/", "configs-old/")},
+    **dict.fromkeys(("old.yaml", "new.yaml"), TRAIN),
+    **dict.fromkeys(
+        ("old.json", "new.json", "ds_config.json"), '{"zero_optimization": {"stage": 2}, "train_micro_batch_size_per_gpu": 4}\n'
+    ),
+    "train.log": "***** Running training *****\n  Num examples = 1,000\n  Num Epochs = 3\n  Total optimization steps = 96\n",
+    "scripts/train.sh": "torchrun --nproc_per_node 8 train.py --output_dir o --per_device_train_batch_size 4 --learning_rate 1e-5\n",
+}
+ASKING = ("cfglint new", "cfglint server")  # these ask questions, or need an editor
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_examples_of_every_help_run(name, checkout, capsys):
+    import shlex
+
+    for path, text in IN_EXAMPLES.items() if name != "new" else ():
+        (checkout.folder / path).parent.mkdir(exist_ok=True)
+        (checkout.folder / path).write_text(text)
+    checkout.commit("first")
+    checkout.git("update-ref", "refs/remotes/origin/main", "HEAD")
+    for command, _ in parsers()[name].examples:
+        if command in ASKING:
+            continue
+        status = main(shlex.split(command.partition(" > ")[0].partition(" >> ")[0])[1:])
+        said = capsys.readouterr()
+        assert status in (0, 1), (command, said.err)
+        assert said.out or said.err, command
+
+
 def command(*positionals):
     """A command with an option of each sort, and positional arguments."""
     parser = Parser("cfglint command", "It's a command.")

@@ -29,7 +29,7 @@ def status_of(*arguments):
     [
         (["check", "--select", "batch-mismach"], "no rule has the code or name batch-mismach; did you mean batch-mismatch?"),
         (["check", "--ignore", "BAT999"], "no rule has the code or name BAT999"),
-        (["check", "--select", ""], "--select '': expected a list of rule codes, families or names such as BAT001,KEY,unknown-key"),
+        (["check", "--select", ""], "--select '': expected a list of rule codes, families or names such as BAT001,KEY,ignored-key"),
         (["review", "--select", "nope"], "no"),
         (["diff", "train.yaml", "train.yaml", "--ignore", "nope"], "no rule has the code or name nope; `cfglint rule` lists them"),
         (["check", "--target", "transformer==4.57.1"], "unknown package `transformer`; did you mean `transformers`?"),

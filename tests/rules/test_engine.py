@@ -112,7 +112,8 @@ def test_values_that_the_program_sets_are_not_judged(config_of):
 class Several:
     """A rule that yields findings, and then may fail."""
 
-    code, name, severity, fails_at, raises, when_partial, by_version = "X001", "x", "error", "init", "E: x", KEEP, False
+    code, name, severity, fails_at, raises, when_partial = "X001", "x", "error", "init", "E: x", KEEP
+    by_version = of_keys = False
 
     def __init__(self, number, error=None, when_partial=KEEP):
         self.number, self.error, self.when_partial = number, error, when_partial

@@ -6,12 +6,14 @@ import subprocess
 
 import pytest
 
+from cases import each_case
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.run.broken import closest_kind
 from cfglint.run.discovery import Discovery
 
 DEEPSPEED = '{"train_micro_batch_size_per_gpu": 4, "zero_optimization": {"stage": 2}}\n'
 TRAINER = "output_dir: out\nper_device_train_batch_size: 4\nlearning_rate: 1.0e-4\n"
+FED_BY_THE_TRAINER = ("huggingface", "trl", "llamafactory", "axolotl")
 
 
 @pytest.fixture
@@ -108,6 +110,47 @@ def test_a_missing_file_that_is_named(project):
     assert [(each.code, each.severity) for each in run.diagnostics] == [("RUN010", "error")]
 
 
+@each_case(
+    ("kind", "value", "refused"),
+    [
+        *(
+            (kind, value, True)
+            for kind in ("huggingface", "trl", "llamafactory", "axolotl")
+            for value in ("none", "None", "'null'", "zero3", "auto")
+        ),
+        ("huggingface", "ds/zero2", True),
+        ("huggingface", "'1'", True),
+        ("huggingface", "eyJ6ZXJvX29wdGltaXphdGlvbiI6IHt9fQ==", False),
+        ("huggingface", "off", False),
+        ("huggingface", "''", False),
+        ("huggingface", "${oc.env:DS}", False),
+        ("huggingface", "/data/zero3", False),
+    ],
+)
+def test_a_word_for_deepspeed_is_the_name_of_a_file(project, kind, value, refused):
+    """accelerate's HfDeepSpeedConfig takes a path that exists, a mapping, or JSON in base64; no framework has names for configurations."""
+    project(train_dot_yaml=f"output_dir: out\ndeepspeed: {value}\n")
+    run = Discovery(LaunchFacts(complete=True, kind_given=True), kind).one(["train.yaml"])
+    found = [each.severity for each in run.diagnostics if each.code == "RUN010"]
+    assert found == (["error"] if refused else [])
+    assert not any(each.code == "TYP003" for each in run.diagnostics if each.key == "/deepspeed")
+
+
+def test_a_placeholder_for_deepspeed_is_not_a_missing_file(project):
+    project(train_dot_yaml=TRAINER + "deepspeed: __DEEPSPEED__\n")
+    [(_, run)] = Discovery(LaunchFacts()).each(["train.yaml"])
+    assert run.diagnostics == []
+
+
+def test_a_word_for_accelerates_deepspeed_file(project):
+    """`none` is accelerate's own word for no file (1.15.0 utils/dataclasses.py, DeepSpeedPlugin)."""
+    block = "distributed_type: DEEPSPEED\nnum_processes: 2\ndeepspeed_config:\n  deepspeed_config_file: "
+    for word, found in (("zero3", ["RUN010"]), ("none", [])):
+        project(acc_dot_yaml=block + word + "\n")
+        run = Discovery(LaunchFacts(complete=True), "accelerate").one(["acc.yaml"])
+        assert [each.code for each in run.diagnostics if each.code == "RUN010"] == found
+
+
 @pytest.mark.parametrize(
     ("text", "version", "codes"),
     [
@@ -115,6 +158,8 @@ def test_a_missing_file_that_is_named(project):
         ("fsdp_config: steps\n", "5.23.0", []),
         ("fsdp_config: steps\n", "5.9.0", ["RUN010"]),
         ("accelerator_config: steps\n", "5.23.0", ["RUN010"]),
+        ("fsdp: full_shard\nfsdp_config: none\n", "5.23.0", ["RUN010"]),
+        ("accelerator_config: none\n", "5.23.0", ["RUN010"]),
     ],
 )
 def test_a_missing_file_of_any_ending(project, text, version, codes):

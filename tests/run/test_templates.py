@@ -61,6 +61,33 @@ def test_forms_in_yaml(checked, value):
     assert (run.resolved["micro_batch"], run.resolved["accumulation"]) == (None, 1)
 
 
+ONE_LINE = '{"train_batch_size": PLACE, "train_micro_batch_size_per_gpu": 4, "zero_optimization": {"stage": PLACE}}'
+
+
+@each_case("value", ["${BS}", "$BS", "CONFIG_BATCH", "<bs>", "{{ bs }}", "__BS__"])
+@pytest.mark.parametrize("end", ["", "\n"])
+def test_forms_on_one_line_of_json(checked, value, end):
+    run = checked("ds.json", ONE_LINE.replace("PLACE", value) + end, gpus=8)
+    assert (codes(run), run.verdict, run.resolved["micro_batch"], run.resolved["global_batch"]) == ([], None, 4, None)
+
+
+def test_the_rest_of_a_line_with_a_placeholder_is_checked(checked):
+    text = ONE_LINE.replace("PLACE", "${BS}").replace('"stage"', '"overlap_com": true, "stage"')
+    [found] = [each for each in checked("ds.json", text).diagnostics if each.code == "KEY102"]
+    assert (found.place.column, found.place.source) == (text.index('"overlap_com"') + 1, text)
+
+
+@each_case("value", ["$", "some words", "{x}"])
+def test_what_has_no_form_of_a_placeholder_is_refused(checked, value):
+    assert checked("ds.json", ONE_LINE.replace("PLACE", value)).verdict == "reject"
+
+
+@each_case("line", ["seed: ${seed}", "optim: ${optim}", "lr_scheduler_type: ${a.b}", "max_steps: ${x}0", "bf16: ${now:x}"])
+def test_an_interpolation_to_another_file_is_unknown(checked, line):
+    run = checked("train.yaml", f"output_dir: out\nnum_train_epochs: 1\nper_device_train_batch_size: 4\n{line}\n")
+    assert (codes(run), run.verdict) == ([], None)
+
+
 def test_a_reference_to_a_key_is_its_value(checked):
     run = checked("train.yaml", "size: 4\noutput_dir: out\nnum_train_epochs: 1\nper_device_train_batch_size: ${size}\n", gpus=8)
     assert run.verdict == "accept"

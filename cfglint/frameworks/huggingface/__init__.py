@@ -143,6 +143,7 @@ class Trainer(Framework["TrainerConfig"]):
     estimates_memory = True
     package = PACKAGE
     newest = NEWEST
+    repository_owners = ("huggingface",)
     oldest = OLDEST
     reads_arguments = True
     rule_families = {"HFT": title}
@@ -269,13 +270,13 @@ def relative_of(names: set[str]) -> str | None:
 
 
 def names_file(node: object) -> bool:
-    """Whether a value is a file name: a string that is neither inline JSON nor a number, null or boolean."""
+    """Whether a value is a file name: a string that is neither inline JSON nor a number, null or boolean; `none` is a string in YAML."""
     kind, raw, style = getattr(node, "kind", ""), getattr(node, "raw", ""), getattr(node, "style", "")
     if kind != "scalar" or not raw or raw.startswith("{"):
         return False
     if style:
         return True
-    word = raw.lower() in ("null", "~", "true", "false", "yes", "no", "on", "off", "none")
+    word = raw.lower() in ("null", "~", "true", "false", "yes", "no", "on", "off")
     return not word and not raw.replace(".", "", 1).lstrip("+-").isdigit()
 
 

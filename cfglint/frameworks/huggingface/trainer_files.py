@@ -79,12 +79,23 @@ class TrainerFiles(Config):
 
     def _completed(self, values: dict[Any, Any]) -> dict[Any, Any]:
         """The values of the file, overridden by those of the launch line; `${...}` is resolved if the parser of the file may do so."""
-        values = self.launched_with(values)
+        values = self.launched_with(self._cast_by_parser(values))
         if "${" in self.documents[0].text and not self.facts.kind_given:
             from cfglint.frameworks.overrides import interpolated, refers
 
             values = interpolated(values) if refers(values) else values
         return values
+
+    def _cast_by_parser(self, values: dict[Any, Any]) -> dict[Any, Any]:
+        """The values of the file as the program's parser passes them on, which may cast strings, as for a launch line."""
+        program = self.facts.program
+        if program is None or not program.opens_config or self.documents[0].syntax != "yaml" or self.framework is not FRAMEWORK:
+            return values
+        from cfglint.frameworks.huggingface.cli_arguments import cast
+        from cfglint.frameworks.huggingface.fields import FIELDS
+        from cfglint.frameworks.overrides import ARGS, Override
+
+        return {key: cast(Override(key, [each], ARGS)) if isinstance(each, str) and key in FIELDS else each for key, each in values.items()}
 
     def override_value(self, override: Override) -> Any:
         """The value of a launch-line argument, cast to the type of the field as HfArgumentParser's argparse does."""

@@ -7,15 +7,18 @@ from cfglint.frameworks import framework
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.launch import FRAMEWORK, KIND, megatron
 from cfglint.frameworks.resolved_batch import Batch, Layout
+from cfglint.frameworks.unknown import Unknown
 from cfglint.source.python.call import CallDocument
 from cfglint.source.shell.command import CommandDocument
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.frameworks.overrides import Override
     from cfglint.frameworks.summary import Summary
-    from cfglint.source.document import Document
+    from cfglint.source.document import Document, Node
 
 ACCELERATOR = "Accelerator"
 ACCUMULATION = "gradient_accumulation_steps"
@@ -85,19 +88,38 @@ def overrides(command: CommandDocument) -> list[Override]:
 
 
 def borrowed(command: CommandDocument, built: CallDocument) -> list[Override]:
-    """The arguments of a line that a program passes on to the constructor of its trainer's arguments, each with its place."""
+    """The arguments of a line that a program passes on to the constructor of its trainer's arguments, each with its place.
+
+    The program's own parser has converted them before.
+    """
     from cfglint.frameworks.overrides import ARGS, Override
 
     found: list[Override] = []
     for key, argument in built.borrowed.items():
-        node = command.find((argument,))[1]
-        if node is None:
+        value, node, words = passed(command, argument)
+        if node is None and not isinstance(value, Unknown):
             continue
-        override = Override(key, command.words[argument] or [], ARGS)
-        override.place = (command, node)
-        override.unknown = command.unknown.get(argument, ())
+        override = Override(key, words, ARGS)
+        override.values = (value,)
+        override.place = (command, node) if node is not None else None
+        override.unknown = value.reasons if isinstance(value, Unknown) else ()
         found.append(override)
     return found
+
+
+def passed(command: CommandDocument, argument: str) -> tuple[Any, Node | None, list[str]]:
+    """(value, place, words) that a line gives to an argument of its program; without a place if the line does not give it."""
+    from cfglint.frameworks.own_arguments import given_value, options_of
+
+    fields = command.program.fields
+    options = options_of(argument, fields)
+    last = next((pair for pair in reversed(command.roots[0].pairs()) if pair[0].raw in options), None)
+    if last is not None:
+        return given_value(argument, last[0].raw, fields, command), last[1], command.words[last[0].raw] or []
+    words = [word.string for word in command.launch_line.arguments]
+    if any(word.startswith(short) for short in fields[argument].short for word in words):
+        return Unknown(("a short option may set it",)), None, []
+    return None, None, []
 
 
 def batch(config: LaunchConfig) -> Batch:
@@ -120,8 +142,12 @@ def accumulation(config: LaunchConfig) -> Setting | None:
     line = config.command.launch_line
     if call is None or node is None or line.launcher == "accelerate" or "ACCELERATE_GRADIENT_ACCUMULATION_STEPS" in line.call.environment:
         return None
-    value = call.values.get(ACCUMULATION)
-    return Setting((ACCUMULATION,), value, WRITTEN, call, node, key) if type(value) is int else None
+    written = Setting((ACCUMULATION,), call.values.get(ACCUMULATION), WRITTEN, call, node, key)
+    argument = call.borrowed.get(ACCUMULATION)
+    value, place, _ = passed(config.command, argument) if argument is not None else (None, None, None)
+    if place is not None:
+        written = Setting((ACCUMULATION,), value, WRITTEN, config.command, place, None)
+    return written if type(written.value) is int and not isinstance(value, Unknown) else None
 
 
 def account(config: LaunchConfig) -> Summary:

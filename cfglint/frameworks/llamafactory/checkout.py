@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import os
 
+from cfglint.source.root import leads_out
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,7 +48,7 @@ def package_of(folder: str) -> str | None:
     for level in above(folder):
         for place in PLACES:
             candidate = os.path.join(level, place)
-            if os.path.isdir(os.path.join(candidate, ARGUMENTS)):
+            if os.path.isdir(os.path.join(candidate, ARGUMENTS)) and not leads_out(candidate, candidate):
                 return candidate
         if os.path.exists(os.path.join(level, ".git")) or level == here:
             return None
@@ -90,11 +92,13 @@ def template_names(path: str) -> Iterator[str]:
 
 
 def tree_of(path: str):  # type: ignore[no-untyped-def]  # ast.Module, whose import waits for the first call
-    """The syntax tree of a module; an empty one if it cannot be opened or parsed."""
+    """The syntax tree of a module; an empty one if it cannot be opened or parsed, or is a link out of the project."""
     import ast
 
     from cfglint.source import files
 
+    if leads_out(path, path):
+        return ast.parse("")
     try:
         return ast.parse(files.read(path)[0])
     except (files.FileProblem, SyntaxError, ValueError, RecursionError):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from cfglint.frameworks.huggingface.arguments import DICT_FIELDS, Arguments
-from cfglint.frameworks.trl._tables import FIELDS
+from cfglint.frameworks.trl.releases import HISTORY
+from cfglint.frameworks.versions import parse_version
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,12 +14,18 @@ if TYPE_CHECKING:
     from cfglint.frameworks.versions import Version
 
 # Fields that take inline JSON in addition to those of TrainingArguments (trl 1.16.0 trainer/*_config.py, _VALID_DICT_FIELDS).
-INLINE_JSON: dict[str, tuple[str, ...]] = {
-    "0.17.0": ("model_init_kwargs",),
-    "1.16.0": ("model_init_kwargs", "dataset_kwargs", "chat_template_kwargs", "generation_kwargs", "teacher_model_init_kwargs"),
+INLINE_JSON: dict[Version, tuple[str, ...]] = {
+    parse_version("0.17.0"): ("model_init_kwargs",),
+    parse_version("1.16.0"): (
+        "model_init_kwargs",
+        "dataset_kwargs",
+        "chat_template_kwargs",
+        "generation_kwargs",
+        "teacher_model_init_kwargs",
+    ),
 }
 CHECKPOINTING, RENAMED_CHECKPOINTING = "gradient_checkpointing", "activation_checkpointing"  # the new name has the default of the old one
-PRECISION_BY_DEFAULT = "1.16.0"  # from here on bf16 is on unless fp16 is (trl 1.16.0 trainer/base_config.py:111)
+PRECISION_BY_DEFAULT = parse_version("1.16.0")  # from here on bf16 is on unless fp16 is (trl 1.16.0 trainer/base_config.py:111)
 
 
 class TrlArguments(Arguments):
@@ -32,7 +39,7 @@ class TrlArguments(Arguments):
         values: dict[Any, Any],
         version: Version,
         fields: Fields,
-        release: str,
+        release: Version,
         refused: set[str],
         own_defaults: dict[str, Any] | None = None,
     ) -> None:
@@ -53,8 +60,9 @@ class TrlArguments(Arguments):
 
     def exists(self, name: str) -> bool:
         """Whether any release has a field of this name, for any trainer."""
-        return super().exists(name) or any(name in own for trainers in FIELDS.values() for own in trainers.values())
+        return super().exists(name) or HISTORY.ever(name)
 
     def kind_of(self, name: str) -> str:
         """The type of a field, as `huggingface.fields` names it."""
-        return self.fields.types[name] if name in self.fields.own else super().kind_of(name)
+        of_own_class = name in self.fields.own or not super().exists(name)  # TRL's, or a field that the program defines
+        return self.fields.types[name] if of_own_class else super().kind_of(name)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.batch.solver import SplitRule
+    from cfglint.frameworks.trl.arguments import TrlArguments
     from cfglint.frameworks.trl.config import TrlConfig
 
     Number = int | float | None
@@ -47,16 +48,18 @@ class Generation:
 def generation(config: TrlConfig) -> Generation:
     """The numbers of a generation; an unknown one is None."""
     args, batch, world = config.arguments, config.batch, config.world_size
-    micro, accumulation = number(batch.micro_batch.value), number(config.arguments["gradient_accumulation_steps"])
+    micro, accumulation = number(batch.micro_batch.value), known_number(args, "gradient_accumulation_steps")
     one = micro * world if micro is not None and world is not None else None
-    size, steps_ = (number(args[GENERATION]), number(args[GENERATION_STEPS])) if config.modern else (None, None)
+    size, steps_ = (known_number(args, GENERATION), known_number(args, GENERATION_STEPS)) if config.modern else (None, None)
+    if not args.known(GENERATION, GENERATION_STEPS):
+        return Generation(size, steps_, known_number(args, "num_generations"), known_number(args, "num_iterations"))
     if size is None and steps_ is None:
         steps_ = accumulation
     if size is None:
         size = one * steps_ if one is not None and steps_ is not None else None
     elif steps_ is None and one:
         steps_ = size // one
-    return Generation(size, steps_, number(args["num_generations"]), number(args["num_iterations"]))
+    return Generation(size, steps_, known_number(args, "num_generations"), known_number(args, "num_iterations"))
 
 
 def loaded(config: TrlConfig) -> tuple[int | None, Any]:
@@ -90,6 +93,11 @@ def numbers(config: TrlConfig) -> dict[str, int | None]:
 def count(value: Any) -> int | None:
     """A value as an integer; None if it is not one."""
     return value if isinstance(value, int) else None
+
+
+def known_number(args: TrlArguments, name: str) -> Number:
+    """The value of a field as a number; None if it is unknown."""
+    return number(args[name]) if args.known(name) else None
 
 
 def number(value: Any) -> Number:

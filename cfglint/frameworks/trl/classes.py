@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks.trl._tables import FIELDS as TABLES
+from cfglint.frameworks.trl.releases import HISTORY
 
 # Configurations of trainers, subclasses of TrainingArguments, and the trainers that they are for.
 CLASSES = {
@@ -33,5 +33,4 @@ OTHER_CLASSES = {
 
 def fields_of_class(name: str) -> set[str]:
     """The fields of a class in any modelled release; empty for a class of another package."""
-    table = CLASSES.get(name) or OTHER_CLASSES.get(name, "")
-    return {field for release in TABLES.values() for field in release.get(table, {})}
+    return set(HISTORY.names(CLASSES.get(name) or OTHER_CLASSES.get(name, "")))

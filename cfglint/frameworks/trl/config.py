@@ -40,7 +40,8 @@ class TrlConfig(TrainerConfig):
 
     def __init__(self, documents: list[Document], kinds: list[str], facts: LaunchFacts) -> None:
         self.trl_version: Version = facts.version(PACKAGE, NEWEST)
-        self.modelled = facts.tables or (OLDEST if self.trl_version <= parse_version(OLDEST) else NEWEST)
+        old = self.trl_version <= parse_version(OLDEST)
+        self.modelled: Version = parse_version(facts.tables or (OLDEST if old else NEWEST))
         self.trainers: tuple[str, ...] = trainers_of(self.modelled)
         if facts.program is not None and facts.trainer not in self.trainers:  # the program's trainer is not modelled
             facts = facts.replace(strict_keys=False, guessed=True, trainer=None, program=None)
@@ -123,7 +124,7 @@ class TrlConfig(TrainerConfig):
     @property
     def modern(self) -> bool:
         """Whether the tables and checks are those of the newest modelled release."""
-        return self.modelled == NEWEST
+        return self.modelled == parse_version(NEWEST)
 
     @property
     def streams(self) -> bool:

@@ -1,17 +1,18 @@
 """The fields that the file of a TRL run may set, with their types and defaults, by release and trainer.
 
 A script parses one file into the trainer's configuration class (a subclass of `TrainingArguments`), the script's own
-arguments and `ModelConfig`. The tables are those of the modelled releases; another release is treated as the nearest one.
+arguments and `ModelConfig`.
 """
 
 from __future__ import annotations
 
 from cfglint.batch.steps import RATIO_TAKEN
+from cfglint.frameworks.history import DEFAULT, TYPE
 from cfglint.frameworks.huggingface.fields import FIELDS as ARGUMENTS
 from cfglint.frameworks.huggingface.fields import PARSED
 from cfglint.frameworks.huggingface.fields import defaults as argument_defaults
 from cfglint.frameworks.trl import TRAINERS
-from cfglint.frameworks.trl._tables import FIELDS as TABLES
+from cfglint.frameworks.trl.releases import HISTORY, is_experimental
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,7 +30,9 @@ REQUIRED = "required"  # in the tables, instead of the default of a field that h
 SAME_LOOP = ("sft", "dpo", "kto", "reward", "orpo", "cpo", "gkd", "bco", "prm", "distillation")  # as long as with the Trainer
 USUAL = ("sft", "dpo", "kto", "reward", "grpo", "rloo")  # the trainers that are preferred if several have the keys of a file
 
-_fields: dict[tuple[str, tuple[str, ...], Version], Fields] = {}
+ALWAYS = ("sft", "dpo", "reward")  # trainers that are older than their classes and took plain TrainingArguments
+
+_fields: dict[tuple[Version, tuple[str, ...], Version], Fields] = {}
 
 
 class Fields:
@@ -42,23 +45,23 @@ class Fields:
 
     __slots__ = ("_by_length", "defaults", "own", "trainers", "transformers", "types", "undecided")
 
-    def __init__(self, release: str, trainers: tuple[str, ...], transformers: Version, classes: tuple[str, ...] | None = None) -> None:
+    def __init__(self, release: Version, trainers: tuple[str, ...], transformers: Version, classes: tuple[str, ...] | None = None) -> None:
         self.trainers = trainers
         self.transformers = transformers
         self.defaults = dict(argument_defaults(transformers))
         self.types = {name: parsed(name, transformers) for name in self.defaults}
         self.own: set[str] = set()
-        for name in (*((*BESIDE, *(f"{each} script" for each in trainers)) if classes is None else classes), *trainers):
-            for field, (kind, default) in TABLES[release].get(name, {}).items():
-                self.types[field] = kind
-                self.defaults[field] = default
+        for name in (*(beside(release, trainers) if classes is None else classes), *trainers):
+            for field, row in HISTORY.fields(name, release).items():
+                self.types[field] = row[TYPE]
+                self.defaults[field] = row[DEFAULT]
                 self.own.add(field)
         self.undecided = differing(release, trainers, transformers)
         for name in self.undecided:
             self.defaults[name] = None
         self._by_length: dict[int, list[str]] = {}
 
-    def of_program(self, program: ProgramFacts, release: str) -> Fields:
+    def of_program(self, program: ProgramFacts, release: Version) -> Fields:
         """The fields of the classes that a program parses, and the fields that it defines itself."""
         from cfglint.frameworks.trl.classes import OTHER_CLASSES
 
@@ -79,7 +82,13 @@ class Fields:
         return self._by_length
 
 
-def fields(release: str, trainers: tuple[str, ...], transformers: Version) -> Fields:
+def beside(release: Version, trainers: tuple[str, ...]) -> tuple[str, ...]:
+    """The classes that the scripts of some trainers parse next to that of the trainer; some scripts have their own arguments."""
+    own = [f"{each} script" for each in trainers if HISTORY.has_section(f"{each} script", release)]
+    return (*own, *(each for each in BESIDE if each != "script")) if len(own) == len(trainers) else (*BESIDE, *own)
+
+
+def fields(release: Version, trainers: tuple[str, ...], transformers: Version) -> Fields:
     """The fields of a modelled release of TRL with a release of transformers, for the trainers that the file may be for."""
     key = (release, trainers, transformers)
     if key not in _fields:
@@ -95,31 +104,32 @@ def parsed(name: str, transformers: Version) -> str:
     return PARSED.get(name) or (kind if kind in ("int", "float", "bool") else "str")
 
 
-def differing(release: str, trainers: tuple[str, ...], transformers: Version) -> set[str]:
+def differing(release: Version, trainers: tuple[str, ...], transformers: Version) -> set[str]:
     """The fields that some of the trainers lack, or that have different defaults."""
     base = argument_defaults(transformers)
-    tables = [{**base, **{field: default for field, (_, default) in TABLES[release].get(name, {}).items()}} for name in trainers]
+    tables = [{**base, **{field: row[DEFAULT] for field, row in HISTORY.fields(name, release).items()}} for name in trainers]
     found: set[str] = set()
-    for name in {field for trainer in trainers for field in TABLES[release].get(trainer, {})}:
+    for name in {field for trainer in trainers for field in HISTORY.fields(trainer, release)}:
         values = [table.get(name) for table in tables]
         if any(value != values[0] or type(value) is not type(values[0]) for value in values):
             found.add(name)
     return found
 
 
-def trainers_of(release: str) -> tuple[str, ...]:
-    """The trainers of a modelled release."""
-    return tuple(name for name in TABLES[release] if name in TRAINERS)
+def trainers_of(release: Version) -> tuple[str, ...]:
+    """The trainers of a release."""
+    return tuple(name for name in TRAINERS if name in ALWAYS or HISTORY.has_section(name, release))
 
 
-def has(name: Any, release: str) -> bool:
-    """Whether any class of a modelled release has a field of this name."""
-    return isinstance(name, str) and any(name in table for table in TABLES[release].values())
+def has(name: Any, release: Version) -> bool:
+    """Whether any class of a release has a field of this name."""
+    return isinstance(name, str) and HISTORY.has(name, release)
 
 
-def likely_trainers(names: set[str], release: str) -> tuple[str, ...]:
-    """The trainers of a release that have the most keys of a file, in any release; all of them if no key decides."""
-    counts = {trainer: sum(1 for name in names if belongs(name, trainer)) for trainer in trainers_of(release)}
+def likely_trainers(names: set[str], release: Version) -> tuple[str, ...]:
+    """The trainers of a release that have the most keys of a file; all of them if no key decides."""
+    stable = [trainer for trainer in trainers_of(release) if not is_experimental(trainer, release)]
+    counts = {trainer: sum(1 for name in names if belongs(name, trainer, release)) for trainer in stable}
     most = max(counts.values())
     best = [trainer for trainer, count in counts.items() if count == most]
     if most:
@@ -127,6 +137,10 @@ def likely_trainers(names: set[str], release: str) -> tuple[str, ...]:
     return tuple(best)
 
 
-def belongs(name: str, trainer: str) -> bool:
-    """Whether the class of a trainer defines a field of this name itself in any modelled release."""
-    return name not in ARGUMENTS and any(name in table.get(trainer, {}) for table in TABLES.values())
+def belongs(name: str, trainer: str, release: Version) -> bool:
+    """Whether the class of a trainer defines a field of this name itself; in any release if no trainer of this one does."""
+    if name in ARGUMENTS:
+        return False
+    if any(name in HISTORY.fields(each, release) for each in trainers_of(release)):
+        return name in HISTORY.fields(trainer, release)
+    return name in HISTORY.names(trainer)

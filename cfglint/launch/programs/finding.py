@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 
 from cfglint.source.record import record
-from cfglint.source.root import is_inside
 from cfglint.source.shell.filters import normal
 
 TYPE_CHECKING = False
@@ -39,13 +38,13 @@ def find(line: LaunchLine, project: Project) -> Found | None:
         return None
     start = folder if line.module else os.path.dirname(path)
     folders = [each for each in (start, folder, project.root, os.path.join(project.root, "src")) if each is not None]
-    return Found(path, package, list(dict.fromkeys(folders)), lambda each: text_inside(each, project))
+    return Found(path, package, list(dict.fromkeys(folders)), project.read)
 
 
 def program_at(path: str, project: Project) -> Found:
     """A program that is started from the top of its project."""
     folders = [os.path.dirname(path) or ".", project.root, os.path.join(project.root, "src")]
-    return Found(path, "", list(dict.fromkeys(folders)), lambda each: text_inside(each, project))
+    return Found(path, "", list(dict.fromkeys(folders)), project.read)
 
 
 def module_file(name: str, folders: list[str], project: Project) -> tuple[str | None, str]:
@@ -57,10 +56,3 @@ def module_file(name: str, folders: list[str], project: Project) -> tuple[str | 
             if project.is_file(full):
                 return full, package
     return None, ""
-
-
-def text_inside(path: str, project: Project) -> str | None:
-    """The content of a file that is inside the project after links are resolved; None for any other."""
-    if not project.is_file(path) or not is_inside(path, os.path.realpath(project.root)):
-        return None
-    return project.read(path)

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import ast
 
+from cfglint.frameworks.huggingface.cli_arguments import converted
 from cfglint.frameworks.program import MISSING, Field
 from cfglint.launch.programs.literals import COMPUTED, keyword, value_of
 from cfglint.launch.programs.modules import Definition, External
 from cfglint.launch.programs.parsers import called, changes_words, in_try
 from cfglint.launch.programs.scopes import FUNCTIONS, Scope, dotted
+from cfglint.source.record import changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,9 +30,10 @@ ADDED = {  # arguments added by deepspeed.add_config_arguments
     "deepscale": Field("bool", False, DEEPSPEED, 1, "0"),
     "deepscale_config": Field("str", None, DEEPSPEED, 1),
 }
+STORED = {"store_true": True, "store_false": False}
 WITHOUT_VALUE = ("store_true", "store_false", "store_const", "append_const", "count", "help", "version")
 GROUPS = ("add_argument_group", "add_mutually_exclusive_group")
-HARMLESS = ("set_defaults", "print_help", "format_help", "print_usage", "error", "exit")
+HARMLESS = ("print_help", "format_help", "print_usage", "error", "exit")
 PLAIN_KEYWORDS = frozenset(("description", "prog", "usage", "epilog", "formatter_class", "add_help", "conflict_handler"))
 
 
@@ -42,12 +45,16 @@ class Flags:
         self.complete = {each.arg for each in construction.call.keywords} <= PLAIN_KEYWORDS
         self.parses: list[bool] = []
         self._calls: set[ast.Call] = set()
+        self._reset: set[str | None] = set()  # the arguments whose default is set elsewhere; None if that may be any
         scope = construction.scope
         names = assigned_names(scope.module.parent(construction.call))
         if names:
             self._follow(scope, names, 0)
         else:
             self.complete = False
+        for name, field in self.fields.items() if self._reset else ():
+            if name in self._reset or None in self._reset:
+                self.fields[name] = changed(field, default=COMPUTED)
         self.refuses = bool(self.parses) and all(self.parses) and not changes_words(scope)
 
     def _follow(self, scope: Scope, names: set[str], depth: int) -> None:
@@ -79,6 +86,8 @@ class Flags:
             self.parses.append(not call.args and not call.keywords and not in_try(scope, call))
         elif name.startswith("parse"):
             self.parses.append(False)
+        elif name == "set_defaults":
+            self._reset.update(each.arg for each in call.keywords)
         elif name not in HARMLESS:
             self.complete = False
 
@@ -105,13 +114,18 @@ class Flags:
             self.complete = False  # a positional argument takes leftover words
             return
         field = flag(scope, call)
+        field.short = tuple(option for option in options if not option.startswith("--"))
+        self.complete = self.complete and not field.short  # short options are not distinguished from values
         for option in options:
             if option.startswith("--"):
                 self.fields[option[2:].replace("-", "_")] = field
-            else:
-                self.complete = False  # short options are not distinguished from values
-        if dotted(action(call) or call)[-1:] == ["BooleanOptionalAction"]:
+        if is_optional_boolean(call):
             self.fields.update({f"no_{option[2:].replace('-', '_')}": field for option in options})
+
+
+def is_optional_boolean(call: ast.Call) -> bool:
+    """Whether an argument is a flag with a negation."""
+    return dotted(action(call) or call)[-1:] == ["BooleanOptionalAction"]
 
 
 def assigned_names(node: ast.AST | None) -> set[str]:
@@ -127,23 +141,46 @@ def action(call: ast.Call) -> ast.expr | None:
 
 def flag(scope: Scope, call: ast.Call) -> Field:
     """The argument that a call adds."""
+    place = (scope.module.path, call.lineno)
+    required = keyword(call, "required") is not None and value_of(keyword(call, "required"), scope) is True
+    default: Any = MISSING if required else None
+    if keyword(call, "default") is not None and not required:
+        default = value_of(keyword(call, "default"), scope)
+    takes = words(scope, call)
+    if takes == "0":
+        stored = stored_value(scope, call)
+        unset = not stored if isinstance(stored, bool) and not is_optional_boolean(call) else None
+        default = unset if keyword(call, "default") is None and not required else default
+        return Field("bool" if isinstance(stored, bool) else "", default, *place, takes, (), stored)
     given = keyword(call, "type")
     kind = ["str"] if given is None else dotted(given)[-1:]
-    listed = value_of(keyword(call, "choices"), scope) if keyword(call, "choices") is not None else ()
     typed = kind[0] if kind and kind[0] in ("int", "float", "str") else ""
-    required = value_of(keyword(call, "required"), scope) is True if keyword(call, "required") is not None else False
-    default: Any = MISSING if required else None
-    if keyword(call, "default") is not None:
-        default = default if required else value_of(keyword(call, "default"), scope)
+    listed = value_of(keyword(call, "choices"), scope) if keyword(call, "choices") is not None else ()
     choices = tuple(listed) if typed and isinstance(listed, (list, tuple)) else ()  # another type may convert the string first
-    return Field(typed, default, scope.module.path, call.lineno, words(scope, call), choices)
+    return Field(typed, converted_default(default, typed), *place, takes, choices)
+
+
+def converted_default(default: Any, kind: str) -> Any:
+    """The default of an argument: a string is converted as a word of the line is."""
+    if not isinstance(default, str) or kind == "str":
+        return default
+    value = converted(kind, default)
+    return COMPUTED if value is None else value
+
+
+def stored_value(scope: Scope, call: ast.Call) -> Any:
+    """The value of a flag that is given."""
+    name = value_of(action(call), scope)
+    if name in STORED or is_optional_boolean(call):
+        return STORED.get(name, True) if isinstance(name, str) else True
+    return value_of(keyword(call, "const"), scope) if name == "store_const" else COMPUTED
 
 
 def words(scope: Scope, call: ast.Call) -> str:
     """The number of words that follow an argument."""
     if action(call) is not None:
         name = value_of(action(call), scope)
-        if name in WITHOUT_VALUE:
+        if name in WITHOUT_VALUE or is_optional_boolean(call):
             return "0"
         if name not in ("store", "append", "extend"):
             return ""

@@ -10,7 +10,7 @@ import ast
 
 from cfglint.frameworks.program import HF_PARSERS
 from cfglint.launch.programs.classes import linearized
-from cfglint.launch.programs.literals import keyword, value_of
+from cfglint.launch.programs.literals import keyword, literal, value_of
 from cfglint.launch.programs.modules import Definition, External
 from cfglint.launch.programs.scopes import dotted
 
@@ -185,13 +185,21 @@ def added_arguments(construction: Construction) -> Iterator[ast.Call]:
 
 
 def result_names(construction: Construction, count: int) -> list[str]:
-    """The names that the parsed classes are assigned to, in order; empty if the result is not unpacked."""
+    """The names that the parsed classes are assigned to, in order; empty if the result is not unpacked.
+
+    `a, b = parse()`, `(a,) = parse()`, `a = parse()[0]`.
+    """
     module = construction.scope.module
     for _, call in construction.uses():
         parent = module.parent(call) if call is not None else None
+        index = literal(parent.slice) if isinstance(parent, ast.Subscript) else None
+        if index is not None:
+            parent = module.parent(parent) if parent is not None else None
         if not isinstance(parent, ast.Assign) or len(parent.targets) != 1:
             continue
         target = parent.targets[0]
-        if isinstance(target, (ast.Tuple, ast.List)) and len(target.elts) >= count:
+        if isinstance(index, int) and isinstance(target, ast.Name) and -count <= index < count:
+            return [target.id if place == index % count else "" for place in range(count)]
+        if index is None and isinstance(target, (ast.Tuple, ast.List)) and len(target.elts) >= count:
             return [each.id if isinstance(each, ast.Name) else "" for each in target.elts]
     return []

@@ -50,6 +50,7 @@ class CommandDocument(Document):
         "gpus_on",
         "guessed",
         "is_main",
+        "is_open",
         "launch",
         "launch_line",
         "machine",
@@ -72,6 +73,7 @@ class CommandDocument(Document):
         self.consumer = ""  # the kind whose parser takes the arguments, or the file that they name
         self.is_main = False  # whether the consumer parses the arguments themselves
         self.guessed = False  # whether the consumer is only likely: then nothing about the arguments is an error
+        self.is_open = False  # whether the program may get arguments that are not known
         self.machine = False  # whether the number of GPUs is that of the machine
         self.again: Callable[[str], CommandDocument] | None = None  # finds this launch in another version of the script
         self.gpus_on: Callable[[int], int | None] | None = None  # the GPUs of this launch on a machine with this many

@@ -28,6 +28,17 @@ def check(tmp_path, monkeypatch, capsys):
     return report
 
 
+@pytest.fixture
+def explained(capsys):
+    """The value of a setting of the run of `run.sh`."""
+
+    def value(name):
+        main(["explain", "run.sh", "--format", "json"])
+        return next(each["value"] for each in json.loads(capsys.readouterr().out)["settings"] if each["name"] == name)
+
+    return value
+
+
 def built(*keywords):
     """A program that builds arguments with some keywords."""
     return "args = TrainingArguments(\n    'out',\n" + "".join(f"    {each},\n" for each in keywords) + ")"
@@ -135,6 +146,83 @@ def test_arguments_of_the_program_are_followed(check, line, micro):
     assert run["resolved"]["micro_batch"] == micro
 
 
+ADDED = """\
+import argparse
+parser = argparse.ArgumentParser()
+parser.add_argument({options})
+own = parser.parse_args()
+args = {name}('out', {keyword}=own.{attribute})"""
+
+
+@pytest.mark.parametrize("name", ["TrainingArguments", "SFTConfig"])
+@each_case(
+    ("options", "given", "rate"),
+    [
+        ("'--lr', type=float", "--lr 2e-6", 2e-6),
+        ("'--lr', type=own", "--lr 2e-6", None),
+        ("'--lr', '--learning_rate', type=float, default=1e-3", "--learning_rate 2e-6", 2e-6),
+        ("'-l', '--lr', type=float, default=1e-3", "-l 2e-6", None),
+        ("'--lr', type=float, default='1e-3'", "", 1e-3),
+    ],
+)
+def test_values_have_the_type_of_the_programs_parser(check, explained, name, options, given, rate):
+    code = ADDED.format(options=options, name=name, keyword="learning_rate", attribute="lr")
+    line = f"python train.py {given}"
+    assert check(code, line=line)["diagnostics"] == []
+    assert explained("learning rate") == rate
+
+
+@each_case(
+    ("options", "given", "on"),
+    [
+        ("'--half', action='store_true'", "", False),
+        ("'--half', action='store_true'", "--half", True),
+        ("'--half', action='store_false'", "--half", False),
+        ("'--half', action=argparse.BooleanOptionalAction, default=True", "--no-half", False),
+        ("'--half', action='store_const', const=True", "--half", True),
+    ],
+)
+def test_flags_have_the_value_that_they_store(check, explained, options, given, on):
+    check(ADDED.format(options=options, name="TrainingArguments", keyword="bf16", attribute="half"), line=f"python train.py {given}")
+    assert explained("precision") == ("bf16" if on else "fp32")
+
+
+OWN_CLASS = """\
+from dataclasses import dataclass
+from transformers import HfArgumentParser
+@dataclass
+class Own:
+    rows: int = 4
+    on: bool = True
+parser = HfArgumentParser(Own)
+{}
+args = TrainingArguments('out', per_device_train_batch_size=own.rows, bf16=own.on)"""
+
+
+@each_case(
+    "idiom",
+    [
+        "own = parser.parse_args_into_dataclasses()[0]",
+        "(own,) = parser.parse_args_into_dataclasses()",
+        "own, = parser.parse_args_into_dataclasses()",
+        "[own] = parser.parse_args_into_dataclasses()",
+        "own, _ = parser.parse_args_into_dataclasses(return_remaining_strings=True)",
+        "own, *_ = parser.parse_args_into_dataclasses(return_remaining_strings=True)",
+    ],
+)
+def test_idioms_of_the_parsers_result(check, idiom):
+    code = OWN_CLASS.format(idiom)
+    assert check(code)["runs"][0]["resolved"]["micro_batch"] == 4
+    line = "torchrun --nproc_per_node 4 train.py --rows 6 --no_on"
+    assert check(code, line=line)["runs"][0]["resolved"]["micro_batch"] == 6
+
+
+def test_a_string_without_type_is_a_string(check):
+    code = ADDED.format(options="'--lr'", name="SFTConfig", keyword="learning_rate", attribute="lr")
+    [found] = check(code, line="python train.py --lr 2e-6")["diagnostics"]
+    assert (found["code"], found["file"]) == ("TYP200", "run.sh")
+
+
 def test_a_class_of_trl_tells_the_trainer(check):
     [run] = check("args = SFTConfig('out', packing=True, learning_rate=1e-5)")["runs"]
     assert run["kinds"] == ["launch", "trl"]
@@ -197,6 +285,35 @@ def test_fix_edits_the_keyword(fixed, before, after, options):
 def test_the_accelerator_of_a_program_gives_its_accumulation(check, arguments, steps):
     found = check(f"from accelerate import Accelerator\naccelerator = Accelerator({arguments})")
     assert (found["runs"][0]["resolved"]["accumulation"], found["diagnostics"]) == (steps, [])
+
+
+def test_an_abbreviated_argument_reaches_the_accelerator(check):
+    code = "import argparse\nfrom accelerate import Accelerator\nparser = argparse.ArgumentParser()\n"
+    code += "parser.add_argument('--accumulation_steps', type=int, default=1)\nown = parser.parse_args()\n"
+    code += "accelerator = Accelerator(gradient_accumulation_steps=own.accumulation_steps)"
+    found = check(code, line="torchrun --nproc_per_node 4 train.py --accumulation_step=8")
+    assert found["runs"][0]["resolved"]["accumulation"] == 8
+
+
+@each_case(
+    ("call", "code"),
+    [
+        ("TrainingArguments('out', num_training_epochs=x())", "KEY200"),
+        ("TrainingArguments('out', evaluation_strategy=x())", "KEY202"),
+        ("SFTConfig('out', max_seq_length=x())", "TRL011"),
+        ("SFTConfig('out', max_lenth=x())", "TRL010"),
+        ("SFTConfig('out', max_length=x())", None),
+    ],
+)
+def test_an_unknown_value_hides_no_unknown_key(check, call, code):
+    found = check(f"args = {call}")["diagnostics"]
+    assert [(each["code"], each["severity"]) for each in found] == ([(code, "error")] if code else [])
+    assert "<?>" not in json.dumps(found)
+
+
+def test_an_unknown_number_is_not_its_default(check):
+    code = "from trl import GRPOConfig\nargs = GRPOConfig('out', per_device_train_batch_size=4, num_generations=x['n'])"
+    assert check(code, line="python train.py")["diagnostics"] == []
 
 
 RUNNER = """

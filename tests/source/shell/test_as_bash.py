@@ -8,7 +8,7 @@ from cfglint.source.shell.script import Script
 
 
 def started(text):
-    interpreter = Interpreter("/work", "/work/run.sh", lambda path: None, lambda path: False)
+    interpreter = Interpreter("/start", "/start/run.sh", lambda path: None, lambda path: False)
     interpreter.follow(Script("run.sh", f"{text}\n"))
     return [" ".join(word.string for word in call.words[1:]) for call in interpreter.calls if call.words[0].string == "run"]
 

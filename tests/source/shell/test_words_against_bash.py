@@ -31,7 +31,7 @@ def of_bash(word):
 
 
 def ours(word):
-    calls = Interpreter("/work", "/work/train.sh", lambda path: None, lambda path: False).follow(
+    calls = Interpreter("/start", "/start/train.sh", lambda path: None, lambda path: False).follow(
         Script("train.sh", f"{VARIABLES}prog {word}\n")
     )
     return [each.string for each in calls[-1].words[1:]]

@@ -32,6 +32,7 @@ CHANGES_RUN = frozenset(("past_index", "sharded_ddp", "tp_size", "use_ipex", "pu
     good="output_dir: out\neval_strategy: epoch\n",
     fixed="output_dir: out\neval_strategy: epoch\n",
     example={"strict_keys": True, "at": "/evaluation_strategy"},
+    of_keys=True,
     by_version=True,
 )
 def removed_argument(config: TrainerConfig) -> Iterator[Finding]:

@@ -452,3 +452,30 @@ def unusable_process_count(config: LaunchConfig) -> Iterator[Finding]:
     commands/launch.py (launch_command_parser).
     """
     return problems(config, "LCH018")
+
+
+@rule(
+    "LCH021",
+    "launch-file-outside-project",
+    WARNING,
+    kinds=(KIND,),
+    bad={"train.sh": f"torchrun --nproc_per_node 8 train.py --deepspeed ../shared/ds.json {TRAINER}\n", "train.py": "\n"},
+    good={
+        "train.sh": f"torchrun --nproc_per_node 8 train.py --deepspeed ds.json {TRAINER}\n",
+        "train.py": "\n",
+        "ds.json": '{"zero_optimization": {"stage": 2}, "train_micro_batch_size_per_gpu": "auto", "bf16": {"enabled": "auto"}}\n',
+    },
+    example=NAMED,
+)
+def launch_file_outside_project(config: LaunchConfig) -> Iterator[Finding]:
+    """A configuration file that a launch line names is outside the project, so cfglint did not read it.
+
+    The root of the project is the top of its git work tree, else the folder of the cfglint configuration, else the working
+    directory; links are resolved first. The content of such a file is neither read nor shown, because a script from elsewhere could
+    name any file of the machine. The same holds for scripts that a script sources or calls: what they set is unknown.
+
+    Fix: name the file on the command line too, or move it into the project.
+
+    Source: transformers 5.23.0 integrations/deepspeed.py reads whatever path is given; the limit is cfglint's own.
+    """
+    return problems(config, "LCH021")

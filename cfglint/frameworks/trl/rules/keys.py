@@ -9,12 +9,12 @@ from cfglint.findings.wording import listed
 from cfglint.frameworks.accelerate.packaged import PACKAGED
 from cfglint.frameworks.huggingface.fields import FIELDS as ARGUMENTS
 from cfglint.frameworks.trl import LAUNCHER_FILE, OLDEST
-from cfglint.frameworks.trl._tables import FIELDS as TABLES
 from cfglint.frameworks.trl.fields import BESIDE, has
 from cfglint.frameworks.trl.launcher_options import is_flag, is_option, refused
+from cfglint.frameworks.trl.releases import HISTORY
 from cfglint.frameworks.trl.rules.common import HEAD, KINDS, shown
 from cfglint.frameworks.unknown import Unknown
-from cfglint.frameworks.versions import dotted
+from cfglint.frameworks.versions import dotted, parse_version
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -62,6 +62,7 @@ HARMLESS = frozenset(
     good=HEAD + "packing: true\nlearning_rate: 1.0e-5\n",
     fixed=HEAD + "packing: true\nlearning_rate: 1.0e-5\n",
     example={"trainer": "sft", "strict_keys": True, "at": "/learning_rte"},
+    of_keys=True,
 )
 def unknown_key(config: TrlConfig) -> Iterator[Finding]:
     """No dataclass of the script has a field of this name.
@@ -130,7 +131,7 @@ def is_removed(key: str, config: TrlConfig) -> bool:
         return False
     if key in ARGUMENTS:
         return bool(ARGUMENTS[key][3]) and config.version >= ARGUMENTS[key][3]
-    return config.modern and has(key, OLDEST)
+    return config.modern and has(key, parse_version(OLDEST))
 
 
 def nearest(key: str, config: TrlConfig, most: int) -> str | None:
@@ -142,7 +143,7 @@ def nearest(key: str, config: TrlConfig, most: int) -> str | None:
         return plain
     close = [name for name in near_fields(key, config.arguments.fields.by_length, most) if name not in config.values]
     if not config.facts.strict_keys:  # a key of the script itself may resemble one of TRL's
-        close = [name for name in close if not any(name in TABLES[config.modelled].get(each, {}) for each in BESIDE)]
+        close = [name for name in close if not any(name in HISTORY.fields(each, config.modelled) for each in BESIDE)]
     return close[0] if close else None
 
 
@@ -166,6 +167,7 @@ def renamed(setting: Setting, name: str, safe: bool) -> Fix | None:
     good=HEAD + "packing: true\nmax_length: 4096\n",
     fixed=HEAD + "packing: true\nmax_length: 4096\n",
     example={"trainer": "sft", "strict_keys": True, "at": "/max_seq_length"},
+    of_keys=True,
     by_version=True,
 )
 def removed_key(config: TrlConfig) -> Iterator[Finding]:

@@ -166,6 +166,7 @@ def dataset_name_required(config: TrlConfig) -> Iterator[Finding]:
         and config.facts.strict_keys
         and not config.modern
         and config.facts.complete
+        and parses_script_arguments(config)
         and "dataset_name" not in config.arguments
     ):
         yield Finding(
@@ -173,6 +174,12 @@ def dataset_name_required(config: TrlConfig) -> Iterator[Finding]:
             "`dataset_name` is missing; the scripts of this release require it",
             help="set `dataset_name` to a name on the Hugging Face Hub or a path",
         )
+
+
+def parses_script_arguments(config: TrlConfig) -> bool:
+    """Whether a parser fills TRL's class of script arguments: one of TRL's own scripts does, another program only if its code says so."""
+    program = config.facts.program
+    return program is None or "ScriptArguments" in program.classes or "GRPOScriptArguments" in program.classes
 
 
 @rule(
