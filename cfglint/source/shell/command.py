@@ -37,7 +37,8 @@ class CommandDocument(Document):
     """A command of a script. The root maps each option to its value, at their places in the script.
 
     `words` are the values as strings, None for unknown ones; `unknown` has the reasons, `sources` what they are computed from. `flags` are
-    the options as written. `launch` are the facts of the launch, as plain values for reports; `launch_line` is the line that they come from.
+    the options as written. `launch` are the facts of the launch, as plain values for reports; `launch_line` is the line that they come
+    from.
     """
 
     __slots__ = (
