@@ -74,6 +74,7 @@ class LaunchLine:
         "arguments",
         "block",
         "call",
+        "deepspeed_word",
         "files",
         "folder",
         "given",
@@ -114,6 +115,7 @@ class LaunchLine:
         self.unknown: list[tuple[str, str]] = []
         self.files: list[NamedFile] = []
         self.problems: list[Problem] = []
+        self.deepspeed_word: NamedFile | None = None  # the value of `--deepspeed` if it is neither a config file's name nor a file
         self.machine = False
         self.inner = ""
         self.values: dict[str, Any] | None = None

@@ -11,6 +11,7 @@ from cfglint.frameworks.overrides import FLAG, Override
 from cfglint.launch import accelerate
 from cfglint.launch.command import WITHOUT_EFFECT, command_document, summary
 from cfglint.launch.continuations import refused_joined_words
+from cfglint.launch.findings import refused_deepspeed_word
 from cfglint.launch.line import MACHINE
 from cfglint.launch.machine import Machine
 from cfglint.launch.project_files import Project
@@ -178,6 +179,7 @@ class LaunchReader:
         if built is not None and built.kind == LAUNCH:  # the accelerator of a program that parses its arguments itself
             built = None
         refused_joined_words(line, command)
+        refused_deepspeed_word(line, command)
         facts = self.launch_facts(line, command, documents, built)
         for key, reasons in command.unknown.items():
             line.unsure(f"arguments.{key}", reasons)
