@@ -16,6 +16,13 @@ if TYPE_CHECKING:
     from cfglint.source.shell.command import CommandDocument
 
 SWIFT_LAUNCHER = "swift"
+# Names that programs with an argument parser of their own do not have in this form.
+TRAINERS_OWN = frozenset(
+    listed(
+        "deepspeed do_train evaluation_strategy eval_strategy save_strategy logging_strategy save_total_limit load_best_model_at_end"
+        " remove_unused_columns overwrite_output_dir ddp_find_unused_parameters"
+    )
+)
 LENGTH = ("per_device_train_batch_size", "gradient_accumulation_steps", "num_train_epochs")
 # Fields with another default in ms-swift, or one that depends on its own arguments or on the checkpoint. Source: ms-swift 4.6.0
 # trainers/arguments.py:130-220, arguments/sft_args.py.
@@ -60,7 +67,7 @@ def take_trainer_arguments(command: CommandDocument, names: set[str]) -> None:
     command.consumer, command.is_main = "huggingface", True
     program = (line.program.string if line.program is not None else "").rpartition("/")[2]
     own_defaults = line.program is not None and "swift/" in line.program.string.replace(".", "/")
-    likely = len(names) >= SURE and len(names & TRAINER_ONLY) >= 2 and "output_dir" in command.words
+    likely = "output_dir" in command.words and (len(names) >= SURE or has_trainers_own(command)) and len(names & TRAINER_ONLY) >= 2
     for key in redefined_fields(line):
         command.leave_out(key)
     if command.words.get("deepspeed", ["x"]) == []:  # HfArgumentParser refuses a bare one: the flag is the program's own
@@ -68,6 +75,14 @@ def take_trainer_arguments(command: CommandDocument, names: set[str]) -> None:
     command.guessed = own_defaults or not likely or "no_trainer" in program or bool(SWIFT & {*command.words})
     if command.guessed and "per_device_train_batch_size" not in command.words:
         open_defaults(command, "the program")
+
+
+def has_trainers_own(command: CommandDocument) -> bool:
+    """Whether few arguments are enough: the batch of a device, and two more that only the Trainer's parser reads in this form."""
+    given = TRAINERS_OWN & {*command.words}
+    if not command.words.get("deepspeed"):  # other programs have a flag of this name, without a value
+        given -= {"deepspeed"}
+    return "per_device_train_batch_size" in command.words and len(given) > 1
 
 
 def open_defaults(command: CommandDocument, owner: str, keys: tuple[str, ...] = LENGTH) -> None:
