@@ -175,9 +175,8 @@ def precision(config: TrainerConfig, summary: Summary) -> None:
             summary.derive(PRECISION, "precision", "precision", *without_switch(config))
     if config.uses_fsdp:
         summary.add(PRECISION, "FSDP", of(config, "fsdp"))
-    key = args.checkpointing_key
-    known = args.known(key)
-    checkpointing = config.setting(key, value=bool(args.checkpointing)) if known else config.unknown(key)
+    key = config.arguments.checkpointing_key
+    checkpointing = config.setting(key, value=bool(args.checkpointing)) if args.known(key) else config.unknown(key)
     summary.add(PRECISION, "gradient checkpointing", checkpointing)
 
 
