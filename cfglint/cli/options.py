@@ -498,6 +498,9 @@ def skipped_files(stats: ScanStats) -> list[str]:
     if stats.unknown_kind:
         runs = counted(len(stats.unknown_kind), "run")
         parts.append(f"{runs} skipped, kind unknown; declare it with `kind`: {first_few(stats.unknown_kind)}")
+    parts += [f"{path}: {reason}" for path, reason in [*stats.unchecked.items()][:MOST_UNKNOWN]]
+    if len(stats.unchecked) > MOST_UNKNOWN:
+        parts.append(f"{counted(len(stats.unchecked) - MOST_UNKNOWN, 'further script')} not checked completely")
     parts += stats.unchosen[:MOST_UNKNOWN]
     if stats.beyond_limits:
         parts.append(

@@ -157,6 +157,7 @@ class Discovery:
             self._launches = LaunchReader(self.source, self.facts, self.named)
         try:
             found = self._launches.runs(name, only, path in self.named)
+            self.stats.unchecked.update(self._launches.unchecked)
         except files.FileProblem as problem:
             if problem.kind == "unreadable":
                 self.stats.unreadable.append(path)

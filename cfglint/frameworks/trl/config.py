@@ -66,7 +66,7 @@ class TrlConfig(TrainerConfig):
         if self.documents[0].syntax == "python":  # code passes the values to the class without a parser
             found = self.values
         else:
-            found, self.refused = cast(self.values, table.types, self.trl_version >= NULL_WORDS_READ)
+            found, self.refused = cast(self.values, table.types, self.trl_version >= NULL_WORDS_READ, table.defaults)
         self.values = {name: found.get(name, value) for name, value in self.values.items()}
         program = self.facts.program
         parsed = {name: value for name, value in found.items() if program is None or name not in program.changed}
