@@ -104,9 +104,10 @@ class Search:
 
     def at(self, target: Target) -> Evaluation:
         """The findings of the run with other releases of some packages."""
-        key = tuple(sorted(target.items()))
+        whole = {**{package: self.run.target[package] for package in self.packages}, **target}
+        key = tuple(sorted(whole.items()))
         if key not in self._evaluated:
-            self._evaluated[key] = Evaluation(self.run.at(target).findings())
+            self._evaluated[key] = Evaluation(self.run.at(whole).findings())
         return self._evaluated[key]
 
     def since(self, diagnostic: Diagnostic) -> Target:
@@ -119,7 +120,7 @@ class Search:
         if not since and len(self.packages) > 1:
             oldest = {package: releases[0] for package, releases in self.packages.items()}
             if not self.at(oldest).gives(diagnostic):
-                return dict(self.run.target.items() & {(package, self.run.target[package]) for package in self.packages})
+                return {package: self.run.target[package] for package in self.packages}
         return since
 
     def first(self, diagnostic: Diagnostic, package: str, releases: list[str]) -> int:

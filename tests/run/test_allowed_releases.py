@@ -74,3 +74,12 @@ def test_explain_says_what_it_depends_on(check, capsys):
     main(["explain", "train.yaml", "--kind", "huggingface", "--strict-keys"])
     said = " ".join(capsys.readouterr().out.split())
     assert "Whether it would start is not known: it depends on the release of transformers, which is not pinned" in said
+
+
+def test_each_package_varies_by_itself(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.yaml").write_text(TRAINER + "model_name_or_path: m\ndataset_name: d\nwarmup_ratio: 0.1\n")
+    (tmp_path / "requirements.txt").write_text("trl==1.16.0\n")
+    main(["check", "train.yaml", "--kind", "trl", "--trainer", "sft", "--strict-keys", "--format", "json"])
+    found = json.loads(capsys.readouterr().out)["diagnostics"]
+    assert {name for each in found for name in each.get("since", {})} == {"transformers"}
