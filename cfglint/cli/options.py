@@ -10,19 +10,19 @@ from cfglint.findings.diagnostic import UNUSED_IGNORE
 from cfglint.findings.wording import counted
 from cfglint.frameworks import kinds, trainers
 from cfglint.frameworks.launch_facts import LaunchFacts
-from cfglint.frameworks.versions import is_version
+from cfglint.frameworks.versions import INSTALLED, is_version
 from cfglint.project import settings_file
 from cfglint.project.settings_file import LARGEST, Configuration, ConfigurationError, DeclaredRun
 from cfglint.run.discovery import Discovery
 from cfglint.run.discovery_errors import LaunchChoiceError, UnknownKindError
-from cfglint.run.file_source import FileSource
+from cfglint.run.file_source import EditedSource, FileSource
 from cfglint.run.paths import BY_HAND, HERE, line_of
 from cfglint.source.limits import MAX_SIZE
 from cfglint.source.root import resolved
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from cfglint.cli.argument_parser import Namespace, Parser
     from cfglint.findings.diagnostic import Outcome
@@ -59,7 +59,13 @@ def add_fact_options(parser: Parser) -> None:
     parser.add_argument("--gpus", type=positive, metavar="N", help="number of GPUs of the launch, one process each")
     parser.add_argument("--nodes", type=positive, metavar="N", help="number of nodes, if a launch line does not specify it")
     parser.add_argument("--env", action="append", default=[], metavar="NAME=VALUE", help="a shell variable of a launch script; repeatable")
-    parser.add_argument("--target", action="append", default=[], metavar="NAME==VERSION", help="the framework's version; repeatable")
+    parser.add_argument(
+        "--target",
+        action="append",
+        default=[],
+        metavar="NAME==VERSION",
+        help="the framework's version; repeatable; `installed` takes those in VIRTUAL_ENV, CONDA_PREFIX or .venv",
+    )
     parser.add_argument("--num-examples", type=positive, metavar="N", help="number of training samples, to compute steps")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="an override passed on the launch line; repeatable")
     parser.add_argument("--args", metavar="TEXT", help="the arguments of a launch line, as one string")
@@ -182,9 +188,11 @@ def targets(arguments: Namespace) -> dict[str, str]:
     """Parse `--target NAME==VERSION` into a mapping."""
     target = {}
     for text in arguments.target:
+        if text == INSTALLED:
+            continue
         name, _, version = map(str.strip, text.partition("=="))
         if not name or not is_version(version):
-            raise UsageError(f"--target {text}: expected NAME==VERSION, such as transformers==4.57.1")
+            raise UsageError(f"--target {text}: expected NAME==VERSION, such as transformers==4.57.1, or {INSTALLED}")
         from cfglint.frameworks.known_names import unknown_package
 
         wrong = unknown_package(name)
@@ -277,6 +285,7 @@ def facts_of(arguments: Namespace, project: Configuration, complete: bool) -> La
         model=model_of(getattr(arguments, "model", None)),
         gpu_memory=getattr(arguments, "gpu_memory", None) or project.gpu_memory,
         seq_length=getattr(arguments, "seq_length", None),
+        installed=INSTALLED in arguments.target or project.installed,
     )
 
 
@@ -291,6 +300,7 @@ def facts_of_declared(run: DeclaredRun, arguments: Namespace, project: Configura
     facts.target = {**project.target, **run.target, **given}
     declared = {package: f"the declared run in {project.path}" for package in run.target if package not in given}
     facts.target_from = {**facts.target_from, **declared}
+    facts.installed = facts.installed or run.installed
     facts.kind_given = bool(arguments.kind or run.kind)
     facts.strict_keys = arguments.strict_keys or run.strict_keys
     facts.trainer = arguments.trainer or run.trainer
@@ -335,15 +345,19 @@ def own_files(arguments: Namespace, project: Configuration) -> set[str]:
     return {os.path.abspath(path)} if path else set()
 
 
-def runs_of(arguments: Namespace, project: Configuration, stats: ScanStats) -> Iterator[tuple[int, CheckedRun]]:
-    """(position, run) for the paths of a command line, or for the declared runs when no path is given."""
+def runs_of(
+    arguments: Namespace, project: Configuration, stats: ScanStats, texts: Mapping[str, str] | None = None
+) -> Iterator[tuple[int, CheckedRun]]:
+    """(position, run) for the paths of a command line, or for the declared runs when no path is given; `texts` are other contents of
+    their files.
+    """
     if not arguments.paths and project.runs and not arguments.args:
         folders: Folders = {}
         for index, declared in enumerate(project.runs):
-            for found in declared_runs(declared, arguments, project, stats, folders):
+            for found in declared_runs(declared, arguments, project, stats, folders, texts):
                 yield index, found
         return
-    discovery, paths = discovery_of(arguments, project, stats)
+    discovery, paths = discovery_of(arguments, project, stats, texts)
     if arguments.run:
         yield 0, discovery.one(paths)
     else:
@@ -351,13 +365,19 @@ def runs_of(arguments: Namespace, project: Configuration, stats: ScanStats) -> I
 
 
 def declared_runs(
-    declared: DeclaredRun, arguments: Namespace, project: Configuration, stats: ScanStats, folders: Folders
+    declared: DeclaredRun,
+    arguments: Namespace,
+    project: Configuration,
+    stats: ScanStats,
+    folders: Folders,
+    texts: Mapping[str, str] | None = None,
 ) -> list[CheckedRun]:
     """The run that the configuration declares, or the runs of its launch line; none if its kind is unknown.
 
     `folders` caches the versions found, by folder.
     """
-    discovery = Discovery(facts_of_declared(declared, arguments, project), arguments.kind or declared.kind)
+    source = EditedSource(FileSource(), texts) if texts else None
+    discovery = Discovery(facts_of_declared(declared, arguments, project), arguments.kind or declared.kind, source=source)
     discovery.stats, discovery.folders = stats, folders
     try:
         return discovery.declared(declared.files)
@@ -369,11 +389,16 @@ def declared_runs(
     return []
 
 
-def discovery_of(arguments: Namespace, project: Configuration, stats: ScanStats) -> tuple[Discovery, list[str]]:
-    """The discovery of the runs of a command line, and its paths."""
+def discovery_of(
+    arguments: Namespace, project: Configuration, stats: ScanStats, texts: Mapping[str, str] | None = None
+) -> tuple[Discovery, list[str]]:
+    """The discovery of the runs of a command line, and its paths; `texts` are other contents of their files."""
     section = tuple(arguments.section.split(".")) if arguments.section else ()
     paths, piped = with_stdin(arguments)
-    discovery = Discovery(facts_of(arguments, project, arguments.run), arguments.kind, section, FileSource(piped))
+    source = FileSource(piped)
+    discovery = Discovery(
+        facts_of(arguments, project, arguments.run), arguments.kind, section, EditedSource(source, texts) if texts else source
+    )
     discovery.stats = stats
     discovery.exclude, discovery.kinds = project.exclude, project.kinds
     discovery.own_files = own_files(arguments, project)
@@ -424,7 +449,7 @@ def with_stdin(arguments: Namespace) -> tuple[list[str], dict[str, bytes]]:
     if not arguments.stdin_filename:
         raise UsageError("`-` reads standard input: pass its file name with --stdin-filename NAME")
     try:
-        data = sys.stdin.buffer.read(MAX_SIZE + 1)
+        data = arguments.piped = getattr(arguments, "piped", None) or sys.stdin.buffer.read(MAX_SIZE + 1)
     except (AttributeError, OSError) as error:  # standard input is closed, as with `<&-`, or open for writing only
         raise UsageError("`-` reads standard input, and that cannot be read") from error
     name = arguments.stdin_filename

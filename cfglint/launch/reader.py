@@ -24,7 +24,7 @@ from cfglint.source.shell.tables import listed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     from cfglint.launch.arguments import Argument
@@ -34,12 +34,12 @@ if TYPE_CHECKING:
 
 HERE = "%cwd%"  # the start folder of a script while it is undecided
 SUBMITTED_FROM = "SLURM_SUBMIT_DIR"
-MARKDOWN = (".md", ".markdown", ".mdx")
 MAKEFILES = ("makefile", "gnumakefile")
 MARKS = listed("torchrun torch.distributed deepspeed accelerate llamafactory axolotl swift trl xtuner python deepy lmf megatron")
 RESOLVING = ("readlink", "realpath")  # commands whose output depends on the working folder
 SOURCING = ("source ", "\n. ")  # another file may contain the launch
 LONGEST = 1_000_000
+WORTH_A_LOOK = 1_000  # steps after which the words of a script and of the files that it can reach are looked at
 MOST_EVALUATIONS = 32  # scripts, or blocks of a Markdown file, whose effects are kept
 CONFIG_ENDS = (".yaml", ".yml", ".json", ".hjson", ".toml")
 SOUGHT = (".py", ".yaml", ".yml", ".json", ".sh")
@@ -58,6 +58,10 @@ class UndecidedFolder(Exception):
         self.groups = groups
 
 
+class NothingToFind(Exception):
+    """Raised in a long evaluation if the script cannot start a training."""
+
+
 class Follower(Interpreter):
     """An interpreter that follows `bash -c` and called scripts, also after srun and similar commands.
 
@@ -66,6 +70,15 @@ class Follower(Interpreter):
 
     project: Project
     folders: Sequence[str] = ()
+    may_launch: Callable[[], bool] | None = None
+
+    def statement(self, node: Any) -> bool | None:
+        """Follow one statement; after some steps ask whether the script may start a training at all."""
+        if self.may_launch is not None and self.budget.spent > WORTH_A_LOOK:
+            ask, self.may_launch = self.may_launch, None
+            if not ask():
+                raise NothingToFind
+        return super().statement(node)
 
     def settle_folder(self) -> None:
         """Raise Unsettled if the start folder is undecided."""
@@ -144,6 +157,8 @@ class Evaluations:
 
     def __init__(self) -> None:
         self.known: dict[tuple[str, int, str], tuple[Interpreter, bool]] = {}
+        self.launching: dict[str, bool] = {}  # whether a script with many steps may start a training, by content
+        self.names: Callable[[str], dict[str, list[str]] | None] = lambda root: None  # the paths of each file name in a project
         self.incomplete: dict[str, None] = {}
 
     def keep(self, key: tuple[str, int, str], found: tuple[Interpreter, bool]) -> None:
@@ -177,7 +192,7 @@ class Reader:
             self.evaluations.incomplete[path] = None
             return []
         name = os.path.basename(path).lower()
-        if name.endswith(MARKDOWN):
+        if name.endswith(findings.MARKDOWN):
             return self.in_blocks(path, text)
         if name in MAKEFILES or name.endswith(".mk"):
             from cfglint.launch.makefile import recipes
@@ -202,7 +217,10 @@ class Reader:
         name = f"{ROOT}/{inside}"
         key = (path, script.offset, script.text)
         if key not in self.evaluations.known:
-            self.evaluations.keep(key, self.from_best_folder(script, folders_down_to(inside), name, text))
+            try:
+                self.evaluations.keep(key, self.from_best_folder(script, folders_down_to(inside), name, text))
+            except NothingToFind:
+                return []
         followed, known = self.evaluations.known[key]
         if not followed.is_complete:
             self.evaluations.incomplete[path] = None
@@ -210,9 +228,9 @@ class Reader:
         if found:
             head = header(path, text)
             for line in found:
-                line.script_path, line.sourced = path, followed.sourced_files
+                line.script_path, line.sourced, line.header = path, followed.sourced_files, head
                 findings.header_sizes(line, head)
-                firm = not path.lower().endswith(MARKDOWN)
+                firm = not path.lower().endswith(findings.MARKDOWN)
                 findings.missing_files(line, followed.calls, followed.written, firm)
         return found
 
@@ -242,6 +260,7 @@ class Reader:
         """Interpret a script from a start folder; from `HERE` if it is one of the undecided `folders`."""
         interpreter = Follower(folder, name, self.project.text, self.project.exists, self.budget)
         interpreter.project, interpreter.folders = self.project, folders
+        interpreter.may_launch = lambda: self.may_launch(script.text)
         head = header(script.path, text)
         job = {**head.environment(), SUBMITTED_FROM: literal(folder)} if head else {}
         variables = {**job, **{key: literal(value) for key, value in self.environment.items()}}
@@ -249,6 +268,16 @@ class Reader:
         interpreter.state.exported.update(variables)
         interpreter.follow(script)
         return interpreter
+
+    def may_launch(self, text: str) -> bool:
+        """Whether a script may start a training, by its words and those of the files of the project that it may source or call."""
+        known = self.evaluations.launching
+        if text not in known:
+            from cfglint.launch.launch_words import may_launch
+
+            names = self.evaluations.names(self.project.root)
+            known[text] = names is None or may_launch("\n".join([text, *self.environment.values()]), names, self.project.source)
+        return known[text]
 
     def score(self, names: dict[tuple[str, str], int], folder: str) -> int:
         """A score for how many of the named files exist relative to a folder: 3 for a program, 2 for a config."""
@@ -286,6 +315,8 @@ class Reader:
             return None
         for file in line.files:
             self.locate(file, line, known)
+        if line.deepspeed_word is not None:
+            line.deepspeed_word.known = known and line.folder is not None
         continuations.lost_arguments(line)
         continuations.joined_words(line, arguments)
         findings.behind_program(line, arguments)
@@ -436,6 +467,7 @@ class Reader:
                 if name != "deepspeed" and any(mark in name for mark in DATA):
                     continue
                 if name == "deepspeed" and not ends and self.path_of(text, line.call.folder) is None:
+                    line.deepspeed_word = NamedFile(word, "--deepspeed", "deepspeed")
                     continue
                 line.files.append(
                     NamedFile(word, f"--{name}", "deepspeed" if name in ("deepspeed", "deepspeed_config", "ds_config") else "")

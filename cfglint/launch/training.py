@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from cfglint.frameworks import framework, kinds
+from cfglint.frameworks.program import HF_PARSERS
 from cfglint.source.shell.command import is_placeholder
 from cfglint.source.shell.tables import listed, names
 
@@ -27,9 +29,11 @@ ARGUMENTS = names(
     "num_epochs epochs lr_scheduler_type gradient_checkpointing do_train max_train_steps total_episodes peft_type "
     "micro_batch train_file ds_config lr_decay_style save_interval weight_decay n_epochs train_data"
 )
+TRAINED = "trained"  # `trained_eval.py` evaluates what has been trained
 BACKWARD = ".backward("  # a call in a training loop of the program itself
 ENGINE = "deepspeed.initialize("
 TRAINER_CALL = "trainer.train("
+TRAIN_CALL, TRAINER = ".train(", "Trainer("
 LAUNCHERS = ("torchrun", "torch.distributed.run", "torch.distributed.launch", "deepspeed", "accelerate")
 
 
@@ -44,7 +48,7 @@ def trains(line: LaunchLine, names: set[str], read: Callable[[str], str | None])
     elif line.module and PREPARES & set(name.split(".")[:-1]):  # `data.sft.convert` writes data
         name = name.rpartition(".")[2]
     given = len(names & ARGUMENTS)
-    other, named = has_word(name, OTHERS), has_word(name, TRAINS)
+    other, named = has_word(name, OTHERS), has_word(name.replace(TRAINED, ""), TRAINS)
     if "do_train" not in names and names & {"do_eval", "eval_only"} and not given:
         return False
     if line.launcher == "deepy.py":
@@ -60,12 +64,19 @@ def trains(line: LaunchLine, names: set[str], read: Callable[[str], str | None])
 
 
 def program_trains(line: LaunchLine, read: Callable[[str], str | None]) -> bool:
-    """Whether the program is in the project and calls a function that trains."""
+    """Whether the program is in the project and calls a function that trains, or builds a trainer with its arguments."""
     path = line.program_path
     text = read(path) if path is not None and path.endswith(".py") else None
     if text is None:
         return False
-    return TRAINER_CALL in text or (BACKWARD in text and (line.launcher in LAUNCHERS or ENGINE in text))
+    if TRAINER_CALL in text or (BACKWARD in text and (line.launcher in LAUNCHERS or ENGINE in text)):
+        return True
+    return TRAIN_CALL in text and TRAINER in text and any(f"{name}(" in text for name in (*HF_PARSERS, *argument_classes()))
+
+
+def argument_classes() -> set[str]:
+    """The classes of the arguments of a trainer."""
+    return {name for kind in kinds() for name in framework(kind).argument_classes()}
 
 
 def has_word(name: str, marks: tuple[str, ...]) -> bool:

@@ -35,6 +35,7 @@ NAMED_IN = {
     "generators/trl.py": "its generator",
     "launch/command.py": "the commands of launch lines",
     "launch/findings.py": "the commands of launch lines",
+    "launch/launch_words.py": "the commands of launch lines",
     "launch/programs/arguments.py": "the names of parsers in a program's source",
     "launch/programs/checks.py": "the names of parsers in a program's source",
     "launch/programs/classes.py": "the packages that a program imports",
@@ -42,6 +43,7 @@ NAMED_IN = {
     "launch/programs/parsers.py": "the packages that a program imports",
     "launch/programs/trainers.py": "the packages that a program imports",
     "launch/reader.py": "the commands of launch lines",
+    "launch/resizing.py": "the commands of launch lines",
     "launch/tools.py": "the commands of launch lines",
     "launch/training.py": "the commands of launch lines",
 }

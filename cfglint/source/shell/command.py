@@ -8,7 +8,7 @@ from cfglint.source.shell.placed_text import unknown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection, Mapping
     from typing import Any
 
     from cfglint.source.shell.placed_text import Place, Text
@@ -36,27 +36,32 @@ def takes_text(key: str) -> bool:
 class CommandDocument(Document):
     """A command of a script. The root maps each option to its value, at their places in the script.
 
-    `words` are the values as strings, None for unknown ones; `unknown` has the reasons. `flags` are the options as
-    written. `launch` are the facts of the launch, as plain values for reports; `launch_line` is the line that they come from.
+    `words` are the values as strings, None for unknown ones; `unknown` has the reasons, `sources` what they are computed from. `flags` are
+    the options as written. `launch` are the facts of the launch, as plain values for reports; `launch_line` is the line that they come
+    from.
     """
 
     __slots__ = (
         "again",
+        "assignments",
         "consumer",
         "edges",
         "extent",
         "extra_files",
         "flags",
-        "gpus_on",
         "guessed",
         "is_main",
         "is_open",
         "launch",
         "launch_line",
         "machine",
+        "partners",
         "program",
+        "relaunched",
         "siblings",
         "size_key",
+        "sources",
+        "targeted",
         "unknown",
         "words",
     )
@@ -66,6 +71,7 @@ class CommandDocument(Document):
         self.extent = (start, end)
         self.words: dict[str, list[str] | None] = {}
         self.unknown: dict[str, tuple[str, ...]] = {}
+        self.sources: dict[str, str] = {}
         self.flags: dict[str, str] = {}
         self.launch: Any = {}  # a LaunchEntry, set later
         self.consumer = ""  # the kind whose parser takes the arguments, or the file that they name
@@ -73,9 +79,12 @@ class CommandDocument(Document):
         self.guessed = False  # whether the consumer is only likely: then nothing about the arguments is an error
         self.is_open = False  # whether the program may get arguments that are not known
         self.machine = False  # whether the number of GPUs is that of the machine
+        self.assignments = False  # whether an argument is written `key=value`, for OmegaConf
         self.again: Callable[[str], CommandDocument] | None = None  # finds this launch in another version of the script
-        self.gpus_on: Callable[[int], int | None] | None = None  # the GPUs of this launch on a machine with this many
+        self.relaunched: Callable[[Mapping[str, str], int | None], Any] | None = None  # this launch (a LaunchRun) with other file contents
         self.siblings: list[Call] = []  # the other launches of the script
+        self.partners: Collection[int] = ()  # those of them that are runs of the same command, by position
+        self.targeted = False  # whether these runs get the same target, so that an edit may change all of them
         self.size_key = ""  # the launcher's option or variable for the processes per node
         self.extra_files: list[str] = []  # files that the line names and whose kind is unknown
         self.launch_line: Any = None
@@ -108,6 +117,7 @@ class CommandDocument(Document):
         else:
             self.words[key] = None
             self.unknown[key] = tuple(dict.fromkeys(reason for text in texts for reason in text.reasons))
+            self.sources[key] = " ".join(text.source for text in texts)
 
     def leave_out(self, key: str) -> None:
         """Remove an option that is not for the consumer of the others."""
@@ -119,7 +129,7 @@ class CommandDocument(Document):
         for each, _ in self.roots[0].children:
             if each.raw == key:
                 each.raw = name
-        tables: tuple[dict[str, Any], ...] = (self.words, self.unknown, self.flags, self.edges)
+        tables: tuple[dict[str, Any], ...] = (self.words, self.unknown, self.sources, self.flags, self.edges)
         for table in tables:
             if key in table:
                 table[name] = table.pop(key)

@@ -102,6 +102,24 @@ def test_a_deepspeed_file_meets_the_trainers_own_defaults(trl, codes):
     assert codes(trl(text, files={"ds.json": file}, release="0.17.0"), "error") == []
 
 
+KTO = "output_dir: out\ndesirable_weight: 1.0\nper_device_train_batch_size: 1\n"
+
+
+@each_case(
+    ("text", "options", "severity"),
+    [
+        (KTO, {}, "error"),
+        (KTO + "fg_beta: 0.1\n", {}, "warning"),  # a class of the script has it, and its own trainer may read it
+        (KTO + "fg_beta: 0.1\n", {"trainer": "kto"}, "error"),
+        (KTO + "max_prompt_length: 5\n", {}, "error"),
+        (KTO + "num_processes: 8\n", {}, "error"),
+    ],
+)
+def test_checks_of_a_trainer_are_certain_only_if_it_is_trls(trl, text, options, severity):
+    run = trl(text, **{"trainer": None, "complete": False, **options})
+    assert [each.severity for each in run.diagnostics if each.code == "TRL054"] == [severity]
+
+
 @each_case(
     ("trainer", "line", "exception"),
     [
