@@ -229,7 +229,7 @@ class Reader:
         if found:
             head = header(path, text)
             for line in found:
-                line.script_path, line.sourced = path, followed.sourced_files
+                line.script_path, line.sourced, line.header = path, followed.sourced_files, head
                 findings.header_sizes(line, head)
                 firm = not path.lower().endswith(MARKDOWN)
                 findings.missing_files(line, followed.calls, followed.written, firm)
