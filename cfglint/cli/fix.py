@@ -312,7 +312,7 @@ def _printed(line: str) -> str:
 
 
 def _summary(works: list[Work], stats: ScanStats, arguments: Namespace) -> str:
-    changed = sum(len(work.texts) for work in works)
+    changed = len({path for work in works for path in work.texts})
     verb = "would change" if arguments.diff or arguments.check else "changed"
     checked = counted(len(works), "run")
     first = f"{counted(changed, 'file')} {verb} ({checked} checked)" if changed else f"nothing to fix ({checked} checked)"

@@ -399,6 +399,8 @@ class Discovery:
             self.stats.related_tools[name] = self.stats.related_tools.get(name, 0) + 1
         elif clarity == MAYBE:
             self.stats.unclear.append(path)
+        elif self.paths_are_named and is_remnant(document):
+            self.stats.remnants.append(path)
         else:
             self._count_unrecognized(path, [])
 
@@ -475,6 +477,11 @@ def may_be_template(document: Document) -> bool:
     if any(what == "bare string" for _, _, what in document.relaxations):
         return True
     return any(mark in document.text for mark in TEMPLATE_MARKS)
+
+
+def is_remnant(document: Document) -> bool:
+    """Whether a file of no kind has no content, cannot be parsed, or is only a string: it may be what is left of a config."""
+    return document.root is None or bool(document.problems) or document.root.kind == SCALAR
 
 
 def in_section(document: Document, section: tuple[str, ...]) -> Document:
