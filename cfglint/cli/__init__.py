@@ -114,7 +114,7 @@ def modelled_releases() -> list[str]:
     from cfglint.frameworks import framework, kinds
 
     lines = []
-    for package, (first, last) in (each for own in map(framework, kinds()) for each in own.modelled.items()):
+    for package, (first, last) in (each for own in map(framework, kinds()) for each in own.modelled.items() if each[0]):
         lines.append(f"{package} {first} to {last}" if first != last else f"{package} {last}")
     return sorted(dict.fromkeys(lines))
 

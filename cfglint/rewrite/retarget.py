@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from cfglint.frameworks.base import Config
     from cfglint.frameworks.launch_facts import LaunchFacts
+    from cfglint.frameworks.memory import MicroBatchBound
     from cfglint.frameworks.resolved_batch import Batch
     from cfglint.source.document import Document, Path
 
@@ -92,7 +93,7 @@ class Retarget:
     `texts` maps files to their new content; `held` are `"auto"` settings that follow another file's number;
     `before` is the current batch; `needs` are the values that must be set outside these files; `unbounded`: the
     current micro batch is unknown, so that only the target limits the new one. `memory_bound` is the largest micro
-    batch that certainly fits into a GPU, if that limits it.
+    batch for the memory of a GPU, if that is known.
     """
 
     def __init__(self, run: CheckedRun, gpus: int, before: Batch | None, solution: solver.Solution) -> None:
@@ -105,7 +106,7 @@ class Retarget:
         self.held: list[Setting] = []
         self.needs: list[Need] = []
         self.unbounded = False
-        self.memory_bound: int | None = None
+        self.memory_bound: MicroBatchBound | None = None
 
     @property
     def feasible(self) -> bool:
@@ -160,7 +161,7 @@ def retarget(run: CheckedRun, facts: LaunchFacts, gpus: int | None, global_batch
         raise MissingFactError("current global batch is unknown", from_gpus="the current GPU count", global_batch="a target")
     opened = open_terms(run)
     bound = None if max_micro else memory_bound(run, facts.replace(gpus=gpus))
-    solution = solver.solve(problem_of(run, before, after, gpus, target, max_micro or bound, opened))
+    solution = solver.solve(problem_of(run, before, after, gpus, target, max_micro or (bound.size if bound is not None else None), opened))
     found = Retarget(run, gpus, before, solution)
     found.memory_bound = bound
     found.unbounded = max_micro is None and bound is None and not positive(before.micro_batch.value)
@@ -169,8 +170,8 @@ def retarget(run: CheckedRun, facts: LaunchFacts, gpus: int | None, global_batch
     return found
 
 
-def memory_bound(run: CheckedRun, facts: LaunchFacts) -> int | None:
-    """The largest micro batch that certainly fits into a GPU under other facts; None if model or card are unknown."""
+def memory_bound(run: CheckedRun, facts: LaunchFacts) -> MicroBatchBound | None:
+    """The largest micro batch for the memory of a GPU under other facts; None if model or card are unknown."""
     if facts.gpu_memory is None:
         return None
     from cfglint.frameworks.memory import micro_batch_bound

@@ -113,13 +113,13 @@ def test_a_file_that_needs_its_template_language(checked):
     assert run.is_unreadable_template
 
 
-CHAT = '''model_name_or_path: x
+CHAT = """model_name_or_path: x
 chat_template: "{% for m in messages %}{{ m }}{% endfor %}"
 DAMAGE
 per_device_train_batch_size: 4
 output_dir: o
 beta: 0.1
-'''
+"""
 DAMAGED = ("learning_rate 2.0e-5", "<<<<<<< HEAD\nlr: 1\n=======", "<html>", "\tx: 1", "loss_type: [a", "x: {a: 1]}")
 
 
@@ -145,7 +145,7 @@ def test_marks_that_keep_a_file_from_being_read_make_a_template(template, checke
 
 
 def test_a_template_that_is_broken_elsewhere_is_broken(checked):
-    text = 'x: {% if a %}1{% endif %}\noutput_dir: o\nper_device_train_batch_size: 4\n}]\n'
+    text = "x: {% if a %}1{% endif %}\noutput_dir: o\nper_device_train_batch_size: 4\n}]\n"
     assert checked("train.yaml", text).is_unreadable_template  # the first mistake is that of the mark
     run = checked("train.yaml", "output_dir: o\nper_device_train_batch_size: 4\n}]\n# {{ x }}\n")
     assert (run.verdict, codes(run)) == ("reject", ["SRC002"])
