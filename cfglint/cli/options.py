@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from cfglint.frameworks.memory_inputs import Model
     from cfglint.frameworks.overrides import Override
     from cfglint.project.baseline import Baseline
-    from cfglint.project.pinned_versions import PinnedVersion
     from cfglint.project.selection import Selection
+    from cfglint.project.statements.statement import Statement
     from cfglint.run.checked import CheckedRun
     from cfglint.run.scan_stats import ScanStats
 
-    Folders = dict[str, dict[str, list[PinnedVersion]]]
+    Folders = dict[str, dict[str, list[Statement]]]
 
 
 MOST_UNKNOWN = 10  # codes without a rule that are named
@@ -490,6 +490,9 @@ def skipped_files(stats: ScanStats) -> list[str]:
     if stats.unknown_kind:
         runs = counted(len(stats.unknown_kind), "run")
         parts.append(f"{runs} skipped, kind unknown; declare it with `kind`: {first_few(stats.unknown_kind)}")
+    parts += [f"{path}: {reason}" for path, reason in [*stats.unchecked.items()][:MOST_UNKNOWN]]
+    if len(stats.unchecked) > MOST_UNKNOWN:
+        parts.append(f"{counted(len(stats.unchecked) - MOST_UNKNOWN, 'further script')} not checked completely")
     parts += stats.unchosen[:MOST_UNKNOWN]
     if stats.beyond_limits:
         parts.append(

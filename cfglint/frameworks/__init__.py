@@ -69,6 +69,36 @@ def fields_of_class(name: str) -> set[str]:
     return set().union(*(framework(kind).fields_of_class(name) for kind in kinds()))
 
 
+def repository_owners(package: str) -> tuple[str, ...]:
+    """The owners of the official repositories of a package, in lower case."""
+    return tuple(owner for kind in kinds() if framework(kind).package == package for owner in framework(kind).repository_owners)
+
+
+def modelled_releases(package: str) -> list[str]:
+    """The releases of a package whose behaviour is modelled, oldest first."""
+    from cfglint.frameworks._release_dates import RELEASES
+
+    own = next((framework(kind) for kind in kinds() if framework(kind).package == package), None)
+    if own is None or package not in RELEASES:
+        return [own.newest] if own is not None else []
+    oldest, newest = parse_version(own.oldest or own.newest), parse_version(own.newest)
+    every = [each.partition("@")[0] for each in RELEASES[package].split()]
+    return [each for each in every if oldest <= parse_version(each) <= newest]
+
+
+def released_since(package: str, releases: list[str], months: int) -> list[str]:
+    """Those of some releases, oldest first, that came out in the months before the last of them."""
+    from cfglint.frameworks._release_dates import RELEASES
+
+    dates = dict(each.split("@") for each in RELEASES.get(package, "").split())
+    if not releases or releases[-1] not in dates:
+        return releases
+    newest = dates[releases[-1]]
+    month = int(newest[:2]) * 12 + int(newest[2:4]) - 1 - months
+    first = f"{month // 12:02}{month % 12 + 1:02}{newest[4:]}"
+    return [each for each in releases if dates[each] >= first]
+
+
 def nearest_modelled(package: str, version: str) -> str | None:
     """The modelled release nearest to a version of a package; None if the version itself is modelled, or the package is not."""
     for kind in kinds():

@@ -257,6 +257,7 @@ class Framework(Described["Own"]):
     title = ""
     package = ""
     newest = ""
+    repository_owners: tuple[str, ...] = ()  # the owners of its official repositories on GitHub, in lower case
     release_parts = 2  # how many numbers of a version decide whether it lies between the modelled releases
     oldest = ""  # the first modelled release; empty where only the newest is modelled
     can_be_referenced = False  # whether files of another kind may name a file of this kind

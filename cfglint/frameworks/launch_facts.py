@@ -38,14 +38,16 @@ class LaunchFacts:
 
     `gpus` is the number of GPUs of the launch, one process each; None if unknown. `complete`: the files are the whole run.
     `kind_given`: the user specified the kind of the files. `target` maps a package to its version as a string, `target_from` to the
-    file of the repository that it was found in, `outside` to the requested version if it lies outside the modelled releases (`target`
-    then has the nearest of these). `expected_numbers` are numbers of `Run.resolved` that the project requires; `policies` are its own
-    schemas. `model` is the model's shape, `gpu_memory` the memory of a card in GiB, `seq_length` the tokens per row if the files do not
-    set it. `trainer` is the TRL trainer that the script builds, None if it is not specified. `tables` is the modelled release whose
-    tables are used if the target lies between two of them. `launcher_flags` are the flags of `accelerate launch`, by the keys of its
-    config file. `nodes` is the number of machines if the launch line leaves it open, `environment` the shell variables of its script.
-    `arguments` are those given with --args; `command` is the launch line in a script, and `program` are the facts about its program.
-    `guessed`: the parser of its arguments is only likely. `undecided` names arguments that are set to unknown values.
+    file of the repository that it was found in. `bounds` has the specifiers of a package whose release is not known, any of which may
+    hold; `target` then has the newest release that they allow. `outside` maps a package to the requested version if it lies outside the
+    modelled releases (`target` then has the nearest of these). `expected_numbers` are numbers of `Run.resolved` that the project
+    requires; `policies` are its own schemas. `model` is the model's shape, `gpu_memory` the memory of a card in GiB, `seq_length` the
+    tokens per row if the files do not set it. `trainer` is the TRL trainer that the script builds, None if it is not specified.
+    `tables` is the modelled release whose tables are used if the target lies between two of them. `launcher_flags` are the flags of
+    `accelerate launch`, by the keys of its config file. `nodes` is the number of machines if the launch line leaves it open,
+    `environment` the shell variables of its script. `arguments` are those given with --args; `command` is the launch line in a script,
+    and `program` are the facts about its program. `guessed`: the parser of its arguments is only likely. `undecided` names arguments
+    that are set to unknown values.
     """
 
     gpus: int | None = None
@@ -60,6 +62,7 @@ class LaunchFacts:
     expected_numbers: Mapping[str, int] = NOTHING
     policies: Policies | None = None
     target_from: Mapping[str, str] = NOTHING
+    bounds: Mapping[str, tuple[str, ...]] = NOTHING
     nodes: int | None = None
     environment: tuple[tuple[str, str], ...] = ()
     guessed: bool = False
@@ -80,6 +83,10 @@ class LaunchFacts:
         """The target release of a package as three or more numbers; the newest known release if none is specified."""
         version = parse_version(self.target.get(package, newest))
         return version + (0,) * (3 - len(version))  # 5.0 is 5.0.0
+
+    def is_known(self, package: str) -> bool:
+        """Whether the release of a package is stated, and not merely a bound or nothing."""
+        return package in self.target and package not in self.bounds
 
     def replace(self, **changes: Any) -> LaunchFacts:
         """The same facts with some changed."""

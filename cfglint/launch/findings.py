@@ -33,19 +33,6 @@ HOSTFILE = "launcher:hostfile"
 REQUIRED = ("launcher:config_file", "launcher:accelerate_config", "--deepspeed", "--deepspeed_config", "launcher:deepspeed_config_file")
 
 
-def lost_arguments(line: LaunchLine) -> None:
-    """Report words that a broken line continuation cuts off."""
-    if not line.call.lost:
-        return
-    words, _ = line.call.lost[0]
-    first = words[0].string.partition("=")[0]
-    count = sum(word.string.startswith("--") for lost, _ in line.call.lost for word in lost)
-    more = f" and {counted(count - 1, 'more argument')}" if count > 1 else ""
-    message = f"`{first}`{more} {'are' if more else 'is'} not passed to the program: the line continuation before it is broken"
-    helps = "end each line but the last with a backslash and nothing after it, and put no comments in between"
-    line.problems.append(Problem("LCH001", "warning", words[0], first, message, remedy=helps))
-
-
 def behind_program(line: LaunchLine, arguments: Iterable[Argument]) -> None:
     """Report options of the launcher after the program, which the program receives."""
     own = OWN.get(line.launcher, frozenset())

@@ -121,6 +121,14 @@ class LaunchLine:
         self.folder: str | None = None
         self.block = ""
 
+    def copy(self) -> LaunchLine:
+        """A copy to which reasons and problems can be added."""
+        other = LaunchLine(self.call, self.launcher)
+        for name in self.__slots__:
+            setattr(other, name, getattr(self, name))
+        other.unknown, other.problems = [*self.unknown], [*self.problems]
+        return other
+
     @property
     def is_sourced(self) -> bool:
         """Whether it is written in another file that the script sources."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from cfglint.launch import accelerate, deepspeed, findings, tools, torchrun
+from cfglint.launch import accelerate, continuations, deepspeed, findings, tools, torchrun
 from cfglint.launch.arguments import read_arguments
 from cfglint.launch.command import SURE, TRAINER_NAMES
 from cfglint.launch.line import LaunchLine, NamedFile
@@ -14,6 +14,7 @@ from cfglint.launch.slurm import header
 from cfglint.launch.training import trains
 from cfglint.launch.wrappers import SCRIPTS, called_script, command_name, script_of, unwrapped
 from cfglint.source import files
+from cfglint.source.budget import Budget
 from cfglint.source.shell.filters import TOOLS, normal
 from cfglint.source.shell.interpreter import Interpreter
 from cfglint.source.shell.nested_scripts import call_script, run_inner
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
+    from cfglint.launch.arguments import Argument
     from cfglint.source.document import Syntax
     from cfglint.source.shell.started_command import Call
     from cfglint.source.shell.state import State
@@ -38,6 +40,7 @@ MARKS = listed("torchrun torch.distributed deepspeed accelerate llamafactory axo
 RESOLVING = ("readlink", "realpath")  # commands whose output depends on the working folder
 SOURCING = ("source ", "\n. ")  # another file may contain the launch
 LONGEST = 1_000_000
+MOST_EVALUATIONS = 32  # scripts, or blocks of a Markdown file, whose effects are kept
 CONFIG_ENDS = (".yaml", ".yml", ".json", ".hjson", ".toml")
 SOUGHT = (".py", ".yaml", ".yml", ".json", ".sh")
 CONFIG_OPTIONS = listed("config config_file deepspeed_config ds_config deepspeed fsdp_config accelerator_config cfg config_path")
@@ -133,17 +136,45 @@ class Follower(Interpreter):
         return run_inner(self, Script(self.script.path, "", parts=text), node)
 
 
+class Evaluations:
+    """The last evaluated scripts, by path and content, so that a script with many launches is not evaluated again for each of them.
+
+    `incomplete` are the paths of scripts that could not be evaluated to their end.
+    """
+
+    def __init__(self) -> None:
+        self.known: dict[tuple[str, int, str], tuple[Interpreter, bool]] = {}
+        self.incomplete: dict[str, None] = {}
+
+    def keep(self, key: tuple[str, int, str], found: tuple[Interpreter, bool]) -> None:
+        """Add an evaluated script; the oldest one is forgotten."""
+        self.known[key] = found
+        if len(self.known) > MOST_EVALUATIONS:
+            del self.known[next(iter(self.known))]
+
+
 class Reader:
     """Finds the launch lines in the files of a project. `environment` supplies variables, `machine` sizes that are specified nowhere."""
 
-    def __init__(self, project: Project, machine: Machine | None = None, environment: dict[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        project: Project,
+        machine: Machine | None = None,
+        environment: dict[str, str] | None = None,
+        evaluations: Evaluations | None = None,
+    ) -> None:
         self.project = project
         self.machine = machine or Machine()
         self.environment = environment or {}
+        self.evaluations = evaluations if evaluations is not None else Evaluations()
+        self.budget = Budget()
 
     def lines(self, path: str, text: str) -> list[LaunchLine]:
         """The launch lines of a file; `path` is relative to the working directory."""
-        if len(text) > LONGEST or not any(mark in text for mark in (*MARKS, *SOURCING, *SCRIPTS)):
+        if not any(mark in text for mark in (*MARKS, *SOURCING, *SCRIPTS)):
+            return []
+        if len(text) > LONGEST:
+            self.evaluations.incomplete[path] = None
             return []
         name = os.path.basename(path).lower()
         if name.endswith(MARKDOWN):
@@ -169,7 +200,12 @@ class Reader:
         """The launch lines of one script, started from the folder that contains most of the files that it names."""
         inside = os.path.relpath(os.path.abspath(path), os.path.abspath(self.project.root)).replace(os.sep, "/")
         name = f"{ROOT}/{inside}"
-        followed, known = self.from_best_folder(script, folders_down_to(inside), name, text)
+        key = (path, script.offset, script.text)
+        if key not in self.evaluations.known:
+            self.evaluations.keep(key, self.from_best_folder(script, folders_down_to(inside), name, text))
+        followed, known = self.evaluations.known[key]
+        if not followed.is_complete:
+            self.evaluations.incomplete[path] = None
         found = [line for line in (self.line(call, known, text) for call in followed.calls) if line is not None]
         if found:
             head = header(path, text)
@@ -204,7 +240,7 @@ class Reader:
 
     def follow(self, script: Script, folder: str, name: str, text: str, folders: Sequence[str] = ()) -> Interpreter:
         """Interpret a script from a start folder; from `HERE` if it is one of the undecided `folders`."""
-        interpreter = Follower(folder, name, self.project.text, self.project.exists)
+        interpreter = Follower(folder, name, self.project.text, self.project.exists, self.budget)
         interpreter.project, interpreter.folders = self.project, folders
         head = header(script.path, text)
         job = {**head.environment(), SUBMITTED_FROM: literal(folder)} if head else {}
@@ -234,20 +270,24 @@ class Reader:
             return None
         line.srun = wrappers if wrappers and command_name(wrappers[0]) == "srun" else line.srun
         line.folder = call.folder
+        if line.program is not None and line.program is call.cut:
+            line.program = None
         if line.launcher == "python" and line.srun and line.processes == 1:
             line.processes = None
             line.unsure("processes", "srun starts the program itself; the ranks come from its own initialisation")
         arguments, before = read_arguments(line.arguments)
+        continuations.leave_out_blank(line, arguments)
         line.given = arguments
         self.name_files(line, arguments, before)
         always_trains = line.launcher in ("llamafactory-cli", "swift", "megatron", "trl", "axolotl")
         if line.program is not None and not line.module and line.program.value:
             line.program_path = self.path_of(line.program.value, line.folder)
-        if not always_trains and not trains(line, {each.name for each in arguments}, self.project.read):
+        if not always_trains and not self.starts_training(line, arguments) and not self.was_to_train(call, words):
             return None
         for file in line.files:
             self.locate(file, line, known)
-        findings.lost_arguments(line)
+        continuations.lost_arguments(line)
+        continuations.joined_words(line, arguments)
         findings.behind_program(line, arguments)
         findings.visible_devices(line)
         findings.unusable_counts(line)
@@ -257,6 +297,18 @@ class Reader:
         trainer = sum(each.name in TRAINER_NAMES for each in arguments) >= SURE
         findings.missing_values(line, arguments, trainer)
         return line
+
+    def starts_training(self, line: LaunchLine, arguments: list[Argument]) -> bool:
+        """Whether a line starts a training."""
+        return trains(line, {each.name for each in arguments}, self.project.read)
+
+    def was_to_train(self, call: Call, words: list[Text]) -> bool:
+        """Whether a command would start a training if a broken line continuation did not cut off a part of it."""
+        if not call.lost:
+            return False
+        whole = [word for word in (*words, *(each for lost, _ in call.lost for each in lost)) if word.string.strip()]
+        line = self.launched(call, whole)
+        return line is not None and self.starts_training(line, read_arguments(line.arguments)[0])
 
     def launched(self, call: Call, words: list[Text]) -> LaunchLine | None:
         """Parse a command as a launch line, by the name of its launcher."""

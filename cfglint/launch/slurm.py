@@ -8,6 +8,7 @@ from cfglint.source.record import record
 from cfglint.source.shell.placed_text import Part, Text
 
 SHORT = {"N": "nodes", "n": "ntasks", "G": "gpus", "c": "cpus-per-task", "p": "partition", "t": "time", "J": "job-name", "a": "array"}
+OTHER_NAMES = {"tasks-per-node": "ntasks-per-node"}  # slurm_opt.c: both names have one value
 MARK = "#SBATCH"
 WORDS = re.compile(r"[^ \t\r]+").finditer
 
@@ -131,4 +132,4 @@ def read_line(path: str, line: str, offset: int, options: dict[str, Text]) -> No
             index += 1
         bare = value.strip("\"'")
         begin = start + value.find(bare)
-        options[name] = Text((Part(bare, (path, begin, begin + len(bare))),))
+        options[OTHER_NAMES.get(name, name)] = Text((Part(bare, (path, begin, begin + len(bare))),))

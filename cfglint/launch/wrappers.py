@@ -12,16 +12,16 @@ if TYPE_CHECKING:
 # Options of srun that take a value in a word of their own (srun(1), 22.05).
 SRUN = names(
     "--accel-bind --account --acctg-freq --bb --bbf --bcast-exclude --begin --chdir --cluster-constraint --clusters "
-    "--comment --constraint --container --core-spec --cores-per-socket --cpu-bind --cpu-freq --cpus-per-gpu --cpus- "
-    "per-task --deadline --delay-boot --dependency --distribution --epilog --error --exclude --export --extra-node- "
-    "info --gid --gpu-bind --gpu-freq --gpus --gpus-per-node --gpus-per-socket --gpus-per-task --gres --gres-flags "
+    "--comment --constraint --container --core-spec --cores-per-socket --cpu-bind --cpu-freq --cpus-per-gpu "
+    "--cpus-per-task --deadline --delay-boot --dependency --distribution --epilog --error --exclude --export "
+    "--extra-node-info --gid --gpu-bind --gpu-freq --gpus --gpus-per-node --gpus-per-socket --gpus-per-task --gres --gres-flags "
     "--het-group --hint --input --job-name --jobid --licenses --mail-type --mail-user --mcs-label --mem --mem-bind "
     "--mem-per-cpu --mem-per-gpu --mincpus --mpi --msg-timeout --network --nodefile --nodelist --nodes --ntasks "
-    "--ntasks-per-core --ntasks-per-gpu --ntasks-per-node --ntasks-per-socket --open-mode --output --partition "
+    "--ntasks-per-core --ntasks-per-gpu --ntasks-per-node --ntasks-per-socket --tasks-per-node --open-mode --output --partition "
     "--power --prefer --priority --profile --prolog --qos --relative --reservation --signal --slurmd-debug "
     "--sockets-per-node --switches --task-epilog --task-prolog --thread-spec --threads --threads-per-core --time "
-    "--time-min --tmp --uid --wait --wckey --container-image --container-name --container-mounts --container- "
-    "workdir --container-env --container-save -A -B -C -D -F -G -J -L -M -N -S -T -W -b -c -d -e -i -m -n -o -p -q "
+    "--time-min --tmp --uid --wait --wckey --container-image --container-name --container-mounts "
+    "--container-workdir --container-env --container-save -A -B -C -D -F -G -J -L -M -N -S -T -W -b -c -d -e -i -m -n -o -p -q "
     "-r -t -w -x"
 )
 MPIRUN = names(

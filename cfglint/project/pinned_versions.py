@@ -1,10 +1,10 @@
-"""The versions that a repository specifies: its lock files, requirements and dependencies.
+"""The release of each package that a repository states: which of its files are asked, and which statement decides.
 
-The folder nearest to the config decides; an exact version of a parent folder counts if it lies in the range.
-Within a folder an exact version (a lock file, a `==`) takes precedence over the newest known release that a range allows, in
-the order uv.lock, poetry.lock, requirements files, pyproject.toml, setup.cfg, setup.py, environment files of conda.
-Extras and groups for tests, documentation or development do not decide. A file of a `requirements` folder that is
-named for an option (`requirements/vllm.txt`) decides only if no other file of the folder names the package.
+The statement nearest to the config decides: that of its folder, then of each folder above up to the top of the repository. In a folder
+the order is lock files, requirements files, pyproject.toml, Pipfile, setup.cfg, setup.py, conda environments, Dockerfiles, the launch
+script, the README, and last a copy of the package. An exact version takes precedence over a bound that it satisfies. Extras and groups
+count if nothing else names the package, those for tests, documentation or development never. If no folder up to the top names the
+package, the requirements files and copies in other folders do.
 """
 
 from __future__ import annotations
@@ -12,57 +12,30 @@ from __future__ import annotations
 import os
 
 from cfglint.frameworks._releases import RELEASES as NEWEST
-from cfglint.frameworks.versions import VERSION_PARTS, is_version, leading_numbers, parse_version
 from cfglint.source import files
 from cfglint.source.limits import MAX_SIZE
-from cfglint.source.record import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from typing import Any
+    from collections.abc import Callable, Collection, Iterable, Iterator
 
     from cfglint.frameworks.launch_facts import LaunchFacts
-    from cfglint.frameworks.versions import Version
+    from cfglint.project.statements.statement import Statement
 
-# The last patch of each minor release on PyPI; a range is resolved to the newest of these and the newest modelled release that it allows.
-RELEASES = {
-    "transformers": (
-        "4.0.1 4.1.1 4.2.2 4.3.3 4.4.2 4.5.1 4.6.1 4.7.0 4.8.2 4.9.2 4.10.3 4.11.3 4.12.5 4.13.0 4.14.1 4.15.0 4.16.2 4.17.0 4.18.0"
-        " 4.19.4 4.20.1 4.21.3 4.22.2 4.23.1 4.24.0 4.25.1 4.26.1 4.27.4 4.28.1 4.29.2 4.30.2 4.31.0 4.32.1 4.33.3 4.34.1 4.35.2"
-        " 4.36.2 4.37.2 4.38.2 4.39.3 4.40.2 4.41.2 4.42.4 4.43.4 4.44.2 4.45.2 4.46.3 4.47.1 4.48.3 4.49.0 4.50.3 4.51.3 4.52.4"
-        " 4.53.3 4.54.1 4.55.4 4.56.2 4.57.6 5.0.0 5.1.0 5.2.0 5.3.0 5.4.0 5.5.4 5.6.2 5.7.0 5.8.1 5.9.0 5.10.4 5.11.0 5.12.1"
-        " 5.13.1 5.14.1 5.15.1 5.16.1 5.17.0 5.18.0 5.19.0 5.20.2 5.21.1 5.22.2 5.23.0"
-    ),
-    "accelerate": (
-        "0.20.3 0.21.0 0.22.0 0.23.0 0.24.1 0.25.0 0.26.1 0.27.2 0.28.0 0.29.3 0.30.1 0.31.0 0.32.1 0.33.0 0.34.2 1.0.1 1.1.1 1.2.1 1.3.0"
-        " 1.4.0 1.5.2 1.6.0 1.7.0 1.8.1 1.9.0 1.10.1 1.11.0 1.12.0 1.13.0 1.14.0 1.15.0"
-    ),
-    "deepspeed": ("0.3.16 0.4.5 0.5.10 0.6.7 0.7.7 0.8.3 0.9.5 0.10.3 0.11.2 0.12.6 0.13.5 0.14.5 0.15.4 0.16.9 0.17.6 0.18.9 0.19.8"),
-}
-SHORTEST_COMMIT = 7
-OWN_NAME = "name"  # the key of the repository's own package name, next to the packages
+    Stated = tuple[str, Statement]
+    Form = Callable[[str, str, Collection[str]], Iterator[Stated]]
+    Folders = dict[str, dict[str, list[Statement]]]
+
+OWN_NAME = ""  # the key of the repository's own package name, next to the packages
 OWN_COPY = "of this repository"
 MOST_LOCKED = 50_000_000  # bytes of a lock file
-OPERATORS = ("===", "==", "~=", "!=", ">=", "<=", ">", "<", "^", "~")
-NAME_ENDS = " \t[(<>=!~;@^"
-MAIN_REQUIREMENTS = ("requirements", "base", "common", "core", "default", "install", "main", "prod", "runtime", "train")  # name prefixes
-SIDE_GROUPS = ("dev", "test", "doc", "lint", "style", "quality", "ci", "example", "benchmark", "bench")  # parts of names
-
-
-@record
-class PinnedVersion:
-    """The version of a package in a file: version, file, and whether it is exact."""
-
-    version: str
-    exact: bool
-    file: str
-    spec: str
-
-    @property
-    def source(self) -> str:
-        """The source for display: `uv.lock`, or `requirements.txt says >=4.40,<5`."""
-        return self.file if self.exact else f"{self.file} says {self.spec}"
+MAIN_REQUIREMENTS = ("requirement", "base", "common", "core", "default", "install", "main", "prod", "runtime", "train")  # name prefixes
+LOCKS = ("uv.lock", "poetry.lock", "pdm.lock", "Pipfile.lock", "pylock.toml")
+FOLDERS = ("requirements", "docker")  # whose files count as those of the folder above
+MOST_INCLUDED = 20  # files that a requirements file includes
+MOST_FOLDERS = 400  # of a repository that are looked through for requirements files and copies of packages
+DEEPEST = 4
+SKIPPED = ("node_modules", "site-packages", "build", "dist", "__pycache__", "venv", "env")
 
 
 class Disk:
@@ -82,70 +55,232 @@ class Disk:
         if leads_out(path, path):
             return ""
         try:
-            return files.read_bytes(path, limit(path)).decode("utf-8", "replace")
+            content = files.read_bytes(path, limit(path))
         except files.FileProblem:
             return ""
+        return decoded(content)
+
+    def is_folder(self, path: str) -> bool:
+        """Whether there is such a folder, without following a link to one."""
+        return os.path.isdir(path) and not os.path.islink(path)
 
 
 class Repositories:
-    """The versions in the folders around configs; each folder is examined once, and `looked_at` caches the result."""
+    """The statements in the folders around configs; each folder is examined once, and `looked_at` caches the result."""
 
-    def __init__(self, looked_at: dict[str, dict[str, list[PinnedVersion]]] | None = None, disk: Disk | None = None) -> None:
+    def __init__(self, looked_at: Folders | None = None, disk: Disk | None = None) -> None:
         self._folders = looked_at if looked_at is not None else {}
         self._disk = disk or Disk()
 
-    def complete(self, facts: LaunchFacts, path: str, packages: Iterable[str]) -> LaunchFacts:
-        """The facts with the versions that the repository of a file specifies for packages without a target."""
-        wanted = [package for package in packages if package not in facts.target]
-        missing = [package for package in wanted if package in RELEASES]
-        folders = repository(path) if wanted else []
-        own = {package: OWN_COPY for package in wanted if package not in facts.outside and self.is_copy_of(folders, package)}
-        if own:
-            facts = facts.replace(outside={**facts.outside, **own})
-            missing = [package for package in missing if package not in own]
-        found = {package: self.look(folders, package) for package in missing}
-        commits = {package: f"{each.spec} ({each.file})" for package, each in found.items() if each and not each.version}
-        if commits:
-            facts = facts.replace(outside={**facts.outside, **{package: f"at {said}" for package, said in commits.items()}})
-            found = {package: each for package, each in found.items() if package not in commits}
-        target = {package: each.version for package, each in found.items() if each}
-        if not target:
-            return facts
-        said_by = {package: each.source for package, each in found.items() if each}
-        return facts.replace(target={**facts.target, **target}, target_from={**facts.target_from, **said_by})
+    def complete(self, facts: LaunchFacts, path: str, packages: Iterable[str], script: str = "") -> LaunchFacts:
+        """The facts with the releases that the repository of a file states for packages without a target.
 
-    def look(self, folders: list[str], package: str) -> PinnedVersion | None:
-        """The exact version in the nearest folder; if that has a range, an exact version of a parent folder within the range takes
-        precedence.
+        `script` is the text of the launch script, if the file is one.
         """
-        nearest: PinnedVersion | None = None
-        for folder in folders:
-            answers = self.in_folder(folder).get(package, [])
-            exact = next((each for each in answers if each.exact), None)
-            if exact is not None and (nearest is None or (exact.version and allowed(nearest.spec, exact.version))):
-                return exact
-            nearest = nearest or (answers[0] if answers else None)
-        return nearest
+        wanted = [package for package in packages if package not in facts.target and package not in facts.outside]
+        folders = repository(path) if wanted else []
+        for package in wanted:
+            found = self.look(folders, package, os.path.basename(path), script)
+            if found:
+                facts = with_statements(facts, package, found)
+        return facts
+
+    def look(self, folders: list[str], package: str, name: str = "", script: str = "") -> list[Statement]:
+        """The statements that decide about a package: one, several that disagree, or none."""
+        if self.is_copy_of(folders, package):
+            return [self.own_copy(folders, package)]
+        chain = [self.in_folder(folder).get(package, []) for folder in folders]
+        if script:
+            from cfglint.project.statements.lines import of_commands
+
+            chain[0] = in_order([*chain[0], *(each for _, each in of_commands(script, name, (package,)))], name)
+        found = nearest([[each for each in statements if not each.optional] for statements in chain])
+        return found or nearest(chain, every=True) or self.elsewhere(folders, package)
 
     def is_copy_of(self, folders: list[str], package: str) -> bool:
-        """Whether the repository is that of the framework itself, whose version is not a release: its pyproject.toml has this name."""
-        return any(each.version == package for folder in folders for each in self.in_folder(folder).get(OWN_NAME, ()))
+        """Whether the repository is that of the framework itself: its pyproject.toml has this name, without a version."""
+        return any(each.file == package for folder in folders for each in self.in_folder(folder).get(OWN_NAME, ()))
 
-    def in_folder(self, folder: str) -> dict[str, list[PinnedVersion]]:
-        """The versions of packages in the files of a folder, the most trusted first."""
+    def own_copy(self, folders: list[str], package: str) -> Statement:
+        """The version of the framework's own repository."""
+        from cfglint.project.statements.statement import Statement
+
+        found = (self.copy_in(folder, package) for folder in folders)
+        return next(filter(None, found), Statement("", "", "", OWN_COPY))
+
+    def copy_in(self, folder: str, package: str) -> Statement | None:
+        """The version of the copy of a package in a folder."""
+        from cfglint.project.statements.copies import in_folder
+
+        return in_folder(folder, self._disk.names(folder), package.replace("-", "_"), self._disk.text)
+
+    def in_folder(self, folder: str) -> dict[str, list[Statement]]:
+        """What the files of a folder state about packages, the most trusted first."""
         if folder not in self._folders:
-            answers: dict[str, list[PinnedVersion]] = {}
-            for name in sources(folder, self._disk):
+            found: dict[str, list[Statement]] = {}
+            names = self._disk.names(folder)
+            for name in sources(folder, names, self._disk):
                 text = self._disk.text(os.path.join(folder, name))
                 own = own_name(text) if name == "pyproject.toml" else ""
                 if own:
-                    answers[OWN_NAME] = [PinnedVersion(own, True, name, "")]
-                for package in RELEASES:
-                    found = in_file(name, text, package) if package in text.lower() else None
-                    if found and not (package in answers and is_option(name)):
-                        answers.setdefault(package, []).append(found)
-            self._folders[folder] = answers
+                    from cfglint.project.statements.statement import Statement
+
+                    found[OWN_NAME] = [Statement(own)]
+                for package, statement in self.in_file(folder, name, text):
+                    found.setdefault(package, []).append(statement)
+            for package in NEWEST:
+                if package.replace("-", "_") in names or "src" in names:
+                    copy = self.copy_in(folder, package)
+                    found.setdefault(package, []).extend([copy] if copy is not None else [])
+            self._folders[folder] = {package: statements for package, statements in found.items() if statements}
         return self._folders[folder]
+
+    def in_file(self, folder: str, name: str, text: str) -> Iterator[Stated]:
+        """What one file states, with the files that it includes."""
+        form = form_of(name)
+        if form is None or not text:
+            return
+        yield from form(text, name, NEWEST)
+        for included in self.included(folder, name, text):
+            yield from of_requirements(self._disk.text(os.path.join(folder, included)), included, NEWEST)
+
+    def included(self, folder: str, name: str, text: str) -> list[str]:
+        """The requirements files that a file includes, and those that they include, relative to the folder."""
+        if name == "pyproject.toml":
+            from cfglint.project.statements.tables import requirement_files
+
+            return [each for each in requirement_files(text, name)[:MOST_INCLUDED] if is_inside(each)]
+        if not is_requirements(name):
+            return []
+        from cfglint.project.statements.lines import included
+
+        found: list[str] = []
+        texts = [(name, text)]
+        while texts and len(found) < MOST_INCLUDED:
+            above, content = texts.pop(0)
+            for each in included(content):
+                path = os.path.normpath(os.path.join(os.path.dirname(above), each)).replace(os.sep, "/")
+                if path not in found and path != name and is_inside(path):
+                    found.append(path)
+                    texts.append((path, self._disk.text(os.path.join(folder, path))))
+        return found
+
+    def elsewhere(self, folders: list[str], package: str) -> list[Statement]:
+        """The statement of the requirements files in the other folders of the repository, else of the copies of the package there.
+
+        Folders that disagree are projects of their own, and none of them states the release of this one.
+        """
+        top = folders[-1] if folders else ""
+        if not top or (len(folders) == 1 and not os.path.exists(os.path.join(top, ".git"))):
+            return []
+        found = self.other_folders(top)
+        stated = [each for each in found.get(package, []) if each.is_exact or each.spec]
+        decisive = unlike([each for each in stated if not is_copy(each)] or stated)
+        return decisive if len(decisive) == 1 else []
+
+    def other_folders(self, top: str) -> dict[str, list[Statement]]:
+        """What the requirements files and the copies of packages below the top of a repository state, those of the upper folders first."""
+        key = f"{top}{os.sep}*"
+        if key not in self._folders:
+            found: dict[str, list[Statement]] = {}
+            for folder in self.folders_below(top):
+                inside = os.path.relpath(folder, top).replace(os.sep, "/")
+                names = self._disk.names(folder)
+                for name in (each for each in names if is_requirements(each) and not is_side_group(each)):
+                    for package, statement in self.in_file(folder, name, self._disk.text(os.path.join(folder, name))):
+                        found.setdefault(package, []).append(statement.at(f"{inside}/{statement.file}"))
+                for package in NEWEST:
+                    copy = self.copy_in(folder, package) if package.replace("-", "_") in names or "src" in names else None
+                    found.setdefault(package, []).extend([copy.at(f"{inside}/{copy.file}")] if copy is not None else [])
+            self._folders[key] = found
+        return self._folders[key]
+
+    def folders_below(self, top: str) -> Iterator[str]:
+        """The folders below the top of a repository, level by level."""
+        level, seen = [top], 0
+        for _ in range(DEEPEST):
+            below: list[str] = []
+            for folder in level:
+                for name in sorted(self._disk.names(folder)):
+                    path = os.path.join(folder, name)
+                    if "." in name or name in SKIPPED or is_side_group(name) or not self._disk.is_folder(path):
+                        continue
+                    seen += 1
+                    if seen > MOST_FOLDERS:
+                        return
+                    below.append(path)
+                    yield path
+            level = below
+
+
+def with_statements(facts: LaunchFacts, package: str, found: list[Statement]) -> LaunchFacts:
+    """The facts with what decides about a package: an exact release, one that is not modelled, or the newest that bounds allow."""
+    first = found[0]
+    if len(found) == 1 and first.elsewhere:
+        said = f"{first.elsewhere} ({first.file})" if first.file else first.elsewhere
+        target = {**facts.target, package: first.release} if first.release else facts.target
+        return facts.replace(target=target, outside={**facts.outside, package: said if not first.file else f"at {said}"})
+    specs = tuple(each.spec for each in found)
+    if len(found) == 1 and first.release:
+        release, said = first.release, first.file
+    else:
+        from cfglint.project.allowed_releases import newest_allowed
+
+        release, said = newest_allowed(package, specs), " and ".join(each.source for each in found[:3])
+        facts = facts.replace(bounds={**facts.bounds, package: specs})
+    if not release:
+        return facts
+    return facts.replace(target={**facts.target, package: release}, target_from={**facts.target_from, package: said})
+
+
+def nearest(chain: list[list[Statement]], every: bool = False) -> list[Statement]:
+    """The statements that decide, from those of each folder, the nearest folder first.
+
+    An exact version of a folder above counts if it satisfies the nearest bound. `every`: those of extras, which may disagree.
+    """
+    bounds: list[Statement] = []
+    for statements in chain:
+        exact = unlike([each for each in statements if each.is_exact])
+        if exact and (every or len({each.file for each in exact}) > 1):
+            exact = exact if every else [each for each in exact if each.file == exact[0].file]
+        if exact and (not bounds or all(satisfies(each, bounds[0]) for each in exact)):
+            return exact
+        bounds = bounds or [each for each in statements if each.spec and not each.is_exact]
+    return bounds if every else bounds[:1]
+
+
+def satisfies(exact: Statement, bound: Statement) -> bool:
+    """Whether an exact version satisfies the bound of another statement."""
+    if not exact.release or exact.elsewhere:
+        return False
+    from cfglint.project.statements.bounds import allows
+
+    return allows(bound.spec, exact.release)
+
+
+def unlike(statements: list[Statement]) -> list[Statement]:
+    """The statements that say something else than those before them."""
+    found: dict[tuple[str, str], Statement] = {}
+    for each in statements:
+        found.setdefault((each.release or each.spec, each.elsewhere), each)
+    return list(found.values())
+
+
+def is_copy(statement: Statement) -> bool:
+    """Whether a statement is the version of a copy of the package."""
+    return not is_requirements(statement.file.rpartition("/")[2]) and not statement.file.endswith(".txt")
+
+
+def in_order(statements: list[Statement], script: str) -> list[Statement]:
+    """The statements of a folder with those of the launch script in their place: before those of a README and of copies."""
+    return sorted(statements, key=lambda each: rank(each.file, script))
+
+
+def rank(name: str, script: str) -> int:
+    """0 for the files that come before the launch script, 1 for itself, 2 for those after it."""
+    if name == script:
+        return 1
+    return 2 if is_readme(name) or form_of(name) is None else 0
 
 
 def own_name(text: str) -> str:
@@ -154,6 +289,7 @@ def own_name(text: str) -> str:
         return ""
     from cfglint.project.settings_file import ConfigurationError
     from cfglint.project.settings_file import parse as parse_toml
+    from cfglint.project.statements.statement import within
 
     try:
         project = within(parse_toml(text.encode("utf-8"), "pyproject.toml"), "project")
@@ -167,7 +303,7 @@ def own_name(text: str) -> str:
 
 def limit(path: str) -> int:
     """The maximum number of bytes read of a file; a lock file may be long, and is not parsed."""
-    return MOST_LOCKED if path.endswith(".lock") else MAX_SIZE
+    return MOST_LOCKED if os.path.basename(path) in LOCKS else MAX_SIZE
 
 
 def repository(path: str) -> list[str]:
@@ -190,232 +326,111 @@ def repository(path: str) -> list[str]:
     return folders
 
 
-def sources(folder: str, disk: Disk) -> list[str]:
-    """The files of a folder that may specify versions, in order of trust."""
-    names = disk.names(folder)
-    wanted: list[str] = [name for name in ("uv.lock", "poetry.lock") if name in names]
-    requirements = [name for name in names if name.startswith("requirements") and name.endswith(".txt") and not is_side_group(name)]
-    wanted += sorted(requirements, key=lambda name: (len(name), name))
-    below = disk.names(os.path.join(folder, "requirements")) if "requirements" in names else []
-    parts = sorted(f"requirements/{name}" for name in below if name.endswith(".txt") and not is_side_group(name))
+def sources(folder: str, names: list[str], disk: Disk) -> list[str]:
+    """The files of a folder that may state versions, in order of trust."""
+    wanted: list[str] = [name for name in LOCKS if name in names]
+    wanted += sorted(name for name in names if is_pylock(name) and name not in LOCKS)
+    inner = {below: disk.names(os.path.join(folder, below)) for below in FOLDERS if below in names}
+    requirements = [name for name in names if is_requirements(name) and not is_side_group(name)]
+    wanted += sorted(requirements, key=lambda name: (not name.startswith("requirement"), len(name), name))
+    parts = sorted(f"requirements/{name}" for name in inner.get("requirements", ()) if name.endswith(".txt") and not is_side_group(name))
     wanted += [name for name in parts if not is_option(name)]
-    wanted += [name for name in ("pyproject.toml", "setup.cfg", "setup.py") if name in names]
+    wanted += [name for name in ("pyproject.toml", "Pipfile", "setup.cfg", "setup.py") if name in names]
     wanted += sorted(name for name in names if is_environment(name) and not is_side_group(name))
+    wanted += sorted((name for name in names if is_dockerfile(name)), key=lambda name: (len(name), name))
+    wanted += sorted(f"docker/{name}" for name in inner.get("docker", ()) if is_dockerfile(name))
+    wanted += sorted(name for name in names if is_readme(name))
     return wanted + [name for name in parts if is_option(name)]
+
+
+def is_side_group(name: str) -> bool:
+    """Whether a file is for tests, documentation or development by its name."""
+    from cfglint.project.statements.statement import is_side_group as is_side
+
+    return is_side(name)
+
+
+def form_of(name: str) -> Form | None:
+    """The function that reads a file of this name; None for a file that states no versions."""
+    last = name.rpartition("/")[2]
+    if last in LOCKS or is_pylock(last):
+        from cfglint.project.statements import lock_files
+
+        return lock_files.of_pipfile_lock if last == "Pipfile.lock" else lock_files.of_lock
+    if last in ("pyproject.toml", "Pipfile"):
+        from cfglint.project.statements import tables
+
+        return tables.of_pyproject if last == "pyproject.toml" else tables.of_pipfile
+    if last in ("setup.cfg", "setup.py"):
+        from cfglint.project.statements import setup_files
+
+        return setup_files.of_cfg if last == "setup.cfg" else setup_files.of_script
+    from cfglint.project.statements import lines
+
+    if is_environment(last):
+        return lines.of_environment
+    if is_dockerfile(last) or is_readme(last):
+        return lines.of_commands
+    return of_requirements if last.endswith(".txt") else None
+
+
+def of_requirements(text: str, name: str, packages: Collection[str]) -> Iterator[Stated]:
+    """What a requirements file states; that of an option in a `requirements` folder counts as an extra."""
+    from cfglint.project.statements.lines import of_requirements as of_text
+
+    return of_text(text, name, packages, is_option(name))
+
+
+def is_inside(path: str) -> bool:
+    """Whether a path that a file names stays in or below its folder, or the folders next to it."""
+    return not os.path.isabs(path) and path.count("..") <= 1 and "://" not in path
+
+
+def is_requirements(name: str) -> bool:
+    """Whether a file name is that of a requirements file."""
+    return name.endswith(".txt") and "requirement" in name.lower()
+
+
+def is_pylock(name: str) -> bool:
+    """Whether a file name is that of a lock file of PEP 751."""
+    return name.startswith("pylock.") and name.endswith(".toml")
 
 
 def is_option(name: str) -> bool:
     """Whether a file of a `requirements` folder is installed only for an option."""
-    folder, _, last = name.partition("/")
-    return bool(last) and folder == "requirements" and not last.removesuffix(".txt").startswith(MAIN_REQUIREMENTS)
+    folder, _, last = name.rpartition("/")
+    return folder.rpartition("/")[2] == "requirements" and not last.removesuffix(".txt").startswith(MAIN_REQUIREMENTS)
 
 
 def is_environment(name: str) -> bool:
     """Whether a file has a typical name of a conda environment."""
-    return name.endswith((".yml", ".yaml")) and name.startswith(("environment", "conda_env", "conda-env"))
+    stem, _, end = name.lower().rpartition(".")
+    return end in ("yml", "yaml") and (stem.startswith(("conda", "env_", "env-")) or "environment" in stem or stem == "env")
 
 
-def is_side_group(name: str) -> bool:
-    """Whether a requirements file or group is for tests, documentation or development by its name."""
-    words = name.lower().replace("_", "-").replace(".", "-").split("-")
-    return any(word.rstrip("s") in SIDE_GROUPS or word in ("testing", "development") for word in words)
+def is_dockerfile(name: str) -> bool:
+    """Whether a file name is that of a Dockerfile."""
+    low = name.lower()
+    return low.startswith(("dockerfile", "containerfile")) or low.endswith(".dockerfile")
+
+
+def is_readme(name: str) -> bool:
+    """Whether a file name is that of a README."""
+    return name.lower() in ("readme.md", "readme.rst", "readme.txt", "readme")
 
 
 def may_name_versions(path: str) -> bool:
     """Whether a file with this path is one of `sources`."""
     folder, _, name = path.replace(os.sep, "/").rpartition("/")
+    if name in LOCKS or name in ("pyproject.toml", "Pipfile", "setup.cfg", "setup.py") or is_pylock(name):
+        return True
     if name.endswith(".txt"):
-        return name.startswith("requirements") or folder.rpartition("/")[2] == "requirements"
-    return name in ("uv.lock", "poetry.lock", "pyproject.toml", "setup.cfg", "setup.py") or is_environment(name)
+        return is_requirements(name) or folder.rpartition("/")[2] == "requirements"
+    return is_environment(name) or is_dockerfile(name) or is_readme(name)
 
 
-def in_file(name: str, text: str, package: str) -> PinnedVersion | None:
-    """The version of a package in one file."""
-    if name.endswith(".lock"):
-        version = locked(text, package)
-        return PinnedVersion(version, True, name, version) if version else None
-    if name.endswith(".toml"):
-        return best(specifiers(text, package), package, name)
-    if name.startswith("setup."):
-        from cfglint.project import setup_files
-
-        lines = setup_files.requirements_of_script(text) if name.endswith(".py") else setup_files.requirements_of_cfg(text)
-        return best(required("\n".join(lines), package), package, name)
-    if name.endswith(".txt") and at_commit(text, package):
-        return PinnedVersion("", True, name, "a commit")
-    return best(in_environment(text, package) if is_environment(name) else required(text, package), package, name)
-
-
-def at_commit(text: str, package: str) -> bool:
-    """Whether requirements install a package from a commit of its repository, so that its release is unknown."""
-    for line in text.splitlines():
-        place = line.split(" #")[0].strip().rpartition("git+")[2]
-        repository, mark, commit = place.partition("#")[0].rpartition("@")
-        name = repository.rpartition("/")[2].removesuffix(".git").lower()
-        if (
-            "git+" in line
-            and not line.lstrip().startswith("#")
-            and mark
-            and name == package
-            and len(commit) >= SHORTEST_COMMIT
-            and not commit.strip("0123456789abcdef")
-        ):
-            return True
-    return False
-
-
-def in_environment(text: str, package: str) -> Iterator[str]:
-    """The version specifiers of a package in a conda environment, which writes `name=version=build`; including pip's lines."""
-    for line in text.splitlines():
-        item = line.split(" #")[0].strip().removeprefix("-").strip().strip("\"'").rpartition("::")[2]
-        spec = specifier(item, package)
-        if spec and spec[0] == "=" and spec[1:2] != "=":
-            version = spec[1:].partition("=")[0]
-            yield f"=={version}" if version.count(".") > 1 else f"=={version}.*"
-        elif spec is not None:
-            yield spec
-
-
-def locked(text: str, package: str) -> str | None:
-    """The version in a uv.lock or poetry.lock; the newest if platforms have different ones."""
-    versions: list[str] = []
-    mark = f'\nname = "{package}"\n'
-    start = text.find(mark)
-    while start >= 0:
-        end = text.find("\n[[", start + 1)
-        section = text[start : end if end >= 0 else len(text)]
-        for line in section.splitlines():
-            key, _, version = line.partition(" = ")
-            if key == "version" and is_version(version.strip('"')):
-                versions.append(version.strip('"'))
-        start = text.find(mark, start + len(section))
-    return max(versions, key=parse_version, default=None)
-
-
-def required(text: str, package: str) -> Iterator[str]:
-    """The version specifiers of a package in a requirements file."""
-    for line in text.replace("\\\n", " ").splitlines():
-        spec = specifier(line.split(" #")[0].strip(), package)
-        if spec is not None:
-            yield spec
-
-
-def specifier(requirement: str, package: str) -> str | None:
-    """The version specifier of a package in a requirement (PEP 508), empty for any version; None if it is about another package."""
-    end = next((place for place, char in enumerate(requirement) if char in NAME_ENDS), len(requirement))
-    if requirement[:end].lower().replace("_", "-") != package:
-        return None
-    rest = requirement[end:].partition(";")[0].strip()
-    if rest.startswith("["):
-        rest = rest.partition("]")[2].strip()
-    if rest.startswith("@"):
-        tag = rest.rpartition("@v")[2].partition("#")[0]
-        return f"=={tag}" if tag[:1].isdigit() else ""
-    return rest.partition(" --")[0].strip("() ")
-
-
-def specifiers(text: str, package: str) -> Iterator[str]:
-    """The version specifiers of a package in a pyproject.toml: its dependencies and Poetry's; extras and side groups do not decide."""
-    from cfglint.project.settings_file import ConfigurationError
-    from cfglint.project.settings_file import parse as parse_toml
-
-    try:
-        table = parse_toml(text.encode("utf-8"), "pyproject.toml")
-    except ConfigurationError:
-        return
-    project, poetry = within(table, "project"), within(table, "tool", "poetry")
-    groups_of_pip = [requirements for name, requirements in within(table, "dependency-groups").items() if not is_side_group(name)]
-    listed = [project.get("dependencies"), *groups_of_pip]
-    for requirements in listed:
-        for requirement in requirements if isinstance(requirements, list) else []:
-            spec = specifier(requirement, package) if isinstance(requirement, str) else None
-            if spec is not None:
-                yield spec
-    named = [(name, each) for name, each in within(poetry, "group").items() if isinstance(each, dict)]
-    groups = [poetry, *(each for name, each in named if not is_side_group(name) and not each.get("optional"))]
-    for group in groups:
-        wanted = within(group, "dependencies").get(package)
-        version = wanted.get("version") if isinstance(wanted, dict) else wanted
-        if isinstance(version, str):
-            yield f"=={version}" if version[:1].isdigit() else version
-
-
-def within(table: dict[str, Any], *keys: str) -> dict[str, Any]:
-    """The table under some keys; empty if there is none."""
-    for key in keys:
-        inner = table.get(key)
-        table = inner if isinstance(inner, dict) else {}
-    return table
-
-
-def best(requirements: Iterator[str], package: str, file: str) -> PinnedVersion | None:
-    """The exact version of the first requirement that has one, else the newest release that the first range allows."""
-    ranges: list[PinnedVersion] = []
-    for spec in requirements:
-        clauses = clauses_of(spec)
-        pinned = next((version for operator, version in clauses if operator in ("==", "===") and "*" not in version), None)
-        if pinned:
-            return PinnedVersion(pinned, True, file, spec)
-        version = newest(clauses, [*RELEASES[package].split(), NEWEST[package]])
-        if clauses and version:
-            ranges.append(PinnedVersion(version, False, file, spec))
-    return ranges[0] if ranges else None
-
-
-def clauses_of(spec: str) -> list[tuple[str, str]]:
-    """Parse `>=4.40,<5` into (operator, version) pairs; unsupported clauses are left out."""
-    clauses: list[tuple[str, str]] = []
-    for part in spec.split(","):
-        text = part.strip()
-        operator = next((each for each in OPERATORS if text.startswith(each)), None)
-        version = text[len(operator or "") :].strip()
-        if operator and is_version(version):
-            clauses.append((operator, version))
-    return clauses
-
-
-def newest(clauses: list[tuple[str, str]], releases: list[str]) -> str | None:
-    """The newest release that all clauses allow; if no release is known, the lowest version that they name."""
-    bounds = [version for operator, version in clauses if operator == "<=" and "*" not in version]
-    for release in sorted([*releases, *bounds], key=parse_version, reverse=True):
-        if all(allows(operator, written_version(version), version, parse_version(release)) for operator, version in clauses):
-            return release
-    return next((version for operator, version in clauses if operator in (">=", "~=", "^", "~", "<=")), None)
-
-
-def allowed(spec: str, version: str) -> bool:
-    """Whether a version satisfies a specifier."""
-    release = parse_version(version)
-    return all(allows(operator, written_version(bound), bound, release) for operator, bound in clauses_of(spec))
-
-
-def written_version(text: str) -> Version:
-    """The numbers of a bound as written: `~=4.40` and `==4.40.*` depend on how many there are."""
-    return tuple(leading_numbers(text))
-
-
-def allows(operator: str, bound: Version, text: str, release: Version) -> bool:
-    """Whether a release satisfies one clause."""
-    if operator in (">=", ">"):
-        return release >= bound if operator == ">=" else release > padded(bound)
-    if operator in ("<=", "<"):
-        return release <= padded(bound) if operator == "<=" else release < bound
-    if operator == "!=":
-        return release[: len(bound)] != bound if "*" in text else release != padded(bound)
-    if operator == "^":
-        return release >= bound and release[: leading(bound)] == bound[: leading(bound)]
-    if operator == "~":
-        return release >= bound and release[: min(len(bound), 2)] == bound[:2]
-    if operator == "~=":
-        return release >= bound and release[: len(bound) - 1] == bound[:-1]
-    return release[: len(bound)] == bound if "*" in text else release == padded(bound)
-
-
-def padded(bound: Version) -> Version:
-    """A bound padded with zeros to the length of a release."""
-    return (*bound, *(0,) * (VERSION_PARTS - len(bound)))
-
-
-def leading(bound: Version) -> int:
-    """The number of leading numbers that Poetry's caret keeps: up to the first that is not zero."""
-    return next((place for place, number in enumerate(bound, 1) if number), len(bound))
+def decoded(content: bytes) -> str:
+    """The text of a dependency file; PowerShell writes the output of `pip freeze` in UTF-16."""
+    if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return content.decode("utf-16", "replace")
+    return content.decode("utf-8", "replace").removeprefix("\ufeff")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     Line = tuple[str, str]  # (label, text)
 
 LAUNCH_CODES = "LCH"
-PROGRAM_CODES = ("LCH003", "LCH016", "LCH017", "LCH020")  # rules about arguments that the program itself refuses
+PROGRAM_CODES = ("LCH001", "LCH003", "LCH016", "LCH017", "LCH020")  # rules about arguments that the program itself refuses
 NOTE = "note"
 HELP = "help"
 CHANGES = "unsafe: it changes what the run does"

@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from cfglint.frameworks.launch_facts import LaunchFacts
-    from cfglint.project.pinned_versions import PinnedVersion
     from cfglint.project.settings_file import Configuration
+    from cfglint.project.statements.statement import Statement
     from cfglint.review.git import Repository
     from cfglint.run.checked import CheckedRun
     from cfglint.run.scan_stats import ScanStats
 
     Pair = tuple[CheckedRun | None, CheckedRun | None]
-    Folders = dict[str, dict[str, list[PinnedVersion]]]
+    Folders = dict[str, dict[str, list[Statement]]]
 
 WORKING = "working"
 STAGED = "staged"

@@ -337,6 +337,10 @@ class Past(Disk):
             self._names = by_folder(self._snapshot.entries)
         return self._names.get(inside, [])
 
+    def is_folder(self, path: str) -> bool:
+        inside = self._snapshot.repository.path(path)
+        return super().is_folder(path) if inside is None else bool(self.names(path))
+
     def text(self, path: str) -> str:
         try:
             return self._snapshot.read_bytes(path).decode("utf-8", "replace")

@@ -105,7 +105,7 @@ def to_diagnostic(rule: Rule, finding: Finding, config: Config) -> Diagnostic | 
     if severity == ERROR and not is_certain(rule, finding, setting, config):
         severity = WARNING
     fails = severity == ERROR
-    if finding.fix is not None and finding.fix.safe and rule.by_version and config.package not in config.facts.target:
+    if finding.fix is not None and finding.fix.safe and rule.by_version and not config.facts.is_known(config.package):
         finding.fix.safe, finding.fix.by_release = False, True
     return Diagnostic(
         rule.code,

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.project.git_index import TrackedFiles
-    from cfglint.project.pinned_versions import PinnedVersion
+    from cfglint.project.statements.statement import Statement
     from cfglint.run.launch_runs import LaunchReader
 
 KIND_TRAINER = "huggingface"
@@ -49,7 +49,7 @@ class Discovery:
         self.scripts = False  # whether launch lines may name the examined files
         self.others_of_line = 0  # further launches on the requested line
         self._launches: LaunchReader | None = None
-        self.folders: dict[str, dict[str, list[PinnedVersion]]] = {}  # the versions in folders, cached for all runs
+        self.folders: dict[str, dict[str, list[Statement]]] = {}  # the versions in folders, cached for all runs
         self.exclude: list[str] = []  # patterns of excluded absolute paths
         self.exclude_named = False  # whether named files are excluded, too
         self.own_files: set[str] = set()  # absolute paths of cfglint's own files, which are never configs
@@ -157,6 +157,7 @@ class Discovery:
             self._launches = LaunchReader(self.source, self.facts, self.named)
         try:
             found = self._launches.runs(name, only, path in self.named)
+            self.stats.unchecked.update(self._launches.unchecked)
         except files.FileProblem as problem:
             if problem.kind == "unreadable":
                 self.stats.unreadable.append(path)
@@ -458,7 +459,8 @@ class Discovery:
             return facts
         from cfglint.project.pinned_versions import Repositories
 
-        return Repositories(self.folders, self.source.disk).complete(facts, document.path, packages)
+        script = document.text if kinds[0] == LAUNCH or is_program(document.path) else ""
+        return Repositories(self.folders, self.source.disk).complete(facts, document.path, packages, script)
 
 
 def are_of_one_line(runs: list[CheckedRun]) -> bool:

@@ -10,10 +10,11 @@ from cfglint.frameworks.huggingface.fields import FIELDS
 from cfglint.frameworks.overrides import FLAG, Override
 from cfglint.launch import accelerate
 from cfglint.launch.command import WITHOUT_EFFECT, command_document, summary
+from cfglint.launch.continuations import refused_joined_words
 from cfglint.launch.line import MACHINE
 from cfglint.launch.machine import Machine
 from cfglint.launch.project_files import Project
-from cfglint.launch.reader import Reader
+from cfglint.launch.reader import Evaluations, Reader
 from cfglint.run.consumer import choose_consumer, has_own_arguments, has_own_files, is_strict
 from cfglint.run.loaded import LAUNCH
 from cfglint.run.paths import BY_HAND
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 
 CONFIG_OPTION = "--config"
 MOST = 24  # maximum number of launches of one script that are checked; loops are unrolled up to this number
+MOST_SCRIPTS = 64  # scripts whose launch lines are kept
 
 
 @record
@@ -55,10 +57,13 @@ class LaunchRun:
 class LaunchReader:
     """Finds the launches in the scripts of a project; results are cached per script. `named` are the files of the command line."""
 
-    def __init__(self, source: FileSource, facts: LaunchFacts, named: Container[str] = ()) -> None:
+    def __init__(self, source: FileSource, facts: LaunchFacts, named: Container[str] = (), evaluations: Evaluations | None = None) -> None:
         self.source = source
         self.facts = facts
         self.named = named
+        self.evaluations = evaluations or Evaluations()
+        self.known_lines: dict[tuple[str, str], list[LaunchLine]] = {}
+        self.unchecked: dict[str, str] = {}  # scripts of which some launches are not checked, with the reason
         self.outside: dict[str, None] = {}  # files that scripts or programs name outside of their project, which are not read
         self.roots: dict[str, str] = {}
         self.programs: dict[str, ProgramFacts | None] = {}
@@ -73,22 +78,28 @@ class LaunchReader:
         lines = self.lines(path, text)
         wanted = at_line(lines, only, text) if only is not None else lines
         wanted = [each for each in wanted if again or each.call.called_from is None or not self.stands_alone(each)]
+        if path in self.evaluations.incomplete:
+            self.unchecked[path] = "evaluation stopped at the limit of steps, later launches are not checked"
+        elif len(wanted) > MOST:
+            self.unchecked[path] = f"{MOST} of {len(wanted)} launches checked"
         return [run for line in wanted[:MOST] for run in self.runs_of(line, text, lines)]
 
     def runs_of(self, line: LaunchLine, text: str, lines: list[LaunchLine]) -> list[LaunchRun]:
         """The runs of a line: one, or one for each call of its program that builds a trainer's arguments."""
         first = self.run(line, text, lines)
         built = first.facts.program.built if first.built is not None and first.facts.program is not None else ()
-        further = []
-        for which in range(1, len(built)):
-            again = self.lines(line.script_path, text)
-            further.append(self.run(again[lines.index(line)], text, again, which=which))
-        return [first, *further]
+        return [first, *(self.run(line, text, lines, which=which) for which in range(1, len(built)))]
 
     def lines(self, path: str, text: str) -> list[LaunchLine]:
         """The launch lines in the content of a script."""
-        machine = Machine(self.facts.gpus, self.facts.nodes)
-        return Reader(self.project(path), machine, dict(self.facts.environment)).lines(path, text)
+        key = (path, text)
+        if key not in self.known_lines:
+            machine = Machine(self.facts.gpus, self.facts.nodes)
+            reader = Reader(self.project(path), machine, dict(self.facts.environment), self.evaluations)
+            self.known_lines[key] = reader.lines(path, text)
+            if len(self.known_lines) > MOST_SCRIPTS:
+                del self.known_lines[next(iter(self.known_lines))]
+        return self.known_lines[key]
 
     def project(self, path: str) -> Project:
         """The files around a script."""
@@ -131,7 +142,7 @@ class LaunchReader:
 
     def gpus_on(self, gpus: int, line: LaunchLine, text: str, lines: list[LaunchLine]) -> int | None:
         """The number of GPUs that a line uses on a machine with this many, as `--gpus` specifies; None if it is unknown."""
-        offered = LaunchReader(self.source, self.facts.replace(gpus=gpus), self.named)
+        offered = LaunchReader(self.source, self.facts.replace(gpus=gpus), self.named, self.evaluations)
         now = offered.lines(line.script_path, text)
         if len(now) != len(lines):
             return None
@@ -145,6 +156,7 @@ class LaunchReader:
         `which` selects one of the calls that build the arguments, if the program has several.
         """
         command = self.command(line, text, lines)
+        line = command.launch_line
         command.program = self.program(line)
         documents: list[Document] = [command]
         kinds = [LAUNCH]
@@ -165,6 +177,7 @@ class LaunchReader:
             open_config(line, command)
         if built is not None and built.kind == LAUNCH:  # the accelerator of a program that parses its arguments itself
             built = None
+        refused_joined_words(line, command)
         facts = self.launch_facts(line, command, documents, built)
         for key, reasons in command.unknown.items():
             line.unsure(f"arguments.{key}", reasons)
@@ -173,7 +186,7 @@ class LaunchReader:
 
     def command(self, line: LaunchLine, text: str, lines: list[LaunchLine]) -> CommandDocument:
         """The command of a line, one of the `lines` of its script."""
-        command = command_document(line, text if not line.is_sourced else self.text(line.call.path) or "")
+        command = command_document(line.copy(), text if not line.is_sourced else self.text(line.call.path) or "")
         command.again = lambda edited: self.again(line, lines, edited)
         if line.launcher != BY_HAND:
             command.gpus_on = lambda gpus: self.gpus_on(gpus, line, text, lines)

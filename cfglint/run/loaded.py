@@ -169,12 +169,12 @@ def launched(documents: list[Document], kinds: list[str], facts: LaunchFacts) ->
 
 def modelled(facts: LaunchFacts) -> LaunchFacts:
     """The facts with the nearest modelled release in place of an unmodelled one; `outside` keeps the requested release."""
-    nearest = {package: nearest_modelled(package, version) for package, version in facts.target.items() if package not in facts.outside}
+    nearest = {package: nearest_modelled(package, version) for package, version in facts.target.items()}
     other = {package: release for package, release in nearest.items() if release is not None}
     if not other:
         return facts
     asked = {package: facts.target[package] for package in other}
-    return facts.replace(target={**facts.target, **other}, outside={**facts.outside, **asked})
+    return facts.replace(target={**facts.target, **other}, outside={**asked, **facts.outside})
 
 
 def integer(value: Any) -> int | None:

@@ -21,6 +21,7 @@ class ScanStats:
         "remnants",
         "targets",
         "templates",
+        "unchecked",
         "unchosen",
         "unclear",
         "unknown_kind",
@@ -38,6 +39,7 @@ class ScanStats:
         self.remnants: list[str] = []  # unrecognised files that are empty or cannot be parsed
         self.related_tools: dict[str, int] = {}
         self.beyond_limits: list[str] = []  # files that exceed a limit of cfglint's own: exit status 2
+        self.unchecked: dict[str, str] = {}  # scripts of which some launches are not checked, with the reason
         self.unreadable: list[str] = []  # paths that could not be opened: exit status 2
         self.unchosen: list[str] = []  # reasons why a declared launch is not exactly one run: exit status 2
         self.unknown_kind: list[str] = []  # files of declared runs whose kind is unknown: exit status 2
@@ -86,6 +88,7 @@ class ScanStats:
         self.unclear += other.unclear
         self.remnants += other.remnants
         self.beyond_limits += other.beyond_limits
+        self.unchecked.update(other.unchecked)
         self.unreadable += other.unreadable
         self.unchosen += other.unchosen
         self.unknown_kind += other.unknown_kind

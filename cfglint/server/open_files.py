@@ -213,7 +213,9 @@ class OpenFiles:
         searched = [*wanted, *(path for path in naming if not self.buffers.is_given(path) and not is_one_of(path, project.exclude))]
         discovery = Discovery(self.facts(project, None), source=self.buffers)
         discovery.kinds = project.kinds
-        for _, run in sorted(discovery.each(searched), key=lambda pair: pair[0]):
+        found = sorted(discovery.each(searched), key=lambda pair: pair[0])
+        self.problems += [f"{path}: {reason}" for path, reason in discovery.stats.unchecked.items()]
+        for _, run in found:
             members = self._members(run)
             if members & left.keys():
                 runs.append(OpenRun(run, project, members))

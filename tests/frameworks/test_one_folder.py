@@ -25,6 +25,7 @@ NAMED_IN = {
     "cli/options.py": "help text",
     "cli/prompts.py": "the text of a question",
     "findings/vocabulary.py": "the type of a kind, for mypy",
+    "frameworks/_release_dates.py": "generated",
     "frameworks/_releases.py": "generated",
     "frameworks/huggingface/__init__.py": "keys of other tools' files, which are not the Trainer's, with or without a kind for them",
     "frameworks/program.py": "the names of parsers in a program's source",

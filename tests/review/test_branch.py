@@ -219,7 +219,7 @@ def test_the_earlier_state_of_what_is_no_config_is_not_read(started, touched, mo
 
 
 def test_both_sides_have_their_own_release(started):
-    started.write(sub_in_requirements__txt="transformers==4.42.4\n", sub_in_c__yaml=FORMER)
+    started.write(requirements__txt="transformers==5.0.0\n", sub_in_requirements__txt="transformers==4.42.4\n", sub_in_c__yaml=FORMER)
     started.commit()
     started.write(sub_in_requirements__txt="transformers==5.23.0\n")
     with Repository() as repository:

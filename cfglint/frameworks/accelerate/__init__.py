@@ -53,6 +53,7 @@ class Accelerate(Framework["AccelerateConfig"]):
     title = "accelerate"
     package = "accelerate"
     newest = NEWEST
+    repository_owners = ("huggingface",)
     oldest = OLDEST
     is_launcher = True
     rule_families = {"ACC": title}

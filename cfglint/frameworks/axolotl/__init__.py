@@ -81,6 +81,7 @@ class Axolotl(Framework["AxolotlConfig"]):
     title = "axolotl"
     package = PACKAGE
     newest = NEWEST
+    repository_owners = ("axolotl-ai-cloud", "openaccess-ai-collective", "winglian")
     oldest = NEWEST  # one release is modelled
     base = "huggingface"
     launchers = ("axolotl",)

@@ -99,6 +99,7 @@ class DeepSpeed(Framework["DeepSpeedConfig"]):
     estimates_memory = True
     package = "deepspeed"
     newest = NEWEST
+    repository_owners = ("deepspeedai", "microsoft")
     oldest = OLDEST
     can_be_referenced = True
     rule_families = {"DSP": title}

@@ -143,6 +143,7 @@ class Trainer(Framework["TrainerConfig"]):
     estimates_memory = True
     package = PACKAGE
     newest = NEWEST
+    repository_owners = ("huggingface",)
     oldest = OLDEST
     reads_arguments = True
     rule_families = {"HFT": title}

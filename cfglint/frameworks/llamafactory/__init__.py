@@ -64,6 +64,7 @@ class LlamaFactory(Framework["LlamaFactoryConfig"]):
     title = "LLaMA-Factory"
     package = "llamafactory"
     newest = NEWEST
+    repository_owners = ("hiyouga",)
     oldest = NEWEST
     release_parts = 3  # 0.9.3 and 0.9.4 have other keys
     base = TRAINER.kind

@@ -137,6 +137,7 @@ class Trl(Framework["TrlConfig"]):
     title = "TRL"
     package = PACKAGE
     newest = NEWEST
+    repository_owners = ("huggingface", "lvwerra")
     oldest = OLDEST
     base = "huggingface"
     trainers = TRAINERS

@@ -1,7 +1,8 @@
 """The arguments of a line that the parser of a program would refuse, as far as the program defines them itself.
 
 Source: transformers 5.23.0 hf_argparser.py:143-260 (types, choices, required), 330-336 (leftover words), CPython argparse.py
-(_get_values, _check_value, parse_args).
+(_get_values, _check_value, parse_args); deepspeed 0.19.8 launcher/launch.py and torch 2.13.0 distributed/run.py:965 (the rank that a
+launcher adds).
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from itertools import pairwise
 
 from cfglint.frameworks.huggingface.cli_arguments import converted
 from cfglint.frameworks.program import ARGPARSE, MISSING, TRL_PARSER
+from cfglint.launch.continuations import joined_at, refuse
 from cfglint.launch.findings import NEEDS_VALUE
 from cfglint.launch.line import Problem
 from cfglint.source.shell.command import is_placeholder
@@ -24,6 +26,11 @@ if TYPE_CHECKING:
     from cfglint.source.shell.placed_text import Text
 
 ONE = ("1", "?")
+# launcher -> (the argument that it adds, the option that prevents it, the remedy)
+ADDED_RANK = {
+    "deepspeed": ("--local_rank", "no_local_rank", "pass `--no_local_rank` to the launcher"),
+    "torch.distributed.launch": ("--local-rank", "use_env", "start the program with `torchrun`, or pass `--use_env` to the launcher"),
+}
 MOST_NAMED = 8  # choices in a message
 
 
@@ -46,9 +53,13 @@ class Known:
 def problems(line: LaunchLine, arguments: list[Argument], before: list[Text], known: Known) -> Iterator[Problem]:
     """The problems that the parser would report about the arguments of a line."""
     program = known.program
+    if program.is_strict and line.call.cut is not None:
+        drop_blank(line, arguments, before, known)
     for argument in arguments:
         field = program.fields.get(argument.name)
         takes = known.takes.get(argument.name)
+        if any(joined_at(word) is not None for word in argument.texts):
+            continue
         if field is not None:
             yield from wrong_value(argument, field)
         elif takes == "1" and not argument.texts and argument.name not in NEEDS_VALUE:
@@ -62,6 +73,15 @@ def problems(line: LaunchLine, arguments: list[Argument], before: list[Text], kn
         yield from local_rank(line, known)
     if not before and all(word.known or word.string.strip("<?>") for word in line.arguments):
         yield from missing(line, {each.name for each in arguments}, program)
+
+
+def drop_blank(line: LaunchLine, arguments: list[Argument], before: list[Text], known: Known) -> None:
+    """Report the blank behind the last backslash as the word that the program refuses; it is no word of the option before it."""
+    last = arguments[-1].texts if arguments else before
+    words = last[1:] if arguments and known.takes.get(arguments[-1].name) in ONE else last
+    if words and words[-1] is line.call.cut and (not arguments or known.takes.get(arguments[-1].name) in (*ONE, "0")):
+        refuse(line, "", refusal([words[-1].string], known.program))
+        last.pop()
 
 
 def are_words(texts: list[Text]) -> bool:
@@ -156,14 +176,15 @@ def refusal(words: list[str], program: ProgramFacts) -> str:
 
 
 def local_rank(line: LaunchLine, known: Known) -> Iterator[Problem]:
-    """The problem of the argument that the deepspeed launcher adds, if the program does not have it."""
-    options = line.options
-    if line.launcher != "deepspeed" or options is None or "no_local_rank" in options or line.program is None:
+    """The problem of the argument that a launcher adds, if the program does not have it."""
+    added = ADDED_RANK.get(line.launcher)
+    if added is None or line.options is None or line.program is None:
         return
-    if "local_rank" not in known.takes and known.expanded("local_rank") == "local_rank":
-        raised = refusal(["--local_rank=0"], known.program)
-        message = f"the launcher passes `--local_rank` to {known.program.path}, which does not accept it"
-        yield Problem("LCH003", "error", line.program, "--local_rank", message, raised, remedy="pass `--no_local_rank` to the launcher")
+    option, without, remedy = added
+    if without in line.options or "local_rank" in known.takes or known.expanded("local_rank") != "local_rank":
+        return
+    message = f"the launcher passes `{option}` to {known.program.path}, which does not accept it"
+    yield Problem("LCH003", "error", line.program, "--local_rank", message, refusal([f"{option}=0"], known.program), remedy=remedy)
 
 
 def missing(line: LaunchLine, given: Container[str], program: ProgramFacts) -> Iterator[Problem]:

@@ -8,20 +8,24 @@ from cfglint.frameworks.program import MISSING
 from cfglint.frameworks.unknown import Unknown
 from cfglint.launch.programs.constructors import EngineConfig
 from cfglint.launch.programs.literals import COMPUTED, arithmetic, assigned, is_mutated, literal
-from cfglint.launch.programs.modules import Definition, target_names
-from cfglint.launch.programs.scopes import FUNCTIONS, dotted, parameters
+from cfglint.launch.programs.modules import Definition, target_names_of
+from cfglint.launch.programs.scopes import FUNCTIONS, parameters
+from cfglint.source.budget import Exhausted
 from cfglint.source.document import SCALAR, Node
 from cfglint.source.python.call import CallDocument
 from cfglint.source.python.literals import Offsets, node_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
     from cfglint.frameworks.program import ProgramFacts
     from cfglint.launch.programs.constructors import AcceleratorCall, Constructor
     from cfglint.launch.programs.modules import Module
     from cfglint.launch.programs.scopes import Scope
+
+DEEPEST = 50  # names whose values depend on one another
 
 
 class Evaluated:
@@ -78,11 +82,10 @@ def of_class(node: ast.Attribute, scope: Scope, program: ProgramFacts) -> Evalua
     found = class_of(node.value, scope)
     if found is None or not isinstance(found.node, ast.ClassDef):
         return None
-    body = found.node.body
     unclear = Evaluated(COMPUTED, reason=f"`{shown(node)}` is not one literal")
-    lines = [line for line in body if node.attr in target_names_of(line)]
+    lines = found.module.assignments(found.node).get(node.attr, [])
     value = getattr(lines[0], "value", None) if len(lines) == 1 else None
-    if value is None or any(isinstance(line, FUNCTIONS) for line in body) or is_set(node.attr, program.scopes):
+    if value is None or any(isinstance(line, FUNCTIONS) for line in found.node.body) or is_set(node.attr, program.scopes):
         return unclear
     return at_literal(value, found.module, unclear)
 
@@ -90,17 +93,12 @@ def of_class(node: ast.Attribute, scope: Scope, program: ProgramFacts) -> Evalua
 def of_object(node: ast.Attribute, scope: Scope, program: ProgramFacts) -> Evaluated:
     """The value of `self.name`: a literal in the program's only assignment to it, in a method or in the body of the class."""
     own = scope.module.parent(scope.node)
-    lines = own.body if isinstance(own, ast.ClassDef) else []
-    given = [value for line in lines if node.attr in target_names_of(line) and (value := getattr(line, "value", None)) is not None]
+    lines = scope.module.assignments(own).get(node.attr, []) if isinstance(own, ast.ClassDef) else []
+    given = [value for line in lines if (value := getattr(line, "value", None)) is not None]
     for each in program.scopes:
-        given.extend(
-            value_behind(target, each)
-            for target in each.nodes
-            if isinstance(target, ast.Attribute) and target.attr == node.attr and isinstance(target.ctx, ast.Store)
-        )
+        given.extend(value_behind(target, each) for target in each.stores.get(node.attr, ()))
     unclear = Evaluated(COMPUTED, reason=f"`{shown(node)}` is not one literal")
-    here = set(ast.walk(own)) if own is not None else set()
-    return at_literal(given[0], scope.module, unclear) if len(given) == 1 and given[0] in here else unclear
+    return at_literal(given[0], scope.module, unclear) if len(given) == 1 and scope.module.is_within(given[0], own) else unclear
 
 
 def value_behind(target: ast.Attribute, scope: Scope) -> ast.expr:
@@ -129,25 +127,39 @@ def named(node: ast.Name, scope: Scope, program: ProgramFacts) -> Evaluated:
         return Evaluated(COMPUTED, reason=f"`{node.id}` is a parameter of `{getattr(scope.node, 'name', '')}()`")
     unclear = Evaluated(COMPUTED, reason=f"`{node.id}` is not the name of one literal")
     value, module = assigned(node, scope)
-    if value is None or is_global(node.id, module):
+    if value is None or node.id in module.globals:
         return unclear
     if isinstance(value, ast.BinOp):
-        found = calculated(value, scope, program)
+        found = once(value, scope, program)
         return found if found.value is not COMPUTED and module is scope.module else unclear
     found = at_literal(value, module, unclear)
     is_mutable = isinstance(found.value, (dict, list))
     return unclear if is_mutable and (is_mutated(node.id, scope.module) or is_mutated(node.id, module)) else found
 
 
+def once(node: ast.BinOp, scope: Scope, program: ProgramFacts) -> Evaluated:
+    """The value of an expression that is assigned to a name, computed only once in a scope; that of one which refers to itself is
+    unknown.
+    """
+    known: dict[tuple[ast.AST, Scope], Evaluated] = scope.modules.evaluated
+    key = node, scope
+    if key not in known:
+        known[key] = Evaluated(COMPUTED)
+        scope.modules.depth += 1
+        try:
+            scope.modules.budget.spend()
+            known[key] = calculated(node, scope, program) if scope.modules.depth < DEEPEST else Evaluated(COMPUTED)
+        except Exhausted:
+            pass
+        finally:
+            scope.modules.depth -= 1
+    return known[key]
+
+
 def at_literal(node: ast.expr, module: Module, otherwise: Evaluated) -> Evaluated:
     """The value of an expression that is a literal."""
     value = literal(node)
     return otherwise if value is COMPUTED else Evaluated(value, node, module)
-
-
-def is_global(name: str, module: Module) -> bool:
-    """Whether a function of the module declares a name global, and so may change it."""
-    return any(isinstance(node, ast.Global) and name in node.names for node in ast.walk(module.tree))
 
 
 def of_arguments(node: ast.Attribute, scope: Scope, program: ProgramFacts) -> Evaluated:
@@ -163,15 +175,11 @@ def of_arguments(node: ast.Attribute, scope: Scope, program: ProgramFacts) -> Ev
     return Evaluated(default, reason=reason, argument=node.attr)
 
 
-def parsed_names(scopes: tuple[Scope, ...]) -> set[str]:
+def parsed_names(scopes: tuple[Scope, ...]) -> Iterator[str]:
     """The names that hold parsed arguments: assigned from a call of a function with `parse` or `args` in its name."""
-    found: set[str] = set()
     for scope in scopes:
-        for call in scope.calls():
-            called = dotted(call.func)[-1:] or [""]
-            if "parse" in called[0] or "args" in called[0]:
-                found.update(target_names_of(assignment_of(call, scope)))
-    return found
+        for call in scope.parse_calls:
+            yield from target_names_of(assignment_of(call, scope))
 
 
 def assignment_of(call: ast.Call, scope: Scope) -> ast.AST | None:
@@ -182,22 +190,9 @@ def assignment_of(call: ast.Call, scope: Scope) -> ast.AST | None:
     return above
 
 
-def target_names_of(node: ast.AST | None) -> set[str]:
-    """The names that an assignment binds, including those of unpacking."""
-    targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
-    return {name for target in targets for name in target_names(target)}
-
-
 def is_set(attribute: str, scopes: tuple[Scope, ...]) -> bool:
     """Whether code sets an attribute of this name on any object."""
-    for scope in scopes:
-        for node in scope.nodes:
-            if isinstance(node, ast.Attribute) and node.attr == attribute and isinstance(node.ctx, ast.Store):
-                return True
-            called = isinstance(node, ast.Call) and dotted(node.func) == ["setattr"] and len(node.args) > 1
-            if called and isinstance(node, ast.Call) and literal(node.args[1]) in (attribute, COMPUTED):
-                return True
-    return False
+    return any(attribute in scope.stores or any(literal(each) in (attribute, COMPUTED) for each in scope.setattr_names) for scope in scopes)
 
 
 def shown(node: ast.expr) -> str:

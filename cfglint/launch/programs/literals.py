@@ -79,9 +79,7 @@ def assigned(node: ast.Name, scope: Scope) -> tuple[ast.expr | None, Module]:
 
 def is_mutated(name: str, module: Module) -> bool:
     """Whether code changes a list or mapping in place, or passes it to a function of the project."""
-    for node in ast.walk(module.tree):
-        if not isinstance(node, ast.Name) or node.id != name:
-            continue
+    for node in module.uses.get(name, ()):
         above = module.parent(node)
         if isinstance(above, ast.Subscript) and above.value is node:
             while isinstance(above, ast.Subscript):

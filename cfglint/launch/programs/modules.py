@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+from functools import cached_property
 
+from cfglint.source.budget import Budget
 from cfglint.source.dataclass_fields import LARGEST, parsed
 from cfglint.source.record import record
 from cfglint.source.shell.filters import normal
@@ -11,6 +13,7 @@ from cfglint.source.shell.filters import normal
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from typing import Any
 
 MOST_MODULES = 60  # modules of a project that are parsed for one program
 DEEPEST = 8  # depth of re-exported names that is followed
@@ -46,6 +49,7 @@ class Module:
         self.stars: list[str] = []
         self.ambiguous: set[str] = set()
         self._parents: dict[ast.AST, ast.AST] = {}
+        self._assignments: dict[ast.ClassDef, dict[str, list[ast.stmt]]] = {}
         self._read(tree.body, always=True)
 
     def _read(self, body: list[ast.stmt], *, always: bool) -> None:
@@ -67,6 +71,36 @@ class Module:
         if name in self.names or not always:
             self.ambiguous.add(name)
         self.names[name] = node
+
+    @cached_property
+    def globals(self) -> set[str]:
+        """The names that functions declare global, and so may change."""
+        return {name for node in ast.walk(self.tree) if isinstance(node, ast.Global) for name in node.names}
+
+    @cached_property
+    def uses(self) -> dict[str, list[ast.Name]]:
+        """The places of each name."""
+        found: dict[str, list[ast.Name]] = {}
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Name):
+                found.setdefault(node.id, []).append(node)
+        return found
+
+    def assignments(self, node: ast.ClassDef) -> dict[str, list[ast.stmt]]:
+        """The statements in the body of a class that bind each name."""
+        if node not in self._assignments:
+            found = self._assignments.setdefault(node, {})
+            for line in node.body:
+                for name in target_names_of(line):
+                    found.setdefault(name, []).append(line)
+        return self._assignments[node]
+
+    def is_within(self, node: ast.AST, outer: ast.AST | None) -> bool:
+        """Whether a node is inside another one, or that node itself."""
+        above: ast.AST | None = node
+        while above is not None and above is not outer:
+            above = self.parent(above)
+        return above is not None
 
     def parent(self, node: ast.AST) -> ast.AST | None:
         """The parent of a node."""
@@ -110,6 +144,12 @@ def imported(node: ast.Import | ast.ImportFrom, package: str, stars: list[str]) 
             yield alias.asname or alias.name, f"{origin}.{alias.name}" if origin else alias.name
 
 
+def target_names_of(node: ast.AST | None) -> set[str]:
+    """The names that an assignment binds, including those of unpacking."""
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+    return {name for target in targets for name in target_names(target)}
+
+
 class Modules:
     """The modules that a program may import, searched in `folders`; `read` returns the content of a file, or None."""
 
@@ -117,6 +157,9 @@ class Modules:
         self.folders = folders
         self.read = read
         self._by_path: dict[str, Module | None] = {}
+        self.budget = Budget()
+        self.evaluated: dict[Any, Any] = {}  # values that are already computed, of `evaluation`
+        self.depth = 0  # nesting depth of the current value
         self.is_full = False  # whether there were more modules than the limit
 
     def module_of(self, path: str, package: str = "") -> Module | None:

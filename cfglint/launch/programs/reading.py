@@ -12,7 +12,7 @@ from cfglint.launch.programs.flags import Flags, engine_files
 from cfglint.launch.programs.literals import value_of
 from cfglint.launch.programs.methods import with_methods
 from cfglint.launch.programs.modules import Modules
-from cfglint.launch.programs.parsers import added_arguments, constructions, is_strict, result_names
+from cfglint.launch.programs.parsers import FROM_FILE, added_arguments, constructions, is_strict, result_names
 from cfglint.launch.programs.scopes import reachable
 from cfglint.launch.programs.trainers import changed_fields, trainers
 from cfglint.source.record import changed
@@ -41,14 +41,26 @@ def read_program(path: str, package: str, folders: list[str], read: Callable[[st
     parsers = [each for each in made if each.kind in HF_PARSERS]
     if len(parsers) == 1 and len(made) == 1:
         fill(facts, parsers[0], scopes)
-    elif len(made) == 1 and made[0].kind == ARGPARSE and not made[0].is_own:
-        flags = Flags(made[0])
+    elif (line_parser := parser_of_line(made)) is not None:
+        flags = Flags(line_parser)
         facts.parser, facts.fields = ARGPARSE, flags.fields
         facts.complete, facts.refuses = flags.complete, flags.refuses
     facts.config_files = engine_files(scopes) or default_file(facts)
     facts.scopes = tuple(scopes)
     facts.built = tuple(constructors(scopes, made) or engine_mappings(facts, engine_configs(scopes)) or accelerators(scopes))
     return facts
+
+
+def parser_of_line(made: list[Construction]) -> Construction | None:
+    """The one argparse parser that parses the launch line; None if there are others, but for those that parse a file alone."""
+    found = [each for each in made if not is_file_parser(each)]
+    return found[0] if len(found) == 1 and found[0].kind == ARGPARSE and not found[0].is_own else None
+
+
+def is_file_parser(parser: Construction) -> bool:
+    """Whether the code parses only files with a parser."""
+    methods = [method for method, call in parser.uses() if call is not None or not method]
+    return parser.kind in HF_PARSERS and bool(methods) and all(method in FROM_FILE for method in methods)
 
 
 def default_file(facts: ProgramFacts) -> tuple[str, ...]:

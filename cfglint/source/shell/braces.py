@@ -8,14 +8,17 @@ from cfglint.source.shell.delimiters import closing, closing_quote
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from cfglint.source.budget import Budget
+
     Segment = tuple[int, int] | str  # a span of the script, or a computed string
     Word = list[Segment]
 
 MOST_WORDS = 200
+SEARCHED = 64  # characters that are searched for the end of a brace in one step
 DEEPEST = 10
 
 
-def expanded(text: str, start: int, end: int, depth: int = 0) -> list[Word]:
+def expanded(text: str, start: int, end: int, budget: Budget, depth: int = 0) -> list[Word]:
     """The words of a span after brace expansion; the span alone without braces.
 
     Quotes, `$(...)` and `${...}` are skipped, as bash does (GNU Bash manual, 3.5.1).
@@ -24,20 +27,21 @@ def expanded(text: str, start: int, end: int, depth: int = 0) -> list[Word]:
     while at < end and depth < DEEPEST:
         if text[at] == "{":
             close, commas = matching(text, at, end)
-            choices = alternatives(text, at, close, commas, depth) if close < end else []
+            budget.spend((close - at) // SEARCHED)
+            choices = alternatives(text, at, close, commas, budget, depth) if close < end else []
             if choices:
-                after = expanded(text, close + 1, end, depth + 1)
+                after = expanded(text, close + 1, end, budget, depth + 1)
                 return [[(start, at), *choice, *rest] for choice in choices for rest in after][:MOST_WORDS]
         at = beyond(text, at, end)
     return [[(start, end)]]
 
 
-def alternatives(text: str, opening: int, close: int, commas: list[int], depth: int) -> list[Word]:
+def alternatives(text: str, opening: int, close: int, commas: list[int], budget: Budget, depth: int) -> list[Word]:
     """The alternatives of the braces at two places; empty where these are ordinary characters."""
     if not commas:
         return [[each] for each in sequence(text[opening + 1 : close])]
     bounds = [opening, *commas, close]
-    return [word for first, last in pairwise(bounds) for word in expanded(text, first + 1, last, depth + 1)]
+    return [word for first, last in pairwise(bounds) for word in expanded(text, first + 1, last, budget, depth + 1)]
 
 
 def matching(text: str, at: int, end: int) -> tuple[int, list[int]]:

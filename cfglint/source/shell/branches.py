@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.source.shell.execution import Execution
+    from cfglint.source.shell.expansion import Expander
     from cfglint.source.shell.state import State
 
     Clause = tuple[list[Any], list[Any]]  # condition, body
@@ -119,7 +120,7 @@ def first_that_holds(shell: Execution, clauses_left: list[Clause]) -> None:
 
 def taken(shell: Execution, body: list[Any], rest: list[Clause]) -> None:
     """Follow a branch that is taken; if it ends a script called without arguments, another one is taken instead."""
-    before = shell.state.copy()
+    before = shell.copied()
     try:
         shell.statements(body)
     except Stop:
@@ -132,7 +133,7 @@ def taken(shell: Execution, body: list[Any], rest: list[Clause]) -> None:
 
 def taken_otherwise(shell: Execution, rest: list[Clause], body: list[Any]) -> None:
     """Follow the clauses after one whose condition is false."""
-    before = shell.state.copy()
+    before = shell.copied()
     try:
         first_that_holds(shell, rest)
     except Stop:
@@ -149,7 +150,8 @@ def both_ways(shell: Execution, body: list[Any], rest: list[Clause]) -> None:
     ends: list[State] = []
     left: list[End] = []
     for nodes in (body, None):
-        shell.state = before.copy()
+        shell.state = before
+        shell.state = shell.copied()
         shell.conditional += 1
         try:
             if nodes is None:
@@ -184,15 +186,15 @@ def case(shell: Execution, node: Any) -> bool | None:
     expander.assuming = True
     subject = part_of(node, "value")
     value = expander.string(subject.start_byte, subject.end_byte).value if subject is not None else None
-    fitting, others = items(shell, node, value)
+    fitting, others, is_clear = items(shell, node, value)
     for body in others:
-        if value is None:
+        if not is_clear:
             shell.perhaps(shell.statements, body)
         else:
             shell.explore(*body)
     if fitting is None:
-        return None if value is None else True
-    before = shell.state.copy()
+        return True if is_clear else None
+    before = shell.copied()
     try:
         return shell.statements(fitting)
     except Stop:
@@ -203,23 +205,28 @@ def case(shell: Execution, node: Any) -> bool | None:
         return None
 
 
-def items(shell: Execution, node: Any, value: str | None) -> tuple[list[Any] | None, list[list[Any]]]:
-    """The statements in the matching item of a `case`, None without one, and those in the others."""
+def items(shell: Execution, node: Any, value: str | None) -> tuple[list[Any] | None, list[list[Any]], bool]:
+    """The statements in the matching item of a `case`, None without one; those in the others; and whether it is known which matches."""
     fitting: list[Any] | None = None
     others: list[list[Any]] = []
+    is_clear = value is not None
     for item in (child for child in node.children if child.type == "case_item"):
         patterns = [child for index, child in enumerate(item.children) if item.field_name_for_child(index) == "value"]
         after = max((child.end_byte for child in patterns), default=item.start_byte)
         body = [child for child in item.children if child.is_named and child.start_byte >= after and child not in patterns]
-        if (
-            fitting is None
-            and value is not None
-            and any(fits(shell.expander().pattern(each.start_byte, each.end_byte), value) for each in patterns)
-        ):
+        matches = any_fits(shell.expander(), patterns, value) if fitting is None and is_clear and value is not None else False
+        is_clear = is_clear and matches is not None
+        if matches:
             fitting = body
         else:
             others.append(body)
-    return fitting, others
+    return fitting, others, is_clear
+
+
+def any_fits(expander: Expander, patterns: list[Any], value: str) -> bool | None:
+    """Whether a string matches one of the patterns of an item; None if that is unknown."""
+    found = [fits(expander.pattern(each.start_byte, each.end_byte), value, expander.budget) for each in patterns]
+    return True if True in found else None if None in found else False
 
 
 def decides(node: Any) -> bool:

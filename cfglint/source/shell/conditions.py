@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from cfglint.source.shell.arithmetic import NotArithmetic
 from cfglint.source.shell.expansion import Expander, Unknowable
-from cfglint.source.shell.patterns import fits
+from cfglint.source.shell.matching import SPECIAL
+from cfglint.source.shell.patterns import contains, fits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -138,23 +139,22 @@ class Condition:
                 return False
             return bool(COMPARISONS[operator](*numbers))
         if operator in ("=", "==", "!="):
-            equal = left == right if not self.patterns else fits(self.expander.pattern(second.start_byte, second.end_byte), left)
-            return equal if operator != "!=" else not equal
+            equal = self.equal(left, right, second)
+            return equal if equal is None or operator != "!=" else not equal
         if operator in ("<", ">"):
             return left < right if operator == "<" else left > right
-        return self.matches(left, right) if operator == "=~" else None
+        return self.matches(left, second) if operator == "=~" else None
 
-    @staticmethod
-    def matches(value: str, pattern: str) -> bool | None:
-        """`=~` for simple patterns."""
-        import re
+    def equal(self, left: str, right: str, second: Any) -> bool | None:
+        """`a = b`, where `b` is a pattern in `[[ ]]`."""
+        if not self.patterns:
+            return left == right
+        return fits(self.expander.pattern(second.start_byte, second.end_byte), left, self.expander.budget)
 
-        if len(pattern) > 100 or len(value) > 1_000 or pattern.count("*") + pattern.count("+") > 3:
-            return None
-        try:
-            return re.search(pattern, value) is not None
-        except re.error:
-            return None
+    def matches(self, value: str, second: Any) -> bool | None:
+        """`a =~ b`; what is quoted in `b` stands for itself."""
+        pattern = self.expander.pattern(second.start_byte, second.end_byte, SPECIAL).value
+        return contains(pattern, value, self.expander.budget) if pattern is not None else None
 
 
 def tokens_of(node: Any) -> list[Any]:

@@ -9,12 +9,14 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 
+from cfglint.source.budget import STEPS_OF_START, Budget, Exhausted
 from cfglint.source.shell import filters
 from cfglint.source.shell.expansion import Expander
 from cfglint.source.shell.placed_text import Text, literal, unknown
 from cfglint.source.shell.script import Script
-from cfglint.source.shell.started_command import Call, begins, from_caller, second_word
+from cfglint.source.shell.started_command import Call, begins, cut_by, from_caller, second_word
 from cfglint.source.shell.state import State
+from cfglint.source.shell.word_spans import whole_words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,8 +28,10 @@ if TYPE_CHECKING:
 
     Handler = Callable[["Execution", Any], bool | None]
 
-MOST_STEPS = 20_000
 MOST_CALLS = 2_000
+PER_STEP = 16  # parts of strings that are put together in one step
+COMPARED = 64  # variables that are compared in one step
+COPIED = 512  # variables that are copied in one step
 DEEPEST = 60
 DEEPEST_CALL = 12
 UNDECIDED = "differs between branches that are not decided"
@@ -60,10 +64,6 @@ class Leave(End):
         self.continues = continues
 
 
-class Exhausted(Exception):
-    """Raised if the script takes too many steps."""
-
-
 class Execution:
     """The abstract execution of a script from a working folder.
 
@@ -74,14 +74,20 @@ class Execution:
     handlers: Mapping[str, Handler]
 
     def __init__(
-        self, folder: str | None, script_name: str, read: Callable[[str], str | None], exists: Callable[[str], bool | None]
+        self,
+        folder: str | None,
+        script_name: str,
+        read: Callable[[str], str | None],
+        exists: Callable[[str], bool | None],
+        budget: Budget | None = None,
     ) -> None:
+        self.budget = Budget(STEPS_OF_START, budget)
         self.state = State(folder, script_name)
         self.read = read
         self.exists = exists
         self.calls: list[Call] = []
         self.written: set[str] = set()  # files that redirections create
-        self.steps = 0
+        self.is_complete = True  # whether all statements were followed
         self.depth = 0  # nesting depth of the current statement
         self.call_depth = 0  # nesting depth of functions, scripts and substituted commands
         self.conditional = 0  # number of undecided branches around the statement
@@ -100,14 +106,18 @@ class Execution:
 
     def follow(self, script: Script) -> list[Call]:
         """The commands that a script would start."""
-        with suppress(End, Exhausted, RecursionError):
-            self.run(script)
+        try:
+            with suppress(End):
+                self.run(script)
+        except (Exhausted, RecursionError):
+            self.is_complete = False
         return self.calls
 
     def run(self, script: Script) -> None:
         """Follow the statements of a script as a part of the current one."""
         root = script.tree()
         if root is None:
+            self.is_complete = False
             return
         outside = self.script, self.open_quote
         self.script, self.open_quote = script, open_quote(root, script.text)
@@ -129,8 +139,8 @@ class Execution:
 
     def statement(self, node: Any) -> bool | None:
         """Follow one statement: True or False if its status is known, None if not."""
-        self.steps += 1
-        if self.steps > MOST_STEPS or len(self.calls) > MOST_CALLS:
+        self.budget.spend()
+        if len(self.calls) > MOST_CALLS:
             raise Exhausted
         self.depth += 1
         try:
@@ -164,10 +174,15 @@ class Execution:
         finally:
             self.conditional = before
 
+    def copied(self) -> State:
+        """A copy of the state."""
+        self.budget.spend((len(self.state.variables) + len(self.state.functions)) // COPIED)
+        return self.state.copy()
+
     def apart(self, action: Callable[..., bool | None], *arguments: Any) -> bool | None:
         """Run an action in a copy of the state."""
         before = self.state
-        self.state = before.copy()
+        self.state = self.copied()
         try:
             return action(*arguments)
         except (Stop, Return):
@@ -180,7 +195,7 @@ class Execution:
         out.
         """
         before = self.state
-        self.state = before.copy()
+        self.state = self.copied()
         self.conditional += 1
         try:
             action(*arguments)
@@ -196,12 +211,13 @@ class Execution:
 
     def join(self, other: State) -> None:
         """Merge two states into what they have in common."""
+        self.budget.spend(len(other.variables) // COMPARED)
         self.state.merge(other, UNDECIDED)
 
     def explore(self, *nodes: Any) -> None:
         """Follow statements that a call without arguments does not reach, without an effect on the rest."""
         before = self.state
-        self.state = before.copy()
+        self.state = self.copied()
         self.conditional += 1
         try:
             for node in nodes:
@@ -240,17 +256,14 @@ class Execution:
 
     def expander(self) -> Expander:
         """The expander for the current state."""
-        return Expander(self.script, self.state, self.capture, self.call_depth + self.depth // 3)
+        return Expander(self.script, self.state, self.capture, self.budget, self.call_depth + self.depth // 3)
 
     def words(self, spans: list[tuple[int, int]]) -> list[Text]:
-        """The expanded words of some spans; the grammar cuts some words into adjacent pieces."""
-        text = self.script.text
-        whole: list[tuple[int, int]] = []
-        for start, end in spans:
-            first = whole.pop()[0] if whole and whole[-1][1] == start else start
-            whole.append((first, end + 2 if text.startswith("\\ ", end) else end))
+        """The expanded words of some spans of the grammar."""
         expander = self.expander()
-        return [word for start, end in whole for word in expander.fields(start, end)]
+        found = [word for start, end in whole_words(self.script.text, spans) for word in expander.fields(start, end)]
+        self.budget.spend(sum(len(word.parts) for word in found) // PER_STEP)
+        return found
 
     def capture(self, script: Script) -> Text:
         """The output of a string that is run as a command."""
@@ -289,13 +302,14 @@ class Execution:
         place = self.script.place(start, start + 1)
         offset = place[1] if place else 0
         line = self.script.line(second_word(self.script, node)) if self.runner is None else self.runner.line(place)
-        if words[0].string.startswith("-") and self.continues(offset):
+        if self.continues(offset) and (words[0].string.startswith("-") or self.calls[-1].is_cut(self.script, offset)):
             self.calls[-1].lost.append((words, offset))
             return
         env = {**self.state.environment(), **environment}
         unclear = self.placeholder or bool(node.has_error) or (node.parent is not None and node.parent.type == "ERROR")
         broken = unclear or self.refused or (self.open_quote is not None and end >= self.open_quote)
         call = Call(words, env, self.state.folder, self.script.path, line, offset, offset + end - start, self.conditional > 0, broken)
+        call.cut = cut_by(self.script, words)
         self.state.unclear_status = False
         call.needs_caller = self.state.needs_caller or (self.state.nounset and any(from_caller(word) for word in words))
         self.calls.append(call)

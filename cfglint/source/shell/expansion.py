@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 
+from cfglint.source.budget import Budget, Exhausted
 from cfglint.source.shell.arithmetic import NotArithmetic, assigned, evaluate, is_name
 from cfglint.source.shell.delimiters import closing, closing_quote, name_end
-from cfglint.source.shell.patterns import escaped, glob, trimmed
+from cfglint.source.shell.patterns import GLOB_MARKS, escaped, replaced, trimmed
 from cfglint.source.shell.placed_text import EMPTY, GAP, MayBeNoWord, Part, Text, joined, literal, may_be_no_word, split, unknown
 
 TYPE_CHECKING = False
@@ -33,6 +34,8 @@ POSITIONAL = "positional parameter"
 ALL_OF_CALLER = f"{POSITIONAL}: $@"  # why `$@` is unknown
 DEEPEST = 40
 MOST_FIELDS = 2_000
+STEPS_OF_EXPRESSION = 1_000  # of arithmetic: the value of a longer one is unknown, and the evaluation continues
+SEARCHED = 256  # characters that are searched for the end of a bracket in one step
 
 
 class Piece:
@@ -61,10 +64,11 @@ class Expander:
     set if that mattered.
     """
 
-    def __init__(self, script: Script, state: State, run: Run, depth: int = 0) -> None:
+    def __init__(self, script: Script, state: State, run: Run, budget: Budget, depth: int = 0) -> None:
         self.script = script
         self.state = state
         self.run = run
+        self.budget = budget
         self.depth = depth
         self.assuming = False
         self.assumed = False
@@ -82,7 +86,7 @@ class Expander:
         from cfglint.source.shell.braces import expanded
 
         found: list[Text] = []
-        for segments in expanded(self.script.text, start, end):
+        for segments in expanded(self.script.text, start, end, self.budget):
             pieces = [piece for segment in segments for piece in self.segment(segment, len(segments) == 1)]
             found.extend(assembled(pieces, self.state.separators))
         return found[:MOST_FIELDS]
@@ -131,8 +135,8 @@ class Expander:
         texts = [joined(piece.fields) if piece.fields is not None else piece.text for piece in self.pieces(start, end, quoted)]
         return texts[0] if len(texts) == 1 else Text([part for text in texts for part in text.parts])
 
-    def pattern(self, start: int, end: int) -> Text:
-        """A span as a pattern: what is quoted stands for itself."""
+    def pattern(self, start: int, end: int, marks: str = GLOB_MARKS) -> Text:
+        """A span as a pattern: what is quoted stands for itself; `marks` are the characters that have a meaning in such a pattern."""
         text = self.script.text
         found: list[Part] = []
         at = start
@@ -146,7 +150,7 @@ class Expander:
             quoted = text[at] != "$" and text[at] != "`"
             at, pieces = self.special(at, end, False)
             parts = [part for piece in pieces for part in (piece.text if piece.fields is None else joined(piece.fields)).parts]
-            found.extend(Part(escaped(part.text)) if quoted and part.text else part for part in parts)
+            found.extend(Part(escaped(part.text, marks)) if quoted and part.text else part for part in parts)
         return Text(found)
 
     def pieces(self, start: int, end: int, quoted: bool = False, splits: bool = False) -> list[Piece]:
@@ -198,17 +202,17 @@ class Expander:
         text = self.script.text
         following = text[at + 1 : at + 2]
         if following == "(" and text.startswith("((", at + 1):
-            close = closing(text, at + 1, end, "(", ")")
+            close = self.closed(at + 1, end)
             if text[close - 1 : close] == ")":
                 return close + 1, [Piece(self.arithmetic(at + 3, close - 1), not quoted)]
         if following == "(":
-            close = closing(text, at + 1, end, "(", ")")
+            close = self.closed(at + 1, end)
             return close + 1, [Piece(self.substituted(at + 2, close), not quoted)]
         if following == "{":
             plain = BRACED_NAME(text, at, end)
             if plain is not None:
                 return plain.end(), self.named(plain.group(1), quoted)
-            close = closing(text, at + 1, end, "{", "}")
+            close = self.closed(at + 1, end)
             return close + 1, self.parameter(at + 2, close, quoted)
         if following == "'" and not quoted:
             close = at + 2
@@ -223,6 +227,13 @@ class Expander:
         if stop == at + 1:
             return stop, [Piece(self.script.literal(at, stop))]
         return stop, self.named(text[at + 1 : stop], quoted)
+
+    def closed(self, at: int, end: int) -> int:
+        """The position where the bracket at `at` is closed, or `end`."""
+        opening = self.script.text[at]
+        close = closing(self.script.text, at, end, opening, ")" if opening == "(" else "}")
+        self.budget.spend((close - at) // SEARCHED)
+        return close
 
     def named(self, name: str, quoted: bool) -> list[Piece]:
         """The value of a variable."""
@@ -461,8 +472,8 @@ class Expander:
         pattern = self.pattern(at, end)
         if pattern.value is None:
             return unknown(*pattern.reasons)
-        cut = trimmed(value, pattern.value, operator)
-        return text[cut[0] : cut[1]]
+        cut = trimmed(value, pattern.value, operator, self.budget)
+        return text[cut[0] : cut[1]] if cut is not None else unknown(f"${{...{source[start:end]}}}")
 
     def replaced(self, value: str, operator: str, start: int, end: int) -> Text:
         """`${name/pattern/replacement}`."""
@@ -473,12 +484,8 @@ class Expander:
         pattern, replacement = self.pattern(start, min(middle, end)), self.string(min(middle + 1, end), end)
         if pattern.value is None or replacement.value is None:
             return unknown(*pattern.reasons, *replacement.reasons)
-        expression = glob(pattern.value)
-        if operator in ("/#", "/%"):
-            expression = f"^{expression}" if operator == "/#" else f"{expression}$"
-        if len(value) > 10_000 or len(pattern.value) > 200 or pattern.value.count("*") > 3:
-            return unknown("a long replacement")
-        return literal(re.sub(expression, lambda _: replacement.value or "", value, count=0 if operator == "//" else 1))
+        found = replaced(value, pattern.value, replacement.value, operator, self.budget)
+        return literal(found) if found is not None else unknown(f"${{...{source[start:end]}}}")
 
     def number(self, start: int, end: int) -> int:
         """The value of an arithmetic expression. Raises Unknowable or NotArithmetic."""
@@ -492,11 +499,19 @@ class Expander:
 
     def computed(self, expression: str) -> int:
         """The value of an expression in which only names remain to be expanded. Raises Unknowable or NotArithmetic."""
+        whole, self.budget = self.budget, Budget(STEPS_OF_EXPRESSION, self.budget)
         try:
             return evaluate(expression, self.read, self.write)
         except (Unknowable, NotArithmetic):
             self.forget(expression)
             raise
+        except Exhausted:
+            self.forget(expression)
+            if whole.is_spent:
+                raise
+            raise Unknowable((f"$(({expression.strip()})) takes too many steps",)) from None
+        finally:
+            self.budget = whole
 
     def forget(self, expression: str) -> None:
         """Mark the variables as unknown that an expression without a known value would assign."""
@@ -510,6 +525,7 @@ class Expander:
             raise Unknowable(text.reasons)
         if not text.value.strip():
             return 0
+        self.budget.spend(1 + len(text.value) // SEARCHED)
         self.depth += 1
         try:
             if self.depth > DEEPEST or text.value.strip() == name:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.source.shell.arithmetic import NotArithmetic
-from cfglint.source.shell.execution import UNDECIDED, Leave
+from cfglint.source.shell.execution import COMPARED, UNDECIDED, Leave
 from cfglint.source.shell.expansion import Unknowable
 from cfglint.source.shell.placed_text import Text, unknown
 from cfglint.source.shell.script import part_of
@@ -90,6 +90,7 @@ def while_loop(shell: Execution, node: Any) -> bool | None:
             if not count:
                 shell.explore(body)
             return None
+        shell.budget.spend(len(shell.state.variables) // COMPARED)
         before = {name: value for name, value in shell.state.variables.items() if isinstance(value, Text)}
         try:
             shell.block(body)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from cfglint.source.shell.execution import DEEPEST_CALL, Exhausted, Return
+from cfglint.source.budget import Exhausted
+from cfglint.source.shell.execution import DEEPEST_CALL, Return
 from cfglint.source.shell.placed_text import joined
 from cfglint.source.shell.script import Script, part_of
 from cfglint.source.shell.started_command import Runner, second_word
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from cfglint.source.shell.placed_text import Text
 
 MOST_SCRIPTS = 4  # maximum depth of scripts that call one another
+FILE = 10  # steps for opening another script
+PARSED = 500  # characters that are read and parsed in one step
 
 
 def define(shell: Execution, node: Any) -> bool | None:
@@ -78,6 +81,7 @@ def sourced(shell: Execution, words: list[Text]) -> bool | None:
         ask_for(shell, path)
     if text is None or located is None or shell.call_depth > DEEPEST_CALL:
         return None
+    shell.budget.spend(FILE + len(text) // PARSED)
     shell.sources += 1
     shell.sourced_files.append(shell.readable(located))
     shell.call_depth += 1
@@ -109,6 +113,7 @@ def call_script(shell: Execution, path: Text, arguments: list[Text], environment
         ask_for(shell, name)
     if text is None or located is None or located in shell.followed or len(shell.followed) > MOST_SCRIPTS:
         return False
+    shell.budget.spend(FILE + len(text) // PARSED)
     shell.sources += 1
     start, place, line = len(shell.calls), shell.script.path, shell.script.line(second_word(shell.script, node))
     outside = shell.runner, shell.stdin, shell.placeholder, shell.refused, shell.locals

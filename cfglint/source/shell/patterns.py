@@ -1,64 +1,103 @@
-"""Patterns of the shell: `*`, `?`, `[...]`."""
+"""Patterns of the shell: `*`, `?`, `[...]`; an unclear or expensive match is unknown."""
 
 from __future__ import annotations
 
-import re
+from cfglint.source.budget import Budget, Exhausted
+from cfglint.source.shell import matching
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeVar
+
     from cfglint.source.shell.placed_text import Text
 
+    Result = TypeVar("Result")
 
-def trimmed(value: str, pattern: str, operator: str) -> tuple[int, int]:
-    """(start, end) of the part that remains after a pattern is removed at one side."""
-    size = len(value)
-    if len(pattern) > 200 or size > 10_000 or pattern.count("*") > 3:
-        return 0, size
-    expression = re.compile(glob(pattern) + r"\Z", re.DOTALL)
-    ends = range(size + 1)
-    if operator[0] == "#":
-        for end in ends if operator == "#" else reversed(ends):
-            if expression.match(value[:end]):
-                return end, size
-        return 0, size
-    for start in reversed(ends) if operator == "%" else ends:
-        if expression.match(value[start:]):
-            return 0, start
-    return 0, size
+STEPS_OF_MATCH = 2_000  # of a single match: a longer one is unknown, and the evaluation continues
+GLOB_MARKS = "*?[\\(]-!^"  # characters that may have a meaning in a pattern of the shell
+PLAIN = frozenset("*?[\\(").isdisjoint
 
 
-def fits(pattern: Text, value: str) -> bool:
-    """Whether a string matches a pattern; not for one that is unknown or takes too long."""
-    known = pattern.value
-    if known is None or len(known) > 200 or known.count("*") > 3:
-        return False
-    return re.fullmatch(glob(known), value[:10_000], re.DOTALL) is not None
+def limited(budget: Budget, match: Callable[[Budget], Result]) -> Result | None:
+    """The result of a match; None if it takes too many steps, or if its meaning is not certain."""
+    part = Budget(STEPS_OF_MATCH, budget)
+    try:
+        return match(part)
+    except matching.Unclear:
+        return None
+    except Exhausted:
+        if budget.is_spent:
+            raise
+        return None
 
 
-def escaped(text: str) -> str:
-    """A string as a pattern that matches nothing else."""
-    return "".join(f"\\{char}" if char in "*?[\\" else char for char in text)
+def trimmed(value: str, pattern: str, operator: str, budget: Budget) -> tuple[int, int] | None:
+    """(start, end) of the part that remains after a pattern is removed at one side; None if that is unknown."""
+    at_end = operator[0] == "%"
+    automaton = matching.glob(pattern, at_end)
+    if automaton is None:
+        return None
+    ends = limited(budget, lambda part: automaton.ends(value[::-1] if at_end else value, 0, part))
+    if ends is None:
+        return None
+    cut = 0 if not ends else ends[-1] if len(operator) > 1 else ends[0]
+    return (0, len(value) - cut) if at_end else (cut, len(value))
 
 
-def glob(pattern: str) -> str:
-    """A pattern of the shell as a regular expression."""
-    found = ""
-    at = 0
-    while at < len(pattern):
-        char = pattern[at]
-        if char == "*":
-            found += ".*"
-        elif char == "?":
-            found += "."
-        elif char == "[" and "]" in pattern[at + 2 :]:
-            close = pattern.index("]", at + 2)
-            inner = pattern[at + 1 : close].replace("\\", "\\\\")
-            found += f"[^{inner[1:]}]" if inner[:1] in ("!", "^") else f"[{inner}]"
-            at = close
-        elif char == "\\" and at + 1 < len(pattern):
+def replaced(value: str, pattern: str, replacement: str, operator: str, budget: Budget) -> str | None:
+    """A string with the first match of a pattern replaced, or with `//` every match; None if that is unknown."""
+    if not pattern:
+        return value
+    at_end = operator == "/%"
+    automaton = matching.glob(pattern, at_end)
+    if automaton is None or (pattern.startswith("*") and pattern.endswith("\\*")):  # bash 5.2 does not find an asterisk at the end
+        return None
+    if at_end or operator == "/#" or not value:
+        ends = limited(budget, lambda part: automaton.ends(value[::-1] if at_end else value, 0, part))
+        if ends is None:
+            return None
+        cut = ends[-1] if ends else 0
+        return value if not ends else value[: len(value) - cut] + replacement if at_end else replacement + value[cut:]
+    return limited(budget, lambda part: substituted(value, automaton, replacement, operator == "//", part))
+
+
+def substituted(value: str, automaton: matching.Automaton, replacement: str, every: bool, budget: Budget) -> str:
+    """A string with the longest match at the first place replaced, or at every place."""
+    found: list[str] = []
+    at = kept = 0
+    while at < len(value):
+        ends = automaton.ends(value, at, budget)
+        if not ends or ends[-1] == at:
             at += 1
-            found += re.escape(pattern[at])
-        else:
-            found += re.escape(char)
-        at += 1
-    return found
+            continue
+        found += [value[kept:at], replacement]
+        at = kept = ends[-1]
+        if not every:
+            break
+    return "".join([*found, value[kept:]])
+
+
+def fits(pattern: Text, value: str, budget: Budget) -> bool | None:
+    """Whether a string matches a pattern; None if that is unknown."""
+    known = pattern.value
+    if known is None:
+        return None
+    if PLAIN(known):
+        return known == value
+    automaton = matching.glob(known)
+    if automaton is None:
+        return None
+    ends = limited(budget, lambda part: automaton.ends(value, 0, part))
+    return None if ends is None else bool(ends) and ends[-1] == len(value)
+
+
+def contains(pattern: str, value: str, budget: Budget) -> bool | None:
+    """Whether a part of a string matches an extended regular expression; None if that is unknown."""
+    automaton = matching.expression(pattern)
+    return limited(budget, lambda part: automaton.is_in(value, part)) if automaton is not None else None
+
+
+def escaped(text: str, marks: str = GLOB_MARKS) -> str:
+    """A string as a pattern that matches nothing else."""
+    return "".join(f"\\{char}" if char in marks else char for char in text)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from bisect import bisect_right
 from functools import cache, lru_cache
+from itertools import count
 
 from cfglint.source import libyaml
 from cfglint.source.shell.placed_text import EMPTY, Part, Text
@@ -19,7 +20,9 @@ LONGEST = 1_000_000  # maximum number of characters of a script
 HELD = "\x7f"  # placeholder of a character that the grammar parses differently from bash: a carriage return is part of a word
 PLACEHOLDER = "__unknown_"  # variables for the unknown parts of a string that is itself a script
 CHUNK = 1 << 16
-SECONDS = 2.0  # for building a syntax tree
+MOST_CALLBACKS = 60_000  # of the library while it builds a syntax tree, about a second
+MOST_LOOKED_AHEAD = 200_000_000  # characters: at each `((` the grammar's scanner looks for the end, in a single step of the library
+SECONDS = 10.0  # for building a syntax tree, if neither of these limits ends it
 PARTS = 4_096  # number of cached nodes of these trees
 TREES = 64  # number of cached syntax trees: loops parse the same sources in each iteration
 
@@ -93,12 +96,18 @@ class Script:
 @lru_cache(TREES)
 def root_of(text: str) -> Any:
     """The root of the syntax tree of a source; None if building it took too long."""
+    if text.count("((") * len(text) > MOST_LOOKED_AHEAD:
+        return None
     import time
 
     plain = without_inline_comments(text).translate(IN_ASCII).encode("ascii")
     limit = time.monotonic() + SECONDS
+    calls = count()
     try:
-        tree = parser().parse(lambda offset, _: plain[offset : offset + CHUNK], progress_callback=lambda *_: time.monotonic() > limit)
+        tree = parser().parse(
+            lambda offset, _: plain[offset : offset + CHUNK],
+            progress_callback=lambda *_: next(calls) > MOST_CALLBACKS or time.monotonic() > limit,
+        )
     except (TypeError, ValueError):
         return None
     return tree.root_node if tree is not None else None

@@ -9,6 +9,7 @@ from cfglint.source.shell.nested_scripts import call_function, evaluated
 from cfglint.source.shell.redirections import WORD_TYPES, here_document, here_string, lacks_target, redirect, targets
 from cfglint.source.shell.script import part_of
 from cfglint.source.shell.variables import prefixes, within
+from cfglint.source.shell.word_spans import blank_word
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -66,7 +67,8 @@ def command(shell: Execution, node: Any, extra: list[Any] | None = None) -> bool
         elif kind == "file_redirect":
             shell.placeholder = shell.placeholder or PLACEHOLDER(shell.script.text, child.start_byte) is not None
             spans.extend((target.start_byte, target.end_byte) for target in targets(child)[1:])
-    words = shell.words(spans)
+    blank = blank_word(shell.script.text, spans[-1][1]) if spans else None
+    words = shell.words([*spans, blank] if blank is not None else spans)
     try:
         if not words:
             for name, value in environment.items():

@@ -12,17 +12,22 @@ if TYPE_CHECKING:
     from cfglint.source.shell.script import Script
 
 
+BLANKS = (" ", "\t", "\r")
+
+
 class Call:
     """A command that the script would start.
 
     `environment` holds the exported variables. `folder` is the working folder. `lost` are words after a broken line
-    continuation, which do not reach the command: (words, offset). `broken`: its syntax is unclear, or bash refuses the script
-    before it. `needs_caller`: a call without arguments ends before it, because parameters, variables or files are missing.
+    continuation, which do not reach the command: (words, offset); `cut` is the blank or carriage return that bash passes to the
+    command if it follows the backslash. `broken`: its syntax is unclear, or bash refuses the script before it. `needs_caller`: a call
+    without arguments ends before it, because parameters, variables or files are missing.
     `called_from` is the command of the followed script that calls the one with this command: (path, line).
     """
 
     __slots__ = (
-        *("broken", "called_from", "conditional", "end", "environment", "folder", "line", "lost", "needs_caller", "path", "start", "words"),
+        *("broken", "called_from", "conditional", "cut", "end", "environment", "folder", "line", "lost", "needs_caller", "path"),
+        *("start", "words"),
     )
 
     def __init__(
@@ -40,7 +45,23 @@ class Call:
         self.broken = broken
         self.needs_caller = False
         self.lost: list[tuple[list[Text], int]] = []
+        self.cut: Text | None = None
         self.called_from: tuple[str, int] | None = None
+
+    def is_cut(self, script: Script, offset: int) -> bool:
+        """Whether a blank or carriage return behind a backslash ends the command on the line above an offset."""
+        if self.lost:
+            return cut_by(script, self.lost[-1][0]) is not None
+        return self.cut is not None and script.text.count("\n", self.end - script.offset, offset - script.offset) == 1
+
+
+def cut_by(script: Script, words: list[Text]) -> Text | None:
+    """The last word of a command, if it is a blank or carriage return behind a backslash."""
+    word = words[-1]
+    if word.string not in BLANKS or word.place is None:
+        return None
+    start = word.place[1] - script.offset
+    return word if script.text.startswith("\\", start - 1) else None
 
 
 class Runner:
@@ -63,15 +84,18 @@ class Runner:
 
 
 def begins(script: Script, node: Any) -> int:
-    """The beginning of a command. The grammar wrongly includes several assignments on the line before."""
+    """The beginning of a command. The grammar wrongly includes assignments that a newline, or a backslash before an empty line, ends."""
+    start = int(node.start_byte)
     last = None
     for child in node.children:
-        if child.type == "variable_assignment":
-            last = child
-        elif child.type != "comment":
-            between = "" if last is None else script.text[last.end_byte : child.start_byte].replace("\\\n", "")
-            return int(child.start_byte if "\n" in between else node.start_byte)
-    return int(node.start_byte)
+        if child.type == "comment":
+            continue
+        if last is not None and "\n" in script.text[last.end_byte : child.start_byte].replace("\\\n", ""):
+            start = int(child.start_byte)
+        if child.type != "variable_assignment":
+            break
+        last = child
+    return start
 
 
 def second_word(script: Script, node: Any) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.source.shell.arithmetic import is_name
+from cfglint.source.shell.execution import PER_STEP
 from cfglint.source.shell.placed_text import EMPTY, GAP, Text, unknown
 from cfglint.source.shell.script import part_of
 from cfglint.source.shell.started_command import begins
@@ -49,6 +50,7 @@ def assign(shell: Execution, node: Any) -> str:
             shell.state.assign(name, [(current[0] if current else EMPTY) + text, *current[1:]])
             return name
         text = shell.expander().value(name) + text if current is not None else text
+    shell.budget.spend(len(text.parts) // PER_STEP)
     shell.state.assign(name, text)
     return name
 

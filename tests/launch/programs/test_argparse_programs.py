@@ -110,3 +110,29 @@ def test_a_file_that_the_code_names_is_followed(launched):
     program = 'import deepspeed\nCONFIG = "ds.json"\ndeepspeed.initialize(model=None, config=CONFIG)\n'
     run, _ = launched(program, "deepspeed --num_gpus 2 train.py --epochs 3 --train_data d")
     assert (run["files"], run["resolved"]["global_batch"]) == (["run.sh", "ds.json"], 16)
+
+
+def test_the_rank_that_torch_distributed_launch_adds(launched):
+    without = PROGRAM.replace('    parser.add_argument("--local_rank", type=int, default=-1)\n', "")
+    line = LINE.replace("deepspeed --num_gpus", "python -m torch.distributed.launch --nproc_per_node")
+    [found] = launched(without, line)[1].values()
+    assert (found["key"], found["exception"]) == ("--local_rank", "error: unrecognized arguments: --local-rank=0")
+    assert launched(without, line.replace("--nproc", "--use_env --nproc"))[1] == {}
+    assert launched(without, line.replace("python -m torch.distributed.launch", "torchrun"))[1] == {}
+
+
+def test_a_second_parser_that_parses_a_file_does_not_hide_the_first_one(launched):
+    program = """\
+import argparse
+
+from transformers import HfArgumentParser, Trainer, TrainingArguments
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--train_args_file", type=str, default="args.json")
+args = parser.parse_args()
+inner = HfArgumentParser(TrainingArguments)
+(training_args,) = inner.parse_json_file(json_file=args.train_args_file)
+trainer = Trainer(model=None, args=training_args)
+"""
+    assert [*launched(program, "deepspeed --num_gpus 4 train.py --train_args_file ds.json")[1]] == [("LCH003", "--local_rank")]
+    assert launched(program.replace("json_file(json_file=args.train_args_file)", "args_into_dataclasses()"), LINE)[1] == {}

@@ -139,7 +139,7 @@ def known_keys(config: AccelerateConfig) -> set[str]:
 
 def severity_of(config: AccelerateConfig, key: object) -> Severity:
     """Return a warning if the release is not specified and another release has the key."""
-    return WARNING if other_releases(key) and "accelerate" not in config.facts.target and config.local else ERROR
+    return WARNING if other_releases(key) and not config.facts.is_known("accelerate") and config.local else ERROR
 
 
 @rule(

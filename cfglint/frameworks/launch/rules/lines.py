@@ -45,9 +45,15 @@ def problems(config: LaunchConfig, code: str) -> Iterator[Finding]:
 @rule(
     "LCH001",
     "broken-line-continuation",
-    WARNING,
+    ERROR,
     kinds=(KIND,),
-    bad="torchrun --nproc_per_node 8 train.py \\\n    --per_device_train_batch_size 4 \\ \n    --gradient_accumulation_steps 8\n",
+    fails_at="load",
+    bad=(
+        "torchrun --nproc_per_node 8 train.py \\\n    --per_device_train_batch_size 4 \\ \n    --gradient_accumulation_steps 8\n",
+        "torchrun --nproc_per_node 8 \\ \n    train.py --per_device_train_batch_size 4\n",
+        "torchrun --nproc_per_node 8 train.py --per_device_train_batch_size 4 \\ \n",
+        f"torchrun --nproc_per_node 8 train.py {TRAINER} --weight_decay 0.1\\\n--lr_scheduler_type cosine\n",
+    ),
     good="torchrun --nproc_per_node 8 train.py \\\n    --per_device_train_batch_size 4 \\\n    --gradient_accumulation_steps 8\n",
 )
 def broken_line_continuation(config: LaunchConfig) -> Iterator[Finding]:
@@ -55,9 +61,17 @@ def broken_line_continuation(config: LaunchConfig) -> Iterator[Finding]:
 
     A space or a comment after the backslash, a comment line in the middle, a missing backslash or Windows line ends (`\\` before
     CR LF) end the command. The launcher starts with the arguments up to there, and the shell runs the rest as a command of its
-    own: `--gradient_accumulation_steps: command not found`, status 127. Without `set -e` the script continues.
+    own: `--gradient_accumulation_steps: command not found`, status 127. Without `set -e` the script continues. A space, tab or
+    carriage return behind a backslash is also passed to the program as an argument, which a strict parser refuses.
 
-    Fix: end every line but the last with a backslash and nothing after it; put comments before the command.
+    Without a space before the backslash the value and the next option are one word: `0.03\\` and `--lr_scheduler_type` in the next
+    line give `0.03--lr_scheduler_type`.
+
+    It is an error where the program is known to refuse the arguments, or the launcher gets no program.
+
+    Run-time error: ValueError: Some specified arguments are not used by the HfArgumentParser: [' ']
+
+    Fix: end every line but the last with a space, a backslash and nothing after it; put comments before the command.
 
     Source: bash 5.2; 19 of 689 recorded launch scripts lose arguments this way.
     """

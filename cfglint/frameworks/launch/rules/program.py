@@ -48,14 +48,16 @@ def refused_argument(config: LaunchConfig) -> Iterator[Finding]:
 
     `HfArgumentParser` ends the program if words are left over, unless the program accepts them (`return_remaining_strings=True`), and
     `argparse` does for unknown arguments, unless the program calls `parse_known_args`. It is reported only where the
-    source of the program shows every argument that it accepts. The deepspeed launcher adds `--local_rank` to the arguments.
+    source of the program shows every argument that it accepts. The deepspeed launcher adds `--local_rank` to the arguments, and
+    `python -m torch.distributed.launch` adds `--local-rank`.
 
     Run-time error: `ValueError: Some specified arguments are not used by the HfArgumentParser: ['tensorboard']`,
     `error: unrecognized arguments: --lr 1e-4`.
 
     Fix: correct the name, quote words that are one value, or remove them.
 
-    Source: transformers 5.23.0 hf_argparser.py:330-336, CPython argparse.py (parse_args), deepspeed 0.19.8 launcher/launch.py.
+    Source: transformers 5.23.0 hf_argparser.py:330-336, CPython argparse.py (parse_args), deepspeed 0.19.8 launcher/launch.py,
+    torch 2.13.0 distributed/run.py:965.
     """
     return problems(config, "LCH003")
 

@@ -1,0 +1,118 @@
+"""Broken line continuations of a launch: commands that end too early, and words that are joined because no blank separates them.
+
+Source: bash(1), "Quoting".
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from cfglint.findings.wording import counted
+from cfglint.frameworks.huggingface.cli_arguments import converted
+from cfglint.frameworks.huggingface.fields import FIELDS
+from cfglint.launch.line import Problem
+from cfglint.source.shell.placed_text import Text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.launch.arguments import Argument
+    from cfglint.launch.line import LaunchLine
+    from cfglint.source.shell.command import CommandDocument
+
+CODE = "LCH001"
+REMEDY = "end each line but the last with a backslash and nothing after it, and put no comments in between"
+JOINED = "a word that a line continuation joins with the next option"
+CONTINUATION = 2  # characters: a backslash and a newline
+
+
+def lost_arguments(line: LaunchLine) -> None:
+    """Report words that a broken line continuation cuts off, and the blank that it passes to the program."""
+    cut, lost = line.call.cut, line.call.lost
+    if not lost and cut is None:
+        return
+    if lost:
+        word = lost[0][0][0]
+        key = word.string.partition("=")[0]
+        message = f"{named(key, lost)} not passed to {'the program' if line.program is not None else 'the launcher'}: {cause(cut)}"
+    else:
+        assert cut is not None
+        word, key = cut, ""
+        message = f"{blank_name(cut)} is passed to the program as an argument of its own: it follows the last backslash"
+    problem = Problem(CODE, "warning", word, key, message, remedy=REMEDY)
+    if line.program is None:
+        problem.severity, problem.of_launcher = "error", True
+        problem.exception = "error: the following arguments are required" if cut is None else f"python: can't open file {cut.string!r}"
+    line.problems.append(problem)
+
+
+def named(first: str, lost: list[tuple[list[Text], int]]) -> str:
+    """The first of the words that are cut off and the number of the other options, with a verb."""
+    count = sum(word.string.startswith("--") for words, _ in lost for word in words) - first.startswith("--")
+    return f"`{first}` and {counted(count, 'more argument')} are" if count > 0 else f"`{first}` is"
+
+
+def cause(cut: Text | None) -> str:
+    """Why a command ends too early."""
+    return "the line continuation before it is broken" if cut is None else f"{blank_name(cut)} follows the backslash before it"
+
+
+def blank_name(word: Text) -> str:
+    """The character behind a backslash, in words."""
+    return "a carriage return (a Windows line end)" if word.string == "\r" else "a tab" if word.string == "\t" else "a blank"
+
+
+def leave_out_blank(line: LaunchLine, arguments: list[Argument]) -> None:
+    """Remove the blank that a broken continuation passes from the values of the last option, if it has others."""
+    if arguments and len(arguments[-1].texts) > 1 and arguments[-1].texts[-1] is line.call.cut:
+        arguments[-1].texts.pop()
+
+
+def joined_words(line: LaunchLine, arguments: list[Argument]) -> None:
+    """Report an option that is joined with the value of the one before, because no blank comes before the backslash between them."""
+    for argument in arguments:
+        for word in argument.texts:
+            at = joined_at(word)
+            if at is not None:
+                option = Text(word.parts[at:])
+                message = f"`{word.string}` is one word: there is no blank before the backslash, so `{option.string}` is not an option"
+                remedy = f"write a blank before the backslash in front of `{option.string}`"
+                line.problems.append(Problem(CODE, "warning", option, f"--{argument.name}", message, remedy=remedy))
+
+
+def joined_at(word: Text) -> int | None:
+    """The index of the part of a word that was meant to be an option: it begins with dashes right behind a line continuation."""
+    for index, (before, after) in enumerate(pairwise(word.parts), 1):
+        one, two = before.place, after.place
+        if one is None or two is None or one[0] != two[0] or two[1] - one[2] != CONTINUATION:
+            continue
+        if after.text is not None and after.text.startswith("--") and not any(map(str.isspace, before.text or " ")):
+            return index
+    return None
+
+
+def refused_joined_words(line: LaunchLine, command: CommandDocument) -> None:
+    """Make joined words that the parser cannot convert to the type of their option errors, and their values unknown to all other rules."""
+    for argument in line.given or ():
+        joined = next((word for word in argument.texts if joined_at(word) is not None), None)
+        if joined is None or argument.name not in command.words:
+            continue
+        command.words[argument.name], command.unknown[argument.name] = None, (JOINED,)
+        kind = kind_of(argument.name, command)
+        if kind in ("int", "float") and converted(kind, joined.string) is None:
+            refuse(line, f"--{argument.name}", f"error: argument --{argument.name}: invalid {kind} value: {joined.string!r}")
+
+
+def kind_of(name: str, command: CommandDocument) -> str:
+    """The type of an argument, if it is known who parses it: the program itself, or the Trainer's parser; empty if not."""
+    program = command.program
+    if program is not None and name in program.fields:
+        return str(program.fields[name].kind)
+    kinds = FIELDS[name][0].split("|") if name in FIELDS and command.is_main and not command.guessed else []
+    return next((kind for kind in ("float", "int") if kind in kinds), "") if "str" not in kinds else ""
+
+
+def refuse(line: LaunchLine, key: str, exception: str) -> None:
+    """Make the problem of a broken continuation at an option an error with this exception; empty `key` for the one at the end."""
+    for problem in line.problems:
+        if problem.code == CODE and (not key or problem.key == key):
+            problem.severity, problem.exception, problem.of_launcher = "error", exception, True

@@ -1,0 +1,45 @@
+"""The releases of a package that a project allows, if it does not state one."""
+
+from __future__ import annotations
+
+from cfglint.frameworks import modelled_releases, released_since
+from cfglint.frameworks.versions import parse_version
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+MONTHS = 18  # without a lower bound, releases that are older than this when the newest allowed one comes out are not expected
+
+
+def newest_allowed(package: str, specs: Iterable[str]) -> str:
+    """The newest modelled release that one of the specifiers allows, else the newest release of the index; empty if there is none."""
+    from cfglint.frameworks._release_dates import RELEASES
+    from cfglint.project.statements.bounds import allowed
+
+    every = [each.partition("@")[0] for each in RELEASES.get(package, "").split()]
+    for releases in (modelled_releases(package), every):
+        found = {each for spec in specs for each in allowed(spec, releases)}
+        if found:
+            return max(found, key=parse_version)
+    return named_version(specs)
+
+
+def named_version(specs: Iterable[str]) -> str:
+    """The lowest version that a specifier names, for bounds that no release satisfies; empty if there is none."""
+    named = [clause.lstrip("=~<>! ").removesuffix(".*") for spec in specs for clause in spec.split(",")]
+    return min(filter(parse_version, named), key=parse_version, default="")
+
+
+def allowed_releases(package: str, specs: tuple[str, ...]) -> list[str]:
+    """The modelled releases that one of the specifiers allows, oldest first; without a lower bound those of the last eighteen months."""
+    modelled = modelled_releases(package)
+    if not specs:
+        return released_since(package, modelled, MONTHS)
+    from cfglint.project.statements.bounds import allowed, has_lower_bound
+
+    found: set[str] = set()
+    for spec in specs:
+        releases = allowed(spec, modelled)
+        found.update(releases if has_lower_bound(spec) else released_since(package, releases, MONTHS))
+    return [each for each in modelled if each in found]

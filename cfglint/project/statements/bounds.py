@@ -1,0 +1,46 @@
+"""Which releases a version specifier allows; the only module that imports `packaging`."""
+
+from __future__ import annotations
+
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.version import InvalidVersion, Version
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+def allowed(spec: str, releases: Iterable[str]) -> list[str]:
+    """The releases that a specifier allows, in their order; all of them if it is none."""
+    parsed = specifiers(spec)
+    return [each for each in releases if parsed.contains(each, prereleases=True)]
+
+
+def allows(spec: str, version: str) -> bool:
+    """Whether a specifier allows a version; any that is not one is not refused."""
+    try:
+        return specifiers(spec).contains(Version(version), prereleases=True)
+    except InvalidVersion:
+        return True
+
+
+def has_lower_bound(spec: str) -> bool:
+    """Whether a specifier excludes old releases."""
+    return any(each.operator in (">=", ">", "~=", "==", "===") for each in specifiers(spec))
+
+
+def specifiers(spec: str) -> SpecifierSet:
+    """A specifier as `packaging` understands it; clauses that it does not understand are left out."""
+    try:
+        return SpecifierSet(spec)
+    except InvalidSpecifier:
+        return SpecifierSet(",".join(clause for clause in spec.split(",") if is_clause(clause)))
+
+
+def is_clause(text: str) -> bool:
+    """Whether a clause of a specifier is valid."""
+    try:
+        SpecifierSet(text)
+    except InvalidSpecifier:
+        return False
+    return True

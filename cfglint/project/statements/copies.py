@@ -1,0 +1,48 @@
+"""A copy of a package in the checkout, and the version that its own files give."""
+
+from __future__ import annotations
+
+import os
+
+from cfglint.frameworks.versions import is_version
+from cfglint.project.statements.requirement import nightly
+from cfglint.project.statements.statement import Statement
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+# In the package's folder, and next to it: a file that has the version.
+INSIDE = ("version.py", "__version__.py", "_version.py", "VERSION", "__init__.py", "extras/env.py")
+NEXT_TO_IT = ("VERSION", "version.txt", "setup.py", "pyproject.toml")
+NAMES = ("__version__", "VERSION", "version", "__version_info__")
+MOST_LINES = 3000  # of a file that are searched for its version
+
+
+def in_folder(folder: str, names: list[str], module: str, text: Callable[[str], str]) -> Statement | None:
+    """The version of the copy of a package in a folder, or in its `src`; None if there is none."""
+    for place in ("", "src"):
+        if (place or module) not in names:
+            continue
+        inside = os.path.join(place, module)
+        if not text(os.path.join(folder, inside, "__init__.py")):
+            continue
+        for file in (*(os.path.join(inside, each) for each in INSIDE), *NEXT_TO_IT):
+            version = version_in(text(os.path.join(folder, file)), file)
+            if version:
+                return Statement(file, f"=={version}", version.partition("+")[0], nightly(version))
+    return None
+
+
+def version_in(text: str, file: str) -> str:
+    """The version that a file gives; empty if it gives none."""
+    if not file.endswith((".py", ".toml")):
+        first = text.strip()
+        return first if is_version(first) and "." in first and "\n" not in first else ""
+    for line in text.splitlines()[:MOST_LINES] if "ersion" in text or "VERSION" in text else ():
+        name, mark, value = line.strip().partition("=")
+        if mark and name.strip() in NAMES:
+            found = value.strip().rstrip(",").partition(" #")[0].strip().strip("\"'")
+            if is_version(found) and "." in found:
+                return found
+    return ""

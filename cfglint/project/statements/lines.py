@@ -1,0 +1,131 @@
+"""Requirements in lines: requirements files, conda environments, and `pip install` in Dockerfiles, scripts and a README."""
+
+from __future__ import annotations
+
+from cfglint.project.statements.requirement import stated
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from cfglint.project.statements.statement import Statement
+
+    Stated = tuple[str, Statement]
+
+INSTALLERS = ("pip", "pip3", "uv", "conda", "mamba", "micromamba", "poetry", "pdm")
+COMMANDS = ("install", "add")
+WITH_VALUE = (
+    *("-r", "-c", "--requirement", "--constraint", "-i", "--index-url", "--extra-index-url", "-f", "--find-links"),
+    *("-t", "--target", "-n", "--name", "--channel"),
+)
+QUOTES = "\\\"'!%$()[]"
+ENDS = ("&&", "||", ";", "|", "&", "#")
+MOST_LINES = 200_000  # of a file that are looked at
+
+
+def mentions(text: str, packages: Collection[str]) -> Iterator[str]:
+    """The lines of a text that contain the name of a package, in order; continued lines are joined."""
+    text = text.replace("\\\r\n", " ").replace("\\\n", " ")
+    lowered = text.lower()
+    spellings = {spelling for package in packages for spelling in (package, package.replace("-", "_")) if spelling in lowered}
+    if not spellings:
+        return
+    for line in text.splitlines()[:MOST_LINES]:
+        low = line.lower()
+        if any(spelling in low for spelling in spellings) or "git+" in low:
+            yield line
+
+
+def of_requirements(text: str, file: str, packages: Collection[str], optional: bool = False) -> Iterator[Stated]:
+    """What a requirements file states."""
+    for line in mentions(text, packages):
+        found = stated(bare(line), file, packages, optional)
+        if found is not None:
+            yield found
+
+
+def bare(line: str) -> str:
+    """A line of a requirements file without its comment and the option of an editable installation."""
+    text = line.strip()
+    if text.startswith("#"):
+        return ""
+    for option in ("-e ", "--editable ", "--editable="):
+        text = text.removeprefix(option)
+    return text.partition(" #")[0].strip()
+
+
+def included(text: str) -> Iterator[str]:
+    """The files that a requirements file includes with -r or -c."""
+    if "-" not in text:
+        return
+    for line in text.splitlines()[:MOST_LINES]:
+        words = line.replace("=", " ", 1).split() if line.lstrip().startswith("-") else []
+        if len(words) > 1 and words[0] in ("-r", "-c", "--requirement", "--constraint"):
+            yield words[1]
+        elif words and words[0][:2] in ("-r", "-c") and len(words[0]) > 2 and not words[0].startswith("--"):
+            yield words[0][2:]
+
+
+def of_environment(text: str, file: str, packages: Collection[str]) -> Iterator[Stated]:
+    """What a conda environment states, including the lines for pip in it."""
+    for line in mentions(text, packages):
+        item = line.partition(" #")[0].strip()
+        if item.startswith("-"):
+            found = stated(item[1:].strip().strip("\"'").rpartition("::")[2], file, packages)
+            if found is not None:
+                yield found
+
+
+def of_commands(text: str, file: str, packages: Collection[str]) -> Iterator[Stated]:
+    """What the commands in a text state that install packages: `pip install trl==0.17.0`."""
+    if not any(command in text for command in COMMANDS):
+        return
+    variables: dict[str, str] = {}
+    for line in text.replace("\\\r\n", " ").replace("\\\n", " ").splitlines()[:MOST_LINES]:
+        if "=" in line or line.startswith("ENV "):
+            assigned(line, variables)
+        if any(f" {command} " in line for command in COMMANDS) and not line.lstrip().startswith("#"):
+            for word in installed(line, variables):
+                found = stated(word, file, packages)
+                if found is not None:
+                    yield found
+
+
+def assigned(line: str, variables: dict[str, str]) -> None:
+    """Note the variables that a line sets: `ARG TRL=0.17.0` and `ENV TRL 0.17.0` of a Dockerfile, `TRL=0.17.0` of a shell."""
+    words = line.strip().split()
+    if words and words[0] == "ENV" and len(words) == 3 and "=" not in words[1]:
+        variables[words[1]] = words[2]
+        return
+    for word in words[1:] if words and words[0] in ("ARG", "ENV", "export") else words[:1]:
+        name, mark, value = word.partition("=")
+        if mark and name.isidentifier():
+            variables[name] = value.strip("\"'")
+
+
+def installed(line: str, variables: dict[str, str]) -> Iterator[str]:
+    """The requirements that a line installs."""
+    words = line.replace("&&", " && ").replace('",', " ").replace("\\n", " ").replace("`", " ").split()
+    active, skip = False, False
+    for place, word in enumerate(words):
+        plain = word.strip(QUOTES)
+        if word in ENDS:
+            active = False
+        elif plain in COMMANDS and any(
+            before.strip("\"'!%$()[]").rpartition("/")[2] in INSTALLERS for before in words[max(0, place - 3) : place]
+        ):
+            active, skip = True, False
+        elif active and skip:
+            skip = False
+        elif active and plain in WITH_VALUE:
+            skip = True
+        elif active and not plain.startswith("-"):
+            for name, value in variables.items():
+                plain = plain.replace(f"${{{name}}}", value).replace(f"${name}", value)
+            yield plain.rstrip(";")
+            active = not word.endswith(";")
+
+
+def is_installer(word: str) -> bool:
+    """Whether a word is the name of a program that installs packages."""
+    return word.strip(QUOTES).rpartition("/")[2] in INSTALLERS

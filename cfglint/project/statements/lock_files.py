@@ -1,0 +1,91 @@
+"""Lock files: uv, Poetry, PDM, pylock and Pipenv."""
+
+from __future__ import annotations
+
+from cfglint.frameworks.versions import is_version, parse_version
+from cfglint.project.statements.requirement import at_ref, exact, is_commit, nightly
+from cfglint.project.statements.statement import Statement, within
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    Stated = tuple[str, Statement]
+
+SHORT = 4000  # characters of a section that are looked at
+
+
+def of_lock(text: str, file: str, packages: Collection[str]) -> Iterator[Stated]:
+    """What a lock file in TOML states; it may be long, and is searched, not parsed."""
+    for package in packages:
+        found = [each for name in (package, package.replace("-", "_")) for each in sections(text, name, file)]
+        yield from ((package, each) for each in unlike(found))
+
+
+def sections(text: str, name: str, file: str) -> Iterator[Statement]:
+    """What the sections of one package state."""
+    mark = f'\nname = "{name}"'
+    start = text.find(mark)
+    while start >= 0:
+        end = text.find("\n[[", start + 1)
+        section = text[start : end if end >= 0 else len(text)]
+        found = of_section(section[:SHORT], name, file)
+        if found is not None:
+            yield found
+        start = text.find(mark, start + len(section))
+
+
+def of_section(section: str, name: str, file: str) -> Statement | None:
+    """What a section states: its version, or the commit that it was locked at."""
+    version, git = "", ""
+    for line in section.splitlines():
+        key, _, value = line.partition("=")
+        key, value = key.strip(), value.strip()
+        if key == "version" and not version:
+            version = value.strip('"').partition("+")[0]
+        if key in ("reference", "tag", "ref", "requested-revision") and is_version(value.strip('"').removeprefix("v")):
+            git = value.strip('"')
+        elif key in ("resolved_reference", "revision", "commit-id") and not git:
+            git = value.strip('"')
+        elif key in ("source", "vcs") and ("git = " in value or 'type = "git"' in value):
+            git = revision(value)
+    if not is_version(version):
+        return None
+    if is_commit(git):
+        return Statement(file, f"=={version}", version, f"commit {git[:10]}")
+    return Statement(file, f"=={version}", version, nightly(version))
+
+
+def revision(source: str) -> str:
+    """The tag, else the commit, in uv's `source = { git = "https://...?tag=v0.9#0123abc" }`."""
+    address = source.partition('"')[2].partition('"')[0]
+    asked, _, commit = address.partition("#")
+    tag = asked.partition("?tag=")[2] or asked.partition("?rev=")[2]
+    return tag if is_version(tag.removeprefix("v")) and "." in tag else commit
+
+
+def unlike(found: list[Statement]) -> list[Statement]:
+    """The statements with different releases, the newest first: platforms, or extras that exclude each other."""
+    releases = {each.release: each for each in found}
+    return sorted(releases.values(), key=lambda each: parse_version(each.release), reverse=True)
+
+
+def of_pipfile_lock(text: str, file: str, packages: Collection[str]) -> Iterator[Stated]:
+    """What a Pipfile.lock states about the default packages."""
+    import json
+
+    try:
+        content = json.loads(text)
+    except (ValueError, RecursionError):
+        return
+    default = within(content, "default") if isinstance(content, dict) else {}
+    for package in packages:
+        entry = default.get(package)
+        if not isinstance(entry, dict):
+            continue
+        release = exact(str(entry.get("version", "")))
+        if release:
+            yield package, Statement(file, f"=={release}", release)
+        elif isinstance(entry.get("git"), str):
+            owner, _, repository = entry["git"].removesuffix(".git").rpartition("/")
+            yield package, at_ref(package, owner.rpartition("/")[2], repository, str(entry.get("ref", "")), file)

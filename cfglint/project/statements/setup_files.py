@@ -1,0 +1,170 @@
+"""Requirements in setup.py and setup.cfg, which are parsed and never executed."""
+
+from __future__ import annotations
+
+import ast
+
+from cfglint.project.statements.requirement import stated
+from cfglint.project.statements.statement import Statement, is_side_group
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator
+
+    Stated = tuple[str, Statement]
+
+KEYWORD = "install_requires"
+EXTRAS = "extras_require"
+TABLES = ("_deps", "deps", "_dependencies", "dependencies")  # transformers' table of all dependencies, and those of its forks
+DEEPEST = 20  # names that refer to other names
+
+
+def of_cfg(text: str, file: str, packages: Collection[str]) -> Iterator[Stated]:
+    """What a setup.cfg states: `install_requires`, then the extras."""
+    from configparser import ConfigParser, Error
+
+    parser = ConfigParser(interpolation=None, strict=False)
+    try:
+        parser.read_string(text)
+        yield from of_strings(parser.get("options", KEYWORD, fallback="").splitlines(), file, packages)
+        extras = dict(parser.items("options.extras_require")) if parser.has_section("options.extras_require") else {}
+    except Error:
+        return
+    for name, requirements in extras.items():
+        if not is_side_group(name):
+            yield from of_strings(requirements.splitlines(), file, packages, optional=True)
+
+
+def of_script(text: str, file: str, packages: Collection[str]) -> Iterator[Stated]:
+    """What a setup.py states: `install_requires`, then the extras, then the rest of a table of dependencies."""
+    try:
+        module = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return
+    script = Script(module)
+    yield from of_strings(script.main(), file, packages)
+    yield from of_strings(script.extras(), file, packages, optional=True)
+    yield from of_strings(script.table.values(), file, packages, optional=True)
+
+
+def of_strings(requirements: Iterable[str], file: str, packages: Collection[str], optional: bool = False) -> Iterator[Stated]:
+    """What some requirements state."""
+    for requirement in requirements:
+        found = stated(requirement.partition(" #")[0], file, packages, optional)
+        if found is not None:
+            yield found
+
+
+class Script:
+    """A setup.py as a syntax tree: the values of its names, and its table of dependencies, each by the name of the package."""
+
+    def __init__(self, module: ast.Module) -> None:
+        self.nodes = list(ast.walk(module))
+        self.names: dict[str, list[ast.expr]] = {}  # the values that a name gets or that are added to it
+        self.entries: dict[str, list[tuple[str, ast.expr]]] = {}  # name -> the (key, value) pairs that are put into its mapping
+        for node in self.nodes:
+            self._note(node)
+        self.table = {name_of(each): each for name in TABLES for each in self.strings_of_name(name, 0)}
+
+    def _note(self, node: ast.AST) -> None:
+        if isinstance(node, ast.Assign):
+            for target in node.targets:
+                self._assign(target, node.value)
+        elif isinstance(node, (ast.AnnAssign, ast.AugAssign)) and node.value is not None:
+            self._assign(node.target, node.value)
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            self._add(node.func, node.args)
+
+    def _add(self, function: ast.Attribute, values: list[ast.expr]) -> None:
+        if function.attr in ("append", "extend") and isinstance(function.value, ast.Name) and values:
+            self.names.setdefault(function.value.id, []).append(values[0])
+
+    def _assign(self, target: ast.expr, value: ast.expr) -> None:
+        if isinstance(target, ast.Name):
+            self.names.setdefault(target.id, []).append(value)
+        elif isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name) and isinstance(target.slice, ast.Constant):
+            self.entries.setdefault(target.value.id, []).append((str(target.slice.value), value))
+
+    def main(self) -> list[str]:
+        """The requirements that are always installed."""
+        return [each for value in self.keywords(KEYWORD) or self.names.get(KEYWORD, []) for each in self.strings(value, 0)]
+
+    def extras(self) -> list[str]:
+        """The requirements of the extras that are not for tests, documentation or development."""
+        return [
+            each
+            for value in self.keywords(EXTRAS)
+            for name, inner in self.pairs(value)
+            if not is_side_group(name)
+            for each in self.strings(inner, 0)
+        ]
+
+    def keywords(self, name: str) -> list[ast.expr]:
+        """The values that calls pass as a keyword."""
+        calls = [node for node in self.nodes if isinstance(node, ast.Call)]
+        return [keyword.value for call in calls for keyword in call.keywords if keyword.arg == name]
+
+    def pairs(self, value: ast.expr) -> Iterator[tuple[str, ast.expr]]:
+        """The entries of a mapping, also of one that a name refers to."""
+        if isinstance(value, ast.Dict):
+            for key, inner in zip(value.keys, value.values, strict=True):
+                if isinstance(key, ast.Constant):
+                    yield str(key.value), inner
+        elif isinstance(value, ast.Name):
+            for each in self.names.get(value.id, []):
+                if not isinstance(each, ast.Name):
+                    yield from self.pairs(each)
+            yield from self.entries.get(value.id, [])
+
+    def strings_of_name(self, name: str, depth: int) -> Iterator[str]:
+        """The strings of everything that a name gets."""
+        for value in self.names.get(name, []):
+            yield from self.strings(value, depth + 1)
+
+    def strings(self, value: ast.expr, depth: int) -> Iterator[str]:
+        """The requirements in an expression: strings, lists and sums of them, names, `deps["trl"]`, `deps_list("trl", "peft")`."""
+        if depth > DEEPEST:
+            return
+        if isinstance(value, ast.Constant) and isinstance(value.value, str):
+            yield from value.value.splitlines()
+        elif isinstance(value, (ast.List, ast.Tuple, ast.Set)):
+            for item in value.elts:
+                yield from self.strings(item, depth + 1)
+        elif isinstance(value, ast.Starred):
+            yield from self.strings(value.value, depth + 1)
+        elif isinstance(value, ast.Dict):
+            for item in value.values:
+                yield from self.strings(item, depth + 1)
+        elif isinstance(value, ast.BinOp):
+            yield from self.strings(value.left, depth + 1)
+            yield from self.strings(value.right, depth + 1)
+        elif isinstance(value, ast.Name):
+            yield from self.strings_of_name(value.id, depth)
+        elif isinstance(value, ast.Subscript) and isinstance(value.value, ast.Name) and isinstance(value.slice, ast.Constant):
+            yield from self.of_entry(value.value.id, str(value.slice.value), depth)
+        elif isinstance(value, ast.Call) and isinstance(value.func, ast.Name):
+            yield from self.of_call(value, depth)
+
+    def of_entry(self, name: str, key: str, depth: int) -> Iterator[str]:
+        """The requirements under one key of a mapping, else the one of that name in the table of dependencies."""
+        found = [inner for entry, inner in self.pairs(ast.Name(name)) if entry == key]
+        if found:
+            for inner in found:
+                yield from self.strings(inner, depth + 1)
+        elif name_of(key) in getattr(self, "table", {}):
+            yield self.table[name_of(key)]
+
+    def of_call(self, call: ast.Call, depth: int) -> Iterator[str]:
+        """The requirements that a function such as `deps_list("trl")` or `list(names)` returns."""
+        table: dict[str, str] = getattr(self, "table", {})
+        for argument in call.args:
+            if not isinstance(argument, ast.Constant):
+                yield from (table.get(text, text) for text in self.strings(argument, depth + 1))
+            elif argument.value in table:
+                yield table[argument.value]
+
+
+def name_of(requirement: str) -> str:
+    """The name in a requirement."""
+    end = next((place for place, char in enumerate(requirement) if char in " \t[(<>=!~;@^"), len(requirement))
+    return requirement[:end].lower().replace("_", "-")

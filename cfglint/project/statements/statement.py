@@ -1,0 +1,66 @@
+"""What one file states about the release of a package."""
+
+from __future__ import annotations
+
+from cfglint.source.record import changed, record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+SIDE_GROUPS = ("dev", "test", "doc", "lint", "style", "quality", "ci", "example", "benchmark", "bench")  # parts of names
+SIDE_NAMES = ("testing", "development", "documentation", "conformance", "pre", "precommit", "typing", "mypy")
+
+
+@record
+class Statement:
+    """What one file states about a package.
+
+    `spec` is the version specifier (PEP 440), empty for any version. `release` is the one release that it allows, else empty.
+    `elsewhere` says where another source tree than that of a release comes from, such as a commit; `release` is then the nearest one
+    that the statement names. `optional`: an extra or a group, which counts only if nothing else names the package.
+    """
+
+    file: str
+    spec: str = ""
+    release: str = ""
+    elsewhere: str = ""
+    optional: bool = False
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether it names one source tree: a release, or one that is no release."""
+        return bool(self.release or self.elsewhere)
+
+    def at(self, file: str) -> Statement:
+        """The same statement under another name of its file."""
+        return changed(self, file=file)
+
+    @property
+    def source(self) -> str:
+        """The source for display: `uv.lock`, or `requirements.txt says >=4.40,<5`."""
+        return self.file if self.release else f"{self.file} says {self.spec}" if self.spec else self.file
+
+
+def normalised(name: str) -> str:
+    """The name of a distribution as indexes compare it (PEP 503)."""
+    return name.strip().lower().replace("_", "-").replace(".", "-")
+
+
+def is_side_group(name: str) -> bool:
+    """Whether a requirements file or group is for tests, documentation or development by its name."""
+    words = name.lower().replace("_", "-").replace(".", "-").split("-")
+    return any(word.rstrip("s") in SIDE_GROUPS or word in SIDE_NAMES for word in words)
+
+
+def within(table: dict[str, Any], *keys: str) -> dict[str, Any]:
+    """The table under some keys; empty if there is none."""
+    for key in keys:
+        inner = table.get(key)
+        table = inner if isinstance(inner, dict) else {}
+    return table
+
+
+def listed(value: object) -> list[Any]:
+    """A list, or an empty one in place of anything else."""
+    return value if isinstance(value, list) else []

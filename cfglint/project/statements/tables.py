@@ -1,0 +1,137 @@
+"""Requirements in TOML: pyproject.toml (PEP 621, PEP 735, Poetry, PDM, uv) and Pipfile."""
+
+from __future__ import annotations
+
+from cfglint.project.settings_file import ConfigurationError
+from cfglint.project.settings_file import parse as parse_toml
+from cfglint.project.statements.requirement import at_ref, from_specifier, stated
+from cfglint.project.statements.statement import Statement, is_side_group, listed, normalised, within
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+    from typing import Any
+
+    Stated = tuple[str, Statement]
+
+
+def parsed(text: str, file: str) -> dict[str, Any]:
+    """A file as a table; empty if it cannot be parsed."""
+    try:
+        return parse_toml(text.encode("utf-8", "replace"), file)
+    except ConfigurationError:
+        return {}
+
+
+def of_pyproject(text: str, file: str, packages: Collection[str]) -> Iterator[Stated]:
+    """What a pyproject.toml states: its dependencies, then those of extras and groups."""
+    table = parsed(text, file)
+    sources = within(table, "tool", "uv", "sources")
+    uv = within(table, "tool", "uv")
+    for requirements in (uv.get("override-dependencies"), within(table, "project").get("dependencies"), uv.get("constraint-dependencies")):
+        yield from sourced(of_list(requirements, file, packages), sources, file)
+    poetry = within(table, "tool", "poetry")
+    main = dict(within(poetry, "dependencies"))
+    yield from of_mapping({name: value for name, value in main.items() if not is_optional(value)}, file, packages)
+    for requirements in of_extras(table):
+        yield from sourced(of_list(requirements, file, packages, optional=True), sources, file)
+    yield from of_mapping({name: value for name, value in main.items() if is_optional(value)}, file, packages, optional=True)
+    for name, group in within(poetry, "group").items():
+        if isinstance(group, dict) and not is_side_group(name):
+            yield from of_mapping(within(group, "dependencies"), file, packages, optional=True)
+
+
+def of_extras(table: dict[str, Any]) -> Iterator[object]:
+    """The requirements of the extras and groups that are not for tests, documentation or development."""
+    for path in (("project", "optional-dependencies"), ("dependency-groups",), ("tool", "pdm", "dev-dependencies")):
+        for name, requirements in within(table, *path).items():
+            if not is_side_group(name):
+                yield requirements
+
+
+def is_optional(value: object) -> bool:
+    """Whether Poetry installs a dependency only for an extra."""
+    return isinstance(value, dict) and value.get("optional") is True
+
+
+def of_list(requirements: object, file: str, packages: Collection[str], optional: bool = False) -> Iterator[Stated]:
+    """What a list of requirements states."""
+    for requirement in listed(requirements):
+        found = stated(requirement, file, packages, optional) if isinstance(requirement, str) else None
+        if found is not None:
+            yield found
+
+
+def sourced(found: Iterator[Stated], sources: dict[str, Any], file: str) -> Iterator[Stated]:
+    """The statements with the repositories that uv takes packages from."""
+    for package, statement in found:
+        source = sources.get(package)
+        if isinstance(source, list):
+            source = source[0] if source else None
+        yield package, of_source(package, source, file, statement) if isinstance(source, dict) else statement
+
+
+def of_source(package: str, source: dict[str, Any], file: str, otherwise: Statement) -> Statement:
+    """What a git repository or folder in the place of the index states."""
+    if isinstance(source.get("git"), str):
+        owner, _, repository = source["git"].removesuffix("/").removesuffix(".git").replace(":", "/").rpartition("/")
+        ref = next((str(source[key]) for key in ("tag", "rev", "branch") if key in source), "")
+        return at_ref(package, owner.rpartition("/")[2], repository, ref, file, otherwise.optional)
+    if isinstance(source.get("path"), str):
+        return Statement(file, "", "", f"the copy at {source['path']}", otherwise.optional)
+    return otherwise
+
+
+def of_mapping(wanted: dict[str, Any], file: str, packages: Collection[str], optional: bool = False) -> Iterator[Stated]:
+    """What a table of Poetry or Pipenv states: `trl = "^0.9"`, `trl = { git = "...", tag = "v0.9.6" }`."""
+    for name, value in wanted.items():
+        package = normalised(name)
+        if package not in packages:
+            continue
+        for each in value if isinstance(value, list) else [value]:
+            yield package, of_entry(package, each, file, optional)
+
+
+def of_entry(package: str, value: object, file: str, optional: bool) -> Statement:
+    """What one entry of such a table states."""
+    if isinstance(value, dict):
+        plain = of_entry(package, value.get("version", ""), file, optional)
+        return of_source(package, {**value, **({"rev": value["ref"]} if "ref" in value else {})}, file, plain)
+    return from_specifier(of_poetry(value) if isinstance(value, str) else "", file, optional)
+
+
+def of_poetry(spec: str) -> str:
+    """A specifier of Poetry as one of pip: `^1.2` is `>=1.2,<2`."""
+    return ",".join(clause for clause in map(clause_of_poetry, spec.replace(" ", ",").split(",")) if clause)
+
+
+def clause_of_poetry(clause: str) -> str:
+    """One clause of Poetry as one of pip."""
+    text = clause.strip()
+    sign, numbers = text[:1], text.lstrip("^~ ").split(".")
+    if text[:2] == "~=" or sign not in ("^", "~") or not all(each.isdecimal() for each in numbers):
+        if text.endswith(".*") and text[:1].isdigit():
+            return f"=={text}"
+        return f"=={text}" if text[:1].isdigit() else text if text != "*" and "|" not in text else ""
+    kept = leading(numbers) if sign == "^" else min(len(numbers), 2)
+    upper = [*numbers[: kept - 1], str(int(numbers[kept - 1]) + 1)]
+    return f">={'.'.join(numbers)},<{'.'.join(upper)}"
+
+
+def leading(numbers: list[str]) -> int:
+    """The number of leading numbers that the caret keeps: up to the first that is not zero."""
+    return next((place for place, number in enumerate(numbers, 1) if int(number)), len(numbers))
+
+
+def of_pipfile(text: str, file: str, packages: Collection[str]) -> Iterator[Stated]:
+    """What a Pipfile states about the packages that it always installs."""
+    yield from of_mapping(within(parsed(text, file), "packages"), file, packages)
+
+
+def requirement_files(text: str, file: str) -> list[str]:
+    """The requirements files from which setuptools takes the dependencies of a pyproject.toml."""
+    if "dynamic" not in text:
+        return []
+    table = within(parsed(text, file), "tool", "setuptools", "dynamic", "dependencies")
+    names = table.get("file")
+    return [names] if isinstance(names, str) else [each for each in listed(names) if isinstance(each, str)]

@@ -1,0 +1,333 @@
+"""Matches patterns of a script, in time proportional to pattern and string.
+
+A pattern becomes a nondeterministic automaton, whose possible states are followed one character at a time, without backtracking.
+What POSIX leaves undefined, or what depends on the locale, is refused: nothing is guessed about it.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    from cfglint.source.budget import Budget
+
+    # ("set", negated, characters, whether some are of a range or class), ("any",), ("start",), ("end",), ("all", nodes),
+    # ("either", nodes), ("repeat", node, least, most)
+    Node = tuple[Any, ...]
+
+MOST_STATES = 2_000
+DEEPEST = 50
+MOST_REPEATS = 255  # RE_DUP_MAX is 32767; more states than that are refused anyway
+PER_STEP = 16  # states of the automaton that are followed for one step of the budget
+PATTERNS = 256  # number of cached automata
+RANGES = {"0": "9", "a": "z", "A": "Z"}  # the outermost ranges whose characters are those of ASCII in every locale
+CLASSES = {
+    "digit": "0123456789",
+    "lower": "abcdefghijklmnopqrstuvwxyz",
+    "upper": "ABCDEFGHIJKLMNOPQRSTUVWXYZ",
+    "xdigit": "0123456789abcdefABCDEF",
+    "space": " \t\n\r\f\v",
+    "blank": " \t",
+}
+CLASSES["alpha"] = CLASSES["lower"] + CLASSES["upper"]
+CLASSES["alnum"] = CLASSES["alpha"] + CLASSES["digit"]
+CLASSES["punct"] = "".join(char for char in map(chr, range(33, 127)) if not char.isalnum())
+SPECIAL = "\\.[]()*+?{}|^$"
+EXTENDED = "?*+@!"  # before a parenthesis: patterns of `shopt -s extglob`
+
+
+class Unclear(Exception):
+    """Raised for a pattern whose meaning is not certain."""
+
+
+class Automaton:
+    """The states of a pattern. A state is (condition, next states): a condition is a node that takes a character, `start` or `end`."""
+
+    def __init__(self, node: Node) -> None:
+        self.conditions: list[Node] = []
+        self.following: list[list[int]] = []
+        self.last = self.state(("accept",))
+        self.first = self.build(node, self.last)
+
+    def state(self, condition: Node, *following: int) -> int:
+        """Add a state."""
+        if len(self.conditions) >= MOST_STATES:
+            raise Unclear
+        self.conditions.append(condition)
+        self.following.append([*following])
+        return len(self.conditions) - 1
+
+    def build(self, node: Node, after: int) -> int:
+        """The first state of a node whose match is followed by a state."""
+        kind = node[0]
+        if kind == "all":
+            for each in reversed(node[1]):
+                after = self.build(each, after)
+            return after
+        if kind == "either":
+            return self.state(("split",), *(self.build(each, after) for each in node[1]))
+        if kind == "repeat":
+            return self.repeated(node[1], node[2], node[3], after)
+        return self.state(node, after)
+
+    def repeated(self, node: Node, least: int, most: int | None, after: int) -> int:
+        """The first state of a node that is matched several times."""
+        if most is None:
+            again = self.state(("split",), after)
+            self.following[again].insert(0, self.build(node, again))
+            after = again
+        else:
+            for _ in range(most - least):
+                after = self.state(("split",), self.build(node, after), after)
+        for _ in range(least):
+            after = self.build(node, after)
+        return after
+
+    def closed(self, states: Iterable[int], at: int, size: int) -> list[int]:
+        """The states that are reached without a character, at a position of a string of this size; those that take one, and the last."""
+        found: list[int] = []
+        seen: set[int] = set()
+        left = [*states]
+        while left:
+            state = left.pop()
+            if state in seen:
+                continue
+            seen.add(state)
+            kind = self.conditions[state][0]
+            if kind == "split" or (kind == "start" and not at) or (kind == "end" and at == size):
+                left.extend(self.following[state])
+            elif kind not in ("start", "end"):
+                found.append(state)
+        return found
+
+    def after(self, states: list[int], char: str) -> list[int]:
+        """The states after those that take a character."""
+        return [each for state in states if takes(self.conditions[state], char) for each in self.following[state]]
+
+    def ends(self, value: str, start: int, budget: Budget) -> list[int]:
+        """The positions at which a match that begins at one can end, in order."""
+        size = len(value)
+        now = self.closed((self.first,), start, size)
+        found: list[int] = []
+        cost = 0
+        for at in range(start, size + 1):
+            if self.last in now:
+                found.append(at)
+            if not now or at == size:
+                break
+            cost = charged(cost + len(now) + 1, budget)
+            now = self.closed(self.after(now, value[at]), at + 1, size)
+        return found
+
+    def is_in(self, value: str, budget: Budget) -> bool:
+        """Whether some part of a string matches."""
+        size = len(value)
+        now: list[int] = []
+        cost = 0
+        for at in range(size + 1):
+            now = self.closed((*now, self.first), at, size)
+            if self.last in now:
+                return True
+            cost = charged(cost + len(now) + 1, budget)
+            if at < size:
+                now = self.after(now, value[at])
+        return False
+
+
+def charged(cost: int, budget: Budget) -> int:
+    """Draw a number of followed states on the budget; return those that are not a whole step yet."""
+    if cost < PER_STEP:
+        return cost
+    budget.spend(cost // PER_STEP)
+    return cost % PER_STEP
+
+
+def takes(condition: Node, char: str) -> bool:
+    """Whether a state takes a character. Raises Unclear for a letter of another script in a set, whose class the locale decides."""
+    if condition[0] == "any":
+        return True
+    if condition[0] != "set":
+        return False
+    characters: str = condition[2]
+    if char in characters:
+        return not condition[1]
+    if not char.isascii() and condition[3]:
+        raise Unclear
+    return bool(condition[1])
+
+
+@lru_cache(PATTERNS)
+def expression(pattern: str) -> Automaton | None:
+    """The automaton of an extended regular expression of POSIX; None if its meaning is not certain."""
+    try:
+        parser = Parser(pattern)
+        node = parser.alternatives(0)
+        return Automaton(node) if parser.at == len(pattern) else None
+    except (Unclear, RecursionError):
+        return None
+
+
+@lru_cache(PATTERNS)
+def glob(pattern: str, backwards: bool = False) -> Automaton | None:
+    """The automaton of a pattern of the shell, or of that pattern read backwards; None if its meaning is not certain."""
+    if is_extended(pattern):
+        return None
+    nodes: list[Node] = []
+    parser = Parser(pattern)
+    try:
+        while parser.at < len(pattern):
+            char = parser.take()
+            if char == "*":
+                nodes.append(("repeat", ("any",), 0, None))
+            elif char == "?":
+                nodes.append(("any",))
+            elif char == "[" and "]" in pattern[parser.at + 1 :]:
+                nodes.append(parser.bracket("!^", True))
+            else:
+                nodes.append(single(parser.take() if char == "\\" and parser.at < len(pattern) else char))
+        return Automaton(("all", nodes[::-1] if backwards else nodes))
+    except (Unclear, RecursionError):
+        return None
+
+
+def is_extended(pattern: str) -> bool:
+    """Whether a pattern of the shell may be one of `shopt -s extglob`, such as `+([0-9])`, which `[[ ]]` always understands."""
+    at = pattern.find("(")
+    while at >= 0:
+        if at and pattern[at - 1] in EXTENDED and pattern[at - 2 : at - 1] != "\\":
+            return True
+        at = pattern.find("(", at + 1)
+    return False
+
+
+def single(char: str) -> Node:
+    """The node of one character."""
+    return "set", False, char, False
+
+
+class Parser:
+    """Parses a pattern into nodes."""
+
+    def __init__(self, pattern: str) -> None:
+        self.pattern = pattern
+        self.at = 0
+
+    def peek(self) -> str:
+        """The next character, empty at the end."""
+        return self.pattern[self.at : self.at + 1]
+
+    def take(self) -> str:
+        """Take the next character."""
+        self.at += 1
+        return self.pattern[self.at - 1]
+
+    def alternatives(self, depth: int) -> Node:
+        """`a|b`."""
+        if depth > DEEPEST:
+            raise Unclear
+        found = [self.sequence(depth)]
+        while self.peek() == "|":
+            self.take()
+            found.append(self.sequence(depth))
+        if len(found) > 1 and any(each == ("all", []) for each in found):
+            raise Unclear  # an empty alternative is undefined
+        return found[0] if len(found) == 1 else ("either", found)
+
+    def sequence(self, depth: int) -> Node:
+        """Repeated single expressions, one after the other."""
+        found: list[Node] = []
+        while self.peek() and self.peek() not in "|)":
+            found.append(self.repeated(self.one(depth)))
+        return "all", found
+
+    def one(self, depth: int) -> Node:
+        """A character, a bracket expression, a group or an anchor."""
+        char = self.take()
+        if char == "(":
+            node = self.alternatives(depth + 1)
+            if self.peek() != ")" or node == ("all", []):
+                raise Unclear
+            self.take()
+            return node
+        if char == "[":
+            return self.bracket("^", False)
+        if char == "\\":
+            if self.peek() not in SPECIAL or not self.peek():
+                raise Unclear  # `\d`, `\b` and `\1` are extensions, or undefined
+            return single(self.take())
+        if char in "*+?{":
+            raise Unclear  # nothing to repeat
+        if char == ".":
+            return ("any",)
+        return ("start",) if char == "^" else ("end",) if char == "$" else single(char)
+
+    def repeated(self, node: Node) -> Node:
+        """A node with `*`, `+`, `?` or `{n,m}` behind it."""
+        char = self.peek()
+        if not char or char not in "*+?{":
+            return node
+        if node[0] in ("start", "end"):
+            raise Unclear
+        self.take()
+        least, most = {"*": (0, None), "+": (1, None), "?": (0, 1)}.get(char) or self.bounds()
+        if self.peek() and self.peek() in "*+?{":
+            raise Unclear  # several in a row are undefined
+        return "repeat", node, least, most
+
+    def bounds(self) -> tuple[int, int | None]:
+        """The numbers of `{n}`, `{n,}` or `{n,m}`."""
+        close = self.pattern.find("}", self.at)
+        first, comma, second = self.pattern[self.at : close].partition(",") if close >= 0 else ("", "", "")
+        if not all(each.isascii() and each.isdigit() and len(each) < 4 for each in (first, second or "0")):
+            raise Unclear
+        self.at = close + 1
+        least = int(first)
+        most = int(second) if second else None if comma else least
+        if least > MOST_REPEATS or (most is not None and not least <= most <= MOST_REPEATS):
+            raise Unclear
+        return least, most
+
+    def bracket(self, negations: str, escapes: bool) -> Node:
+        """`[abc]`, after its opening bracket; a backslash in it is an escape in patterns of the shell only, else it may be a quoted one."""
+        negated = bool(self.peek()) and self.peek() in negations
+        self.at += negated
+        found = ""
+        wide = False
+        begin = self.at
+        while self.peek() and (self.peek() != "]" or self.at == begin):
+            if self.pattern.startswith("[:", self.at):
+                close = self.pattern.find(":]", self.at)
+                name = self.pattern[self.at + 2 : close]
+                if close < 0 or name not in CLASSES:
+                    raise Unclear
+                found, wide, self.at = found + CLASSES[name], True, close + 2
+                continue
+            char = self.member(escapes)
+            if self.peek() == "-" and self.pattern[self.at + 1 : self.at + 2] not in ("]", ""):
+                self.take()
+                found, wide = found + between(char, self.member(escapes)), True
+            else:
+                found += char
+        if not self.peek():
+            raise Unclear
+        self.take()
+        return "set", negated, found, wide
+
+    def member(self, escapes: bool) -> str:
+        """A character of a bracket expression."""
+        char = self.take()
+        if (char == "[" and self.peek() and self.peek() in ".=:") or (char == "\\" and not (escapes and self.peek())):
+            raise Unclear
+        return self.take() if char == "\\" and escapes else char
+
+
+def between(first: str, last: str) -> str:
+    """The characters of a range. Raises Unclear for one that a locale may order in another way."""
+    for low, high in RANGES.items():
+        if low <= first <= last <= high:
+            return "".join(map(chr, range(ord(first), ord(last) + 1)))
+    raise Unclear

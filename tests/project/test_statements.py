@@ -1,0 +1,283 @@
+"""What each form of a dependency file states, and which statement decides."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import pytest
+
+from cases import each_case
+from cfglint.frameworks.launch_facts import LaunchFacts
+from cfglint.project.pinned_versions import Disk, Repositories, decoded
+
+TOP = os.path.abspath(os.sep + "project")
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+DEPS = """
+import re
+_deps = ["accelerate>=1.2.1", "trl==0.7.10", "transformers>=4.40,<4.42  # for rope", "ruff"]
+deps = {b: a for a, b in (re.findall(r"^(([^!=<>~ ]+)(?:[!=<>~ ].*)?$)", x)[0] for x in _deps)}
+def deps_list(*pkgs):
+    return [deps[pkg] for pkg in pkgs]
+extras = {}
+extras["train"] = deps_list("trl")
+install_requires = [deps["transformers"], deps["accelerate"]]
+setup(extras_require=extras, install_requires=list(install_requires))
+"""
+
+
+class Files(Disk):
+    """Files in memory, by their paths below the top of the repository."""
+
+    def __init__(self, files):
+        self.files = {os.path.join(TOP, *name.split("/")): text for name, text in files.items()}
+
+    def names(self, folder):
+        inside = [path[len(folder) + 1 :] for path in self.files if path.startswith(folder + os.sep)]
+        return list(dict.fromkeys(each.split(os.sep)[0] for each in inside))
+
+    def text(self, path):
+        return self.files.get(os.path.normpath(path), "")
+
+    def is_folder(self, path):
+        return bool(self.names(path))
+
+
+def decision(files, package="transformers", at=".", script=""):
+    """What the files state: a release, `specifier (newest that it allows)`, `where else (nearest)` or None."""
+    folder = os.path.normpath(os.path.join(TOP, at))
+    folders = [folder]
+    while folders[-1] != TOP:
+        folders.append(os.path.dirname(folders[-1]))
+    repositories = Repositories(disk=Files(files))
+    repositories.elsewhere = lambda folders, package: Repositories.elsewhere(repositories, [*folders, TOP], package)
+    found = repositories.look(folders, package, "run.sh", script)
+    if not found:
+        return None
+    if len(found) > 1:
+        return " or ".join(each.release or each.spec for each in found)
+    return (
+        found[0].elsewhere + (f" ({found[0].release})" if found[0].release else "")
+        if found[0].elsewhere
+        else found[0].release or found[0].spec
+    )
+
+
+REQUIREMENTS = [
+    ("transformers==4.40.0", "4.40.0"),
+    ("Transformers[torch] == 4.40.0 ; python_version > '3' # c", "4.40.0"),
+    ("transformers (>=4.40,<4.42)", ">=4.40,<4.42"),
+    ("transformers>=4.40,<4.42\ntransformers==4.41.0", "4.41.0"),
+    ("transformers", None),
+    ("transformers-more==1.0\nmore-transformers==2.0\nsentence_transformers==3.0.0", None),
+    ("transformers \\\n==4.40.0 --hash=sha256:1", "4.40.0"),
+    ("transformers===4.40.0", "4.40.0"),
+    ("transformers==4.40.*", "==4.40.*"),
+    ("transformers=4.40.0=pypi_0", "4.40.0"),
+    ("transformers              4.40.0", "4.40.0"),
+    ("transformers==4.40.0+cu118", "4.40.0"),
+    ("transformers==4.30.0; sys_platform == 'darwin'\ntransformers==4.40.0; sys_platform != 'darwin'", "4.40.0"),
+    ("transformers==4.41.0.dev0", "the development version 4.41.0.dev0 (4.41.0.dev0)"),
+    ("# transformers==4.40.0", None),
+    ("-e git+https://github.com/huggingface/transformers.git@v4.40.0#egg=transformers", "4.40.0"),
+    ("transformers @ git+https://github.com/huggingface/transformers@v4.40.0", "4.40.0"),
+    ("transformers@git+ssh://git@github.com/huggingface/transformers@v4.40.0", "4.40.0"),
+    ("git+https://github.com/huggingface/transformers@v4.49.0-Gemma-3", "branch v4.49.0-Gemma-3 (4.49.0)"),
+    ("transformers @ git+https://github.com/huggingface/transformers@main", None),
+    ("git+https://github.com/huggingface/transformers", None),
+    (f"git+https://github.com/huggingface/transformers.git@{COMMIT}", "commit 0123456789"),
+    (f"transformers@git+https://github.com/huggingface/transformers.git@{COMMIT}#egg=transformers[main]", "commit 0123456789"),
+    ("git+https://github.com/someone/transformers@v4.40.0", "branch v4.40.0 of someone/transformers (4.40.0)"),
+    ("transformers @ git+https://github.com/someone/renamed.git", "a fork of someone/renamed"),
+    ("https://github.com/huggingface/transformers/archive/refs/tags/v4.40.0.tar.gz", "4.40.0"),
+    (f"transformers @ https://github.com/huggingface/transformers/archive/{COMMIT}.zip", "commit 0123456789"),
+    ("./wheels/transformers-4.40.0-py3-none-any.whl", "4.40.0"),
+    ("https://conda.anaconda.org/conda-forge/noarch/transformers-4.40.0-pyhd8ed1ab_0.conda", "4.40.0"),
+    ("transformers @ file:///home/me/transformers", "the copy at file:///home/me/transformers"),
+    (f"# git+x/transformers@0123456\ngit+https://x/y/other@{COMMIT}", None),
+]
+
+
+@each_case(("text", "expected"), REQUIREMENTS)
+def test_requirements(text, expected):
+    assert decision({"requirements.txt": f"torch\n{text}\nnumpy\n"}) == expected
+
+
+@each_case(
+    ("name", "text", "expected"),
+    [
+        ("requirement.txt", "transformers==4.40.0", "4.40.0"),
+        ("train_requirements.txt", "transformers==4.40.0", "4.40.0"),
+        ("requirements/base.txt", "transformers==4.40.0", "4.40.0"),
+        ("requirements-dev.txt", "transformers==4.40.0", None),
+        ("requirements/tests.txt", "transformers==4.40.0", None),
+        ("environment.yml", "dependencies:\n  - transformers=4.40.0=py_0\n", "4.40.0"),
+        ("environment.yml", "dependencies:\n  - transformers=4.40\n", "==4.40.*"),
+        ("conda.yaml", "dependencies:\n  - 'conda-forge::transformers==4.40.1' # c\n", "4.40.1"),
+        ("gpu_environment.yml", "  - pip:\n    - transformers>=4.40,<4.41\n", ">=4.40,<4.41"),
+        ("environment-test.yml", "  - transformers=4.40.1\n", None),
+        ("pyproject.toml", '[project]\ndependencies = ["torch", "transformers==4.40.0"]\n', "4.40.0"),
+        ("pyproject.toml", '[project]\noptional-dependencies = {x = ["transformers==4.40.0"]}\n', "4.40.0"),
+        (
+            "pyproject.toml",
+            '[project]\noptional-dependencies = {a = ["transformers==4.40.0"], b = ["transformers==4.41.0"]}\n',
+            "4.40.0 or 4.41.0",
+        ),
+        (
+            "pyproject.toml",
+            '[project]\ndependencies = ["transformers>=4.38"]\noptional-dependencies = {x = ["transformers==4.40.0"]}\n',
+            ">=4.38",
+        ),
+        ("pyproject.toml", '[project]\noptional-dependencies = {dev = ["transformers==4.40.0"]}\n', None),
+        ("pyproject.toml", '[dependency-groups]\ntrain = ["transformers==4.40.0"]\ntest = ["transformers==4.30.0"]\n', "4.40.0"),
+        ("pyproject.toml", '[tool.pdm.dev-dependencies]\ntrain = ["transformers==4.40.0"]\n', "4.40.0"),
+        ("pyproject.toml", '[tool.poetry.dependencies]\ntransformers = "4.40.0"\n', "4.40.0"),
+        ("pyproject.toml", '[tool.poetry.dependencies]\ntransformers = {version = "^4.40", extras = ["x"]}\n', ">=4.40,<5"),
+        ("pyproject.toml", '[tool.poetry.dependencies]\ntransformers = "*"\n', None),
+        ("pyproject.toml", '[tool.poetry.group.train.dependencies]\ntransformers = "~4.40"\n', ">=4.40,<4.41"),
+        ("pyproject.toml", '[tool.poetry.group.docs.dependencies]\ntransformers = "4.40"\n', None),
+        (
+            "pyproject.toml",
+            '[tool.poetry.dependencies]\ntransformers = {git = "https://github.com/huggingface/transformers.git", tag = "v4.40.0"}\n',
+            "4.40.0",
+        ),
+        (
+            "pyproject.toml",
+            '[project]\ndependencies = ["transformers"]\n[tool.uv.sources]\n'
+            f'transformers = {{git = "https://github.com/huggingface/transformers", rev = "{COMMIT}"}}\n',
+            "commit 0123456789",
+        ),
+        ("pyproject.toml", "transformers = [\n", None),
+        ("pyproject.toml", '[project]\ndependencies = "transformers==4.40"\n', None),
+        ("Pipfile", '[packages]\ntransformers = "==4.40.0"\n[dev-packages]\ntrl = "==0.1"\n', "4.40.0"),
+        ("Pipfile.lock", json.dumps({"default": {"transformers": {"version": "==4.40.0"}}, "develop": {}}), "4.40.0"),
+        ("Pipfile.lock", json.dumps({"develop": {"transformers": {"version": "==4.40.0"}}}), None),
+        ("setup.py", "setup(install_requires=['transformers==4.40.0'])\n", "4.40.0"),
+        ("setup.py", "base = ['transformers==4.40.0']\nsetup(install_requires=base + ['torch'])\n", "4.40.0"),
+        ("setup.py", "R = ['torch']\nR += ['transformers==4.40.0']\nsetup(install_requires=R)\n", "4.40.0"),
+        ("setup.py", "install_requires = '''torch\ntransformers==4.40.0'''\n", "4.40.0"),
+        ("setup.py", "setup(extras_require={'x': ['transformers==4.40.0']})\n", "4.40.0"),
+        ("setup.py", "setup(extras_require={'test': ['transformers==4.40.0']})\n", None),
+        ("setup.py", "setup(keywords='transformers==4.40.2', install_requires=read('transformers==4.40.0'))\n", None),
+        ("setup.py", "x = x\nsetup(install_requires=[x, 'transformers==4.40.0', f'{x}'])\n", "4.40.0"),
+        ("setup.py", "setup(install_requires=[\n# transformers\n", None),
+        ("setup.py", DEPS, ">=4.40,<4.42"),
+        ("setup.cfg", "[options]\ninstall_requires =\n  torch\n  transformers==4.40.0\n", "4.40.0"),
+        ("setup.cfg", "[options.extras_require]\nx = transformers==4.40.0\n", "4.40.0"),
+        ("uv.lock", '[[package]]\nname = "torch"\nversion = "2.4"\n[[package]]\nname = "transformers"\nversion = "4.40.0"\n', "4.40.0"),
+        ("uv.lock", '\n[[package]]\nname = "transformers"\nsource = "x"\n[[package]]\nname = "torch"\nversion = "4.9.0"\n', None),
+        (
+            "uv.lock",
+            '\n[[package]]\nname = "transformers"\nversion = "4.40.0"\n[[package]]\nname = "transformers"\nversion = "4.41.0"\n',
+            "4.41.0 or 4.40.0",
+        ),
+        (
+            "uv.lock",
+            '\n[[package]]\nname = "transformers"\nversion = "4.41.0.dev0"\n'
+            f'source = {{ git = "https://github.com/huggingface/transformers.git#{COMMIT}" }}\n',
+            "commit 0123456789 (4.41.0.dev0)",
+        ),
+        ("poetry.lock", '\n[[package]]\nname = "transformers"\nversion = "4.40.0"\n', "4.40.0"),
+        ("pdm.lock", '\n[[package]]\nname = "transformers"\nversion = "4.40.0"\n', "4.40.0"),
+        ("pylock.train.toml", '\n[[packages]]\nname = "transformers"\nversion = "4.40.0"\n', "4.40.0"),
+        ("Dockerfile", 'FROM x\nRUN apt-get update && pip install --no-cache-dir "transformers==4.40.0" torch\n', "4.40.0"),
+        ("Dockerfile.gpu", "ARG VERSION=4.40.0\nRUN python -m pip install -U \\\n    transformers==${VERSION} && rm -rf /tmp\n", "4.40.0"),
+        ("docker/Dockerfile", "RUN uv pip install transformers==4.40.0\n", "4.40.0"),
+        ("Dockerfile", "# pip install transformers==4.40.0\nRUN pip install -r requirements.txt\n", None),
+        ("README.md", "Install:\n```\npip install transformers==4.40.0 accelerate\n```\n", "4.40.0"),
+        ("README.md", "Tested with transformers==4.40.0.\n", None),
+        ("README.md", "pip install git+https://github.com/huggingface/transformers@v4.40.0\n", "4.40.0"),
+        ("src/transformers/__init__.py", '__version__ = "4.40.0"\n', "4.40.0"),
+        ("src/transformers/__init__.py", '__version__ = "4.40.0.dev0"\n', "the development version 4.40.0.dev0 (4.40.0.dev0)"),
+        ("third_party/transformers/src/transformers/__init__.py", '__version__ = "4.40.0"\n', "4.40.0"),
+        ("training/requirements.txt", "transformers==4.40.0\n", "4.40.0"),
+    ],
+)
+def test_what_a_file_states(name, text, expected):
+    assert decision({name: text}) == expected
+
+
+def test_other_packages_of_a_table_of_dependencies():
+    assert decision({"setup.py": DEPS}, "trl") == "0.7.10"
+    assert decision({"setup.py": DEPS}, "accelerate") == ">=1.2.1"
+
+
+def test_the_copy_of_llama_factory_has_its_version_among_its_settings():
+    files = {"src/llamafactory/__init__.py": "from .extras.env import VERSION\n", "src/llamafactory/extras/env.py": 'VERSION = "0.9.1"\n'}
+    assert decision(files, "llamafactory") == "0.9.1"
+
+
+def test_a_folder_that_has_only_the_name_of_a_package_is_no_copy():
+    assert decision({"trl/config.yaml": "", "VERSION": "0.17.0\n"}, "trl") is None
+
+
+@each_case(
+    ("files", "expected"),
+    [
+        ({"uv.lock": '\nname = "transformers"\nversion = "4.41.0"\n', "requirements.txt": "transformers==4.40.0"}, "4.41.0"),
+        ({"requirements.txt": "transformers==4.40.0", "pyproject.toml": '[project]\ndependencies = ["transformers==4.41.0"]'}, "4.40.0"),
+        ({"requirements.txt": "transformers", "Dockerfile": "RUN pip install transformers==4.40.0"}, "4.40.0"),
+        ({"Dockerfile": "RUN pip install transformers==4.41.0", "README.md": "pip install transformers==4.40.0"}, "4.41.0"),
+        ({"requirements.txt": "transformers>=4.40", "requirements-gpu.txt": "transformers==4.42.4"}, "4.42.4"),
+        ({"requirements.txt": "-r deps/base.txt", "deps/base.txt": "transformers==4.40.0"}, "4.40.0"),
+        ({"requirements.txt": "-c constraints.txt\ntransformers", "constraints.txt": "transformers==4.40.0"}, "4.40.0"),
+        ({"requirements.txt": "transformers>=4.40", "sub/requirements.txt": "transformers==4.42.4"}, ">=4.40"),
+        ({"a/requirements.txt": "transformers==4.40.0", "b/requirements.txt": "transformers==4.42.4"}, None),
+        ({"a/requirements.txt": "transformers==4.40.0", "b/requirements.txt": "transformers==4.40.0"}, "4.40.0"),
+    ],
+)
+def test_which_statement_decides(files, expected):
+    assert decision(files) == expected
+
+
+@each_case(
+    ("files", "expected"),
+    [
+        ({"a/requirements.txt": "transformers==4.30.2", "requirements.txt": "transformers==4.40.0"}, "4.30.2"),
+        ({"a/requirements.txt": "transformers>=4.35", "requirements.txt": "transformers==4.40.0"}, "4.40.0"),
+        ({"a/requirements.txt": "transformers<4.35", "requirements.txt": "transformers==4.40.0"}, "<4.35"),
+        ({"a/README.md": "pip install transformers==4.30.2", "requirements.txt": "transformers==4.40.0"}, "4.30.2"),
+    ],
+)
+def test_the_nearest_folder_decides(files, expected):
+    assert decision(files, at="a") == expected
+
+
+@pytest.mark.parametrize(
+    "line", ["pip install -q 'trl==0.17.0' peft", "VERSION=0.17.0\npip3 install trl==$VERSION", "!pip install trl==0.17.0"]
+)
+def test_the_launch_script_installs_it(line):
+    assert decision({"README.md": "pip install trl==0.9.6"}, "trl", script=f"#!/bin/bash\n{line}\naccelerate launch train.py\n") == "0.17.0"
+    assert decision({"requirements.txt": "trl==0.9.6"}, "trl", script=f"{line}\n") == "0.9.6"
+
+
+def test_the_output_of_pip_freeze_in_powershell():
+    assert decoded("trl==0.9.6\n".encode("utf-16")) == "trl==0.9.6\n"
+
+
+def test_a_commit_asks_the_nearest_modelled_release(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "requirements.txt").write_text(f"trl @ git+https://github.com/huggingface/trl@{COMMIT}\ntransformers==4.41.0.dev0\n")
+    facts = Repositories().complete(LaunchFacts(), "train.yaml", ["trl", "transformers"])
+    assert facts.outside == {
+        "trl": "at commit 0123456789 (requirements.txt)",
+        "transformers": "at the development version 4.41.0.dev0 (requirements.txt)",
+    }
+    assert facts.target == {"transformers": "4.41.0.dev0"}
+
+
+def test_a_bound_is_not_a_release(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "requirements.txt").write_text("transformers>=4.40,<4.42\ntrl==0.17.0\n")
+    facts = Repositories().complete(LaunchFacts(), "train.yaml", ["trl", "transformers"])
+    assert (facts.target, facts.bounds) == ({"transformers": "4.41.2", "trl": "0.17.0"}, {"transformers": (">=4.40,<4.42",)})
+    assert [facts.is_known(package) for package in ("transformers", "trl", "deepspeed")] == [False, True, False]
+
+
+def test_a_hundred_thousand_entries_are_read_in_bounded_time():
+    import time
+
+    begun = time.process_time()
+    text = "trl==0.17.0\n" + "".join(f"package-{number}==1.0\n" for number in range(100_000))
+    assert decision({"requirements.txt": text, "environment.yml": text}, "trl") == "0.17.0"
+    assert time.process_time() - begun < 5
