@@ -10,6 +10,7 @@ from cfglint.cli.options import (
     add_code_options,
     add_run_options,
     add_skip_option,
+    discovery_of,
     load_configuration,
     positive,
     report_unchecked,
@@ -23,22 +24,24 @@ from cfglint.findings.wording import counted
 from cfglint.report import fixes
 from cfglint.report.escapes import MARKS, shown, without_runner_command
 from cfglint.rewrite.apply_fixes import Skipped, apply_fixes
-from cfglint.rewrite.retarget import MissingFactError, Retarget, is_recorded, retarget
+from cfglint.rewrite.joint_targets import Aimed, Target, reach, rebased
+from cfglint.rewrite.retarget import Retarget, is_filled_elsewhere
 from cfglint.rewrite.write_texts import edited
+from cfglint.run.consumers_of import runs_reading, written_at
 from cfglint.run.discovery_errors import UnknownKindError
 from cfglint.run.scan_stats import ScanStats
 from cfglint.source import writing
-from cfglint.source.change import EditRefused
 from cfglint.source.files import FileProblem
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections import Counter
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection
 
     from cfglint.cli.argument_parser import Namespace, Parser
     from cfglint.findings.entries import FixRunEntry
     from cfglint.project.selection import Selection
+    from cfglint.project.settings_file import Configuration
     from cfglint.rewrite.value_change import ValueChange
     from cfglint.run.checked import CheckedRun
 
@@ -81,6 +84,8 @@ class Work:
         self.comments: list[tuple[str, str]] = []  # comments that were removed with a key: (file, comment)
         self.skipped: list[Skipped] = []
         self.problem: str | None = None  # why the job could not be done: exit status 2
+        self.filled_by: list[str] = []  # the runs of the project that fill in the batch sizes of its one file
+        self.withheld: str | None = None  # why edits are left out that another run of the same files does not allow
 
     @property
     def infeasible(self) -> bool:
@@ -97,12 +102,19 @@ def run(arguments: Namespace) -> int:
     """Fix, write, report; the exit status tells whether everything requested is done."""
     stats = ScanStats()
     target_gpus, arguments.gpus = arguments.gpus, None
-    works: list[Work] = []
     try:
         project = load_configuration(arguments)
         selection = selection_of(arguments, project)
-        for _, each in counted_on_terminal(runs_of(arguments, project, stats), "runs checked"):
-            works.append(_worked_on(Work(each), arguments, target_gpus, selection))
+        works = [Work(each) for _, each in counted_on_terminal(runs_of(arguments, project, stats), "runs checked")]
+        if target_gpus or arguments.global_batch:
+            works = _followed(works, arguments, project, stats)
+            _hit_target(works, arguments, project, target_gpus)
+        else:
+            texts: dict[str, str] = {}
+            for work in works:
+                _attempt(work, lambda work: _apply_fixes(work, arguments.unsafe_fixes, selection, texts))
+                texts.update(work.texts)
+        _write_each_file_once(works)
     except (UsageError, UnknownKindError) as error:
         return fail(str(error))
     if STANDARD_INPUT in arguments.paths and arguments.format == "text" and not arguments.diff and not arguments.check:
@@ -113,18 +125,16 @@ def run(arguments: Namespace) -> int:
     else:
         _name_skipped_once(works)
         often = _not_fixed_often(works)
-        sys.stdout.write("".join(_as_text(work, arguments, often) for work in works))
+        sys.stdout.write("".join(_as_text(work, arguments, often, named=len(works) > 1) for work in works))
         (sys.stderr if arguments.diff else sys.stdout).write("".join(_counted_lines(often)))
         warn(_summary(works, stats, arguments))
     return _status(works, stats, arguments)
 
 
-def _worked_on(work: Work, arguments: Namespace, gpus: int | None, selection: Selection) -> Work:
-    """Fix one run; a bug in cfglint becomes the problem of this run, so that other runs are still fixed."""
-    asked = bool(gpus or arguments.global_batch)
+def _attempt(work: Work, step: Callable[[Work], None]) -> None:
+    """Do something for one run; a bug in cfglint becomes the problem of this run, so that other runs are still fixed."""
     try:
-        if not asked or not _hit_target(work, arguments, gpus):
-            _apply_fixes(work, arguments.unsafe_fixes, selection)
+        step(work)
         if work.run.bug_reports:
             work.problem = "\n".join(work.run.bug_reports)
     except MemoryError:
@@ -132,7 +142,6 @@ def _worked_on(work: Work, arguments: Namespace, gpus: int | None, selection: Se
     except Exception as error:
         work.problem = f"{work.run.documents[0].path}: {bug_report(error)}"
         work.texts, work.changed, work.titles = {}, [], []
-    return work
 
 
 def _name_skipped_once(works: list[Work]) -> None:
@@ -152,31 +161,63 @@ def _print_fixed(works: list[Work], stats: ScanStats, arguments: Namespace) -> i
     return _status(works, stats, arguments)
 
 
-def _hit_target(work: Work, arguments: Namespace, gpus: int | None) -> bool:
-    """Change the batch keys to reach the target; return False if it cannot be computed."""
-    run = work.run
-    unread = next((document for document in run.documents if document.problems), None)
-    if unread is not None:
-        work.problem = f"{unread.path}: does not parse, so it was not changed; `cfglint check` reports why"
-        return False
-    try:
-        found = retarget(run, run.facts, gpus, arguments.global_batch, arguments.max_micro_batch)
-    except MissingFactError as error:
-        work.problem = f"{run.documents[0].path}: {error.for_command_line}"
-        return False
-    except EditRefused as error:
-        work.problem = f"{run.documents[0].path}: {error}"
-        return False
-    if found.texts and not (arguments.global_batch or arguments.diff or is_recorded(run, found.gpus)):
-        work.problem = (
-            f"{run.documents[0].path}: these files do not record the GPU count that they are written for, so a second fix would "
-            f"change them again: pass --global-batch {found.solution.problem.global_batch} (the current one) to reach it"
-        )
-        return True
-    work.retarget, work.texts, work.changed = found, found.texts, found.changed
-    if found.needs:
-        work.problem = f"{run.documents[0].path}: {_needed(found)}"
-    return True
+def _followed(works: list[Work], arguments: Namespace, project: Configuration, stats: ScanStats) -> list[Work]:
+    """The runs with those that fill in the batch sizes of a named file in its place, if the project has one."""
+    named = set(arguments.paths)
+    followed = False
+    for work in works:
+        path = work.run.documents[0].path
+        if arguments.run or arguments.kind or path not in named or not is_filled_elsewhere(work.run):
+            continue
+        found = runs_reading(path, discovery_of(arguments, project, ScanStats())[0])
+        if len(found) == 1:
+            place = written_at(found[0])
+            warn(f"{path}: its batch sizes are filled by the trainer of {place}, which is edited")
+            arguments.paths = [place if each == path else each for each in arguments.paths]
+            followed = True
+        elif found:
+            work.filled_by = [written_at(each) for each in found]
+    if not followed:
+        return works
+    stats.__init__()  # type: ignore[misc]
+    return [Work(each) for _, each in runs_of(arguments, project, stats)]
+
+
+def _hit_target(works: list[Work], arguments: Namespace, project: Configuration, gpus: int | None) -> None:
+    """Change what the target needs in the files of all runs."""
+
+    def recheck(texts: dict[str, str]) -> list[CheckedRun]:
+        arguments.gpus = gpus
+        try:
+            return [each for _, each in runs_of(arguments, project, ScanStats(), texts)]
+        finally:
+            arguments.gpus = None
+
+    target = Target(gpus, arguments.global_batch, arguments.max_micro_batch, lasting=not arguments.diff)
+    aims = reach([work.run for work in works], target, recheck)
+    for work, aim in zip(works, aims, strict=True):
+        _attempt(work, lambda work, aim=aim: _take(work, aim))  # type: ignore[misc]
+
+
+def _take(work: Work, aim: Aimed) -> None:
+    """Take over how a run reaches the target."""
+    if aim.bug is not None:
+        raise aim.bug
+    work.retarget, work.problem, work.withheld, work.texts = aim.found, aim.problem, aim.withheld, aim.texts
+    work.changed = aim.found.changed if aim.found is not None and aim.texts else []
+    if aim.found is not None and aim.found.needs and not work.problem:
+        work.problem = f"{aim.place}: {_needed(aim.found)}{_fillers(work)}"
+
+
+MOST_FILLERS = 6
+
+
+def _fillers(work: Work) -> str:
+    """The runs of which one has to be named, because each of them fills in the batch sizes."""
+    if not work.filled_by:
+        return ""
+    more = f" and {len(work.filled_by) - MOST_FILLERS} others" if len(work.filled_by) > MOST_FILLERS else ""
+    return f"; {', '.join(work.filled_by[:MOST_FILLERS])}{more} read this file: run `cfglint fix` on one of them"
 
 
 def _needed(found: Retarget) -> str:
@@ -185,34 +226,62 @@ def _needed(found: Retarget) -> str:
     assert split is not None
     keys = " x ".join(f"`{need.key}`" for need in found.needs)
     numbers = " x ".join(str(need.value) for need in found.needs)
-    who = f"filled by the trainer: set {keys}"
-    if found.run.configs[0].kind == "accelerate" and found.run.kinds[0] == "launch":
-        who = "the program's own: set micro batch x accumulation"
+    by_hand = "".join(f"; set `{each.key.rpartition('/')[2]}` to {each.after} in {each.file} as well" for each in found.by_hand)
     return (
-        f"the batch sizes are {who} = {split.micro_batch * split.accumulation} in its arguments "
-        f"(e.g. {numbers}; global batch {split.global_batch} = {numbers} x {split.data_parallel} data parallel)"
+        f"the batch sizes are filled by the trainer: set {keys} = {split.micro_batch * split.accumulation} in its arguments "
+        f"(e.g. {numbers}; global batch {split.global_batch} = {numbers} x {split.data_parallel} data parallel){by_hand}"
     )
 
 
-def _apply_fixes(work: Work, unsafe: bool, selection: Selection) -> None:
-    done = apply_fixes(work.run, unsafe, lambda run: selection.suppress(run.diagnostics))
+def _apply_fixes(work: Work, unsafe: bool, selection: Selection, texts: dict[str, str]) -> None:
+    """Apply the fixes of one run on top of those that other runs have made to its files."""
+    unreadable = _unreadable(work.run)
+    if unreadable:
+        work.problem = unreadable
+        return
+    done = apply_fixes(rebased(work.run, texts), unsafe, lambda run: selection.suppress(run.diagnostics))
     work.texts, work.changed, work.titles, work.skipped = done.texts, done.changed, done.titles, done.skipped
     work.comments = done.comments
+    refused = _refused(done.run)
+    if refused:
+        work.problem = refused
+
+
+def _unreadable(run: CheckedRun) -> str | None:
+    """Why a run cannot be fixed: a file of it does not parse, or its parser refuses it, and no fix changes that."""
+    if run.is_unreadable_template:
+        return None
+    for document in run.documents:
+        if document.problems and not document.text.strip():
+            continue
+        if document.problems:
+            return f"{document.path}: does not parse, so it was not changed; `cfglint check` reports why"
+    return None
+
+
+def _refused(run: CheckedRun) -> str | None:
+    """Why a parser still refuses a file after the fixes."""
+    for config in run.configs:
+        for document, problem in config.load_problems:
+            if not problem.only_here:
+                return f"{document.path}: cannot be loaded, and no fix changes that: {problem.message}"
+    return None
+
+
+def _write_each_file_once(works: list[Work]) -> None:
+    """Give the new content of a file to the first run that changes it: the edits of a run include those of the runs before it."""
+    last = {path: text for work in works for path, text in work.texts.items()}
+    for work in works:
+        work.texts = {path: last.pop(path) for path in work.texts if path in last}
 
 
 def _write(works: list[Work], arguments: Namespace) -> None:
+    """Write the new contents, unless only a report is asked for."""
     if arguments.diff or arguments.check:
         return
-    written: dict[str, str] = {}
     for work in works:
-        if any(written.get(path, text) != text for path, text in work.texts.items()):
-            work.problem = f"{work.run.documents[0].path}: another launch of this script was changed; run the command again for this one"
-            work.texts, work.changed = {}, []
-            continue
-        work.texts = {path: text for path, text in work.texts.items() if path not in written}
         if work.texts:
             _write_run(work)
-            written.update(work.texts)
 
 
 def _write_run(work: Work) -> None:
@@ -237,7 +306,7 @@ def _write_run(work: Work) -> None:
 def _status(works: list[Work], stats: ScanStats, arguments: Namespace) -> int:
     if report_unchecked(stats, arguments.skip_unrecognized) or any(work.problem for work in works):
         return 2
-    if any(work.infeasible for work in works):
+    if any(work.infeasible or work.withheld for work in works):
         return 1
     return 1 if arguments.check and any(work.texts for work in works) else 0
 
@@ -262,6 +331,8 @@ def _entry(work: Work) -> FixRunEntry:
     }
     if work.problem:
         entry["problem"] = work.problem
+    elif work.withheld:
+        entry["problem"] = work.withheld
     return entry
 
 
@@ -278,13 +349,18 @@ def _counted_lines(often: Counter[Reason]) -> list[str]:
     return [shown(f"{number} files: {code} not fixed: {reason}") + "\n" for (code, reason), number in often.most_common()]
 
 
-def _as_text(work: Work, arguments: Namespace, often: Collection[Reason] = ()) -> str:
-    """The changes and their consequences, without the unapplied fixes listed in `often`; with --diff only the diff, which can be piped."""
-    if work.problem:
-        warn(work.problem)
+def _as_text(work: Work, arguments: Namespace, often: Collection[Reason] = (), named: bool = False) -> str:
+    """The changes and their consequences, without the unapplied fixes listed in `often`; with --diff only the diff, which can be piped.
+
+    `named`: the lines about the target begin with the file, because there are several runs.
+    """
+    if work.problem or work.withheld:
+        warn(work.problem or work.withheld or "")
         if not work.changed and not work.skipped:
             return ""
     explained = "".join(fixes.target_lines(work.retarget)) if work.retarget and not work.needs else ""
+    if explained and named:
+        explained = f"{shown(written_at(work.run))}: {explained}"
     for each in work.skipped:
         if (each.code, each.reason) in often:
             continue
@@ -316,6 +392,7 @@ def _summary(works: list[Work], stats: ScanStats, arguments: Namespace) -> str:
     verb = "would change" if arguments.diff or arguments.check else "changed"
     checked = counted(len(works), "run")
     first = f"{counted(changed, 'file')} {verb} ({checked} checked)" if changed else f"nothing to fix ({checked} checked)"
-    if any(work.problem for work in works):
-        first = f"{counted(changed, 'file')} {verb} ({checked} checked, {sum(bool(work.problem) for work in works)} could not be fixed)"
+    failed = sum(bool(work.problem or work.withheld or work.infeasible) for work in works)
+    if failed:
+        first = f"{counted(changed, 'file')} {verb} ({checked} checked, {failed} could not be fixed)"
     return "; ".join([first, *skipped_files(stats)])

@@ -15,14 +15,14 @@ from cfglint.project import settings_file
 from cfglint.project.settings_file import LARGEST, Configuration, ConfigurationError, DeclaredRun
 from cfglint.run.discovery import Discovery
 from cfglint.run.discovery_errors import LaunchChoiceError, UnknownKindError
-from cfglint.run.file_source import FileSource
+from cfglint.run.file_source import EditedSource, FileSource
 from cfglint.run.paths import BY_HAND, HERE, line_of
 from cfglint.source.limits import MAX_SIZE
 from cfglint.source.root import resolved
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from cfglint.cli.argument_parser import Namespace, Parser
     from cfglint.findings.diagnostic import Outcome
@@ -335,15 +335,19 @@ def own_files(arguments: Namespace, project: Configuration) -> set[str]:
     return {os.path.abspath(path)} if path else set()
 
 
-def runs_of(arguments: Namespace, project: Configuration, stats: ScanStats) -> Iterator[tuple[int, CheckedRun]]:
-    """(position, run) for the paths of a command line, or for the declared runs when no path is given."""
+def runs_of(
+    arguments: Namespace, project: Configuration, stats: ScanStats, texts: Mapping[str, str] | None = None
+) -> Iterator[tuple[int, CheckedRun]]:
+    """(position, run) for the paths of a command line, or for the declared runs when no path is given; `texts` are other contents of
+    their files.
+    """
     if not arguments.paths and project.runs and not arguments.args:
         folders: Folders = {}
         for index, declared in enumerate(project.runs):
-            for found in declared_runs(declared, arguments, project, stats, folders):
+            for found in declared_runs(declared, arguments, project, stats, folders, texts):
                 yield index, found
         return
-    discovery, paths = discovery_of(arguments, project, stats)
+    discovery, paths = discovery_of(arguments, project, stats, texts)
     if arguments.run:
         yield 0, discovery.one(paths)
     else:
@@ -351,13 +355,19 @@ def runs_of(arguments: Namespace, project: Configuration, stats: ScanStats) -> I
 
 
 def declared_runs(
-    declared: DeclaredRun, arguments: Namespace, project: Configuration, stats: ScanStats, folders: Folders
+    declared: DeclaredRun,
+    arguments: Namespace,
+    project: Configuration,
+    stats: ScanStats,
+    folders: Folders,
+    texts: Mapping[str, str] | None = None,
 ) -> list[CheckedRun]:
     """The run that the configuration declares, or the runs of its launch line; none if its kind is unknown.
 
     `folders` caches the versions found, by folder.
     """
-    discovery = Discovery(facts_of_declared(declared, arguments, project), arguments.kind or declared.kind)
+    source = EditedSource(FileSource(), texts) if texts else None
+    discovery = Discovery(facts_of_declared(declared, arguments, project), arguments.kind or declared.kind, source=source)
     discovery.stats, discovery.folders = stats, folders
     try:
         return discovery.declared(declared.files)
@@ -369,11 +379,16 @@ def declared_runs(
     return []
 
 
-def discovery_of(arguments: Namespace, project: Configuration, stats: ScanStats) -> tuple[Discovery, list[str]]:
-    """The discovery of the runs of a command line, and its paths."""
+def discovery_of(
+    arguments: Namespace, project: Configuration, stats: ScanStats, texts: Mapping[str, str] | None = None
+) -> tuple[Discovery, list[str]]:
+    """The discovery of the runs of a command line, and its paths; `texts` are other contents of their files."""
     section = tuple(arguments.section.split(".")) if arguments.section else ()
     paths, piped = with_stdin(arguments)
-    discovery = Discovery(facts_of(arguments, project, arguments.run), arguments.kind, section, FileSource(piped))
+    source = FileSource(piped)
+    discovery = Discovery(
+        facts_of(arguments, project, arguments.run), arguments.kind, section, EditedSource(source, texts) if texts else source
+    )
     discovery.stats = stats
     discovery.exclude, discovery.kinds = project.exclude, project.kinds
     discovery.own_files = own_files(arguments, project)
@@ -424,7 +439,7 @@ def with_stdin(arguments: Namespace) -> tuple[list[str], dict[str, bytes]]:
     if not arguments.stdin_filename:
         raise UsageError("`-` reads standard input: pass its file name with --stdin-filename NAME")
     try:
-        data = sys.stdin.buffer.read(MAX_SIZE + 1)
+        data = arguments.piped = getattr(arguments, "piped", None) or sys.stdin.buffer.read(MAX_SIZE + 1)
     except (AttributeError, OSError) as error:  # standard input is closed, as with `<&-`, or open for writing only
         raise UsageError("`-` reads standard input, and that cannot be read") from error
     name = arguments.stdin_filename

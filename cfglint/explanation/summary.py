@@ -8,6 +8,7 @@ from cfglint.findings.diagnostic import Context
 from cfglint.findings.setting import DEFAULT, DERIVED, Setting
 from cfglint.findings.wording import counted
 from cfglint.frameworks.summary import BATCH, GPUS, GROUPS, LAUNCH, Item
+from cfglint.frameworks.unknown import Unknown
 from cfglint.rules.engine import internal_error
 from cfglint.run.loaded import integer
 
@@ -223,10 +224,10 @@ def explained(run: CheckedRun) -> Outcome:
 
 
 def value_or_auto(setting: Setting) -> Any:
-    """The value of a setting; `auto` if it is written so and filled by its consumer with an unknown number."""
+    """The value of a setting, null if it is unknown; `auto` if it is written so and filled by its consumer with an unknown number."""
     if setting.value is None and setting.written and setting.node is not None and setting.node.raw == "auto":
         return "auto"
-    return setting.value
+    return None if isinstance(setting.value, Unknown) else setting.value
 
 
 def entry(item: Item) -> SettingEntry:

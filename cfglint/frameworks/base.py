@@ -125,7 +125,7 @@ class Config:
         """Whether an undeclared file has so many unknown keys that it was probably written for a fork."""
         if self._for_fork is None:
             undeclared = not (self.facts.complete or self.facts.kind_given)
-            self._for_fork = undeclared and len(self.framework.unknown_keys(self)) >= FORK_KEYS
+            self._for_fork = undeclared and self.framework.is_for_fork(self)
         return self._for_fork
 
     def is_outside(self, rule: Rule) -> bool:
@@ -144,6 +144,10 @@ class Config:
     def is_assumed(self, setting: Setting) -> bool:
         """Whether a value follows from an assumption, so that nothing about it is an error."""
         return False
+
+    def may_build_own_trainer(self) -> bool:
+        """Whether the program may build another trainer than the framework's, so that checks of that one may not run."""
+        return self.facts.program is not None and self.facts.program.own_trainer
 
     def reaches(self, rule: Rule, finding: Finding) -> bool:
         """Whether the run reaches the stage of a finding."""
@@ -309,6 +313,10 @@ class Framework(Described["Own"]):
     def unknown_keys(self, config: Own) -> list[str]:
         """The keys that the framework, and the project's own copy of it, refuse as unknown; empty if it accepts every key."""
         return []
+
+    def is_for_fork(self, config: Own) -> bool:
+        """Whether a config has so many unknown keys that it was probably written for a fork."""
+        return len(self.unknown_keys(config)) >= FORK_KEYS
 
     def started_by(self, program: str, facts: LaunchFacts) -> LaunchFacts:
         """The facts of a launch line, completed from the source of its program."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks.llamafactory import DEEPSPEED, TRANSFORMERS
+from cfglint.frameworks.llamafactory import NEWEST
+from cfglint.frameworks.llamafactory.releases import library
+from cfglint.frameworks.versions import parse_version
 from cfglint.generators import choices, deepspeed, huggingface
 from cfglint.generators.generated import Generated, GeneratedFile, Keys, path_in
 from cfglint.generators.generator import Generator
@@ -19,7 +21,7 @@ KIND = "llamafactory"
 NAME = "train.yaml"
 OUTPUT = "saves/output"
 TAKES = huggingface.TAKES
-TARGET = {"transformers": TRANSFORMERS, "deepspeed": DEEPSPEED}
+TARGET = {package: library(package, parse_version(NEWEST)) for package in ("transformers", "deepspeed")}
 CUTOFF = 2048
 
 

@@ -49,6 +49,7 @@ def command_document(line: LaunchLine, text: str, typed: dict[str, Any] | None =
     document.machine = line.machine
     document.is_open = may_have_more(line.arguments)
     given, assignments = line.given, line.launcher == "llamafactory-cli"
+    document.assignments = assignments and any(file.role == "positional" for file in line.files)
     for argument in given if given is not None and not assignments else read_arguments(line.arguments, assignments=assignments)[0]:
         document.add(argument.name, flag(argument), argument.word, argument.texts)
     add_size(document, line)

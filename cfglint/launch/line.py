@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from cfglint.launch.slurm import NO_HEADER
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -67,17 +69,20 @@ class LaunchLine:
 
     An unknown size is None, and `unknown` has the reasons: (field, reason). `inner` is the launcher that the named one starts in
     turn. `values` are the settings of an accelerate launch, from its file and its flags, None elsewhere. `machine`: the GPUs are
-    those of the machine.
+    those of the machine; `by_devices`: they are those that CUDA_VISIBLE_DEVICES shows, or those of the machine. `header` are the
+    #SBATCH lines of its script.
     """
 
     __slots__ = (
         "arguments",
         "block",
+        "by_devices",
         "call",
         "files",
         "folder",
         "given",
         "gpus_per_node",
+        "header",
         "inner",
         "launcher",
         "machine",
@@ -115,6 +120,8 @@ class LaunchLine:
         self.files: list[NamedFile] = []
         self.problems: list[Problem] = []
         self.machine = False
+        self.by_devices = False
+        self.header = NO_HEADER
         self.inner = ""
         self.values: dict[str, Any] | None = None
         self.srun: list[Text] = []

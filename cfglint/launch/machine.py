@@ -54,6 +54,7 @@ def number(text: Text | None, default: int | None, machine: Machine, line: Launc
 
 def visible(line: LaunchLine, machine: Machine, field: str = "gpus_per_node") -> int | None:
     """The number of GPUs that a process sees: those of CUDA_VISIBLE_DEVICES, else all of the machine."""
+    line.by_devices = True
     given = line.call.environment.get(VISIBLE)
     if given is not None and given.value is None:
         line.unsure(field, given.reasons)

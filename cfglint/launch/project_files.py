@@ -49,6 +49,10 @@ class Project:
         """The content of a file of the project; None if there is none."""
         return self._read(path) if self.is_file(path) else None
 
+    def source(self, path: str) -> str | None:
+        """The content of a file that was found in the project's folders, and that is no link."""
+        return self._read(path)
+
     def real(self, path: str) -> str | None:
         """The path of a project file, relative to the working directory; None for one outside the project."""
         if not path.startswith(ROOT):

@@ -24,7 +24,7 @@ from cfglint.source.shell.tables import listed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     from cfglint.launch.arguments import Argument
@@ -40,6 +40,7 @@ MARKS = listed("torchrun torch.distributed deepspeed accelerate llamafactory axo
 RESOLVING = ("readlink", "realpath")  # commands whose output depends on the working folder
 SOURCING = ("source ", "\n. ")  # another file may contain the launch
 LONGEST = 1_000_000
+WORTH_A_LOOK = 1_000  # steps after which the words of a script and of the files that it can reach are looked at
 MOST_EVALUATIONS = 32  # scripts, or blocks of a Markdown file, whose effects are kept
 CONFIG_ENDS = (".yaml", ".yml", ".json", ".hjson", ".toml")
 SOUGHT = (".py", ".yaml", ".yml", ".json", ".sh")
@@ -58,6 +59,10 @@ class UndecidedFolder(Exception):
         self.groups = groups
 
 
+class NothingToFind(Exception):
+    """Raised in a long evaluation if the script cannot start a training."""
+
+
 class Follower(Interpreter):
     """An interpreter that follows `bash -c` and called scripts, also after srun and similar commands.
 
@@ -66,6 +71,15 @@ class Follower(Interpreter):
 
     project: Project
     folders: Sequence[str] = ()
+    may_launch: Callable[[], bool] | None = None
+
+    def statement(self, node: Any) -> bool | None:
+        """Follow one statement; after some steps ask whether the script may start a training at all."""
+        if self.may_launch is not None and self.budget.spent > WORTH_A_LOOK:
+            ask, self.may_launch = self.may_launch, None
+            if not ask():
+                raise NothingToFind
+        return super().statement(node)
 
     def settle_folder(self) -> None:
         """Raise Unsettled if the start folder is undecided."""
@@ -144,6 +158,8 @@ class Evaluations:
 
     def __init__(self) -> None:
         self.known: dict[tuple[str, int, str], tuple[Interpreter, bool]] = {}
+        self.launching: dict[str, bool] = {}  # whether a script with many steps may start a training, by content
+        self.names: Callable[[str], dict[str, list[str]] | None] = lambda root: None  # the paths of each file name in a project
         self.incomplete: dict[str, None] = {}
 
     def keep(self, key: tuple[str, int, str], found: tuple[Interpreter, bool]) -> None:
@@ -202,7 +218,10 @@ class Reader:
         name = f"{ROOT}/{inside}"
         key = (path, script.offset, script.text)
         if key not in self.evaluations.known:
-            self.evaluations.keep(key, self.from_best_folder(script, folders_down_to(inside), name, text))
+            try:
+                self.evaluations.keep(key, self.from_best_folder(script, folders_down_to(inside), name, text))
+            except NothingToFind:
+                return []
         followed, known = self.evaluations.known[key]
         if not followed.is_complete:
             self.evaluations.incomplete[path] = None
@@ -210,7 +229,7 @@ class Reader:
         if found:
             head = header(path, text)
             for line in found:
-                line.script_path, line.sourced = path, followed.sourced_files
+                line.script_path, line.sourced, line.header = path, followed.sourced_files, head
                 findings.header_sizes(line, head)
                 firm = not path.lower().endswith(MARKDOWN)
                 findings.missing_files(line, followed.calls, followed.written, firm)
@@ -242,6 +261,7 @@ class Reader:
         """Interpret a script from a start folder; from `HERE` if it is one of the undecided `folders`."""
         interpreter = Follower(folder, name, self.project.text, self.project.exists, self.budget)
         interpreter.project, interpreter.folders = self.project, folders
+        interpreter.may_launch = lambda: self.may_launch(script.text)
         head = header(script.path, text)
         job = {**head.environment(), SUBMITTED_FROM: literal(folder)} if head else {}
         variables = {**job, **{key: literal(value) for key, value in self.environment.items()}}
@@ -249,6 +269,16 @@ class Reader:
         interpreter.state.exported.update(variables)
         interpreter.follow(script)
         return interpreter
+
+    def may_launch(self, text: str) -> bool:
+        """Whether a script may start a training, by its words and those of the files of the project that it may source or call."""
+        known = self.evaluations.launching
+        if text not in known:
+            from cfglint.launch.launch_words import may_launch
+
+            names = self.evaluations.names(self.project.root)
+            known[text] = names is None or may_launch("\n".join([text, *self.environment.values()]), names, self.project.source)
+        return known[text]
 
     def score(self, names: dict[tuple[str, str], int], folder: str) -> int:
         """A score for how many of the named files exist relative to a folder: 3 for a program, 2 for a config."""

@@ -8,6 +8,16 @@ from cfglint.source.record import record
 from cfglint.source.shell.placed_text import Part, Text
 
 SHORT = {"N": "nodes", "n": "ntasks", "G": "gpus", "c": "cpus-per-task", "p": "partition", "t": "time", "J": "job-name", "a": "array"}
+OPTIONS_OF = {  # a variable of the job -> the options of the header that may set it
+    "SLURM_NNODES": ("nodes",),
+    "SLURM_JOB_NUM_NODES": ("nodes",),
+    "SLURM_NTASKS": ("ntasks",),
+    "SLURM_NPROCS": ("ntasks",),
+    "SLURM_NTASKS_PER_NODE": ("ntasks-per-node",),
+    "SLURM_GPUS_PER_NODE": ("gpus-per-node",),
+    "SLURM_GPUS": ("gpus",),
+    "SLURM_GPUS_ON_NODE": ("gpus-per-node", "gres"),
+}
 OTHER_NAMES = {"tasks-per-node": "ntasks-per-node"}  # slurm_opt.c: both names have one value
 MARK = "#SBATCH"
 WORDS = re.compile(r"[^ \t\r]+").finditer
@@ -88,7 +98,19 @@ class Header:
         found["SLURM_JOB_NODELIST"] = found["SLURM_NODELIST"] = "node0" if self.nodes == 1 else f"node[0-{self.nodes - 1}]"
         for name in ("SLURM_NODEID", "SLURM_PROCID", "SLURM_LOCALID"):
             found[name] = "0"
-        return {name: Text((Part(value),)) for name, value in found.items()}
+        return {name: self.written(name, value) for name, value in found.items()}
+
+    def written(self, variable: str, value: str) -> Text:
+        """The value of a variable, with its place if it is a number of the header."""
+        for option in OPTIONS_OF.get(variable, ()):
+            text = self.options.get(option)
+            last = text.string.rpartition(":")[2] if text is not None else ""
+            if text is not None and last == value and "," not in text.string:
+                return text[len(text) - len(last) :]
+        return Text((Part(value),))
+
+
+NO_HEADER = Header({})
 
 
 def header(path: str, text: str) -> Header:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from cfglint.frameworks import framework, kinds
+from cfglint.frameworks.program import HF_PARSERS
 from cfglint.source.shell.command import is_placeholder
 from cfglint.source.shell.tables import listed, names
 
@@ -30,6 +32,7 @@ ARGUMENTS = names(
 BACKWARD = ".backward("  # a call in a training loop of the program itself
 ENGINE = "deepspeed.initialize("
 TRAINER_CALL = "trainer.train("
+TRAIN_CALL, TRAINER = ".train(", "Trainer("
 LAUNCHERS = ("torchrun", "torch.distributed.run", "torch.distributed.launch", "deepspeed", "accelerate")
 
 
@@ -60,12 +63,19 @@ def trains(line: LaunchLine, names: set[str], read: Callable[[str], str | None])
 
 
 def program_trains(line: LaunchLine, read: Callable[[str], str | None]) -> bool:
-    """Whether the program is in the project and calls a function that trains."""
+    """Whether the program is in the project and calls a function that trains, or builds a trainer with its arguments."""
     path = line.program_path
     text = read(path) if path is not None and path.endswith(".py") else None
     if text is None:
         return False
-    return TRAINER_CALL in text or (BACKWARD in text and (line.launcher in LAUNCHERS or ENGINE in text))
+    if TRAINER_CALL in text or (BACKWARD in text and (line.launcher in LAUNCHERS or ENGINE in text)):
+        return True
+    return TRAIN_CALL in text and TRAINER in text and any(f"{name}(" in text for name in (*HF_PARSERS, *argument_classes()))
+
+
+def argument_classes() -> set[str]:
+    """The classes of the arguments of a trainer."""
+    return {name for kind in kinds() for name in framework(kind).argument_classes()}
 
 
 def has_word(name: str, marks: tuple[str, ...]) -> bool:

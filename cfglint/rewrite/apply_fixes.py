@@ -42,10 +42,11 @@ class Skipped:
 class AppliedFixes:
     """The new contents of a run's files, each changed value, each applied fix as (file, title), and the skipped fixes.
 
-    `comments` are those that were removed with a key: (file, comment).
+    `comments` are those that were removed with a key: (file, comment). `run` is the run with all of them.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, run: CheckedRun) -> None:
+        self.run = run
         self.texts: dict[str, str] = {}
         self.comments: list[tuple[str, str]] = []
         self.changed: list[ValueChange] = []
@@ -59,7 +60,7 @@ def apply_fixes(run: CheckedRun, unsafe: bool = False, suppress: Callable[[Check
     Fixes with overlapping edits wait for the next pass; a fix is skipped if it is refused, if it does not resolve its finding,
     or if it keeps the run from starting. `suppress` marks the findings that a configuration suppresses.
     """
-    done = AppliedFixes()
+    done = AppliedFixes(run)
     tried: set[FindingKey] = set()
     harmful: dict[FindingKey, str] = {}
     for _ in range(MOST_PASSES):
@@ -77,6 +78,7 @@ def apply_fixes(run: CheckedRun, unsafe: bool = False, suppress: Callable[[Check
         done.titles += after.titles
         done.changed += after.changed
         done.comments += after.comments
+    done.run = run
     done.skipped = [_skipped(each, unsafe, harmful) for each in run.diagnostics if each.fix is not None and not each.suppressed]
     return done
 

@@ -130,7 +130,8 @@ class Advice:
 def plan(run: CheckedRun, gpu_counts: Sequence[int | None], global_batch: int | None, max_micro: int | None, pace: Pace) -> list[Plan]:
     """A plan for each GPU count; `global_batch` None keeps the current one. Raises MissingFactError for missing facts."""
     pace.gpus = current_gpus(run, run.facts)
-    return [Plan(retarget(run, run.facts, gpus, global_batch, max_micro), pace, len(gpu_counts) == 1) for gpus in gpu_counts]
+    alone = len(gpu_counts) == 1
+    return [Plan(retarget(run, run.facts, gpus, global_batch, max_micro, edits=False), pace, alone) for gpus in gpu_counts]
 
 
 def table(plans: list[Plan], pace: Pace | None = None) -> PlanTable:
@@ -225,7 +226,7 @@ def advice(run: CheckedRun, before: int, after: int) -> list[Advice]:
             found.append(Advice(setting, value * ratio, LINEAR))
             found.append(Advice(setting, value * sqrt(ratio), SQUARE_ROOT))
         elif name in COUNTS and value >= 1:
-            found.append(Advice(setting, round(value / ratio), "the same number of samples"))
+            found.append(Advice(setting, max(round(value / ratio), 1), "the same number of samples"))
     return found
 
 

@@ -6,6 +6,7 @@ from itertools import combinations
 
 from cfglint.batch import equation, solver
 from cfglint.findings.setting import OVERRIDE, Setting
+from cfglint.rewrite.resize import Resized, resize
 from cfglint.rewrite.value_change import ValueChange
 from cfglint.run.checked import CheckedRun
 from cfglint.run.loaded import integer
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.memory import MicroBatchBound
     from cfglint.frameworks.resolved_batch import Batch
     from cfglint.source.document import Document, Path
+    from cfglint.source.shell.command import CommandDocument
 
 AUTO = "auto"
 SUGGESTED_MICRO = 4  # suggested for a trainer that is not among the files; only an example, since its memory use is unknown
@@ -91,7 +93,8 @@ class Retarget:
     """A target and the changes to a run that reach it.
 
     `texts` maps files to their new content; `held` are `"auto"` settings that follow another file's number;
-    `before` is the current batch; `needs` are the values that must be set outside these files; `unbounded`: the
+    `before` is the current batch; `needs` are the values that must be set outside these files, and `by_hand` those of these files that
+    have to agree with them: then nothing is edited; `unbounded`: the
     current micro batch is unknown, so that only the target limits the new one. `memory_bound` is the largest micro
     batch for the memory of a GPU, if that is known.
     """
@@ -105,6 +108,7 @@ class Retarget:
         self.changed: list[ValueChange] = []
         self.held: list[Setting] = []
         self.needs: list[Need] = []
+        self.by_hand: list[ValueChange] = []
         self.unbounded = False
         self.memory_bound: MicroBatchBound | None = None
 
@@ -141,19 +145,33 @@ def implied_gpus(batch: Batch) -> int | None:
     return None
 
 
-def retarget(run: CheckedRun, facts: LaunchFacts, gpus: int | None, global_batch: int | None, max_micro: int | None) -> Retarget:
-    """Solve for the target and find the fewest edits. `facts` are the current ones.
+def retarget(
+    run: CheckedRun,
+    facts: LaunchFacts,
+    gpus: int | None,
+    global_batch: int | None,
+    max_micro: int | None,
+    *,
+    edits: bool = True,
+    now: CheckedRun | None = None,
+) -> Retarget:
+    """Solve for the target and find the fewest edits. `facts` are the current ones; `now` is the run with the edits that other runs
+    have made to its files.
 
-    Raises MissingFactError if they do not suffice, and EditRefused if the files cannot be edited to reach the target.
+    Raises MissingFactError if they do not suffice, and EditRefused if the files cannot be edited to reach the target; without `edits`
+    they do not have to be editable.
     """
     refuse_unreadable(run)
+    if edits:
+        refuse_lost_arguments(run)
+    refuse_unknown_batch(run)
     current = current_gpus(run, facts)
     before = CheckedRun(run.documents, run.kinds, facts.replace(gpus=current)).batch if current != facts.gpus else run.batch
     gpus = gpus or current
     if gpus is None:
         raise MissingFactError("the GPU count is unknown", gpus="the new one", from_gpus="the current one")
-    refuse_fixed_launch(run, gpus)
-    after = CheckedRun(run.documents, run.kinds, facts.replace(gpus=gpus)).batch
+    resized = resized_run(now or run, gpus, edits)
+    after = resized.run.batch
     if before is None or after is None:
         raise MissingFactError("the batch of these files cannot be computed; `check` reports why")
     target = global_batch or kept_batch(run, before, after, gpus)
@@ -161,13 +179,28 @@ def retarget(run: CheckedRun, facts: LaunchFacts, gpus: int | None, global_batch
         raise MissingFactError("current global batch is unknown", from_gpus="the current GPU count", global_batch="a target")
     opened = open_terms(run)
     bound = None if max_micro else memory_bound(run, facts.replace(gpus=gpus))
-    solution = solver.solve(problem_of(run, before, after, gpus, target, max_micro or (bound.size if bound is not None else None), opened))
+    most = max_micro or (bound.size if bound is not None else None)
+    solution = solver.solve(problem_of(resized.run, before, after, gpus, target, most, opened))
     found = Retarget(run, gpus, before, solution)
     found.memory_bound = bound
     found.unbounded = max_micro is None and bound is None and not positive(before.micro_batch.value)
     if found.feasible:
-        _rewrite(found, facts.replace(gpus=gpus), opened)
+        try:
+            _rewrite(found, resized, opened)
+        except EditRefused:
+            if edits:
+                raise
     return found
+
+
+def resized_run(run: CheckedRun, gpus: int, edits: bool) -> Resized:
+    """The run on another number of GPUs; without `edits` as if its launch line offered them."""
+    try:
+        return resize(run, gpus)
+    except EditRefused:
+        if edits:
+            raise
+    return Resized(CheckedRun(run.documents, run.kinds, run.facts.replace(gpus=gpus)))
 
 
 def memory_bound(run: CheckedRun, facts: LaunchFacts) -> MicroBatchBound | None:
@@ -187,17 +220,42 @@ def refuse_unreadable(run: CheckedRun) -> None:
                 raise EditRefused(f"{document.path} cannot be loaded: {problem.message}", problem.start)
 
 
-def refuse_fixed_launch(run: CheckedRun, gpus: int) -> None:
-    """Raise EditRefused if a launch line starts another number of processes and has no option for it to edit."""
+def refuse_lost_arguments(run: CheckedRun) -> None:
+    """Raise EditRefused for a launch whose last arguments do not reach the program: they would take effect with the next repair."""
     from cfglint.source.shell.command import CommandDocument
 
     command = run.documents[0]
-    if not isinstance(command, CommandDocument) or command.gpus_on is None or any("gpus" in config.batch_keys for config in run.configs):
+    if isinstance(command, CommandDocument) and command.relaunched is not None and command.launch_line.call.lost:
+        lost = next((each.message for each in command.launch_line.problems if each.code == "LCH001"), "")
+        raise EditRefused(f"{lost or 'arguments are not passed to the program'}; repair that first", command.extent[0])
+
+
+def refuse_unknown_batch(run: CheckedRun) -> None:
+    """Raise MissingFactError for a launch whose program sets the batch in a way that is not known."""
+    from cfglint.source.shell.command import CommandDocument
+
+    command = run.documents[0]
+    if not isinstance(command, CommandDocument) or not run.configs or command.relaunched is None:
         return
-    found = command.gpus_on(gpus)
-    if found != gpus:
-        count = "is not known" if found is None else f"is {found}"
-        raise EditRefused(f"the GPU count of this launch {count} and cannot be edited: no option sets it as a number", 0)
+    if "micro_batch" in run.configs[0].batch_keys:
+        return
+    raise MissingFactError(unknown_batch(command))
+
+
+def unknown_batch(command: CommandDocument) -> str:
+    """Why the batch of a launch is not known."""
+    line = command.launch_line
+    program = line.program.string if line.program is not None else ""
+    if line.module and program:
+        return f"`{program.split('.')[0].split()[0]}` is not modelled, so how it sets its batch is not known"
+    if line.launcher == "deepy.py":
+        return "`deepy.py` takes the batch from GPT-NeoX configs, and none that this line names is in the project"
+    if not program or not line.program.known:
+        return "the program of this launch is not known, nor how it sets its batch"
+    name = program.rpartition("/")[2]
+    if line.program_path is None:
+        return f"`{name}` is not in the project, so how it sets its batch is not known"
+    return f"the batch of `{name}` is computed in the program, not by the Trainer"
 
 
 def kept_batch(run: CheckedRun, before: Batch, after: Batch, gpus: int) -> int | None:
@@ -217,7 +275,22 @@ def is_recorded(run: CheckedRun, gpus: int) -> bool:
     if run.facts.expected_numbers.get("global_batch") or gpus == current_gpus(run, run.facts):
         return True
     batch = run.batch
-    return batch is not None and (implied_gpus(batch) is not None or any("gpus" in config.batch_keys for config in run.configs))
+    if batch is None:
+        return False
+    return implied_gpus(batch) is not None or any("gpus" in config.batch_keys for config in run.configs) or is_launched(run)
+
+
+def is_launched(run: CheckedRun) -> bool:
+    """Whether a launch line sets the number of GPUs, so that it records another one."""
+    from cfglint.source.shell.command import CommandDocument
+
+    command = run.documents[0]
+    return isinstance(command, CommandDocument) and command.relaunched is not None and run.facts.gpus is not None
+
+
+def is_filled_elsewhere(run: CheckedRun) -> bool:
+    """Whether a run is a single file whose batch sizes a trainer fills in."""
+    return len(run.documents) == 1 and bool(run.configs) and run.configs[0].kind == "deepspeed" and bool(open_terms(run))
 
 
 def open_terms(run: CheckedRun) -> list[str]:
@@ -344,23 +417,25 @@ class Term:
         return found
 
 
-def _rewrite(found: Retarget, facts: LaunchFacts, opened: list[str]) -> None:
+def _rewrite(found: Retarget, resized: Resized, opened: list[str]) -> None:
+    run = resized.run
     chosen_split = found.solution.chosen
     if opened and chosen_split is not None:
         found.needs = [Need(key, getattr(chosen_split, role)) for role, key in TRAINER_KEYS.items()]
-    terms = list(_terms(found, facts))
+    terms = list(_terms(found, run))
     there = [term for term in terms if term.in_file and term.setting.value != term.value]
     missing = sorted((term for term in terms if not term.in_file), key=lambda term: INSERTED_FIRST.index(term.role))
     if opened:
-        _take(found, there)
+        found.by_hand = final_changes([*resized.changed, *(change for term in there for change in term.value_changes())])
         return
+    refuse_other_accumulation(run, chosen_split.accumulation if chosen_split is not None else None)
     reasons: list[str] = []
     for chosen in _by_cost(there, missing):
         texts = _texts(chosen, reasons)
-        if texts is not None and _reached(found, facts, texts):
-            _take(found, chosen)
+        if texts is not None and _reached(found, run, texts):
+            _take(found, resized, chosen)
             return
-    batch = CheckedRun(found.run.documents, found.run.kinds, facts).batch
+    batch = run.batch
     imposed = batch.layout.gpus if batch else None
     because = f": the files set a GPU count of {imposed}" if imposed not in (None, found.gpus) else ""
     key = found.run.configs[0].gpus_key
@@ -368,32 +443,53 @@ def _rewrite(found: Retarget, facts: LaunchFacts, opened: list[str]) -> None:
         because = f": `{key}` is {imposed}; set it to {found.gpus}, or remove it"
     if reasons and found.run.documents[0].syntax == "shell":
         because = f": {reasons[0]}"
-    raise EditRefused(f"no edit of the batch keys in these files reaches this target{because}", 0)
+    raise EditRefused(f"no edit of the batch keys in these files reaches this target{because}{by_hand(terms)}", 0)
 
 
-def _take(found: Retarget, chosen: list[Term]) -> None:
-    """Make these changes the result."""
+def refuse_other_accumulation(run: CheckedRun, accumulation: int | None) -> None:
+    """Raise EditRefused if `accelerate launch` gets an accumulation for a config that is not in the project, where DeepSpeed may use it."""
+    from cfglint.source.shell.command import CommandDocument
+
+    command = run.documents[0]
+    line = command.launch_line if isinstance(command, CommandDocument) else None
+    if line is None or line.launcher != "accelerate" or line.options is None or line.values is not None:
+        return
+    given = line.options.value("gradient_accumulation_steps")
+    if given is not None and given != str(accumulation):
+        raise EditRefused(
+            f"`accelerate launch` gets `--gradient_accumulation_steps {given}` with a config that is not in the project; "
+            f"set it to {accumulation}, like that of the program, by hand",
+            0,
+        )
+
+
+def by_hand(terms: list[Term]) -> str:
+    """The values to set by hand."""
+    named = [f"`{term.setting.pointer.lstrip('/')}` to {term.value}" for term in terms if term.role != "gpus"]
+    return f"; set {' and '.join(named)} by hand" if named else ""
+
+
+def _take(found: Retarget, resized: Resized, chosen: list[Term]) -> None:
+    """Make these changes the result, together with those for the number of GPUs."""
     reasons: list[str] = []
     texts = _texts(chosen, reasons)
     if texts is None:
         keys = ", ".join(f"`{term.setting.name}`" for term in chosen)
-        raise EditRefused(f"{keys} cannot be edited in place: {reasons[0]}{nodes_of(found)}", 0)
-    found.texts = {path: text for path, text in texts.items() if chosen}
-    found.changed = [change for term in chosen for change in term.value_changes()]
+        raise EditRefused(f"{keys} cannot be edited in place: {reasons[0]}", 0)
+    found.texts = {**resized.texts, **(texts if chosen else {})}
+    found.changed = final_changes([*resized.changed, *(change for term in chosen for change in term.value_changes())])
 
 
-def nodes_of(found: Retarget) -> str:
-    """The number of GPUs of a launch on several nodes, which the edit of one value does not change."""
-    from cfglint.source.shell.command import CommandDocument
-
-    command = found.run.documents[0]
-    line = command.launch_line if isinstance(command, CommandDocument) else None
-    if line is None or line.nodes is None or line.nodes < 2:
-        return ""
-    return f"; this launch starts {line.processes} processes on {line.nodes} nodes"
+def final_changes(changes: list[ValueChange]) -> list[ValueChange]:
+    """The changes with one entry for a value that was changed twice, and none for one that was changed back."""
+    found: dict[tuple[str, str], ValueChange] = {}
+    for each in changes:
+        place = each.file, each.key
+        found[place] = ValueChange(*place, found[place].before if place in found else each.before, each.after)
+    return [each for each in found.values() if each.before != each.after]
 
 
-def _terms(found: Retarget, facts: LaunchFacts) -> Iterator[Term]:
+def _terms(found: Retarget, after: CheckedRun) -> Iterator[Term]:
     """The batch keys of all files with their values for the target; `"auto"` is set by another file.
 
     If a DeepSpeed file has no accumulation, accelerate writes 1 into it; `"auto"` passes on the trainer's number.
@@ -402,7 +498,6 @@ def _terms(found: Retarget, facts: LaunchFacts) -> Iterator[Term]:
     if chosen is None:
         return
     micro, accumulation = chosen.pair
-    after = CheckedRun(found.run.documents, found.run.kinds, facts)
     places: set[tuple[str, Path]] = set()
     for config in after.configs:
         data_parallel = integer(config.batch.data_parallel.value) or 1
@@ -449,10 +544,10 @@ def _texts(chosen: list[Term], reasons: list[str] | None = None) -> dict[str, st
         return None
 
 
-def _reached(found: Retarget, facts: LaunchFacts, texts: dict[str, str]) -> bool:
+def _reached(found: Retarget, resized: CheckedRun, texts: dict[str, str]) -> bool:
     """Whether the framework computes the target from the new contents, in every config of the run."""
-    documents = rewritten(found.run, texts)
-    run = CheckedRun(documents, found.run.kinds, launched(facts, documents))
+    documents = rewritten(resized, texts)
+    run = CheckedRun(documents, resized.kinds, launched(resized.facts, documents))
     if any(config.get(config.batch_keys["gpus"]) != found.gpus for config in run.configs if "gpus" in config.batch_keys):
         return False
     batches = [config.batch for config in run.configs if "micro_batch" in config.batch_keys]

@@ -153,9 +153,8 @@ def may_have_own_defaults(config: Config) -> bool:
 
 
 def may_not_reach(stage: Stage | None, rule: Rule, config: Config) -> bool:
-    """Whether the program of a launch line may build another trainer than the framework's, so that a later check may not run."""
-    program = config.facts.program
-    if program is None or not program.own_trainer or stage not in ("init", "first-step"):
+    """Whether the run may build another trainer than the framework's, so that a later check may not run."""
+    if stage not in ("init", "first-step") or not config.may_build_own_trainer():
         return False
     return config.kind != "deepspeed" or rule.code.startswith(("BAT", "RUN"))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import cache
 
 from cfglint.frameworks import detect, fields_of_class, framework, kind_of_class, takes_arguments
 from cfglint.frameworks import kinds as known_kinds
@@ -11,11 +12,13 @@ from cfglint.frameworks.overrides import FLAG, Override
 from cfglint.launch import accelerate
 from cfglint.launch.command import WITHOUT_EFFECT, command_document, summary
 from cfglint.launch.continuations import refused_joined_words
+from cfglint.launch.launch_words import listed_below
 from cfglint.launch.line import MACHINE
 from cfglint.launch.machine import Machine
 from cfglint.launch.project_files import Project
 from cfglint.launch.reader import Evaluations, Reader
 from cfglint.run.consumer import choose_consumer, has_own_arguments, has_own_files, is_strict
+from cfglint.run.file_source import EditedSource, FileSource
 from cfglint.run.loaded import LAUNCH
 from cfglint.run.paths import BY_HAND
 from cfglint.source import files
@@ -27,14 +30,13 @@ from cfglint.source.shell.command import CommandDocument
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Container, Sequence
+    from collections.abc import Container, Mapping, Sequence
     from typing import Any
 
     from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.frameworks.program import ProgramFacts
     from cfglint.launch.line import LaunchLine, NamedFile
     from cfglint.launch.programs.finding import Found
-    from cfglint.run.file_source import FileSource
     from cfglint.run.program_runs import BuiltArguments
     from cfglint.source.document import Document
 
@@ -53,6 +55,13 @@ class LaunchRun:
     line: LaunchLine
     built: BuiltArguments | None = None
 
+    @property
+    def command(self) -> CommandDocument:
+        """The command."""
+        command = self.documents[0]
+        assert isinstance(command, CommandDocument)
+        return command
+
 
 class LaunchReader:
     """Finds the launches in the scripts of a project; results are cached per script. `named` are the files of the command line."""
@@ -62,12 +71,15 @@ class LaunchReader:
         self.facts = facts
         self.named = named
         self.evaluations = evaluations or Evaluations()
+        if type(source) is FileSource and not source.texts:
+            self.evaluations.names = cache(listed_below)
         self.known_lines: dict[tuple[str, str], list[LaunchLine]] = {}
         self.unchecked: dict[str, str] = {}  # scripts of which some launches are not checked, with the reason
         self.outside: dict[str, None] = {}  # files that scripts or programs name outside of their project, which are not read
         self.roots: dict[str, str] = {}
         self.programs: dict[str, ProgramFacts | None] = {}
         self.called: dict[str, list[LaunchLine]] = {}
+        self.listed: dict[str, set[int]] = {}  # the launches of a script that are runs of the same command, by their positions
 
     def runs(self, path: str, only: int | None = None, again: bool = True) -> list[LaunchRun]:
         """The runs that a script starts; `only` is the line of the requested one. Raises FileProblem.
@@ -82,7 +94,9 @@ class LaunchReader:
             self.unchecked[path] = "evaluation stopped at the limit of steps, later launches are not checked"
         elif len(wanted) > MOST:
             self.unchecked[path] = f"{MOST} of {len(wanted)} launches checked"
-        return [run for line in wanted[:MOST] for run in self.runs_of(line, text, lines)]
+        wanted = wanted[:MOST]
+        self.listed[path] = {index for index, line in enumerate(lines) if line in wanted} if only is None else set()
+        return [run for line in wanted for run in self.runs_of(line, text, lines)]
 
     def runs_of(self, line: LaunchLine, text: str, lines: list[LaunchLine]) -> list[LaunchRun]:
         """The runs of a line: one, or one for each call of its program that builds a trainer's arguments."""
@@ -131,8 +145,7 @@ class LaunchReader:
     def again(self, line: LaunchLine, lines: list[LaunchLine], text: str) -> CommandDocument:
         """The command of a line in another version of its script. Raises EditRefused if that starts something else."""
         if line.is_sourced:
-            how = "called script" if line.call.called_from is not None else "sourced file"
-            raise EditRefused(f"the launch is in a {how}, whose other users are not known", line.call.start)
+            raise EditRefused(sourced_elsewhere(line), line.call.start)
         now = self.lines(line.call.path, text)
         if len(now) != len(lines):
             raise EditRefused("the edited script would start something else", line.call.start)
@@ -140,13 +153,23 @@ class LaunchReader:
         assert isinstance(command, CommandDocument)
         return command
 
-    def gpus_on(self, gpus: int, line: LaunchLine, text: str, lines: list[LaunchLine]) -> int | None:
-        """The number of GPUs that a line uses on a machine with this many, as `--gpus` specifies; None if it is unknown."""
-        offered = LaunchReader(self.source, self.facts.replace(gpus=gpus), self.named, self.evaluations)
-        now = offered.lines(line.script_path, text)
+    def relaunched(
+        self, texts: Mapping[str, str], gpus: int | None, line: LaunchLine, text: str, lines: list[LaunchLine], which: int
+    ) -> LaunchRun:
+        """The run of a line with other contents for some files, on a machine with so many GPUs. Raises EditRefused if the script then
+        starts something else.
+        """
+        if line.call.path in texts and line.is_sourced:
+            raise EditRefused(sourced_elsewhere(line), line.call.start)
+        source = EditedSource(self.source, texts) if texts else self.source
+        others = any(path != line.script_path for path in texts)  # the script may read these
+        reader = LaunchReader(source, self.facts.replace(gpus=gpus), self.named, None if others else self.evaluations)
+        reader.listed = self.listed
+        text = reader.text(line.script_path) or text if texts else text
+        now = reader.lines(line.script_path, text)
         if len(now) != len(lines):
-            return None
-        return offered.run(now[lines.index(line)], text, now).facts.gpus
+            raise EditRefused("the edited script would start something else", line.call.start)
+        return reader.run(now[lines.index(line)], text, now, which=which)
 
     def run(
         self, line: LaunchLine, text: str, lines: list[LaunchLine], given: Sequence[tuple[Document, str]] = (), which: int = 0
@@ -155,7 +178,7 @@ class LaunchReader:
 
         `which` selects one of the calls that build the arguments, if the program has several.
         """
-        command = self.command(line, text, lines)
+        command = self.command(line, text, lines, which)
         line = command.launch_line
         command.program = self.program(line)
         documents: list[Document] = [command]
@@ -184,13 +207,16 @@ class LaunchReader:
         command.launch = summary(line, typed(command, facts))
         return LaunchRun(documents, kinds, facts, line, built)
 
-    def command(self, line: LaunchLine, text: str, lines: list[LaunchLine]) -> CommandDocument:
+    def command(self, line: LaunchLine, text: str, lines: list[LaunchLine], which: int = 0) -> CommandDocument:
         """The command of a line, one of the `lines` of its script."""
         command = command_document(line.copy(), text if not line.is_sourced else self.text(line.call.path) or "")
         command.again = lambda edited: self.again(line, lines, edited)
         if line.launcher != BY_HAND:
-            command.gpus_on = lambda gpus: self.gpus_on(gpus, line, text, lines)
-        command.siblings = [each.call for each in lines if each.call.start != line.call.start]
+            command.relaunched = lambda texts, gpus: self.relaunched(texts, gpus, line, text, lines, which)
+        others = [(index, each.call) for index, each in enumerate(lines) if each.call.start != line.call.start]
+        command.siblings = [call for _, call in others]
+        listed = self.listed.get(line.script_path, ())
+        command.partners = [position for position, (index, _) in enumerate(others) if index in listed]
         return command
 
     def add_files_of_program(self, line: LaunchLine, command: CommandDocument, documents: list[Document], kinds: list[str]) -> None:
@@ -339,6 +365,12 @@ class LaunchReader:
             or own_parser
             or has_own_files(line),
         )
+
+
+def sourced_elsewhere(line: LaunchLine) -> str:
+    """Why a launch in another file than its script is not edited."""
+    how = "called script" if line.call.called_from is not None else "sourced file"
+    return f"the launch is in a {how} ({line.call.path}:{line.call.line}), whose other users are not known; change it there by hand"
 
 
 def reads_config(command: CommandDocument) -> bool:

@@ -7,6 +7,7 @@ from cfglint.frameworks.huggingface.fields import FIELDS
 from cfglint.launch.command import WITHOUT_EFFECT
 from cfglint.launch.programs.constructors import built_calls
 from cfglint.launch.programs.evaluation import call_document
+from cfglint.launch.programs.scopes import is_caught
 from cfglint.source.change import EditRefused
 
 TYPE_CHECKING = False
@@ -31,7 +32,7 @@ class BuiltArguments:
     def __init__(self, program: ProgramFacts, which: int, reread: Reread) -> None:
         call = built_calls(program)[which]
         self.kind = call.kind
-        self.guessed = call.is_conditional
+        self.guessed = call.is_conditional or is_caught(call.node, call.scope, program.scopes)
         self.program = call.facts(program)
         self.trainer = call.trainer
         self.document = document_of(program, which, reread)

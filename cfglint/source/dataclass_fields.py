@@ -12,6 +12,7 @@ from cfglint.source.root import leads_out, root_of
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Any
 
 MOST_FILES = 3000
 LARGEST = 400_000  # bytes of a Python file
@@ -22,6 +23,7 @@ _declared: dict[str, set[str]] = {}
 
 def fields_of_folder(folder: str) -> dict[str, str]:
     """The fields of all dataclasses in the Python files of a folder, with their annotations; empty if there are none."""
+    folder = os.path.abspath(folder)
     if folder not in _folders:
         found: dict[str, str] = {}
         try:
@@ -32,6 +34,19 @@ def fields_of_folder(folder: str) -> dict[str, str]:
             found.update(fields_of_text(text_of(os.path.join(folder, name))))
         _folders[folder] = found
     return _folders[folder]
+
+
+def constant_of_folder(folder: str, name: str) -> Any:
+    """The literal that the only assignment to a name in the Python files of a folder gives it; None if there is none."""
+    found: list[ast.expr] = []
+    for file in sorted(each for each in os.listdir(folder) if each.endswith(".py"))[:MOST_FILES]:
+        module = parsed(text_of(os.path.join(folder, file)))
+        lines = [node for node in (module.body if module is not None else ()) if isinstance(node, ast.Assign)]
+        found.extend(node.value for node in lines if any(isinstance(each, ast.Name) and each.id == name for each in node.targets))
+    try:
+        return ast.literal_eval(found[0]) if len(found) == 1 else None
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return None
 
 
 def declares_field(path: str, name: str) -> bool:

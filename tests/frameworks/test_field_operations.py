@@ -82,14 +82,18 @@ def test_types_of_the_trainer(field, now, before):
 @each_case(
     ("field", "trainer", "now", "before"),  # of TRL 1.16.0, of 0.17.0
     [
-        ("num_generations", "grpo", "-ccc----", "-ccc----"),
-        ("num_generations", "rloo", "-ccc----", "--------"),
+        ("num_generations", "grpo", "-ccci---", "-ccci---"),
+        ("num_generations", "rloo", "-ccci---", "--------"),
         ("generation_batch_size", "grpo", "--cc----", "--------"),
         ("generation_batch_size", "rloo", "--cc----", "--------"),
         ("steps_per_generation", "grpo", "--cc----", "--------"),
         ("steps_per_generation", "rloo", "--cc----", "--------"),
         ("vllm_importance_sampling_clip_min", "grpo", "--cc----", "--------"),
-        ("model_init_kwargs", "rloo", "--i-iiii", "--------"),
+        ("model_init_kwargs", "rloo", "i-i-iiii", "--------"),
+        ("cache_implementation", "grpo", "i-iiiiii", "i-iiiiii"),
+        ("generation_kwargs", "rloo", "i-i-iiii", "--------"),
+        ("scale_rewards", "grpo", "--cc----", "--------"),
+        ("dataset_num_proc", "dpo", "--iii--i", "--iii--i"),
         ("lora_r", "sft", "-iiiii-i", "-iiiii-i"),
         ("lora_alpha", "sft", "-iii----", "-iii----"),
         ("lora_dropout", "sft", "-iiii-i-", "-iiii-i-"),
@@ -106,8 +110,8 @@ def test_types_of_the_trainer(field, now, before):
         ("max_completion_length", "dpo", "--------", "--iii---"),
         ("max_completion_length", "grpo", "--ii---i", "--ii---i"),
         ("max_completion_length", "rloo", "--ii---i", "--------"),
-        ("reward_weights", "grpo", "----iiii", "----iiii"),
-        ("reward_weights", "rloo", "----iiii", "--------"),
+        ("reward_weights", "grpo", "---iiiii", "---iiiii"),
+        ("reward_weights", "rloo", "---iiiii", "--------"),
         ("num_iterations", "grpo", "-iiii--i", "-iiii--i"),
         ("num_iterations", "rloo", "-iiii--i", "--------"),
     ],
@@ -120,6 +124,10 @@ def test_types_of_trl(field, trainer, now, before):
 @each_case(
     ("field", "expected"),
     [
+        ("export_quantization_bit", "c-cccccc"),
+        ("new_special_tokens_config", "--cccccc"),
+        ("tool_format", "i-iiiiii"),
+        ("max_new_tokens", "iiii----"),
         ("adapter_name_or_path", "--cccccc"),
         ("add_tokens", "--cccccc"),
         ("add_special_tokens", "--cccccc"),

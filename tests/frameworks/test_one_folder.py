@@ -42,6 +42,7 @@ NAMED_IN = {
     "launch/programs/parsers.py": "the packages that a program imports",
     "launch/programs/trainers.py": "the packages that a program imports",
     "launch/reader.py": "the commands of launch lines",
+    "launch/resizing.py": "the commands of launch lines",
     "launch/tools.py": "the commands of launch lines",
     "launch/training.py": "the commands of launch lines",
 }

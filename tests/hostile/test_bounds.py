@@ -7,10 +7,13 @@ import json
 import pytest
 
 from cfglint.cli import main
+from cfglint.launch.launch_words import may_launch
 from cfglint.launch.programs.modules import Modules
 from cfglint.launch.project_files import Project
-from cfglint.launch.reader import Reader
+from cfglint.launch.reader import WORTH_A_LOOK, Reader
+from cfglint.project.statements.bounds import MOST_CLAUSES, specifiers
 from cfglint.source.budget import STEPS, Budget, Exhausted
+from cfglint.source.shell.interpreter import Interpreter
 
 LINE = "torchrun --nproc_per_node 8 train.py --output_dir out --per_device_train_batch_size 4 --learning_rate 1e-5"
 REPORTED = "evaluation stopped at the limit of steps, later launches are not checked"
@@ -145,3 +148,56 @@ def test_a_value_of_a_program_is_exact_or_unknown_within_the_bound(lines, value,
     found = json.loads(capsys.readouterr().out)
     assert found["resolved"]["total_steps"] == expected
     assert sum(each.budget.spent for each in made) <= 200
+
+
+def test_a_requirement_with_very_many_clauses_bounds_nothing():
+    assert len(specifiers(",".join([">=4.45"] * (MOST_CLAUSES + 1)))) == MOST_CLAUSES + 1
+    assert len(specifiers(",".join([">=4.45"] * 100_000))) == 0
+
+
+LAUNCHES = {
+    "own line": ({"run.sh": "torchrun train.py\n"}, True),
+    "sourced by name": ({"run.sh": "source lib/env\n", "env": "deepspeed train.py\n"}, True),
+    "called by a composed name": ({"run.sh": "bash stage_${1}.sh\n", "stage_1.sh": "accelerate launch train.py\n"}, True),
+    "called by a variable": ({"run.sh": "S=stage.sh\nbash $S\n", "stage.sh": "python -m trl sft\n"}, True),
+    "called by an assigned name": ({"run.sh": "S=stage_$1.sh\nbash $S\n", "stage_1.sh": "python -m trl sft\n"}, True),
+    "name with a blank": ({"run.sh": "bash 'my stage.sh'\n", "my stage.sh": "python -m trl sft\n"}, True),
+    "through two files": ({"run.sh": ". a.sh\n", "a.sh": ". b.sh\n", "b.sh": "python run.py --lr 1 --epochs 2\n"}, True),
+    "name of two variables": ({"run.sh": "source $A$B\n"}, True),
+    "program that trains": ({"run.sh": "python3 -u a/main.py\n", "main.py": "trainer.train()\n"}, True),
+    "program in a variable": ({"run.sh": "python $PROGRAM\n"}, True),
+    "its own program": ({"run.sh": "./finetune.py\n"}, True),
+    "comment": ({"run.sh": "# torchrun train.py\nls\n"}, False),
+    "part of a word": ({"run.sh": "echo Press Ctrl+C\n"}, False),
+    "another program": ({"run.sh": "python3 main.py\n", "main.py": "print()\n"}, False),
+    "code on the line": ({"run.sh": "python3 -c 'print(1)'\n"}, False),
+    "requirements": ({"run.sh": "pip install -r requirements.txt\n", "requirements.txt": "deepspeed\n"}, False),
+    "file that is not there": ({"run.sh": "source env.sh\n", "other.sh": "torchrun train.py\n"}, False),
+}
+
+
+@pytest.mark.parametrize("name", LAUNCHES)
+def test_words_tell_whether_a_script_may_start_a_training(name):
+    files, expected = LAUNCHES[name]
+    assert may_launch(files["run.sh"], {each: [each] for each in files}, files.get) is expected
+
+
+def test_a_long_script_that_cannot_start_a_training_is_not_evaluated_to_its_end(tmp_path, monkeypatch, capsys):
+    loops = "for v in {1..10}; do " * 6 + "echo $v; ls" + "; done" * 6 + "\n./get.sh\n"
+    (tmp_path / "run.sh").write_text(loops)
+    (tmp_path / ".git").mkdir()
+    monkeypatch.chdir(tmp_path)
+    spent: list[int] = []
+    follow = Interpreter.follow
+    monkeypatch.setattr(Interpreter, "follow", lambda self, script: watched(self, follow, script, spent))
+    main(["check", "."])
+    assert "no training configs found" in capsys.readouterr().err
+    assert spent == [WORTH_A_LOOK + 1]
+
+
+def watched(interpreter, follow, script, spent):
+    """Follow a script, and record the steps that it took."""
+    try:
+        return follow(interpreter, script)
+    finally:
+        spent.append(interpreter.budget.spent)

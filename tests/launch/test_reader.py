@@ -264,9 +264,12 @@ LOOP = "for batch in data:\n    model(batch).backward()\n"
         ("python example.py", "trainer.train()\n", 1),
         ("python example.py", "engine = deepspeed.initialize(model)\n" + LOOP, 1),
         ("python example.py", LOOP, 0),
+        ("python v1.py", "args = SFTConfig('out')\nSFTTrainer(model, args=args).train()\n", 1),
+        ("python v1.py", "parser = HfArgumentParser((Own, Arguments))\nt = OwnTrainer(m)\nt.train()\n", 1),
+        ("python v1.py", "args = SFTConfig('out')\nSFTTrainer(model, args=args).evaluate()\n", 0),
         ("deepspeed example.py", "engine = deepspeed.initialize(model)\nengine.eval()\n", 0),
         ("accelerate launch evaluate_example.py", LOOP, 0),
     ],
 )
 def test_a_program_of_another_name_trains_where_it_calls_what_trains(line, program, expected):
-    assert len(lines(line, {"example.py": program, "evaluate_example.py": program})) == expected
+    assert len(lines(line, dict.fromkeys(("example.py", "evaluate_example.py", "v1.py"), program))) == expected

@@ -22,7 +22,7 @@ from cfglint.source.parse import parse
         lambda: Arguments({}, (5, 23, 0))["learning_rat"],
         lambda: TrlConfig([parse("a.yaml", "{}\n", "yaml")], ["trl"], LaunchFacts(trainer="sft")).arguments["packin"],
         lambda: NeoXConfig([parse("a.yml", "{}\n", "yaml")], LaunchFacts()).argument("comet"),
-        lambda: default_of("finetuning_typ"),
+        lambda: default_of("finetuning_typ", (0, 9, 5)),
     ],
 )
 def test_a_field_of_no_release_cannot_be_looked_up(look_up):

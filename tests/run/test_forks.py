@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from cases import each_case
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.run.discovery import Discovery
 from cfglint.source.dataclass_fields import declares_field, fields_of_text
@@ -50,6 +51,53 @@ def test_many_unknown_keys_are_told_once(project):
     assert run.verdict is None
     declared = project(NEOX + "my_loss: 1\nmy_data: 1\nmy_steps: 1\n", kind_given=True)
     assert [code for code, _, _ in found(declared)] == ["KEY300"] * 3
+
+
+def test_the_configs_of_a_folder_are_for_one_fork(project, tmp_path):
+    (tmp_path / "configs").mkdir()
+    (tmp_path / "configs" / "b.yml").write_text(NEOX + "my_data: 1\nmy_steps: 1\n")
+    assert found(project(NEOX + "my_loss: 1\n")) == [("KEY010", "warning", "/my_loss")]
+    assert found(project(NEOX)) == []
+
+
+def test_a_key_of_a_tagged_release_is_no_error_in_an_undeclared_file(project):
+    assert found(project(NEOX + "gas: 1\n")) == [("KEY300", "warning", "/gas")]
+    assert found(project(NEOX + "gas: 1\n", kind_given=True)) == [("KEY300", "error", "/gas")]
+    assert found(project(NEOX + "gass: 1\n")) == [("KEY300", "error", "/gass")]
+
+
+OWN = """\
+from dataclasses import dataclass
+from typing import Literal, Union
+ATTENTION_TYPE_CHOICES = ["global", "own"]
+@dataclass
+class NeoXArgsModel:
+    {}: int = None
+    norm: Literal["own", "rmsnorm"] = "own"
+    attention_config: list = None
+    eval_iters: Union[int, str] = 1
+    seq_length: str = None
+"""
+
+
+@each_case(
+    ("line", "codes"),
+    [
+        ("norm: own", []),
+        ("norm: layernorm", ["TYP301"]),
+        ('attention_config: [[["own"], 2]]', []),
+        ('attention_config: [[["flash"], 2]]', ["NEO020"]),
+        ("eval_iters: all", []),
+        ("seq_length: long", []),
+    ],
+)
+def test_the_choices_and_types_of_the_projects_own_classes(project, tmp_path, line, codes):
+    folder = tmp_path / "megatron" / "neox_arguments"
+    folder.mkdir(parents=True, exist_ok=True)
+    names = [each.partition(":")[0] for each in NEOX.splitlines()]
+    (folder / "neox_args.py").write_text(OWN.format(": int = None\n    ".join(names)), encoding="utf-8")
+    run = project(NEOX + f"{line}\n")
+    assert [each.code for each in run.diagnostics if each.key == f"/{line.partition(':')[0]}"] == codes
 
 
 @pytest.mark.parametrize(("version", "unknown"), [("1.0", ["/use_mup"]), ("2.0", []), ("2026-05", ["/gas"])])

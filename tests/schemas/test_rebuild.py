@@ -16,6 +16,8 @@ from pathlib import Path
 
 import pytest
 
+from cfglint.frameworks.history import DEFAULT, TYPE
+from cfglint.frameworks.llamafactory.releases import HISTORY as RELEASES_OF_LLAMAFACTORY
 from cfglint.frameworks.trl.releases import HISTORY as RELEASES_OF_TRL
 from cfglint.frameworks.versions import parse_version
 
@@ -173,14 +175,49 @@ def test_llamafactory_refuses_what_it_does_not_understand(tmp_path, file, old, n
 
 
 def test_llamafactory_tables_hold_what_the_trainer_does_not_have():
-    source = importlib.import_module("schema_llamafactory")
+    """Their source is the wheels of all releases, with which `bash .ci/run` compares them; without these, the schema is."""
+    committed = (ROOT / "cfglint" / "frameworks" / "llamafactory" / "_tables.py").read_text()
     names: dict = {}
-    exec(source.tables(json.loads((ROOT / "schemas" / "llamafactory.json").read_text())), names)
-    assert names["FIELDS"]["lora_rank"] == ("int", 8)
-    assert "learning_rate" not in names["FIELDS"]
-    assert "overwrite_output_dir" in names["FIELDS"]
-    committed = ROOT / "cfglint" / "frameworks" / "llamafactory" / "_tables.py"
-    assert committed.read_text() == source.tables(json.loads((ROOT / "schemas" / "llamafactory.json").read_text()))
+    exec(committed, names)
+    source = importlib.import_module("tables_llamafactory")
+    assert source.text(names["RELEASES"], names["FIELDS"], names["LIBRARIES"]) == committed
+    schema = json.loads((ROOT / "schemas" / "llamafactory.json").read_text())
+    newest = RELEASES_OF_LLAMAFACTORY.at(parse_version(schema["x-framework"]["version"]))
+    assert "learning_rate" not in newest["arguments"]
+    assert "overwrite_output_dir" in newest["arguments"]
+    properties = schema["properties"]
+    words = source.schema_llamafactory.words
+    typed = {name: raw for name, raw in properties.items() if name in newest["arguments"] and "type" in raw}  # without lists of the notes
+    assert {name: (row[TYPE], row[DEFAULT]) for name, row in newest["arguments"].items() if name in typed} == {
+        name: (words(raw), raw.get("default")) for name, raw in typed.items()
+    }
+    assert newest["arguments"].keys() <= properties.keys()
+    assert sorted(newest["templates"]) == properties["template"]["anyOf"][0]["enum"]
+    assert sorted(name for name, row in newest["templates"].items() if row[DEFAULT]) == properties["template"]["x-efficient-eos"]
+
+
+def test_a_llamafactory_table_holds_the_span_of_a_template(tmp_path):
+    """A release without the template ends its row; the newest transformers that a release accepts comes from its metadata."""
+    source = importlib.import_module("tables_llamafactory")
+    folders = {}
+    for release, bound in (("0.9.4", "<=4.57.1"), ("0.9.5", "<=5.6.0")):
+        shutil.copytree(TREES / "llamafactory", tmp_path / release / "llamafactory")
+        metadata = tmp_path / release / f"llamafactory-{release}.dist-info"
+        metadata.mkdir()
+        metadata.joinpath("METADATA").write_text(f"Requires-Dist: transformers{bound}\nRequires-Dist: deepspeed<=0.16.9\n")
+        folders[release] = tmp_path / release
+    registry = folders["0.9.5"] / "llamafactory" / "data" / "template.py"
+    registry.write_text(registry.read_text().replace('name="', 'name="new_'))
+    dates = {
+        "llamafactory": {"0.9.4": "2025-11-01", "0.9.5": "2026-05-01"},
+        "transformers": {"4.57.1": "2025-10-14", "5.6.0": "2026-04-20", "5.7.0": "2026-04-27"},
+        "deepspeed": {"0.16.9": "2025-05-30", "0.18.4": "2026-01-08"},
+    }
+    names: dict = {}
+    exec(source.module(folders, dates), names)
+    old = [row for row in names["FIELDS"]["templates"] if not row[0].startswith("new_")]
+    assert {row[3:5] for row in old} == {((), (0, 9, 5))}
+    assert names["LIBRARIES"]["transformers"] == (((), "4.57.1"), ((0, 9, 5), "5.6.0"))
 
 
 # GPT-NeoX
@@ -448,10 +485,11 @@ PARSED = {  # what TRL's parser makes of a string: the types that the schema may
 
 
 KINDS = sorted(path.stem for path in (ROOT / "tools" / "notes").glob("*.json"))
+OF_WHEELS = {"llamafactory", "trl"}  # the kinds whose tables come from the wheels of all releases, by tools/rebuild_tables.py
 TABLES = sorted(path.parent.name for path in (ROOT / "cfglint" / "frameworks").glob("*/_tables.py"))
 
 
-@pytest.mark.parametrize("kind", [kind for kind in TABLES if kind != "trl"])
+@pytest.mark.parametrize("kind", [kind for kind in TABLES if kind not in OF_WHEELS])
 def test_tables_are_what_the_schema_gives(kind):
     """`python tools/rebuild_schema.py KIND PATH` writes them together with the schema."""
     text = (ROOT / "schemas" / f"{kind}.json").read_text(encoding="utf-8")
@@ -491,9 +529,8 @@ def disagreements(classes, properties):
 
 
 def test_every_generated_table_has_a_tool():
-    """TRL's come from the wheels of all releases, by tools/rebuild_tables.py."""
     with_tool = {kind for kind in KINDS if hasattr(importlib.import_module(f"schema_{kind}"), "tables")}
-    assert with_tool | {"trl"} == set(TABLES) >= {"axolotl", "deepspeed", "huggingface", "llamafactory", "neox"}
+    assert with_tool | OF_WHEELS == set(TABLES) >= {"axolotl", "deepspeed", "huggingface", "llamafactory", "neox"}
 
 
 @pytest.mark.parametrize("kind", KINDS)

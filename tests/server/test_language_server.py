@@ -284,3 +284,25 @@ def test_only_what_a_change_affects_is_checked_again(tmp_path, monkeypatch):
     after = {each.run.documents[0].path: each.run for each in open_files.runs}
     assert after["other.yaml"] is before["other.yaml"]
     assert after["train.yaml"] is not before["train.yaml"]
+
+
+HOSTILE = {
+    "pattern.sh": "Y=aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab\n[[ $Y =~ ^(a+)+$ ]] && X=1\n",
+    "loops.sh": "for v in {1..10}; do " * 12 + "true" + "; done" * 12 + "\n",
+    "sum.sh": "a0=1\n" + "".join(f"a{number}='a{number - 1}+a{number - 1}'\n" for number in range(1, 39)) + "X=$((a38))\n",
+    "itself.sh": "source $0\n" * 2_000,
+    "brackets.sh": "((a\n" * 50_000,
+}
+
+
+def test_requests_are_answered_while_scripts_are_open_that_take_long_to_evaluate(editor):
+    line = "torchrun --nproc_per_node 8 train.py --per_device_train_batch_size 4 --learning_rate 1e-5\n"
+    editor.open("train.yaml", TRAINER.replace("deepspeed: ds.json\n", ""))
+    for name, text in HOSTILE.items():
+        editor.open(name, text + line)
+    hover = editor.ask("textDocument/hover", editor.at("train.yaml", 1, 4))
+    assert "learning_rate" in hover["contents"]["value"]
+    for name, text in HOSTILE.items():
+        editor.change(name, text + "\n" + line)
+    assert editor.ask("textDocument/definition", editor.at("train.yaml", 1, 4)) == []
+    assert "learning_rate" in editor.ask("textDocument/hover", editor.at("train.yaml", 1, 4))["contents"]["value"]

@@ -72,6 +72,7 @@ SHARED = frozenset(
     )
 )
 MODEL = "base_model"
+DATA = frozenset(("datasets", "pretraining_dataset"))  # axolotl refuses a file without any of them
 
 
 class Axolotl(Framework["AxolotlConfig"]):
@@ -124,6 +125,8 @@ class Axolotl(Framework["AxolotlConfig"]):
         root = document.root
         names = {key.raw for key, _ in root.pairs()} if root is not None else set()
         own, shared = len(names & OWN), len(names & SHARED)
+        if document.syntax == "json" and not names & DATA:  # the settings of a program that has some of the names
+            return NO_MATCH
         if MODEL not in names:
             return MAYBE if own > 1 and shared > 1 else NO_MATCH
         return CERTAIN if own + shared > 1 and (own or "micro_batch_size" in names or "datasets" in names) else NO_MATCH

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from math import ceil, isfinite
 
-from cfglint.findings.setting import DEFAULT, DERIVED, Setting
+from cfglint.findings.setting import DERIVED, Setting
 from cfglint.frameworks.axolotl.normalization import ACCUMULATION, MICRO, distributed_batch, shared_by
 from cfglint.frameworks.resolved_batch import Batch, BatchProblem, Layout
 
@@ -53,15 +53,29 @@ def resolve(config: AxolotlConfig) -> Batch:
 
 
 def unresolved(config: AxolotlConfig) -> Batch:
-    """The batch of a run that is refused before it is computed."""
-    unknown = Setting(("batch_size",), None, DERIVED, because="not computed")
+    """The batch of a run that is refused before it is computed: what the keys say; unknown with the obsolete `batch_size`."""
+    world = config.facts.gpus
+    micro, accumulation = (setting_of(config, key, written(config, key)) for key in (MICRO, ACCUMULATION))
+    tensor, context = (written(config, key) for key in ("tensor_parallel_size", "context_parallel_size"))
+    parallel = max(world // (tensor * context), 1) if world and tensor and context else None
+    size = product(micro.value, accumulation.value, parallel)
     return Batch(
-        Layout(config.facts.gpus),
-        Setting((MICRO,), None, DEFAULT),
-        Setting((ACCUMULATION,), None, DEFAULT),
-        Setting(("data_parallel",), None, DERIVED),
-        unknown,
+        Layout(world, tensor or 1, context_parallel=context or 1),
+        micro,
+        accumulation,
+        Setting(("data_parallel",), parallel, DERIVED, because="processes / context_parallel_size / tensor_parallel_size"),
+        Setting(("batch_size",), size, DERIVED, because="micro_batch_size x gradient_accumulation_steps x data-parallel size"),
     )
+
+
+def written(config: AxolotlConfig, key: str) -> int | None:
+    """A positive integer of the file; 1, axolotl's default, for a missing one."""
+    if config.get("batch_size") is not None:
+        return None
+    value = config.get(key)
+    if value is None:
+        return 1
+    return value if type(value) is int and value > 0 else None
 
 
 def setting_of(config: AxolotlConfig, key: str, value: Any) -> Setting:

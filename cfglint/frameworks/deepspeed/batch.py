@@ -107,7 +107,7 @@ def has_sequence_key(config: DeepSpeedConfig) -> bool:
 
 def tensor_parallel(config: DeepSpeedConfig) -> int:
     """The AutoTP size, which partitions the GPUs but is not part of DeepSpeed's batch arithmetic."""
-    size = config.section("tensor_parallel")["autotp_size"]
+    size = config.section("tensor_parallel")["autotp_size"] if config.looks_up("tensor_parallel") else 1
     return size if isinstance(size, int) and size > 1 else 1
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import copy
 
 from cfglint.findings.setting import DEFAULT, OVERRIDE, WRITTEN, Setting
+from cfglint.frameworks._releases import RELEASES
 from cfglint.source.record import record
 
 TYPE_CHECKING = False
@@ -34,6 +35,9 @@ WHOLE_BUCKETS = (4, 45)  # automatic bucket sizes are integers from here on
 NO_APEX = (5,)  # fp16_backend and fp16_opt_level are removed
 ACCELERATE_1 = (1,)  # release of accelerate from which a missing micro batch is accepted
 WITH_ACCELERATE_1 = (4, 46)  # releases of transformers that are commonly used with accelerate 1.x
+SHARES_SAMPLES = (1, 6)  # release of accelerate from which the ranks of DeepSpeed's tensor parallelism get the same samples
+WITH_SHARED_SAMPLES = (4, 51)  # releases of transformers that are commonly used with it
+AUTOTP = (0, 16, 4)  # release of DeepSpeed that has tensor parallelism for training
 SETS_BOUNDARY = (1, 8)  # release of accelerate from which its own accumulation decides when the engine takes a step
 
 
@@ -133,10 +137,17 @@ class HfDeepSpeedConfig:
 
     @property
     def tensor_parallel(self) -> int:
-        """The size of automatic tensor parallelism."""
+        """The size of automatic tensor parallelism; 1 where DeepSpeed or accelerate does not have it."""
+        if not self.shares_samples or self.trainer.facts.version("deepspeed", RELEASES["deepspeed"]) < AUTOTP:
+            return 1
         section = self.written.get("tensor_parallel")
         size = section.get("autotp_size", 1) if isinstance(section, dict) else 1
         return size if isinstance(size, int) and size > 1 else 1
+
+    @property
+    def shares_samples(self) -> bool:
+        """Whether accelerate reads `tensor_parallel.autotp_size` (1.6.0 accelerator.py:1823; 1.5.2 does not)."""
+        return self.trainer.has_accelerate(SHARES_SAMPLES, WITH_SHARED_SAMPLES)
 
     @property
     def steps_every_micro_batch(self) -> bool:
@@ -234,7 +245,7 @@ class HfDeepSpeedConfig:
             step()
         except UnresolvedAuto as error:
             self.refusal = Refusal(error.path, f"ValueError: {error}", stage)
-        except (AttributeError, TypeError, ValueError, KeyError, RuntimeError) as error:
+        except (AttributeError, TypeError, ValueError, KeyError, RuntimeError, ImportError) as error:
             self.refusal = Refusal(self._at, f"{type(error).__name__}: {error}", stage)
         return self.refusal is None
 
@@ -341,18 +352,25 @@ class HfDeepSpeedConfig:
         micro = self.values.get("train_micro_batch_size_per_gpu")
         accumulation = self.values.get("gradient_accumulation_steps")
         world = self.trainer.world_size or 1
-        section = self.values.get("tensor_parallel", {})
-        self._at = "tensor_parallel.autotp_size"
-        parts = section.get("autotp_size", 0)
+        if self.shares_samples:
+            self._mesh(world)
         forgiving = self.trainer.has_accelerate(ACCELERATE_1, WITH_ACCELERATE_1)
-        if parts > 1 and forgiving and parts > (self.trainer.world_size or parts):
-            raise RuntimeError(f"Mesh should not be bigger than default world size {world}, but found {parts} ranks!")
         if micro is None and forgiving:
             return
         self._at = "train_micro_batch_size_per_gpu" if not isinstance(micro, (int, float)) else "gradient_accumulation_steps"
         total = product(micro, accumulation, world)
         if forgiving:
             _ = total // 1
+
+    def _mesh(self, world: int) -> None:
+        """Make the device mesh of tensor parallelism (accelerate 1.6.0 accelerator.py:1823-1837)."""
+        section = self.values.get("tensor_parallel", {})
+        self._at = "tensor_parallel.autotp_size"
+        parts = section.get("autotp_size", 0)
+        if parts > 1 and self.trainer.facts.version("deepspeed", RELEASES["deepspeed"]) < AUTOTP:
+            raise ImportError("Deepspeed TP requires deepspeed >= 0.16.4, Please update DeepSpeed via `pip install deepspeed -U`.")
+        if parts > 1 and parts > (self.trainer.world_size or parts):
+            raise RuntimeError(f"Mesh should not be bigger than default world size {world}, but found {parts} ranks!")
 
     def _finalize(self) -> None:
         """Fill the values that depend on the model's size and the length of the run: `trainer_config_finalize`."""

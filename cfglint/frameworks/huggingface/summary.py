@@ -173,7 +173,9 @@ def precision(config: TrainerConfig, summary: Summary) -> None:
             summary.derive(PRECISION, "precision", "precision", *without_switch(config))
     if config.uses_fsdp:
         summary.add(PRECISION, "FSDP", of(config, "fsdp"))
-    summary.add(PRECISION, "gradient checkpointing", config.setting(config.arguments.checkpointing_key, value=bool(args.checkpointing)))
+    key = config.arguments.checkpointing_key
+    checkpointing = config.setting(key, value=bool(args.checkpointing)) if args.known(key) else config.unknown(key)
+    summary.add(PRECISION, "gradient checkpointing", checkpointing)
 
 
 def without_switch(config: TrainerConfig) -> tuple[str | None, str]:

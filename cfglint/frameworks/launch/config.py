@@ -40,10 +40,9 @@ class LaunchConfig(Config):
         node = command.find((command.size_key,))[1] if command.size_key else None
         if node is not None and node.raw.isdigit():
             self.values[command.size_key] = int(node.raw)
-            self.batch_keys = {"gpus": command.size_key}
         if self.is_megatron:
             self.values.update({key: megatron.integer(self, key) for key in megatron.BATCH_KEYS.values() if key in command.words})
-            self.batch_keys = {**megatron.BATCH_KEYS, **self.batch_keys}
+            self.batch_keys = megatron.BATCH_KEYS
 
     @property
     def is_megatron(self) -> bool:

@@ -6,6 +6,7 @@ from cfglint.frameworks._releases import RELEASES
 from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH, Framework
 from cfglint.frameworks.huggingface import FRAMEWORK as TRAINER
 from cfglint.frameworks.huggingface import relative_of, top_keys
+from cfglint.frameworks.versions import parse_version
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 KIND: Final = "llamafactory"
 NEWEST = RELEASES["llamafactory"]
-TRANSFORMERS, DEEPSPEED = "5.6.0", "0.18.4"  # the newest releases that llamafactory 0.9.5 accepts
+OLDEST = "0.7.1"
 
 # Keys that only LLaMA-Factory has.
 OWN = frozenset(
@@ -65,7 +66,7 @@ class LlamaFactory(Framework["LlamaFactoryConfig"]):
     package = "llamafactory"
     newest = NEWEST
     repository_owners = ("hiyouga",)
-    oldest = NEWEST
+    oldest = OLDEST
     release_parts = 3  # 0.9.3 and 0.9.4 have other keys
     base = TRAINER.kind
     estimates_memory = True
@@ -110,7 +111,9 @@ class LlamaFactory(Framework["LlamaFactoryConfig"]):
 
     def packages(self) -> dict[str, str]:
         """LLaMA-Factory and the transformers that it requires."""
-        return {self.package: self.newest, TRAINER.package: TRANSFORMERS}
+        from cfglint.frameworks.llamafactory.releases import library
+
+        return {self.package: self.newest, TRAINER.package: library(TRAINER.package, parse_version(self.newest))}
 
     def references(self, document: Document) -> list[tuple[Path, str, str]]:
         """The DeepSpeed, accelerator and FSDP files that it names, as a trainer file does."""
@@ -161,10 +164,15 @@ class LlamaFactory(Framework["LlamaFactoryConfig"]):
         from cfglint.frameworks.llamafactory import rules  # noqa: F401
 
     def loader(self, document: Document, facts: LaunchFacts) -> Loader:
-        """OmegaConf's loader; a JSON file is never loaded."""
-        from cfglint.frameworks.llamafactory.loader import JSON, OMEGACONF
+        """OmegaConf's loader; up to 0.9.3 PyYAML's, as for the Trainer. The newest releases do not load a JSON file."""
+        from cfglint.frameworks.llamafactory import loader
 
-        return JSON if document.syntax == "json" else OMEGACONF
+        version = facts.version(self.package, self.newest)
+        if document.syntax == "json":
+            return loader.JSON if version in loader.JSON_REFUSED else TRAINER.loader(document, facts)
+        if version in loader.OMEGACONF_LOADS:
+            return loader.OMEGACONF
+        return loader.MERGED if version in loader.OMEGACONF_MERGES else TRAINER.loader(document, facts)
 
 
 FRAMEWORK = LlamaFactory()

@@ -2,28 +2,37 @@
 
 from __future__ import annotations
 
+from cfglint.findings.releases import Releases
 from cfglint.findings.setting import NoSuchField
 from cfglint.frameworks.huggingface.arguments import Arguments
-from cfglint.frameworks.llamafactory._tables import FIELDS
+from cfglint.frameworks.llamafactory.releases import default, ever
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from cfglint.frameworks.versions import Version
+
 OVERWRITTEN = {"remove_unused_columns": False}  # parser.py:437
+SCHEDULE_FILLED = Releases((0, 9, 3))
 FILLED_SCHEDULE = "warmup_stable_decay"
 FILLED_STEPS = ("num_stable_steps", "num_decay_steps")  # one and two thirds of the steps after warm-up; trainer_utils.py:556-570
 
 
 class TrainerArguments(Arguments):
-    """`TrainingArguments` of a LLaMA-Factory run."""
+    """`TrainingArguments` of a LLaMA-Factory run. `own_version` is the release of LLaMA-Factory."""
+
+    def __init__(self, values: dict[Any, Any], version: Version, own_version: Version) -> None:
+        self.own_version = own_version
+        super().__init__(values, version)
 
     def __getitem__(self, name: str) -> Any:
         """The value of a field as it is passed to the trainer."""
         if name in OVERWRITTEN:
             return OVERWRITTEN[name]
         value = super().__getitem__(name)
-        if name == "lr_scheduler_kwargs" and (value is None or isinstance(value, dict)) and self["lr_scheduler_type"] == FILLED_SCHEDULE:
+        filled = name == "lr_scheduler_kwargs" and self.own_version in SCHEDULE_FILLED
+        if filled and (value is None or isinstance(value, dict)) and self["lr_scheduler_type"] == FILLED_SCHEDULE:
             return {**dict.fromkeys(FILLED_STEPS, 1), **(value or {})}
         return value
 
@@ -33,11 +42,11 @@ class TrainerArguments(Arguments):
         return self["gradient_checkpointing"]
 
 
-def default_of(name: str) -> Any:
-    """The default of one of LLaMA-Factory's fields."""
-    if name not in FIELDS:
+def default_of(name: str, release: Version) -> Any:
+    """The default of one of LLaMA-Factory's fields; None if the release does not have it."""
+    if not ever(name):
         raise NoSuchField(name)
-    return FIELDS[name][1]
+    return default(name, release)
 
 
 def comma_list(value: Any) -> Any:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from cfglint.frameworks.huggingface import PACKAGE
 from cfglint.frameworks.huggingface.config import TrainerConfig
-from cfglint.frameworks.llamafactory import DEEPSPEED, FRAMEWORK, TRANSFORMERS
-from cfglint.frameworks.llamafactory._tables import FIELDS
+from cfglint.frameworks.llamafactory import FRAMEWORK
 from cfglint.frameworks.llamafactory.arguments import TrainerArguments, default_of
+from cfglint.frameworks.llamafactory.releases import arguments, ever, library
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.huggingface.field_operations import Operation
     from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.frameworks.overrides import Override
+    from cfglint.frameworks.versions import Version
     from cfglint.source.document import Document
 
 SMALLEST_SPLIT = 1e-6  # the value that val_size is compared with
@@ -39,12 +40,14 @@ class LlamaFactoryConfig(TrainerConfig):
     seeded_at = "config"  # hparams/parser.py:529 (get_train_args)
 
     def __init__(self, documents: list[Document], kinds: list[str], facts: LaunchFacts) -> None:
-        target = {PACKAGE: TRANSFORMERS, "deepspeed": DEEPSPEED, **facts.target}
+        self.own_version: Version = facts.version(FRAMEWORK.package, FRAMEWORK.newest)
+        accepted = {package: library(package, self.own_version) for package in (PACKAGE, "deepspeed")}
+        target = {**accepted, **facts.target}
         super().__init__(documents, kinds, facts.replace(target=target))
 
     def parsed_arguments(self) -> Arguments:
         """The values that are fields of the Trainer."""
-        return TrainerArguments(self.values, self.version)
+        return TrainerArguments(self.values, self.version, self.own_version)
 
     def _completed(self, values: dict[Any, Any]) -> dict[Any, Any]:
         """The values of the file, overridden by those of the launch line; nothing is interpolated."""
@@ -57,12 +60,14 @@ class LlamaFactoryConfig(TrainerConfig):
         return by_omegaconf(override)
 
     def own(self, name: str) -> Any:
-        """The value of one of LLaMA-Factory's fields."""
-        return self.values[name] if name in self.values else default_of(name)
+        """The value of one of LLaMA-Factory's fields; None if the release does not have it."""
+        if name in self.values and name in arguments(self.own_version):
+            return self.values[name]
+        return default_of(name, self.own_version)
 
     def field(self, name: str) -> Setting:
         """A field with its place: LLaMA-Factory's or the trainer's."""
-        value = self.own(name) if name in FIELDS else self.arguments[name]
+        value = self.own(name) if ever(name) and name not in self.arguments.defaults else self.arguments[name]
         return self.setting(name, value=value)
 
     @property

@@ -26,6 +26,9 @@ CONFIG: Stage = "config"
 INIT: Stage = "init"
 STEP: Stage = "first-step"
 SMALL = 1e-6
+TOOLS = {  # data/tool_utils.py:884
+    *("default", "gemma4", "glm4", "llama3", "lfm2", "minimax1", "minimax2", "mistral", "qwen", "qwen3_5", "glm4_moe", "seed_oss", "ling"),
+}
 
 
 def split(value: Any, config: LlamaFactoryConfig) -> None:
@@ -136,6 +139,30 @@ def muon_beta(value: Any, config: LlamaFactoryConfig) -> None:
         _ = 1 - value
 
 
+def calibration(value: Any, config: LlamaFactoryConfig) -> None:
+    """Ask for the calibration data as hparams/model_args.py:396 does."""
+    if value is not None and config.own("export_quantization_dataset") is None:
+        raise ValueError("Quantization dataset is necessary for exporting.")
+
+
+def described_tokens(value: Any, config: LlamaFactoryConfig) -> None:
+    """Load the file as hparams/model_args.py:217-255 does; what reports a failure there fails itself."""
+    if value is not None and (not isinstance(value, str) or not value):
+        raise AttributeError("'Logger' object has no attribute 'error_rank0'")
+
+
+def tool_format(value: Any, config: LlamaFactoryConfig) -> None:
+    """Look up the format as data/tool_utils.py:901 does."""
+    if value is not None and value not in TOOLS:
+        raise ValueError(f"Tool utils `{value}` not found.")
+
+
+def generated_length(value: Any, config: LlamaFactoryConfig) -> None:
+    """Compare the length as hparams/generating_args.py:72 does."""
+    if config.stage == "sft":
+        _ = value > 0
+
+
 # field, stage, operation
 OPERATIONS: tuple[tuple[str, Stage, Act], ...] = (
     ("adapter_name_or_path", CONFIG, split),
@@ -156,6 +183,10 @@ OPERATIONS: tuple[tuple[str, Stage, Act], ...] = (
     ("use_galore", CONFIG, switch),
     ("use_apollo", CONFIG, switch),
     ("use_badam", CONFIG, added_switch),
+    ("export_quantization_bit", CONFIG, calibration),
+    ("new_special_tokens_config", CONFIG, described_tokens),
+    ("tool_format", INIT, tool_format),
+    ("max_new_tokens", INIT, generated_length),
     ("val_size", INIT, split_size),
     ("loraplus_lr_ratio", INIT, loraplus_rate),
 )

@@ -1,10 +1,14 @@
 """Loads a YAML file as OmegaConf does: PyYAML's safe loader on libyaml, with other floats, no dates and no duplicate keys.
 
-Source: omegaconf 2.4.0 _yaml.py, omegaconf.py:423-466; llamafactory 0.9.5 hparams/parser.py:85-99.
+Before 0.9.4 PyYAML's own safe loader reads the file; 0.9.3 makes an OmegaConf container of its values.
+
+Source: omegaconf 2.4.0 _yaml.py, omegaconf.py:423-466; llamafactory 0.9.5 hparams/parser.py:85-99 (read_args), 0.9.3 :65-79,
+0.9.2 :68-79, 0.9.0 :53-62 (_parse_args).
 """
 
 from __future__ import annotations
 
+from cfglint.findings.releases import Releases
 from cfglint.source.document import MAPPING, SCALAR, Document, Node, Problem
 from cfglint.source.load_results import LoadResult, Refused, constructor_error, refused
 from cfglint.source.loaders import Loader, YamlLoader, is_merge
@@ -14,6 +18,10 @@ from cfglint.source.yaml import PURE
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+OMEGACONF_LOADS = Releases((0, 9, 4))
+OMEGACONF_MERGES = Releases((0, 9, 3), (0, 9, 4))
+JSON_REFUSED = Releases((0, 9, 5))
 
 KEY_TYPES = (str, int, float, bool, bytes)
 VALUE_TYPES = (str, int, float, bool, bytes, type(None))
@@ -71,6 +79,20 @@ class OmegaConfLoader(YamlLoader):
         if is_yaml_float(raw) or is_yaml_int(raw):
             return super().number(node)
         return raw
+
+
+class MergedLoader(YamlLoader):
+    """Loads a file with PyYAML, and merges its values into an OmegaConf container."""
+
+    def read(self, document: Document) -> LoadResult:
+        """The values of a document; an empty file, and a list, are no container."""
+        result = super().read(document)
+        if result.problems:
+            return result
+        try:
+            return LoadResult(container(result.value, document), [])
+        except Refused as problem:
+            return LoadResult(None, [problem.problem])
 
 
 class JsonLoader(Loader):
@@ -142,4 +164,5 @@ def grammar_error(text: str) -> str:
 
 
 OMEGACONF = OmegaConfLoader("OmegaConf.load")
+MERGED = MergedLoader("yaml.safe_load")
 JSON = JsonLoader()

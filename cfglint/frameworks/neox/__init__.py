@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.frameworks._releases import RELEASES
-from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH, Framework
+from cfglint.frameworks.base import CERTAIN, FORK_KEYS, MAYBE, NO_MATCH, Framework
 from cfglint.source.document import MAPPING
 
 TYPE_CHECKING = False
@@ -88,6 +88,15 @@ class NeoX(Framework["NeoXConfig"]):
     def unknown_keys(self, config: NeoXConfig) -> list[str]:
         """The keys that are not fields of NeoXArgs, including those of the project's own copy."""
         return [name for name in config.values if not config.knows(name)]
+
+    def is_for_fork(self, config: NeoXConfig) -> bool:
+        """Whether a file, or the configs of its folder together, have too many unknown keys for GPT-NeoX itself."""
+        unknown = {*self.unknown_keys(config)}
+        if not unknown or len(unknown) >= FORK_KEYS or config.own_fields:
+            return len(unknown) >= FORK_KEYS
+        from cfglint.frameworks.neox.neighbours import unknown_in_folder
+
+        return len(unknown | unknown_in_folder(config.documents[0].path)) >= FORK_KEYS
 
     def syntax(self, path: str) -> Syntax:
         """`yaml` for every name: GPT-NeoX loads `.json` files with the YAML parser too (arguments.py:242)."""

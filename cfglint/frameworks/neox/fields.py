@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from cfglint.frameworks.versions import Version
 
+PLAIN_TYPES = ("int", "float", "str", "bool", "list", "dict")
 FIRST_WITHOUT_TAGS = (3,)
 CANNOT = "ValueError: NeoXArgs.__post_init__() NeoXArgs types cannot be validated"
 
@@ -46,22 +47,59 @@ def members(name: str) -> list[str]:
     return MEMBERS[name].split()
 
 
-def refusal(name: str, value: Any) -> str | None:
-    """The exception of the type check for a value, as `Type: message`; None if the value passes.
+class Check:
+    """What the type check accepts for a field: its type as `expected` names it, the values of a literal, the types of a union."""
 
-    null always passes, and an int passes for a float; nothing else is converted. Literals are compared without
-    regard to case. Source: gpt-neox 2026-05 arguments.py:1365-1422.
-    """
+    __slots__ = ("choices", "expected", "members")
+
+    def __init__(self, expected: str | None, choices: list[str], members: list[str]) -> None:
+        self.expected = expected
+        self.choices = choices
+        self.members = members
+
+    def refusal(self, value: Any) -> str | None:
+        """The exception of the type check for a value, as `Type: message`; None if the value passes.
+
+        null always passes, and an int passes for a float; nothing else is converted. Literals are compared without
+        regard to case. Source: gpt-neox 2026-05 arguments.py:1365-1422.
+        """
+        wanted, kind = self.expected, type(value).__name__
+        if value is None or wanted is None or kind == wanted or (kind == "int" and wanted == "float"):
+            return None
+        if wanted == "literal":
+            passes = isinstance(value, str) and value.lower() in [each.lower() for each in self.choices]
+            return None if passes else CANNOT
+        if wanted == "union":
+            return None if kind in self.members else CANNOT
+        return f"AttributeError: type object '{wanted}' has no attribute '__origin__'"
+
+
+def check_of(name: str, annotation: str | None = None) -> Check:
+    """The type check of a field: by its annotation in the project's own copy of GPT-NeoX, else as in the modelled release."""
     wanted = expected(name)
-    kind = type(value).__name__
-    if value is None or wanted is None or kind == wanted or (kind == "int" and wanted == "float"):
-        return None
-    if wanted == "literal":
-        passes = isinstance(value, str) and value.lower() in [each.lower() for each in choices(name)]
-        return None if passes else CANNOT
-    if wanted == "union":
-        return None if kind in members(name) else CANNOT
-    return f"AttributeError: type object '{wanted}' has no attribute '__origin__'"
+    if annotation is None or annotation == wanted:
+        return Check(wanted, choices(name), members(name) if wanted == "union" else [])
+    if annotation in PLAIN_TYPES:
+        return Check(annotation, [], [])
+    values = literal_values(annotation)
+    if values:
+        return Check("literal", values, [])
+    is_other = wanted in (*PLAIN_TYPES, "literal")  # the modelled release has a check of another form
+    return Check(None, [], []) if is_other else check_of(name)
+
+
+def literal_values(annotation: str) -> list[str]:
+    """The strings that `Literal[...]` allows; empty for another annotation, and for one with names of constants."""
+    import ast
+
+    name, mark, inside = annotation.removesuffix("]").partition("[")
+    if name.rpartition(".")[2] != "Literal" or not mark:
+        return []
+    try:
+        values = ast.literal_eval(f"[{inside}]")
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return []
+    return [str(each) for each in values if each is not None]
 
 
 def fields_of_release(version: Version) -> dict[str, str]:

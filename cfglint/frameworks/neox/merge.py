@@ -9,7 +9,7 @@ from cfglint.findings.wording import spelled
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.neox import FRAMEWORK
 from cfglint.frameworks.neox._tables import FIELDS
-from cfglint.frameworks.neox.fields import default, fields_of_release, known
+from cfglint.frameworks.neox.fields import check_of, default, fields_of_release, known
 from cfglint.source.document import Problem
 from cfglint.source.loaders import YAML11_FULL
 
@@ -18,9 +18,11 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.frameworks.launch_facts import LaunchFacts
+    from cfglint.frameworks.neox.fields import Check
     from cfglint.source.document import Document, Path
 
 
+ATTENTION_TYPES = "ATTENTION_TYPE_CHOICES"  # the constant of neox_args.py
 ARGUMENT_CLASSES = ("megatron", "neox_arguments")  # the folder of these classes in a copy of GPT-NeoX
 
 
@@ -80,6 +82,16 @@ class MergedFiles(Config):
         """Whether the dataclass has a field: that of the project's own copy of GPT-NeoX, else the modelled one."""
         return name in self.own_fields if self.own_fields else known(name)
 
+    def check_of(self, name: str) -> Check:
+        """The type check of a field: that of the project's own copy of GPT-NeoX, else the modelled one."""
+        return check_of(name, self.own_fields.get(name) or None)
+
+    @property
+    def own_attention_kinds(self) -> list[Any]:
+        """The attention types that the project's own copy of GPT-NeoX lists; empty if it has no such list."""
+        listed = own_constant(self.documents[0].path, ATTENTION_TYPES) if self.own_fields else None
+        return listed if isinstance(listed, list) else []
+
     def argument(self, name: str) -> Any:
         """The value of a field before any computation: as written, else its default."""
         return self.values[name] if name in self.values else default(name)
@@ -98,17 +110,32 @@ class MergedFiles(Config):
         return Setting((self.spelled[str(path[0])], *path[1:]), value, DEFAULT, document, node, key_node, because or "default")
 
 
-def own_fields(path: str) -> dict[str, str]:
-    """The fields of the argument classes in the project's own copy of GPT-NeoX, with their annotations; empty if it has none."""
+def own_classes(path: str) -> str | None:
+    """The folder of the argument classes in the project's own copy of GPT-NeoX; None if it has none."""
     from cfglint.source.root import folders_upwards
 
-    for folder in folders_upwards(path):
-        classes = os.path.join(folder, *ARGUMENT_CLASSES)
-        if os.path.isdir(classes):
-            from cfglint.source.dataclass_fields import fields_of_folder
+    folders = (os.path.join(folder, *ARGUMENT_CLASSES) for folder in folders_upwards(path))
+    return next(filter(os.path.isdir, folders), None)
 
-            return fields_of_folder(classes)
-    return {}
+
+def own_fields(path: str) -> dict[str, str]:
+    """The fields of the argument classes in the project's own copy of GPT-NeoX, with their annotations; empty if it has none."""
+    folder = own_classes(path)
+    if folder is None:
+        return {}
+    from cfglint.source.dataclass_fields import fields_of_folder
+
+    return fields_of_folder(folder)
+
+
+def own_constant(path: str, name: str) -> Any:
+    """The literal that the project's own argument classes assign to a constant; None if there is none."""
+    folder = own_classes(path)
+    if folder is None:
+        return None
+    from cfglint.source.dataclass_fields import constant_of_folder
+
+    return constant_of_folder(folder, name)
 
 
 def not_a_mapping(document: Document, value: Any) -> Problem:

@@ -7,6 +7,7 @@ from cfglint.frameworks.trl import FRAMEWORK, KIND, LAUNCHER_FILE, NEWEST, OLDES
 from cfglint.frameworks.trl.arguments import TrlArguments
 from cfglint.frameworks.trl.cli_arguments import complemented
 from cfglint.frameworks.trl.fields import REQUIRED, fields, likely_trainers, trainers_of
+from cfglint.frameworks.trl.launcher_options import is_option
 from cfglint.frameworks.trl.parser import NULL_WORDS_READ, Refused, cast
 from cfglint.frameworks.versions import parse_version
 from cfglint.source.shell.command import CommandDocument
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from cfglint.source.document import Document, Path
 
 PROCESSES = "num_processes"  # an option of `accelerate launch`, to which the command passes the key
+OTHER_TRAINERS = ("Trainer", "Seq2SeqTrainer")  # of transformers
 ENV = "env"  # removed from the file and exported first
 
 
@@ -66,7 +68,7 @@ class TrlConfig(TrainerConfig):
         if self.documents[0].syntax == "python":  # code passes the values to the class without a parser
             found = self.values
         else:
-            found, self.refused = cast(self.values, table.types, self.trl_version >= NULL_WORDS_READ)
+            found, self.refused = cast(self.values, table.types, self.trl_version >= NULL_WORDS_READ, table.defaults)
         self.values = {name: found.get(name, value) for name, value in self.values.items()}
         program = self.facts.program
         parsed = {name: value for name, value in found.items() if program is None or name not in program.changed}
@@ -84,6 +86,20 @@ class TrlConfig(TrainerConfig):
     def has_field(self, key: str) -> bool:
         """Whether a class of the release has the field: a removed field has no effect."""
         return key in self.arguments.fields.types
+
+    @property
+    def has_own_keys(self) -> bool:
+        """Whether the file has keys that no class of TRL ever had: a class of the script takes them, and its trainer may use them."""
+        names = {key for key in self.values if isinstance(key, str)} - {ENV, LAUNCHER_FILE}
+        return any(not self.arguments.exists(name) and not is_option(name) for name in names)
+
+    def may_build_own_trainer(self) -> bool:
+        """Whether the script may build no trainer of TRL: its program builds another one, or its file has keys of its own class."""
+        program = self.facts.program
+        if program is not None:
+            return program.trainer in OTHER_TRAINERS or super().may_build_own_trainer()
+        declared = self.facts.strict_keys or self.facts.complete or self.facts.trainer is not None
+        return self.has_own_keys and not declared
 
     def only(self, *trainers: str) -> bool:
         """Whether the file is for one of these trainers, even if it is unknown which one."""

@@ -16,6 +16,13 @@ if TYPE_CHECKING:
 
     from cfglint.frameworks.trl.config import TrlConfig
 
+SCALING_LOOKED_UP = (0, 22)  # from here on `scale_rewards` is a word
+PLAUSIBLE_PROCESSES = 64  # `map` lowers a larger number to the rows of the data set, an integer
+# The names of any release of transformers since 4.46, and `mamba`, which 4.46 to 4.51 have.
+CACHES = (
+    *("static", "offloaded_static", "sliding_window", "hybrid", "hybrid_chunked", "offloaded_hybrid", "offloaded_hybrid_chunked"),
+    *("dynamic", "offloaded", "quantized", "paged", "mamba"),
+)
 TASKS = ("SEQ_CLS", "SEQ_2_SEQ_LM", "CAUSAL_LM", "TOKEN_CLS", "QUESTION_ANS", "FEATURE_EXTRACTION")
 
 
@@ -70,10 +77,57 @@ def completion_length(value: Any, config: TrlConfig) -> None:
         raise ValueError(f"`max_new_tokens` must be greater than 0, but is {value}.")
 
 
+def repeats(value: Any, config: TrlConfig) -> None:
+    """Repeat each prompt as trainer/utils.py:932 (RepeatSampler) does: its length is an integer, or there is none."""
+    if not generating(config) or not isinstance(value, float):
+        return
+    limit = config.arguments["max_steps"]
+    if not isinstance(limit, (int, float)) or limit > 0:
+        raise TypeError("'float' object cannot be interpreted as an integer")
+    raise ValueError(f"args.max_steps must be set to a positive value if dataloader does not have a length, was {limit}")
+
+
 def weights(value: Any, config: TrlConfig) -> None:
-    """Use the weights as trainer/grpo_trainer.py:569 does."""
+    """Use the weights as trainer/grpo_trainer.py:569-574 does: a tensor is made of them."""
     if generating(config) and value is not None:
         len(value)
+        if isinstance(value, dict):
+            raise TypeError("must be real number, not dict")
+
+
+def scaling(value: Any, config: TrlConfig) -> None:
+    """Look up the name of the scaling as trainer/grpo_config.py:1078 does."""
+    if config.only("grpo") and config.trl_version >= SCALING_LOOKED_UP:
+        hash(value)
+
+
+def generates_itself(config: TrlConfig) -> bool:
+    """Whether the trainer generates with transformers, and so builds a GenerationConfig."""
+    return generating(config) and config.arguments["use_vllm"] is False and config.arguments.known("use_vllm")
+
+
+def cache(value: Any, config: TrlConfig) -> None:
+    """Check the cache as transformers 5.23.0 generation/configuration_utils.py:686 (GenerationConfig.validate) does, 4.46.3 :725."""
+    options = config.arguments["generation_kwargs"]
+    replaced = options is not None and (not isinstance(options, dict) or "cache_implementation" in options)
+    if value is not None and value not in CACHES and generates_itself(config) and not replaced:
+        raise ValueError(f"Invalid `cache_implementation` ({value}). Choose one of: {CACHES[:-1]}")
+
+
+def generation_options(value: Any, config: TrlConfig) -> None:
+    """Add the options as trainer/grpo_trainer.py:1172 does."""
+    if value is not None and generates_itself(config):
+        {}.update(value)
+
+
+def preparing_processes(value: Any, config: TrlConfig) -> None:
+    """Compare and count the processes as the `map` of datasets 5.2.0 arrow_dataset.py does; a streamed data set has none."""
+    if value is None or not config.only("sft", "dpo", "kto", "reward") or config.streams or (config.only("sft") and not prepares(config)):
+        return
+    if value < 0:
+        raise ValueError("num_proc must be an integer > 0.")
+    if isinstance(value, float) and value > 1 and (value % 1 == 0 or value < PLAUSIBLE_PROCESSES):
+        raise TypeError("'float' object cannot be interpreted as an integer")
 
 
 def lower_bound(value: Any, config: TrlConfig) -> None:
@@ -151,8 +205,8 @@ def task(value: Any, config: TrlConfig) -> None:
 
 
 def loading(value: Any, config: TrlConfig) -> None:
-    """Copy the options of the model as trainer/rloo_trainer.py:425 does."""
-    if config.modern and config.only("rloo") and value is not None and not isinstance(value, str):
+    """Copy the options of the model as trainer/rloo_trainer.py:269 does."""
+    if config.modern and config.only("rloo") and value:
         dict(value)
 
 
@@ -168,6 +222,11 @@ def reference_batch(value: Any, config: TrlConfig) -> None:
 OPERATIONS = (
     Operation("precompute_ref_batch_size", INIT, reference_batch),
     Operation("num_generations", CONFIG, group_size),
+    Operation("num_generations", INIT, repeats),
+    Operation("scale_rewards", CONFIG, scaling),
+    Operation("cache_implementation", INIT, cache),
+    Operation("generation_kwargs", INIT, generation_options),
+    Operation("dataset_num_proc", INIT, preparing_processes),
     Operation("generation_batch_size", CONFIG, generation_size),
     Operation("steps_per_generation", CONFIG, generation_steps),
     Operation("vllm_importance_sampling_clip_min", CONFIG, lower_bound),

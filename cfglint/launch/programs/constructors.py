@@ -44,7 +44,7 @@ class Constructor:
     def __init__(self, name: str, own: Dataclass, call: ast.Call, scope: Scope) -> None:
         self.name = name
         self.own = own
-        self.call = call
+        self.call = self.node = call
         self.scope = scope
         self.complete = own.complete
         self.arguments = arguments_of(call, scope)
@@ -149,7 +149,7 @@ class EngineConfig:
     trainer: str | None = None
 
     def __init__(self, value: ast.expr, scope: Scope) -> None:
-        self.value = value
+        self.value = self.node = value
         self.scope = scope
 
     @property
@@ -170,7 +170,7 @@ class AcceleratorCall:
     trainer: str | None = None
 
     def __init__(self, call: ast.Call, scope: Scope) -> None:
-        self.call = call
+        self.call = self.node = call
         self.scope = scope
         self.arguments = arguments_of(call, scope)
 

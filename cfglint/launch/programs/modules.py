@@ -156,7 +156,8 @@ class Modules:
     def __init__(self, folders: list[str], read: Callable[[str], str | None]) -> None:
         self.folders = folders
         self.read = read
-        self._by_path: dict[str, Module | None] = {}
+        self._by_path: dict[str, Module | None] = {}  # None for a path without a module
+        self._count = 0  # of the files that were read
         self.budget = Budget()
         self.evaluated: dict[Any, Any] = {}  # values that are already computed, of `evaluation`
         self.depth = 0  # nesting depth of the current value
@@ -165,10 +166,11 @@ class Modules:
     def module_of(self, path: str, package: str = "") -> Module | None:
         """The module of a file; None if there is none, or it cannot be parsed."""
         if path not in self._by_path:
-            if len(self._by_path) >= MOST_MODULES:
+            text = self.read(path)
+            if text is not None and self._count >= MOST_MODULES:
                 self.is_full = True
                 return None
-            text = self.read(path)
+            self._count += text is not None
             tree = parsed(text) if text is not None and len(text) <= LARGEST else None
             self._by_path[path] = Module(path, package, text or "", tree) if tree is not None else None
         return self._by_path[path]

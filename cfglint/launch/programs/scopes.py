@@ -9,11 +9,13 @@ from cfglint.launch.programs.modules import Definition, External, imported
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from cfglint.launch.programs.modules import Module, Modules
 
 MOST_SCOPES = 300
+CAUGHT = (["Exception"], ["BaseException"], ["TypeError"], ["ValueError"])
+ENDS = (["exit"], ["_exit"], ["quit"])
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -112,6 +114,27 @@ def inside(node: ast.AST, is_main: bool) -> Iterator[ast.AST]:
             continue
         yield each
         stack.extend([*ast.iter_child_nodes(each)][::-1])
+
+
+def is_caught(node: ast.AST, scope: Scope, scopes: Iterable[Scope], deepest: int = 4) -> bool:
+    """Whether an exception raised in a node may be caught, so that the program goes on: there, or by a caller of its function."""
+    above = scope.module.parent(node)
+    inside = node
+    while above is not None and above is not scope.node:
+        if isinstance(above, ast.Try) and inside in above.body and any(map(goes_on, above.handlers)):
+            return True
+        inside, above = above, scope.module.parent(above)
+    name = getattr(scope.node, "name", None)
+    callers = [(call, each) for each in scopes for call in each.calls() if name and deepest and dotted(call.func)[-1:] == [name]]
+    return any(is_caught(call, each, scopes, deepest - 1) for call, each in callers if each is not scope)
+
+
+def goes_on(handler: ast.ExceptHandler) -> bool:
+    """Whether a handler catches the exceptions of a constructor and does not end the program."""
+    types = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+    catches = any(each is None or dotted(each)[-1:] in CAUGHT for each in types)
+    ends = (isinstance(node, ast.Raise) or (isinstance(node, ast.Call) and dotted(node.func)[-1:] in ENDS) for node in ast.walk(handler))
+    return catches and not any(ends)
 
 
 def is_main_guard(node: ast.AST) -> bool:

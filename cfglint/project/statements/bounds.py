@@ -9,6 +9,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+MOST_CLAUSES = 100  # of a specifier
+
 
 def allowed(spec: str, releases: Iterable[str]) -> list[str]:
     """The releases that a specifier allows, in their order; all of them if it is none."""
@@ -30,7 +32,9 @@ def has_lower_bound(spec: str) -> bool:
 
 
 def specifiers(spec: str) -> SpecifierSet:
-    """A specifier as `packaging` understands it; clauses that it does not understand are left out."""
+    """A specifier as `packaging` understands it; clauses that it does not understand are left out, as are very many."""
+    if spec.count(",") > MOST_CLAUSES:
+        return SpecifierSet()
     try:
         return SpecifierSet(spec)
     except InvalidSpecifier:

@@ -8,7 +8,7 @@ from cfglint.source.shell.placed_text import unknown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection, Mapping
     from typing import Any
 
     from cfglint.source.shell.placed_text import Place, Text
@@ -42,21 +42,24 @@ class CommandDocument(Document):
 
     __slots__ = (
         "again",
+        "assignments",
         "consumer",
         "edges",
         "extent",
         "extra_files",
         "flags",
-        "gpus_on",
         "guessed",
         "is_main",
         "is_open",
         "launch",
         "launch_line",
         "machine",
+        "partners",
         "program",
+        "relaunched",
         "siblings",
         "size_key",
+        "targeted",
         "unknown",
         "words",
     )
@@ -73,9 +76,12 @@ class CommandDocument(Document):
         self.guessed = False  # whether the consumer is only likely: then nothing about the arguments is an error
         self.is_open = False  # whether the program may get arguments that are not known
         self.machine = False  # whether the number of GPUs is that of the machine
+        self.assignments = False  # whether an argument is written `key=value`, for OmegaConf
         self.again: Callable[[str], CommandDocument] | None = None  # finds this launch in another version of the script
-        self.gpus_on: Callable[[int], int | None] | None = None  # the GPUs of this launch on a machine with this many
+        self.relaunched: Callable[[Mapping[str, str], int | None], Any] | None = None  # this launch (a LaunchRun) with other file contents
         self.siblings: list[Call] = []  # the other launches of the script
+        self.partners: Collection[int] = ()  # those of them that are runs of the same command, by position
+        self.targeted = False  # whether these runs get the same target, so that an edit may change all of them
         self.size_key = ""  # the launcher's option or variable for the processes per node
         self.extra_files: list[str] = []  # files that the line names and whose kind is unknown
         self.launch_line: Any = None

@@ -6,11 +6,14 @@ from cfglint.source.change import INSERT, RENAME, REPLACE, Change, Edit, EditRef
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from cfglint.source.document import Node
     from cfglint.source.shell.command import CommandDocument
     from cfglint.source.shell.started_command import Call
 
 PLAIN = "_./:=,+-@%^"
+MOST_NAMED = 3
 
 
 def edits_of(document: CommandDocument, changes: list[Change]) -> list[Edit]:
@@ -46,19 +49,32 @@ def replaced(document: CommandDocument, name: str, node: Node, text: str) -> Edi
 
 
 def inserted(document: CommandDocument, name: str, text: str) -> Edit:
-    """Add an option after the last one, on a line of its own if the others have their own."""
+    """Add an option after the last one, in the form of the others, on a line of its own if these have their own."""
     start, end = document.extent
-    body = document.text[start:end]
+    body = document.text[start:end].rstrip()
+    end = start + len(body)
     pairs = document.roots[0].pairs()
     last = max((node.end for pair in pairs for node in pair), default=0)
     if not pairs or not start < last <= end or body.endswith("\\"):
         raise EditRefused("the launch line is put together by the script: no argument can be added", start)
     lines = body.split("\n")
     separator = " "
-    if len(lines) > 1:
+    if len(lines) > 1 and lines[-2].endswith("\\"):
         indent = lines[-1][: len(lines[-1]) - len(lines[-1].lstrip())]
         separator = f" \\\n{indent}"
-    return Edit(end, end, f"{separator}--{name} {shell_word(text)}")
+    return Edit(end, end, f"{separator}{option_of(document, name)}{shell_word(text)}")
+
+
+def option_of(document: CommandDocument, name: str) -> str:
+    """A new option up to its value, as the line writes the others: `--a_b `, `--a-b=`, or `a_b=` for OmegaConf."""
+    if document.assignments:
+        return f"{name}="
+    written = [flag for flag in document.flags.values() if flag.startswith("--")]
+    if any("-" in flag[2:] for flag in written) and not any("_" in flag for flag in written):
+        name = name.replace("_", "-")
+    pairs = [pair for pair in document.roots[0].pairs() if document.edges.get(pair[0].raw) and pair[0].raw in document.words]
+    joined = [document.text[key.end : node.start].strip("\"'") == "=" for key, node in pairs if key.start < node.start]
+    return f"--{name}=" if joined and all(joined) else f"--{name} "
 
 
 def removed(document: CommandDocument, key: Node, node: Node, name: str) -> Edit:
@@ -120,12 +136,29 @@ def checked(document: CommandDocument, text: str, changes: list[Change]) -> Comm
             expected[name] = [unquoted(change.text)]
         elif change.kind == RENAME:
             expected[change.key] = value
-    if after.words != expected or size_of(after) != size_after(document, changes):
-        raise EditRefused("the edit would change something else of this launch too", document.extent[0])
-    for before, now in zip(document.siblings, after.siblings, strict=True):
+    names = differing(expected, after.words)
+    for change in changes:
+        if str(change.key or change.path[0]) in names:
+            raise EditRefused(f"`--{change.key or change.path[0]}` is put together by the script and not edited", document.extent[0])
+    if names or size_of(after) != size_after(document, changes):
+        listed = ", ".join(f"`--{name}`" for name in names[:MOST_NAMED]) or "the number of processes"
+        raise EditRefused(f"the edit would also change {listed} of this launch", document.extent[0])
+    protect_siblings(document, after)
+    return after
+
+
+def protect_siblings(document: CommandDocument, after: CommandDocument) -> None:
+    """Raise EditRefused if an edit changes another launch of the script that does not get the same target."""
+    for position, (before, now) in enumerate(zip(document.siblings, after.siblings, strict=True)):
+        if document.targeted and position in document.partners:
+            continue
         if own_values(before, document.size_key) != own_values(now, document.size_key):
             raise EditRefused(f"the edit would change the launch of line {before.line} too", document.extent[0])
-    return after
+
+
+def differing(expected: Mapping[str, object], found: Mapping[str, object]) -> list[str]:
+    """The options whose values are not the expected ones."""
+    return [name for name in {**expected, **found} if expected.get(name, False) != found.get(name, False)]
 
 
 def own_values(call: Call, variable: str) -> list[str]:

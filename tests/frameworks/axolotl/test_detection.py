@@ -19,3 +19,9 @@ from cfglint.source.parse import parse
 )
 def test_detection(text, kind):
     assert detect(parse("config.yml", text, "yaml"))[0] == kind
+
+
+def test_a_json_file_of_another_program_with_some_of_the_names():
+    text = '{"base_model": "org/m", "micro_batch_size": 1, "lora_r": 8, "lora_alpha": 16, "val_set_size": 0, "num_epochs": 1DATA}'
+    assert detect(parse("config.json", text.replace("DATA", ""), "json"))[0] is None
+    assert detect(parse("config.json", text.replace("DATA", ', "datasets": [{"path": "x"}]'), "json"))[0] == "axolotl"

@@ -242,3 +242,26 @@ def test_text_is_not_repeated_without_end(trainer, micro, accumulation):
     run = trainer(text, 8, files={"ds.json": '{"zero_optimization": {"stage": 2}, "train_batch_size": "auto"}'})
     assert run.verdict == "reject"
     assert time.process_time() - started < 2
+
+
+@each_case(
+    ("releases", "gpus", "errors_found", "steps"),
+    [
+        (("4.46.3", "0.15.4", "1.1.1"), 1, [], 250),
+        (("4.46.3", "0.15.4", "1.1.1"), 6, [], 42),
+        (("4.49.0", "0.16.9", "1.5.2"), 6, [], 42),
+        (("4.51.3", "0.15.4", "1.6.0"), 6, [("RUN004", "/tensor_parallel/autotp_size")], None),
+        (("5.23.0", "0.19.8", "1.15.0"), 1, [("RUN004", "/tensor_parallel/autotp_size")], None),
+        (("5.23.0", "0.19.8", "1.15.0"), 6, [], 84),
+    ],
+)
+def test_tensor_parallelism_of_releases_that_do_not_have_it(trainer, releases, gpus, errors_found, steps):
+    """`autotp_size` is read by accelerate from 1.6.0 and by DeepSpeed from 0.16.4 on; before, it changes nothing, which is said."""
+    transformers, deepspeed, accelerate = releases
+    text = "output_dir: out\nper_device_train_batch_size: 4\nnum_train_epochs: 1\nbf16: true\ndeepspeed: ds.json\n"
+    values = {**AUTO, "zero_optimization": {"stage": 1}, "tensor_parallel": {"autotp_size": 2}}
+    target = {"deepspeed": deepspeed, "accelerate": accelerate}
+    run = trainer(text, gpus, 1000, transformers, files={"ds.json": json.dumps(values)}, target=target)
+    assert errors(run) == errors_found
+    assert errors_found or run.resolved["total_steps"] == steps
+    assert any(each.code == "KEY106" for each in run.diagnostics) == (deepspeed == "0.15.4")

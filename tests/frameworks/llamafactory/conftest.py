@@ -25,7 +25,14 @@ gradient_accumulation_steps: 4
 def factory():
     """Make a run of the base file with some keys replaced or added; a value of None takes the key out."""
 
-    def make(gpus: int | None = 1, examples: int | None = 1000, complete: bool = True, deepspeed: str | None = None, **keys: str | None):
+    def make(
+        gpus: int | None = 1,
+        examples: int | None = 1000,
+        complete: bool = True,
+        deepspeed: str | None = None,
+        release: str | None = None,
+        **keys: str | None,
+    ):
         lines = {line.partition(":")[0]: line for line in BASE.splitlines()}
         if deepspeed is not None:
             keys["deepspeed"] = "ds.json"
@@ -33,13 +40,14 @@ def factory():
             lines[name] = f"{name}: {value}"
             if value is None:
                 del lines[name]
-        return run_of("\n".join(lines.values()) + "\n", gpus, examples, complete, deepspeed)
+        return run_of("\n".join(lines.values()) + "\n", gpus, examples, complete, deepspeed, release=release)
 
     return make
 
 
-def run_of(text, gpus=1, examples=1000, complete=True, deepspeed=None, name="train.yaml"):
-    facts = LaunchFacts(gpus=gpus, num_examples=examples, complete=complete)
+def run_of(text, gpus=1, examples=1000, complete=True, deepspeed=None, name="train.yaml", release=None):
+    target = {} if release is None else {"llamafactory": release}
+    facts = LaunchFacts(gpus=gpus, num_examples=examples, complete=complete, target=target)
     documents, kinds = [parse(name, text, "json" if name.endswith(".json") else "yaml")], ["llamafactory"]
     if deepspeed is not None:
         documents.append(parse("ds.json", deepspeed, "json"))

@@ -17,6 +17,10 @@ ZERO3 = '{"train_micro_batch_size_per_gpu": "auto", "zero_optimization": {"stage
         ({"mix_strategy": "interleave_over", "interleave_probs": "0.5,0.5"}, ("LLF011", "ValueError", "config")),
         ({"dataset": "[a, b]", "mix_strategy": "interleave_over", "interleave_probs": "0.5"}, ("LLF070", "TypeError", "config")),
         ({"streaming": "true", "max_steps": "5", "max_samples": "9"}, ("LLF012", "ValueError", "config")),
+        ({"tool_format": "foo"}, ("LLF070", "ValueError", "init")),
+        ({"export_quantization_bit": "4"}, ("LLF070", "ValueError", "config")),
+        ({"new_special_tokens_config": "0"}, ("LLF070", "AttributeError", "config")),
+        ({"max_new_tokens": "abc"}, ("LLF070", "TypeError", "init")),
         ({"streaming": "true"}, ("LLF012", "ValueError", "config")),
         ({"do_eval": "true"}, ("LLF017", "ValueError", "config")),
         ({"predict_with_generate": "true"}, ("LLF017", "ValueError", "config")),
@@ -174,7 +178,7 @@ def test_a_checkout_has_keys_and_templates_of_its_own(tmp_path, of_text):
 def test_a_template_is_suggested_for_one_typo_only(name, near):
     from cfglint.frameworks.llamafactory.rules.data import nearest_template
 
-    assert nearest_template(name) == near
+    assert nearest_template(name, (0, 9, 5)) == near
 
 
 @each_case(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from cases import each_case
+
 HEAD = "output_dir: out\ndataset_name: d\n"
 GROUPS = "num_generations: 8\nper_device_train_batch_size: 1\n"
 
@@ -98,3 +100,54 @@ def test_a_deepspeed_file_meets_the_trainers_own_defaults(trl, codes):
     text = HEAD + "deepspeed: ds.json\n"
     assert codes(trl(text, files={"ds.json": file}), "error") == ["RUN001"]
     assert codes(trl(text, files={"ds.json": file}, release="0.17.0"), "error") == []
+
+
+KTO = "output_dir: out\ndesirable_weight: 1.0\nper_device_train_batch_size: 1\n"
+
+
+@each_case(
+    ("text", "options", "severity"),
+    [
+        (KTO, {}, "error"),
+        (KTO + "fg_beta: 0.1\n", {}, "warning"),  # a class of the script has it, and its own trainer may read it
+        (KTO + "fg_beta: 0.1\n", {"trainer": "kto"}, "error"),
+        (KTO + "max_prompt_length: 5\n", {}, "error"),
+        (KTO + "num_processes: 8\n", {}, "error"),
+    ],
+)
+def test_checks_of_a_trainer_are_certain_only_if_it_is_trls(trl, text, options, severity):
+    run = trl(text, **{"trainer": None, "complete": False, **options})
+    assert [each.severity for each in run.diagnostics if each.code == "TRL054"] == [severity]
+
+
+@each_case(
+    ("trainer", "line", "exception"),
+    [
+        ("kto", "dataset_num_proc: 2.5", "TypeError: 'float' object cannot be interpreted as an integer"),
+        ("sft", "dataset_num_proc: [8]", "TypeError: '<' not supported between instances of 'list' and 'int'"),
+        ("sft", "dataset_num_proc: 1", ""),
+        ("sft", "dataset_num_proc: 2.5\ndataset_streaming: true\nmax_steps: 5", ""),
+        ("grpo", "dataset_num_proc: 2.5", ""),
+        (
+            "grpo",
+            "num_generations: 8.0",
+            "ValueError: args.max_steps must be set to a positive value if dataloader does not have a length, was -1",
+        ),
+        ("grpo", "num_generations: 8.0\nmax_steps: 5", "TypeError: 'float' object cannot be interpreted as an integer"),
+        ("grpo", "cache_implementation: none", "ValueError: Invalid `cache_implementation` (none)"),
+        ("rloo", "cache_implementation: true", "ValueError: Invalid `cache_implementation` (True)"),
+        ("grpo", "cache_implementation: dynamic", ""),
+        ("grpo", "cache_implementation: foo\ngeneration_kwargs: {cache_implementation: static}", ""),
+        ("grpo", "generation_kwargs: '3'", "ValueError: dictionary update sequence element #0 has length 1; 2 is required"),
+        ("rloo", "generation_kwargs: true", "TypeError: 'bool' object is not iterable"),
+        ("rloo", "model_init_kwargs: '3'", "ValueError: dictionary update sequence element #0 has length 1; 2 is required"),
+        ("rloo", "reward_weights: {a: 1}", "TypeError: must be real number, not dict"),
+        ("grpo", "scale_rewards: [a]", "TypeError: unhashable type: 'list'"),
+    ],
+)
+def test_values_that_a_trainer_cannot_use(trl, trainer, line, exception):
+    """Each was answered by trl 1.16.0 with transformers 5.23.0 and datasets 5.2.0."""
+    batch = "per_device_train_batch_size: 8\n" if trainer in ("grpo", "rloo") else ""
+    found = [each.exception for each in trl(HEAD + batch + line + "\n", trainer).diagnostics if each.code == "TYP200"]
+    assert len(found) == bool(exception)
+    assert "".join(found).startswith(exception)

@@ -25,7 +25,7 @@ HEAD = "output_dir: out\ndataset_name: d\n"
     ],
 )
 def test_strings_become_the_type_of_their_field(kind, text, value):
-    assert cast({"key": text}, {"key": kind}, null_words=True) == ({"key": value}, [])
+    assert cast({"key": text}, {"key": kind}, null_words=True, defaults={}) == ({"key": value}, [])
 
 
 @pytest.mark.parametrize(
@@ -38,20 +38,34 @@ def test_strings_become_the_type_of_their_field(kind, text, value):
     ],
 )
 def test_other_strings_are_refused_as_argparse_does(kind, text, printed):
-    found, [refused] = cast({"a_key": text}, {"a_key": kind}, null_words=True)
+    found, [refused] = cast({"a_key": text}, {"a_key": kind}, null_words=True, defaults={})
     assert found == {}
     assert refused.text.startswith(printed)
 
 
 def test_what_is_no_string_is_kept():
     values = {"a": 2.5, "b": None, "c": [1], "d": True}
-    assert cast(values, dict.fromkeys("abcd", "int"), null_words=True) == (values, [])
+    assert cast(values, dict.fromkeys("abcd", "int"), null_words=True, defaults={}) == (values, [])
 
 
 def test_the_words_for_null_are_newer(trl, codes):
     text = HEAD + "max_length: none\n"
     assert codes(trl(text), "error") == []
     assert codes(trl(text, release="0.17.0"), "error") == ["TRL003"]
+
+
+def test_the_words_for_null_are_refused_where_null_is_not_allowed(trl):
+    """`_accept_none` wraps the parser of `T | None` alone (trl 1.16.0 scripts/_hf_argparser.py:188-214)."""
+    for trainer, line, refused in (
+        ("dpo", "beta: None", "argument --beta: invalid float value: 'None'"),
+        ("sft", "learning_rate: none", "argument --learning_rate/--learning-rate: invalid float value: 'none'"),
+        ("rloo", "num_generations: none", ""),
+        ("grpo", "max_completion_length: NONE", ""),
+        ("sft", "save_total_limit: null_", "argument --save_total_limit/--save-total-limit: invalid int value: 'null_'"),
+        ("sft", "save_total_limit: none", ""),
+    ):
+        found = [each for each in trl(HEAD + line + "\n", trainer).diagnostics if each.code == "TRL003"]
+        assert [each.exception for each in found] == ([f"SystemExit: 2 ({refused})"] if refused else []), line
 
 
 def test_numbers_in_strings_count(trl):

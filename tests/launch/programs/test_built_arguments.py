@@ -244,6 +244,29 @@ def test_a_call_in_a_branch_gives_no_error(check):
     assert [each["severity"] for each in found] == ["warning"]
 
 
+FAILS = "TrainingArguments('out', learning_rate='1e-4')"
+
+
+@each_case(
+    ("code", "severity"),
+    [
+        (f"def f():\n    return {FAILS}\nargs = f()", "error"),
+        (f"def f():\n    return {FAILS}\ntry:\n    args = f()\nexcept Exception as e:\n    print(e)", "warning"),
+        (f"def f():\n    return {FAILS}\ndef main():\n    args = f()\ntry:\n    main()\nexcept Exception:\n    pass", "warning"),
+        (f"def f():\n    return {FAILS}\ntry:\n    args = f()\nexcept Exception as e:\n    raise", "error"),
+        (f"def f():\n    return {FAILS}\ntry:\n    args = f()\nexcept Exception as e:\n    sys.exit(1)", "error"),
+        (f"def f():\n    return {FAILS}\ntry:\n    args = f()\nexcept KeyboardInterrupt:\n    pass", "error"),
+    ],
+)
+def test_what_the_program_catches_is_no_error(check, code, severity):
+    assert [each["severity"] for each in check(code)["diagnostics"]] == [severity]
+
+
+def test_many_imports_of_other_packages_hide_no_program(check):
+    imports = "".join(f"import library{number}\nlibrary{number}.use()\n" for number in range(40))
+    assert check(imports + built("per_device_train_batch_size=4"))["runs"][0]["resolved"]["micro_batch"] == 4
+
+
 @pytest.fixture
 def fixed(tmp_path, monkeypatch):
     """The text of a program after `fix`."""
@@ -355,3 +378,11 @@ KEYWORDS = "TrainingArguments('out', per_device_train_batch_size=self.rows, grad
 def test_arguments_that_a_class_builds(check, code, batches):
     runs = check(code)["runs"]
     assert [run["resolved"]["global_batch"] for run in runs if len(run["files"]) > 1] == batches
+
+
+@pytest.mark.parametrize("keyword", ["gradient_checkpointing", "learning_rate", "optim", "bf16", "warmup_steps", "max_steps"])
+def test_an_unknown_value_is_null_in_reports(check, capsys, keyword):
+    check(built(f"{keyword}=x()"))
+    for command in ("explain", "check", "runs"):
+        main([command, "run.sh", "--gpus", "2", "--format", "json"])
+        assert "<?>" not in capsys.readouterr().out

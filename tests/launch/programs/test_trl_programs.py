@@ -89,3 +89,22 @@ def test_only_the_script_arguments_of_old_releases_require_a_dataset(launched, p
 @each_case("given", ["--use_it true", "--use_it=false", "--use_it", "--no_use_it"])
 def test_a_boolean_of_the_programs_own_class(launched, given):
     assert launched(GRPO, f"--output_dir o --bf16 true {given}")[1] == []
+
+
+OWN_TRAINER = """\
+from transformers import Trainer
+from trl import KTOConfig, ModelConfig, TrlParser
+
+class OwnTrainer({base}):
+    pass
+
+model, args = TrlParser((ModelConfig, KTOConfig)).parse_args_and_config()
+OwnTrainer(model="m", args=args).train()
+"""
+
+
+@each_case(("base", "severity"), [("Trainer", "warning"), ("KTOTrainer", "error")])
+def test_checks_of_a_trainer_hold_for_programs_that_build_it(launched, base, severity):
+    program = f"from trl import KTOTrainer\n{OWN_TRAINER.format(base=base)}"
+    found = launched(program, "--output_dir out --per_device_train_batch_size 1")[1]
+    assert [each for code, _, each in found if code == "TRL054"] == [severity]

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.accelerate.config import AccelerateConfig
 
 WRAP_POLICIES = ("TRANSFORMER_BASED_WRAP", "SIZE_BASED_WRAP", "NO_WRAP")
+INTEGER_SIZE = (1, 13)  # the default of `fsdp_min_num_params` is an integer from here on
 NO_SAGEMAKER = (1, 11)  # from here on the launcher looks up `parallelism_config`, which a SageMaker config does not have
 
 
@@ -201,4 +202,38 @@ def fewer_gpus_than_processes(config: AccelerateConfig) -> Iterator[Finding]:
             related=(config.setting("num_processes"),),
             note=f"{each - named} processes have no GPU of their own",
             help=f"set `num_processes: {named}`, or set `gpu_ids: all`",
+        )
+
+
+@rule(
+    "ACC027",
+    "size-based-wrap-without-size",
+    ERROR,
+    kinds=KINDS,
+    fails_at="init",
+    raises="ValueError: invalid literal for int() with base 10: '100000000.0'",
+    bad=FSDP + "  fsdp_auto_wrap_policy: SIZE_BASED_WRAP\n",
+    good=FSDP + "  fsdp_auto_wrap_policy: SIZE_BASED_WRAP\n  fsdp_min_num_params: 100000000\n",
+    example={"target": {"accelerate": "1.12.0"}, "at": "/fsdp_config/fsdp_auto_wrap_policy"},
+)
+def size_based_wrap_without_size(config: AccelerateConfig) -> Iterator[Finding]:
+    """`SIZE_BASED_WRAP` requires `fsdp_min_num_params` before accelerate 1.13: the default of the launcher is not an integer.
+
+    The launcher passes its default `1e8` on as the string "100000000.0".
+
+    Run-time error: `ValueError: invalid literal for int() with base 10: '100000000.0'`.
+
+    Fix: add `fsdp_min_num_params: 100000000`.
+
+    Source: accelerate 1.12.0 commands/launch.py:534-536, utils/launch.py:317, utils/dataclasses.py:1875; 1.13.0 has `int(1e8)`.
+    """
+    section = config.section("fsdp_config")
+    policy = section.get("fsdp_auto_wrap_policy")
+    if config.distributed != "FSDP" or not config.local or config.version >= INTEGER_SIZE or not isinstance(policy, str):
+        return
+    if policy.upper() == "SIZE_BASED_WRAP" and "fsdp_min_num_params" not in section:
+        yield Finding(
+            config.setting("fsdp_config", "fsdp_auto_wrap_policy"),
+            "`SIZE_BASED_WRAP` requires `fsdp_min_num_params`",
+            help="add `fsdp_config.fsdp_min_num_params: 100000000`",
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR
+from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import Example, Finding, rule
 from cfglint.findings.wording import described, spelled
 from cfglint.frameworks.accelerate.config import TYPES
@@ -194,7 +194,13 @@ def launch_value_type(config: AccelerateConfig) -> Iterator[Finding]:
     if not isinstance(machines, (int, float)):
         text = f"TypeError: '>' not supported between instances of '{kind}' and 'int'"
         remedy: str | None = f"set `num_machines: {machines}`, without quotes" if str(machines).isdecimal() else "set `num_machines: 1`"
-        yield Finding(config.setting("num_machines"), f"`num_machines` is {described(machines)}, not a number", exception=text, help=remedy)
+        yield Finding(
+            config.setting("num_machines"),
+            f"`num_machines` is {described(machines)}, not a number",
+            exception=text,
+            help=remedy,
+            severity=WARNING if machines is None and config.is_partial else None,  # a flag of the launch line may give it
+        )
     elif machines > 1 and config.spawns and not isinstance(processes, (int, float)):
         text = f"TypeError: unsupported operand type(s) for //: '{type(processes).__name__}' and 'int'"
         remedy = f"set `num_processes: {processes}`, without quotes" if str(processes).isdecimal() else None

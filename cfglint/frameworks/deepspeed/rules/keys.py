@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from itertools import islice
 
-from cfglint.findings.diagnostic import ERROR, WARNING
+from cfglint.findings.diagnostic import ERROR, INFO, WARNING
 from cfglint.findings.rule import Example, Finding, rule
-from cfglint.frameworks.deepspeed._tables import KEYS, REMOVED
+from cfglint.frameworks.deepspeed._tables import KEYS, REMOVED, SINCE
 from cfglint.frameworks.deepspeed.models import EARLY, MONITORS, REPLACEMENTS, SECTIONS, TWICE, UNKNOWN, set_twice
 from cfglint.frameworks.deepspeed.rules import DEEPSPEED
 from cfglint.frameworks.versions import dotted
@@ -77,7 +77,7 @@ def removed(setting: Setting, since: Version, exception: str) -> Finding:
 @rule(
     "KEY101",
     "key-removed-later",
-    WARNING,
+    INFO,
     kinds=DEEPSPEED,
     bad='{"train_batch_size": 8, "sparse_gradients": false}\n',
     good='{"train_batch_size": 8}\n',
@@ -98,13 +98,40 @@ def key_will_be_refused(config: DeepSpeedConfig) -> Iterator[Finding]:
     for path, (since, _) in REMOVED.items():
         if len(path) == 1 and config.version < since and config.has(*path):
             removal = dotted(since)
-            text = f"`{path[0]}` was removed in DeepSpeed {removal}, a later release"
             yield Finding(
                 config.setting(*path),
-                text,
-                help=f"remove `{path[0]}` before the upgrade",
+                f"{config.release} accepts `{path[0]}`; DeepSpeed {removal} does not",
+                help=f"remove `{path[0]}` before an upgrade",
                 on_key=True,
-                note="the target release still accepts it",
+            )
+
+
+@rule(
+    "KEY106",
+    "key-of-later-release",
+    WARNING,
+    kinds=DEEPSPEED,
+    bad='{"train_batch_size": 8, "tensor_parallel": {"autotp_size": 2}}\n',
+    good='{"train_batch_size": 8}\n',
+    example={"gpus": 8, "target": {"deepspeed": "0.15.4"}, "at": "/tensor_parallel"},
+    by_version=True,
+)
+def key_of_later_release(config: DeepSpeedConfig) -> Iterator[Finding]:
+    """The release does not read the key: DeepSpeed has it from a later release on.
+
+    At top level DeepSpeed looks up the keys that it knows and silently ignores the others.
+
+    Fix: remove the key, or use the release that has it.
+
+    Source: deepspeed 0.19.8 runtime/config.py:482-591, and the same function in the releases before it.
+    """
+    for path, since in SINCE.items():
+        if len(path) == 1 and config.version < since and config.has(*path):
+            yield Finding(
+                config.setting(*path),
+                f"`{path[0]}` is ignored: it exists from DeepSpeed {dotted(since)} on",
+                help=f"remove `{path[0]}`, or use DeepSpeed {dotted(since)} or later",
+                on_key=True,
             )
 
 

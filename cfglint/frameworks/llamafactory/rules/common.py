@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, WARNING
+from cfglint.findings.releases import Releases
 from cfglint.findings.rule import Finding
 
 TYPE_CHECKING = False
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 KINDS: tuple[Kind, ...] = ("llamafactory",)
 KIND: ExampleFacts = {"kind": "llamafactory"}
 BASE = "model_name_or_path: org/model\nstage: sft\ndo_train: true\ndataset: mine\noutput_dir: out\n"  # common keys of examples
+FROM_083, FROM_090 = Releases((0, 8, 3)), Releases((0, 9, 0))  # most checks of data and stages came with these two
 SMALL = 1e-6  # the value that the checks compare ratios with
 
 

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, WARNING
-from cfglint.findings.rule import Finding, rule
+from cfglint.findings.releases import Releases
+from cfglint.findings.rule import Example, Finding, rule
 from cfglint.findings.wording import counted, spelled
-from cfglint.frameworks.llamafactory._tables import EFFICIENT_EOS, TEMPLATES
+from cfglint.frameworks.history import DEFAULT
 from cfglint.frameworks.llamafactory.arguments import comma_list
-from cfglint.frameworks.llamafactory.rules.common import BASE, KIND, KINDS, SMALL, certainty, conflict, number
+from cfglint.frameworks.llamafactory.releases import templates
+from cfglint.frameworks.llamafactory.rules.common import BASE, FROM_083, FROM_090, KIND, KINDS, SMALL, certainty, conflict, number
 from cfglint.frameworks.remedies import either
+from cfglint.frameworks.versions import dotted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
+    from cfglint.frameworks.versions import Version
 
+PIXELS_COMPARED = Releases((0, 9, 3))
+DESCRIPTIONS_READ = Releases((0, 9, 4))
+EVALUATION_OF_VAL_SIZE = Releases((0, 9, 4))  # before, `predict_with_generate` requires `eval_dataset`
 EVALUATED = BASE + "eval_dataset: other\n"
 
 
@@ -39,7 +46,7 @@ def validation_size(config: LlamaFactoryConfig) -> Iterator[Finding]:
 
     Source: llamafactory 0.9.5 hparams/data_args.py:159-163.
     """
-    if not config.held_out:
+    if not config.held_out or config.own_version not in FROM_083:
         return
     if config.own("dataset") is None:
         text = "ValueError: Cannot specify `val_size` if `dataset` is None."
@@ -88,7 +95,7 @@ def interleave_probabilities(config: LlamaFactoryConfig) -> Iterator[Finding]:
     Source: llamafactory 0.9.5 hparams/data_args.py:165-174.
     """
     given = config.own("interleave_probs")
-    if given is None:
+    if given is None or config.own_version not in FROM_083:
         return
     if config.own("mix_strategy") == "concat":
         text = "ValueError: `interleave_probs` is only valid for interleaved mixing."
@@ -198,7 +205,7 @@ def two_loss_masks(config: LlamaFactoryConfig) -> Iterator[Finding]:
 
     Source: llamafactory 0.9.5 hparams/data_args.py:182.
     """
-    if config.own("mask_history") and config.own("train_on_prompt"):
+    if config.own_version in FROM_090 and config.own("mask_history") and config.own("train_on_prompt"):
         message = "`mask_history` is incompatible with `train_on_prompt`"
         yield Finding(
             config.field("mask_history"),
@@ -231,15 +238,16 @@ def unknown_template(config: LlamaFactoryConfig) -> Iterator[Finding]:
     Source: llamafactory 0.9.5 data/template.py:638, 652-2100 (register_template).
     """
     name = config.own("template")
-    if name is None or (isinstance(name, str) and name in TEMPLATES):
+    if name is None or (isinstance(name, str) and name in templates(config.own_version)):
         return
     from cfglint.frameworks.llamafactory.checkout import checkout_of
 
     checkout = checkout_of(config.documents[0].path)
     if checkout is not None and isinstance(name, str) and name in checkout.templates:
         return
-    near = nearest_template(name) if isinstance(name, str) else None
-    message = f"`template` is {spelled(name)}, which LLaMA-Factory 0.9.5 does not have" + (f"; did you mean `{near}`?" if near else "")
+    near = nearest_template(name, config.own_version) if isinstance(name, str) else None
+    message = f"`template` is {spelled(name)}, which LLaMA-Factory {dotted(config.own_version)} does not have"
+    message += f"; did you mean `{near}`?" if near else ""
     from cfglint.findings.fix_builders import replace
 
     setting = config.field("template")
@@ -251,11 +259,11 @@ def unknown_template(config: LlamaFactoryConfig) -> Iterator[Finding]:
     )
 
 
-def nearest_template(name: str) -> str | None:
-    """The template that a misspelt name resembles."""
+def nearest_template(name: str, release: Version) -> str | None:
+    """The template of a release that a misspelt name resembles."""
     from cfglint.frameworks.similar_keys import distance
 
-    ranked = sorted((count, each) for each in TEMPLATES if (count := distance(name, each)) is not None and count <= 1)
+    ranked = sorted((count, each) for each in templates(release) if (count := distance(name, each)) is not None and count <= 1)
     return ranked[0][1] if ranked else None
 
 
@@ -279,7 +287,8 @@ def template_without_prompt_loss(config: LlamaFactoryConfig) -> Iterator[Finding
 
     Source: llamafactory 0.9.5 data/template.py:643.
     """
-    if config.own("train_on_prompt") and config.own("template") in EFFICIENT_EOS:
+    row = templates(config.own_version).get(config.own("template"), ())
+    if config.own("train_on_prompt") and row and row[DEFAULT]:
         message = f"`template: {config.own('template')}` does not support `train_on_prompt`"
         yield Finding(
             config.field("train_on_prompt"),
@@ -309,7 +318,7 @@ def dataset_missing(config: LlamaFactoryConfig) -> Iterator[Finding]:
 
     Source: llamafactory 0.9.5 hparams/parser.py:359.
     """
-    if config.trains and config.own("dataset") is None:
+    if config.own_version in FROM_083 and config.trains and config.own("dataset") is None:
         yield Finding(
             config.field("do_train"),
             "`do_train` requires `dataset`",
@@ -325,7 +334,16 @@ def dataset_missing(config: LlamaFactoryConfig) -> Iterator[Finding]:
     kinds=KINDS,
     fails_at="config",
     raises="ValueError: Please make sure eval_dataset be provided or val_size >1e-6",
-    bad=(BASE + "eval_strategy: steps\n", BASE + "do_eval: true\n", BASE + "predict_with_generate: true\n"),
+    bad=(
+        BASE + "eval_strategy: steps\n",
+        BASE + "do_eval: true\n",
+        BASE + "predict_with_generate: true\n",
+        Example(
+            BASE + "val_size: 0.1\npredict_with_generate: true\n",
+            at="/predict_with_generate",
+            facts={"target": {"llamafactory": "0.9.3"}},
+        ),
+    ),
     good=BASE + "eval_strategy: steps\nval_size: 0.1\n",
     example={**KIND, "at": "/eval_strategy"},
 )
@@ -334,31 +352,41 @@ def evaluation_set_missing(config: LlamaFactoryConfig) -> Iterator[Finding]:
 
     `eval_strategy` of steps or epoch turns `do_eval` on; `do_predict` and `predict_with_generate` need an evaluation set, too.
 
-    Run-time error: `ValueError: Please make sure eval_dataset be provided or val_size >1e-6`.
+    Before 0.9.4 `predict_with_generate` requires `eval_dataset` itself, and `val_size` does not count.
+
+    Run-time error: `ValueError: Please make sure eval_dataset be provided or val_size >1e-6`; before 0.9.4 `ValueError: Please
+    specify dataset for evaluation.`, ``ValueError: Cannot use `predict_with_generate` if `eval_dataset` is None.``
 
     Fix: use `eval_dataset`, or `val_size: 0.1` to hold out a tenth of the training set.
 
     Source: llamafactory 0.9.5 hparams/parser.py:362-365; transformers 5.6.0 training_args.py:1537.
     """
     size = config.own("val_size")
-    if config.own("eval_dataset") is not None or not number(size) or size >= SMALL:
+    if config.own("eval_dataset") is not None or not number(size) or config.own_version not in FROM_083:
         return
+    severity = ERROR if certainty(config, "eval_dataset") == ERROR else certainty(config, "val_size")
+    joint = config.own_version in EVALUATION_OF_VAL_SIZE
     asking = asks_for_evaluation(config)
-    if asking is not None:
+    if asking is None and joint and config.own("predict_with_generate"):
+        asking = "predict_with_generate"
+    if asking is not None and size < SMALL:
         message = f"`{asking}` requires `eval_dataset` or `val_size`"
-        severity = ERROR if certainty(config, "eval_dataset") == ERROR else certainty(config, "val_size")
-        yield Finding(config.field(asking), message, severity=severity, help="set `val_size: 0.1`, or name an `eval_dataset`")
+        exception = None if joint else "ValueError: Please specify dataset for evaluation."
+        remedy = "set `val_size: 0.1`, or name an `eval_dataset`"
+        yield Finding(config.field(asking), message, exception=exception, severity=severity, help=remedy)
+    elif not joint and config.own("predict_with_generate") and config.own_version in FROM_083:
+        message = "`predict_with_generate` requires `eval_dataset`: before 0.9.4, `val_size` does not count"
+        exception = "ValueError: Cannot use `predict_with_generate` if `eval_dataset` is None."
+        yield Finding(config.field("predict_with_generate"), message, exception=exception, severity=severity, help="name an `eval_dataset`")
 
 
 def asks_for_evaluation(config: LlamaFactoryConfig) -> str | None:
-    """The key that requires an evaluation set."""
+    """The key of the Trainer that requires an evaluation set."""
     if config.arguments.eval_strategy in ("steps", "epoch"):
         return config.arguments.strategy_key
     if config.evaluates:
         return "do_eval"
-    if config.arguments["do_predict"]:
-        return "do_predict"
-    return "predict_with_generate" if config.own("predict_with_generate") else None
+    return "do_predict" if config.arguments["do_predict"] else None
 
 
 @rule(
@@ -380,6 +408,8 @@ def pixel_range(config: LlamaFactoryConfig) -> Iterator[Finding]:
 
     Source: llamafactory 0.9.5 hparams/model_args.py:347-351.
     """
+    if config.own_version not in PIXELS_COMPARED:
+        return
     for what in ("image", "video"):
         most, least = f"{what}_max_pixels", f"{what}_min_pixels"
         if number(config.own(most)) and number(config.own(least)) and config.own(most) < config.own(least):
@@ -422,7 +452,7 @@ def special_tokens_file_missing(config: LlamaFactoryConfig) -> Iterator[Finding]
     from os.path import dirname, exists, join
 
     name = config.own("new_special_tokens_config")
-    if not isinstance(name, str) or "$" in name:
+    if not isinstance(name, str) or "$" in name or config.own_version not in DESCRIPTIONS_READ:
         return
     folder = dirname(config.documents[0].path)
     if not exists(name) and not exists(join(folder, name)):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import SKIP, Example, Finding, rule
 from cfglint.frameworks.huggingface.fields import FIELDS as TRAINER_FIELDS
-from cfglint.frameworks.llamafactory._tables import FIELDS
-from cfglint.frameworks.llamafactory.rules.common import BASE, KIND, KINDS
+from cfglint.frameworks.llamafactory.releases import added_in, arguments, ever, removed_in
+from cfglint.frameworks.llamafactory.rules.common import BASE, FROM_090, KIND, KINDS
 from cfglint.frameworks.versions import dotted
 
 TYPE_CHECKING = False
@@ -77,12 +77,13 @@ def unknown_key(config: LlamaFactoryConfig) -> Iterator[Finding]:
     if unknown:
         unknown = beyond_checkout(unknown, config)
     megatron = len(MEGATRON.intersection(unknown)) >= SURE_SIGNS
-    foreign = [key for key in unknown if key not in TRAINER_FIELDS and key not in MEGATRON]
+    foreign = [key for key in unknown if key not in TRAINER_FIELDS and key not in MEGATRON and not ever(key)]
     if not (config.facts.kind_given or config.facts.complete or megatron) and len(foreign) >= FORK:
         named = ", ".join(f"`{key}`" for key in foreign[:FORK])
         more = ", ..." if len(foreign) > FORK else ""
         message = (
-            f"{len(foreign)} keys are unknown to LLaMA-Factory 0.9.5 ({named}{more}): the file may be written for a fork or another release"
+            f"{len(foreign)} keys are unknown to LLaMA-Factory {dotted(config.own_version)} ({named}{more}): the file may be written "
+            "for a fork"
         )
         yield Finding(config.setting(foreign[0]), message, severity=WARNING, on_key=True, note="LLaMA-Factory itself refuses them")
         unknown = [key for key in unknown if key not in foreign]
@@ -94,7 +95,8 @@ def unknown_key(config: LlamaFactoryConfig) -> Iterator[Finding]:
         exception = refusal(key, unknown)
         removed = removal(key, config)
         if removed is not None:
-            yield Finding(setting, removed[0], exception=exception, fix=removed[1], on_key=True)
+            remedy = None if removed[1] else f"remove `{key}`"
+            yield Finding(setting, removed[0], exception=exception, fix=removed[1], on_key=True, help=remedy)
             continue
         near = nearest(key, config) if isinstance(key, str) else None
         message = f"unknown key `{key}` is not accepted by LLaMA-Factory" + (f"; did you mean `{near}`?" if near else "")
@@ -132,11 +134,16 @@ def beyond_checkout(keys: list[Any], config: LlamaFactoryConfig) -> list[Any]:
 
 def known(key: Any, config: LlamaFactoryConfig) -> bool:
     """Whether one of the five dataclasses has a field of this name."""
-    return isinstance(key, str) and (key in FIELDS or key in config.arguments.defaults)
+    return isinstance(key, str) and (key in arguments(config.own_version) or key in config.arguments.defaults)
 
 
 def removal(key: Any, config: LlamaFactoryConfig) -> tuple[str, Fix | None] | None:
-    """(message, fix) for a field of TrainingArguments that the release no longer has; None for another key."""
+    """(message, fix) for a field that another release of LLaMA-Factory or an older one of transformers has; None for another key."""
+    gone, coming = removed_in(key, config.own_version), added_in(key, config.own_version)
+    if gone:
+        return f"`{key}` was removed in LLaMA-Factory {dotted(gone)}", None
+    if coming:
+        return f"`{key}` requires LLaMA-Factory {dotted(coming)}, but the release is {dotted(config.own_version)}", None
     if key not in TRAINER_FIELDS or not TRAINER_FIELDS[key][3]:
         return None
     from cfglint.frameworks.huggingface.rules.migrations import replacement
@@ -157,7 +164,7 @@ def nearest(key: str, config: LlamaFactoryConfig) -> str | None:
     from cfglint.frameworks.huggingface.rules.keys import near_fields
 
     lengths: dict[int, list[str]] = {}
-    for name in (*FIELDS, *config.arguments.defaults):
+    for name in (*arguments(config.own_version), *config.arguments.defaults):
         lengths.setdefault(len(name), []).append(name)
     return next((name for name in near_fields(key, lengths, MOST_TYPOS) if name not in config.values), None)
 
@@ -183,7 +190,7 @@ def model_missing(config: LlamaFactoryConfig) -> Iterator[Finding]:
 
     Source: llamafactory 0.9.5 hparams/model_args.py:207.
     """
-    if config.readable and config.own("model_name_or_path") is None:
+    if config.readable and config.own_version in FROM_090 and config.own("model_name_or_path") is None:
         yield Finding(
             config.field("model_name_or_path"),
             "`model_name_or_path` is required",

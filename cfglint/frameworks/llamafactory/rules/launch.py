@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR
-from cfglint.findings.rule import Finding, rule
-from cfglint.frameworks.llamafactory.rules.common import BASE, KIND, KINDS, conflict
+from cfglint.findings.releases import Releases
+from cfglint.findings.rule import Example, Finding, rule
+from cfglint.frameworks.llamafactory.rules.common import BASE, FROM_083, FROM_090, KIND, KINDS, conflict
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,12 +16,14 @@ if TYPE_CHECKING:
 FULL = BASE + "finetuning_type: full\n"
 ZERO3 = '{"train_micro_batch_size_per_gpu": "auto", "zero_optimization": {"stage": 3}}\n'
 ZERO2 = '{"train_micro_batch_size_per_gpu": "auto", "zero_optimization": {"stage": 2}}\n'
+ENGINES_LISTED = Releases((0, 9, 3))  # before, only vllm is refused
+APOLLO_KNOWN = Releases((0, 9, 2))
 EXCLUDES_ZERO3 = {
-    "predict_with_generate": "`predict_with_generate` is incompatible with DeepSpeed ZeRO-3.",
-    "pissa_init": "Please use scripts/pissa_init.py to initialize PiSSA in DeepSpeed ZeRO-3.",
-    "pure_bf16": "`pure_bf16` is incompatible with DeepSpeed ZeRO-3.",
-    "use_unsloth": "Unsloth is incompatible with DeepSpeed ZeRO-3.",
-    "use_kt": "KTransformers is incompatible with DeepSpeed ZeRO-3.",
+    "predict_with_generate": (FROM_090, "`predict_with_generate` is incompatible with DeepSpeed ZeRO-3."),
+    "pissa_init": (FROM_083, "Please use scripts/pissa_init.py to initialize PiSSA in DeepSpeed ZeRO-3."),
+    "pure_bf16": (FROM_083, "`pure_bf16` is incompatible with DeepSpeed ZeRO-3."),
+    "use_unsloth": (Releases((0, 8, 0)), "Unsloth is incompatible with DeepSpeed ZeRO-3."),
+    "use_kt": (Releases((0, 9, 4)), "KTransformers is incompatible with DeepSpeed ZeRO-3."),
 }
 
 
@@ -45,8 +48,8 @@ def zero3_conflict(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """
     if not config.zero3:
         return
-    for name, text in EXCLUDES_ZERO3.items():
-        if config.own(name):
+    for name, (releases, text) in EXCLUDES_ZERO3.items():
+        if config.own_version in releases and config.own(name):
             message = f"`{name}` is incompatible with ZeRO stage 3"
             yield conflict(
                 config,
@@ -89,6 +92,8 @@ def distributed_optimizer(config: LlamaFactoryConfig) -> Iterator[Finding]:
             )
     if not config.own("use_badam"):
         return
+    if config.own("badam_mode") == "ratio" and config.own_version not in FROM_083:
+        return
     if config.own("badam_mode") == "ratio":
         text = "ValueError: Radio-based BAdam does not yet support distributed training, use layer-wise BAdam."
         yield conflict(
@@ -98,8 +103,10 @@ def distributed_optimizer(config: LlamaFactoryConfig) -> Iterator[Finding]:
             exception=text,
             remedy="set `badam_mode: layer`, and use ZeRO stage 3",
         )
-    elif config.zero3 is False:
+    elif config.zero3 is False or config.own_version not in FROM_083:
         text = "ValueError: Layer-wise BAdam only supports DeepSpeed ZeRO-3 training."
+        if config.own_version not in FROM_083:
+            text = "ValueError: Layer-wise BAdam does not yet support distributed training, use ratio-wise BAdam."
         message = "`use_badam` requires ZeRO stage 3 when there are several processes"
         yield conflict(
             config,
@@ -133,11 +140,13 @@ def low_rank_with_deepspeed(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """
     if config.arguments["deepspeed"] is None:
         return
+    refused = "GaLore and APOLLO are" if config.own_version in APOLLO_KNOWN else "GaLore is"
     for name in ("use_galore", "use_apollo"):
         if config.own(name):
             yield Finding(
                 config.field(name),
                 f"`{name}` is incompatible with DeepSpeed",
+                exception=f"ValueError: {refused} incompatible with DeepSpeed yet.",
                 related=(config.field("deepspeed"),),
                 help=f"set `{name}: false`, or remove `deepspeed`",
             )
@@ -163,7 +172,7 @@ def generation_and_accuracy(config: LlamaFactoryConfig) -> Iterator[Finding]:
 
     Source: llamafactory 0.9.5 hparams/parser.py:371.
     """
-    if config.own("predict_with_generate") and config.own("compute_accuracy"):
+    if config.own_version in FROM_083 and config.own("predict_with_generate") and config.own("compute_accuracy"):
         message = "`compute_accuracy` is incompatible with `predict_with_generate`"
         yield Finding(
             config.field("compute_accuracy"),
@@ -180,7 +189,15 @@ def generation_and_accuracy(config: LlamaFactoryConfig) -> Iterator[Finding]:
     old_names=("inference-option",),
     kinds=KINDS,
     fails_at="config",
-    bad=(BASE + "infer_backend: vllm\n", BASE + "quantization_bit: 4\nquantization_device_map: auto\n"),
+    bad=(
+        BASE + "infer_backend: vllm\n",
+        BASE + "quantization_bit: 4\nquantization_device_map: auto\n",
+        Example(
+            BASE + "template: llama3\ninfer_backend: vllm\n",
+            exception="ValueError: vLLM backend is only available for API, CLI and Web.",
+            facts={"target": {"llamafactory": "0.9.0"}},
+        ),
+    ),
     good=BASE + "infer_backend: huggingface\n",
     example={**KIND, "at": "/infer_backend"},
 )
@@ -194,8 +211,9 @@ def inference_option(config: LlamaFactoryConfig) -> Iterator[Finding]:
 
     Source: llamafactory 0.9.5 hparams/parser.py:374, 406.
     """
-    if config.own("infer_backend") != "huggingface":
-        text = "ValueError: vLLM/SGLang backend is only available for API, CLI and Web."
+    every_other = config.own_version in ENGINES_LISTED
+    if config.own("infer_backend") != "huggingface" if every_other else config.own("infer_backend") == "vllm":
+        text = f"ValueError: {'vLLM/SGLang' if every_other else 'vLLM'} backend is only available for API, CLI and Web."
         message = f"`infer_backend` is {config.own('infer_backend')}; with `do_train` it must be huggingface"
         yield conflict(
             config, "infer_backend", message=message, exception=text, remedy="set `infer_backend: huggingface`, or remove `infer_backend`"

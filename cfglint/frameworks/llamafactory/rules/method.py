@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR
-from cfglint.findings.rule import Finding, rule
+from cfglint.findings.releases import Releases
+from cfglint.findings.rule import Example, Finding, rule
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.huggingface.fields import OPTIMIZERS
-from cfglint.frameworks.llamafactory._tables import CHOICES
 from cfglint.frameworks.llamafactory.arguments import comma_list
+from cfglint.frameworks.llamafactory.releases import choices
 from cfglint.frameworks.llamafactory.rules.common import BASE, KIND, KINDS, certainty, conflict
 from cfglint.frameworks.remedies import choice
 
@@ -18,7 +19,11 @@ if TYPE_CHECKING:
     from cfglint.findings.diagnostic import Fix
     from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
 
-STAGES, METHODS = CHOICES["stage"], CHOICES["finetuning_type"]
+APOLLO_KNOWN = Releases((0, 9, 2), of="GaLore, APOLLO and BAdam")
+OFT_KNOWN = Releases((0, 9, 4))
+PISSA_REFUSED = Releases((0, 8, 2))
+LORA_OPTIONS = Releases((0, 8, 3), of="`use_rslora`, `use_dora`, `pissa_init`")
+MISSPELT_OPTIMIZER = Releases((), (0, 9, 1))
 SWITCHES = ("use_galore", "use_apollo", "use_badam")
 LORA_ONLY = ("loraplus_lr_ratio", "use_rslora", "use_dora", "pissa_init")
 UNQUANTIZED = {
@@ -33,6 +38,11 @@ FULL = BASE + "finetuning_type: full\n"
 LORA = BASE + "finetuning_type: lora\n"
 GALORE_OPTIMIZERS = ("adamw_torch", "adamw_bnb_8bit", "adamw_8bit", "paged_adamw_8bit", "adafactor")
 APOLLO_OPTIMIZERS = ("adamw_torch",)
+
+
+def methods(config: LlamaFactoryConfig) -> tuple[str, ...]:
+    """The fine-tuning methods of the release."""
+    return choices("finetuning_type", config.own_version)
 
 
 @rule(
@@ -55,10 +65,11 @@ def unknown_finetuning_type(config: LlamaFactoryConfig) -> Iterator[Finding]:
 
     Source: llamafactory 0.9.5 hparams/finetuning_args.py:576.
     """
-    if config.method not in METHODS:
+    known = methods(config)
+    if config.method not in known:
         quantized = "set `finetuning_type: lora` and `quantization_bit: 4`"
-        remedy = quantized if config.method == "qlora" else choice("finetuning_type", config.method, METHODS)
-        message = f"`finetuning_type` is {spelled(config.method)}; it must be one of {', '.join(METHODS)}"
+        remedy = quantized if config.method == "qlora" else choice("finetuning_type", config.method, known)
+        message = f"`finetuning_type` is {spelled(config.method)}; it must be one of {', '.join(known)}"
         yield Finding(config.field("finetuning_type"), message, help=remedy)
 
 
@@ -81,10 +92,11 @@ def unknown_stage(config: LlamaFactoryConfig) -> Iterator[Finding]:
 
     Source: llamafactory 0.9.5 train/tuner.py:127.
     """
-    if config.stage not in STAGES:
-        message = f"`stage` is {spelled(config.stage)}; it must be one of {', '.join(STAGES)}"
+    stages = choices("stage", config.own_version)
+    if config.stage not in stages:
+        message = f"`stage` is {spelled(config.stage)}; it must be one of {', '.join(stages)}"
         text = f"ValueError: Unknown task: {config.stage}."
-        yield Finding(config.field("stage"), message, exception=text, help=choice("stage", config.stage, STAGES))
+        yield Finding(config.field("stage"), message, exception=text, help=choice("stage", config.stage, stages))
 
 
 @rule(
@@ -106,9 +118,9 @@ def lora_only_option(config: LlamaFactoryConfig) -> Iterator[Finding]:
 
     Source: llamafactory 0.9.5 hparams/finetuning_args.py:604-615.
     """
-    if config.method == "lora" or config.method not in METHODS:
+    if config.method == "lora" or config.method not in methods(config):
         return
-    for name in LORA_ONLY:
+    for name in LORA_ONLY if config.own_version in LORA_OPTIONS else LORA_ONLY[:1]:
         value = config.own(name)
         if value is not None if name == "loraplus_lr_ratio" else value:
             text = f"ValueError: `{name}` is only valid for LoRA training."
@@ -149,7 +161,16 @@ def llama_pro_with_full(config: LlamaFactoryConfig) -> Iterator[Finding]:
     ERROR,
     kinds=KINDS,
     fails_at="config",
-    bad=(LORA + "use_badam: true\n", FULL + "use_galore: true\nuse_apollo: true\n"),
+    bad=(
+        LORA + "use_badam: true\n",
+        FULL + "use_galore: true\nuse_apollo: true\n",
+        Example(
+            FULL + "template: llama3\nuse_galore: true\nuse_badam: true\n",
+            exception="ValueError: Cannot use GaLore with BAdam together.",
+            at="/use_badam",
+            facts={"target": {"llamafactory": "0.9.1"}},
+        ),
+    ),
     good=FULL + "use_badam: true\n",
     example={**KIND, "gpus": 1, "at": "/use_badam"},
 )
@@ -164,15 +185,16 @@ def special_optimizers(config: LlamaFactoryConfig) -> Iterator[Finding]:
     Source: llamafactory 0.9.5 hparams/finetuning_args.py:595-599.
     """
     used = [name for name in SWITCHES if config.own(name)]
+    those = "GaLore, APOLLO or BAdam" if config.own_version in APOLLO_KNOWN else "GaLore or BAdam"
     if used and config.method == "lora":
-        text = "ValueError: Cannot use LoRA with GaLore, APOLLO or BAdam together."
+        text = f"ValueError: Cannot use LoRA with {those} together."
         message = f"`{used[0]}` is incompatible with `finetuning_type: lora`" + (
             "" if "finetuning_type" in config.values else ", the default"
         )
         remedy = "set `finetuning_type: full`"
         yield conflict(config, used[0], "finetuning_type", message=message, exception=text, needs=("finetuning_type",), remedy=remedy)
     elif len(used) > 1:
-        text = "ValueError: Cannot use GaLore, APOLLO or BAdam together."
+        text = f"ValueError: Cannot use {those if config.own_version in APOLLO_KNOWN else 'GaLore with BAdam'} together."
         message = f"`{used[1]}` is incompatible with `{used[0]}`"
         yield conflict(
             config, used[1], used[0], message=message, exception=text, remedy=f"set `{used[0]}: false`, or set `{used[1]}: false`"
@@ -208,7 +230,8 @@ def low_rank_optimizer(config: LlamaFactoryConfig) -> Iterator[Finding]:
             continue
         optimizer = config.arguments.optimizer
         if optimizer not in taken and optimizer in OPTIMIZERS:
-            text = f"NotImplementedError: Unknown optim: OptimizerNames.{str(optimizer).upper()}."
+            unknown = "Unknow" if config.own_version in MISSPELT_OPTIMIZER else "Unknown"
+            text = f"NotImplementedError: {unknown} optim: OptimizerNames.{str(optimizer).upper()}."
             message = f"`{name}` requires `optim: adamw_torch`" + ("" if "optim" in config.values else f" (the default is {optimizer})")
             where = "optim" if "optim" in config.values else name
             severity = certainty(config, "optim")
@@ -275,7 +298,7 @@ def adapter_without_lora(config: LlamaFactoryConfig) -> Iterator[Finding]:
 
     Source: llamafactory 0.9.5 hparams/parser.py:185.
     """
-    if config.own("adapter_name_or_path") is not None and config.method != "lora" and config.method in METHODS:
+    if config.own("adapter_name_or_path") is not None and config.method != "lora" and config.method in methods(config):
         message = f"`adapter_name_or_path` requires `finetuning_type: lora`, but it is {config.method}"
         remedy = "set `finetuning_type: lora`, or remove `adapter_name_or_path`"
         yield Finding(config.field("adapter_name_or_path"), message, related=(config.field("finetuning_type"),), help=remedy)
@@ -326,11 +349,12 @@ def quantization_conflicts(config: LlamaFactoryConfig) -> Iterator[tuple[str, st
     """(other field, message, exception) for each option that is incompatible with a quantized model."""
     adapters = comma_list(config.own("adapter_name_or_path"))
     if config.method in ("freeze", "full"):
-        text = "Quantization is only compatible with the LoRA or OFT method."
-        yield "finetuning_type", f"requires `finetuning_type: lora` or oft, but it is {config.method}", text
+        oft = config.own_version in OFT_KNOWN
+        text = f"Quantization is only compatible with the LoRA {'or OFT ' if oft else ''}method."
+        yield "finetuning_type", f"requires `finetuning_type: lora`{' or oft' if oft else ''}, but it is {config.method}", text
     if config.own("fp8"):
         yield "fp8", "is incompatible with `fp8`", "FP8 training is not compatible with quantization. Please disable one of them."
-    if config.own("pissa_init"):
+    if config.own("pissa_init") and config.own_version in PISSA_REFUSED:
         text = "Please use scripts/pissa_init.py to initialize PiSSA for a quantized model."
         yield "pissa_init", "is incompatible with `pissa_init`", text
     if config.own("resize_vocab"):

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import WARNING
+from cfglint.findings.releases import Releases
 from cfglint.findings.rule import Finding, rule
-from cfglint.frameworks.llamafactory._tables import FIELDS
+from cfglint.frameworks.history import DEFAULT
+from cfglint.frameworks.llamafactory.releases import ARGUMENTS, HISTORY, arguments
 from cfglint.frameworks.llamafactory.rules.common import BASE, KIND, KINDS
+from cfglint.frameworks.versions import dotted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,6 +18,7 @@ if TYPE_CHECKING:
 
     Condition = Callable[[LlamaFactoryConfig], bool]
 
+OLD_TRL_REFUSED = Releases((0, 9, 4))
 PREFERENCE_STAGES = ("dpo", "kto")
 REFERENCE_STAGES = ("dpo", "kto", "ppo")
 
@@ -166,21 +170,23 @@ def interpolation_kept(config: LlamaFactoryConfig) -> Iterator[Finding]:
             )
 
 
+EVER = tuple(HISTORY.names(ARGUMENTS))
+
 # Fields that are used only if another one is set: prefix or names -> (condition, the missing setting).
 GROUPS: tuple[tuple[tuple[str, ...], str, Condition], ...] = (
     (
-        tuple(name for name in FIELDS if name.startswith("galore_")),
+        tuple(name for name in EVER if name.startswith("galore_")),
         "`use_galore: true`",
         lambda config: bool(config.own("use_galore")),
     ),
     (
-        tuple(name for name in FIELDS if name.startswith("apollo_")),
+        tuple(name for name in EVER if name.startswith("apollo_")),
         "`use_apollo: true`",
         lambda config: bool(config.own("use_apollo")),
     ),
-    (tuple(name for name in FIELDS if name.startswith("badam_")), "`use_badam: true`", lambda config: bool(config.own("use_badam"))),
-    (tuple(name for name in FIELDS if name.startswith("swanlab_")), "`use_swanlab: true`", lambda config: bool(config.own("use_swanlab"))),
-    (tuple(name for name in FIELDS if name.startswith("ppo_")), "`stage: ppo`", lambda config: config.stage == "ppo"),
+    (tuple(name for name in EVER if name.startswith("badam_")), "`use_badam: true`", lambda config: bool(config.own("use_badam"))),
+    (tuple(name for name in EVER if name.startswith("swanlab_")), "`use_swanlab: true`", lambda config: bool(config.own("use_swanlab"))),
+    (tuple(name for name in EVER if name.startswith("ppo_")), "`stage: ppo`", lambda config: config.stage == "ppo"),
     (
         ("reward_model", "reward_model_adapters", "reward_model_quantization_bit", "reward_model_type"),
         "`stage: ppo`",
@@ -239,8 +245,9 @@ def option_without_its_switch(config: LlamaFactoryConfig) -> Iterator[Finding]:
 
     Source: llamafactory 0.9.5 hparams/finetuning_args.py, train/tuner.py:104-125, train/trainer_utils.py:527-548.
     """
+    fields = arguments(config.own_version)
     for names, needed, holds in GROUPS:
-        used = [name for name in names if name in config.values and config.values[name] != FIELDS[name][1]]
+        used = [name for name in names if name in config.values and name in fields and config.values[name] != fields[name][DEFAULT]]
         if used and not holds(config):
             first = config.field(used[0])
             others = f" (also {', '.join(f'`{name}`' for name in used[1:])})" if used[1:] else ""
@@ -266,8 +273,8 @@ def ppo_needs_old_trl(config: LlamaFactoryConfig) -> Iterator[Finding]:
 
     Source: llamafactory 0.9.5 extras/misc.py (check_dependencies), train/ppo/trainer.py:70.
     """
-    if config.stage == "ppo":
-        message = "`stage: ppo` requires trl 0.9.6 or older, but LLaMA-Factory 0.9.5 requires trl 0.18.0 or newer"
+    if config.own_version in OLD_TRL_REFUSED and config.stage == "ppo":
+        message = f"`stage: ppo` requires trl 0.9.6 or older, but LLaMA-Factory {dotted(config.own_version)} requires trl 0.18.0 or newer"
         note = "LLaMA-Factory fails with either, unless the environment variable DISABLE_VERSION_CHECK=1 turns the checks off"
         yield Finding(config.field("stage"), message, note=note, help="train with `stage: dpo` or kto, or use an older LLaMA-Factory")
 

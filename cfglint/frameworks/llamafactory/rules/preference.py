@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR
+from cfglint.findings.releases import Releases
 from cfglint.findings.rule import Finding, rule
-from cfglint.frameworks.llamafactory.rules.common import BASE, KIND, KINDS, SMALL, certainty, conflict, number
+from cfglint.frameworks.llamafactory.rules.common import BASE, FROM_083, FROM_090, KIND, KINDS, SMALL, certainty, conflict, number
 from cfglint.frameworks.remedies import choice
 
 TYPE_CHECKING = False
@@ -17,11 +18,13 @@ PPO = BASE.replace("sft", "ppo") + "reward_model: org/reward\n"
 DPO = BASE.replace("sft", "dpo")
 WITHOUT_REFERENCE = ("orpo", "simpo")
 PPO_TRACKERS = ("wandb", "tensorboard", "trackio", "none")
+PPO_TRACKS_MORE = Releases((0, 9, 5))  # before, only the first tracker counts, and Trackio is refused
+OLD_PPO_TRACKERS = ("wandb", "tensorboard")
 SFT_ONLY = {
-    "predict_with_generate": "`predict_with_generate` cannot be set as True except SFT.",
-    "neat_packing": "`neat_packing` cannot be set as True except SFT.",
-    "train_on_prompt": "`train_on_prompt` or `mask_history` cannot be set as True except SFT.",
-    "mask_history": "`train_on_prompt` or `mask_history` cannot be set as True except SFT.",
+    "predict_with_generate": (Releases(), "`predict_with_generate` cannot be set as True except SFT."),
+    "neat_packing": (FROM_083, "`neat_packing` cannot be set as True except SFT."),
+    "train_on_prompt": (FROM_090, "`train_on_prompt` or `mask_history` cannot be set as True except SFT."),
+    "mask_history": (FROM_090, "`train_on_prompt` or `mask_history` cannot be set as True except SFT."),
 }
 
 
@@ -133,7 +136,7 @@ def pissa_stage(config: LlamaFactoryConfig) -> Iterator[Finding]:
     Source: llamafactory 0.9.5 hparams/finetuning_args.py:574, 601.
     """
     compares = config.stage in ("ppo", "kto") or (config.stage == "dpo" and config.own("pref_loss") not in WITHOUT_REFERENCE)
-    if config.own("pissa_init") and compares:
+    if config.own_version in FROM_083 and config.own("pissa_init") and compares:
         message = f"`pissa_init` is incompatible with `stage: {config.stage}`"
         yield Finding(config.field("pissa_init"), message, related=(config.field("stage"),), help="set `pissa_init: false`")
 
@@ -159,8 +162,8 @@ def supervised_only_option(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """
     if config.stage == "sft":
         return
-    for name, text in SFT_ONLY.items():
-        if config.own(name):
+    for name, (releases, text) in SFT_ONLY.items():
+        if config.own_version in releases and config.own(name):
             message = f"`{name}` requires `stage: sft`, but it is {config.stage}"
             yield conflict(config, name, "stage", message=message, exception=f"ValueError: {text}", remedy=f"set `{name}: false`")
 
@@ -262,9 +265,11 @@ def ppo_option(config: LlamaFactoryConfig) -> Iterator[Finding]:
             message = f"`{name}` is incompatible with `reward_model_type: lora`, the default of `stage: ppo`"
             remedy = f"set `reward_model_type: full`, or set `{name}: false`"
             yield conflict(config, name, "reward_model_type", message=message, exception=text, needs=("reward_model_type",), remedy=remedy)
-    for tracker in config.arguments.trackers:
-        if tracker not in PPO_TRACKERS:
-            text = "ValueError: PPO only accepts wandb, tensorboard, or trackio logger."
+    many = config.own_version in PPO_TRACKS_MORE
+    accepted = PPO_TRACKERS if many else OLD_PPO_TRACKERS
+    for tracker in config.arguments.trackers if many else config.arguments.trackers[:1]:
+        if tracker not in accepted:
+            text = f"ValueError: PPO only accepts {'wandb, tensorboard, or trackio' if many else 'wandb or tensorboard'} logger."
             message = f"`report_to: {tracker}` is incompatible with `stage: ppo`"
-            yield conflict(config, "report_to", "stage", message=message, exception=text, remedy=choice("report_to", tracker, PPO_TRACKERS))
+            yield conflict(config, "report_to", "stage", message=message, exception=text, remedy=choice("report_to", tracker, accepted))
             return

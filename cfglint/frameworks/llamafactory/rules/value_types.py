@@ -5,8 +5,8 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.huggingface.rules.common import shown
-from cfglint.frameworks.llamafactory._tables import CHOICES, FIELDS
 from cfglint.frameworks.llamafactory.field_operations import failures
+from cfglint.frameworks.llamafactory.releases import choices, types
 from cfglint.frameworks.llamafactory.rules.common import BASE, KIND, KINDS
 from cfglint.frameworks.remedies import choice
 
@@ -62,7 +62,7 @@ def uncast_value(config: LlamaFactoryConfig) -> Iterator[Finding]:
 
     for stumble in failures(config):
         setting = config.field(stumble.field)
-        fix = spelled_as_number(setting, FIELDS[stumble.field][0].split("|", 1)[0])
+        fix = spelled_as_number(setting, types(stumble.field, config.own_version)[0])
         message = f"`{stumble.field}` is {described(setting.value)}, which LLaMA-Factory cannot work with"
         yield Finding(
             setting,
@@ -94,7 +94,7 @@ def string_for_own_boolean(config: LlamaFactoryConfig) -> Iterator[Finding]:
     from cfglint.findings.fix_builders import replace
 
     for name, value in config.values.items():
-        if isinstance(value, str) and FIELDS.get(name, ("",))[0].startswith("bool") and value.strip().lower() in FALSE_WORDS:
+        if isinstance(value, str) and types(name, config.own_version)[:1] == ("bool",) and value.strip().lower() in FALSE_WORDS:
             setting = config.field(name)
             message = f"`{name}` is the string {shown(value)}, which counts as true"
             yield Finding(
@@ -129,8 +129,9 @@ def string_for_own_number(config: LlamaFactoryConfig) -> Iterator[Finding]:
 
     failing = {each.field for each in failures(config)}
     for name, value in config.values.items():
-        kinds = FIELDS[name][0].split("|") if name in FIELDS else []
-        if not isinstance(value, str) or name in failing or "str" in kinds or name in CHOICES or not {"int", "float"} & set(kinds):
+        kinds = types(name, config.own_version)
+        listed = "str" in kinds or choices(name, config.own_version)
+        if not isinstance(value, str) or name in failing or listed or not {"int", "float"} & set(kinds):
             continue
         setting = config.field(name)
         null = value.strip().lower() in NULL_WORDS and "None" in kinds
@@ -163,19 +164,20 @@ def unchecked_own_choice(config: LlamaFactoryConfig) -> Iterator[Finding]:
     Source: the annotations of llamafactory 0.9.5 hparams/; transformers 5.6.0 hf_argparser.py (parse_dict).
     """
     for name, value in config.values.items():
-        if name not in CHOICES or name in CHECKED_ELSEWHERE or value in CHOICES[name]:
+        allowed = choices(name, config.own_version)
+        if not allowed or name in CHECKED_ELSEWHERE or value in allowed:
             continue
-        listed = ", ".join("null" if each is None else str(each) for each in CHOICES[name])
+        listed = ", ".join("null" if each is None else str(each) for each in allowed)
         actual = "a mapping" if isinstance(value, dict) else "a list" if isinstance(value, list) else shown(value)
         yield Finding(
             config.field(name),
             f"`{name}` is {actual}; it must be one of {listed}",
             note=OUTCOMES.get(name, "LLaMA-Factory does not check it: the code that uses it takes another branch or fails"),
-            help=chosen(name, value),
+            help=chosen(name, value, allowed),
         )
 
 
-def chosen(name: str, value: Any) -> str:
+def chosen(name: str, value: Any, allowed: tuple[Any, ...]) -> str:
     """The line to write: the type from the mapping in the model's own config."""
     kind = value.get("rope_type", value.get("type")) if isinstance(value, dict) else value
-    return choice(name, kind, CHOICES[name])
+    return choice(name, kind, allowed)

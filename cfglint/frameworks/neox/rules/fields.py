@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR
+from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import Finding
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.neox import fields
+from cfglint.frameworks.neox._tables import REMOVED as REMOVED_FIELDS
 from cfglint.frameworks.neox.derive import COPIES, DERIVED
 from cfglint.frameworks.neox.python_errors import describe, hollow, number, raised
 from cfglint.frameworks.neox.rules import neox_rule, remove, rename, replace
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from cfglint.findings.diagnostic import Fix
     from cfglint.findings.setting import Setting
     from cfglint.frameworks.neox.config import NeoXConfig
+    from cfglint.frameworks.neox.fields import Check
     from cfglint.source.document import Path
 
 # Former names of arguments.
@@ -81,11 +83,18 @@ def unknown_argument(config: NeoXConfig) -> Iterator[Finding]:
             yield Finding(
                 config.setting(name),
                 f"unknown key `{as_written(config, name)}` is not an argument of GPT-NeoX{message}",
+                severity=WARNING if had_by_allowed_release(config, name) else None,
                 exception=f"TypeError: NeoXArgs.__init__() got an unexpected keyword argument '{name}'",
                 fix=fix,
                 on_key=True,
                 help=None if fix else f"remove `{as_written(config, name)}`",
             )
+
+
+def had_by_allowed_release(config: NeoXConfig, name: str) -> bool:
+    """Whether a tagged release has a field that the newest lacks, and an undeclared file may be for that release."""
+    declared = config.facts.complete or config.facts.kind_given or config.package in config.facts.target
+    return name in REMOVED_FIELDS and not declared and not config.own_fields
 
 
 def as_written(config: NeoXConfig, name: str) -> str:
@@ -143,11 +152,11 @@ def invalid_type(config: NeoXConfig) -> Iterator[Finding]:
     Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1365-1422, line 1385.
     """
     for name, path, value, exception in _refused(config):
-        if fields.expected(name) != "literal" and (name not in ARITHMETIC or number(value)):
+        if config.check_of(name).expected != "literal" and (name not in ARITHMETIC or number(value)):
             setting = config.setting(*path)
             yield Finding(
                 setting,
-                f"`{setting.name}` is {describe(value)}, not {_required(name)}",
+                f"`{setting.name}` is {describe(value)}, not {_required(config.check_of(name))}",
                 exception=_earlier(config, name, value) or exception,
                 fix=_converted(name, setting, value),
             )
@@ -177,15 +186,16 @@ def value_not_allowed(config: NeoXConfig) -> Iterator[Finding]:
     Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1385-1403.
     """
     for name, path, value, _ in _refused(config):
-        if fields.expected(name) != "literal":
+        check = config.check_of(name)
+        if check.expected != "literal":
             continue
         setting = config.setting(*path)
         error = raised(lambda value=value: hollow(value).lower()) if name == "optimizer_type" else None  # type: ignore[misc]
         yield Finding(
             setting,
-            f"`{setting.name}` is {describe(value)}; it must be one of {', '.join(map(str, fields.choices(name)))}",
+            f"`{setting.name}` is {describe(value)}; it must be one of {', '.join(check.choices)}",
             exception=error,
-            help=choice(setting.name, value, fields.choices(name)),
+            help=choice(setting.name, value, check.choices),
         )
 
 
@@ -229,20 +239,19 @@ def _refused(config: NeoXConfig) -> list[tuple[str, Path, Any, str]]:
 
 
 def _found_refused(config: NeoXConfig) -> Iterator[tuple[str, Path, Any, str]]:
+    names = (name for name in config.values if name not in REPLACED and name not in HOMES)
     places: dict[str, Path] = {
-        name: (name,)
-        for name, value in config.values.items()
-        if not (fields.expected(name) == type(value).__name__ and name not in DERIVED) and name not in REPLACED and name not in HOMES
+        name: (name,) for name in names if name in DERIVED or config.check_of(name).expected != type(config.values[name]).__name__
     }
     places.update((name, path) for name, path in HOMES.items() if config.has(*path))
     for name, path in places.items():
         value = config.derived.held(name) if fields.known(name) else None
-        exception = fields.refusal(name, value)
+        exception = config.check_of(name).refusal(value)
         if exception:
             yield name, path, value, exception
 
 
-def _required(name: str) -> str:
+def _required(check: Check) -> str:
     types = {
         "int": "an integer",
         "float": "a number",
@@ -252,8 +261,7 @@ def _required(name: str) -> str:
         "dict": "a mapping",
         "Any": "null, which is the only value accepted",
     }
-    expected = fields.expected(name)
-    kinds = fields.members(name) if expected == "union" else [expected or ""]
+    kinds = check.members if check.expected == "union" else [check.expected or ""]
     return " or ".join(types.get(kind, kind) for kind in kinds)
 
 
@@ -275,7 +283,7 @@ def _earlier(config: NeoXConfig, name: str, value: Any) -> str | None:
 
 def _converted(name: str, setting: Setting, value: Any) -> Fix | None:
     """The fix that writes the same value in the argument's type, if the conversion is lossless."""
-    result = converted(fields.expected(name), value)
+    result = converted(fields.expected(name), value)  # of a plain type, which the modelled release has too
     return replace(setting, result, f"change to {spelled(result)}") if result is not None else None
 
 

@@ -26,6 +26,8 @@ OLD_DPO_LOSSES = (
 )
 GRPO_LOSSES = ("cispo", "grpo", "bnpo", "dr_grpo", "dapo", "luspo", "sapo", "vespo")
 OLD_GRPO_LOSSES = ("grpo", "bnpo", "dr_grpo")
+PRECOMPUTES_UNDER_ZERO3 = (1, 3)  # release from which KTO no longer refuses ZeRO-3
+RLOO_WITHOUT_WORLD_SIZE = (0, 22)  # release from which the configuration of RLOO is a plain one of the Trainer
 
 
 @rule(
@@ -359,4 +361,105 @@ def model_options_for_instance(config: TrlConfig) -> Iterator[Finding]:
         text = f"ValueError: You passed {passed} to the {trainer}Trainer/{trainer}Config, but your {what} is already instantiated."
         yield Finding(
             of(config, name), f"`{name}` is not accepted: the script loads the model itself", exception=text, help=f"remove `{name}`"
+        )
+
+
+@rule(
+    "TRL084",
+    "precomputed-reference-with-zero3",
+    ERROR,
+    kinds=KINDS,
+    fails_at="init",
+    raises="ValueError: You cannot use `precompute_ref_log_probs=True` with Deepspeed ZeRO-3. Please set `precompute_ref_log_probs=False`.",
+    bad={
+        "train.yaml": HEAD + "precompute_ref_log_probs: true\ndeepspeed: ds.json\n",
+        "ds.json": '{"train_micro_batch_size_per_gpu": "auto", "zero_optimization": {"stage": 3}}\n',
+    },
+    good={
+        "train.yaml": HEAD + "precompute_ref_log_probs: true\ndeepspeed: ds.json\n",
+        "ds.json": '{"train_micro_batch_size_per_gpu": "auto", "zero_optimization": {"stage": 2}}\n',
+    },
+    example={"trainer": "kto", "target": OLD, "gpus": 2, "at": "/precompute_ref_log_probs"},
+)
+def precomputed_reference_with_zero3(config: TrlConfig) -> Iterator[Finding]:
+    """KTO cannot compute the reference's log probabilities in advance under ZeRO-3.
+
+    Releases up to 1.2.0 check this.
+
+    Run-time error: ``ValueError: You cannot use `precompute_ref_log_probs=True` with Deepspeed ZeRO-3.``
+
+    Fix: set `precompute_ref_log_probs: false`, or use ZeRO stage 2.
+
+    Source: trl 0.17.0 trainer/kto_trainer.py:768-773, 1.0.0 experimental/kto/kto_trainer.py:703-707.
+    """
+    if config.trl_version >= PRECOMPUTES_UNDER_ZERO3 or not config.only("kto") or zero_stage(config) != 3:
+        return
+    if config.arguments["precompute_ref_log_probs"]:
+        yield Finding(
+            of(config, "precompute_ref_log_probs"),
+            "`precompute_ref_log_probs` is incompatible with ZeRO-3",
+            related=(of(config, "deepspeed"),),
+            help="set `precompute_ref_log_probs: false`, or use ZeRO stage 2",
+        )
+
+
+@rule(
+    "TRL085",
+    "tokens-of-generated-batches",
+    ERROR,
+    kinds=KINDS,
+    fails_at="init",
+    raises="TypeError: list indices must be integers or slices, not str",
+    bad=HEAD + "num_generations: 8\nper_device_train_batch_size: 8\ninclude_tokens_per_second: true\n",
+    good=HEAD + "num_generations: 8\nper_device_train_batch_size: 8\ninclude_num_input_tokens_seen: true\n",
+    example={"trainer": "grpo", "target": OLD, "at": "/include_tokens_per_second"},
+)
+def tokens_of_generated_batches(config: TrlConfig) -> Iterator[Finding]:
+    """`include_tokens_per_second` counts the tokens of the batches, and those of GRPO and RLOO are lists of prompts.
+
+    Run-time error: `TypeError: list indices must be integers or slices, not str`.
+
+    Fix: set `include_tokens_per_second: false`.
+
+    Source: transformers 4.51.3 trainer.py:1770-1783 (`num_tokens`), 2294; trl 0.17.0 trainer/grpo_trainer.py (`data_collator`).
+    """
+    if generating(config) and config.arguments["include_tokens_per_second"]:
+        yield Finding(
+            of(config, "include_tokens_per_second"),
+            f"`include_tokens_per_second` does not support {config.trainers[0].upper()}",
+            help="set `include_tokens_per_second: false`",
+        )
+
+
+@rule(
+    "TRL086",
+    "rloo-with-deepspeed",
+    ERROR,
+    kinds=KINDS,
+    fails_at="config",
+    raises="TypeError: unsupported operand type(s) for *: 'NoneType' and 'int'",
+    bad={
+        "train.yaml": HEAD + "deepspeed: ds.json\n",
+        "ds.json": '{"train_micro_batch_size_per_gpu": "auto", "zero_optimization": {"stage": 2}}\n',
+    },
+    good=HEAD,
+    example={"trainer": "rloo", "target": OLD, "gpus": 2, "at": "/deepspeed"},
+)
+def rloo_with_deepspeed(config: TrlConfig) -> Iterator[Finding]:
+    """The RLOO configuration of old releases has a field `world_size`, null by default, which `deepspeed` multiplies.
+
+    It hides the number of processes of `TrainingArguments`. Releases from 0.22 on have another RLOO trainer.
+
+    Run-time error: `TypeError: unsupported operand type(s) for *: 'NoneType' and 'int'`.
+
+    Fix: remove `deepspeed`, and have `accelerate launch` start DeepSpeed.
+
+    Source: trl 0.17.0 trainer/utils.py:1108 (OnPolicyConfig); transformers 4.51.3 integrations/deepspeed.py:140.
+    """
+    args = config.arguments
+    if config.only("rloo") and config.trl_version < RLOO_WITHOUT_WORLD_SIZE and args["deepspeed"] and args["world_size"] is None:
+        yield Finding(
+            of(config, "deepspeed"),
+            "`deepspeed` is not supported by the RLOO configuration of this release",
+            help="remove `deepspeed`, and have `accelerate launch` start DeepSpeed",
         )

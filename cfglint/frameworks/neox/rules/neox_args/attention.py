@@ -81,9 +81,10 @@ def attention_config(config: NeoXConfig) -> Iterator[Finding]:
         text = "AssertionError: Length of attention config list must equal num_layers"
         yield Finding(setting, message, related=(config.setting("num_layers"),), exception=text, help=remedy)
     for kind in attention.kinds:
-        if kind not in ATTENTION_KINDS:
+        known = config.own_attention_kinds or ATTENTION_KINDS
+        if kind not in known:
             message = f"`attention_config` has the unknown attention type {spelled(kind)}"
-            remedy = f"write one of {', '.join(ATTENTION_KINDS)}"
+            remedy = f"write one of {', '.join(map(str, known))}"
             yield Finding(setting, message, exception=f"AssertionError: Attention type {kind} not recognized", help=remedy)
 
 

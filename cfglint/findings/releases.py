@@ -1,0 +1,38 @@
+"""The releases for which something holds, such as a check of a framework."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    Release = tuple[int, ...]
+
+
+class Releases:
+    """The releases from `since` to before `until`; `()` means no bound. `of` names what holds there, for the manual."""
+
+    __slots__ = ("of", "since", "until")
+
+    def __init__(self, since: Release = (), until: Release = (), of: str = "") -> None:
+        self.since = since
+        self.until = until
+        self.of = of
+
+    def __contains__(self, release: Release) -> bool:
+        """Whether a release is one of them."""
+        return self.since <= release and (not self.until or release < self.until)
+
+    def __str__(self) -> str:
+        """The releases in words: `0.14.0 to before 0.18.0`, `1.4.0 and newer`, `before 0.29.0`."""
+        since, until = ".".join(map(str, self.since)), ".".join(map(str, self.until))
+        if since and until:
+            return f"{since} to before {until}"
+        return f"{since} and newer" if since else f"before {until}" if until else "all releases"
+
+
+def hull(parts: Iterable[Releases]) -> Releases:
+    """The smallest range that contains several."""
+    parts = tuple(parts)
+    open_end = any(not each.until for each in parts)
+    return Releases(min(each.since for each in parts), () if open_end else max(each.until for each in parts))

@@ -1,0 +1,69 @@
+"""LLaMA-Factory's own fields and templates through its releases, and the libraries that each release accepts."""
+
+from __future__ import annotations
+
+from cfglint.frameworks.history import DEFAULT, TYPE, UNTIL, History
+from cfglint.frameworks.llamafactory._tables import FIELDS, LIBRARIES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cfglint.frameworks.history import Fields
+    from cfglint.frameworks.versions import Version
+
+ARGUMENTS, TEMPLATES = "arguments", "templates"
+CHOICES = UNTIL + 1
+
+HISTORY = History(FIELDS)
+
+
+def arguments(release: Version) -> Fields:
+    """The fields of the dataclasses of a release, without those of the Trainer."""
+    return HISTORY.fields(ARGUMENTS, release)
+
+
+def templates(release: Version) -> Fields:
+    """The templates that a release registers; the default of a row is whether `efficient_eos` is set."""
+    return HISTORY.fields(TEMPLATES, release)
+
+
+def choices(name: str, release: Version) -> tuple[Any, ...]:
+    """The values that the annotation of a field lists in a release; empty if it lists none. The parser compares none of them."""
+    row = arguments(release).get(name, ())
+    return row[CHOICES] if len(row) > CHOICES else ()
+
+
+def types(name: Any, release: Version) -> tuple[str, ...]:
+    """The types of a field in a release; empty if the release does not have it."""
+    row = arguments(release).get(name)
+    return tuple(row[TYPE].split("|")) if row is not None else ()
+
+
+def default(name: str, release: Version) -> Any:
+    """The default of a field; None if the release does not have it."""
+    row = arguments(release).get(name)
+    return row[DEFAULT] if row is not None else None
+
+
+def ever(name: Any) -> bool:
+    """Whether any release has a field of this name."""
+    return isinstance(name, str) and name in HISTORY.names(ARGUMENTS)
+
+
+def removed_in(name: Any, release: Version) -> Version:
+    """The first release without a field that an older release than the given one had; () for another name."""
+    if not ever(name):
+        return ()
+    return next((until for _, until in reversed(HISTORY.releases(ARGUMENTS, name)) if until and until <= release), ())
+
+
+def added_in(name: Any, release: Version) -> Version:
+    """The first release with a field that only newer releases than the given one have; () for another name."""
+    since = HISTORY.since(ARGUMENTS, name) if isinstance(name, str) else None
+    return since if since and since > release else ()
+
+
+def library(package: str, release: Version) -> str:
+    """The newest version of a package that a release accepts."""
+    return next(version for since, version in reversed(LIBRARIES[package]) if since <= release)

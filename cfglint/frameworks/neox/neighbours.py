@@ -1,0 +1,42 @@
+"""The other configs of a folder: a program reads them all, so their unknown keys together tell whether that is a fork."""
+
+from __future__ import annotations
+
+import os
+
+from cfglint.frameworks.base import CERTAIN
+from cfglint.frameworks.neox import FRAMEWORK
+from cfglint.frameworks.neox.fields import known
+from cfglint.source import files
+from cfglint.source.parse import parse
+
+MOST = 40  # files of a folder that are read
+LARGEST = 100_000  # bytes of a file
+ENDS = (".yml", ".yaml", ".json")
+
+_unknown: dict[str, set[str]] = {}
+
+
+def unknown_in_folder(path: str) -> set[str]:
+    """The keys, in any GPT-NeoX config of a file's folder, that are no fields of NeoXArgs."""
+    folder = os.path.dirname(os.path.abspath(path))
+    if folder not in _unknown:
+        try:
+            names = sorted(name for name in os.listdir(folder) if name.endswith(ENDS))
+        except OSError:
+            names = []
+        paths = (os.path.join(folder, name) for name in names[:MOST])
+        _unknown[folder] = {key for each in paths if not os.path.islink(each) for key in keys_of(each) if not known(key)}
+    return _unknown[folder]
+
+
+def keys_of(path: str) -> set[str]:
+    """The top-level keys of a GPT-NeoX config, with underscores; empty for another file."""
+    try:
+        text = files.read_bytes(path, LARGEST).decode("utf-8")
+    except (files.FileProblem, UnicodeDecodeError):
+        return set()
+    document = parse(path, text, "yaml")
+    if document.problems or document.root is None or FRAMEWORK.detect(document) < CERTAIN:
+        return set()
+    return {key.raw.replace("-", "_") for key, _ in document.root.pairs()}

@@ -1,0 +1,129 @@
+"""Whether a script can start a training at all, by the words in it and in the files that it can source or call.
+
+It only serves to end long evaluations: what cannot be excluded for certain is evaluated.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+
+from cfglint.launch.training import ARGUMENTS, BACKWARD, TRAINER_CALL, TRAINS
+from cfglint.source.shell.tables import listed
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+LAUNCHERS = listed("torchrun torch.distributed deepspeed accelerate llamafactory axolotl deepy")
+SHORT = re.compile(r"(?<![\w-])(?:ds|swift|trl|xtuner|lmf|megatron)(?![\w-])").search
+PROGRAM = re.compile(r"[\w.+@-]*\.py\b")
+COMMENT = re.compile(r"^[ \t]*#.*$", re.MULTILINE)
+PYTHON = re.compile(r"python[0-9.]*")
+FOLLOWING = re.compile(r"""["']?(?:[ \t]+(?:\\\n[ \t]*)?-[uOBEsI]+(?=[ \t]))*[ \t]+(?:\\\n[ \t]*)?([^ \t\n;&|)]*)""")
+HARMLESS = ("-c", "-V", "--version", "-h", "--help", "<<", "<<<")  # words after `python` with which it runs no file
+TOKEN = re.compile(r"[\w.+-]+")
+COMPOSED = re.compile(r"""([\w.+-]*)(?:\$\{[^}]*\}|\$\w+|\$\([^)]*\)|`[^`]*`)["']?([\w.+-]*)""")
+COMPOSED_WHOLLY = re.compile(r"""(?:\$\{[^}]*\}|\$\w+)(?:\$\{[^}]*\}|\$\w+)""").search
+READS = re.compile(
+    r"""(?:^|[\s;&|(])(?:(?:source|\.)[ \t]+(?!-)(?=([^\s;&|]*))|(?:bash|sh|zsh|ksh|dash)[ \t]+(?=([^\n;&|]*)))""", re.MULTILINE
+)
+OPEN_NAME = re.compile(r"""[$`][^/\s]*(?:\s|$)""").search  # the last part of a path is a variable
+DATA = (
+    ".txt",
+    ".md",
+    ".json",
+    ".yaml",
+    ".yml",
+    ".toml",
+    ".py",
+    ".ipynb",
+    ".csv",
+    ".cfg",
+    ".tf",
+)  # sourced by name only
+LONGEST = 1_000_000  # characters of a file
+MOST = 20_000  # files of a project
+CLEAR = 3  # characters that distinguish the composed name of a file from other strings
+
+
+def listed_below(root: str) -> dict[str, list[str]] | None:
+    """The paths of each file name below a folder; None above the limit."""
+    found: dict[str, list[str]] = {}
+    count = 0
+    for folder, folders, names in os.walk(root):
+        folders[:] = [each for each in folders if each != ".git"]
+        count += len(names) + len(folders)
+        if count > MOST:
+            return None
+        for name in names:
+            found.setdefault(name, []).append(os.path.join(folder, name))
+    return found
+
+
+def may_launch(text: str, names: Mapping[str, list[str]], read: Callable[[str], str | None]) -> bool:
+    """Whether a script may start a training, itself or in a file of the project that it can reach; `names` are those files."""
+    left, seen = [text], {text}
+    while left:
+        source = COMMENT.sub("", left.pop())
+        if has_launch(source, names, read):
+            return True
+        reachable = mentioned(source, names)
+        if reachable is None:
+            return True
+        for name in reachable:
+            for path in names[name]:
+                content = None if os.path.islink(path) else read(path)
+                if os.path.islink(path) or (content is not None and len(content) > LONGEST):
+                    return True
+                if content is not None and content not in seen:
+                    seen.add(content)
+                    left.append(content)
+    return False
+
+
+def has_launch(text: str, names: Mapping[str, list[str]], read: Callable[[str], str | None]) -> bool:
+    """Whether the text of a script has a word that may start a training."""
+    if any(mark in text for mark in LAUNCHERS) or SHORT(text):
+        return True
+    given = sum(name in text or name.replace("_", "-") in text for name in ARGUMENTS) > 1
+    programs = {*PROGRAM.findall(text)}
+    if programs and (given or any(trains_by_itself(name, names, read) for name in programs)):
+        return True
+    return any(runs_training(text, found.end(), given) for found in PYTHON.finditer(text))
+
+
+def runs_training(text: str, at: int, given: bool) -> bool:
+    """Whether the command `python`, which ends at a position, may run a module that trains, or a program whose name is not written."""
+    following = FOLLOWING.match(text, at)
+    word = following[1].strip("\"'") if following is not None else ""
+    if not word:  # the name of a package, or the value of a variable
+        return given or " -m" in text
+    if word in HARMLESS:
+        return False
+    name = word.rpartition("/")[2]
+    return given or not name or name[0] in "-\"'" or "$" in name or "`" in name or any(mark in word.lower() for mark in TRAINS)
+
+
+def trains_by_itself(name: str, names: Mapping[str, list[str]], read: Callable[[str], str | None]) -> bool:
+    """Whether a program of this name trains, by its name or by its source."""
+    if any(mark in name.lower() for mark in TRAINS):
+        return True
+    programs = (read(path) or "" for path in names.get(name, ()))
+    return any(TRAINER_CALL in each or BACKWARD in each for each in programs)
+
+
+def mentioned(text: str, names: Mapping[str, list[str]]) -> set[str] | None:
+    """The names of the project's files that a script may source or call; None if it composes names in a way that excludes none."""
+    words = [found[1] or found[2] or "" for found in READS.finditer(text)]
+    if any(map(COMPOSED_WHOLLY, words)):
+        return None
+    found = {*TOKEN.findall(text)} & names.keys()
+    found.update(name for name in names if TOKEN.fullmatch(name) is None and name in text)
+    for before, after in {each.groups() for each in COMPOSED.finditer(text)}:
+        if len(before) + len(after) >= CLEAR:
+            found.update(name for name in names if name.startswith(before) and name.endswith(after))
+    if any(map(OPEN_NAME, words)):
+        return found
+    direct = {token for each in words for token in TOKEN.findall(each)}
+    return {name for name in found if name in direct or not name.endswith(DATA)}

@@ -1,0 +1,196 @@
+"""Brings all runs of a command to one target: runs that share a file reach it together, or none of them is changed."""
+
+from __future__ import annotations
+
+from cfglint.findings.diagnostic import ERROR, WARNING
+from cfglint.rewrite.retarget import MissingFactError, Retarget, is_recorded, retarget
+from cfglint.run.checked import CheckedRun
+from cfglint.run.consumers_of import written_at
+from cfglint.source.change import EditRefused
+from cfglint.source.sections import reread
+from cfglint.source.shell.command import CommandDocument
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cfglint.findings.diagnostic import Diagnostic
+    from cfglint.run.launch_runs import LaunchRun
+    from cfglint.source.document import Document
+
+    Recheck = Callable[[dict[str, str]], list[CheckedRun]]  # the same runs on the target's GPUs, with other contents of their files
+
+OF_SIZES = ("BAT", "LCH", "ACC")  # families of rules about batch sizes, launch lines and the launcher's config
+
+
+class Target:
+    """The wanted numbers; `lasting`: a second call must find nothing to change, which `--diff` does not require."""
+
+    def __init__(self, gpus: int | None, global_batch: int | None, max_micro: int | None, lasting: bool = True) -> None:
+        self.gpus = gpus
+        self.global_batch = global_batch
+        self.max_micro = max_micro
+        self.lasting = lasting
+
+
+class Aimed:
+    """A run and how it reaches the target.
+
+    `problem` is why it cannot be brought there, `withheld` why its edits are left out although they would reach it; `bug` is an
+    internal error on the way.
+    """
+
+    def __init__(self, run: CheckedRun) -> None:
+        self.run = run
+        self.found: Retarget | None = None
+        self.texts: dict[str, str] = {}
+        self.problem: str | None = None
+        self.withheld: str | None = None
+        self.bug: Exception | None = None
+
+    @property
+    def place(self) -> str:
+        """The file of the run, with the line of a launch."""
+        return written_at(self.run)
+
+    @property
+    def missed(self) -> bool:
+        """Whether the run does not reach the target."""
+        if self.problem is not None or self.bug is not None:
+            return True
+        return self.found is not None and (not self.found.feasible or bool(self.found.needs))
+
+
+def reach(runs: list[CheckedRun], target: Target, recheck: Recheck) -> list[Aimed]:
+    """Retarget the runs one after the other, each with the edits of those before it; then check what came of it."""
+    aims = [Aimed(run) for run in runs]
+    texts: dict[str, str] = {}
+    for aim in aims:
+        try_one(aim, target, texts)
+        texts.update(aim.texts)
+    groups = sharing(aims, texts)
+    for group in groups:
+        withhold(group)
+    kept = {path: text for aim in aims for path, text in aim.texts.items()}
+    if kept:
+        verify(aims, groups, target, recheck, kept)
+    return aims
+
+
+def try_one(aim: Aimed, target: Target, texts: dict[str, str]) -> None:
+    """Find the edits that bring one run to the target."""
+    unread = next((document for document in aim.run.documents if document.problems), None)
+    if unread is not None:
+        aim.problem = f"{unread.path}: does not parse, so it was not changed; `cfglint check` reports why"
+        return
+    command = aim.run.documents[0]
+    if isinstance(command, CommandDocument):
+        command.targeted = True
+    try:
+        now = rebased(aim.run, texts)
+        found = retarget(aim.run, aim.run.facts, target.gpus, target.global_batch, target.max_micro, now=now)
+    except MissingFactError as error:
+        aim.problem = f"{aim.place}: {error.for_command_line}"
+        return
+    except EditRefused as error:
+        aim.problem = f"{aim.place}: {error}"
+        return
+    except MemoryError:
+        raise
+    except Exception as error:
+        aim.bug = error
+        return
+    if found.texts and target.lasting and not (target.global_batch or is_recorded(aim.run, found.gpus)):
+        aim.problem = (
+            f"{aim.place}: these files do not record the GPU count that they are written for, so a second fix would "
+            f"change them again: pass --global-batch {found.solution.problem.global_batch} (the current one) to reach it"
+        )
+        return
+    aim.found, aim.texts = found, found.texts
+
+
+def rebased(run: CheckedRun, texts: dict[str, str]) -> CheckedRun:
+    """The run with the edits that others have made."""
+    if not any(document.path in texts for document in run.documents):
+        return run
+    command = run.documents[0]
+    facts = run.facts
+    first: Document = command
+    if isinstance(command, CommandDocument) and command.relaunched is not None:
+        launched: LaunchRun = command.relaunched(texts, None)
+        launched.command.targeted = command.targeted
+        first = launched.command
+        facts = facts.replace(gpus=launched.facts.gpus, launcher_flags=launched.facts.launcher_flags)
+    elif command.path in texts:
+        first = reread(command, texts[command.path])
+    others = [reread(each, texts[each.path]) if each.path in texts else each for each in run.documents[1:]]
+    return CheckedRun([first, *others], run.kinds, facts)
+
+
+def sharing(aims: list[Aimed], texts: dict[str, str]) -> list[list[Aimed]]:
+    """The runs in groups that share a script or an edited file."""
+    groups: list[tuple[set[str], list[Aimed]]] = []
+    for aim in aims:
+        command = aim.run.documents[0]
+        paths = {document.path for document in aim.run.documents if document.path in texts}
+        if isinstance(command, CommandDocument) and command.launch_line is not None:
+            paths.add(command.launch_line.script_path)
+        joined = [group for group in groups if group[0] & paths]
+        groups = [group for group in groups if not group[0] & paths]
+        groups.append((paths.union(*(group[0] for group in joined)), [*(each for group in joined for each in group[1]), aim]))
+    return [group for _, group in groups]
+
+
+def withhold(group: list[Aimed]) -> None:
+    """Leave out the edits of a group of which one run does not reach the target."""
+    missed = next((aim for aim in group if aim.missed), None)
+    if missed is None:
+        return
+    for aim in group:
+        if aim.texts and not aim.missed:
+            aim.withheld = f"{aim.place}: not changed, because {missed.place} shares its files and cannot be brought to this target"
+            aim.texts = {}
+
+
+def verify(aims: list[Aimed], groups: list[list[Aimed]], target: Target, recheck: Recheck, texts: dict[str, str]) -> None:
+    """Check the edited texts as `check` would: the target's numbers, and no new finding about them; else they are left out."""
+    before, after = recheck({}), recheck(texts)
+    for group in groups:
+        if not any(aim.texts for aim in group):
+            continue
+        if not len(before) == len(after) == len(aims):
+            wrong: str | None = "the edited files would start something else"
+        else:
+            places = [index for index, aim in enumerate(aims) if aim in group]
+            wrong = next(filter(None, (contradiction(before[index], after[index], aims[index]) for index in places)), None)
+        if wrong is not None:
+            first = next(aim for aim in group if aim.texts)
+            first.problem = f"{first.place}: not changed: {wrong}"
+            first.texts = {}
+            withhold(group)
+
+
+def contradiction(before: CheckedRun, after: CheckedRun, aim: Aimed) -> str | None:
+    """What is wrong with an edited run; None if it has the target's numbers and nothing new to report about them."""
+    found = aim.found
+    chosen = found.solution.chosen if found is not None else None
+    if found is None or chosen is None:
+        return None
+    gpus, batch = after.facts.gpus, after.resolved["global_batch"]
+    if gpus not in (None, found.gpus):
+        return f"the edited launch would start {gpus} processes"
+    if batch not in (None, chosen.global_batch):
+        return f"the edited files would resolve to a global batch of {batch}"
+    known = {key_of(each) for each in before.diagnostics}
+    new = [each for each in after.diagnostics if key_of(each) not in known and concerns_sizes(each)]
+    return f"with the edit `check` would report {new[0].code}: {new[0].message}" if new else None
+
+
+def key_of(diagnostic: Diagnostic) -> tuple[str, str, str]:
+    """What identifies a finding in two states of a file."""
+    return diagnostic.code, diagnostic.place.file, diagnostic.key
+
+
+def concerns_sizes(diagnostic: Diagnostic) -> bool:
+    """Whether a finding says that the run would fail, or that GPU counts and batch sizes contradict each other."""
+    return diagnostic.severity == ERROR or (diagnostic.severity == WARNING and diagnostic.code.startswith(OF_SIZES))

@@ -1,0 +1,182 @@
+"""Puts a launch on another number of GPUs: every place that sets or limits its processes changes together, or none does."""
+
+from __future__ import annotations
+
+from cfglint.launch.command import WITHOUT_EFFECT
+from cfglint.launch.resizing import Size, size_places, why_fixed
+from cfglint.rewrite.value_change import ValueChange
+from cfglint.run.checked import CheckedRun
+from cfglint.source import edit
+from cfglint.source.change import REPLACE, Change, Edit, EditRefused
+from cfglint.source.sections import reread
+from cfglint.source.shell.command import CommandDocument
+from cfglint.source.shell.edits import protect_siblings
+from cfglint.source.spelling import spell
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.launch.line import LaunchLine
+    from cfglint.launch.resizing import SizePlace
+    from cfglint.run.launch_runs import LaunchRun
+    from cfglint.source.document import Document
+
+ACCELERATE = "accelerate"
+
+
+class Resized:
+    """A run on its new number of GPUs, the new contents of its files, and each changed value."""
+
+    def __init__(self, run: CheckedRun) -> None:
+        self.run = run
+        self.texts: dict[str, str] = {}
+        self.changed: list[ValueChange] = []
+
+
+def resize(run: CheckedRun, gpus: int) -> Resized:
+    """The run on so many GPUs; raises EditRefused, with what to change by hand, if its files cannot be made consistent."""
+    resized = Resized(run)
+    command = run.documents[0]
+    if not isinstance(command, CommandDocument) or command.relaunched is None:
+        for document, kind in zip(run.documents, run.kinds, strict=True):
+            if kind == ACCELERATE:
+                take(resized, document, device_changes(document, gpus))
+        return on(resized, run.documents, gpus)
+    now: LaunchRun = command.relaunched({}, gpus)
+    if now.facts.gpus == gpus and now.line.nodes is None and run.facts.nodes is None and now.line.launcher != "python":
+        return on(resized, [now.command, *run.documents[1:]], gpus)  # the number is given from outside
+    wanted = wanted_size(run, now.line, gpus)
+    before = Size(now.line.gpus_per_node or 0, now.line.nodes or 1) if now.line.gpus_per_node is not None else None
+    places = size_places(now.line, wanted, before)
+    changes = [(document, file_changes(document, now.line, wanted)) for document in files_of_launcher(run, now.line)]
+    if now.facts.gpus == gpus and not places and not any(made for _, made in changes):
+        return on(resized, [now.command, *run.documents[1:]], gpus)
+    for document, made in changes:
+        take(resized, document, made)
+    edit_places(resized, command, places)
+    after: LaunchRun = command.relaunched(resized.texts, gpus)
+    refuse_inconsistent(command, now.line, after, wanted, gpus)
+    take_arguments(resized, run, now.command, after.command)
+    protect_siblings(command, after.command)
+    after.command.targeted = command.targeted
+    facts = run.facts.replace(gpus=gpus, launcher_flags=after.facts.launcher_flags, gpus_source=after.facts.gpus_source)
+    others = [reread(each, resized.texts[each.path]) if each.path in resized.texts else each for each in run.documents[1:]]
+    resized.run = CheckedRun([after.command, *others], run.kinds, facts)
+    return resized
+
+
+def on(resized: Resized, documents: list[Document], gpus: int) -> Resized:
+    """The result with these documents on so many GPUs."""
+    texts, run = resized.texts, resized.run
+    if isinstance(documents[0], CommandDocument) and isinstance(run.documents[0], CommandDocument):
+        documents[0].targeted = run.documents[0].targeted
+    current = [reread(each, texts[each.path]) if each.path in texts else each for each in documents]
+    resized.run = CheckedRun(current, run.kinds, run.facts.replace(gpus=gpus))
+    return resized
+
+
+def wanted_size(run: CheckedRun, line: LaunchLine, gpus: int) -> Size:
+    """The processes of each node and the nodes: the current ones, unless --nodes gives another number."""
+    nodes = run.facts.nodes or line.nodes or (1 if line.launcher == "python" and not line.srun else None)
+    if nodes is None and line.srun and line.launcher == "python":
+        raise EditRefused(why_fixed(line, Size(gpus, 1)), line.call.start)
+    if nodes is None:
+        raise EditRefused("the number of nodes is not known; pass --nodes", line.call.start)
+    if gpus % nodes:
+        raise EditRefused(
+            f"{gpus} GPUs cannot be divided among the {nodes} nodes of this launch; pass --nodes to change their number",
+            line.call.start,
+        )
+    return Size(gpus // nodes, nodes)
+
+
+def edit_places(resized: Resized, command: CommandDocument, places: list[SizePlace]) -> None:
+    """Replace the values of a launch that are written in its script; the others may be computed from these."""
+    edits: dict[tuple[int, int], Edit] = {}
+    for place in places:
+        where = place.text.place
+        if where is None or where[0] != command.path or command.text[where[1] : where[2]] != place.text.string:
+            continue
+        span = where[1], where[2]
+        if span in edits and edits[span].text != place.after:
+            counts = f"{edits[span].text} and {place.after}"
+            raise EditRefused(
+                f"line {command.position(span[0])[0]}: one number is used for several counts, which would be {counts}", span[0]
+            )
+        edits[span] = Edit(*span, place.after)
+        resized.changed.append(ValueChange(command.path, place.key, plain(place.text.string), plain(place.after)))
+    if not edits:
+        return
+    text = command.text
+    for each in sorted(edits.values(), key=lambda each: each.start, reverse=True):
+        text = text[: each.start] + each.text + text[each.end :]
+    resized.texts[command.path] = text
+
+
+def plain(text: str) -> int | str:
+    """A number as such, for reports."""
+    return int(text) if text.isdigit() else text
+
+
+def files_of_launcher(run: CheckedRun, line: LaunchLine) -> list[Document]:
+    """The files of a run that give options to its launcher: an accelerate config, or the file whose other keys a command hands on."""
+    handed_on = line.options is not None and any(option.in_file for option in line.options.given.values())
+    named = {file.path for file in line.files if file.role.startswith("launcher:") or handed_on}
+    return [document for document in run.documents[1:] if document.path in named]
+
+
+def file_changes(document: Document, line: LaunchLine, wanted: Size) -> list[Change]:
+    """The changes of a launcher's file: `num_processes` and `num_machines` where no flag overrides them, and `gpu_ids`."""
+    given = line.options.given if line.options is not None else {}
+    counts = {"num_processes": wanted.processes, "num_machines": wanted.nodes}
+    changes: list[Change] = []
+    for key, count in counts.items():
+        node = document.find((key,))[1]
+        overridden = key in given and not given[key].in_file
+        if node is not None and not overridden and node.raw.isdigit() and int(node.raw) != count:
+            changes.append(Change(REPLACE, (key,), text=spell(count, document, node)))
+    return changes + ([] if "gpu_ids" in given else device_changes(document, wanted.per_node))
+
+
+def device_changes(document: Document, count: int) -> list[Change]:
+    """The change of an accelerate config whose `gpu_ids` are fewer than the processes of a machine."""
+    from cfglint.launch.resizing import device_list
+
+    node = document.find(("gpu_ids",))[1]
+    names = [each.strip() for each in node.raw.split(",")] if node is not None else []
+    if node is None or not all(each.isdigit() for each in names) or len(names) >= count:
+        return []
+    listed = device_list([int(each) for each in names], count)
+    return [Change(REPLACE, ("gpu_ids",), text=spell(listed, document, node) if node.style else listed)]
+
+
+def take(resized: Resized, document: Document, changes: list[Change]) -> None:
+    """Make changes of a file."""
+    from cfglint.rewrite.value_change import combined_changes
+
+    if not changes:
+        return
+    resized.texts[document.path] = edit.apply(document, changes)
+    resized.changed += combined_changes([(document, each) for each in changes])
+
+
+def refuse_inconsistent(command: CommandDocument, before: LaunchLine, after: LaunchRun, wanted: Size, gpus: int) -> None:
+    """Raise EditRefused if the edited launch has another number of processes, or if something still contradicts it."""
+    left = size_places(after.line, wanted, wanted)
+    if left:
+        place = left[0].text.place
+        where = "computed by the script" if place is None else f"set in {place[0]}"
+        raise EditRefused(f"`{left[0].key}` is {left[0].text.string}, {where}: set it to {left[0].after} there by hand", before.call.start)
+    if after.facts.gpus != gpus:
+        raise EditRefused(why_fixed(after.line, wanted), before.call.start)
+
+
+def take_arguments(resized: Resized, run: CheckedRun, before: CommandDocument, after: CommandDocument) -> None:
+    """Report the arguments that the script computes from the edited values; raises EditRefused for one that is not of the batch."""
+    of_batch = {key for config in run.configs for key in config.batch_keys.values()} | WITHOUT_EFFECT
+    names = [name for name in {**before.words, **after.words} if before.words.get(name) != after.words.get(name)]
+    for name in names:
+        then, now = before.words.get(name), after.words.get(name)
+        if name not in of_batch or then is None or now is None:
+            message = f"`--{name}` is computed from the number of GPUs, so that the edit would change it; set both by hand"
+            raise EditRefused(message, before.extent[0])
+        resized.changed.append(ValueChange(before.path, before.flags.get(name, f"--{name}"), plain(" ".join(then)), plain(" ".join(now))))

@@ -1,0 +1,44 @@
+"""Finds the runs of a project that read a file, for a file whose values another one fills in."""
+
+from __future__ import annotations
+
+import os
+
+from cfglint.launch.reader import MARKDOWN
+from cfglint.run.paths import HERE
+from cfglint.source.shell.command import CommandDocument
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.run.checked import CheckedRun
+    from cfglint.run.discovery import Discovery
+
+
+def runs_reading(path: str, discovery: Discovery) -> list[CheckedRun]:
+    """The runs of the project around a file that read it, each place once; those in Markdown files only if there are no others.
+
+    Only files that contain its name are looked at.
+    """
+    source, name = discovery.source, os.path.basename(path)
+    wanted = source.identity(path)
+    root = source.root(path)
+    numbered = [each for each in discovery.numbered([HERE if root == os.curdir else root]) if name in (source.text(each[1]) or "")]
+    found: dict[str, CheckedRun] = {}
+    for _, run, _ in discovery.looked_at(numbered):
+        if len(run.documents) > 1 and any(source.identity(each.path) == wanted for each in run.documents[1:]):
+            found.setdefault(written_at(run), run)
+    scripts = {place: run for place, run in found.items() if not is_markdown(run)}
+    return [*(scripts or found).values()]
+
+
+def written_at(run: CheckedRun) -> str:
+    """The place of a run, which selects it on a command line: its first file, with the line of a launch."""
+    command = run.documents[0]
+    if isinstance(command, CommandDocument) and command.relaunched is not None:
+        return f"{command.path}:{command.launch_line.call.line}"
+    return command.path
+
+
+def is_markdown(run: CheckedRun) -> bool:
+    """Whether a run is a launch in a Markdown file."""
+    return run.documents[0].path.lower().endswith(MARKDOWN)
