@@ -31,6 +31,7 @@ KIND_TRAINER = "huggingface"
 WORTHWHILE = 10_000  # minimum characters of a named file for the quick scan, whose parsers must be imported
 FEW = 20  # named files; with more of them every file is worth the import
 MOST_NAMES = 1000  # keys of an unrecognised file that are compared with the known kinds
+TYPOGRAPHIC_QUOTES = ("\u201c", "\u201d", "\u2018", "\u2019")  # hjson takes them for letters of a key
 TEMPLATE_MARKS = ("{{", "{%", "${", "$", "__", "<")
 
 
@@ -370,8 +371,9 @@ class Discovery:
                     kind, clear = detect(section)
                     if kind and framework(kind).argument_classes():
                         return section, kind, clear
-            return document, None, clarity
-        if not document.text.strip() or (not document.problems and (root is None or root.kind != SCALAR)):
+            if not any(key.raw.startswith(TYPOGRAPHIC_QUOTES) for key, _ in root.pairs()):
+                return document, None, clarity
+        elif not document.text.strip() or (not document.problems and (root is None or root.kind != SCALAR)):
             return document, None, clarity
         from cfglint.run.broken import kind_of_text
 
