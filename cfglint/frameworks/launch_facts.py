@@ -78,6 +78,7 @@ class LaunchFacts:
     arguments: str = ""
     command: Document | None = None
     examples_source: str = "--num-examples"
+    installed: bool = False
 
     def version(self, package: str, newest: str) -> Version:
         """The target release of a package as three or more numbers; the newest known release if none is specified."""

@@ -110,6 +110,8 @@ def why_unknown(run: CheckedRun) -> str:
     if run.beyond_limits:
         return f": {', '.join(run.beyond_limits)} exceeds a limit of cfglint"
     asked = [f"{package} {version}" for package, version in run.outside.items() if version]
+    if run.undecided_releases:
+        return f": it depends on the release of {' and '.join(run.undecided_releases)}, which is not pinned"
     return f": {', '.join(asked)} is not modelled" if asked else ""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from os.path import basename
 
 from cfglint.review.batch_consequences import batch, growth
+from cfglint.review.computed_values import computed
 from cfglint.review.consequence import (
     LEFT_OPEN,
     Consequence,
@@ -83,7 +84,9 @@ def consequences_of(old: Side | None, new: Side | None, settings: list[SettingCh
         *rate(old, new),
         *other_lines(old, new),
     ]
-    return [*found, *from_settings(old, new, settings, {each.what for each in found if each.before != each.after or each.factor != 1})]
+    covered = {each.what for each in found if each.before != each.after or each.factor != 1}
+    found += from_settings(old, new, settings, covered)
+    return [*found, *computed(old, new, {each.what for each in found})]
 
 
 def one_sided_run(side: Side, text: str, starts: str, fails: str) -> list[Consequence]:

@@ -52,7 +52,6 @@ TUNED = frozenset(
         "lr_decay_iters",
         "save_steps",
         "eval_steps",
-        "logging_steps",
         "eval_interval",
         "checkpoint_factor",
     ]
@@ -96,7 +95,11 @@ class Retarget:
     `before` is the current batch; `needs` are the values that must be set outside these files, and `by_hand` those of these files that
     have to agree with them: then nothing is edited; `unbounded`: the
     current micro batch is unknown, so that only the target limits the new one. `memory_bound` is the largest micro
+<<<<<<< HEAD
     batch for the memory of a GPU, if that is known.
+=======
+    batch that certainly fits into a GPU, if that limits it. `planned`: the files cannot be edited to reach the target.
+>>>>>>> main
     """
 
     def __init__(self, run: CheckedRun, gpus: int, before: Batch | None, solution: solver.Solution) -> None:
@@ -110,7 +113,12 @@ class Retarget:
         self.needs: list[Need] = []
         self.by_hand: list[ValueChange] = []
         self.unbounded = False
+<<<<<<< HEAD
         self.memory_bound: MicroBatchBound | None = None
+=======
+        self.planned = False
+        self.memory_bound: int | None = None
+>>>>>>> main
 
     @property
     def feasible(self) -> bool:
@@ -118,9 +126,20 @@ class Retarget:
         return self.solution.feasible
 
     def after(self) -> CheckedRun:
-        """The run with the new contents on the new GPUs."""
+        """The run with the new contents on the new GPUs; if they cannot be edited, with the batch sizes given from outside."""
+        if self.planned:
+            return CheckedRun(self.run.documents, self.run.kinds, self.planned_facts())
         documents = rewritten(self.run, self.texts)
         return CheckedRun(documents, self.run.kinds, launched(self.run.facts.replace(gpus=self.gpus), documents))
+
+    def planned_facts(self) -> LaunchFacts:
+        """The facts on the new GPUs, with the chosen batch sizes as overrides."""
+        from cfglint.frameworks.overrides import Override
+
+        facts, keys, chosen = self.run.facts, self.run.configs[0].batch_keys, self.solution.chosen
+        values = {"micro_batch": chosen.micro_batch, "accumulation": chosen.accumulation} if chosen is not None else {}
+        given = tuple(Override(keys[role], [str(value)]) for role, value in values.items() if role in keys)
+        return facts.replace(gpus=self.gpus, overrides=(*facts.overrides, *given))
 
 
 def current_gpus(run: CheckedRun, facts: LaunchFacts) -> int | None:
@@ -190,6 +209,7 @@ def retarget(
         except EditRefused:
             if edits:
                 raise
+            found.planned = True
     return found
 
 
@@ -576,10 +596,18 @@ def launched(facts: LaunchFacts, documents: list[Document]) -> LaunchFacts:
 
 
 def tuned(run: CheckedRun) -> list[Setting]:
-    """Settings that depend on the batch size: learning rates, warm-up, step counts; as written in the files."""
+    """Settings that depend on the batch size: learning rates, warm-up, step counts; the numbers that the files give for them."""
     settings = []
     for document in run.documents:
         for path, key, node in document.walk():
-            if path and isinstance(path[-1], str) and path[-1].replace("-", "_") in TUNED and node.kind == "scalar":
+            if path and isinstance(path[-1], str) and path[-1].replace("-", "_") in TUNED and node.kind == "scalar" and is_tuned(node.raw):
                 settings.append(Setting(path, node.raw, "written", document, node, key))
     return settings
+
+
+def is_tuned(raw: str) -> bool:
+    """Whether a value may have been chosen for a batch size: "auto", 0 and -1 for "not set" are not."""
+    try:
+        return float(raw) > 0
+    except ValueError:
+        return raw not in (AUTO, "null", "None", "~", "")

@@ -134,14 +134,20 @@ def is_certain(rule: Rule, finding: Finding, setting: Setting, config: Config) -
         return False
     if is_uncertain(setting, finding, config) or any(map(config.is_assumed, (finding.setting, *finding.related))):
         return False
-    of_arguments = not finding.of_launcher and (config.kind != "deepspeed" or rule.code.startswith(("BAT", "RUN")))
-    if facts.guessed and of_arguments:  # it is only likely, not certain, that this parser takes the arguments
+    if facts.guessed and is_of_arguments(rule, finding, config):  # it is only likely, not certain, that this parser takes the arguments
         return False
     if setting.origin == DEFAULT and config.kind != KIND_LAUNCH and may_have_own_defaults(config):
         return False
     if may_not_reach(finding.fails_at or rule.fails_at, rule, config):
         return False
     return not facts.undecided or is_independent(rule, config)
+
+
+def is_of_arguments(rule: Rule, finding: Finding, config: Config) -> bool:
+    """Whether a finding depends on the parser of the program's arguments: not if the launcher or the engine reads the file itself."""
+    if finding.of_launcher or (config.kind == "accelerate" and rule.fails_at == "load" and rule.code.startswith("ACC")):
+        return False
+    return config.kind != "deepspeed" or rule.code.startswith(("BAT", "RUN"))
 
 
 def may_have_own_defaults(config: Config) -> bool:

@@ -26,10 +26,11 @@ class CheckedRun(LoadedRun):
     def diagnostics(self) -> list[Diagnostic]:
         """All diagnostics, in the order of files and places."""
         if self._diagnostics is None:
-            found: list[Diagnostic] = []
-            found.extend(self.attempt("the rules", lambda: [each for config in self.configs for each in inspect(config)], []))
-            if self.other_end is not None:
-                found = in_common(found, self.other_end.diagnostics)
+            found = self.findings()
+            if found:
+                from cfglint.run.allowed_releases import judged
+
+                found = self.attempt("the other allowed releases", lambda: judged(self, found), found)
             order = {document.path: index for index, document in enumerate(self.documents)}
             found.extend(self.attempt("the rules of the project", self._of_the_project, []))
             found.extend(self.attempt("the ignore comments", lambda: self._of_comments(found), []))
@@ -38,6 +39,15 @@ class CheckedRun(LoadedRun):
             found.sort(key=lambda each: (order.get(each.place.file, 0), each.place.start, each.code))
             self._diagnostics = found
         return self._diagnostics
+
+    def findings(self) -> list[Diagnostic]:
+        """What the rules of the frameworks find at the releases of the run."""
+        found: list[Diagnostic] = self.attempt("the rules", lambda: [each for config in self.configs for each in inspect(config)], [])
+        return in_common(found, self.other_end.findings()) if self.other_end is not None else found
+
+    def at(self, target: dict[str, str]) -> CheckedRun:
+        """The same run with other releases of some packages."""
+        return CheckedRun(self.documents, self.kinds, self.given.replace(target={**self.given.target, **target}))
 
     def _of_the_project(self) -> list[Diagnostic]:
         """The diagnostics of the project's own rules."""
@@ -62,10 +72,15 @@ class CheckedRun(LoadedRun):
 
     @property
     def verdict(self) -> Verdict | None:
-        """`accept` or `reject`: whether the framework would start training; None if that is unknown."""
+        """`accept` or `reject`: whether the framework would start training; None if that is unknown or depends on the release."""
         if any(each.severity == ERROR for each in self.diagnostics):
             return "reject"
-        return None if self.has_bugs or self.outside or self.beyond_limits else "accept"
+        return None if self.has_bugs or self.outside or self.beyond_limits or self.undecided_releases else "accept"
+
+    @property
+    def undecided_releases(self) -> list[str]:
+        """The packages of which some allowed releases refuse the run and others do not."""
+        return [*dict.fromkeys(package for each in self.diagnostics if each.is_weakened for package in each.since)]
 
     @property
     def has_bugs(self) -> bool:

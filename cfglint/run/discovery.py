@@ -459,6 +459,10 @@ class Discovery:
             facts = facts.replace(kind_given=True)
         if all(package in facts.target for package in packages):
             return facts
+        if facts.installed:
+            from cfglint.project.installed import complete
+
+            facts = complete(facts, document.path, packages)
         from cfglint.project.pinned_versions import Repositories
 
         script = document.text if kinds[0] == LAUNCH or is_program(document.path) else ""

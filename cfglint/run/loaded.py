@@ -53,6 +53,7 @@ class LoadedRun:
     def __init__(self, documents: list[Document], kinds: list[str], facts: LaunchFacts) -> None:
         self.documents, self.kinds = consumer_first(documents, kinds)
         self.facts = facts
+        self.given = facts  # before they were completed
         self.bugs: list[tuple[str, Exception]] = []
         self.configs: list[Config] = []
         self.unused_ignores: list[Ignore] = []  # comments that suppress nothing, set after the rules have run
