@@ -95,11 +95,7 @@ class Retarget:
     `before` is the current batch; `needs` are the values that must be set outside these files, and `by_hand` those of these files that
     have to agree with them: then nothing is edited; `unbounded`: the
     current micro batch is unknown, so that only the target limits the new one. `memory_bound` is the largest micro
-<<<<<<< HEAD
-    batch for the memory of a GPU, if that is known.
-=======
-    batch that certainly fits into a GPU, if that limits it. `planned`: the files cannot be edited to reach the target.
->>>>>>> main
+    batch for the memory of a GPU, if that is known. `planned`: the files cannot be edited to reach the target.
     """
 
     def __init__(self, run: CheckedRun, gpus: int, before: Batch | None, solution: solver.Solution) -> None:
@@ -113,12 +109,8 @@ class Retarget:
         self.needs: list[Need] = []
         self.by_hand: list[ValueChange] = []
         self.unbounded = False
-<<<<<<< HEAD
-        self.memory_bound: MicroBatchBound | None = None
-=======
         self.planned = False
-        self.memory_bound: int | None = None
->>>>>>> main
+        self.memory_bound: MicroBatchBound | None = None
 
     @property
     def feasible(self) -> bool:
