@@ -31,6 +31,7 @@ KIND_TRAINER = "huggingface"
 WORTHWHILE = 10_000  # minimum characters of a named file for the quick scan, whose parsers must be imported
 FEW = 20  # named files; with more of them every file is worth the import
 MOST_NAMES = 1000  # keys of an unrecognised file that are compared with the known kinds
+TYPOGRAPHIC_QUOTES = ("\u201c", "\u201d", "\u2018", "\u2019")  # hjson takes them for letters of a key
 TEMPLATE_MARKS = ("{{", "{%", "${", "$", "__", "<")
 
 
@@ -370,8 +371,9 @@ class Discovery:
                     kind, clear = detect(section)
                     if kind and framework(kind).argument_classes():
                         return section, kind, clear
-            return document, None, clarity
-        if not document.text.strip() or (not document.problems and (root is None or root.kind != SCALAR)):
+            if not any(key.raw.startswith(TYPOGRAPHIC_QUOTES) for key, _ in root.pairs()):
+                return document, None, clarity
+        elif not document.text.strip() or (not document.problems and (root is None or root.kind != SCALAR)):
             return document, None, clarity
         from cfglint.run.broken import kind_of_text
 
@@ -400,6 +402,8 @@ class Discovery:
             self.stats.related_tools[name] = self.stats.related_tools.get(name, 0) + 1
         elif clarity == MAYBE:
             self.stats.unclear.append(path)
+        elif self.paths_are_named and is_remnant(document):
+            self.stats.remnants.append(path)
         else:
             self._count_unrecognized(path, [])
 
@@ -481,6 +485,11 @@ def may_be_template(document: Document) -> bool:
     if any(what == "bare string" for _, _, what in document.relaxations):
         return True
     return any(mark in document.text for mark in TEMPLATE_MARKS)
+
+
+def is_remnant(document: Document) -> bool:
+    """Whether a file of no kind has no content, cannot be parsed, or is only a string: it may be what is left of a config."""
+    return document.root is None or bool(document.problems) or document.root.kind == SCALAR
 
 
 def in_section(document: Document, section: tuple[str, ...]) -> Document:

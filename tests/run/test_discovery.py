@@ -91,7 +91,24 @@ def test_a_broken_file_is_told_by_its_keys(project, name, text):
 def test_broken_files_of_others_are_left_alone(project):
     project(a_dot_yaml="{% if x %}\nname: web\nimage: y\n", b_dot_json='{"name": "x",,}')
     runs, stats = found(".")
-    assert (runs, stats.unrecognized) == ([], 2)
+    assert (runs, stats.remnants) == ([], ["./a.yaml", "./b.json"])
+
+
+def test_what_may_be_left_of_a_config_is_named(project):
+    """Empty files, beginnings of files, comments alone."""
+    left = {"a.yaml": "", "b.json": " \n", "c.json": '{\n  "train', "d.yaml": "model_na", "e.yml": "# Suggested data paths\n"}
+    folder = project(other_dot_yaml="name: web\nimage: y\n")
+    for name, text in left.items():
+        (folder / name).write_text(text)
+    runs, stats = found(".")
+    assert runs == []
+    assert sorted([*stats.remnants, *stats.unclear]) == [f"./{name}" for name in left]
+    assert stats.unrecognized == 1
+
+
+def test_typographic_quotes(project):
+    project(ds_dot_json=DEEPSPEED.replace('"', "\u201d"))
+    assert found(".")[0] == [["./ds.json"]]
 
 
 def test_a_named_file_that_is_not_recognised(project):

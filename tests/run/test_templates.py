@@ -111,3 +111,41 @@ def test_a_file_that_needs_its_template_language(checked):
     )
     assert (run.verdict, codes(run)) == (None, [])
     assert run.is_unreadable_template
+
+
+CHAT = """model_name_or_path: x
+chat_template: "{% for m in messages %}{{ m }}{% endfor %}"
+DAMAGE
+per_device_train_batch_size: 4
+output_dir: o
+beta: 0.1
+"""
+DAMAGED = ("learning_rate 2.0e-5", "<<<<<<< HEAD\nlr: 1\n=======", "<html>", "\tx: 1", "loss_type: [a", "x: {a: 1]}")
+
+
+@each_case("damage", DAMAGED)
+def test_marks_within_a_string_excuse_no_damage_elsewhere(damage, checked):
+    run = checked("train.yaml", CHAT.replace("DAMAGE", damage))
+    assert not getattr(run, "is_unreadable_template", False)
+    assert (run.verdict, codes(run)) == ("reject", ["SRC002"])
+
+
+TEMPLATES = (
+    ("train.yaml", "{% if x %}\noutput_dir: a\n{% else %}\noutput_dir: b\n{% endif %}\nper_device_train_batch_size: 4\n"),
+    ("train.yaml", "output_dir: o\nper_device_train_batch_size: 4\nlearning_rate: {% if x %}1e-5{% else %}2e-5{% endif %}\n"),
+    ("ds.json", '{"zero_optimization": {"stage": 2},\n{% if x %}\n"train_micro_batch_size_per_gpu": 4\n{% endif %}}\n'),
+)
+
+
+@each_case("template", TEMPLATES)
+def test_marks_that_keep_a_file_from_being_read_make_a_template(template, checked):
+    run = checked(*template)
+    assert run.is_unreadable_template
+    assert (run.verdict, codes(run)) == (None, [])
+
+
+def test_a_template_that_is_broken_elsewhere_is_broken(checked):
+    text = "x: {% if a %}1{% endif %}\noutput_dir: o\nper_device_train_batch_size: 4\n}]\n"
+    assert checked("train.yaml", text).is_unreadable_template  # the first mistake is that of the mark
+    run = checked("train.yaml", "output_dir: o\nper_device_train_batch_size: 4\n}]\n# {{ x }}\n")
+    assert (run.verdict, codes(run)) == ("reject", ["SRC002"])
