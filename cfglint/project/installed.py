@@ -8,6 +8,7 @@ from cfglint.project.pinned_versions import repository, with_statements
 from cfglint.project.statements.requirement import nightly
 from cfglint.project.statements.statement import Statement, normalised
 from cfglint.source import files
+from cfglint.source.root import leads_out
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -88,8 +89,11 @@ def origin(folder: str) -> str:
     """The commit or folder that a distribution was installed from, if that is not an index; else empty."""
     import json
 
+    path = os.path.join(folder, "direct_url.json")
+    if leads_out(path, path):
+        return ""
     try:
-        content = json.loads(files.read_bytes(os.path.join(folder, "direct_url.json"), 10_000))
+        content = json.loads(files.read_bytes(path, 10_000))
     except (files.FileProblem, ValueError):
         return ""
     if not isinstance(content, dict):
