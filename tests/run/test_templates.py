@@ -88,12 +88,12 @@ def test_an_interpolation_to_another_file_is_unknown(checked, line):
     assert (codes(run), run.verdict) == ([], None)
 
 
-def test_a_long_file_of_placeholders(checked):
+def test_a_long_file_with_a_placeholder_in_a_section(checked):
     keys = ["per_device_train_batch_size", "learning_rate", "max_steps", "seed", "bf16", "save_steps", "eval_steps", "warmup_steps"]
-    more = [f"logging_nan_inf_filter{number}" for number in range(60)]
-    run = checked("train.yaml", "output_dir: out\n" + "".join(f"{key}: ${{{key}}}\n" for key in (*keys, *more)))
-    assert not run.bug_reports
-    assert run.verdict is None
+    others = "".join(f"own{number}: 1\n" for number in range(60))
+    section = "accelerator_config:\n  split_batches: ${split}\n"
+    run = checked("train.yaml", section + others + "".join(f"{key}: ${{{key}}}\n" for key in keys) + "output_dir: out\n")
+    assert [run.bug_reports, *(world.bug_reports for world in run.worlds)] == [[]] * (1 + len(run.worlds))
 
 
 def test_a_reference_to_a_key_is_its_value(checked):
