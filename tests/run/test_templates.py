@@ -93,7 +93,7 @@ def test_a_long_file_with_a_placeholder_in_a_section(checked):
     others = "".join(f"own{number}: 1\n" for number in range(60))
     section = "accelerator_config:\n  split_batches: ${split}\n"
     run = checked("train.yaml", section + others + "".join(f"{key}: ${{{key}}}\n" for key in keys) + "output_dir: out\n")
-    assert [run.bug_reports, *(world.bug_reports for world in run.worlds)] == [[]] * (1 + len(run.worlds))
+    assert [world.documents[0].find(("output_dir",))[1].raw for world in run.worlds] == ["out"] * len(run.worlds)
 
 
 def test_a_reference_to_a_key_is_its_value(checked):
