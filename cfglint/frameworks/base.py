@@ -173,6 +173,10 @@ class Config:
         """Whether the framework has a field of this name; true if that is unknown."""
         return True
 
+    def reads(self, key: str) -> bool:
+        """Whether the value of a top-level key has any effect on the run; true if that is unknown."""
+        return True
+
     def get(self, *path: str | int, default: Any = None) -> Any:
         """The value at a path as the framework sees it; the default if there is none."""
         value: Any = self.values

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from cfglint.frameworks.base import Config
     from cfglint.frameworks.launch_facts import LaunchFacts
+    from cfglint.frameworks.memory import MicroBatchBound
     from cfglint.frameworks.resolved_batch import Batch
     from cfglint.source.document import Document, Path
     from cfglint.source.shell.command import CommandDocument
@@ -94,7 +95,7 @@ class Retarget:
     `before` is the current batch; `needs` are the values that must be set outside these files, and `by_hand` those of these files that
     have to agree with them: then nothing is edited; `unbounded`: the
     current micro batch is unknown, so that only the target limits the new one. `memory_bound` is the largest micro
-    batch that certainly fits into a GPU, if that limits it. `planned`: the files cannot be edited to reach the target.
+    batch for the memory of a GPU, if that is known. `planned`: the files cannot be edited to reach the target.
     """
 
     def __init__(self, run: CheckedRun, gpus: int, before: Batch | None, solution: solver.Solution) -> None:
@@ -109,7 +110,7 @@ class Retarget:
         self.by_hand: list[ValueChange] = []
         self.unbounded = False
         self.planned = False
-        self.memory_bound: int | None = None
+        self.memory_bound: MicroBatchBound | None = None
 
     @property
     def feasible(self) -> bool:
@@ -189,7 +190,8 @@ def retarget(
         raise MissingFactError("current global batch is unknown", from_gpus="the current GPU count", global_batch="a target")
     opened = open_terms(run)
     bound = None if max_micro else memory_bound(run, facts.replace(gpus=gpus))
-    solution = solver.solve(problem_of(resized.run, before, after, gpus, target, max_micro or bound, opened))
+    most = max_micro or (bound.size if bound is not None else None)
+    solution = solver.solve(problem_of(resized.run, before, after, gpus, target, most, opened))
     found = Retarget(run, gpus, before, solution)
     found.memory_bound = bound
     found.unbounded = max_micro is None and bound is None and not positive(before.micro_batch.value)
@@ -213,8 +215,8 @@ def resized_run(run: CheckedRun, gpus: int, edits: bool) -> Resized:
     return Resized(CheckedRun(run.documents, run.kinds, run.facts.replace(gpus=gpus)))
 
 
-def memory_bound(run: CheckedRun, facts: LaunchFacts) -> int | None:
-    """The largest micro batch that certainly fits into a GPU under other facts; None if model or card are unknown."""
+def memory_bound(run: CheckedRun, facts: LaunchFacts) -> MicroBatchBound | None:
+    """The largest micro batch for the memory of a GPU under other facts; None if model or card are unknown."""
     if facts.gpu_memory is None:
         return None
     from cfglint.frameworks.memory import micro_batch_bound

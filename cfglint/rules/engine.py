@@ -5,7 +5,7 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import ERROR, INTERNAL, WARNING, Diagnostic, Place, clipped
 from cfglint.findings.rule import CONFIG, RULES, SKIP, WARN
 from cfglint.findings.setting import DEFAULT
-from cfglint.findings.wording import spelled
+from cfglint.findings.wording import spelled, with_look_alikes_named
 from cfglint.frameworks import framework
 from cfglint.frameworks.unknown import Unknown
 from cfglint.source.document import MAPPING, SEQUENCE
@@ -122,7 +122,7 @@ def to_diagnostic(rule: Rule, finding: Finding, config: Config) -> Diagnostic | 
         severity,
         blamed_place(finding, setting, config),
         clipped(setting.pointer),
-        clipped(finding.message),
+        clipped(with_look_alikes_named(finding.message)),
         config.failure_stage(finding.fails_at or rule.fails_at) if fails else None,
         clipped(finding.exception or rule.raises or "") or None,
         tuple((place_of(each, config, False), clipped(related_text(each))) for each in finding.related if each.node is not None),

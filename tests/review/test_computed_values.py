@@ -52,3 +52,16 @@ def test_an_unknown_number_of_processes_may_have_changed(compare):
 def test_names_and_paths_have_no_effect(compare):
     line = f"torchrun --nproc_per_node 8 {TAIL} --run_name $((G / N))"
     assert compare(script("G=8", line), script("G=16", line)).no_effect
+
+
+def test_an_ignored_key_changes_no_quantity(compare):
+    before = '{"train_batch_size": 8, "warmup": 0.1, "scheduler": {"type": "WarmupLR", "params": {"warmup_num_steps": 10}}}'
+    after = '{"train_batch_size": 8, "scheduler": {"type": "WarmupLR", "params": {"warmup_num_steps": 100}}}'
+    compared = compare({"ds.json": before}, {"ds.json": after}, gpus=8, kind="deepspeed")
+    assert [(each.before, each.after) for each in compared.consequences if each.what == "warmup"] == [(10, 100)]
+
+
+def test_processes_that_do_not_start_are_no_gpus(compare):
+    one = 'compute_environment: LOCAL_MACHINE\ndistributed_type: "NO"\nnum_processes: {}\n'
+    compared = compare({"acc.yaml": one.format(8)}, {"acc.yaml": one.format(1)})
+    assert not [each for each in compared.consequences if each.what == "gpus"]
