@@ -128,11 +128,11 @@ def read_model(path: str) -> Model:
     """The model of a config.json. Raises UnknownModel if the file describes none."""
     import json
 
-    from cfglint.source.files import FileProblem, read
+    from cfglint.source import files
 
     try:
-        config = json.loads(read(path)[0])
-    except (FileProblem, ValueError, RecursionError) as error:
+        config = json.loads(files.read(path)[0])
+    except (files.FileProblem, ValueError, RecursionError) as error:
         raise UnknownModel(f"{path}: {error}") from error
     if not isinstance(config, dict):
         raise UnknownModel(f"{path}: is not a JSON object")

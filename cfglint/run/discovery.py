@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from cfglint.run.launch_runs import LaunchReader
 
 KIND_TRAINER = "huggingface"
+ENGINE = "deepspeed"
 WORTHWHILE = 10_000  # minimum characters of a named file for the quick scan, whose parsers must be imported
 FEW = 20  # named files; with more of them every file is worth the import
 MOST_NAMES = 1000  # keys of an unrecognised file that are compared with the known kinds
@@ -440,7 +441,7 @@ class Discovery:
         raise UnknownKindError(document.path)
 
     def _run(self, documents: list[Document], kinds: list[str], facts: LaunchFacts) -> CheckedRun:
-        facts = self._facts(documents[0], kinds, facts)
+        facts = self._facts(documents, kinds, facts)
         if kinds[0] != LAUNCH and not is_program(documents[0].path) and any(map(may_be_template, documents)):
             from cfglint.run.templates import template_run
 
@@ -449,12 +450,14 @@ class Discovery:
                 return found
         return CheckedRun(documents, kinds, facts)
 
-    def _facts(self, document: Document, kinds: list[str], facts: LaunchFacts) -> LaunchFacts:
-        """The facts with the versions that the file's repository pins, if no target is specified."""
+    def _facts(self, documents: list[Document], kinds: list[str], facts: LaunchFacts) -> LaunchFacts:
+        """The facts with the versions that the repository of the first file states, if no target is specified."""
+        document = documents[0]
         consumer = getattr(document, "consumer", "")
         read_by = [*kinds, consumer] if consumer in known_kinds() else kinds
         packages = [package for kind in dict.fromkeys(read_by) for package in framework(kind).packages()]
         packages += steps_with(document, read_by)
+        packages += nested_in(documents, packages)
         if self.kinds and not facts.kind_given and self._kind_by_pattern(document.path) is not None:
             facts = facts.replace(kind_given=True)
         if all(package in facts.target for package in packages):
@@ -478,6 +481,11 @@ def steps_with(document: Document, kinds: list[str]) -> list[str]:
     """The package that determines when DeepSpeed's engine takes a step: accelerate, if a Trainer has a DeepSpeed config."""
     trained = any(KIND_TRAINER in (kind, framework(kind).base) for kind in kinds)
     return ["accelerate"] if trained and ("deepspeed" in kinds or document.find(("deepspeed",))[1] is not None) else []
+
+
+def nested_in(documents: list[Document], packages: list[str]) -> list[str]:
+    """The package of an engine whose config is written inside a file of another kind, as accelerate's `deepspeed_config` is."""
+    return [] if ENGINE in packages or not any(ENGINE in document.text for document in documents) else [ENGINE]
 
 
 def may_be_template(document: Document) -> bool:

@@ -163,6 +163,7 @@ def filled(document: Document, found: dict[Path, Fillings], world: int) -> Docum
         if parent is None:
             continue
         fill(parent.resolved(), path[-1], fillings[world % len(fillings)], spans)
+        fresh.forget_places()
     fresh.relaxations[:] = [each for each in fresh.relaxations if not any(is_in_placeholder(fresh.text, each[0], *span) for span in spans)]
     return fresh
 

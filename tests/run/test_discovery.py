@@ -203,3 +203,12 @@ def test_a_text_without_its_start_is_told_by_the_keys_after_its_first_line(tmp_p
     runs = [run for _, run in Discovery(LaunchFacts()).each(["."])]
     assert [(run.documents[0].path, run.kinds) for run in runs] == [("./a.yml", ["neox"]), ("./b.yml", ["neox"])]
     assert {run.verdict for run in runs} == {"reject"}
+
+
+@pytest.mark.parametrize(("head", "codes"), [("", ["TYP200"]), ("training_args:\n", [])])
+def test_the_parser_of_a_section_may_be_one_of_yaml_1_2(project, head, codes):
+    indent = "  " if head else ""
+    text = head + "".join(f"{indent}{line}\n" for line in TRAINER.replace("1.0e-4", "5e-5").splitlines())
+    project(train_dot_yaml=text)
+    [(_, run)] = Discovery(LaunchFacts()).each(["train.yaml"])
+    assert [each.code for each in run.diagnostics] == codes
