@@ -89,11 +89,10 @@ def test_an_interpolation_to_another_file_is_unknown(checked, line):
 
 
 def test_a_long_file_with_a_placeholder_in_a_section(checked):
-    keys = ["per_device_train_batch_size", "learning_rate", "max_steps", "seed", "bf16", "save_steps", "eval_steps", "warmup_steps"]
-    others = "".join(f"own{number}: 1\n" for number in range(60))
-    section = "accelerator_config:\n  split_batches: ${split}\n"
-    run = checked("train.yaml", section + others + "".join(f"{key}: ${{{key}}}\n" for key in keys) + "output_dir: out\n")
-    assert [world.documents[0].find(("output_dir",))[1].raw for world in run.worlds] == ["out"] * len(run.worlds)
+    own = "".join(f'"own{number}": 1, ' for number in range(60))
+    text = f'{{"zero_optimization": {{"stage": "${{stage}}"}}, {own}"train_batch_size": "${{size}}", "steps_per_print": 10}}'
+    run = checked("ds.json", text)
+    assert [world.documents[0].find(("steps_per_print",))[1].raw for world in run.worlds] == ["10"] * len(run.worlds)
 
 
 def test_a_reference_to_a_key_is_its_value(checked):
