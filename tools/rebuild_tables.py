@@ -74,7 +74,10 @@ def unpack(package: str, name: str, target: Path) -> None:
         archive = Path(place) / found["filename"]
         with urllib.request.urlopen(found["url"], timeout=300) as answer:
             archive.write_bytes(answer.read())
-        shutil.unpack_archive(archive, place, "zip" if archive.suffix == ".whl" else None, filter=None if archive.suffix == ".whl" else "data")
+        if archive.suffix == ".whl":
+            shutil.unpack_archive(archive, place, "zip")
+        else:
+            shutil.unpack_archive(archive, place, filter="data")
         archive.unlink()
         inside = [each for each in Path(place).iterdir() if each.is_dir()]
         source = inside[0] if found["packagetype"] == "sdist" else Path(place)

@@ -8,20 +8,20 @@ from math import isfinite
 
 from cfglint.frameworks import kinds, trainers
 from cfglint.frameworks.launch_facts import LaunchFacts
-from cfglint.frameworks.versions import is_version
+from cfglint.frameworks.versions import INSTALLED, is_version
 from cfglint.generators import trainers as generated_trainers
 from cfglint.generators.job_spec import OFFLOADS, OPTIMIZERS, PRECISIONS, SCHEDULERS, JobSpec
 from cfglint.source.errors import CfglintError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, TypeAlias
+    from typing import Any, Literal, TypeAlias
 
     from cfglint.frameworks.memory_inputs import Model
     from cfglint.frameworks.overrides import Override
 
     Path: TypeAlias = str | os.PathLike[str]
-    Versions: TypeAlias = Mapping[str, str]
+    Versions: TypeAlias = Mapping[str, str] | Literal["installed"]
 
 LARGEST = 10**18  # the largest count, as on the command line
 ABOVE_ZERO = ("learning_rate", "epochs", "epsilon")
@@ -92,6 +92,8 @@ def versions(target: Versions | None) -> dict[str, str]:
     """Return packages with their versions; raises ArgumentError for an unknown package or an invalid version."""
     from cfglint.frameworks.known_names import unknown_package
 
+    if target == INSTALLED:
+        return {}
     if not isinstance(target, Mapping | None):
         raise ArgumentError(f"target must be a mapping from packages to versions, not {target!r}")
     for package, version in (target or {}).items():
@@ -181,6 +183,7 @@ def launch_facts(
         num_examples=positive("num_examples", num_examples),
         examples_source="num_examples",
         target=packages,
+        installed=target == INSTALLED,
         target_from=dict.fromkeys(packages, "target"),
         complete=boolean("run", run),
         kind_given=kind is not None,

@@ -172,6 +172,17 @@ def accept(accepted: Baseline, outcomes: list[Outcome], write_new: bool) -> None
         warn(text)
 
 
+def undecided(outcomes: list[Outcome]) -> list[str]:
+    """How many findings depend on a release that the project does not state, for each package."""
+    shown = [each for outcome in outcomes for each in outcome.diagnostics if each.since and not each.suppressed]
+    counts = {package: sum(package in each.since for each in shown) for package in sorted({name for each in shown for name in each.since})}
+    return [
+        f"{counted(number, 'finding')} {'depends' if number == 1 else 'depend'} on the release of {package}, which is not pinned: "
+        f"--target {package}==X or --target installed decides"
+        for package, number in counts.items()
+    ]
+
+
 def summary(outcomes: list[Outcome], stats: ScanStats) -> str:
     """The last line: numbers of checked files, findings and skipped files."""
     counts = {"error": 0, "warning": 0, "info": 0}
@@ -193,6 +204,7 @@ def summary(outcomes: list[Outcome], stats: ScanStats) -> str:
     parts += suppressed(outcomes)
     if stats.targets:
         parts.append("for " + first_few(f"{version} ({first_few(sources)})" for version, sources in stats.targets.items()))
+    parts += undecided(outcomes)
     parts += skipped_files(stats)
     return "; ".join(parts)
 

@@ -10,7 +10,7 @@ from cfglint.findings.diagnostic import UNUSED_IGNORE
 from cfglint.findings.wording import counted
 from cfglint.frameworks import kinds, trainers
 from cfglint.frameworks.launch_facts import LaunchFacts
-from cfglint.frameworks.versions import is_version
+from cfglint.frameworks.versions import INSTALLED, is_version
 from cfglint.project import settings_file
 from cfglint.project.settings_file import LARGEST, Configuration, ConfigurationError, DeclaredRun
 from cfglint.run.discovery import Discovery
@@ -59,7 +59,13 @@ def add_fact_options(parser: Parser) -> None:
     parser.add_argument("--gpus", type=positive, metavar="N", help="number of GPUs of the launch, one process each")
     parser.add_argument("--nodes", type=positive, metavar="N", help="number of nodes, if a launch line does not specify it")
     parser.add_argument("--env", action="append", default=[], metavar="NAME=VALUE", help="a shell variable of a launch script; repeatable")
-    parser.add_argument("--target", action="append", default=[], metavar="NAME==VERSION", help="the framework's version; repeatable")
+    parser.add_argument(
+        "--target",
+        action="append",
+        default=[],
+        metavar="NAME==VERSION",
+        help="the framework's version; repeatable; `installed` takes those in VIRTUAL_ENV, CONDA_PREFIX or .venv",
+    )
     parser.add_argument("--num-examples", type=positive, metavar="N", help="number of training samples, to compute steps")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="an override passed on the launch line; repeatable")
     parser.add_argument("--args", metavar="TEXT", help="the arguments of a launch line, as one string")
@@ -182,9 +188,11 @@ def targets(arguments: Namespace) -> dict[str, str]:
     """Parse `--target NAME==VERSION` into a mapping."""
     target = {}
     for text in arguments.target:
+        if text == INSTALLED:
+            continue
         name, _, version = map(str.strip, text.partition("=="))
         if not name or not is_version(version):
-            raise UsageError(f"--target {text}: expected NAME==VERSION, such as transformers==4.57.1")
+            raise UsageError(f"--target {text}: expected NAME==VERSION, such as transformers==4.57.1, or {INSTALLED}")
         from cfglint.frameworks.known_names import unknown_package
 
         wrong = unknown_package(name)
@@ -277,6 +285,7 @@ def facts_of(arguments: Namespace, project: Configuration, complete: bool) -> La
         model=model_of(getattr(arguments, "model", None)),
         gpu_memory=getattr(arguments, "gpu_memory", None) or project.gpu_memory,
         seq_length=getattr(arguments, "seq_length", None),
+        installed=INSTALLED in arguments.target or project.installed,
     )
 
 
@@ -291,6 +300,7 @@ def facts_of_declared(run: DeclaredRun, arguments: Namespace, project: Configura
     facts.target = {**project.target, **run.target, **given}
     declared = {package: f"the declared run in {project.path}" for package in run.target if package not in given}
     facts.target_from = {**facts.target_from, **declared}
+    facts.installed = facts.installed or run.installed
     facts.kind_given = bool(arguments.kind or run.kind)
     facts.strict_keys = arguments.strict_keys or run.strict_keys
     facts.trainer = arguments.trainer or run.trainer
@@ -496,6 +506,8 @@ def skipped_files(stats: ScanStats) -> list[str]:
         parts.append(f"{counted(len(stats.templates), 'template')} that cannot be read before it is filled: {first_few(stats.templates)}")
     if stats.unrecognized:
         parts.append(f"{counted(stats.unrecognized, 'file')} skipped (not a training config)")
+    if stats.remnants:
+        parts.append(f"{counted(len(stats.remnants), 'file')} skipped, empty or not valid: {first_few(stats.remnants)}")
     if stats.unclear:
         parts.append(f"could not determine the kind of {first_few(stats.unclear)}; pass --kind")
     if stats.foreign:

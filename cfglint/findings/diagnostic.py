@@ -98,7 +98,8 @@ class Diagnostic:
     """One finding at its place, with everything that a report may show.
 
     `message` says in one line what is wrong with which key. `note` is a consequence that is not an exception, `help`
-    the remedy, with the value to write.
+    the remedy, with the value to write. `since`: only releases from these on give the finding, and the project does not state which it
+    uses. `is_weakened`: the newest of them refuses the run.
     """
 
     __slots__ = (
@@ -107,6 +108,7 @@ class Diagnostic:
         "fails_at",
         "fix",
         "help",
+        "is_weakened",
         "key",
         "message",
         "name",
@@ -114,6 +116,7 @@ class Diagnostic:
         "place",
         "related",
         "severity",
+        "since",
         "suppressed",
     )
 
@@ -144,6 +147,8 @@ class Diagnostic:
         self.fix = fix
         self.note = note
         self.help = help
+        self.since: dict[str, str] = {}
+        self.is_weakened = False
         self.suppressed: str | None = None  # COMMENT, BASELINE or CONFIGURATION
 
     @property

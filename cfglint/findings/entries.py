@@ -237,8 +237,8 @@ if TYPE_CHECKING:
         safe: bool
         edits: list[EditEntry]
 
-    class FindingEntry(PlaceEntry):
-        """An entry of `diagnostics`."""
+    class FindingEntryBase(PlaceEntry):
+        """The fields of every entry of `diagnostics`."""
 
         code: str
         name: str
@@ -251,6 +251,11 @@ if TYPE_CHECKING:
         help: str | None
         related: list[RelatedEntry]
         fix: FixEntry | None
+
+    class FindingEntry(FindingEntryBase, total=False):
+        """An entry of `diagnostics`; `since` is present if only releases from these on give the finding, and none is pinned."""
+
+        since: dict[str, str]
 
     class ConsequenceEntry(TypedDict):
         """A consequence of a change for the run; `known` is false if the files do not determine it."""
@@ -305,6 +310,7 @@ if TYPE_CHECKING:
         exception: str | None
         summary: str
         page: str
+        releases: list[str]
 
     class DifferenceEntry(TypedDict):
         """A number of a log that differs from that of the files."""

@@ -9,6 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     Version = tuple[int, ...]
 
+INSTALLED = "installed"  # in the place of a target: the releases in the project's environment
 LONGEST_VERSION = 80
 VERSION_SIGNS = "._+!-*"
 VERSION_PARTS = 3

@@ -6,7 +6,7 @@ import os
 
 from cfglint.findings.diagnostic import SEVERITIES
 from cfglint.frameworks import kinds, trainers
-from cfglint.frameworks.versions import is_version
+from cfglint.frameworks.versions import INSTALLED, is_version
 from cfglint.source.errors import CfglintError
 from cfglint.source.files import FileProblem, read_bytes
 from cfglint.source.limits import MAX_SIZE
@@ -76,6 +76,7 @@ class DeclaredRun:
         "files",
         "gpu_memory",
         "gpus",
+        "installed",
         "kind",
         "model",
         "num_examples",
@@ -107,6 +108,7 @@ class DeclaredRun:
         self.num_examples: int | None = expect(table, "num-examples", int, where)
         self.strict_keys: bool = bool(expect(table, "strict-keys", bool, where))
         self.target = versions(table, where)
+        self.installed = table.get("target") == INSTALLED
         self.trainer = one_of(trainers(), table, "trainer", where) if "trainer" in table else None
         self.arguments: str | None = expect(table, "args", str, where)
         self.overrides = tuple((key, written(value, where)) for key, value in (expect(table, "set", dict, where) or {}).items())
@@ -129,6 +131,7 @@ class Configuration:
         self.gpus: int | None = expect(table, "gpus", int, where)
         self.gpu_memory = gpu_memory(table, where)
         self.target = versions(table, where)
+        self.installed = table.get("target") == INSTALLED
         self.select = strings(table, "select", where)
         self.ignore = strings(table, "ignore", where) or []
         self.fail_on = one_of(SEVERITIES, table, "fail-on", where)
@@ -229,6 +232,8 @@ def strings(table: dict[str, Any], key: str, where: str) -> list[str] | None:
 
 def versions(table: dict[str, Any], where: str) -> dict[str, str]:
     """The versions in `target = { transformers = "4.57.1" }`, validated."""
+    if table.get("target") == INSTALLED:
+        return {}
     target = expect(table, "target", dict, where) or {}
     for package, version in target.items():
         if not isinstance(version, str) or not is_version(version):

@@ -37,7 +37,15 @@ def consequences(diagnostic: Diagnostic, outcome: Outcome) -> list[Line]:
     """The effect on the framework: the exception that it raises, and other consequences."""
     raised = raises(diagnostic, outcome)
     found = [(NOTE, f"{raised[:-1]}{exception_after(diagnostic)}")] if raised else []
-    return [*found, (NOTE, diagnostic.note)] if diagnostic.note else found
+    found += [(NOTE, diagnostic.note)] if diagnostic.note else []
+    return [*found, (NOTE, only_since(diagnostic))] if diagnostic.since else found
+
+
+def only_since(diagnostic: Diagnostic) -> str:
+    """The releases that give a finding if others that the project allows do not."""
+    releases = " and ".join(f"{package} {release}" for package, release in diagnostic.since.items())
+    what = f" ({diagnostic.exception.partition(':')[0]})" if diagnostic.is_weakened and diagnostic.exception else ""
+    return f"{'fails ' if diagnostic.is_weakened else ''}from {releases} on{what}; the release is not pinned"
 
 
 def raises(diagnostic: Diagnostic, outcome: Outcome) -> str:

@@ -50,8 +50,13 @@ def strict(value: Any) -> Any:
 
 def entry(diagnostic: Diagnostic) -> FindingEntry:
     """The entry of a finding."""
-    return {
-        **position(diagnostic.place),
+    place = position(diagnostic.place)
+    found: FindingEntry = {
+        "file": place["file"],
+        "line": place["line"],
+        "column": place["column"],
+        "end_line": place["end_line"],
+        "end_column": place["end_column"],
         "code": diagnostic.code,
         "name": diagnostic.name,
         "severity": diagnostic.severity,
@@ -66,6 +71,9 @@ def entry(diagnostic: Diagnostic) -> FindingEntry:
         ],
         "fix": fix_entry(diagnostic.fix) if diagnostic.fix else None,
     }
+    if diagnostic.since:
+        found["since"] = diagnostic.since
+    return found
 
 
 def position(place: Place) -> PlaceEntry:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR, INTERNAL, SEVERITIES, STAGES, Outcome
+from cfglint.findings.diagnostic import ERROR, INTERNAL, STAGES, Outcome
 from cfglint.rules.engine import inspect, internal_error
 from cfglint.run.loaded import LAUNCH, NUMBERS, LoadedRun
 from cfglint.source.document import LIMIT
@@ -18,7 +18,6 @@ COMMENT_MARK = "cfglint:"  # in every comment that suppresses a finding
 class CheckedRun(LoadedRun):
     """A job with its findings, and with the prediction whether its framework would start it."""
 
-    other_end: CheckedRun | None = None
     _diagnostics: list[Diagnostic] | None = None
     is_unreadable_template = False
 
@@ -26,10 +25,11 @@ class CheckedRun(LoadedRun):
     def diagnostics(self) -> list[Diagnostic]:
         """All diagnostics, in the order of files and places."""
         if self._diagnostics is None:
-            found: list[Diagnostic] = []
-            found.extend(self.attempt("the rules", lambda: [each for config in self.configs for each in inspect(config)], []))
-            if self.other_end is not None:
-                found = in_common(found, self.other_end.diagnostics)
+            found = self.findings()
+            if found:
+                from cfglint.run.allowed_releases import judged
+
+                found = self.attempt("the other allowed releases", lambda: judged(self, found), found)
             order = {document.path: index for index, document in enumerate(self.documents)}
             found.extend(self.attempt("the rules of the project", self._of_the_project, []))
             found.extend(self.attempt("the ignore comments", lambda: self._of_comments(found), []))
@@ -38,6 +38,15 @@ class CheckedRun(LoadedRun):
             found.sort(key=lambda each: (order.get(each.place.file, 0), each.place.start, each.code))
             self._diagnostics = found
         return self._diagnostics
+
+    def findings(self) -> list[Diagnostic]:
+        """What the rules of the frameworks find at the releases of the run."""
+        found: list[Diagnostic] = self.attempt("the rules", lambda: [each for config in self.configs for each in inspect(config)], [])
+        return found
+
+    def at(self, target: dict[str, str]) -> CheckedRun:
+        """The same run with other releases of some packages."""
+        return CheckedRun(self.documents, self.kinds, self.given.replace(target={**self.given.target, **target}))
 
     def _of_the_project(self) -> list[Diagnostic]:
         """The diagnostics of the project's own rules."""
@@ -62,10 +71,15 @@ class CheckedRun(LoadedRun):
 
     @property
     def verdict(self) -> Verdict | None:
-        """`accept` or `reject`: whether the framework would start training; None if that is unknown."""
+        """`accept` or `reject`: whether the framework would start training; None if that is unknown or depends on the release."""
         if any(each.severity == ERROR for each in self.diagnostics):
             return "reject"
-        return None if self.has_bugs or self.outside or self.beyond_limits else "accept"
+        return None if self.has_bugs or self.outside or self.beyond_limits or self.undecided_releases else "accept"
+
+    @property
+    def undecided_releases(self) -> list[str]:
+        """The packages of which some allowed releases refuse the run and others do not."""
+        return [*dict.fromkeys(package for each in self.diagnostics if each.is_weakened for package in each.since)]
 
     @property
     def has_bugs(self) -> bool:
@@ -127,17 +141,3 @@ class CheckedRun(LoadedRun):
         outcome.machine = getattr(command, "machine", True)
         outcome.consumer = self.configs[0].kind if self.configs else self.kinds[0]
         return outcome
-
-
-def in_common(found: list[Diagnostic], others: list[Diagnostic]) -> list[Diagnostic]:
-    """The findings that also result from the tables of another release, each with the lower of the two severities."""
-    known = {(each.code, each.place.file, each.key): each for each in others}
-    shared: list[Diagnostic] = []
-    for each in found:
-        other = known.get((each.code, each.place.file, each.key))
-        if other is None and each.code != INTERNAL:
-            continue
-        if other is not None and SEVERITIES.index(other.severity) < SEVERITIES.index(each.severity):
-            each = other  # noqa: PLW2901
-        shared.append(each)
-    return shared

@@ -322,6 +322,7 @@ Trainer(model=None, args=args).train()
 )
 def test_a_strict_program_takes_what_its_parser_takes(project, capsys, arguments, code):
     """Each as `parse_args_into_dataclasses` of transformers 5.23.0 takes or refuses it; an unknown program is only warned of."""
+    (project / "requirements.txt").write_text("transformers==5.23.0\naccelerate==1.15.0\n")
     (project / "train.sh").write_text(f"torchrun --nproc_per_node 8 train.py {ACCELERATE} {arguments}\n")
     assert {each["severity"] for each in report(capsys, "check", "train.sh")["diagnostics"]} <= {"warning"}
     (project / "train.py").write_text(STRICT)

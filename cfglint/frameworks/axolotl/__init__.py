@@ -150,7 +150,7 @@ class Axolotl(Framework["AxolotlConfig"]):
         version = facts.version("transformers", TRANSFORMERS)
         if version[:2] == modelled[:2]:
             return facts
-        if version > modelled and " says " in facts.target_from.get("transformers", ""):  # the newest release satisfies the bound
+        if version > modelled and "transformers" in facts.bounds:  # the newest release satisfies the bound
             return facts.replace(target={**facts.target, "transformers": TRANSFORMERS})
         implied = newest_with_transformers(version)
         if implied:

@@ -21,9 +21,9 @@ from cases import each_case
 from cfglint.frameworks.axolotl import NEWEST
 from cfglint.frameworks.axolotl.plugins import plugins_of
 from cfglint.frameworks.axolotl.refusals import Refusal
+from cfglint.frameworks.axolotl.releases import library
 from cfglint.frameworks.axolotl.remedies import split_remedy
 from cfglint.frameworks.axolotl.validation import Validation
-from cfglint.frameworks.axolotl.releases import library
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.versions import parse_version
 from examples import recorded

@@ -139,10 +139,7 @@ def kernels_on_several_gpus(data: Data) -> None:
     flag = next((flag for flag in flags if data.get(flag)), "")
     if not flag or (data["capabilities"]["n_gpu"] or 1) <= 1:
         return
-    if data.release in KERNELS_WITH_FSDP2:
-        sharded = uses_fsdp1(data)
-    else:
-        sharded = data.get("fsdp") is not None
+    sharded = uses_fsdp1(data) if data.release in KERNELS_WITH_FSDP2 else data.get("fsdp") is not None
     if sharded:
         key = "fsdp_config" if data.release in NEW_FSDP else "fsdp"
         version = "FSDP1" if data.release in KERNELS_WITH_FSDP2 else "FSDP"

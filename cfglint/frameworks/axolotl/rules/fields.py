@@ -227,7 +227,8 @@ def unknown_key(config: AxolotlConfig) -> Iterator[Finding]:
     if not (config.facts.kind_given or config.facts.complete) and len(unexplained) >= FORK_KEYS:
         names = [f"`{setting.path[0]}`" for setting in unexplained]
         named = ", ".join(names[:FORK_KEYS]) + (", ..." if len(names) > FORK_KEYS else "")
-        message = f"{len(names)} unknown keys are ignored by axolotl {config.axolotl_text} ({named}): the file may be written for a fork or another release"
+        ignored = f"{len(names)} unknown keys are ignored by axolotl {config.axolotl_text} ({named})"
+        message = f"{ignored}: the file may be written for a fork or another release"
         yield Finding(unexplained[0], message, on_key=True)
         unknown = [each for each in unknown if each[0] not in unexplained]
     for setting, help_text in unknown:

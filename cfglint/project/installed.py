@@ -1,0 +1,104 @@
+"""The releases that are installed in the environment of a project: the folders `*.dist-info` are listed, and nothing is imported."""
+
+from __future__ import annotations
+
+import os
+
+from cfglint.project.pinned_versions import repository, with_statements
+from cfglint.project.statements.requirement import nightly
+from cfglint.project.statements.statement import Statement, normalised
+from cfglint.source import files
+from cfglint.source.root import leads_out
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from cfglint.frameworks.launch_facts import LaunchFacts
+
+VARIABLES = ("VIRTUAL_ENV", "CONDA_PREFIX")
+OWN = ".venv"
+END = ".dist-info"
+
+_listed: dict[tuple[str, ...], dict[str, str]] = {}  # the folders of an environment and their times -> its distributions
+
+
+def complete(facts: LaunchFacts, path: str, packages: Iterable[str]) -> LaunchFacts:
+    """The facts with the installed releases of packages without a target, from the first environment that has each."""
+    for package in packages:
+        if package in facts.target or package in facts.outside:
+            continue
+        found = next((place for place in environments(path) if package in distributions(place)), None)
+        if found is not None:
+            facts = with_statements(facts, package, [statement(found, distributions(found)[package])])
+    return facts
+
+
+def environments(path: str) -> Iterator[str]:
+    """The environments of a file's project: the active one, that of conda, then the `.venv` of the nearest folder."""
+    yield from (os.environ[name] for name in VARIABLES if os.environ.get(name))
+    yield from (os.path.join(folder, OWN) for folder in repository(path))
+
+
+def distributions(environment: str) -> dict[str, str]:
+    """The distributions in an environment, each with its folder of metadata."""
+    folders = site_packages(environment)
+    key = (*folders, *map(changed_at, folders))
+    if key not in _listed:
+        found: dict[str, str] = {}
+        for folder in folders:
+            for name in names(folder):
+                if name.endswith(END):
+                    found.setdefault(normalised(name.removesuffix(END).rpartition("-")[0]), os.path.join(folder, name))
+        _listed[key] = found
+    return _listed[key]
+
+
+def changed_at(folder: str) -> str:
+    """When something was last installed into a folder; empty if there is none."""
+    try:
+        return str(os.stat(folder).st_mtime_ns)
+    except OSError:
+        return ""
+
+
+def site_packages(environment: str) -> list[str]:
+    """The folders of an environment that may contain packages."""
+    library = os.path.join(environment, "lib")
+    versions = [name for name in names(library) if name.startswith("python")]
+    return [*(os.path.join(library, name, "site-packages") for name in versions), os.path.join(environment, "Lib", "site-packages")]
+
+
+def names(folder: str) -> list[str]:
+    """The names in a folder, sorted; empty if it cannot be read."""
+    try:
+        return sorted(os.listdir(folder))
+    except OSError:
+        return []
+
+
+def statement(environment: str, folder: str) -> Statement:
+    """What is installed: a release, or a commit or local copy that pip has noted."""
+    name = os.path.basename(folder).removesuffix(END)
+    version = name.rpartition("-")[2].partition("+")[0]
+    where = f"installed in {os.path.relpath(environment) if environment.startswith(os.getcwd() + os.sep) else environment}"
+    return Statement(where, f"=={version}", version, origin(folder) or nightly(version))
+
+
+def origin(folder: str) -> str:
+    """The commit or folder that a distribution was installed from, if that is not an index; else empty."""
+    import json
+
+    path = os.path.join(folder, "direct_url.json")
+    if leads_out(path, path):
+        return ""
+    try:
+        content = json.loads(files.read_bytes(path, 10_000))
+    except (files.FileProblem, ValueError):
+        return ""
+    if not isinstance(content, dict):
+        return ""
+    vcs = content.get("vcs_info")
+    if isinstance(vcs, dict):
+        return f"commit {str(vcs.get('commit_id', ''))[:10]}"
+    return f"the copy at {content.get('url', '')}" if "dir_info" in content else ""

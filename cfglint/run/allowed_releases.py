@@ -1,0 +1,164 @@
+"""What the findings of a run are worth if its releases are not known: each is looked for at the other releases that are allowed.
+
+An error that some allowed release does not give becomes a warning, and every finding that some do not give names those that do. Nothing
+is evaluated again for a run without findings, or whose releases are all stated.
+"""
+
+from __future__ import annotations
+
+from cfglint.findings.diagnostic import ERROR, INFO, INTERNAL, WARNING
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    from cfglint.findings.diagnostic import Diagnostic
+    from cfglint.frameworks.launch_facts import LaunchFacts
+
+    Target = dict[str, str]
+    Open = dict[str, list[str]]  # package -> its allowed releases, oldest first, up to the one that was asked
+
+    class Run(Protocol):
+        """The properties of a run that are needed here; `cfglint.run.checked.CheckedRun` has them."""
+
+        given: LaunchFacts
+        facts: LaunchFacts
+
+        @property
+        def target(self) -> dict[str, str]:
+            """The package versions that the prediction is for."""
+
+        def findings(self) -> list[Diagnostic]:
+            """What the rules of the frameworks find at these releases."""
+
+        def at(self, target: dict[str, str]) -> Run:
+            """The same run with other releases of some packages."""
+
+
+MOST_PROBES = 8  # releases between the oldest and the newest at which an error of both is looked for
+
+
+def judged(run: Run, found: list[Diagnostic]) -> list[Diagnostic]:
+    """The findings of a run, each an error only if every allowed release gives it."""
+    if all(each.code == INTERNAL or each.severity == INFO for each in found):
+        return found
+    packages = open_packages(run)
+    if not packages:
+        return found
+    search = Search(run, found, packages)
+    for each in found:
+        if each.code != INTERNAL:
+            since = search.since(each)
+            if since:
+                weaken(each, since)
+    return found
+
+
+def weaken(diagnostic: Diagnostic, since: Target) -> None:
+    """Make a finding one of some allowed releases only: `since` is the first of each package that gives it."""
+    if diagnostic.severity == ERROR:
+        diagnostic.severity, diagnostic.fails_at, diagnostic.is_weakened = WARNING, None, True
+    if diagnostic.fix is not None and diagnostic.fix.safe:
+        diagnostic.fix.safe, diagnostic.fix.by_release = False, True
+    diagnostic.since = since
+
+
+def open_packages(run: Run) -> Open:
+    """The packages whose release decides about a run and is not known, with the allowed releases that are older than the one asked."""
+    packages: Open = {}
+    for package, chosen in run.target.items():
+        if not is_open(run, package, chosen):
+            continue
+        from cfglint.project.allowed_releases import allowed_releases
+
+        releases = allowed_releases(package, run.given.bounds.get(package, ()))
+        older = releases[: releases.index(chosen)] if chosen in releases else releases
+        if older:
+            packages[package] = older
+    return packages
+
+
+def is_open(run: Run, package: str, chosen: str) -> bool:
+    """Whether nobody states the release of a package, and no framework of the run requires one."""
+    given = run.given
+    if given.is_known(package) or package in given.outside:
+        return False
+    return package in given.bounds or (is_newest(package, chosen) and package not in run.facts.target)
+
+
+def is_newest(package: str, version: str) -> bool:
+    """Whether a release is the newest modelled one."""
+    from cfglint.frameworks._releases import RELEASES
+
+    return RELEASES.get(package) == version
+
+
+class Search:
+    """Finds the releases at which a run has its findings; each release is evaluated once."""
+
+    def __init__(self, run: Run, found: list[Diagnostic], packages: Open) -> None:
+        self.run = run
+        self.found = found
+        self.packages = packages
+        self._evaluated: dict[tuple[tuple[str, str], ...], Evaluation] = {}
+
+    def at(self, target: Target) -> Evaluation:
+        """The findings of the run with other releases of some packages."""
+        whole = {**{package: self.run.target[package] for package in self.packages}, **target}
+        key = tuple(sorted(whole.items()))
+        if key not in self._evaluated:
+            self._evaluated[key] = Evaluation(self.run.at(whole).findings())
+        return self._evaluated[key]
+
+    def since(self, diagnostic: Diagnostic) -> Target:
+        """The first release of each package from which on a finding is given; empty if every allowed release gives it."""
+        since: Target = {}
+        for package, releases in self.packages.items():
+            place = self.first(diagnostic, package, releases)
+            if place:
+                since[package] = releases[place] if place < len(releases) else self.run.target[package]
+        if not since and len(self.packages) > 1:
+            oldest = {package: releases[0] for package, releases in self.packages.items()}
+            if not self.at(oldest).gives(diagnostic):
+                return {package: self.run.target[package] for package in self.packages}
+        return since
+
+    def first(self, diagnostic: Diagnostic, package: str, releases: list[str]) -> int:
+        """The place of the first release from which on a finding is given, `len(releases)` if only the asked one gives it."""
+        if self.at({package: releases[0]}).gives(diagnostic):
+            if diagnostic.severity != ERROR:
+                return 0
+            missing = [place for place in probes(len(releases)) if not self.at({package: releases[place]}).gives(diagnostic)]
+            if not missing:
+                return 0
+            low = missing[-1]
+        else:
+            low = 0
+        high = len(releases)
+        while high - low > 1:
+            middle = (low + high) // 2
+            if self.at({package: releases[middle]}).gives(diagnostic):
+                high = middle
+            else:
+                low = middle
+        return high
+
+
+def probes(number: int) -> list[int]:
+    """Places between the first and the last of a list, evenly spread."""
+    step = max(1, number // MOST_PROBES)
+    return [*range(step, number, step)]
+
+
+class Evaluation:
+    """The findings of a run at one combination of releases."""
+
+    def __init__(self, found: list[Diagnostic]) -> None:
+        self.severities = {(each.code, each.place.file, each.place.start, each.key): each.severity for each in found}
+        self.refused = {(each.place.file, each.key) for each in found if each.severity == ERROR}
+
+    def gives(self, diagnostic: Diagnostic) -> bool:
+        """Whether there is such a finding; for an error, any error about the same key."""
+        if diagnostic.severity == ERROR:
+            return (diagnostic.place.file, diagnostic.key) in self.refused
+        return (diagnostic.code, diagnostic.place.file, diagnostic.place.start, diagnostic.key) in self.severities

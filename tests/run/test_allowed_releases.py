@@ -1,0 +1,98 @@
+"""A finding is worth what the allowed releases make of it: an error only if every one of them refuses the run."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from cfglint.cli import main
+from cfglint.run.checked import CheckedRun
+
+TRAINER = "output_dir: out\nper_device_train_batch_size: 2\n"
+
+
+@pytest.fixture
+def check(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+
+    def run(config, requirements="", *options):
+        (tmp_path / "train.yaml").write_text(config)
+        (tmp_path / "requirements.txt").write_text(requirements)
+        status = main(["check", "train.yaml", "--kind", "huggingface", "--strict-keys", "--format", "json", *options])
+        printed = capsys.readouterr()
+        report = json.loads(printed.out)
+        return report["diagnostics"], report["runs"][0], printed.err, status
+
+    return run
+
+
+def test_what_every_allowed_release_refuses_is_an_error(check):
+    (found,), run, _, status = check(TRAINER + "evaluation_strategy: steps\n")
+    assert (found["severity"], run["verdict"], status) == ("error", "reject", 1)
+    assert "since" not in found
+
+
+def test_what_some_allowed_releases_take_is_a_warning_that_names_the_others(check):
+    (found,), run, said, status = check(TRAINER + "warmup_ratio: 0.1\n")
+    assert (found["severity"], found["fails_at"], run["verdict"], status) == ("warning", None, None, 0)
+    assert found["since"] == {"transformers": "5.15.0"}
+    assert "1 finding depends on the release of transformers, which is not pinned: --target transformers==X" in said
+
+
+@pytest.mark.parametrize("pin", ["transformers==5.23.0\n", "transformers>=5.16\n"])
+def test_a_pin_or_a_bound_decides(check, pin):
+    (found,), run, _, _ = check(TRAINER + "warmup_ratio: 0.1\n", pin)
+    assert (found["severity"], run["verdict"], run["target"]["transformers"]) == ("error", "reject", "5.23.0")
+
+
+def test_a_target_decides(check):
+    (found,), _, _, _ = check(TRAINER + "warmup_ratio: 0.1\n", "", "--target", "transformers==5.23.0")
+    assert found["severity"] == "error"
+
+
+def test_the_newest_allowed_release_gives_the_findings(check):
+    found, run, _, _ = check(TRAINER + "evaluation_strategy: steps\n", "transformers>=4.40,<4.46")
+    assert run["target"]["transformers"] == "4.45.2"
+    assert "error" not in {each["severity"] for each in found}
+
+
+def test_a_clean_run_and_a_pinned_one_are_evaluated_once(check, monkeypatch):
+    monkeypatch.setattr(CheckedRun, "at", lambda *_: pytest.fail("evaluated again"))
+    assert check(TRAINER)[0] == []
+    assert check(TRAINER + "warmup_ratio: 0.1\n", "transformers==5.23.0\naccelerate==1.15.0")[1]["verdict"] == "reject"
+
+
+def test_a_fix_of_such_a_finding_is_not_safe(check, tmp_path):
+    check(TRAINER + "warmup_ratio: 0.1\n")
+    main(["fix", "train.yaml", "--kind", "huggingface"])
+    assert "warmup_ratio" in (tmp_path / "train.yaml").read_text()
+
+
+def test_explain_says_what_it_depends_on(check, capsys):
+    check(TRAINER + "warmup_ratio: 0.1\n")
+    main(["explain", "train.yaml", "--kind", "huggingface", "--strict-keys"])
+    said = " ".join(capsys.readouterr().out.split())
+    assert "Whether it would start is not known: it depends on the release of transformers, which is not pinned" in said
+
+
+def test_each_package_varies_by_itself(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.yaml").write_text(TRAINER + "model_name_or_path: m\ndataset_name: d\nwarmup_ratio: 0.1\n")
+    (tmp_path / "requirements.txt").write_text("trl==1.16.0\n")
+    main(["check", "train.yaml", "--kind", "trl", "--trainer", "sft", "--strict-keys", "--format", "json"])
+    found = json.loads(capsys.readouterr().out)["diagnostics"]
+    assert {name for each in found for name in each.get("since", {})} == {"transformers"}
+
+
+def test_the_release_of_an_engine_whose_config_is_nested(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "requirements.txt").write_text("deepspeed==0.14.5\n")
+    (tmp_path / "accelerate.yaml").write_text(
+        "compute_environment: LOCAL_MACHINE\ndistributed_type: DEEPSPEED\nnum_processes: 8\nmixed_precision: bf16\n"
+        "deepspeed_config:\n  zero_stage: 2\n  gradient_accumulation_steps: 1\n"
+    )
+    (tmp_path / "train.py").write_text("from transformers import Trainer, TrainingArguments\nTrainer(args=TrainingArguments('out'))\n")
+    (tmp_path / "run.sh").write_text("accelerate launch --config_file accelerate.yaml train.py\n")
+    main(["check", "run.sh", "--format", "json"])
+    assert json.loads(capsys.readouterr().out)["runs"][0]["target"]["deepspeed"] == "0.14.5"
