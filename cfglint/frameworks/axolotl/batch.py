@@ -182,9 +182,27 @@ def by_epochs(config: AxolotlConfig) -> int | None:
     """The steps for a negative or missing `max_steps`: the Trainer computes them from `num_epochs` itself."""
     if config.model is None or config.model.sample_packing or streams(config) or not hasattr(config, "arguments"):
         return None
+    shared = sequence_parallel(config.model)
+    if shared > 1 and config.model.release not in SEVERAL_PROCESSES:
+        return by_shared_epochs(config, shared)
     from cfglint.frameworks.huggingface.batch import steps
 
     return steps(config).total
+
+
+def by_shared_epochs(config: AxolotlConfig, shared: int) -> int | None:
+    """The steps where several processes share a sequence, up to 0.11.0: axolotl's sampler gives them the same samples, and its data
+    loader is not accelerate's (core/trainers/mixins/sequence_parallel.py).
+    """
+    from cfglint.batch.steps import batches_per_rank, training_length
+
+    model, examples, world = config.model, config.facts.num_examples, config.facts.gpus
+    if model is None or examples is None or world is None or world % shared or not model.gradient_accumulation_steps:
+        return None
+    batches = batches_per_rank(examples, model.micro_batch_size, world // shared, drop_last=bool(model.dataloader_drop_last))
+    limit = int(model.max_steps or -1)
+    length = training_length(batches, model.gradient_accumulation_steps, epochs=model.num_epochs, max_steps=limit, version=config.version)
+    return length.total_steps
 
 
 def planned(config: AxolotlConfig) -> int | None:
@@ -206,6 +224,8 @@ def warmup_steps(config: AxolotlConfig) -> int | float | None:
     if model is None:
         return None
     given, ratio_given = model.warmup_steps, model.warmup_ratio
+    if model.rl and model.release not in OWN_STEPS:  # trainers of preferences get the key alone
+        return int(given) if given is not None else None
     if model.release in ZERO_IS_DEFAULT:
         given, ratio_given = given or None, ratio_given or None
     if given is not None:

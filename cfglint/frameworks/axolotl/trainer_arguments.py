@@ -86,6 +86,7 @@ BUILT = Releases((), (0, 12, 0))  # the builder has those, too
 DION, DION_RATE = "dion", "dion_lr"
 OPTIMIZER = "optimizer"  # the only key that must be a name: null is passed to the Trainer
 OWN_SCHEDULES = ("one_cycle", "rex")
+SEPARATE_RATIO = Releases((), (0, 14, 0))  # a warm-up ratio is passed on as such
 REX = Releases((0, 8, 0))
 EVERY_EPOCH = Releases((), (0, 10, 0))  # without steps or a strategy, the run is evaluated at every epoch
 NEVER = Releases((0, 21, 0))  # `eval_strategy: no` goes before steps
@@ -154,6 +155,9 @@ def schedule(config: AxolotlConfig, model: Model, fields: dict[str, tuple[Any, s
     written = model.max_steps if model.max_steps and (passes_steps(model) or total is None) else None
     fields["max_steps"] = (written if written is not None else total if total is not None else -1, "max_steps")
     warmup = warmup_steps(config)
+    if isinstance(warmup, float) and model.release in SEPARATE_RATIO:
+        fields["warmup_ratio"] = (warmup, "warmup_ratio")
+        warmup = 0
     fields["warmup_steps"] = (0 if warmup is None else warmup, "warmup_steps" if model.warmup_steps is not None else "warmup_ratio")
     steps = model.logging_steps
     if steps is None:

@@ -111,7 +111,6 @@ def test_deepspeed_is_compared_with_what_axolotl_hands_on(axolotl):
         ({"transformers": "5.23.0"}, {}, None),
         ({"transformers": "5.23.0"}, {"transformers": "requirements.txt says >=4.40"}, "reject"),
         ({"axolotl": "0.12.0"}, {}, "accept"),
-        ({"axolotl": "0.4.0"}, {}, None),
         ({"axolotl": "0.30.0"}, {}, None),
     ],
 )

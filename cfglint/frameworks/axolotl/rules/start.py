@@ -77,8 +77,9 @@ def parallel_sizes(config: AxolotlConfig) -> Iterator[Finding]:
     example={"kind": KIND, "at": "/optimizer"},
 )
 def optimizer_unhandled(config: AxolotlConfig) -> Iterator[Finding]:
-    """An optimizer that is in axolotl's list, and that its builder does not build: `ao_adamw_4bit` and `ao_adamw_8bit` from 0.12.0 on,
-    and `dion` without `dion_lr`.
+    """An optimizer that is in axolotl's list, and that its builder does not build.
+
+    These are `ao_adamw_4bit` and `ao_adamw_8bit` from 0.12.0 on, and `dion` without `dion_lr`.
 
     Run-time error: `ValueError: Unhandled optimizer: ao_adamw_8bit. Please raise an Issue.`
 
