@@ -34,6 +34,8 @@ INTERRUPTED = 130
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # standard output: errors about files are reported elsewhere
 RARELY = (30_000, 20, 20)  # thresholds of the garbage collector
 
+EXIT_STATUS = "Exit status: 0, 1 for a finding at or above --fail-on (default: error) or a target out of reach, 2 could not do the job."
+
 
 def program() -> NoReturn:
     """Run the command as a process of its own, and end the process.
@@ -73,7 +75,7 @@ def ended(error: Exception) -> int:
 
 
 def main(arguments: list[str]) -> int:
-    """Run one command and return its exit status: 0 no findings, 1 findings, 2 cfglint could not do the job."""
+    """Run one command and return its exit status: 0, 1 for findings at or above --fail-on, 2 if the job could not be done."""
     name = arguments[0] if arguments else "--help"
     if name == "help" and len(arguments) > 1:
         name, arguments = arguments[1], [arguments[1], "--help"]
@@ -112,7 +114,7 @@ def modelled_releases() -> list[str]:
     from cfglint.frameworks import framework, kinds
 
     lines = []
-    for package, (first, last) in (each for own in map(framework, kinds()) for each in own.modelled.items()):
+    for package, (first, last) in (each for own in map(framework, kinds()) for each in own.modelled.items() if each[0]):
         lines.append(f"{package} {first} to {last}" if first != last else f"{package} {last}")
     return sorted(dict.fromkeys(lines))
 
@@ -130,5 +132,5 @@ def usage() -> str:
     ]
     for name, text in COMMANDS.items():
         lines += folded(f"  {name:<11}{text}", width, " " * 13)
-    ends = "Run `cfglint help COMMAND` for options and examples.", "Exit status: 0 no findings, 1 findings, 2 could not do the job."
+    ends = "Run `cfglint help COMMAND` for options and examples.", EXIT_STATUS
     return "\n".join([*lines, "", *(line for end in ends for line in folded(end, width))])

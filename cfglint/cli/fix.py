@@ -84,6 +84,7 @@ class Work:
         self.comments: list[tuple[str, str]] = []  # comments that were removed with a key: (file, comment)
         self.skipped: list[Skipped] = []
         self.problem: str | None = None  # why the job could not be done: exit status 2
+        self.repeated = False  # whether the report of another run of the same launch line says all of it
         self.filled_by: list[str] = []  # the runs of the project that fill in the batch sizes of its one file
         self.withheld: str | None = None  # why edits are left out that another run of the same files does not allow
 
@@ -125,6 +126,7 @@ def run(arguments: Namespace) -> int:
     else:
         _name_skipped_once(works)
         often = _not_fixed_often(works)
+        _name_launches_once(works)
         sys.stdout.write("".join(_as_text(work, arguments, often, named=len(works) > 1) for work in works))
         (sys.stderr if arguments.diff else sys.stdout).write("".join(_counted_lines(often)))
         warn(_summary(works, stats, arguments))
@@ -150,6 +152,15 @@ def _name_skipped_once(works: list[Work]) -> None:
     for work in works:
         work.skipped = [each for each in work.skipped if (each.code, each.file, each.reason) not in named]
         named.update((each.code, each.file, each.reason) for each in work.skipped)
+
+
+def _name_launches_once(works: list[Work]) -> None:
+    """Mark the further runs of a loop, about which there is nothing else to say."""
+    said: set[tuple[str, str]] = set()
+    for work in works:
+        about = written_at(work.run), work.problem or work.withheld or "".join(fixes.target_lines(work.retarget) if work.retarget else [])
+        work.repeated = about in said and not work.changed
+        said.add(about)
 
 
 def _print_fixed(works: list[Work], stats: ScanStats, arguments: Namespace) -> int:
@@ -354,6 +365,8 @@ def _as_text(work: Work, arguments: Namespace, often: Collection[Reason] = (), n
 
     `named`: the lines about the target begin with the file, because there are several runs.
     """
+    if work.repeated:
+        return ""
     if work.problem or work.withheld:
         warn(work.problem or work.withheld or "")
         if not work.changed and not work.skipped:

@@ -222,7 +222,7 @@ def shape_given(arguments: Namespace, given: dict[str, Any]) -> Model | None:
 
 
 def with_memory_limit(job: JobSpec, arguments: Namespace, model: Model | None) -> JobSpec:
-    """The job with the largest micro batch that certainly fits, estimated from files generated with a micro batch of 1."""
+    """The job with the largest micro batch for the memory of the card, estimated from files generated with a micro batch of 1."""
     from cfglint.frameworks.memory import micro_batch_bound, missing_for
 
     made = generate(arguments.kind, job.replace(max_micro_batch=1), arguments.framework)
@@ -235,9 +235,9 @@ def with_memory_limit(job: JobSpec, arguments: Namespace, model: Model | None) -
         raise UsageError(f"--gpu-memory needs {' and '.join(missing)}")
     bound = micro_batch_bound(config)
     if bound is None:
-        raise UsageError(f"not even a micro batch of 1 surely fits into {arguments.gpu_memory:g} GiB; --max-micro-batch 1 insists")
-    warn_of([f"a micro batch of at most {bound} surely fits into {arguments.gpu_memory:g} GiB"])
-    return job.replace(max_micro_batch=bound)
+        return job
+    warn_of([f"{bound.reason} into {arguments.gpu_memory:g} GiB"])
+    return job.replace(max_micro_batch=bound.size)
 
 
 def check_generated(made: Generated, job: JobSpec, folder: str) -> list[str]:

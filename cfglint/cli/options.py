@@ -506,6 +506,8 @@ def skipped_files(stats: ScanStats) -> list[str]:
         parts.append(f"{counted(len(stats.templates), 'template')} that cannot be read before it is filled: {first_few(stats.templates)}")
     if stats.unrecognized:
         parts.append(f"{counted(stats.unrecognized, 'file')} skipped (not a training config)")
+    if stats.remnants:
+        parts.append(f"{counted(len(stats.remnants), 'file')} skipped, empty or not valid: {first_few(stats.remnants)}")
     if stats.unclear:
         parts.append(f"could not determine the kind of {first_few(stats.unclear)}; pass --kind")
     if stats.foreign:

@@ -134,7 +134,8 @@ def compare(branch: Branch, arguments: Namespace, project: Configuration, stats:
             continue
         taken.update(os.path.relpath(document.path) for each in (old, new) if each for document in each.documents)
         if branch.touches(old, new) or differ(was, facts):
-            stats.checked += len(new.documents) if new else 0
+            if new is not None:
+                stats.add_files(new)
             comparisons.append(Comparison(old, new))
     alone = [facts_of(arguments, each, complete=False) for each in (before, project)]
     touched = branch.undeclared(alone[0], alone[1], taken, stats)

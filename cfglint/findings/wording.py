@@ -8,6 +8,9 @@ if TYPE_CHECKING:
     from typing import Any
 
 LONGEST_VALUE = 60  # characters of a value in a message
+OTHER_WRITING = ("CJK", "HIRAGANA", "KATAKANA", "HANGUL")  # letters that do not look like those of ASCII
+LATIN_LOOK_ALIKES = "\u0131\u0251\u0261"  # dotless i, alpha, script g
+MOST_LOOK_ALIKES = 3  # that are named for one word
 EXPECTATIONS = (
     ("a valid integer", "an integer"),
     ("a valid dictionary", "a mapping"),
@@ -41,6 +44,32 @@ def described(value: Any) -> str:
 def counted(number: object, noun: str) -> str:
     """`1 completion`, `2 completions`, `2 processes`."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}{'es' if noun.endswith('s') else 's'}"
+
+
+def with_look_alikes_named(message: str) -> str:
+    """A message in which letters that look like those of ASCII are named behind the key that has them: `U+0430 CYRILLIC SMALL LETTER A`."""
+    if message.isascii():
+        return message
+    parts = message.split("`")
+    for place in range(1, len(parts) - 1, 2):
+        found = look_alikes(parts[place])
+        if found:
+            parts[place + 1] = f" (with {', '.join(found)}){parts[place + 1]}"
+    return "`".join(parts)
+
+
+def look_alikes(text: str) -> list[str]:
+    """The names of the letters in a word with ASCII letters that look like such letters, and are of another alphabet."""
+    import unicodedata
+
+    if text.isascii() or not any(char.isascii() and char.isalpha() for char in text):
+        return []
+    found: list[str] = []
+    for char in dict.fromkeys(text):
+        name = unicodedata.name(char, "") if not char.isascii() and char.isalpha() else ""
+        if name and not name.startswith(OTHER_WRITING) and (char in LATIN_LOOK_ALIKES or not name.startswith("LATIN ")):
+            found.append(f"U+{ord(char):04X} {name}")
+    return found[:MOST_LOOK_ALIKES]
 
 
 def required(expected: str) -> str:

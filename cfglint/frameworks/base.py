@@ -173,6 +173,10 @@ class Config:
         """Whether the framework has a field of this name; true if that is unknown."""
         return True
 
+    def reads(self, key: str) -> bool:
+        """Whether the value of a top-level key has any effect on the run; true if that is unknown."""
+        return True
+
     def get(self, *path: str | int, default: Any = None) -> Any:
         """The value at a path as the framework sees it; the default if there is none."""
         value: Any = self.values
@@ -273,6 +277,7 @@ class Framework(Described["Own"]):
     telling_keys: frozenset[str] = frozenset()  # `detect` and `related_tool` need one of these keys; `_` for each `-`
     is_launcher = False  # whether files of this kind start a run that a file of another kind describes
     launchers: tuple[str, ...] = ()  # commands that accept only files of this kind
+    takes_whole_lines: bool = False  # whether these commands also accept all arguments on the line, without a file
     redefined_fields: tuple[str, ...] = ()  # the Trainer's fields that its own classes redefine, in every release
     reads_arguments = False  # whether arguments of a launch line override the file that the line names
     rule_families: dict[str, str] = {}  # the prefixes of the codes of its rules -> the title in the manual

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 
 from cfglint.batch.memory import GIB, estimate, largest_micro_batch, verdict
-from cfglint.batch.memory.estimate import possible
+from cfglint.batch.memory.estimate import CLASS_C, CLOSE, DOES_NOT_FIT, FITS, possible
 from cfglint.batch.memory.settings import BF16, FP16, FP32
 from cfglint.batch.memory.shape import UnknownShape, of_config
 from cfglint.frameworks.memory_inputs import Model
@@ -128,11 +128,11 @@ def read_model(path: str) -> Model:
     """The model of a config.json. Raises UnknownModel if the file describes none."""
     import json
 
-    from cfglint.source.files import FileProblem, read
+    from cfglint.source import files
 
     try:
-        config = json.loads(read(path)[0])
-    except (FileProblem, ValueError, RecursionError) as error:
+        config = json.loads(files.read(path)[0])
+    except (files.FileProblem, ValueError, RecursionError) as error:
         raise UnknownModel(f"{path}: {error}") from error
     if not isinstance(config, dict):
         raise UnknownModel(f"{path}: is not a JSON object")
@@ -188,12 +188,32 @@ def memory_of(config: Config) -> RunMemory | None:
     )
 
 
-def micro_batch_bound(config: Config) -> int | None:
-    """The largest micro batch that certainly fits; None if model or card are unknown, or if none certainly fits."""
-    if config.facts.gpu_memory is None:
+@record
+class MicroBatchBound:
+    """The largest micro batch to choose for a card, and whether it fits."""
+
+    size: int
+    fit: Fit
+
+    @property
+    def reason(self) -> str:
+        """The remark on a micro batch of this size."""
+        if self.fit == FITS:
+            return f"micro batch at most {self.size}: more does not surely fit"
+        if self.fit == CLOSE:
+            return f"micro batch at most {self.size}: that may not fit"
+        return "micro batch 1: even that does not fit"
+
+
+def micro_batch_bound(config: Config) -> MicroBatchBound | None:
+    """The largest micro batch that surely fits, else the largest that may fit, else 1; None if model or card are unknown."""
+    found = memory_of(config) if config.facts.gpu_memory is not None else None
+    if found is None or found.surely is None:
         return None
-    found = memory_of(config)
-    return (found.surely or None) if found is not None else None
+    if found.surely:
+        return MicroBatchBound(found.surely, FITS)
+    possible_or_unknown = found.possibly or found.estimate.classification == CLASS_C
+    return MicroBatchBound(found.possibly or 1, CLOSE if possible_or_unknown else DOES_NOT_FIT)
 
 
 def missing_for(config: Config) -> list[str]:

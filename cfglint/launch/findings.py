@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.wording import counted
+from cfglint.frameworks.huggingface.deepspeed_argument import refused_config
 from cfglint.launch.command import readable
 from cfglint.launch.line import Problem
 from cfglint.launch.machine import VISIBLE
@@ -14,10 +15,12 @@ from cfglint.source.shell.tables import names
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import TypeGuard
 
     from cfglint.launch.arguments import Argument
     from cfglint.launch.line import LaunchLine, NamedFile
     from cfglint.launch.slurm import Header
+    from cfglint.source.shell.command import CommandDocument
     from cfglint.source.shell.started_command import Call
 
 OF_TORCH = ("torchrun", "torch.distributed.run", "torch.distributed.launch")
@@ -30,6 +33,8 @@ OWN = {
 }
 NEEDS_VALUE = names("tf32 greater_is_better disable_tqdm")
 HOSTFILE = "launcher:hostfile"
+READ_BY_ACCELERATE = ("--deepspeed", "launcher:deepspeed_config_file")  # by its class HfDeepSpeedConfig
+MARKDOWN = (".md", ".markdown", ".mdx")
 REQUIRED = ("launcher:config_file", "launcher:accelerate_config", "--deepspeed", "--deepspeed_config", "launcher:deepspeed_config_file")
 
 
@@ -214,7 +219,7 @@ def missing_files(line: LaunchLine, calls: list[Call], written: set[str], firm: 
     """Report config files that are named but missing; `firm` if the folder of the line is certain."""
     for file in line.files:
         name = file.word.value
-        if file.path is not None or name is None or not name or name.startswith(("/", "~", "%", "http", "$")) or "{" in name or "<" in name:
+        if file.path is not None or not is_relative(name):
             continue
         if file.outside:
             outside_project(line, file)
@@ -228,24 +233,42 @@ def missing_files(line: LaunchLine, calls: list[Call], written: set[str], firm: 
             continue
         if file.role not in REQUIRED or not file.known or (line.program_path is None and line.launcher != "trl"):
             continue
-        if file.role == "--deepspeed" and not name.endswith(".json"):
-            continue
-        if mentioned(name, line, calls, written):
-            continue
-        is_launchers = file.role == "launcher:config_file"
-        key = flag_of(file)
-        message = f"`{key}` names `{name}`, which does not exist (seen from {folder_name(line)})"
-        line.problems.append(
-            Problem(
-                "LCH002",
-                "error" if firm else "warning",
-                file.word,
-                key,
-                message,
-                of_launcher=is_launchers,
-                remedy="write the path as seen from there",
-            )
-        )
+        if not mentioned(name, line, calls, written):
+            line.problems.append(missing_file(line, file, firm))
+    word = line.deepspeed_word
+    if word is not None and (not word.word.value or not word.known or mentioned(word.word.value, line, calls, written)):
+        line.deepspeed_word = None
+
+
+def is_relative(name: str | None) -> TypeGuard[str]:
+    """Whether a word is the relative path of a file, without variables and placeholders."""
+    return bool(name) and not str(name).startswith(("/", "~", "%", "http", "$")) and "{" not in str(name) and "<" not in str(name)
+
+
+def missing_file(line: LaunchLine, file: NamedFile, firm: bool) -> Problem:
+    """The problem of a config file that does not exist."""
+    key, name = flag_of(file), file.word.string
+    return Problem(
+        "LCH002",
+        "error" if firm else "warning",
+        file.word,
+        key,
+        f"`{key}` names `{name}`, which does not exist (seen from {folder_name(line)})",
+        refused_config(name) if file.role in READ_BY_ACCELERATE else "",
+        of_launcher=file.role == "launcher:config_file",
+        remedy="write the path as seen from there",
+    )
+
+
+def refused_deepspeed_word(line: LaunchLine, command: CommandDocument) -> None:
+    """Report a value of `--deepspeed` that names no file and is no encoded config, if the Trainer is known to read it."""
+    file = line.deepspeed_word
+    if file is None or not command.is_main or command.guessed:
+        return
+    name = file.word.value
+    own = command.program is not None and "deepspeed" in command.program.fields
+    if not own and is_relative(name) and refused_config(name):
+        line.problems.append(missing_file(line, file, not line.path.lower().endswith(MARKDOWN)))
 
 
 def outside_project(line: LaunchLine, file: NamedFile) -> None:

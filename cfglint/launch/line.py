@@ -78,6 +78,7 @@ class LaunchLine:
         "block",
         "by_devices",
         "call",
+        "deepspeed_word",
         "files",
         "folder",
         "given",
@@ -119,6 +120,7 @@ class LaunchLine:
         self.unknown: list[tuple[str, str]] = []
         self.files: list[NamedFile] = []
         self.problems: list[Problem] = []
+        self.deepspeed_word: NamedFile | None = None  # the value of `--deepspeed` if it is neither a config file's name nor a file
         self.machine = False
         self.by_devices = False
         self.header = NO_HEADER

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
 HERE = "%cwd%"  # the start folder of a script while it is undecided
 SUBMITTED_FROM = "SLURM_SUBMIT_DIR"
-MARKDOWN = (".md", ".markdown", ".mdx")
 MAKEFILES = ("makefile", "gnumakefile")
 MARKS = listed("torchrun torch.distributed deepspeed accelerate llamafactory axolotl swift trl xtuner python deepy lmf megatron")
 RESOLVING = ("readlink", "realpath")  # commands whose output depends on the working folder
@@ -193,7 +192,7 @@ class Reader:
             self.evaluations.incomplete[path] = None
             return []
         name = os.path.basename(path).lower()
-        if name.endswith(MARKDOWN):
+        if name.endswith(findings.MARKDOWN):
             return self.in_blocks(path, text)
         if name in MAKEFILES or name.endswith(".mk"):
             from cfglint.launch.makefile import recipes
@@ -208,8 +207,9 @@ class Reader:
         found: list[LaunchLine] = []
         for block in blocks(text):
             if any(mark in block.text for mark in (*MARKS, *SCRIPTS)):
-                script = Script(path, block.text, block.offset, block.line)
-                found.extend(self.of_script(path, script, block.text))
+                shown = block.text.replace("\\\r\n", " \\\n").replace("\r\n", " \n")  # a rendered page has no carriage returns
+                script = Script(path, shown, block.offset, block.line)
+                found.extend(self.of_script(path, script, shown))
         return found
 
     def of_script(self, path: str, script: Script, text: str) -> list[LaunchLine]:
@@ -231,7 +231,7 @@ class Reader:
             for line in found:
                 line.script_path, line.sourced, line.header = path, followed.sourced_files, head
                 findings.header_sizes(line, head)
-                firm = not path.lower().endswith(MARKDOWN)
+                firm = not path.lower().endswith(findings.MARKDOWN)
                 findings.missing_files(line, followed.calls, followed.written, firm)
         return found
 
@@ -316,6 +316,8 @@ class Reader:
             return None
         for file in line.files:
             self.locate(file, line, known)
+        if line.deepspeed_word is not None:
+            line.deepspeed_word.known = known and line.folder is not None
         continuations.lost_arguments(line)
         continuations.joined_words(line, arguments)
         findings.behind_program(line, arguments)
@@ -466,6 +468,7 @@ class Reader:
                 if name != "deepspeed" and any(mark in name for mark in DATA):
                     continue
                 if name == "deepspeed" and not ends and self.path_of(text, line.call.folder) is None:
+                    line.deepspeed_word = NamedFile(word, "--deepspeed", "deepspeed")
                     continue
                 line.files.append(
                     NamedFile(word, f"--{name}", "deepspeed" if name in ("deepspeed", "deepspeed_config", "ds_config") else "")

@@ -8,6 +8,7 @@ from cfglint.project.pinned_versions import repository, with_statements
 from cfglint.project.statements.requirement import nightly
 from cfglint.project.statements.statement import Statement, normalised
 from cfglint.source import files
+from cfglint.source.root import leads_out
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ VARIABLES = ("VIRTUAL_ENV", "CONDA_PREFIX")
 OWN = ".venv"
 END = ".dist-info"
 
-_listed: dict[str, dict[str, str]] = {}  # an environment -> the distributions in it with the folder of each
+_listed: dict[tuple[str, ...], dict[str, str]] = {}  # the folders of an environment and their times -> its distributions
 
 
 def complete(facts: LaunchFacts, path: str, packages: Iterable[str]) -> LaunchFacts:
@@ -41,14 +42,24 @@ def environments(path: str) -> Iterator[str]:
 
 def distributions(environment: str) -> dict[str, str]:
     """The distributions in an environment, each with its folder of metadata."""
-    if environment not in _listed:
+    folders = site_packages(environment)
+    key = (*folders, *map(changed_at, folders))
+    if key not in _listed:
         found: dict[str, str] = {}
-        for folder in site_packages(environment):
+        for folder in folders:
             for name in names(folder):
                 if name.endswith(END):
                     found.setdefault(normalised(name.removesuffix(END).rpartition("-")[0]), os.path.join(folder, name))
-        _listed[environment] = found
-    return _listed[environment]
+        _listed[key] = found
+    return _listed[key]
+
+
+def changed_at(folder: str) -> str:
+    """When something was last installed into a folder; empty if there is none."""
+    try:
+        return str(os.stat(folder).st_mtime_ns)
+    except OSError:
+        return ""
 
 
 def site_packages(environment: str) -> list[str]:
@@ -78,8 +89,11 @@ def origin(folder: str) -> str:
     """The commit or folder that a distribution was installed from, if that is not an index; else empty."""
     import json
 
+    path = os.path.join(folder, "direct_url.json")
+    if leads_out(path, path):
+        return ""
     try:
-        content = json.loads(files.read_bytes(os.path.join(folder, "direct_url.json"), 10_000))
+        content = json.loads(files.read_bytes(path, 10_000))
     except (files.FileProblem, ValueError):
         return ""
     if not isinstance(content, dict):

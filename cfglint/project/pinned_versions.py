@@ -34,6 +34,7 @@ LOCKS = ("uv.lock", "poetry.lock", "pdm.lock", "Pipfile.lock", "pylock.toml")
 FOLDERS = ("requirements", "docker")  # whose files count as those of the folder above
 MOST_INCLUDED = 20  # files that a requirements file includes
 MOST_FOLDERS = 400  # of a repository that are looked through for requirements files and copies of packages
+MOST_NAMES = 20_000  # in all of these folders
 DEEPEST = 4
 SKIPPED = ("node_modules", "site-packages", "build", "dist", "__pycache__", "venv", "env")
 
@@ -197,19 +198,20 @@ class Repositories:
 
     def folders_below(self, top: str) -> Iterator[str]:
         """The folders below the top of a repository, level by level."""
-        level, seen = [top], 0
+        level, seen, names = [top], 0, 0
         for _ in range(DEEPEST):
             below: list[str] = []
             for folder in level:
-                for name in sorted(self._disk.names(folder)):
+                inside = self._disk.names(folder)
+                names += len(inside)
+                for name in sorted(each for each in inside if "." not in each and each not in SKIPPED and not is_side_group(each)):
                     path = os.path.join(folder, name)
-                    if "." in name or name in SKIPPED or is_side_group(name) or not self._disk.is_folder(path):
-                        continue
-                    seen += 1
-                    if seen > MOST_FOLDERS:
+                    if seen >= MOST_FOLDERS or names > MOST_NAMES:
                         return
-                    below.append(path)
-                    yield path
+                    if self._disk.is_folder(path):
+                        seen += 1
+                        below.append(path)
+                        yield path
             level = below
 
 

@@ -111,7 +111,7 @@ def reached(found: Retarget) -> list[str]:
     if found.unbounded:
         lines.append(f"  micro batch {chosen.micro_batch} follows from these numbers; whether it fits into memory was not checked\n")
     if found.memory_bound is not None:
-        lines.append(f"  micro batch at most {found.memory_bound}: more does not surely fit into {found.run.facts.gpu_memory:g} GiB\n")
+        lines.append(f"  {found.memory_bound.reason} into {found.run.facts.gpu_memory:g} GiB\n")
     settings = tuned(found.run) if before not in (None, after) else []
     if settings:
         lines.append(f"  tuned for global batch {before} and not changed:\n")

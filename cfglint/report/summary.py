@@ -93,6 +93,8 @@ def header(account: RunSummary) -> list[Paragraph]:
         starts = "It would start" if run.facts.complete else "No errors found: this run should start"
         warned = sum(each.severity == WARNING and not each.suppressed for each in run.diagnostics)
         more = f"; {warned} {'warning' if warned == 1 else 'warnings'}, see `cfglint check`" if warned else ""
+        if account.memory is not None and account.memory.verdict == "does-not-fit":
+            starts = "No errors found, but the run does not fit into the GPU memory"
         if run.verdict is None:
             starts = f"Whether it would start is not known{why_unknown(run)}"
         return [*lines, *paragraph("", f"{starts}{more}.")]

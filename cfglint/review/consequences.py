@@ -5,6 +5,7 @@ from __future__ import annotations
 from os.path import basename
 
 from cfglint.review.batch_consequences import batch, growth
+from cfglint.review.computed_values import computed
 from cfglint.review.consequence import (
     LEFT_OPEN,
     Consequence,
@@ -83,7 +84,9 @@ def consequences_of(old: Side | None, new: Side | None, settings: list[SettingCh
         *rate(old, new),
         *other_lines(old, new),
     ]
-    return [*found, *from_settings(old, new, settings, {each.what for each in found if each.before != each.after or each.factor != 1})]
+    covered = {each.what for each in found if each.before != each.after or each.factor != 1}
+    found += from_settings(old, new, settings, covered)
+    return [*found, *computed(old, new, {each.what for each in found})]
 
 
 def one_sided_run(side: Side, text: str, starts: str, fails: str) -> list[Consequence]:
@@ -193,7 +196,7 @@ def from_settings(old: Side, new: Side, settings: list[SettingChange], covered: 
         what = EFFECTS.get(key)
         if what is None and length_key(key) and any(config.has_field(key) for side in (old, new) for config in side.run.configs):
             what = LENGTHS
-        if what is None or what in covered or what in found:
+        if what is None or what in covered or what in found or is_ignored(change, old, new):
             continue
         before, after = change.before.known, change.after.known
         text = f"`{change.key}` {change.before.text} -> {change.after.text}"
@@ -208,6 +211,13 @@ def from_settings(old: Side, new: Side, settings: list[SettingChange], covered: 
             numeric = (number(before), number(after)) if what in NUMERIC else (before, after)
             found[what] = Consequence(what, text, *numeric)
     return list(found.values())
+
+
+def is_ignored(change: SettingChange, old: Side, new: Side) -> bool:
+    """Whether no framework reads the setting on either side: not one of its keys, or without effect next to the others."""
+    name = change.key.partition(".")[0]
+    configs = [config for side in (old, new) for config in side.run.configs if config.kind == change.kind]
+    return bool(configs) and not any(config.reads(name) for config in configs)
 
 
 def limited(old: Side, new: Side) -> bool:

@@ -158,6 +158,8 @@ def basis(plans: list[Plan], pace: Pace) -> str:
         return ""
     timed = [each for each in plans if each.hours is not None]
     if not timed:
+        if pace.tokens_per_second is not None and all(each.numbers["tokens_per_step"] is None for each in plans):
+            return "unknown: the files do not give the tokens per sample; pass --time-per-step instead"
         if any(each.numbers["total_steps"] is not None for each in plans):
             return f"unknown: pass --from-gpus N, the GPU count on which {pace.measured} were measured"
         return "unknown: the total steps are needed (--num-examples N)"

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from cfglint.frameworks.base import Config
     from cfglint.frameworks.launch_facts import LaunchFacts
+    from cfglint.frameworks.memory import MicroBatchBound
     from cfglint.frameworks.resolved_batch import Batch
     from cfglint.source.document import Document, Path
     from cfglint.source.shell.command import CommandDocument
@@ -51,7 +52,6 @@ TUNED = frozenset(
         "lr_decay_iters",
         "save_steps",
         "eval_steps",
-        "logging_steps",
         "eval_interval",
         "checkpoint_factor",
     ]
@@ -95,7 +95,7 @@ class Retarget:
     `before` is the current batch; `needs` are the values that must be set outside these files, and `by_hand` those of these files that
     have to agree with them: then nothing is edited; `unbounded`: the
     current micro batch is unknown, so that only the target limits the new one. `memory_bound` is the largest micro
-    batch that certainly fits into a GPU, if that limits it.
+    batch for the memory of a GPU, if that is known. `planned`: the files cannot be edited to reach the target.
     """
 
     def __init__(self, run: CheckedRun, gpus: int, before: Batch | None, solution: solver.Solution) -> None:
@@ -109,7 +109,8 @@ class Retarget:
         self.needs: list[Need] = []
         self.by_hand: list[ValueChange] = []
         self.unbounded = False
-        self.memory_bound: int | None = None
+        self.planned = False
+        self.memory_bound: MicroBatchBound | None = None
 
     @property
     def feasible(self) -> bool:
@@ -117,9 +118,20 @@ class Retarget:
         return self.solution.feasible
 
     def after(self) -> CheckedRun:
-        """The run with the new contents on the new GPUs."""
+        """The run with the new contents on the new GPUs; if they cannot be edited, with the batch sizes given from outside."""
+        if self.planned:
+            return CheckedRun(self.run.documents, self.run.kinds, self.planned_facts())
         documents = rewritten(self.run, self.texts)
         return CheckedRun(documents, self.run.kinds, launched(self.run.facts.replace(gpus=self.gpus), documents))
+
+    def planned_facts(self) -> LaunchFacts:
+        """The facts on the new GPUs, with the chosen batch sizes as overrides."""
+        from cfglint.frameworks.overrides import Override
+
+        facts, keys, chosen = self.run.facts, self.run.configs[0].batch_keys, self.solution.chosen
+        values = {"micro_batch": chosen.micro_batch, "accumulation": chosen.accumulation} if chosen is not None else {}
+        given = tuple(Override(keys[role], [str(value)]) for role, value in values.items() if role in keys)
+        return facts.replace(gpus=self.gpus, overrides=(*facts.overrides, *given))
 
 
 def current_gpus(run: CheckedRun, facts: LaunchFacts) -> int | None:
@@ -178,7 +190,8 @@ def retarget(
         raise MissingFactError("current global batch is unknown", from_gpus="the current GPU count", global_batch="a target")
     opened = open_terms(run)
     bound = None if max_micro else memory_bound(run, facts.replace(gpus=gpus))
-    solution = solver.solve(problem_of(resized.run, before, after, gpus, target, max_micro or bound, opened))
+    most = max_micro or (bound.size if bound is not None else None)
+    solution = solver.solve(problem_of(resized.run, before, after, gpus, target, most, opened))
     found = Retarget(run, gpus, before, solution)
     found.memory_bound = bound
     found.unbounded = max_micro is None and bound is None and not positive(before.micro_batch.value)
@@ -188,6 +201,7 @@ def retarget(
         except EditRefused:
             if edits:
                 raise
+            found.planned = True
     return found
 
 
@@ -201,8 +215,8 @@ def resized_run(run: CheckedRun, gpus: int, edits: bool) -> Resized:
     return Resized(CheckedRun(run.documents, run.kinds, run.facts.replace(gpus=gpus)))
 
 
-def memory_bound(run: CheckedRun, facts: LaunchFacts) -> int | None:
-    """The largest micro batch that certainly fits into a GPU under other facts; None if model or card are unknown."""
+def memory_bound(run: CheckedRun, facts: LaunchFacts) -> MicroBatchBound | None:
+    """The largest micro batch for the memory of a GPU under other facts; None if model or card are unknown."""
     if facts.gpu_memory is None:
         return None
     from cfglint.frameworks.memory import micro_batch_bound
@@ -574,10 +588,18 @@ def launched(facts: LaunchFacts, documents: list[Document]) -> LaunchFacts:
 
 
 def tuned(run: CheckedRun) -> list[Setting]:
-    """Settings that depend on the batch size: learning rates, warm-up, step counts; as written in the files."""
+    """Settings that depend on the batch size: learning rates, warm-up, step counts; the numbers that the files give for them."""
     settings = []
     for document in run.documents:
         for path, key, node in document.walk():
-            if path and isinstance(path[-1], str) and path[-1].replace("-", "_") in TUNED and node.kind == "scalar":
+            if path and isinstance(path[-1], str) and path[-1].replace("-", "_") in TUNED and node.kind == "scalar" and is_tuned(node.raw):
                 settings.append(Setting(path, node.raw, "written", document, node, key))
     return settings
+
+
+def is_tuned(raw: str) -> bool:
+    """Whether a value may have been chosen for a batch size: "auto", 0 and -1 for "not set" are not."""
+    try:
+        return float(raw) > 0
+    except ValueError:
+        return raw not in (AUTO, "null", "None", "~", "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import ERROR, INTERNAL, WARNING, Diagnostic, Place, clipped
 from cfglint.findings.rule import CONFIG, RULES, SKIP, WARN
 from cfglint.findings.setting import DEFAULT
-from cfglint.findings.wording import spelled
+from cfglint.findings.wording import spelled, with_look_alikes_named
 from cfglint.frameworks import framework
 from cfglint.frameworks.unknown import Unknown
 from cfglint.source.document import MAPPING, SEQUENCE
@@ -113,7 +113,7 @@ def to_diagnostic(rule: Rule, finding: Finding, config: Config) -> Diagnostic | 
         severity,
         blamed_place(finding, setting, config),
         clipped(setting.pointer),
-        clipped(finding.message),
+        clipped(with_look_alikes_named(finding.message)),
         config.failure_stage(finding.fails_at or rule.fails_at) if fails else None,
         clipped(finding.exception or rule.raises or "") or None,
         tuple((place_of(each, config, False), clipped(related_text(each))) for each in finding.related if each.node is not None),
@@ -134,14 +134,20 @@ def is_certain(rule: Rule, finding: Finding, setting: Setting, config: Config) -
         return False
     if is_uncertain(setting, finding, config) or any(map(config.is_assumed, (finding.setting, *finding.related))):
         return False
-    of_arguments = not finding.of_launcher and (config.kind != "deepspeed" or rule.code.startswith(("BAT", "RUN")))
-    if facts.guessed and of_arguments:  # it is only likely, not certain, that this parser takes the arguments
+    if facts.guessed and is_of_arguments(rule, finding, config):  # it is only likely, not certain, that this parser takes the arguments
         return False
     if setting.origin == DEFAULT and config.kind != KIND_LAUNCH and may_have_own_defaults(config):
         return False
     if may_not_reach(finding.fails_at or rule.fails_at, rule, config):
         return False
     return not facts.undecided or is_independent(rule, config)
+
+
+def is_of_arguments(rule: Rule, finding: Finding, config: Config) -> bool:
+    """Whether a finding depends on the parser of the program's arguments: not if the launcher or the engine reads the file itself."""
+    if finding.of_launcher or (config.kind == "accelerate" and rule.fails_at == "load" and rule.code.startswith("ACC")):
+        return False
+    return config.kind != "deepspeed" or rule.code.startswith(("BAT", "RUN"))
 
 
 def may_have_own_defaults(config: Config) -> bool:

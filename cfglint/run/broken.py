@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from cfglint.source.document import Syntax
 
 LONGEST = 200_000  # characters that are examined
-LINE_KEY = re.compile(r"^([ \t]*)(?:-[ \t]+)?[^\w\s#<]{0,3}([A-Za-z][\w-]*)[\"']?[ \t]*[:=]", re.MULTILINE)
-QUOTED_KEY = re.compile(r"[\"']([A-Za-z][\w-]*)[\"']?[ \t]*(:|$)|[{}]")
+QUOTES = "\"'\u201c\u201d\u2018\u2019"  # an editor for prose may have made typographic quotes of the plain ones
+LINE_KEY = re.compile(rf"^([ \t]*)(?:-[ \t]+)?[^\w\s#<]{{0,3}}([A-Za-z][\w-]*)[{QUOTES}]?[ \t]*[:=]", re.MULTILINE)
+QUOTED_KEY = re.compile(rf"[{QUOTES}]([A-Za-z][\w-]*)[{QUOTES}]?[ \t]*(:|$)|[{{}}]")
 CUT_KEY = re.compile(r"^[ \t{]*[\"']?([A-Za-z][\w-]*)[\"']?\s*\Z", re.MULTILINE)
 SHORT = 200  # up to this many characters one key is enough
 ENOUGH_KEYS = 3  # keys that are needed if the first line may be incomplete

@@ -8,6 +8,7 @@ from cfglint.frameworks.huggingface import SWIFT
 from cfglint.frameworks.launch import megatron
 from cfglint.launch.command import COMMON_NAMES, SURE, TRAINER_ONLY, trainer_names
 from cfglint.run.loaded import LAUNCH
+from cfglint.source.shell.tables import listed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,6 +16,21 @@ if TYPE_CHECKING:
     from cfglint.source.shell.command import CommandDocument
 
 SWIFT_LAUNCHER = "swift"
+# Names that programs with an argument parser of their own do not have in this form.
+TRAINERS_OWN = frozenset(
+    listed(
+        "deepspeed do_train evaluation_strategy eval_strategy save_strategy logging_strategy save_total_limit load_best_model_at_end"
+        " remove_unused_columns overwrite_output_dir ddp_find_unused_parameters"
+    )
+)
+LENGTH = ("per_device_train_batch_size", "gradient_accumulation_steps", "num_train_epochs")
+# Fields with another default in ms-swift, or one that depends on its own arguments or on the checkpoint. Source: ms-swift 4.6.0
+# trainers/arguments.py:130-220, arguments/sft_args.py.
+REDEFINED = listed(
+    "per_device_eval_batch_size learning_rate weight_decay adam_beta2 lr_scheduler_type warmup_steps gradient_checkpointing bf16 fp16 optim"
+    " logging_steps logging_first_step report_to save_strategy save_steps eval_strategy eval_steps dataloader_num_workers"
+    " dataloader_prefetch_factor dataloader_persistent_workers remove_unused_columns output_dir max_steps"
+)
 
 
 def choose_consumer(command: CommandDocument, kinds: list[str]) -> None:
@@ -30,6 +46,7 @@ def choose_consumer(command: CommandDocument, kinds: list[str]) -> None:
         command.consumer = file_kind
         command.is_main = False
         return
+    consumer = consumer or kind_of_launcher(line)
     if consumer:
         command.consumer, command.is_main = consumer, True
         return
@@ -39,7 +56,7 @@ def choose_consumer(command: CommandDocument, kinds: list[str]) -> None:
     if line.launcher == SWIFT_LAUNCHER and len(names) >= 2:
         command.consumer, command.is_main, command.guessed = "huggingface", True, True
         command.leave_out("fsdp")  # swift's own field: the name of a preset or the path of a file
-        open_defaults(command, SWIFT_LAUNCHER)
+        open_defaults(command, SWIFT_LAUNCHER, (*LENGTH, *REDEFINED))
         return
     command.consumer = next((kind for kind in ("deepspeed", "accelerate") if kind in kinds), LAUNCH)
 
@@ -50,7 +67,7 @@ def take_trainer_arguments(command: CommandDocument, names: set[str]) -> None:
     command.consumer, command.is_main = "huggingface", True
     program = (line.program.string if line.program is not None else "").rpartition("/")[2]
     own_defaults = line.program is not None and "swift/" in line.program.string.replace(".", "/")
-    likely = len(names) >= SURE and len(names & TRAINER_ONLY) >= 2 and "output_dir" in command.words
+    likely = "output_dir" in command.words and (len(names) >= SURE or has_trainers_own(command)) and len(names & TRAINER_ONLY) >= 2
     for key in redefined_fields(line):
         command.leave_out(key)
     if command.words.get("deepspeed", ["x"]) == []:  # HfArgumentParser refuses a bare one: the flag is the program's own
@@ -60,9 +77,17 @@ def take_trainer_arguments(command: CommandDocument, names: set[str]) -> None:
         open_defaults(command, "the program")
 
 
-def open_defaults(command: CommandDocument, owner: str) -> None:
-    """Mark batch and length as unknown if a line does not set them, because the defaults are another parser's."""
-    for key in ("per_device_train_batch_size", "gradient_accumulation_steps", "num_train_epochs"):
+def has_trainers_own(command: CommandDocument) -> bool:
+    """Whether few arguments are enough: the batch of a device, and two more that only the Trainer's parser reads in this form."""
+    given = TRAINERS_OWN & {*command.words}
+    if not command.words.get("deepspeed"):  # other programs have a flag of this name, without a value
+        given -= {"deepspeed"}
+    return "per_device_train_batch_size" in command.words and len(given) > 1
+
+
+def open_defaults(command: CommandDocument, owner: str, keys: tuple[str, ...] = LENGTH) -> None:
+    """Mark fields as unknown if a line does not set them, because the defaults are another parser's; batch and length by default."""
+    for key in keys:
         if key not in command.words:
             command.leave_open(key, f"the default of {owner}")
 
@@ -92,6 +117,14 @@ def is_strict(command: CommandDocument) -> bool:
     if program is None or not program.complete or not program_kind(command):
         return False
     return bool(program.refuses if command.is_main else program.refuses_in_file)
+
+
+def kind_of_launcher(line: LaunchLine) -> str:
+    """The kind of the arguments of a line without a file, if its launcher parses them itself; empty if not, or if it names a file."""
+    if any(file.role == "positional" for file in line.files):
+        return ""
+    found = (kind for kind in known_kinds() if line.launcher in framework(kind).launchers and framework(kind).takes_whole_lines)
+    return next(found, "")
 
 
 def has_own_files(line: LaunchLine) -> bool:

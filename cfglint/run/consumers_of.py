@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from cfglint.launch.reader import MARKDOWN
+from cfglint.launch.findings import MARKDOWN
 from cfglint.run.paths import HERE
 from cfglint.source.shell.command import CommandDocument
 

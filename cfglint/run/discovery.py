@@ -28,9 +28,11 @@ if TYPE_CHECKING:
     from cfglint.run.launch_runs import LaunchReader
 
 KIND_TRAINER = "huggingface"
+ENGINE = "deepspeed"
 WORTHWHILE = 10_000  # minimum characters of a named file for the quick scan, whose parsers must be imported
 FEW = 20  # named files; with more of them every file is worth the import
 MOST_NAMES = 1000  # keys of an unrecognised file that are compared with the known kinds
+TYPOGRAPHIC_QUOTES = ("\u201c", "\u201d", "\u2018", "\u2019")  # hjson takes them for letters of a key
 TEMPLATE_MARKS = ("{{", "{%", "${", "$", "__", "<")
 
 
@@ -370,8 +372,9 @@ class Discovery:
                     kind, clear = detect(section)
                     if kind and framework(kind).argument_classes():
                         return section, kind, clear
-            return document, None, clarity
-        if not document.text.strip() or (not document.problems and (root is None or root.kind != SCALAR)):
+            if not any(key.raw.startswith(TYPOGRAPHIC_QUOTES) for key, _ in root.pairs()):
+                return document, None, clarity
+        elif not document.text.strip() or (not document.problems and (root is None or root.kind != SCALAR)):
             return document, None, clarity
         from cfglint.run.broken import kind_of_text
 
@@ -400,6 +403,8 @@ class Discovery:
             self.stats.related_tools[name] = self.stats.related_tools.get(name, 0) + 1
         elif clarity == MAYBE:
             self.stats.unclear.append(path)
+        elif self.paths_are_named and is_remnant(document):
+            self.stats.remnants.append(path)
         else:
             self._count_unrecognized(path, [])
 
@@ -436,7 +441,7 @@ class Discovery:
         raise UnknownKindError(document.path)
 
     def _run(self, documents: list[Document], kinds: list[str], facts: LaunchFacts) -> CheckedRun:
-        facts = self._facts(documents[0], kinds, facts)
+        facts = self._facts(documents, kinds, facts)
         if kinds[0] != LAUNCH and not is_program(documents[0].path) and any(map(may_be_template, documents)):
             from cfglint.run.templates import template_run
 
@@ -445,12 +450,14 @@ class Discovery:
                 return found
         return CheckedRun(documents, kinds, facts)
 
-    def _facts(self, document: Document, kinds: list[str], facts: LaunchFacts) -> LaunchFacts:
-        """The facts with the versions that the file's repository pins, if no target is specified."""
+    def _facts(self, documents: list[Document], kinds: list[str], facts: LaunchFacts) -> LaunchFacts:
+        """The facts with the versions that the repository of the first file states, if no target is specified."""
+        document = documents[0]
         consumer = getattr(document, "consumer", "")
         read_by = [*kinds, consumer] if consumer in known_kinds() else kinds
         packages = [package for kind in dict.fromkeys(read_by) for package in framework(kind).packages()]
         packages += steps_with(document, read_by)
+        packages += nested_in(documents, packages)
         if self.kinds and not facts.kind_given and self._kind_by_pattern(document.path) is not None:
             facts = facts.replace(kind_given=True)
         if all(package in facts.target for package in packages):
@@ -476,11 +483,21 @@ def steps_with(document: Document, kinds: list[str]) -> list[str]:
     return ["accelerate"] if trained and ("deepspeed" in kinds or document.find(("deepspeed",))[1] is not None) else []
 
 
+def nested_in(documents: list[Document], packages: list[str]) -> list[str]:
+    """The package of an engine whose config is written inside a file of another kind, as accelerate's `deepspeed_config` is."""
+    return [] if ENGINE in packages or not any(ENGINE in document.text for document in documents) else [ENGINE]
+
+
 def may_be_template(document: Document) -> bool:
     """Whether a content may contain a placeholder; fast, because it is called for every file."""
     if any(what == "bare string" for _, _, what in document.relaxations):
         return True
     return any(mark in document.text for mark in TEMPLATE_MARKS)
+
+
+def is_remnant(document: Document) -> bool:
+    """Whether a file of no kind has no content, cannot be parsed, or is only a string: it may be what is left of a config."""
+    return document.root is None or bool(document.problems) or document.root.kind == SCALAR
 
 
 def in_section(document: Document, section: tuple[str, ...]) -> Document:

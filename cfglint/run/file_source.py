@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from cfglint.project.pinned_versions import Disk
     from cfglint.source.document import Syntax
 
+SHORT = 200  # characters of a file that may be the beginning of a longer one
 SECTIONS = ("training_args", "training_arguments", "trainer_args", "train_args", "TrainingArguments")  # sections of a program's own files
 
 
@@ -104,6 +105,8 @@ class FileSource:
         from cfglint.run import quick_scan
 
         names = quick_scan.unrelated_keys(path, text, syntax_by_name(path), SECTIONS)
+        if not names and len(text) <= SHORT:  # it may be what is left of one
+            return None
         return [] if names is None and not is_named and quick_scan.has_no_known_word(path, text, SECTIONS) else names
 
 

@@ -12,6 +12,7 @@ from cfglint.frameworks.overrides import FLAG, Override
 from cfglint.launch import accelerate
 from cfglint.launch.command import WITHOUT_EFFECT, command_document, summary
 from cfglint.launch.continuations import refused_joined_words
+from cfglint.launch.findings import refused_deepspeed_word
 from cfglint.launch.launch_words import listed_below
 from cfglint.launch.line import MACHINE
 from cfglint.launch.machine import Machine
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from cfglint.source.document import Document
 
 CONFIG_OPTION = "--config"
+MOST_READERS = 8  # maximum number of other contents of a script that are remembered
 MOST = 24  # maximum number of launches of one script that are checked; loops are unrolled up to this number
 MOST_SCRIPTS = 64  # scripts whose launch lines are kept
 
@@ -79,6 +81,7 @@ class LaunchReader:
         self.roots: dict[str, str] = {}
         self.programs: dict[str, ProgramFacts | None] = {}
         self.called: dict[str, list[LaunchLine]] = {}
+        self.readers: dict[tuple[Any, ...], LaunchReader] = {}
         self.listed: dict[str, set[int]] = {}  # the launches of a script that are runs of the same command, by their positions
 
     def runs(self, path: str, only: int | None = None, again: bool = True) -> list[LaunchRun]:
@@ -161,15 +164,25 @@ class LaunchReader:
         """
         if line.call.path in texts and line.is_sourced:
             raise EditRefused(sourced_elsewhere(line), line.call.start)
-        source = EditedSource(self.source, texts) if texts else self.source
-        others = any(path != line.script_path for path in texts)  # the script may read these
-        reader = LaunchReader(source, self.facts.replace(gpus=gpus), self.named, None if others else self.evaluations)
-        reader.listed = self.listed
+        reader = self.reader_of(texts, gpus, line.script_path)
         text = reader.text(line.script_path) or text if texts else text
         now = reader.lines(line.script_path, text)
         if len(now) != len(lines):
             raise EditRefused("the edited script would start something else", line.call.start)
         return reader.run(now[lines.index(line)], text, now, which=which)
+
+    def reader_of(self, texts: Mapping[str, str], gpus: int | None, script: str) -> LaunchReader:
+        """The reader for other contents and another machine, which many launches of a script share."""
+        key = (gpus, *sorted(texts.items()))
+        if key not in self.readers:
+            source = EditedSource(self.source, texts) if texts else self.source
+            others = any(path != script for path in texts)  # the script may read these
+            reader = LaunchReader(source, self.facts.replace(gpus=gpus), self.named, None if others else self.evaluations)
+            reader.listed = self.listed
+            self.readers[key] = reader
+            if len(self.readers) > MOST_READERS:
+                del self.readers[next(iter(self.readers))]
+        return self.readers[key]
 
     def run(
         self, line: LaunchLine, text: str, lines: list[LaunchLine], given: Sequence[tuple[Document, str]] = (), which: int = 0
@@ -201,6 +214,7 @@ class LaunchReader:
         if built is not None and built.kind == LAUNCH:  # the accelerator of a program that parses its arguments itself
             built = None
         refused_joined_words(line, command)
+        refused_deepspeed_word(line, command)
         facts = self.launch_facts(line, command, documents, built)
         for key, reasons in command.unknown.items():
             line.unsure(f"arguments.{key}", reasons)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.run.checked import CheckedRun
@@ -12,10 +14,11 @@ class ScanStats:
 
     __slots__ = (
         "beyond_limits",
-        "checked",
+        "files",
         "foreign",
         "outside",
         "related_tools",
+        "remnants",
         "targets",
         "templates",
         "unchecked",
@@ -28,11 +31,12 @@ class ScanStats:
     )
 
     def __init__(self) -> None:
-        self.checked = 0
+        self.files: set[str] = set()  # absolute paths of the files that were checked
         self.unrecognized = 0
         self.unrecognized_named: list[tuple[str, list[str]]] = []  # paths of the command line, and the keys in each
         self.templates: list[str] = []  # templates that cannot be parsed
         self.unclear: list[str] = []
+        self.remnants: list[str] = []  # unrecognised files that are empty or cannot be parsed
         self.related_tools: dict[str, int] = {}
         self.beyond_limits: list[str] = []  # files that exceed a limit of cfglint's own: exit status 2
         self.unchecked: dict[str, str] = {}  # scripts of which some launches are not checked, with the reason
@@ -43,9 +47,18 @@ class ScanStats:
         self.outside: dict[str, None] = {}  # versions outside the modelled releases, with the ones used instead
         self.targets: dict[str, list[str]] = {}  # `transformers 4.57.1` -> the files of the repository that give this version
 
+    @property
+    def checked(self) -> int:
+        """The number of files that were checked, each counted once."""
+        return len(self.files)
+
+    def add_files(self, run: CheckedRun) -> None:
+        """Count the files of a run."""
+        self.files.update(os.path.abspath(document.path) for document in run.documents)
+
     def count(self, run: CheckedRun) -> None:
         """Count the files of a run, and record the sources of its versions."""
-        self.checked += len(run.documents)
+        self.add_files(run)
         if run.is_unreadable_template:
             self.templates += [document.path for document in run.documents]
         self.beyond_limits += [path for path in run.beyond_limits if path not in self.beyond_limits]
@@ -68,11 +81,12 @@ class ScanStats:
 
     def add(self, other: ScanStats) -> None:
         """Add the counts of further files."""
-        self.checked += other.checked
+        self.files |= other.files
         self.unrecognized += other.unrecognized
         self.unrecognized_named += other.unrecognized_named
         self.templates += other.templates
         self.unclear += other.unclear
+        self.remnants += other.remnants
         self.beyond_limits += other.beyond_limits
         self.unchecked.update(other.unchecked)
         self.unreadable += other.unreadable

@@ -11,6 +11,7 @@ import re
 from cfglint.findings.diagnostic import ERROR, STAGES
 from cfglint.run.checked import CheckedRun
 from cfglint.source.document import ALIAS, MAPPING, SCALAR, SEQUENCE, Node, pointer
+from cfglint.source.parse import parse
 from cfglint.source.sections import reread
 
 TYPE_CHECKING = False
@@ -162,6 +163,7 @@ def filled(document: Document, found: dict[Path, Fillings], world: int) -> Docum
         if parent is None:
             continue
         fill(parent.resolved(), path[-1], fillings[world % len(fillings)], spans)
+        fresh.forget_places()
     fresh.relaxations[:] = [each for each in fresh.relaxations if not any(is_in_placeholder(fresh.text, each[0], *span) for span in spans)]
     return fresh
 
@@ -197,10 +199,34 @@ def scalar(node: Node, text: str) -> Node:
 
 
 def is_unreadable_template(document: Document) -> bool:
-    """Whether a file cannot be read because of the marks of a template language, or of bare placeholders in YAML."""
-    if not any(problem.kind == "syntax" for problem in document.problems):
+    """Whether a file cannot be read because of the marks of a template language: it can be read without them, or the first mistake
+    is on the line of one that is not in quotes.
+
+    Marks within a string, as in a `chat_template`, break nothing, so a mistake elsewhere in such a file is one.
+    """
+    first = next((problem.start for problem in document.problems if problem.kind == "syntax"), None)
+    if first is None:
         return False
-    return STATEMENT.search(document.text) is not None
+    text = document.text
+    marks = [mark for mark in STATEMENT.finditer(text) if not is_quoted(text, mark.start())]
+    if not marks:
+        return False
+    if any(text.count("\n", 0, mark.start()) <= text.count("\n", 0, first) <= text.count("\n", 0, mark.end()) for mark in marks):
+        return True
+    without = STATEMENT.sub(lambda mark: "0" if mark[0].startswith("{{") else "", text)
+    return not any(problem.kind == "syntax" for problem in parse(document.path, without, document.syntax).problems)
+
+
+def is_quoted(text: str, place: int) -> bool:
+    """Whether a place is within a quoted string that begins on its line."""
+    line = text[text.rfind("\n", 0, place) + 1 : place]
+    quote = ""
+    for before, char in zip(f" {line}", line, strict=False):
+        if char == quote and before != "\\":
+            quote = ""
+        elif not quote and char in "\"'":
+            quote = char
+    return bool(quote)
 
 
 class TemplateRun(CheckedRun):

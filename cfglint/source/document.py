@@ -200,6 +200,10 @@ class Document:
                 index.setdefault(key.raw, []).append(place)
         return self._indexes[id(mapping)].get(name, [])
 
+    def forget_places(self) -> None:
+        """Drop the cached positions after the tree has changed."""
+        self._indexes.clear()
+
     def walk(self) -> Iterator[tuple[Path, Node | None, Node]]:
         """Every (path, key, value) of the first document, outer before inner; aliases are not followed."""
         stack: list[tuple[Path, Node | None, Node]] = [((), None, self.root)] if self.root is not None else []

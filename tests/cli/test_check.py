@@ -155,7 +155,10 @@ class TestStrangers:
         write(folder, list__json="[1, 2, 3]\n", empty__yaml="", broken__json='{"a": ', notes__txt="train_batch_size")
         status, out, err = check(".")
         assert (status, out) == (0, "")
-        assert err == "cfglint: no training configs found; 5 files skipped (not a training config)\n"
+        assert err == (
+            "cfglint: no training configs found; 3 files skipped (not a training config); "
+            "2 files skipped, empty or not valid: ./broken.json, ./empty.yaml\n"
+        )
 
     def test_walked_without_paths(self, folder, check):
         (folder / "deep" / "er").mkdir(parents=True)

@@ -116,6 +116,31 @@ def test_fix_is_bounded(capsys, folder):
     assert "per_device_train_batch_size: 8" not in text
 
 
+@pytest.mark.parametrize("command", ["plan", "fix"])
+def test_the_bound_holds_where_nothing_fits(command, capsys, folder):
+    """The micro batch of the file, 8, is not what is chosen because less does not fit either."""
+    status = main([command, "t.yaml", "--gpus", "8", "--global-batch", "512", *MODEL, "--gpu-memory", "24", "--format", "json"])
+    told = json.loads(capsys.readouterr().out)
+    chosen = told["plans"][0]["chosen"] if command == "plan" else told["runs"][0]["plan"]
+    assert (status, chosen["micro_batch"]) == (0, 1)
+    if command == "fix":
+        (folder / "t.yaml").write_text(TRAIN)
+        main([command, "t.yaml", "--gpus", "8", "--global-batch", "512", *MODEL, "--gpu-memory", "12"])
+        assert "micro batch 1: even that does not fit into 12 GiB" in capsys.readouterr().out
+
+
+def test_no_headline_says_that_a_run_starts_that_does_not_fit(capsys):
+    main(["explain", "t.yaml", "--gpus", "1", "--kind", "huggingface", *MODEL, "--gpu-memory", "8"])
+    said = capsys.readouterr().out
+    assert "does not fit into the GPU memory" in said
+    assert "should start" not in said
+    for command in ("check", "explain"):
+        main([command, "t.yaml", "--gpus", "1", "--kind", "huggingface", *MODEL, "--gpu-memory", "8", "--format", "html"])
+        page = capsys.readouterr().out
+        assert "Would run out of GPU memory" in page
+        assert "Should start" not in page
+
+
 def test_diff_has_the_memory_as_a_consequence(capsys, folder):
     (folder / "u.yaml").write_text(TRAIN.replace("size: 8", "size: 2"))
     told = asked(capsys, "diff", "t.yaml", "u.yaml", "--gpus", "1", *MODEL, *CARD)[1]
@@ -175,8 +200,10 @@ def test_new_takes_the_largest_micro_batch_that_surely_fits(capsys):
         return int(text.partition("per_device_train_batch_size: ")[2].split()[0])
 
     assert micro(large.out) > micro(small.out) >= 1
-    assert "surely fits into 39.4 GiB" in small.err
-    assert main(["new", "huggingface", *facts, *model, "--gpu-memory", "8GB"]) == 2
-    assert "not even a micro batch of 1" in capsys.readouterr().err
+    assert "does not surely fit into 39.4 GiB" in small.err
+    assert main(["new", "huggingface", *facts, *model, "--gpu-memory", "8GB"]) == 0
+    tiny = capsys.readouterr()
+    assert micro(tiny.out) == 1
+    assert "micro batch 1: even that does not fit into" in tiny.err
     assert main(["new", "huggingface", *facts, "--gpu-memory", "8GB"]) == 2
     assert "--model" in capsys.readouterr().err

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cases import each_case
-from cfglint.findings.wording import counted, described, listed, required, shortened, spelled
+from cfglint.findings.wording import counted, described, listed, look_alikes, required, shortened, spelled, with_look_alikes_named
 
 
 @each_case(
@@ -64,3 +64,25 @@ def test_what_pydantic_requires(expected, text):
 def test_a_list_in_words(values, text):
     assert listed(values) == text
     assert listed(values, "and") == text.replace("or", "and")
+
+
+@each_case(
+    ("word", "names"),
+    [
+        ("train_batch_size", []),
+        ("tr\u0430in_batch_size", ["U+0430 CYRILLIC SMALL LETTER A"]),
+        ("le\u0430rning_r\u0430t\u0435", ["U+0430 CYRILLIC SMALL LETTER A", "U+0435 CYRILLIC SMALL LETTER IE"]),
+        ("\uff42f16", ["U+FF42 FULLWIDTH LATIN SMALL LETTER B"]),
+        ("m\u0131cro", ["U+0131 LATIN SMALL LETTER DOTLESS I"]),
+        ("caf\u00e9_size", []),
+        ("\u5b66\u4e60_rate", []),
+        ("\u0440\u0430\u0437\u043c\u0435\u0440", []),
+    ],
+)
+def test_letters_that_look_like_others(word, names):
+    assert look_alikes(word) == names
+
+
+def test_a_message_names_the_letter_behind_its_key():
+    message = "unknown key `tr\u0430in`; did you mean `train`?"
+    assert with_look_alikes_named(message) == "unknown key `tr\u0430in` (with U+0430 CYRILLIC SMALL LETTER A); did you mean `train`?"

@@ -221,9 +221,25 @@ def test_the_bound_on_the_micro_batch_is_what_surely_fits(tmp_path):
     (tmp_path / "t.yaml").write_text(TRAINER)
     facts = LaunchFacts(gpus=1, target=NEWEST, model=named_model("llama-3.2-1b"), gpu_memory=79.2, seq_length=1024)
     config = Discovery(facts, "huggingface").one([str(tmp_path / "t.yaml")]).configs[0]
-    assert micro_batch_bound(config) == memory_of(config).surely > 2
+    assert micro_batch_bound(config).size == memory_of(config).surely > 2
+    assert micro_batch_bound(config).fit == "fits"
     config.facts.gpu_memory = 4.0
-    assert micro_batch_bound(config) is None, "where nothing surely fits there is no bound to plan with"
+    assert (micro_batch_bound(config).size, micro_batch_bound(config).fit) == (1, "does-not-fit")
+    config.facts.gpu_memory = None
+    assert micro_batch_bound(config) is None
+
+
+def test_where_nothing_surely_fits_the_bound_is_what_may_fit(tmp_path):
+    """A band of the estimate around what the card offers, of a class that is close wherever it may fit."""
+    (tmp_path / "t.yaml").write_text(TRAINER)
+    facts = LaunchFacts(gpus=1, target=NEWEST, model=named_model("llama-3.2-1b"), gpu_memory=79.2, seq_length=1024)
+    config = Discovery(facts, "huggingface").one([str(tmp_path / "t.yaml")]).configs[0]
+    found = []
+    for config.facts.gpu_memory in map(float, range(4, 60, 2)):
+        memory, bound = memory_of(config), micro_batch_bound(config)
+        assert bound.size == (memory.surely or memory.possibly or 1)
+        found.append(bound.fit)
+    assert [*dict.fromkeys(found)] == ["does-not-fit", "close", "fits"]
 
 
 def test_what_is_missing_is_named_by_its_flag(tmp_path):

@@ -35,6 +35,7 @@ NAMED_IN = {
     "generators/trl.py": "its generator",
     "launch/command.py": "the commands of launch lines",
     "launch/findings.py": "the commands of launch lines",
+    "launch/launch_words.py": "the commands of launch lines",
     "launch/programs/arguments.py": "the names of parsers in a program's source",
     "launch/programs/checks.py": "the names of parsers in a program's source",
     "launch/programs/classes.py": "the packages that a program imports",

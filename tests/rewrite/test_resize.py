@@ -226,8 +226,8 @@ def test_a_refused_axolotl_config_keeps_its_batch(project, capsys):
 
 def test_plan_needs_no_place_to_edit_and_proposes_no_interval_of_0(project, capsys):
     (project / "run.sh").write_text(f"torchrun --nproc_per_node $((1+1)) {ARGUMENTS} --logging_steps 1\n")
-    assert main(["plan", "run.sh", *TARGET, "--format", "json"]) == 0
+    assert main(["plan", "run.sh", "--gpus", "8", "--global-batch", "512", "--num-examples", "5120", "--format", "json"]) == 0
     [plan] = json.loads(capsys.readouterr().out)["plans"]
-    assert (plan["feasible"], plan["chosen"]["accumulation"]) == (True, 8)
+    assert (plan["feasible"], plan["chosen"]["accumulation"], plan["steps_per_epoch"]) == (True, 16, 10)
     assert main(["plan", "run.sh", *TARGET]) == 0
     assert "logging_steps 1: 0" not in capsys.readouterr().out

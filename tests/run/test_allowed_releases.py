@@ -83,3 +83,16 @@ def test_each_package_varies_by_itself(tmp_path, monkeypatch, capsys):
     main(["check", "train.yaml", "--kind", "trl", "--trainer", "sft", "--strict-keys", "--format", "json"])
     found = json.loads(capsys.readouterr().out)["diagnostics"]
     assert {name for each in found for name in each.get("since", {})} == {"transformers"}
+
+
+def test_the_release_of_an_engine_whose_config_is_nested(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "requirements.txt").write_text("deepspeed==0.14.5\n")
+    (tmp_path / "accelerate.yaml").write_text(
+        "compute_environment: LOCAL_MACHINE\ndistributed_type: DEEPSPEED\nnum_processes: 8\nmixed_precision: bf16\n"
+        "deepspeed_config:\n  zero_stage: 2\n  gradient_accumulation_steps: 1\n"
+    )
+    (tmp_path / "train.py").write_text("from transformers import Trainer, TrainingArguments\nTrainer(args=TrainingArguments('out'))\n")
+    (tmp_path / "run.sh").write_text("accelerate launch --config_file accelerate.yaml train.py\n")
+    main(["check", "run.sh", "--format", "json"])
+    assert json.loads(capsys.readouterr().out)["runs"][0]["target"]["deepspeed"] == "0.14.5"

@@ -91,7 +91,24 @@ def test_a_broken_file_is_told_by_its_keys(project, name, text):
 def test_broken_files_of_others_are_left_alone(project):
     project(a_dot_yaml="{% if x %}\nname: web\nimage: y\n", b_dot_json='{"name": "x",,}')
     runs, stats = found(".")
-    assert (runs, stats.unrecognized) == ([], 2)
+    assert (runs, stats.remnants) == ([], ["./a.yaml", "./b.json"])
+
+
+def test_what_may_be_left_of_a_config_is_named(project):
+    """Empty files, beginnings of files, comments alone."""
+    left = {"a.yaml": "", "b.json": " \n", "c.json": '{\n  "train', "d.yaml": "model_na", "e.yml": "# Suggested data paths\n"}
+    folder = project(other_dot_yaml="name: web\nimage: y\n")
+    for name, text in left.items():
+        (folder / name).write_text(text)
+    runs, stats = found(".")
+    assert runs == []
+    assert sorted([*stats.remnants, *stats.unclear]) == [f"./{name}" for name in left]
+    assert stats.unrecognized == 1
+
+
+def test_typographic_quotes(project):
+    project(ds_dot_json=DEEPSPEED.replace('"', "\u201d"))
+    assert found(".")[0] == [["./ds.json"]]
 
 
 def test_a_named_file_that_is_not_recognised(project):
@@ -186,3 +203,12 @@ def test_a_text_without_its_start_is_told_by_the_keys_after_its_first_line(tmp_p
     runs = [run for _, run in Discovery(LaunchFacts()).each(["."])]
     assert [(run.documents[0].path, run.kinds) for run in runs] == [("./a.yml", ["neox"]), ("./b.yml", ["neox"])]
     assert {run.verdict for run in runs} == {"reject"}
+
+
+@pytest.mark.parametrize(("head", "codes"), [("", ["TYP200"]), ("training_args:\n", [])])
+def test_the_parser_of_a_section_may_be_one_of_yaml_1_2(project, head, codes):
+    indent = "  " if head else ""
+    text = head + "".join(f"{indent}{line}\n" for line in TRAINER.replace("1.0e-4", "5e-5").splitlines())
+    project(train_dot_yaml=text)
+    [(_, run)] = Discovery(LaunchFacts()).each(["train.yaml"])
+    assert [each.code for each in run.diagnostics] == codes

@@ -60,6 +60,16 @@ def test_the_configs_of_a_folder_are_for_one_fork(project, tmp_path):
     assert found(project(NEOX)) == []
 
 
+def test_the_project_s_own_classes_are_nearer_than_its_stated_release(project, tmp_path):
+    folder = tmp_path / "megatron" / "neox_arguments"
+    folder.mkdir(parents=True)
+    names = [line.partition(":")[0] for line in NEOX.splitlines()]
+    (folder / "neox_args.py").write_text(CLASSES.format(": int = None\n    ".join([*names, "num_kv_heads"])), encoding="utf-8")
+    text = NEOX + "num_kv_heads: 1\n"
+    assert found(project(text, target={"gpt-neox": "2.0"}, target_from={"gpt-neox": "megatron/__init__.py"})) == []
+    assert found(project(text, target={"gpt-neox": "2.0"})) == [("KEY300", "error", "/num_kv_heads")]
+
+
 def test_a_key_of_a_tagged_release_is_no_error_in_an_undeclared_file(project):
     assert found(project(NEOX + "gas: 1\n")) == [("KEY300", "warning", "/gas")]
     assert found(project(NEOX + "gas: 1\n", kind_given=True)) == [("KEY300", "error", "/gas")]

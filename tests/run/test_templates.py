@@ -88,6 +88,13 @@ def test_an_interpolation_to_another_file_is_unknown(checked, line):
     assert (codes(run), run.verdict) == ([], None)
 
 
+def test_a_long_file_with_a_placeholder_in_a_section(checked):
+    own = "".join(f'"own{number}": 1, ' for number in range(60))
+    text = f'{{"zero_optimization": {{"stage": "${{stage}}"}}, {own}"train_batch_size": "${{size}}", "steps_per_print": 10}}'
+    run = checked("ds.json", text)
+    assert [world.documents[0].find(("steps_per_print",))[1].raw for world in run.worlds] == ["10"] * len(run.worlds)
+
+
 def test_a_reference_to_a_key_is_its_value(checked):
     run = checked("train.yaml", "size: 4\noutput_dir: out\nnum_train_epochs: 1\nper_device_train_batch_size: ${size}\n", gpus=8)
     assert run.verdict == "accept"
@@ -111,3 +118,41 @@ def test_a_file_that_needs_its_template_language(checked):
     )
     assert (run.verdict, codes(run)) == (None, [])
     assert run.is_unreadable_template
+
+
+CHAT = """model_name_or_path: x
+chat_template: "{% for m in messages %}{{ m }}{% endfor %}"
+DAMAGE
+per_device_train_batch_size: 4
+output_dir: o
+beta: 0.1
+"""
+DAMAGED = ("learning_rate 2.0e-5", "<<<<<<< HEAD\nlr: 1\n=======", "<html>", "\tx: 1", "loss_type: [a", "x: {a: 1]}")
+
+
+@each_case("damage", DAMAGED)
+def test_marks_within_a_string_excuse_no_damage_elsewhere(damage, checked):
+    run = checked("train.yaml", CHAT.replace("DAMAGE", damage))
+    assert not getattr(run, "is_unreadable_template", False)
+    assert (run.verdict, codes(run)) == ("reject", ["SRC002"])
+
+
+TEMPLATES = (
+    ("train.yaml", "{% if x %}\noutput_dir: a\n{% else %}\noutput_dir: b\n{% endif %}\nper_device_train_batch_size: 4\n"),
+    ("train.yaml", "output_dir: o\nper_device_train_batch_size: 4\nlearning_rate: {% if x %}1e-5{% else %}2e-5{% endif %}\n"),
+    ("ds.json", '{"zero_optimization": {"stage": 2},\n{% if x %}\n"train_micro_batch_size_per_gpu": 4\n{% endif %}}\n'),
+)
+
+
+@each_case("template", TEMPLATES)
+def test_marks_that_keep_a_file_from_being_read_make_a_template(template, checked):
+    run = checked(*template)
+    assert run.is_unreadable_template
+    assert (run.verdict, codes(run)) == (None, [])
+
+
+def test_a_template_that_is_broken_elsewhere_is_broken(checked):
+    text = "x: {% if a %}1{% endif %}\noutput_dir: o\nper_device_train_batch_size: 4\n}]\n"
+    assert checked("train.yaml", text).is_unreadable_template  # the first mistake is that of the mark
+    run = checked("train.yaml", "output_dir: o\nper_device_train_batch_size: 4\n}]\n# {{ x }}\n")
+    assert (run.verdict, codes(run)) == ("reject", ["SRC002"])

@@ -78,6 +78,10 @@ class AccelerateConfig(Config):
         """Whether the launcher starts several processes; otherwise it starts the script once."""
         return self.distributed in (*DEVICES, *ENGINES)
 
+    def reads(self, key: str) -> bool:
+        """Whether a key has an effect: `num_processes` does only where several processes start."""
+        return key != "num_processes" or self.spawns
+
     @property
     def processes(self) -> Any:
         """`num_processes`: the total over all machines, 1 by default where the type is NO, else -1 for "not set"."""

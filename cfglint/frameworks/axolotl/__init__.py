@@ -147,7 +147,7 @@ class Axolotl(Framework["AxolotlConfig"]):
         version = facts.version("transformers", TRANSFORMERS)
         if version[:2] == modelled[:2]:
             return facts
-        if version > modelled and " says " in facts.target_from.get("transformers", ""):  # the modelled release satisfies the bound
+        if version > modelled and "transformers" in facts.bounds:  # the modelled release satisfies the bound
             return facts.replace(target={**facts.target, "transformers": TRANSFORMERS})
         outside = {**facts.outside, PACKAGE: f"for transformers {pinned}"}
         return facts.replace(target={**facts.target, PACKAGE: NEWEST}, outside=outside)

@@ -69,8 +69,8 @@ def unresolved(config: AxolotlConfig) -> Batch:
 
 
 def written(config: AxolotlConfig, key: str) -> int | None:
-    """A positive integer of the file; 1, axolotl's default, for a missing one."""
-    if config.get("batch_size") is not None:
+    """A positive integer of the file; 1, axolotl's default, for a missing one; None in a file that cannot be loaded."""
+    if config.fatal_problems or not config.values or config.get("batch_size") is not None:
         return None
     value = config.get(key)
     if value is None:

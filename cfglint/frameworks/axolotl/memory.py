@@ -29,6 +29,10 @@ class AxolotlMemory(TrainerMemory):
     config: AxolotlConfig
     row_keys = ("sequence_len",)
 
+    def doubts(self) -> list[str]:
+        """Return none: the adapters of axolotl are modelled."""
+        return []
+
     def value(self, name: str) -> Any:
         """A value of the validated model, else of the Trainer's arguments."""
         try:

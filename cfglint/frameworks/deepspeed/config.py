@@ -19,6 +19,12 @@ class DeepSpeedConfig(DeepSpeedSections):
 
     _optimizer: Optimizer | type | None = Unset
 
+    def reads(self, key: str) -> bool:
+        """Whether DeepSpeed has a key of this name; it ignores all others."""
+        from cfglint.frameworks.schema import load
+
+        return load(self.kind).lookup((key,)) is not None
+
     def failure_stage(self, fails_at: Stage | None) -> Stage | None:
         """The stage of a failure: with a trainer, DeepSpeed parses the config when training starts, and builds the engine when it
         wraps the model.

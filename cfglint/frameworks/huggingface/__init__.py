@@ -26,6 +26,8 @@ OLDEST = "4.30.2"
 
 # Top-level keys that only TrainingArguments has.
 ENOUGH = 5  # with this many keys, all of them fields of TrainingArguments, a file is recognised as a Trainer config
+ENOUGH_WITH_STRATEGY = 4  # if one of them is a strategy
+STRATEGIES = frozenset(("eval_strategy", "evaluation_strategy", "save_strategy", "logging_strategy"))
 OWN = frozenset(
     (
         "per_device_train_batch_size",
@@ -159,7 +161,7 @@ class Trainer(Framework["TrainerConfig"]):
             return NO_MATCH
         if own and own + shared > 1:
             return CERTAIN
-        if shared > 2 and "output_dir" in names and len(names) >= ENOUGH:
+        if shared > 2 and "output_dir" in names and len(names) >= (ENOUGH_WITH_STRATEGY if names & STRATEGIES else ENOUGH):
             from cfglint.frameworks.huggingface.fields import FIELDS
 
             return CERTAIN if names <= FIELDS.keys() else MAYBE

@@ -29,6 +29,7 @@ from cfglint.batch.memory.settings import (
     Lora,
     Settings,
 )
+from cfglint.frameworks.huggingface.trained_part import doubts
 from cfglint.frameworks.memory import DTYPES, GPUS_FLAG, ROWS_FLAG, model_in_project
 from cfglint.frameworks.memory_inputs import Inputs
 from cfglint.source.record import changed
@@ -113,6 +114,7 @@ class TrainerMemory:
             ranks=self.ranks(),
         )
         settings = self.sharded(settings)
+        self.unread.extend(self.doubts())
         settings = changed(settings, own_code=bool(self.unread) or self.value("trust_remote_code") is True)
         others = tuple(self.alternatives(settings))
         return Inputs(settings, others, tuple(dict.fromkeys([*self.unread, *self.assumed])), missing, known)
@@ -129,6 +131,7 @@ class TrainerMemory:
         return found
 
     row_keys: tuple[str, ...] = ROWS
+    understood: frozenset[str] = frozenset()  # the arguments for adapters and quantisation that the trainer's own script has
 
     def sequence(self) -> int | None:
         """The tokens per row: those of the files, else those of the flag."""
@@ -209,6 +212,14 @@ class TrainerMemory:
         return any(self.value(name) is True for name in LIGER_KEYS)
 
     # ---- adapters and quantisation
+
+    def doubts(self) -> list[str]:
+        """The assumptions that all weights are trained, where arguments or code may limit that and are not modelled."""
+        facts = self.config.facts
+        if isinstance(self.value("use_peft"), bool):  # the other arguments are then those of TRL's ModelConfig
+            return []
+        guessed = ["all weights are trained: the parser of the arguments is only likely"] if facts.guessed else []
+        return [*guessed, *doubts(self.config.values, facts.program, self.understood)]
 
     def lora(self) -> Lora | None:
         """The adapters; None if the complete model is trained."""

@@ -113,7 +113,9 @@ def occasions(config: TrainerConfig, summary: Summary, run: Steps) -> None:
         ("checkpoints", "checkpoints", args["save_strategy"], "save_strategy", args["save_steps"]),
     ):
         setting = config.setting(key, value=strategy)
-        if strategy == STEPS and isinstance(every, (int, float)) and 0 < every < inf:
+        if not args.known(key):
+            summary.derive(LENGTH, label, name, None, f"{key} is not known")
+        elif strategy == STEPS and isinstance(every, (int, float)) and 0 < every < inf:
             count = occasions_by_steps(config, summary, name, every, run)
             distance = f"{every:,}" if isinstance(every, int) else f"{every:,.15g}"
             summary.derive(LENGTH, label, name, count, f"{key} is steps ({setting.place}), every {distance}", needs=needs(config))

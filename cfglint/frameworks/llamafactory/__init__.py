@@ -75,6 +75,7 @@ class LlamaFactory(Framework["LlamaFactoryConfig"]):
     launchers = ("llamafactory-cli",)
     redefined_fields = ("overwrite_output_dir",)  # LLaMA-Factory 0.9.5 hparams/training_args.py; transformers has removed its own
     reads_arguments = True
+    takes_whole_lines = True
     rule_families = {"LLF": title}
     file_match = ("llamafactory.yaml", "llamafactory.yml", "*.llamafactory.yaml", "*.llamafactory.yml")
 
@@ -164,8 +165,14 @@ class LlamaFactory(Framework["LlamaFactoryConfig"]):
         from cfglint.frameworks.llamafactory import rules  # noqa: F401
 
     def loader(self, document: Document, facts: LaunchFacts) -> Loader:
-        """OmegaConf's loader; up to 0.9.3 PyYAML's, as for the Trainer. The newest releases do not load a JSON file."""
+        """OmegaConf's loader; up to 0.9.3 PyYAML's, as for the Trainer. The newest releases do not load a JSON file.
+
+        The arguments of a line without a file are parsed by HfArgumentParser.
+        """
         from cfglint.frameworks.llamafactory import loader
+
+        if document.syntax == "shell":
+            return TRAINER.loader(document, facts)
 
         version = facts.version(self.package, self.newest)
         if document.syntax == "json":

@@ -32,6 +32,10 @@ class LlamaFactoryMemory(TrainerMemory):
     config: LlamaFactoryConfig
     row_keys = ("cutoff_len",)
 
+    def doubts(self) -> list[str]:
+        """Return none: the methods of LLaMA-Factory are modelled."""
+        return []
+
     def value(self, name: str) -> Any:
         """The value of one of LLaMA-Factory's fields, else of the trainer's."""
         try:

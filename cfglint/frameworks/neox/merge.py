@@ -47,8 +47,11 @@ class MergedFiles(Config):
         self.spelled: dict[str, str] = {}
         self.repeats: list[tuple[Document, str, Document, str]] = []
         self.refused: list[tuple[str, Path, Any, str]] | None = None  # kept by the rules on types
-        self.own_fields = own_fields(documents[0].path) if self.package not in facts.target else fields_of_release(self.version)
-        if self.package in facts.target and self.own_fields:
+        asked = self.package in facts.target and self.package not in facts.target_from  # not only stated by the repository
+        self.own_fields = {} if asked else own_fields(documents[0].path)
+        tagged = fields_of_release(self.version) if self.package in facts.target and not self.own_fields else {}
+        self.own_fields = self.own_fields or tagged
+        if tagged:
             facts = facts.replace(outside={**facts.outside, self.package: facts.target[self.package]})
         elif not self.own_fields.keys() >= FIELDS.keys() and self.own_fields:
             facts = facts.replace(outside={**facts.outside, self.package: "of this repository"})

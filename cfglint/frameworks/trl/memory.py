@@ -10,6 +10,7 @@ from cfglint.batch.memory.settings import LOSS_CHUNKED, NONE, ZERO, Settings
 from cfglint.frameworks.huggingface.memory import TrainerMemory
 from cfglint.frameworks.trl import PACKAGE, TRANSFORMERS_NEEDED
 from cfglint.source.record import changed
+from cfglint.source.shell.tables import names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,6 +22,11 @@ READ_BEFORE = (1,)
 SFT = "sft"
 PAIRS = ("dpo", "orpo", "cpo", "reward")  # trainers whose micro batch consists of chosen and rejected rows
 REFERENCE = ("dpo", "kto")  # trainers that hold a reference model, unless adapters can be switched off
+# Fields of TRL's ModelConfig, without effect unless `use_peft` or the quantisation is on.
+MODEL_ARGUMENTS = names(
+    "use_peft lora_r lora_alpha lora_dropout lora_target_modules lora_target_parameters lora_modules_to_save lora_task_type use_rslora"
+    " use_dora load_in_8bit load_in_4bit bnb_4bit_quant_type use_bnb_nested_quant bnb_4bit_compute_dtype bnb_4bit_quant_storage"
+)
 MODELLED = (SFT, *PAIRS, "kto")
 
 
@@ -28,6 +34,7 @@ class TrlMemory(TrainerMemory):
     """The memory settings of SFT and of the trainers for preference pairs; those that generate are not modelled."""
 
     config: TrlConfig
+    understood = MODEL_ARGUMENTS
 
     def inputs(self) -> Inputs:
         """The settings of the Trainer with the changes that TRL's trainers make."""

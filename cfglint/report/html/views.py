@@ -169,7 +169,7 @@ def run(
         framework(outcome.kinds[0]).title,
         [f"{package} {version}" for package, version in outcome.target.items()],
         found.gpus,
-        {"accept": YES, "reject": NO}.get(outcome.verdict or "", UNKNOWN),
+        NO if exceeds_memory(outcome) else {"accept": YES, "reject": NO}.get(outcome.verdict or "", UNKNOWN),
         verdict(outcome),
         found,
         pictures.draw(found),
@@ -186,7 +186,13 @@ def verdict(outcome: Outcome) -> str:
     if outcome.verdict != "accept":
         moment = MOMENTS.get(outcome.fails_at or "", "")
         return f"Would not start: it fails {moment}" if moment else "Would not start"
-    return "Should start"
+    return "Would run out of GPU memory" if exceeds_memory(outcome) else "Should start"
+
+
+def exceeds_memory(outcome: Outcome) -> bool:
+    """Whether a run that the framework would start does not fit into the memory of its GPUs."""
+    used = outcome.context.memory if outcome.context is not None else None
+    return outcome.verdict == "accept" and used is not None and used["verdict"] == "does-not-fit"
 
 
 def finding(diagnostic: Diagnostic, outcome: Outcome, anchor: str, home: str, anchors: dict[str, str]) -> Finding:

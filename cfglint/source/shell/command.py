@@ -36,8 +36,9 @@ def takes_text(key: str) -> bool:
 class CommandDocument(Document):
     """A command of a script. The root maps each option to its value, at their places in the script.
 
-    `words` are the values as strings, None for unknown ones; `unknown` has the reasons. `flags` are the options as
-    written. `launch` are the facts of the launch, as plain values for reports; `launch_line` is the line that they come from.
+    `words` are the values as strings, None for unknown ones; `unknown` has the reasons, `sources` what they are computed from. `flags` are
+    the options as written. `launch` are the facts of the launch, as plain values for reports; `launch_line` is the line that they come
+    from.
     """
 
     __slots__ = (
@@ -59,6 +60,7 @@ class CommandDocument(Document):
         "relaunched",
         "siblings",
         "size_key",
+        "sources",
         "targeted",
         "unknown",
         "words",
@@ -69,6 +71,7 @@ class CommandDocument(Document):
         self.extent = (start, end)
         self.words: dict[str, list[str] | None] = {}
         self.unknown: dict[str, tuple[str, ...]] = {}
+        self.sources: dict[str, str] = {}
         self.flags: dict[str, str] = {}
         self.launch: Any = {}  # a LaunchEntry, set later
         self.consumer = ""  # the kind whose parser takes the arguments, or the file that they name
@@ -114,6 +117,7 @@ class CommandDocument(Document):
         else:
             self.words[key] = None
             self.unknown[key] = tuple(dict.fromkeys(reason for text in texts for reason in text.reasons))
+            self.sources[key] = " ".join(text.source for text in texts)
 
     def leave_out(self, key: str) -> None:
         """Remove an option that is not for the consumer of the others."""
@@ -125,7 +129,7 @@ class CommandDocument(Document):
         for each, _ in self.roots[0].children:
             if each.raw == key:
                 each.raw = name
-        tables: tuple[dict[str, Any], ...] = (self.words, self.unknown, self.flags, self.edges)
+        tables: tuple[dict[str, Any], ...] = (self.words, self.unknown, self.sources, self.flags, self.edges)
         for table in tables:
             if key in table:
                 table[name] = table.pop(key)

@@ -26,6 +26,7 @@ PLAIN = frozenset("\\\"'$`~{").isdisjoint
 SIMPLE = frozenset("\\\"'`~").isdisjoint  # plain characters and variables
 SIMPLE_IN_QUOTES = frozenset('\\"`').isdisjoint
 VARIABLES = re.compile(r"\$(?:\{([A-Za-z0-9_]+)\}|([A-Za-z_][A-Za-z0-9_]*|[0-9]))").finditer
+NAME = re.compile(r"[A-Za-z_]\w*").findall
 SPECIAL = "@*#?$!-_"
 RANDOM = ("RANDOM", "SRANDOM", "$", "!", "BASHPID", "PPID", "SECONDS", "EPOCHSECONDS", "EPOCHREALTIME")
 FROM_RUN_TO_RUN = "changes from run to run (date, $RANDOM, process id)"
@@ -350,7 +351,7 @@ class Expander:
             return self.default(name, value, operator, colon, after, end, quoted)
         known = value if value is not None else self.absent(name)
         if known.value is None:
-            return [Piece(unknown(*known.reasons), not quoted)]
+            return [Piece(unknown(*known.reasons, source=f"{known.source}{text[start:end]}"), not quoted)]
         if colon:
             return [Piece(self.substring(known, start + 1, end), not quoted)]
         return [Piece(self.edited(known, start, end), not quoted)]
@@ -543,9 +544,15 @@ class Expander:
         try:
             return literal(str(self.number(start, end)))
         except Unknowable as error:
-            return unknown(*error.reasons)
+            return unknown(*error.reasons, source=self.operands(start, end))
         except (NotArithmetic, RecursionError):
-            return unknown(f"$(({self.script.text[start:end].strip()}))")
+            return unknown(f"$(({self.script.text[start:end].strip()}))", source=self.operands(start, end))
+
+    def operands(self, start: int, end: int) -> str:
+        """An expression with the values of the variables in it, as far as they are known."""
+        expression = self.script.text[start:end].strip()
+        values = ((name, self.found(name)) for name in dict.fromkeys(NAME(expression)))
+        return ", ".join([expression, *(f"{name} {value.source}" for name, value in values if value is not None)])
 
     def substituted(self, start: int, end: int) -> Text:
         """The output of `$(...)`, without the line breaks at its end."""
@@ -581,7 +588,7 @@ def from_caller_alone(parts: list[Part]) -> list[Part]:
     """The parts of a word without quotes, marked if it is only one variable that the caller could set."""
     if len(parts) != 1 or parts[0].text is not None or not all(each.startswith((UNSET, POSITIONAL)) for each in parts[0].reasons):
         return parts
-    return [MayBeNoWord(None, None, parts[0].reasons)]
+    return [MayBeNoWord(None, None, parts[0].reasons, parts[0].source)]
 
 
 def assembled(pieces: list[Piece], separators: str) -> list[Text]:

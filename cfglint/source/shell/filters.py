@@ -37,11 +37,11 @@ def output(words: list[Text], stdin: Text | None, folder: str | None) -> Text:
     if name == "dirname" and len(words) == 2 and not reasons:
         return directory(words[1])
     if tool is None or reasons:
-        return unknown(*(reasons or (f"the output of `{name}`",)))
+        return unknown(*(reasons or (f"the output of `{name}`",)), source=" ".join([name, *(text.source for text in inputs)]))
     try:
         return literal(tool([word.value or "" for word in words[1:]], None if stdin is None else stdin.value, folder))
     except (NotKnown, ValueError, LookupError, RecursionError):
-        return unknown(f"the output of `{name}`")
+        return unknown(f"the output of `{name}`", source=" ".join([name, *(text.source for text in inputs)]))
 
 
 def echo(words: list[Text]) -> Text:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from zlib import crc32
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,20 +14,23 @@ if TYPE_CHECKING:
 
 BLANKS = " \t\n"
 UNKNOWN = "<?>"  # how an unknown part is shown
+LONGEST_SOURCE = 500
 
 
 class Part:
     """A piece of a string: `text` is None if it is unknown, and `reasons` are then the causes.
 
-    `place` is where exactly these characters are written; None for computed ones.
+    `place` is where exactly these characters are written; None for computed ones. `source` is the known part of what an unknown piece is
+    computed from: where it differs between two states of a script, the piece may differ.
     """
 
-    __slots__ = ("place", "reasons", "text")
+    __slots__ = ("place", "reasons", "source", "text")
 
-    def __init__(self, text: str | None, place: Place | None = None, reasons: tuple[str, ...] = ()) -> None:
+    def __init__(self, text: str | None, place: Place | None = None, reasons: tuple[str, ...] = (), source: str = "") -> None:
         self.text = text
         self.place = place
         self.reasons = reasons
+        self.source = source
 
     def cut(self, start: int, end: int) -> Part:
         """Some of the characters of a known part."""
@@ -76,6 +80,11 @@ class Text:
             end = part.place[2]
         return path, start, end
 
+    @property
+    def source(self) -> str:
+        """The string, with what its unknown parts are computed from in their place."""
+        return self.string if self.known else "".join(part.source or UNKNOWN if part.text is None else part.text for part in self.parts)
+
     def __add__(self, other: Text) -> Text:
         return Text((*self.parts, *other.parts))
 
@@ -107,9 +116,14 @@ def literal(text: str) -> Text:
     return Text((Part(text),))
 
 
-def unknown(*reasons: str) -> Text:
-    """A string about which nothing is known."""
-    return Text((Part(None, None, tuple(dict.fromkeys(reasons))),))
+def unknown(*reasons: str, source: str = "") -> Text:
+    """A string that is unknown; `source` is the known part of what it is computed from."""
+    return Text((Part(None, None, tuple(dict.fromkeys(reasons)), shortened(source)),))
+
+
+def shortened(source: str) -> str:
+    """A long source as its checksum: nested computations would double it each time."""
+    return source if len(source) <= LONGEST_SOURCE else f"{crc32(source.encode()):x}"
 
 
 EMPTY = Text()

@@ -98,7 +98,7 @@ class State:
         for name in {*self.variables, *other.variables}:
             here, there = self.variables.get(name), other.variables.get(name)
             if spelled(here) != spelled(there):
-                self.variables[name] = Text((*_unknown(here, there, reason),))
+                self.variables[name] = either(here, there, reason)
         self.exported |= other.exported
         self.unset &= other.unset
         self.needs_caller = self.needs_caller or other.needs_caller
@@ -145,7 +145,6 @@ def spelled(value: Value | None) -> Any:
     return {key: each.string for key, each in value.items()} if isinstance(value, dict) else None
 
 
-def _unknown(here: Value | None, there: Value | None, reason: str) -> tuple[Any, ...]:
-    from cfglint.source.shell.placed_text import Part
-
-    return (Part(None, None, (reason,)),)
+def either(here: Value | None, there: Value | None, reason: str) -> Text:
+    """A value that is one of two."""
+    return unknown(reason, source=" or ".join(each.source if isinstance(each, Text) else str(spelled(each)) for each in (here, there)))

@@ -18,11 +18,13 @@ def axolotl():
     def make(lines: str = "", gpus: int | None = 1, examples: int | None = None, **options: object) -> CheckedRun:
         text = options.pop("text", BASE + lines)
         files = options.pop("files", {})
+        source = options.pop("target_from", {})
         facts = LaunchFacts(
             gpus=gpus,
             num_examples=examples,
             target=options.pop("target", {}),
-            target_from=options.pop("target_from", {}),
+            target_from=source,
+            bounds={package: (said.partition(" says ")[2],) for package, said in source.items() if " says " in said},
             complete=options.pop("complete", True),
             kind_given=options.pop("kind_given", True),
         )

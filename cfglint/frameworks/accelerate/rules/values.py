@@ -20,6 +20,7 @@ BACKENDS = (
     *("ONNXRT", "TENSORRT", "AOT_TORCHXLA_TRACE_ONCE", "TORCHXLA_TRACE_ONCE", "TVM", "HPU_BACKEND", "NEURON"),
 )
 UNSET_IS_ONE = (1, 11)  # from here on a missing `num_processes` means 1 without several GPUs; 1.6.0 compares null with 1
+TYPE_IS_CHECKED = (0, 34)  # from here on with a message of its own; before, the class cannot be created
 BLOCKS_COPIED = (1, 5)  # from here on a block that is not a mapping is skipped; 1.4.0 indexes it with each of its entries
 INDEXED_BLOCKS = ("deepspeed_config", "fsdp_config", "megatron_lm_config", "dynamo_config", "ipex_config", "mpirun_config")
 
@@ -47,7 +48,7 @@ def distributed_type(config: AccelerateConfig) -> Iterator[Finding]:
 
     Fix: use one of NO, MULTI_GPU, DEEPSPEED, FSDP, MEGATRON_LM (or another device type).
 
-    Source: accelerate 1.15.0 commands/config/config_args.py:98, 169-175.
+    Source: accelerate 1.15.0 commands/config/config_args.py:109-110, 169-175; 0.33.0 config_args.py:98-110.
     """
     from cfglint.findings.fix_builders import replace
 
@@ -55,6 +56,8 @@ def distributed_type(config: AccelerateConfig) -> Iterator[Finding]:
         return
     if "distributed_type" not in config.values:
         text = "ValueError: A `distributed_type` must be specified in the config file."
+        if config.version < TYPE_IS_CHECKED:
+            text = "TypeError: ClusterConfig.__init__() missing 1 required positional argument: 'distributed_type'"
         yield Finding(
             config.setting("distributed_type"),
             "`distributed_type` is missing",

@@ -6,6 +6,7 @@ from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.huggingface.field_operations import type_failures
 from cfglint.frameworks.huggingface.rules.common import KINDS, of, shown
+from cfglint.source.sections import Section
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -71,9 +72,12 @@ def string_for_number(config: TrainerConfig) -> Iterator[Finding]:
 def cast_by_script(config: TrainerConfig, value: Any) -> bool:
     """Whether a script may parse the file itself and cast its strings.
 
-    `HfArgumentParser` takes all arguments from a file that it parses, and releases before 4.49 require `output_dir`.
+    `HfArgumentParser` takes all arguments from a file that it parses, and releases before 4.49 require `output_dir`. A section is
+    loaded by a program, whose YAML parser may be one of YAML 1.2, to which `5e-5` is a number.
     """
     known = config.facts.complete or config.facts.kind_given or config.sole_consumer
+    if not known and isinstance(config.documents[0], Section) and isinstance(value, str) and unpointed_exponent(value):
+        return True
     return isinstance(value, str) and not known and "output_dir" not in config.values
 
 

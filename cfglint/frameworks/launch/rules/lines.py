@@ -104,11 +104,15 @@ def missing_config_file(config: LaunchConfig) -> Iterator[Finding]:
     writes, or that an earlier command mentions, is not reported. A missing hostfile is not an error: the deepspeed launcher
     then uses the local machine alone.
 
-    Run-time error: FileNotFoundError: [Errno 2] No such file or directory
+    `--deepspeed` of the Trainer has no names for configurations: a word such as `zero3` is the name of a file too, unless it is JSON
+    or base64-encoded JSON.
+
+    Run-time errors: `FileNotFoundError: [Errno 2] No such file or directory`; for `--deepspeed` `ValueError: Expected a string path to
+    an existing deepspeed config, or a dictionary, or a base64 encoded string. Received: ...`
 
     Fix: correct the path, or start the script from the folder that it expects.
 
-    Source: accelerate 1.15.0 commands/config/config_args.py (load_config_from_file), transformers 5.23.0 integrations/deepspeed.py
+    Source: accelerate 1.15.0 commands/config/config_args.py (load_config_from_file), 1.15.0 utils/deepspeed.py:136-158
     (HfDeepSpeedConfig), deepspeed 0.19.8 launcher/runner.py (fetch_hostfile).
     """
     return problems(config, "LCH002")

@@ -1,0 +1,57 @@
+"""Whether all weights are trained: arguments and code for adapters, quantised or frozen parts, which every program names differently."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from cfglint.frameworks.unknown import Unknown
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+    from typing import Any
+
+    from cfglint.frameworks.program import ProgramFacts
+
+NAMED = re.compile(
+    r"lora|peft|tuner|adapter|quant|freeze|frozen|unfreez|finetuning_type|train_type|sft_type|dora|ia3|(?:^|_)bits?(?:_|$)|[48]_?bit"
+).search
+OFF = (False, None, "", "full", "none", "None", "False", "false")
+WIDE = (16, 32)  # bits of weights that are not quantised
+CALLS = frozenset(("get_peft_model", "LoraConfig", "BitsAndBytesConfig", "prepare_model_for_kbit_training", "requires_grad_"))
+
+
+def doubts(values: dict[Any, Any], program: ProgramFacts | None, understood: Collection[str]) -> Iterator[str]:
+    """The assumptions behind an estimate for all weights: the first argument, or the code, that may limit what is trained.
+
+    A boolean argument that is false switches off the defaults of the others, and the code behind it.
+    """
+    given = {name: value for name, value in values.items() if isinstance(name, str) and NAMED(name) and name not in understood}
+    for name, value in given.items():
+        if not is_off(name, value):
+            yield f"all weights are trained in spite of `{name}`"
+            return
+    fields = program.fields if program is not None else {}
+    own = {name: field.default for name, field in fields.items() if NAMED(name) and name not in values and name not in understood}
+    switched_off = any(value is False for value in (*given.values(), *own.values()))
+    on = next((name for name, value in own.items() if value is True or not (switched_off or is_off(name, value))), None)
+    if on is not None:
+        yield f"all weights are trained in spite of the default of `{on}`"
+    elif program is not None and not switched_off and limits_weights(program):
+        yield f"all weights are trained, although {program.path} calls functions for adapters or quantisation"
+
+
+def is_off(name: str, value: Any) -> bool:
+    """Whether a value limits nothing: false, null, `full`, or the bits of a weight that is not quantised."""
+    if isinstance(value, Unknown):
+        return False
+    return value in OFF or ("bit" in name and value in WIDE)
+
+
+def limits_weights(program: ProgramFacts) -> bool:
+    """Whether the code of a program calls a function that creates adapters, quantises or freezes weights."""
+    nodes = (node for scope in program.scopes for node in ast.walk(scope.node))
+    return any(
+        (isinstance(node, ast.Name) and node.id in CALLS) or (isinstance(node, ast.Attribute) and node.attr in CALLS) for node in nodes
+    )

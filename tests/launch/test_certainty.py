@@ -1,0 +1,75 @@
+"""What is certain about a launch whose program is not in the project, and which commands are no trainings."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from cases import each_case
+from cfglint.cli import main
+
+UNTYPED = "num_processes: 8\nmixed_precision: bf16\n"
+
+
+@pytest.fixture
+def checked(tmp_path, monkeypatch, capsys):
+    (tmp_path / ".git").mkdir()
+    monkeypatch.chdir(tmp_path)
+
+    def check(line, *options, **files):
+        for name, text in {"run.sh": line + "\n", **{name.replace("_", "."): text for name, text in files.items()}}.items():
+            (tmp_path / name).write_text(text)
+        main(["check", "run.sh", "--format", "json", *options])
+        found = json.loads(capsys.readouterr().out)
+        return found["runs"], {(each["code"], each["severity"]): each for each in found["diagnostics"]}
+
+    return check
+
+
+@each_case(
+    ("target", "raised"),
+    [
+        ("accelerate==1.15.0", "ValueError: A `distributed_type` must be specified in the config file."),
+        ("accelerate==0.33.0", "TypeError: ClusterConfig.__init__() missing 1 required positional argument: 'distributed_type'"),
+    ],
+)
+def test_the_launcher_refuses_its_file_whatever_parses_the_arguments(checked, target, raised):
+    _, found = checked("accelerate launch --config_file acc.yaml train.py --output_dir o --lr 1", "--target", target, acc_yaml=UNTYPED)
+    assert found["ACC003", "error"]["exception"] == raised
+
+
+def test_a_deepspeed_file_is_no_accelerate_file(checked):
+    line = "accelerate launch --config_file ds.json train.py --output_dir o --learning_rate 1e-5"
+    assert ("ACC003", "error") in checked(line, ds_json='{"zero_optimization": {"stage": 3}}\n')[1]
+
+
+@each_case(
+    ("arguments", "severity"),
+    [
+        ("--evaluation_strategy epoch --load_best_model_at_end", "error"),
+        ("--evaluation_strategy epoch --load_best_model_at_end --no_trainer_name 1", "error"),
+    ],
+)
+def test_two_arguments_of_the_trainer_alone_are_enough_with_its_batch(checked, arguments, severity):
+    line = f"torchrun --nproc_per_node 4 train.py --output_dir out --per_device_train_batch_size 4 {arguments}"
+    assert ("HFT006", severity) in checked(line, "--target", "transformers==4.44.2")[1]
+
+
+def test_precision_and_steps_are_not(checked):
+    line = "torchrun --nproc_per_node 4 train.py --output_dir out --per_device_train_batch_size 4 --fp16 --bf16"
+    assert "error" not in {severity for _, severity in checked(line)[1]}
+
+
+def test_a_bare_flag_for_deepspeed_is_not(checked):
+    line = "deepspeed --num_gpus 4 train.py --output_dir out --per_device_train_batch_size 4 --deepspeed --load_best_model_at_end"
+    assert "error" not in {severity for _, severity in checked(line)[1]}
+
+
+@pytest.mark.parametrize("program", ["trained_eval.py", "eval_trained.py", "load_pretrained_and_generate.py"])
+def test_a_program_that_evaluates_what_was_trained_is_no_training(checked, program):
+    assert checked(f"torchrun --nproc_per_node 4 {program} --model m --seed 1")[0] == []
+
+
+def test_a_program_that_trains_after_its_name_is_one(checked):
+    assert len(checked("torchrun --nproc_per_node 4 train_and_eval.py --model m --seed 1")[0]) == 1
