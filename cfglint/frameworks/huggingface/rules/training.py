@@ -414,10 +414,11 @@ def checkpointing_arguments(config: TrainerConfig) -> Iterator[Finding]:
     given = arguments[field]
     if not config.parsed or arguments.checkpointing is not True or not isinstance(given, dict) or not takes_steps(config):
         return
-    names = [name for name in given if name not in TRAINER_ARGUMENTS or config.version < TRAINER_TAKES]
-    if not names or not arguments.known(field):
-        return
+    taken = (*config.checkpoint_arguments, *(TRAINER_ARGUMENTS if config.version >= TRAINER_TAKES else ()))
+    names = [name for name in given if name not in taken]
     reentrant = given.get("use_reentrant")
+    if not names or not arguments.known(field) or (config.checkpoint_arguments and reentrant is None):
+        return
     refused = refused_reentrant(given, names) if reentrant is None or reentrant else refused_without_reentrant(given)
     if refused is not None:
         name, message, text = refused
