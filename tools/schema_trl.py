@@ -288,9 +288,14 @@ def sections(tree: Tree) -> dict[str, dict[str, Raw]]:
 
 
 def fact(raw: Raw) -> tuple[Any, ...]:
-    """What a row has of a field beside its name and releases: type, default, and the choices if there are any."""
+    """What a row has of a field beside its name and releases: type, default, and the choices if there are any.
+
+    The type of an optional field ends in `|None` where newer parsers read the word "none" as null.
+    """
     choices = raw.get("choices")
-    return (raw["type"], raw["default"], *((tuple(choices),) if choices else ()))
+    optional = "None" in _members(ast.parse(raw["annotation"], mode="eval").body)
+    kind = f"{raw['type']}|None" if optional and raw["type"] in ("int", "float", "dict") else raw["type"]
+    return (kind, raw["default"], *((tuple(choices),) if choices else ()))
 
 
 def requirement(tree: Tree, package: str) -> str:

@@ -56,8 +56,6 @@ class RunSummary:
         self.memory_flags: list[str] = []
         if summaries:
             self._add_memory()
-        if run.other_end is not None:
-            self._leave_in_common(RunSummary(run.other_end))
         self._use_filled()
         self.items.sort(key=lambda item: GROUPS.index(item.group))
 
@@ -68,16 +66,6 @@ class RunSummary:
         config = self.run.configs[0]
         self.memory = memory_of(config)
         self.memory_flags = missing_for(config)
-
-    def _leave_in_common(self, older: RunSummary) -> None:
-        """Mark values as unknown if the older of the two releases around the target has another value."""
-        values = {(item.group, item.label): item.setting.value for item in older.items}
-        because = f"{older.run.facts.tables} and {self.run.configs[0].facts.tables} differ"
-        for item in self.items:
-            if not item.setting.written and values.get((item.group, item.label)) != item.setting.value:
-                item.setting = Setting(item.setting.path, None, DERIVED, because=because)
-        if older.memory is None or self.memory is None or older.memory.entry() != self.memory.entry():
-            self.memory = None
 
     def _take(self, item: Item) -> None:
         """Add a line, unless an earlier config has added it."""

@@ -310,6 +310,7 @@ if TYPE_CHECKING:
         exception: str | None
         summary: str
         page: str
+        releases: list[str]
 
     class DifferenceEntry(TypedDict):
         """A number of a log that differs from that of the files."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     Release = tuple[int, ...]
 
 
@@ -29,10 +27,3 @@ class Releases:
         if since and until:
             return f"{since} to before {until}"
         return f"{since} and newer" if since else f"before {until}" if until else "all releases"
-
-
-def hull(parts: Iterable[Releases]) -> Releases:
-    """The smallest range that contains several."""
-    parts = tuple(parts)
-    open_end = any(not each.until for each in parts)
-    return Releases(min(each.since for each in parts), () if open_end else max(each.until for each in parts))

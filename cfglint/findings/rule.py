@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from typing import Any, TypeAlias, TypedDict
 
     from cfglint.findings.diagnostic import Fix
+    from cfglint.findings.releases import Releases
     from cfglint.findings.setting import Setting
     from cfglint.findings.vocabulary import Kind, Scope, Severity, Stage, WhenPartial
 
@@ -116,7 +117,8 @@ class Rule:
     `when_partial` is what happens to an error if the files may be only a part of the run. `scope` is what the check
     is called with: each config, or the complete run. `by_version`: the finding is valid for some releases only, so its
     fix is safe only if the release is specified. `old_names` are accepted wherever names are. `of_keys`: a finding is about the
-    name of a key, whatever its value and those of the other keys are.
+    name of a key, whatever its value and those of the other keys are. `releases` are those of the framework whose source has the
+    check, one entry for each variant of it; empty for all releases. The rule runs in these only.
     """
 
     __slots__ = (
@@ -134,6 +136,7 @@ class Rule:
         "of_keys",
         "old_names",
         "raises",
+        "releases",
         "scope",
         "severity",
         "when_partial",
@@ -156,6 +159,7 @@ class Rule:
         scope: Scope = CONFIG,
         by_version: bool = False,
         old_names: tuple[str, ...] = (),
+        releases: tuple[Releases, ...] = (),
         of_keys: bool = False,
     ) -> None:
         self.code = code
@@ -175,6 +179,7 @@ class Rule:
         self.scope = scope
         self.by_version = by_version
         self.old_names = old_names
+        self.releases = releases
         self.of_keys = of_keys
 
     @property
@@ -214,6 +219,7 @@ def rule(
     scope: Scope = CONFIG,
     by_version: bool = False,
     old_names: tuple[str, ...] = (),
+    releases: Releases | tuple[Releases, ...] = (),
     of_keys: bool = False,
 ) -> Callable[[Check], Check]:
     """Register a check as a rule. Empty `kinds` means every kind.
@@ -221,6 +227,7 @@ def rule(
     `bad` and `good` are the content of a file (or name -> content for a run of several files) in which the rule must and must not
     find something; `bad` may be a tuple of several, each a content or an `Example`, so that every `Finding` of the rule has
     an example. The manual shows the first one, and `fixed` is the result of `fix` for it. `example` holds their launch facts.
+    `releases` are those of the framework that have the check; several if its variants have different ones.
     """
 
     def register(check: Check) -> Check:
@@ -241,6 +248,7 @@ def rule(
                 scope,
                 by_version,
                 old_names,
+                releases if isinstance(releases, tuple) else (releases,),
                 of_keys,
             )
         )

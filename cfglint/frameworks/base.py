@@ -327,12 +327,6 @@ class Framework(Described["Own"]):
         """The facts of a launch line, completed from the source of its program."""
         return self.completed(facts)
 
-    def between(self, facts: LaunchFacts) -> tuple[str, str] | None:
-        """The two modelled releases around the target, of which only the common behaviour is reported; None if the target has its own
-        tables.
-        """
-        return None
-
     def syntax(self, path: str) -> Syntax:
         """The syntax, `yaml` or `json`, in which this framework's parser parses a file of that name."""
         return "json" if path.lower().endswith((".json", ".jsonc", ".hjson")) else "yaml"

@@ -43,7 +43,7 @@ class LaunchFacts:
     modelled releases (`target` then has the nearest of these). `expected_numbers` are numbers of `Run.resolved` that the project
     requires; `policies` are its own schemas. `model` is the model's shape, `gpu_memory` the memory of a card in GiB, `seq_length` the
     tokens per row if the files do not set it. `trainer` is the TRL trainer that the script builds, None if it is not specified.
-    `tables` is the modelled release whose tables are used if the target lies between two of them. `launcher_flags` are the flags of
+    `launcher_flags` are the flags of
     `accelerate launch`, by the keys of its config file. `nodes` is the number of machines if the launch line leaves it open,
     `environment` the shell variables of its script. `arguments` are those given with --args; `command` is the launch line in a script,
     and `program` are the facts about its program. `guessed`: the parser of its arguments is only likely. `undecided` names arguments
@@ -72,7 +72,6 @@ class LaunchFacts:
     gpu_memory: float | None = None
     seq_length: int | None = None
     trainer: str | None = None
-    tables: str | None = None
     launcher_flags: tuple[Override, ...] = ()
     program: ProgramFacts | None = None
     arguments: str = ""

@@ -9,7 +9,7 @@ from cfglint.batch.solver import Split
 from cfglint.frameworks.history import DEFAULT
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.trl import FRAMEWORK, NEWEST
-from cfglint.frameworks.trl.batch import SMALLEST_FOR_KL
+from cfglint.frameworks.trl.batch import DROPS_INCOMPLETE, SMALLEST_FOR_KL
 from cfglint.frameworks.trl.releases import HISTORY
 from cfglint.frameworks.versions import parse_version
 from cfglint.generators import choices, deepspeed, huggingface
@@ -34,7 +34,9 @@ GROUPS = (8, 4, 2, 16, 6, 12, 3, 5, 7)  # completions per prompt, the usual numb
 RATES: dict[str, float] = {name: TABLES[name]["learning_rate"][DEFAULT] for name in TRAINERS}
 ADAPTER_RATE = 10  # times the default
 TAKES = TRAINING | {"lora", "seed", "checkpointing", "save_steps", "output_dir", "min_learning_rate", "trainer"}
-NEW_DEFAULTS = (1,)  # from here on bf16, gradient checkpointing and a log entry every 10 steps are the default
+PRECISION_BY_DEFAULT = (0, 19)  # from here on bf16 is on by default, and a log entry comes every 10 steps
+CHECKPOINTING_BY_DEFAULT = (0, 22)  # from here on gradient checkpointing is on by default, and RLOO trains as GRPO does
+COMMAND_TAKES_FILE = (1,)  # from here on TRL's command takes the file for every trainer
 LOGGING = 10
 LENGTH = 1024
 
@@ -47,8 +49,8 @@ def trainer(job: JobSpec, folder: str = "") -> Generated:
     name = job.trainer or TRAINERS[0]
     if name not in TRAINERS:
         raise Contradiction(f"--trainer {name}: files are made for {', '.join(TRAINERS)}")
-    if name == "rloo" and job.version(KIND) < NEW_DEFAULTS:
-        raise Contradiction("--trainer rloo: made for TRL 1.0 and newer, where it trains as GRPO does")
+    if name == "rloo" and job.version(KIND) < CHECKPOINTING_BY_DEFAULT:
+        raise Contradiction("--trainer rloo: made for TRL 0.22 and newer, where it trains as GRPO does")
     per_prompt = completions(job, name)
     chosen = batch(job, name, per_prompt)
     keys = Keys()
@@ -133,7 +135,7 @@ def predicted(job: JobSpec, chosen: Chosen, epochs: float, per_prompt: int | Non
         batches = steps.batches_per_rank(examples, split.micro_batch, split.data_parallel)
     else:
         prompts = split.global_batch // per_prompt
-        seen = examples // prompts * prompts if job.version(KIND) >= NEW_DEFAULTS else examples
+        seen = examples // prompts * prompts if job.version(KIND) >= DROPS_INCOMPLETE else examples
         repeated, loaded = seen * per_prompt * split.accumulation, split.micro_batch * split.accumulation
         batches = steps.batches_per_rank(repeated, loaded, split.data_parallel)
     return steps.total_steps(-1, epochs, steps.updates_per_epoch(batches, split.accumulation, version), version)
@@ -163,7 +165,7 @@ def precision(keys: Keys, job: JobSpec) -> None:
     name, why = choices.precision(job)
     if name != "fp32":
         keys.add(name, True, why)
-    elif job.version(KIND) >= NEW_DEFAULTS:
+    elif job.version(KIND) >= PRECISION_BY_DEFAULT:
         keys.add("bf16", False, "TRL turns bf16 on otherwise")
 
 
@@ -176,7 +178,7 @@ def adapter(keys: Keys, job: JobSpec, name: str) -> None:
         keys.add("lora_target_modules", "all-linear")
         if name == "reward":
             keys.add("lora_task_type", "SEQ_CLS", "a reward model returns a number, not a string")
-    if (job.lora or job.checkpointing) and job.version(KIND) < NEW_DEFAULTS:
+    if (job.lora or job.checkpointing) and job.version(KIND) < CHECKPOINTING_BY_DEFAULT:
         huggingface.checkpointing(keys, job)
 
 
@@ -185,7 +187,7 @@ def logging(keys: Keys, job: JobSpec, total: int | None) -> None:
     every = job.logging_steps or LOGGING
     if total is not None and every > total:
         every = 1
-    if every != LOGGING or job.version(KIND) < NEW_DEFAULTS:
+    if every != LOGGING or job.version(KIND) < PRECISION_BY_DEFAULT:
         keys.add("logging_steps", every)
     keys.add_known("save_steps", job.save_steps)
 
@@ -208,7 +210,7 @@ def command(job: JobSpec, name: str, split: Split, per_prompt: int | None, path:
     """The launch line for the file: TRL's command if that loads a file, and if TRL's own check of a single process passes."""
     processes = f" --num_processes {job.gpus}" if (job.gpus or 1) > 1 else ""
     alone = split.micro_batch * split.accumulation
-    if job.version(KIND) >= NEW_DEFAULTS and (per_prompt is None or alone % per_prompt == 0):
+    if job.version(KIND) >= COMMAND_TAKES_FILE and (per_prompt is None or alone % per_prompt == 0):
         return f"trl {name} --config {path}{processes}"
     return f"accelerate launch{processes} -m trl.scripts.{name} --config {path}"
 

@@ -54,7 +54,18 @@ def entry(rule: Rule) -> RuleEntry:
         "exception": rule.raises,
         "summary": summary(rule),
         "page": rule.page,
+        "releases": releases(rule),
     }
+
+
+def releases(rule: Rule) -> list[str]:
+    """The releases that have the check, one line for each of its variants; empty if all modelled ones do."""
+    if not rule.releases:
+        return []
+    from cfglint.frameworks import framework
+
+    package = framework(rule.kinds[0]).package
+    return [f"{package} {each}" + (f": {each.of}" if each.of else "") for each in rule.releases]
 
 
 def summary(rule: Rule) -> str:
@@ -73,7 +84,8 @@ def page(rule: Rule, form: str = "text") -> str:
     head = f"{rule.code} {rule.name} ({rule.severity})\n\n"
     kinds = f"Files: {', '.join(rule.kinds)}\n" if rule.kinds else ""
     stage = f"Fails at: {rule.fails_at}\n" if rule.fails_at else ""
-    return head + rule.page + "\n\n" + kinds + stage + "".join(example(title, text) for title, text in examples(rule))
+    held = "".join(f"Releases: {line}\n" for line in releases(rule))
+    return head + rule.page + "\n\n" + kinds + stage + held + "".join(example(title, text) for title, text in examples(rule))
 
 
 def example(title: str, text: str) -> str:
@@ -97,6 +109,9 @@ def markdown(rule: Rule, level: int = 2) -> str:
     if rule.fails_at:
         facts.append(f"fails at {rule.fails_at}")
     parts = [f"{'#' * level} {rule.code} {rule.name}\n", f"*{', '.join(facts)}*\n", rule.page + "\n"]
+    held = releases(rule)
+    if held:
+        parts.append("Releases: " + "; ".join(held) + ".\n")
     for title, text in examples(rule):
         parts.append(f"{title}:\n\n```\n{text.rstrip()}\n```\n")
     return "\n".join(parts)

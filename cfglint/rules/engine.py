@@ -73,6 +73,8 @@ def apply(rules: list[Rule], subject: Config | Run, config: Config) -> list[Diag
     """The diagnostics of some rules about a subject: a config, or the run whose consumer is `config`."""
     diagnostics: list[Diagnostic] = []
     for rule in rules:
+        if rule.releases and not has_check(rule, config):
+            continue
         try:
             for finding in rule.check(subject):
                 diagnostic = to_diagnostic(rule, finding, config)
@@ -87,6 +89,13 @@ def apply(rules: list[Rule], subject: Config | Run, config: Config) -> list[Diag
         if len(diagnostics) >= MOST:
             return diagnostics[:MOST]
     return diagnostics
+
+
+def has_check(rule: Rule, config: Config) -> bool:
+    """Whether the release of the rule's framework is one of those that have its check."""
+    own = framework(rule.kinds[0])
+    release = config.facts.version(own.package, own.newest)
+    return any(release in each for each in rule.releases)
 
 
 def has_unknown(config: Config) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR, INTERNAL, SEVERITIES, STAGES, Outcome
+from cfglint.findings.diagnostic import ERROR, INTERNAL, STAGES, Outcome
 from cfglint.rules.engine import inspect, internal_error
 from cfglint.run.loaded import LAUNCH, NUMBERS, LoadedRun
 from cfglint.source.document import LIMIT
@@ -19,7 +19,6 @@ COMMENT_MARK = "cfglint:"  # in every comment that suppresses a finding
 class CheckedRun(LoadedRun):
     """A job with its findings, and with the prediction whether its framework would start it."""
 
-    other_end: CheckedRun | None = None
     _diagnostics: list[Diagnostic] | None = None
     is_unreadable_template = False
 
@@ -43,8 +42,7 @@ class CheckedRun(LoadedRun):
 
     def findings(self) -> list[Diagnostic]:
         """What the rules of the frameworks find at the releases of the run."""
-        found: list[Diagnostic] = self.attempt("the rules", self._inspected, [])
-        return in_common(found, self.other_end.findings()) if self.other_end is not None else found
+        return self.attempt("the rules", self._inspected, [])
 
     def _inspected(self) -> list[Diagnostic]:
         """The diagnostics of all configs; what follows from an error of the consumer is not a second one."""
@@ -154,20 +152,6 @@ class CheckedRun(LoadedRun):
         outcome.machine = getattr(command, "machine", True)
         outcome.consumer = self.configs[0].kind if self.configs else self.kinds[0]
         return outcome
-
-
-def in_common(found: list[Diagnostic], others: list[Diagnostic]) -> list[Diagnostic]:
-    """The findings that also result from the tables of another release, each with the lower of the two severities."""
-    known = {(each.code, each.place.file, each.key): each for each in others}
-    shared: list[Diagnostic] = []
-    for each in found:
-        other = known.get((each.code, each.place.file, each.key))
-        if other is None and each.code != INTERNAL:
-            continue
-        if other is not None and SEVERITIES.index(other.severity) < SEVERITIES.index(each.severity):
-            each = other  # noqa: PLW2901
-        shared.append(each)
-    return shared
 
 
 def compares(each: Diagnostic, cause: Diagnostic) -> bool:

@@ -44,11 +44,7 @@ class LoadedRun:
 
     `documents` and `kinds` have the same order, the consumer first. `configs` are the configs of the frameworks:
     the consumer's, then those that it adds. `bugs` are bugs in cfglint met on the way: (step, exception).
-    `other_end` is the same run with the tables of an older release, if the target lies between two modelled ones: only what both
-    predict is reported.
     """
-
-    other_end: LoadedRun | None = None
 
     def __init__(self, documents: list[Document], kinds: list[str], facts: LaunchFacts) -> None:
         self.documents, self.kinds = consumer_first(documents, kinds)
@@ -60,11 +56,7 @@ class LoadedRun:
         try:
             consumer = framework(self.kinds[0])
             self.facts = consumer.completed(launched(self.documents, self.kinds, modelled(facts)))
-            releases = framework(self.decider).between(self.facts)
-            if releases is not None:
-                self.other_end = type(self)(documents, kinds, facts.replace(tables=releases[0]))
-            asked = self.facts if releases is None else self.facts.replace(tables=releases[1])
-            config = consumer.config(self.documents, self.kinds, asked)
+            config = consumer.config(self.documents, self.kinds, self.facts)
             self.configs = [config, *config.nested_configs()]
             if self.kinds[0] == LAUNCH and config.kind != LAUNCH:
                 from cfglint.frameworks.launch.config import LaunchConfig
@@ -136,9 +128,6 @@ class LoadedRun:
             self.configs = []
         if numbers["consumed_batch"] and numbers["seq_length"]:
             numbers["tokens_per_step"] = numbers["consumed_batch"] * numbers["seq_length"]
-        if self.other_end is not None:
-            older = self.other_end.resolved
-            numbers = {name: value if older[name] == value else None for name, value in numbers.items()}
         return numbers
 
 

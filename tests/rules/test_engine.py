@@ -114,6 +114,7 @@ class Several:
 
     code, name, severity, fails_at, raises, when_partial = "X001", "x", "error", "init", "E: x", KEEP
     by_version = of_keys = False
+    releases = ()
 
     def __init__(self, number, error=None, when_partial=KEEP):
         self.number, self.error, self.when_partial = number, error, when_partial

@@ -108,11 +108,6 @@ def test_a_bug_while_the_rules_are_loaded_is_reported(folder, monkeypatch, capsy
     ]
 
 
-def test_a_bug_on_one_side_of_a_release_is_kept():
-    bug = engine.internal_error("rule X", Bug("injected"), FileSource({"a.json": "{}"}).document("a.json", "json"))
-    assert checked.in_common([bug], []) == [bug]
-
-
 @pytest.mark.parametrize(
     ("command", "stage"),
     [

@@ -517,7 +517,7 @@ def disagreements(classes, properties):
     for name, fields in classes.items():
         for field, (_, kind, default, *_) in fields.items():
             types = properties[field].get("type", [])
-            if types and PARSED.get(kind, {"array"}).isdisjoint([types] if isinstance(types, str) else types):
+            if types and PARSED.get(kind.removesuffix("|None"), {"array"}).isdisjoint([types] if isinstance(types, str) else types):
                 found.append((name, field, kind, types))
             defaults.setdefault(field, []).append(repr(default))
     for field, values in defaults.items():

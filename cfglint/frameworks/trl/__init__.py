@@ -22,12 +22,10 @@ if TYPE_CHECKING:
 
 KIND: Final = "trl"
 PACKAGE = "trl"
-OLDEST = "0.17.0"
+OLDEST = "0.7.0"
 NEWEST = RELEASES["trl"]
 TRANSFORMERS = "transformers"
 FIRST_WITH_NEWEST = (1,)  # releases of TRL that run with the newest transformers
-TRANSFORMERS_NEEDED = (4, 56, 2)  # required by the newest TRL; with an older transformers, the oldest modelled TRL is assumed
-OLD_TRANSFORMERS = "4.51.3"  # the transformers assumed for an older TRL
 
 TRAINERS = (
     "sft",
@@ -175,12 +173,17 @@ class Trl(Framework["TrlConfig"]):
 
     def completed(self, facts: LaunchFacts) -> LaunchFacts:
         """The facts with the release of TRL or transformers that matches the other, if only one of them is known."""
-        if PACKAGE not in facts.target and TRANSFORMERS in facts.target:
-            old = facts.version(TRANSFORMERS, "") < TRANSFORMERS_NEEDED
-            return facts.replace(target={**facts.target, PACKAGE: OLDEST}) if old else facts
-        if TRANSFORMERS in facts.target or facts.version(PACKAGE, NEWEST) >= FIRST_WITH_NEWEST:
+        if (PACKAGE in facts.target) == (TRANSFORMERS in facts.target):
             return facts
-        return facts.replace(target={**facts.target, TRANSFORMERS: OLD_TRANSFORMERS})
+        from cfglint.frameworks.trl.releases import newest_for, transformers_of
+
+        if TRANSFORMERS in facts.target:
+            found = newest_for(facts.version(TRANSFORMERS, ""))
+            return facts if found == NEWEST else facts.replace(target={**facts.target, PACKAGE: found})
+        version = facts.version(PACKAGE, NEWEST)
+        if version >= FIRST_WITH_NEWEST:
+            return facts
+        return facts.replace(target={**facts.target, TRANSFORMERS: transformers_of(version)})
 
     def started_by(self, program: str, facts: LaunchFacts) -> LaunchFacts:
         """The facts with the trainer of the program: by its configuration class, else by its name: `trl grpo`, `run_sft.py`."""
@@ -193,15 +196,6 @@ class Trl(Framework["TrlConfig"]):
         if facts.trainer is None and (arguments in CLASSES or len(named) == 1):
             facts = facts.replace(trainer=CLASSES.get(arguments) or named[0])
         return self.completed(facts)
-
-    def between(self, facts: LaunchFacts) -> tuple[str, str] | None:
-        """The oldest and the newest modelled release if the target lies between them, else None."""
-        from cfglint.frameworks.versions import parse_version
-
-        version = facts.version(PACKAGE, NEWEST)
-        if facts.tables is not None or not parse_version(OLDEST) < version < parse_version(NEWEST):
-            return None
-        return OLDEST, NEWEST
 
     def syntax(self, path: str) -> Syntax:
         """Return `yaml`: TRL's parser loads every file as YAML."""

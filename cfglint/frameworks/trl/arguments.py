@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from cfglint.findings.releases import Releases
 from cfglint.frameworks.huggingface.arguments import DICT_FIELDS, Arguments
 from cfglint.frameworks.trl.releases import HISTORY
-from cfglint.frameworks.versions import parse_version
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,19 +13,36 @@ if TYPE_CHECKING:
     from cfglint.frameworks.trl.fields import Fields
     from cfglint.frameworks.versions import Version
 
-# Fields that take inline JSON in addition to those of TrainingArguments (trl 1.16.0 trainer/*_config.py, _VALID_DICT_FIELDS).
-INLINE_JSON: dict[Version, tuple[str, ...]] = {
-    parse_version("0.17.0"): ("model_init_kwargs",),
-    parse_version("1.16.0"): (
-        "model_init_kwargs",
-        "dataset_kwargs",
-        "chat_template_kwargs",
-        "generation_kwargs",
-        "teacher_model_init_kwargs",
-    ),
+# Fields that take inline JSON in addition to those of TrainingArguments, and the first release in which they do
+# (trl 1.16.0 trainer/*_config.py, _VALID_DICT_FIELDS).
+INLINE_JSON: dict[str, Version] = {
+    "model_init_kwargs": (0, 17, 0),
+    "ref_model_init_kwargs": (0, 19, 0),
+    "teacher_model_init_kwargs": (0, 19, 0),
+    "transformers_continuous_batching_config": (1, 7, 0),
+    "chat_template_kwargs": (1, 11, 0),
+    "dataset_kwargs": (1, 11, 0),
+    "generation_kwargs": (1, 11, 0),
 }
 CHECKPOINTING, RENAMED_CHECKPOINTING = "gradient_checkpointing", "activation_checkpointing"  # the new name has the default of the old one
-PRECISION_BY_DEFAULT = parse_version("1.16.0")  # from here on bf16 is on unless fp16 is (trl 1.16.0 trainer/base_config.py:111)
+
+# (trainer, old name, new name, the releases in which `__post_init__` stores the value of the old one under the new one);
+# trl 0.16.1 trainer/sft_config.py, 0.26.1 trainer/grpo_config.py, trainer/dpo_config.py, experimental/kto, 0.22.0 trainer/rloo_config.py.
+OLD_NAMES: tuple[tuple[str, str, str, Releases], ...] = (
+    ("sft", "max_seq_length", "max_length", Releases((0, 16, 0), (0, 20, 0))),
+    ("sft", "use_liger", "use_liger_kernel", Releases((0, 15, 0), (0, 18, 0))),
+    ("dpo", "use_liger_loss", "use_liger_kernel", Releases((0, 25, 0), (0, 28, 0))),
+    ("kto", "use_liger_loss", "use_liger_kernel", Releases((0, 25, 0), (0, 28, 0))),
+    ("grpo", "use_liger_loss", "use_liger_kernel", Releases((0, 25, 0), (0, 28, 0))),
+    ("rloo", "rloo_k", "num_generations", Releases((0, 22, 0), (0, 25, 0))),
+    ("rloo", "cliprange", "epsilon", Releases((0, 22, 0), (0, 25, 0))),
+    ("rloo", "kl_coef", "beta", Releases((0, 22, 0), (0, 25, 0))),
+    ("rloo", "normalize_reward", "normalize_advantages", Releases((0, 22, 0), (0, 25, 0))),
+    ("rloo", "num_ppo_epochs", "num_iterations", Releases((0, 22, 0), (0, 25, 0))),
+    ("rloo", "num_mini_batches", "steps_per_generation", Releases((0, 22, 0), (0, 25, 0))),
+    ("rloo", "response_length", "max_completion_length", Releases((0, 22, 0), (0, 25, 0))),
+)
+EPISODES = "total_episodes"  # of RLOO in the same releases: `max_steps` is their number divided by the accumulation
 
 
 class TrlArguments(Arguments):
@@ -44,15 +61,27 @@ class TrlArguments(Arguments):
         own_defaults: dict[str, Any] | None = None,
     ) -> None:
         self.fields = fields
-        self.dict_fields = (*DICT_FIELDS, *(name for name in INLINE_JSON[release] if name in fields.types))
+        self.release = release
+        self.dict_fields = (*DICT_FIELDS, *(name for name, since in INLINE_JSON.items() if name in fields.types and since <= release))
         super().__init__(values, version, own_defaults)
         self.undecided = self.undecided | (fields.undecided - self.given.keys()) | refused
-        if release == PRECISION_BY_DEFAULT and self["bf16"] is None and not self.undecided & {"bf16", "fp16"}:
+        if "bf16" in fields.own and self["bf16"] is None and not self.undecided & {"bf16", "fp16"}:
             self.defaults = {**self.defaults, "bf16": not self["fp16"]}
             self.given.pop("bf16", None)
 
         if RENAMED_CHECKPOINTING in self.defaults and CHECKPOINTING not in self.given:
             self.defaults = {**self.defaults, RENAMED_CHECKPOINTING: self.defaults[CHECKPOINTING]}
+
+    def _rename(self) -> None:
+        """Store values under the names that the code of the release uses later."""
+        super()._rename()
+        for trainer, old, new, releases in OLD_NAMES:
+            if self.release in releases and self.fields.trainers == (trainer,) and self.given.get(old) is not None:
+                self._move(old, new)
+        episodes, accumulation = self.given.get(EPISODES), self["gradient_accumulation_steps"]
+        counted = isinstance(episodes, int) and isinstance(accumulation, int) and accumulation
+        if counted and self.fields.trainers == ("rloo",) and self.release in OLD_NAMES[-1][-1]:
+            self.given["max_steps"], self.source["max_steps"] = episodes // accumulation, EPISODES
 
     def release_defaults(self, version: Version) -> dict[str, Any]:
         """The fields of the trainer's class with their defaults."""

@@ -4,10 +4,15 @@ GRPO and RLOO sample prompts and repeat each: one generation has `generation_bat
 prompt, and supplies `steps_per_generation` micro batches of every process, `num_iterations` times. Prompts that do not
 fill a generation are dropped. Source: trl 1.16.0 trainer/grpo_config.py:1096-1116, trainer/grpo_trainer.py
 (get_train_dataloader), trainer/utils.py:890-953 (RepeatSampler); 0.17.0 trainer/grpo_trainer.py:592-602, 680-760.
+
+In older releases a generation is made otherwise: GRPO of 0.15 and 0.16 makes one for every micro batch, from 0.17 on one for the micro
+batches of an accumulation; `generation_batch_size` and `steps_per_generation` exist from 0.18 on. Until 0.20 the sampler counts an
+incomplete generation too, which it does not make. RLOO generates like this from 0.22 on; it was another trainer before.
 """
 
 from __future__ import annotations
 
+from cfglint.findings.releases import Releases
 from cfglint.frameworks.huggingface.batch import as_integer, steps
 from cfglint.frameworks.trl.fields import SAME_LOOP
 from cfglint.source.record import record
@@ -19,20 +24,28 @@ if TYPE_CHECKING:
     from cfglint.batch.solver import SplitRule
     from cfglint.frameworks.trl.arguments import TrlArguments
     from cfglint.frameworks.trl.config import TrlConfig
+    from cfglint.frameworks.versions import Version
 
     Number = int | float | None
 
-GENERATING = ("grpo", "rloo")
+REPEATS: dict[str, Version] = {"grpo": (0, 15, 0), "rloo": (0, 22, 0)}  # first releases whose sampler repeats prompts
+GENERATING = tuple(REPEATS)
+ACCUMULATES: Version = (0, 17, 0)  # from here on one generation supplies all micro batches of an accumulation
+DROPS_INCOMPLETE: Version = (0, 20, 0)
+ONE_MICRO_BATCH = Releases((0, 15, 0), ACCUMULATES)
 GENERATION = "generation_batch_size"
 GENERATION_STEPS = "steps_per_generation"
+# The releases that require complete groups in an evaluation batch, and the first in which `num_generations_eval` counts there.
+EVALUATION_CHECKED = (Releases((0, 15, 0), (0, 20, 0)), Releases((0, 22, 0)))
+OWN_EVALUATION: Version = (0, 26, 1)
 WITHOUT_KL = "apo_zero_unpaired"  # the loss of KTO that does not compare samples
 SMALLEST_FOR_KL = 2
 MOST_GENERATIONS = 10_000  # per prompt; the limit of the search for a batch
 
 
 def generating(config: TrlConfig) -> bool:
-    """Whether the trainer generates `num_generations` completions per prompt; RLOO of old releases does not."""
-    return config.only(*GENERATING) if config.modern else config.only("grpo")
+    """Whether the trainer generates `num_generations` completions per prompt; those of old releases do not."""
+    return config.only(*(name for name, since in REPEATS.items() if since <= config.trl_version))
 
 
 @record
@@ -50,16 +63,17 @@ def generation(config: TrlConfig) -> Generation:
     args, batch, world = config.arguments, config.batch, config.world_size
     micro, accumulation = number(batch.micro_batch.value), known_number(args, "gradient_accumulation_steps")
     one = micro * world if micro is not None and world is not None else None
-    size, steps_ = (known_number(args, GENERATION), known_number(args, GENERATION_STEPS)) if config.modern else (None, None)
+    size, steps_ = known_number(args, GENERATION), known_number(args, GENERATION_STEPS)
+    passes = known_number(args, "num_iterations") if "num_iterations" in args.fields.types else 1
     if not args.known(GENERATION, GENERATION_STEPS):
-        return Generation(size, steps_, known_number(args, "num_generations"), known_number(args, "num_iterations"))
+        return Generation(size, steps_, known_number(args, "num_generations"), passes)
     if size is None and steps_ is None:
-        steps_ = accumulation
+        steps_ = 1 if config.trl_version in ONE_MICRO_BATCH else accumulation
     if size is None:
         size = one * steps_ if one is not None and steps_ is not None else None
     elif steps_ is None and one:
         steps_ = size // one
-    return Generation(size, steps_, known_number(args, "num_generations"), known_number(args, "num_iterations"))
+    return Generation(size, steps_, known_number(args, "num_generations"), passes)
 
 
 def loaded(config: TrlConfig) -> tuple[int | None, Any]:
@@ -68,7 +82,8 @@ def loaded(config: TrlConfig) -> tuple[int | None, Any]:
     if config.streams or config.packs or not config.arguments.known("packing"):
         return None, micro
     if not generating(config):
-        return (examples if config.only(*SAME_LOOP) else None), micro
+        same = (*SAME_LOOP, "grpo") if config.trl_version < REPEATS["grpo"] else SAME_LOOP
+        return (examples if config.only(*same) else None), micro
     made = generation(config)
     size, fed, per_prompt, passes = count(made.size), count(made.steps), count(made.per_prompt), count(made.passes)
     if examples is None or not isinstance(micro, int) or not (size and fed and per_prompt and passes):
@@ -76,7 +91,7 @@ def loaded(config: TrlConfig) -> tuple[int | None, Any]:
     if min(size, fed, per_prompt, passes) < 1 or size < per_prompt:
         return None, micro
     prompts = size // per_prompt
-    seen = examples // prompts * prompts if config.modern else examples  # old releases count the incomplete generation too
+    seen = examples // prompts * prompts if config.trl_version >= DROPS_INCOMPLETE else examples
     return seen * per_prompt * passes * fed, micro * fed
 
 
@@ -84,7 +99,7 @@ def numbers(config: TrlConfig) -> dict[str, int | None]:
     """Steps and warm-up, the length of a sample, and the sizes of a generation if the trainer has one."""
     found = steps(config).numbers()
     found["generation_batch_size"] = found["steps_per_generation"] = None
-    if config.parsed and config.modern and generating(config):
+    if config.parsed and generating(config) and GENERATION in config.arguments.fields.types:
         made = generation(config)
         found["generation_batch_size"], found["steps_per_generation"] = as_integer(made.size), as_integer(made.steps)
     return found
@@ -118,17 +133,18 @@ def split_rule(config: TrlConfig) -> SplitRule | None:
     if not generating(config) or per_prompt is None or not 1 < per_prompt < MOST_GENERATIONS:
         return None
     evaluation = evaluation_group(config)
-    size, steps_ = (count(args[GENERATION]), count(args[GENERATION_STEPS])) if config.modern else (None, None)
+    size, steps_ = count(args[GENERATION]), count(args[GENERATION_STEPS])
+    alone = config.trl_version in ONE_MICRO_BATCH
 
     def fits(micro: int, accumulation: int, processes: int) -> bool:
         one = micro * processes
-        made = size if size is not None else one * (steps_ or accumulation)
+        made = size if size is not None else one * (1 if alone else steps_ or accumulation)
         whole = made % per_prompt == 0 and made >= per_prompt and (size is None or size % one == 0)
         return whole and (evaluation is None or (evaluation[0] * processes) % evaluation[1] == 0)
 
     def accepts(micro: int, accumulation: int, processes: int) -> bool:
-        alone = not config.hands_on or fits(micro, accumulation, 1)  # the command itself also builds the arguments, with one process
-        return alone and fits(micro, accumulation, processes)
+        in_command = not config.command_checks or fits(micro, accumulation, 1)  # which has one process
+        return in_command and fits(micro, accumulation, processes)
 
     return SplitRule(accepts, per_prompt, f"a generation has to be a multiple of num_generations ({per_prompt})")
 
@@ -136,8 +152,10 @@ def split_rule(config: TrlConfig) -> SplitRule | None:
 def evaluation_group(config: TrlConfig) -> tuple[int, int] | None:
     """(evaluation samples of a process, completions per prompt) if evaluations must consist of complete groups."""
     args = config.arguments
-    size, own = count(args["per_device_eval_batch_size"]), count(args["num_generations_eval"]) if config.modern else None
-    per_prompt = own or count(args["num_generations"])
+    own = count(args["num_generations_eval"]) if config.trl_version >= OWN_EVALUATION else None
+    size, per_prompt = count(args["per_device_eval_batch_size"]), own or count(args["num_generations"])
+    if not any(config.trl_version in each for each in EVALUATION_CHECKED):
+        return None
     if args.eval_strategy not in ("steps", "epoch") or size is None or not per_prompt:
         return None
     return size, per_prompt

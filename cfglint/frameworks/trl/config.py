@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from cfglint.frameworks.huggingface.config import TrainerConfig
-from cfglint.frameworks.trl import FRAMEWORK, KIND, LAUNCHER_FILE, NEWEST, OLDEST, PACKAGE
+from cfglint.frameworks.trl import FRAMEWORK, KIND, LAUNCHER_FILE, NEWEST, PACKAGE
 from cfglint.frameworks.trl.arguments import TrlArguments
 from cfglint.frameworks.trl.cli_arguments import complemented
 from cfglint.frameworks.trl.fields import REQUIRED, fields, likely_trainers, trainers_of
 from cfglint.frameworks.trl.launcher_options import is_option
-from cfglint.frameworks.trl.parser import NULL_WORDS_READ, Refused, cast
-from cfglint.frameworks.versions import parse_version
+from cfglint.frameworks.trl.parser import CASTS, NULL_WORDS_READ, Refused, cast
 from cfglint.source.shell.command import CommandDocument
 
 TYPE_CHECKING = False
@@ -25,6 +24,11 @@ if TYPE_CHECKING:
     from cfglint.source.document import Document, Path
 
 PROCESSES = "num_processes"  # an option of `accelerate launch`, to which the command passes the key
+# From here on TRL's command reads the file (before, it passes the line to its script, or refuses `--config`), and passes unknown
+# keys to `accelerate launch` (trl 0.18.0 cli.py: for sft only; 0.29.0 cli/commands/training.py: for all).
+HANDS_ON_SFT = (0, 18, 0)
+HANDS_ON = (0, 29, 0)
+COMMAND_BUILDS = (1, 0, 0)  # from here on it also builds the arguments (cli/commands/training.py)
 OTHER_TRAINERS = ("Trainer", "Seq2SeqTrainer")  # of transformers
 ENV = "env"  # removed from the file and exported first
 
@@ -43,9 +47,7 @@ class TrlConfig(TrainerConfig):
 
     def __init__(self, documents: list[Document], kinds: list[str], facts: LaunchFacts) -> None:
         self.trl_version: Version = facts.version(PACKAGE, NEWEST)
-        old = self.trl_version <= parse_version(OLDEST)
-        self.modelled: Version = parse_version(facts.tables or (OLDEST if old else NEWEST))
-        self.trainers: tuple[str, ...] = trainers_of(self.modelled)
+        self.trainers: tuple[str, ...] = trainers_of(self.trl_version)
         if facts.program is not None and facts.trainer not in self.trainers:  # the program's trainer is not modelled
             facts = facts.replace(strict_keys=False, guessed=True, trainer=None, program=None)
         self.refused: list[Refused] = []
@@ -60,21 +62,23 @@ class TrlConfig(TrainerConfig):
         self.env = self.values.pop(ENV, {}) if self.values else {}
         names = {key for key in self.values if isinstance(key, str)}
         named = self.facts.trainer
-        self.trainers = (named,) if named is not None else likely_trainers(names, self.modelled)
-        table = fields(self.modelled, self.trainers, self.version)
+        self.trainers = (named,) if named is not None else likely_trainers(names, self.trl_version)
+        table = fields(self.trl_version, self.trainers, self.version)
         if self.facts.program is not None:
-            table = table.of_program(self.facts.program, self.modelled)
+            table = table.of_program(self.facts.program, self.trl_version)
         if self.documents[0].syntax == "shell":
             self.values = complemented(self.values, table.types, table.defaults)
-        if self.documents[0].syntax == "python":  # code passes the values to the class without a parser
+        in_code, in_file = self.documents[0].syntax == "python", self.documents[0].syntax == "yaml"
+        if in_code or (in_file and self.trl_version < CASTS):  # the values become attributes of the class without a parser
             found = self.values
         else:
-            found, self.refused = cast(self.values, table.types, self.trl_version >= NULL_WORDS_READ, table.defaults)
+            nullable = table.nullable if self.trl_version >= NULL_WORDS_READ else set()
+            found, self.refused = cast(self.values, table.types, nullable)
         self.values = {name: found.get(name, value) for name, value in self.values.items()}
         program = self.facts.program
         parsed = {name: value for name, value in found.items() if program is None or name not in program.changed}
         refused = {each.name for each in self.refused}
-        return TrlArguments(parsed, self.version, table, self.modelled, refused, self.own_defaults)
+        return TrlArguments(parsed, self.version, table, self.trl_version, refused, self.own_defaults)
 
     def override_value(self, override: Override) -> Any:
         """The value of a launch-line argument, a string that the parser casts; an argument without a value switches its key on."""
@@ -119,8 +123,14 @@ class TrlConfig(TrainerConfig):
 
     @property
     def hands_on(self) -> bool:
-        """Whether unknown keys become options of `accelerate launch`: the command of 1.16 does that, that of 0.17 loads no file."""
-        return self.modern and self.command is not None
+        """Whether unknown keys become options of `accelerate launch`: those of `trl sft` do first, then those of all commands."""
+        since = HANDS_ON_SFT if self.only("sft") else HANDS_ON
+        return self.command is not None and self.trl_version >= since
+
+    @property
+    def command_checks(self) -> bool:
+        """Whether TRL's command builds the arguments itself, in one process, before it starts the others."""
+        return self.command is not None and self.trl_version >= COMMAND_BUILDS
 
     @property
     def starts_processes(self) -> bool:
@@ -137,11 +147,6 @@ class TrlConfig(TrainerConfig):
     def opens(self, path: Path) -> bool:
         """Whether a class of the script opens a named file; `accelerate_config` belongs to the command."""
         return path != (LAUNCHER_FILE,) and super().opens(path)
-
-    @property
-    def modern(self) -> bool:
-        """Whether the tables and checks are those of the newest modelled release."""
-        return self.modelled == parse_version(NEWEST)
 
     @property
     def streams(self) -> bool:

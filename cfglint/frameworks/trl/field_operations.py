@@ -7,6 +7,7 @@ the parser, and Python's own exception is the prediction. Line numbers are those
 
 from __future__ import annotations
 
+from cfglint.findings.releases import Releases
 from cfglint.frameworks.huggingface.field_operations import CONFIG, INIT, Operation
 from cfglint.frameworks.trl.batch import generating
 
@@ -16,6 +17,14 @@ if TYPE_CHECKING:
 
     from cfglint.frameworks.trl.config import TrlConfig
 
+DIVIDES_FIRST = (0, 20, 0)  # from here on GRPO divides by the number of generations before it compares it with 2
+CUTS_IN_ARROW = Releases((0, 16, 0), (1, 0, 0))  # SFT cuts samples by an operation of pyarrow
+SLICES = (1, 8, 0)  # from here on SFT cuts each sample while it prepares the data; before, in the first batch
+NEW_PREFERENCES = {"dpo": (0, 29, 0), "kto": (1, 3, 0)}  # the releases in which the trainers were rewritten
+COMPARES = {"dpo": (0, 29, 0), "kto": (1, 8, 0), "reward": ()}  # from here on the length of a sample is compared
+CUTS_PROMPTS = Releases((0, 13, 0), (0, 29, 0))  # DPO cuts prompts and completions
+TEXT_LOOKED_UP = Releases((0, 15, 0), (0, 17, 0))  # SFT looks up the column `dataset_text_field` in every data set
+COPIES_OPTIONS = (1, 8, 0)
 SCALING_LOOKED_UP = (0, 22)  # from here on `scale_rewards` is a word
 PLAUSIBLE_PROCESSES = 64  # `map` lowers a larger number to the rows of the data set, an integer
 # The names of any release of transformers since 4.46, and `mamba`, which 4.46 to 4.51 have.
@@ -40,20 +49,21 @@ def prepares(config: TrlConfig) -> bool:
 def group_size(value: Any, config: TrlConfig) -> None:
     """Compare the size as trainer/grpo_config.py:1131 and 0.17.0 trainer/grpo_trainer.py:587 do."""
     if generating(config):
-        _ = 1 % (1 if value == 0 else value) if config.modern and value is not None else value < 2  # another rule reports 0
+        divides = config.trl_version >= DIVIDES_FIRST and value is not None
+        _ = 1 % (1 if value == 0 else value) if divides else value < 2  # another rule reports 0
         if value is None:
             raise TypeError("unsupported operand type(s) for %: 'int' and 'NoneType'")
 
 
 def generation_size(value: Any, config: TrlConfig) -> None:
     """Divide the size as trainer/grpo_config.py:1103 does."""
-    if generating(config) and config.modern and value is not None:
+    if generating(config) and value is not None:
         _ = value % 1
 
 
 def generation_steps(value: Any, config: TrlConfig) -> None:
     """Multiply the steps as trainer/grpo_config.py:1112 and 1131 do."""
-    if generating(config) and config.modern and value is not None:
+    if generating(config) and value is not None:
         _ = value * 1 % 1
 
 
@@ -132,7 +142,7 @@ def preparing_processes(value: Any, config: TrlConfig) -> None:
 
 def lower_bound(value: Any, config: TrlConfig) -> None:
     """Compare the bound as trainer/grpo_config.py:1155 does."""
-    if config.modern and config.only("grpo") and value is not None:
+    if config.only("grpo") and value is not None:
         _ = value >= 1.0
 
 
@@ -142,24 +152,25 @@ def sample_length(value: Any, config: TrlConfig) -> None:
     """
     if value is None:
         return
-    if prepares(config) and config.modern and not config.arguments["packing"]:
+    release, packs = config.trl_version, config.arguments["packing"]
+    if prepares(config) and release >= SLICES and not packs:
         _ = [0][:value]
-    elif prepares(config) and config.modern and config.arguments["packing_strategy"] == "bfd" and isinstance(value, int) and value < 0:
+    elif prepares(config) and packs and config.arguments["packing_strategy"] == "bfd" and isinstance(value, int) and value < 0:
         raise ValueError(f"`start`(0) should be greater than or equal to 0 and not greater than `stop`({value})")
-    elif prepares(config) and not config.modern:
+    elif prepares(config) and release in CUTS_IN_ARROW:
         if isinstance(value, (list, dict)):
             raise TypeError("an integer is required")
         if isinstance(value, int) and value < 0:
             raise ValueError(f"`start`(0) should be greater than or equal to 0 and not greater than `stop`({value})")
-    elif config.only("kto") and not config.modern:
+    elif config.only("kto") and release < COMPARES["kto"]:
         _ = [0][:value]
-    elif config.only("dpo", "kto", "reward") and (config.modern or config.only("reward")):
+    elif config.only(*(name for name, since in COMPARES.items() if since <= release)):
         _ = value > 1
 
 
 def prompt_length(value: Any, config: TrlConfig) -> None:
     """Cut prompts and completions as 0.17.0 trainer/dpo_trainer.py:604 does."""
-    if not config.modern and config.only("dpo") and value is not None:
+    if config.trl_version in CUTS_PROMPTS and config.only("dpo") and value is not None:
         _ = [0][:value]
 
 
@@ -206,7 +217,7 @@ def task(value: Any, config: TrlConfig) -> None:
 
 def loading(value: Any, config: TrlConfig) -> None:
     """Copy the options of the model as trainer/rloo_trainer.py:269 does."""
-    if config.modern and config.only("rloo") and value:
+    if config.trl_version >= COPIES_OPTIONS and config.only("rloo") and value:
         dict(value)
 
 
@@ -215,11 +226,19 @@ def reference_batch(value: Any, config: TrlConfig) -> None:
     0 mean that of the evaluation.
     """
     wrong = value and (not isinstance(value, int) or value < 0)
-    if wrong and config.modern and config.only("dpo", "kto") and config.arguments["precompute_ref_log_probs"]:
+    rewritten = config.only(*(name for name, since in NEW_PREFERENCES.items() if since <= config.trl_version))
+    if wrong and rewritten and config.arguments["precompute_ref_log_probs"]:
         raise ValueError(f"batch_size should be a positive integer value, but got batch_size={value}")
 
 
+def text_field(value: Any, config: TrlConfig) -> None:
+    """Look up the column of the text as trl 0.15.2 trainer/sft_trainer.py:430 does, also for conversations."""
+    if value is None and config.trl_version in TEXT_LOOKED_UP and prepares(config):
+        raise KeyError(value)
+
+
 OPERATIONS = (
+    Operation("dataset_text_field", INIT, text_field),
     Operation("precompute_ref_batch_size", INIT, reference_batch),
     Operation("num_generations", CONFIG, group_size),
     Operation("num_generations", INIT, repeats),

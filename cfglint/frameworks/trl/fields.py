@@ -25,6 +25,7 @@ CAST = ("int", "float", "bool", "list:int", "list:float")  # types of a program'
 BESIDE = ("script", "mixture", "model")  # classes that every script parses in addition to that of the trainer
 GENERATING = ("grpo", "rloo")  # trainers that generate their training data, whose sampler repeats prompts
 
+NULL = "|None"  # at the end of the type of an optional field
 REQUIRED = "required"  # in the tables, instead of the default of a field that has none
 
 SAME_LOOP = ("sft", "dpo", "kto", "reward", "orpo", "cpo", "gkd", "bco", "prm", "distillation")  # as long as with the Trainer
@@ -39,11 +40,11 @@ class Fields:
     """The fields of a release for the trainers that the file may be for.
 
     `types` maps a field to the type to which the parser casts a string, `defaults` to its value if the file does not
-    set it. `own` are TRL's own fields, `undecided` those whose default differs between the trainers. `classes` are the tables
-    of the classes next to the trainer's, if the program is known.
+    set it; `nullable` are those that may be null. `own` are TRL's own fields, `undecided` those whose default differs between the
+    trainers. `classes` are the tables of the classes next to the trainer's, if the program is known.
     """
 
-    __slots__ = ("_by_length", "defaults", "own", "trainers", "transformers", "types", "undecided")
+    __slots__ = ("_by_length", "defaults", "nullable", "own", "trainers", "transformers", "types", "undecided")
 
     def __init__(self, release: Version, trainers: tuple[str, ...], transformers: Version, classes: tuple[str, ...] | None = None) -> None:
         self.trainers = trainers
@@ -51,11 +52,13 @@ class Fields:
         self.defaults = dict(argument_defaults(transformers))
         self.types = {name: parsed(name, transformers) for name in self.defaults}
         self.own: set[str] = set()
+        self.nullable = {name for name, default in self.defaults.items() if default is None}
         for name in (*(beside(release, trainers) if classes is None else classes), *trainers):
             for field, row in HISTORY.fields(name, release).items():
-                self.types[field] = row[TYPE]
+                self.types[field] = row[TYPE].removesuffix(NULL)
                 self.defaults[field] = row[DEFAULT]
                 self.own.add(field)
+                (self.nullable.add if row[TYPE].endswith(NULL) else self.nullable.discard)(field)
         self.undecided = differing(release, trainers, transformers)
         for name in self.undecided:
             self.defaults[name] = None

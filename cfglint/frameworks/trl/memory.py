@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from cfglint.batch.memory.settings import LOSS_CHUNKED, NONE, ZERO, Settings
 from cfglint.frameworks.huggingface.memory import TrainerMemory
-from cfglint.frameworks.trl import PACKAGE, TRANSFORMERS_NEEDED
+from cfglint.frameworks.trl import PACKAGE
 from cfglint.source.record import changed
 from cfglint.source.shell.tables import names
 
@@ -55,16 +55,14 @@ class TrlMemory(TrainerMemory):
             settings = changed(settings, micro_batch=2 * settings.micro_batch)
         if config.only(*REFERENCE) and settings.lora is None:
             settings = changed(settings, reference_model=not self.value("precompute_ref_log_probs"))
-        if settings.lora is not None and self.modern and not self.adapters_stay_fp32(settings):
+        if settings.lora is not None and self.since_first and not self.adapters_stay_fp32(settings):
             settings = changed(settings, lora=changed(settings.lora, fp32=False))
         return changed(settings, own_code=settings.own_code or not config.only(SFT))
 
     @property
-    def modern(self) -> bool:
-        """Whether the release is 1.0 or newer; an older transformers implies an older TRL."""
-        if self.config.facts.target.get(PACKAGE) is not None:
-            return self.config.trl_version >= READ_BEFORE
-        return self.config.version >= TRANSFORMERS_NEEDED
+    def since_first(self) -> bool:
+        """Whether the release is 1.0 or newer."""
+        return self.config.trl_version >= READ_BEFORE
 
     def adapters_stay_fp32(self, settings: Settings) -> bool:
         """Whether adapters are fp32: not over a quantised model, and not over a 16-bit one under ZeRO-3."""
@@ -73,7 +71,7 @@ class TrlMemory(TrainerMemory):
 
     def prepares_quantized(self) -> bool:
         """Whether norms, embeddings and head are cast to fp32: before 1.0."""
-        return not self.modern
+        return not self.since_first
 
 
 def inputs(config: TrlConfig, model: Model) -> Inputs | None:

@@ -13,14 +13,14 @@ from cfglint.source.record import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from typing import Any
 
 TRUE = ("yes", "true", "t", "y", "1")
 FALSE = ("no", "false", "f", "n", "0")
 NULL_WORDS = ("none", "null")
-NULL_WORDS_READ = (1, 6)  # from here on TRL's own parser treats `none` as null for a field that may be null
-# Numbers that may be null although their default is a number; every other field may be null if its default is (trl 1.6.0 to 1.16.0).
-NULL_BESIDE_DEFAULT = ("max_length", "max_prompt_length", "max_completion_length", "num_generations", "vllm_importance_sampling_clip_max")
+NULL_WORDS_READ = (1, 6, 0)  # from here on TRL's own parser treats `none` as null for an optional field (scripts/_hf_argparser.py)
+CASTS = (0, 9, 6)  # from here on the values are defaults of argparse; before, they are set as they are (commands/cli_utils.py)
 
 
 @record
@@ -42,11 +42,11 @@ class Refused:
         return f"argument {option}: invalid {self.kind} value: {self.value!r}"
 
 
-def cast(values: dict[Any, Any], types: dict[str, str], null_words: bool, defaults: dict[str, Any]) -> tuple[dict[Any, Any], list[Refused]]:
+def cast(values: dict[Any, Any], types: dict[str, str], nullable: Collection[str]) -> tuple[dict[Any, Any], list[Refused]]:
     """The values as the parser passes them to the dataclasses, and the strings that it refuses, which are left out.
 
-    `types` maps a field to the type of its strings; a key that is not in it stays unchanged. `null_words`: the words
-    "none" and "null" mean null for a field that may be null and is not a string.
+    `types` maps a field to the type of its strings; a key that is not in it stays unchanged. For the fields of
+    `nullable`, the words "none" and "null" mean null.
     """
     found: dict[Any, Any] = {}
     refused: list[Refused] = []
@@ -54,17 +54,12 @@ def cast(values: dict[Any, Any], types: dict[str, str], null_words: bool, defaul
         kind = types.get(name, "str") if isinstance(name, str) else "str"
         if isinstance(value, str) and kind not in ("str", "list:str", "enum"):
             try:
-                found[name] = converted(value, kind, null_words and may_be_null(name, defaults))
+                found[name] = converted(value, kind, name in nullable)
             except (ValueError, TypeError):
                 refused.append(Refused(name, value, kind.removeprefix("list:")))
         else:
             found[name] = value
     return found, refused
-
-
-def may_be_null(name: str, defaults: dict[str, Any]) -> bool:
-    """Whether a field is an Optional: the parser looks at its type, which the default shows."""
-    return name in NULL_BESIDE_DEFAULT or defaults.get(name) is None
 
 
 def converted(text: str, kind: str, null_words: bool) -> Any:

@@ -52,11 +52,11 @@ def test_old_releases_raise_later(trl):
 
 def test_releases_before_generations_of_several_steps_count_one_micro_batch(trl):
     text = HEAD + GROUPS + "gradient_accumulation_steps: 8\n"
-    asked = {"outside": {"trl": "0.16.1"}}
     assert trl(text, "grpo", release="0.17.0").verdict == "accept"
-    (finding,) = [each for each in trl(text, "grpo", release="0.17.0", **asked).diagnostics if each.code == "TRL030"]
-    assert (finding.severity, finding.key) == ("warning", "/num_generations")
-    assert "(micro batch 1 x 1 GPU x 1 step)" in finding.message
+    (finding,) = [each for each in trl(text, "grpo", release="0.16.1").diagnostics if each.code == "TRL030"]
+    assert (finding.severity, finding.key) == ("error", "/num_generations")
+    assert "(micro batch 1 x 1 GPU)" in finding.message
+    assert trl(text, "grpo", release="0.14.0").verdict == "accept"
 
 
 def test_groups_are_blamed_on_what_the_file_says(trl):

@@ -47,7 +47,8 @@ def test_unknown_keys_are_options_of_accelerate(keys, line, expected):
 
 def test_the_command_of_the_oldest_release_reads_no_file():
     assert found("my_own: 1\n", release="0.17.0") == [("TRL012", "error", "--config")]
-    assert found("my_own: 1\n", release="0.24.0") == []
+    assert found("my_own: 1\n", release="0.24.0") == [("TRL010", "error", "/my_own")]
+    assert ("TRL010", "error", "/my_own") in found("my_own: 1\n", release="0.12.2")
 
 
 MULTI_GPU = "compute_environment: LOCAL_MACHINE\ndistributed_type: MULTI_GPU\nnum_machines: 1\nnum_processes: 4\n"

@@ -25,7 +25,7 @@ HEAD = "output_dir: out\ndataset_name: d\n"
     ],
 )
 def test_strings_become_the_type_of_their_field(kind, text, value):
-    assert cast({"key": text}, {"key": kind}, null_words=True, defaults={}) == ({"key": value}, [])
+    assert cast({"key": text}, {"key": kind}, {"key"}) == ({"key": value}, [])
 
 
 @pytest.mark.parametrize(
@@ -38,14 +38,14 @@ def test_strings_become_the_type_of_their_field(kind, text, value):
     ],
 )
 def test_other_strings_are_refused_as_argparse_does(kind, text, printed):
-    found, [refused] = cast({"a_key": text}, {"a_key": kind}, null_words=True, defaults={})
+    found, [refused] = cast({"a_key": text}, {"a_key": kind}, {"a_key"})
     assert found == {}
     assert refused.text.startswith(printed)
 
 
 def test_what_is_no_string_is_kept():
     values = {"a": 2.5, "b": None, "c": [1], "d": True}
-    assert cast(values, dict.fromkeys("abcd", "int"), null_words=True, defaults={}) == (values, [])
+    assert cast(values, dict.fromkeys("abcd", "int"), set("abcd")) == (values, [])
 
 
 def test_the_words_for_null_are_newer(trl, codes):
@@ -125,7 +125,8 @@ def test_a_file_that_is_no_mapping_of_names_is_not_loaded(trl, text):
     ("text", "release", "exception"),
     [
         ("- a\n", "1.16.0", "ValueError: Config file train.yaml must contain a YAML mapping."),
-        ("- a\n", "1.0.0", "ValueError: Config file train.yaml must contain a YAML mapping."),
+        ("- a\n", "1.10.0", "ValueError: Config file train.yaml must contain a YAML mapping."),
+        ("- a\n", "1.9.2", "TypeError: argument after ** must be a mapping, not list"),
         ("- a\n", "0.29.0", "TypeError: argument after ** must be a mapping, not list"),
         ("", "0.29.0", "TypeError: argument of type 'NoneType' is not iterable"),
         ("1: 2\n", "0.29.0", "TypeError: keywords must be strings"),
@@ -142,14 +143,43 @@ def test_an_integer_beyond_the_limit_is_unknown():
         converted("9" * 501 + "x", "int", True)
 
 
-def test_explain_leaves_open_what_the_two_releases_disagree_on(trl):
+def test_each_release_has_its_own_defaults(trl):
+    """bf16 is on by default from 0.19 on, gradient checkpointing from 0.22 on."""
     from cfglint.explanation.summary import RunSummary
 
     def lines(release):
         run = trl("output_dir: out\nper_device_train_batch_size: 4\n", release=release)
-        return {item.label: item.setting.value for item in RunSummary(run).items}
+        found = {item.label: item.setting.value for item in RunSummary(run).items}
+        return found["precision"], found["gradient checkpointing"], found["learning rate"]
 
-    assert (lines("0.17.0")["precision"], lines("1.16.0")["precision"]) == ("fp32", "bf16")
-    between = lines("0.25.0")
-    assert (between["precision"], between["gradient checkpointing"]) == (None, None)
-    assert (between["learning rate"], between["micro batch"]) == (2e-5, 4)
+    assert lines("0.17.0") == ("fp32", False, 2e-5)
+    assert lines("0.20.0") == ("bf16", False, 2e-5)
+    assert lines("0.25.0") == lines("1.16.0") == ("bf16", True, 2e-5)
+
+
+REFUSED_AS_UNKNOWN = "Some specified config arguments are not used by the TrlParser: {'foo_bar': 1}"
+
+
+@each_case(
+    ("release", "exception"),
+    [
+        ("0.9.4", None),
+        ("0.9.6", REFUSED_AS_UNKNOWN),
+        ("0.12.2", REFUSED_AS_UNKNOWN),
+        ("0.13.0", None),
+        ("0.18.2", None),
+        ("0.19.0", "Unknown arguments from config file: ['--foo_bar', '1']"),
+        ("1.16.0", "Unknown arguments from config file: ['--foo_bar', '1']"),
+    ],
+)
+def test_an_unknown_key_is_refused_before_013_and_from_019_on(trl, release, exception):
+    [found] = [each for each in trl(HEAD + "foo_bar: 1\n", release=release, strict=True).diagnostics if each.code == "TRL010"]
+    assert found.severity == ("error" if exception else "warning")
+    assert (found.exception or "").startswith(f"ValueError: {exception}" if exception else "")
+
+
+def test_the_words_for_null_are_only_for_optional_fields(trl, codes):
+    """`top_k` of GRPO is a plain integer from 0.27 on."""
+    assert codes(trl(HEAD + "num_generations: 8\ntop_k: none\n", "grpo", release="1.8.0"), "error") == ["TRL003"]
+    assert codes(trl(HEAD + "max_length: none\n", release="1.8.0"), "error") == []
+    assert codes(trl(HEAD + "max_length: none\n", release="1.5.1"), "error") == ["TRL003"]

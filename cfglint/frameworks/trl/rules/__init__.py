@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks.trl.rules import arguments, generation, keys, no_effect, parsing, preference, sft, trainers
+from cfglint.frameworks.trl.rules import arguments, generation, keys, liger, no_effect, parsing, preference, sft, trainers
 
-__all__ = ["arguments", "generation", "keys", "no_effect", "parsing", "preference", "sft", "trainers"]
+__all__ = ["arguments", "generation", "keys", "liger", "no_effect", "parsing", "preference", "sft", "trainers"]

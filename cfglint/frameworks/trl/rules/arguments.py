@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR
+from cfglint.findings.releases import Releases
 from cfglint.findings.rule import Example, Finding, rule
 from cfglint.findings.wording import counted
 from cfglint.frameworks.trl.rules.common import HEAD, KINDS, certain, of, shown
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     bad=HEAD + "use_peft: true\nload_in_8bit: true\nload_in_4bit: true\n",
     good=HEAD + "use_peft: true\nload_in_4bit: true\n",
     example={"at": "/load_in_8bit"},
+    releases=Releases((0, 7, 11)),
 )
 def quantized_twice(config: TrlConfig) -> Iterator[Finding]:
     """`load_in_8bit` and `load_in_4bit` are incompatible.
@@ -45,12 +47,16 @@ def quantized_twice(config: TrlConfig) -> Iterator[Finding]:
         )
 
 
+LISTED_IN_LOSS = Releases((0, 20, 0), (0, 29, 0), "`Length of loss_weights list ([1.0]) must match number of loss types`")
+
+
 @rule(
     "TRL021",
     "loss-weights-length",
     ERROR,
     kinds=KINDS,
     fails_at="config",
+    releases=(LISTED_IN_LOSS, Releases((0, 29, 0))),
     bad=(
         HEAD + "loss_type: [sigmoid, sft]\nloss_weights: [1.0]\n",
         Example(HEAD + "loss_type: [sigmoid, sft]\nloss_weights: 0.5\n", "/loss_weights", "TypeError: "),
@@ -65,11 +71,11 @@ def loss_weights_length(config: TrlConfig) -> Iterator[Finding]:
 
     Fix: as many weights as losses.
 
-    Source: trl 1.16.0 trainer/dpo_config.py:358-364.
+    Source: trl 1.16.0 trainer/dpo_config.py:358-364, 0.20.0 trainer/dpo_config.py.
     """
     args = config.arguments
     weights, losses = args["loss_weights"], args["loss_type"]
-    if not config.modern or not config.only("dpo") or weights is None:
+    if not config.only("dpo") or weights is None:
         return
     losses = [losses] if isinstance(losses, str) else losses
     setting = of(config, "loss_weights")
@@ -85,6 +91,8 @@ def loss_weights_length(config: TrlConfig) -> Iterator[Finding]:
     elif len(weights) != len(losses):
         text = "ValueError: `loss_weights` must have the same length as `loss_type` when combining multiple losses. "
         text += f"Got {len(weights)} weights for {len(losses)} loss types."
+        if config.trl_version in LISTED_IN_LOSS:
+            text = f"ValueError: Length of loss_weights list ({weights}) must match number of loss types ({losses})."
         yield Finding(
             setting,
             f"`loss_weights` has {counted(len(weights), 'weight')}, but `loss_type` has {len(losses)} losses",
@@ -104,6 +112,7 @@ def loss_weights_length(config: TrlConfig) -> Iterator[Finding]:
     bad=HEAD + "packing: true\npad_to_multiple_of: eight\n",
     good=HEAD + "packing: true\npad_to_multiple_of: 8\n",
     example={"trainer": "sft", "at": "/pad_to_multiple_of"},
+    releases=Releases((1, 16, 0)),
 )
 def invalid_pad_to_multiple(config: TrlConfig) -> Iterator[Finding]:
     """`pad_to_multiple_of` is an integer, "auto", or null.
@@ -115,7 +124,7 @@ def invalid_pad_to_multiple(config: TrlConfig) -> Iterator[Finding]:
     Source: trl 1.16.0 trainer/sft_config.py:304-313 and the same lines of the other classes.
     """
     value = config.arguments["pad_to_multiple_of"]
-    if not config.modern or not isinstance(value, str) or value == "auto" or value.lower() in ("none", "null"):
+    if not isinstance(value, str) or value == "auto" or value.lower() in ("none", "null"):
         return
     try:
         int(value)

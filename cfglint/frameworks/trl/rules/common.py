@@ -5,7 +5,7 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.frameworks.huggingface.batch import of
 from cfglint.frameworks.huggingface.rules.common import shown
-from cfglint.frameworks.trl import OLD_TRANSFORMERS, OLDEST, PACKAGE, TRANSFORMERS
+from cfglint.frameworks.trl import PACKAGE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.trl.config import TrlConfig
 
 KINDS: tuple[Kind, ...] = ("trl",)
-OLD: dict[str, str] = {PACKAGE: OLDEST, TRANSFORMERS: OLD_TRANSFORMERS}
+OLD: dict[str, str] = {PACKAGE: "0.17.0"}  # for the examples of checks that newer releases do not have
 HEAD = "output_dir: out\nmodel_name_or_path: org/model\ndataset_name: org/data\n"  # common keys of the examples
 
 __all__ = ["HEAD", "KINDS", "OLD", "certain", "of", "shown"]

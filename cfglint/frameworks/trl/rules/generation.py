@@ -5,19 +5,32 @@ from __future__ import annotations
 from math import gcd
 
 from cfglint.findings.diagnostic import ERROR
+from cfglint.findings.releases import Releases
 from cfglint.findings.rule import Example, Finding, rule
 from cfglint.findings.wording import counted
 from cfglint.frameworks.remedies import either
-from cfglint.frameworks.trl import PACKAGE
-from cfglint.frameworks.trl.batch import GENERATION, GENERATION_STEPS, Generation, count, evaluation_group, generating, generation, number
-from cfglint.frameworks.trl.rules.common import HEAD, KINDS, certain, of
-from cfglint.frameworks.versions import parse_version
+from cfglint.frameworks.trl.batch import (
+    DROPS_INCOMPLETE,
+    EVALUATION_CHECKED,
+    GENERATION,
+    GENERATION_STEPS,
+    ONE_MICRO_BATCH,
+    OWN_EVALUATION,
+    Generation,
+    count,
+    evaluation_group,
+    generating,
+    generation,
+    number,
+)
+from cfglint.frameworks.trl.rules.common import HEAD, KINDS, OLD, certain, of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from cfglint.findings.setting import Setting
+    from cfglint.findings.vocabulary import Stage
     from cfglint.frameworks.trl.config import TrlConfig
 
 MICRO = "per_device_train_batch_size"
@@ -25,13 +38,23 @@ EVALUATION_MICRO = "per_device_eval_batch_size"
 ACCUMULATION = "gradient_accumulation_steps"
 GENERATIONS = "num_generations"
 LINE = "trl grpo --config train.yaml\n"
-ONE_MICRO_BATCH = parse_version("0.15.0")  # from here on a generation is for one micro batch, until
-GENERATION_OF_STEPS = parse_version("0.17.0")  # from here on one generation supplies a complete accumulation
+GLOBAL_BATCH = Releases((0, 15, 0), (0, 17, 0), "micro batch x processes is compared, by the trainer")
+EFFECTIVE_BATCH = Releases((0, 17, 0), (0, 18, 0), "micro batch x processes x accumulation is compared, by the trainer")
+LISTS_VALID = Releases((0, 18, 0), (0, 20, 0), "the same with `steps_per_generation`, by the configuration class")
+GENERATION_BATCH = Releases((0, 20, 0), of="`generation_batch_size` is compared (RLOO: from 0.22.0 on)")
+IN_TRAINER = Releases((0, 15, 0), (0, 18, 0))  # the checks of GRPO are in the trainer
+DIVIDES_FIRST = (0, 20, 0)  # from here on the number of generations is a divisor before it is compared with 2
+NAMED_GRPO = Releases((0, 22, 0), (0, 24, 0))  # RLOO's message names GRPO
 
 
 def label(config: TrlConfig) -> str:
     """The trainer as its exceptions name it."""
-    return "RLOO" if config.only("rloo") else "GRPO"
+    return "RLOO" if config.only("rloo") and config.trl_version not in NAMED_GRPO else "GRPO"
+
+
+def stage(config: TrlConfig) -> Stage:
+    """When the release checks the sizes of a generation."""
+    return "init" if config.trl_version in IN_TRAINER else "config"
 
 
 @rule(
@@ -40,7 +63,20 @@ def label(config: TrlConfig) -> str:
     ERROR,
     kinds=KINDS,
     fails_at="config",
-    bad=HEAD + "per_device_train_batch_size: 1\ngradient_accumulation_steps: 4\nnum_generations: 16\n",
+    releases=(GLOBAL_BATCH, EFFECTIVE_BATCH, LISTS_VALID, GENERATION_BATCH),
+    bad=(
+        HEAD + "per_device_train_batch_size: 1\ngradient_accumulation_steps: 4\nnum_generations: 16\n",
+        Example(
+            HEAD + "per_device_train_batch_size: 1\ngradient_accumulation_steps: 8\nnum_generations: 8\n",
+            exception="ValueError: The global train batch size (1 x 1)",
+            facts={"target": {"trl": "0.15.2"}},
+        ),
+        Example(
+            HEAD + "per_device_train_batch_size: 1\ngradient_accumulation_steps: 4\nnum_generations: 8\n",
+            exception="ValueError: The effective train batch size (1 x 1 x 4)",
+            facts={"target": OLD},
+        ),
+    ),
     good=HEAD + "per_device_train_batch_size: 4\ngradient_accumulation_steps: 4\nnum_generations: 16\n",
     example={"trainer": "grpo", "gpus": 1, "at": "/num_generations"},
 )
@@ -62,52 +98,47 @@ def incomplete_groups(config: TrlConfig) -> Iterator[Finding]:
     """
     if not has_valid_sizes(config) or sizes_conflict(config):
         return
-    made = one_micro_batch(config) if generates_for_one(config) else generation(config)
+    made = generation(config)
     if made.size is None or made.per_prompt is None or made.per_prompt == 0:
         return
-    if made.size % made.per_prompt == 0 and (config.modern or made.per_prompt <= made.size):
+    listed = config.trl_version in LISTS_VALID or config.trl_version in IN_TRAINER
+    if made.size % made.per_prompt == 0 and (not listed or made.per_prompt <= made.size):
+        return
+    if listed and made.per_prompt < TOO_FEW:  # another rule reports it
         return
     basis = [name for name in (GENERATION, MICRO, GENERATION_STEPS, ACCUMULATION) if name in config.arguments]
     blamed = next((name for name in (GENERATIONS, *basis) if name in config.arguments), GENERATIONS)
-    terms = f"`{GENERATION}`" if number(config.arguments[GENERATION]) is not None and config.modern else terms_of(config, made)
+    terms = f"`{GENERATION}`" if number(config.arguments[GENERATION]) is not None else terms_of(config, made)
     yield Finding(
         of(config, blamed),
         f"a generation batch has {counted(made.size, 'completion')} ({terms}), not a multiple of `{GENERATIONS}` ({made.per_prompt})",
         related=[of(config, name) for name in basis if name != blamed],
         exception=exception(config, made.size, made.per_prompt),
-        fails_at="config" if config.modern else "init",
+        fails_at=stage(config),
         severity=certain(config, MICRO, GENERATIONS) if basis else certain(config, GENERATIONS),
         help=f"set `{GENERATIONS}` to a divisor of {made.size}",
     )
 
 
-def generates_for_one(config: TrlConfig) -> bool:
-    """Whether the target release generates for one micro batch at a time, whatever the accumulation is."""
-    asked = config.facts.outside.get(PACKAGE)
-    return asked is not None and ONE_MICRO_BATCH <= parse_version(asked) < GENERATION_OF_STEPS
-
-
-def one_micro_batch(config: TrlConfig) -> Generation:
-    """The generation of 0.15 and 0.16: one micro batch of all processes."""
-    made = generation(config)
-    size = made.size // made.steps if made.size is not None and made.steps else None
-    return Generation(size, 1, made.per_prompt, made.passes)
-
-
 def terms_of(config: TrlConfig, made: Generation) -> str:
     """How the size of a generation is computed."""
-    return f"micro batch {config.batch.micro_batch.value} x {counted(config.world_size, 'GPU')} x {counted(made.steps, 'step')}"
+    one = f"micro batch {config.batch.micro_batch.value} x {counted(config.world_size, 'GPU')}"
+    return one if config.trl_version in ONE_MICRO_BATCH else f"{one} x {counted(made.steps, 'step')}"
 
 
 def exception(config: TrlConfig, size: float, per_prompt: float) -> str:
     """The exception of the release."""
-    if config.modern:
+    if config.trl_version in GENERATION_BATCH:
         return f"ValueError: generation_batch_size ({size}) must be divisible by num_generations ({per_prompt})."
-    micro, accumulation = config.batch.micro_batch.value, config.batch.accumulation.value
-    return (
-        f"ValueError: The effective train batch size ({config.world_size} x {micro} x {accumulation}) must be evenly divisible by "
-        f"the number of generations per prompt ({per_prompt})."
+    made, one = generation(config), f"{config.world_size} x {config.batch.micro_batch.value}"
+    what = (
+        f"global train batch size ({one})" if config.trl_version in GLOBAL_BATCH else f"effective train batch size ({one} x {made.steps})"
     )
+    return f"ValueError: The {what} must be evenly divisible by the number of generations per prompt ({per_prompt})."
+
+
+TOO_FEW = 2  # the smallest number of completions that can be compared
+UNBRACKETED = Releases((0, 18, 0), (0, 20, 0))  # only the micro batch divides: `generation_batch_size % micro * processes != 0`
 
 
 def has_valid_sizes(config: TrlConfig) -> bool:
@@ -118,8 +149,6 @@ def has_valid_sizes(config: TrlConfig) -> bool:
 def sizes_conflict(config: TrlConfig) -> bool:
     """Whether the sizes of a generation contradict each other, for which the exception is raised first."""
     args = config.arguments
-    if not config.modern:
-        return False
     if args[GENERATION] is not None and args[GENERATION_STEPS] is not None:
         return True
     return indivisible_by(config) is not None
@@ -130,7 +159,8 @@ def indivisible_by(config: TrlConfig) -> int | float | None:
     size, micro, world = number(config.arguments[GENERATION]), number(config.batch.micro_batch.value), config.world_size
     if size is None or micro is None or not world or micro < 1:
         return None
-    return micro * world if size % (micro * world) else None
+    remainder = size % micro * world if config.trl_version in UNBRACKETED else size % (micro * world)
+    return micro * world if remainder else None
 
 
 @rule(
@@ -141,6 +171,7 @@ def indivisible_by(config: TrlConfig) -> int | float | None:
     fails_at="config",
     bad=HEAD + "per_device_train_batch_size: 4\nnum_generations: 8\ngeneration_batch_size: 40\n",
     good=HEAD + "per_device_train_batch_size: 4\nnum_generations: 8\ngeneration_batch_size: 64\n",
+    releases=Releases((0, 18, 0)),
     example={"trainer": "grpo", "gpus": 8, "at": "/generation_batch_size"},
 )
 def generation_not_divisible(config: TrlConfig) -> Iterator[Finding]:
@@ -152,7 +183,7 @@ def generation_not_divisible(config: TrlConfig) -> Iterator[Finding]:
 
     Source: trl 1.16.0 trainer/grpo_config.py:1101-1107, trainer/rloo_config.py:664-670.
     """
-    if not has_valid_sizes(config) or not config.modern or config.arguments[GENERATION_STEPS] is not None:
+    if not has_valid_sizes(config) or config.arguments[GENERATION_STEPS] is not None:
         return
     one = indivisible_by(config)
     if one is not None:
@@ -177,6 +208,7 @@ def generation_not_divisible(config: TrlConfig) -> Iterator[Finding]:
     bad=HEAD + "num_generations: 8\ngeneration_batch_size: 64\nsteps_per_generation: 2\n",
     good=HEAD + "num_generations: 8\nsteps_per_generation: 2\n",
     example={"trainer": "grpo", "gpus": 8, "at": "/generation_batch_size"},
+    releases=Releases((0, 18, 0)),
 )
 def generation_size_twice(config: TrlConfig) -> Iterator[Finding]:
     """`generation_batch_size` and `steps_per_generation` are mutually exclusive.
@@ -188,7 +220,7 @@ def generation_size_twice(config: TrlConfig) -> Iterator[Finding]:
     Source: trl 1.16.0 trainer/grpo_config.py:1113-1116, trainer/rloo_config.py:676-679.
     """
     args = config.arguments
-    if config.modern and generating(config) and args[GENERATION] is not None and args[GENERATION_STEPS] is not None:
+    if generating(config) and args[GENERATION] is not None and args[GENERATION_STEPS] is not None:
         message = f"`{GENERATION}` is incompatible with `{GENERATION_STEPS}`"
         yield Finding(of(config, GENERATION), message, related=(of(config, GENERATION_STEPS),), help=either(GENERATION, GENERATION_STEPS))
 
@@ -199,9 +231,13 @@ def generation_size_twice(config: TrlConfig) -> Iterator[Finding]:
     ERROR,
     kinds=KINDS,
     fails_at="config",
-    bad=HEAD + "num_generations: 1\n",
+    bad=(
+        HEAD + "num_generations: 1\n",
+        Example(HEAD + "num_generations: 1\n", exception="ValueError: The global train batch size", facts={"target": {"trl": "0.15.2"}}),
+    ),
     good=HEAD + "num_generations: 2\nper_device_train_batch_size: 8\n",
     example={"trainer": "grpo", "gpus": 1, "at": "/num_generations"},
+    releases=Releases((0, 15, 0)),
 )
 def too_few_generations(config: TrlConfig) -> Iterator[Finding]:
     """The advantage of a completion is its reward compared with the others of its prompt: at least two are needed.
@@ -214,15 +250,18 @@ def too_few_generations(config: TrlConfig) -> Iterator[Finding]:
     Source: trl 1.16.0 trainer/grpo_config.py:1137-1141, trainer/rloo_config.py:700-704; 0.17.0 trainer/grpo_trainer.py:587-591.
     """
     value = config.arguments[GENERATIONS]
-    if not generating(config) or not isinstance(value, (int, float)) or value >= 2:
+    if not generating(config) or not isinstance(value, (int, float)) or value >= TOO_FEW:
         return
-    zero = value == 0 and config.modern
+    zero = value == 0 and config.trl_version >= DIVIDES_FIRST
     text = f"ValueError: {label(config)} requires at least 2 generations per prompt to calculate the advantages. You provided {value}"
+    if config.trl_version in GLOBAL_BATCH:
+        made = generation(config)
+        text = exception(config, made.size or 0, value)
     yield Finding(
         of(config, GENERATIONS),
         f"`{GENERATIONS}` is {value}; at least 2 are required",
         exception="ZeroDivisionError: integer modulo by zero" if zero else text,
-        fails_at="config" if config.modern else "init",
+        fails_at=stage(config),
         help=f"set `{GENERATIONS}: 2` or more",
     )
 
@@ -240,9 +279,15 @@ def too_few_generations(config: TrlConfig) -> Iterator[Finding]:
             "/num_processes",
             facts={"gpus": 7},
         ),
+        Example(
+            HEAD + "num_generations: 8\nper_device_train_batch_size: 8\nper_device_eval_batch_size: 3\neval_strategy: steps\n",
+            exception="ValueError: The effective eval batch size (1 x 3)",
+            facts={"target": OLD},
+        ),
     ),
     good=HEAD + "num_generations: 8\nper_device_train_batch_size: 8\nper_device_eval_batch_size: 8\neval_strategy: steps\n",
     example={"trainer": "grpo", "gpus": 1, "at": "/per_device_eval_batch_size"},
+    releases=EVALUATION_CHECKED,
 )
 def incomplete_evaluation_groups(config: TrlConfig) -> Iterator[Finding]:
     """The evaluation batch of all processes is not a multiple of `num_generations_eval` (by default `num_generations`).
@@ -261,23 +306,31 @@ def incomplete_evaluation_groups(config: TrlConfig) -> Iterator[Finding]:
     if not has_valid_sizes(config) or found is None or not world or (found[0] * world) % found[1] == 0:
         return
     (size, per_prompt), gpus = found, counted(world, "GPU")
-    text = f"ValueError: The global eval batch size ({size} * {world}) must be divisible by the number of generations used for evaluation "
-    text += f"({per_prompt})."
-    if not config.modern:
-        text = f"ValueError: The effective eval batch size ({world} x {size}) must be evenly divisible by the number of generations "
-        text += f"per prompt ({per_prompt})."
-    key = "num_generations_eval" if config.modern and number(config.arguments["num_generations_eval"]) else GENERATIONS
+    own = config.trl_version >= OWN_EVALUATION and number(config.arguments["num_generations_eval"])
+    key = "num_generations_eval" if own else GENERATIONS
     setting = uneven_factor(config, size, world, per_prompt)
     others = [each for each in (of(config, EVALUATION_MICRO), of(config, key)) if each.path != setting.path]
     yield Finding(
         setting,
         f"an evaluation batch is {size} x {gpus} = {counted(size * world, 'completion')}, not a multiple of `{key}` ({per_prompt})",
         related=others,
-        exception=text,
-        fails_at="config" if config.modern else "init",
+        exception=evaluation_exception(config, size, world, per_prompt),
+        fails_at=stage(config),
         severity=certain(config, EVALUATION_MICRO, key),
         help=whole_groups(size, world, per_prompt),
     )
+
+
+def evaluation_exception(config: TrlConfig, size: int, world: int, per_prompt: int) -> str:
+    """The exception of the release for an evaluation batch with incomplete groups."""
+    release = config.trl_version
+    if release < (0, 22, 0):
+        what = "effective" if release in EFFECTIVE_BATCH else "global"
+        head = f"ValueError: The {what} eval batch size ({world} x {size}) must be evenly divisible by"
+        return f"{head} the number of generations per prompt ({per_prompt})."
+    head = f"ValueError: The global eval batch size ({size} * {world}) must be divisible by"
+    divisor = "the number of generations used for evaluation" if release >= OWN_EVALUATION else "num_generations"
+    return f"{head} {divisor} ({per_prompt})."
 
 
 def whole_groups(size: int, world: int, per_prompt: int) -> str:
@@ -309,6 +362,7 @@ def uneven_factor(config: TrlConfig, size: int, world: int, per_prompt: int) -> 
         ),
     ),
     good={"run.sh": LINE, "train.yaml": HEAD + "num_processes: 8\nper_device_train_batch_size: 8\nnum_generations: 8\n"},
+    releases=Releases((1, 0, 0)),
     example={"kind": "launch", "named": 1, "at": "/num_generations"},
 )
 def incomplete_groups_in_command(config: TrlConfig) -> Iterator[Finding]:
@@ -325,7 +379,7 @@ def incomplete_groups_in_command(config: TrlConfig) -> Iterator[Finding]:
 
     Source: trl 1.16.0 cli/commands/training.py (TrainingCommand.run), trainer/grpo_config.py:1096-1135, trainer/rloo_config.py.
     """
-    if not config.hands_on or not has_valid_sizes(config) or sizes_conflict(config):
+    if not config.command_checks or not has_valid_sizes(config) or sizes_conflict(config):
         return
     made, world = generation(config), config.world_size
     micro, per_prompt = number(config.batch.micro_batch.value), made.per_prompt
@@ -366,6 +420,7 @@ def incomplete_groups_in_command(config: TrlConfig) -> Iterator[Finding]:
     bad=HEAD + "num_generations: 8\nauto_find_batch_size: true\n",
     good=HEAD + "num_generations: 8\nper_device_train_batch_size: 8\n",
     example={"trainer": "grpo", "gpus": 1, "at": "/auto_find_batch_size"},
+    releases=Releases((1, 9, 0)),
 )
 def batch_size_search(config: TrlConfig) -> Iterator[Finding]:
     """`auto_find_batch_size` reduces the batch size, but a generation must consist of complete groups.
@@ -377,7 +432,7 @@ def batch_size_search(config: TrlConfig) -> Iterator[Finding]:
 
     Source: trl 1.16.0 trainer/grpo_config.py:1086-1094, trainer/rloo_config.py:649-657.
     """
-    if config.modern and generating(config) and config.arguments["auto_find_batch_size"]:
+    if generating(config) and config.arguments["auto_find_batch_size"]:
         text = f"ValueError: auto_find_batch_size is not supported by {label(config)}, because the generation batch must contain "
         text += "full prompt groups"
         yield Finding(
@@ -398,6 +453,7 @@ def batch_size_search(config: TrlConfig) -> Iterator[Finding]:
     bad=HEAD + "num_generations: 8\nlog_completions_hub_repo: org/log\n",
     good=HEAD + "num_generations: 8\nlog_completions: true\nlog_completions_hub_repo: org/log\n",
     example={"trainer": "grpo", "gpus": 1, "at": "/log_completions_hub_repo"},
+    releases=Releases((0, 28, 0)),
 )
 def completions_not_logged(config: TrlConfig) -> Iterator[Finding]:
     """`log_completions_hub_repo` requires `log_completions`.
@@ -410,7 +466,7 @@ def completions_not_logged(config: TrlConfig) -> Iterator[Finding]:
     Source: trl 1.16.0 trainer/grpo_config.py:1080-1084.
     """
     args = config.arguments
-    if config.modern and config.only("grpo") and args["log_completions_hub_repo"] is not None and not args["log_completions"]:
+    if config.only("grpo") and args["log_completions_hub_repo"] is not None and not args["log_completions"]:
         severity = certain(config, "log_completions")
         yield Finding(
             of(config, "log_completions_hub_repo"),
@@ -436,6 +492,7 @@ def completions_not_logged(config: TrlConfig) -> Iterator[Finding]:
     ),
     good=HEAD + "num_generations: 8\nvllm_importance_sampling_clip_min: 0.5\nvllm_importance_sampling_clip_max: 2.0\n",
     example={"trainer": "grpo", "gpus": 1, "at": "/vllm_importance_sampling_clip_min"},
+    releases=Releases((1, 6, 0)),
 )
 def importance_sampling_bounds(config: TrlConfig) -> Iterator[Finding]:
     """The bounds of vLLM's importance sampling are the wrong way round, or a truncating mode has none.
@@ -448,7 +505,7 @@ def importance_sampling_bounds(config: TrlConfig) -> Iterator[Finding]:
 
     Source: trl 1.16.0 trainer/grpo_config.py:1143-1171.
     """
-    if not config.modern or not config.only("grpo"):
+    if not config.only("grpo"):
         return
     args = config.arguments
     cap = args["vllm_importance_sampling_cap"]
@@ -477,6 +534,9 @@ def importance_sampling_bounds(config: TrlConfig) -> Iterator[Finding]:
         )
 
 
+NEW_ENGINE = (0, 28, 0)  # from here on generation/vllm_generation.py has the check, with another message
+
+
 @rule(
     "TRL038",
     "vllm-tensor-parallel-size",
@@ -486,6 +546,7 @@ def importance_sampling_bounds(config: TrlConfig) -> Iterator[Finding]:
     bad=HEAD + "num_generations: 8\nuse_vllm: true\nvllm_mode: colocate\nvllm_tensor_parallel_size: 3\n",
     good=HEAD + "num_generations: 8\nuse_vllm: true\nvllm_mode: colocate\nvllm_tensor_parallel_size: 2\n",
     example={"trainer": "grpo", "gpus": 8, "at": "/vllm_tensor_parallel_size"},
+    releases=Releases((0, 18, 0)),
 )
 def vllm_tensor_parallel_size(config: TrlConfig) -> Iterator[Finding]:
     """With `vllm_mode: colocate`, `vllm_tensor_parallel_size` must divide the number of processes.
@@ -498,11 +559,12 @@ def vllm_tensor_parallel_size(config: TrlConfig) -> Iterator[Finding]:
     """
     args, world = config.arguments, config.world_size
     size = count(args["vllm_tensor_parallel_size"])
-    if config.modern and generating(config) and args["use_vllm"] and args["vllm_mode"] == "colocate" and size and world and world % size:
+    name = "vllm_tensor_parallel_size" if config.trl_version < NEW_ENGINE else "tensor_parallel_size"
+    if generating(config) and args["use_vllm"] and args["vllm_mode"] == "colocate" and size and world and world % size:
         yield Finding(
             of(config, "vllm_tensor_parallel_size"),
             f"`vllm_tensor_parallel_size` is {size}, which does not divide the {world} processes",
-            exception=f"ValueError: tensor_parallel_size ({size}) must divide world size ({world}) evenly.",
+            exception=f"ValueError: {name} ({size}) must divide world size ({world}) evenly.",
             severity=certain(config, "vllm_tensor_parallel_size"),
             help=f"set `vllm_tensor_parallel_size` to a divisor of {world}",
         )
@@ -517,6 +579,7 @@ def vllm_tensor_parallel_size(config: TrlConfig) -> Iterator[Finding]:
     bad=HEAD + "num_generations: 8\nsteps_per_generation: 0\n",
     good=HEAD + "num_generations: 8\nsteps_per_generation: 1\n",
     example={"trainer": "grpo", "gpus": 1, "at": "/steps_per_generation"},
+    releases=Releases((0, 18, 0)),
 )
 def invalid_generation_size(config: TrlConfig) -> Iterator[Finding]:
     """`generation_batch_size` and `steps_per_generation` must be positive integers.
@@ -528,11 +591,11 @@ def invalid_generation_size(config: TrlConfig) -> Iterator[Finding]:
 
     Source: trl 1.16.0 trainer/grpo_trainer.py (get_train_dataloader, _logs), torch 2.13 utils/data/sampler.py.
     """
-    if not config.modern or not has_valid_sizes(config) or sizes_conflict(config):
+    if not has_valid_sizes(config) or sizes_conflict(config):
         return
     for name in (GENERATION, GENERATION_STEPS):
         value = config.arguments[name]
-        if not isinstance(value, (int, float)) or (isinstance(value, int) and value > 0):
+        if not isinstance(value, (int, float)) or (isinstance(value, int) and (value > 0 or config.trl_version in LISTS_VALID)):
             continue
         text = "ValueError: batch_size should be a positive integer value, but got batch_size=0"
         if value < 0:
@@ -553,6 +616,7 @@ def invalid_generation_size(config: TrlConfig) -> Iterator[Finding]:
     bad=HEAD + "num_generations: 2\nper_device_train_batch_size: 64\n",
     good=HEAD + "num_generations: 2\nper_device_train_batch_size: 8\n",
     example={"trainer": "grpo", "gpus": 8, "num_examples": 100, "at": "/per_device_train_batch_size"},
+    releases=Releases(DROPS_INCOMPLETE),
 )
 def too_few_prompts(config: TrlConfig) -> Iterator[Finding]:
     """The data has fewer prompts than one generation, and an incomplete generation is dropped.
@@ -565,7 +629,7 @@ def too_few_prompts(config: TrlConfig) -> Iterator[Finding]:
     """
     made, examples, limit = generation(config), config.facts.num_examples, config.arguments["max_steps"]
     size, per_prompt = count(made.size), count(made.per_prompt)
-    if not config.modern or not has_valid_sizes(config) or not size or not per_prompt or not examples or config.streams:
+    if not has_valid_sizes(config) or not size or not per_prompt or not examples or config.streams:
         return
     prompts = size // per_prompt
     if size % per_prompt == 0 and examples < prompts and isinstance(limit, (int, float)) and limit <= 0:

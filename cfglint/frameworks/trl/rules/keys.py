@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, WARNING
+from cfglint.findings.releases import Releases
 from cfglint.findings.rule import Example, Finding, rule
 from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.findings.wording import listed
 from cfglint.frameworks.accelerate.packaged import PACKAGED
 from cfglint.frameworks.huggingface.fields import FIELDS as ARGUMENTS
-from cfglint.frameworks.trl import LAUNCHER_FILE, OLDEST
+from cfglint.frameworks.trl import LAUNCHER_FILE
+from cfglint.frameworks.trl._tables import RELEASES
 from cfglint.frameworks.trl.fields import BESIDE, has
 from cfglint.frameworks.trl.launcher_options import is_flag, is_option, refused
-from cfglint.frameworks.trl.releases import HISTORY
+from cfglint.frameworks.trl.releases import HISTORY, is_experimental
 from cfglint.frameworks.trl.rules.common import HEAD, KINDS, shown
 from cfglint.frameworks.unknown import Unknown
-from cfglint.frameworks.versions import dotted, parse_version
+from cfglint.frameworks.versions import dotted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,8 +25,11 @@ if TYPE_CHECKING:
 
     from cfglint.findings.diagnostic import Fix
     from cfglint.frameworks.trl.config import TrlConfig
+    from cfglint.frameworks.versions import Version
 
-REFUSES_UNKNOWN = (0, 19)  # before, the parser drops unknown keys (trl 0.18.0 scripts/utils.py)
+# The parser refuses unknown keys, in the words of the release; before and between, it drops them (trl 0.13.0, 0.18.0 scripts/utils.py).
+OLD_REFUSAL = Releases((0, 9, 6), (0, 13, 0), "`Some specified config arguments are not used by the TrlParser`")
+REFUSAL = Releases((0, 19, 0), of="`Unknown arguments from config file`")
 # Fields of older releases that have another name now, by the class that has it; the value stays.
 RENAMED = {
     "max_seq_length": "max_length",
@@ -67,7 +72,7 @@ HARMLESS = frozenset(
 def unknown_key(config: TrlConfig) -> Iterator[Finding]:
     """No dataclass of the script has a field of this name.
 
-    From 0.19.0 on `TrlParser` refuses such a key by default, older releases and TRL's own scripts drop it silently. A script
+    `TrlParser` refuses such a key by default before 0.13 and from 0.19 on; 0.13 to 0.18 and TRL's own scripts drop it silently. A script
     may have dataclasses of its own, whose keys are in the same file: without `--strict-keys` a key is reported only when
     it looks like a typo. The command `trl sft --config FILE` passes every such key to `accelerate launch` as an option, which
     refuses those that it does not have: `error: unrecognized arguments: --learning_rte`, exit status 2.
@@ -77,7 +82,7 @@ def unknown_key(config: TrlConfig) -> Iterator[Finding]:
 
     Fix: use the name of the field; names are written with underscores.
 
-    Source: trl 1.16.0 scripts/utils.py:352-357, cli/commands/training.py; 0.18.0 has no such check.
+    Source: trl 1.16.0 scripts/utils.py:352-357, cli/commands/training.py; 0.18.0 has no such check; 0.12.2 commands/cli_utils.py:193.
     """
     known = config.arguments.fields.types
     for key, value in config.values.items():
@@ -85,7 +90,7 @@ def unknown_key(config: TrlConfig) -> Iterator[Finding]:
             continue
         if config.hands_on and is_option(key):
             continue
-        strict = config.facts.strict_keys or config.hands_on
+        strict = config.facts.strict_keys or config.hands_on or parsed_by_old_script(config)
         near = nearest(key, config, 2 if strict else 1)
         meant = f"; did you mean `{near}`?" if near else ""
         if not strict and not near:
@@ -110,7 +115,14 @@ def refuses(config: TrlConfig) -> bool:
     is strict.
     """
     in_code = config.documents[0].syntax in ("shell", "python")
-    return config.hands_on or (config.facts.strict_keys and (in_code or config.trl_version >= REFUSES_UNKNOWN))
+    release = config.trl_version
+    strict = config.facts.strict_keys and (in_code or release in REFUSAL or release in OLD_REFUSAL)
+    return config.hands_on or strict or parsed_by_old_script(config)
+
+
+def parsed_by_old_script(config: TrlConfig) -> bool:
+    """Whether TRL's own script of an old release parses the file, which refuses unknown keys (trl 0.12.2 commands/scripts/sft.py:67)."""
+    return config.command is not None and config.trl_version in OLD_REFUSAL and config.only("sft", "dpo")
 
 
 def refusal(key: str, value: Any, config: TrlConfig) -> str:
@@ -122,16 +134,34 @@ def refusal(key: str, value: Any, config: TrlConfig) -> str:
         from cfglint.frameworks.huggingface.rules.keys import not_used
 
         return not_used(config, key)
+    if config.trl_version in OLD_REFUSAL:
+        return f"ValueError: Some specified config arguments are not used by the TrlParser: {{{key!r}: {value!r}}}"
     return f"ValueError: Unknown arguments from config file: ['--{key}', {str(value)!r}]. Please remove them, add them to the dataclass"
 
 
 def is_removed(key: str, config: TrlConfig) -> bool:
     """Whether older releases of TRL or transformers had a field of this name, which no class of this release has."""
-    if has(key, config.modelled):
+    if has(key, config.trl_version):
         return False
     if key in ARGUMENTS:
         return bool(ARGUMENTS[key][3]) and config.version >= ARGUMENTS[key][3]
-    return config.modern and has(key, parse_version(OLDEST))
+    return removed_in(key, config.trl_version) is not None
+
+
+def removed_in(key: str, release: Version) -> Version | None:
+    """The last release up to this one that removed the field from a class; None if none did, and for fields of experimental classes."""
+    found = [
+        until
+        for section in HISTORY.sections_with(key)
+        for _, until in HISTORY.releases(section, key)
+        if until and until <= release and not is_experimental(section, before(until))
+    ]
+    return max(found, default=None)
+
+
+def before(release: Version) -> Version:
+    """The release before another one."""
+    return RELEASES[RELEASES.index(release) - 1]
 
 
 def nearest(key: str, config: TrlConfig, most: int) -> str | None:
@@ -143,7 +173,7 @@ def nearest(key: str, config: TrlConfig, most: int) -> str | None:
         return plain
     close = [name for name in near_fields(key, config.arguments.fields.by_length, most) if name not in config.values]
     if not config.facts.strict_keys:  # a key of the script itself may resemble one of TRL's
-        close = [name for name in close if not any(name in HISTORY.fields(each, config.modelled) for each in BESIDE)]
+        close = [name for name in close if not any(name in HISTORY.fields(each, config.trl_version) for each in BESIDE)]
     return close[0] if close else None
 
 
@@ -181,7 +211,7 @@ def removed_key(config: TrlConfig) -> Iterator[Finding]:
     Fix: use the replacement. `max_seq_length` is `max_length`, `torch_dtype` is `dtype`, `evaluation_strategy` is
     `eval_strategy`, `warmup_ratio: 0.1` is `warmup_steps: 0.1`; `max_prompt_length` has no replacement.
 
-    Source: the classes of trl 0.17.0 and 1.16.0, the fields of transformers 4.30.2 to 5.23.0.
+    Source: the classes of trl 0.7.0 to 1.16.0, the fields of transformers 4.30.2 to 5.23.0.
     """
     known = config.arguments.fields.types
     for key, value in config.values.items():
@@ -190,7 +220,8 @@ def removed_key(config: TrlConfig) -> Iterator[Finding]:
         if not (config.facts.strict_keys or config.hands_on) and no_loss(key, value):
             continue
         successor, fix = replacement(key, config)
-        owner = f"in transformers {dotted(ARGUMENTS[key][3])}" if key in ARGUMENTS else f"before TRL {dotted(config.trl_version)}"
+        removed = removed_in(key, config.trl_version) or ()
+        owner = f"in transformers {dotted(ARGUMENTS[key][3])}" if key in ARGUMENTS else f"in TRL {dotted(removed)}"
         message = f"`{key}` was removed {owner}" + (f"; use {successor}" if successor else "")
         effect = effect_of_removal(key, value, config)
         if refuses(config):
@@ -259,9 +290,10 @@ LINE = "trl sft --config train.yaml\n"
     bad={"run.sh": LINE, "train.yaml": HEAD + "packing: true\n"},
     good={"run.sh": "python -m trl.scripts.sft --config train.yaml\n", "train.yaml": HEAD + "packing: true\n"},
     example={"kind": "launch", "named": 1, "target": {"trl": "0.17.0"}, "at": "--config"},
+    releases=Releases((0, 13, 0), (0, 18, 0)),
 )
 def config_file_on_command(config: TrlConfig) -> Iterator[Finding]:
-    """The command `trl` of release 0.17.0 does not have the option `--config`.
+    """The command `trl` of releases 0.13 to 0.17 does not have the option `--config`.
 
     It parses its line with `parse_args`, which knows the fields of the script's classes only, before it starts the script.
 
@@ -272,7 +304,7 @@ def config_file_on_command(config: TrlConfig) -> Iterator[Finding]:
     Source: trl 0.17.0 cli.py (main).
     """
     command = config.command
-    if command is None or config.modern or "config" not in command.words:
+    if command is None or "config" not in command.words:
         return
     key, node = command.find(("config",))
     setting = Setting(("config",), command.words["config"], WRITTEN, command, node, key)
@@ -280,7 +312,7 @@ def config_file_on_command(config: TrlConfig) -> Iterator[Finding]:
     exception = f"SystemExit: 2 (TRL CLI: error: unrecognized arguments: --config {named})"
     yield Finding(
         setting,
-        "`--config` is not an option of the `trl` command of TRL 0.17.0",
+        f"`--config` is not an option of the `trl` command of TRL {dotted(config.trl_version)}",
         exception=exception,
         help="start its script instead: python -m trl.scripts.sft --config ...",
     )

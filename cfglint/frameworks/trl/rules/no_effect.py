@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import INFO, WARNING
+from cfglint.findings.releases import Releases
 from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.base import FORK_KEYS
 from cfglint.frameworks.remedies import either
@@ -20,13 +21,16 @@ if TYPE_CHECKING:
 
 LORA_KEYS = ("lora_r", "lora_alpha", "lora_dropout", "lora_target_modules", "use_rslora", "use_dora")
 LOADING = {"torch_dtype": "torch_dtype", "dtype": "dtype", "attn_implementation": "attn_implementation", "model_revision": "revision"}
-# (field, value or None for any) -> what to write instead
-DEPRECATED: dict[tuple[str, object], str] = {
-    ("packing_strategy", "bfd-requeue"): "`bfd_split`",
-    ("loss_type", "chunked_nll"): "`nll`, which computes the same",
-    ("truncation_mode", "keep_end"): "`keep_start`",
-    ("use_transformers_paged", True): "`use_transformers_continuous_batching`",
-    ("vllm_importance_sampling_cap", None): "`vllm_importance_sampling_clip_max`",
+# (field, value or None for any) -> what to write instead, and the releases that deprecate it for a removal in 2.0
+DEPRECATED: dict[tuple[str, object], tuple[str, Releases]] = {
+    ("packing_strategy", "bfd-requeue"): ("`bfd_split`", Releases((1, 0, 0), of="bfd-requeue")),
+    ("loss_type", "chunked_nll"): ("`nll`, which computes the same", Releases((1, 15, 0), of="chunked_nll")),
+    ("truncation_mode", "keep_end"): ("`keep_start`", Releases((1, 4, 0), of="keep_end")),
+    ("use_transformers_paged", True): ("`use_transformers_continuous_batching`", Releases((1, 7, 0), of="`use_transformers_paged`")),
+    ("vllm_importance_sampling_cap", None): (
+        "`vllm_importance_sampling_clip_max`",
+        Releases((1, 6, 0), of="`vllm_importance_sampling_cap`"),
+    ),
 }
 
 
@@ -168,6 +172,7 @@ def quantized_without_adapter(config: TrlConfig) -> Iterator[Finding]:
     bad=HEAD + "num_generations: 8\nnum_generations_eval: 2\n",
     good=HEAD + "num_generations: 8\nnum_generations_eval: 2\neval_strategy: steps\n",
     example={"trainer": "grpo", "at": "/num_generations_eval"},
+    releases=Releases((0, 26, 0)),
 )
 def evaluation_generations_unused(config: TrlConfig) -> Iterator[Finding]:
     """`num_generations_eval` has no effect without evaluation.
@@ -177,7 +182,7 @@ def evaluation_generations_unused(config: TrlConfig) -> Iterator[Finding]:
     Source: trl 1.16.0 trainer/grpo_config.py:1118-1127.
     """
     args = config.arguments
-    if config.modern and generating(config) and args["num_generations_eval"] and args.eval_strategy == "no" and not args["eval_on_start"]:
+    if generating(config) and args["num_generations_eval"] and args.eval_strategy == "no" and not args["eval_on_start"]:
         setting = of(config, "num_generations_eval")
         yield Finding(
             setting,
@@ -195,6 +200,7 @@ def evaluation_generations_unused(config: TrlConfig) -> Iterator[Finding]:
     bad=HEAD + "padding_free: true\n",
     good=HEAD + "loss_type: sigmoid\n",
     example={"trainer": "dpo", "at": "/padding_free"},
+    releases=Releases((0, 29, 0)),
 )
 def padding_free_ignored(config: TrlConfig) -> Iterator[Finding]:
     """The DPO trainer does not support `padding_free` and turns it off.
@@ -203,7 +209,7 @@ def padding_free_ignored(config: TrlConfig) -> Iterator[Finding]:
 
     Source: trl 1.16.0 trainer/dpo_trainer.py (padding_free).
     """
-    if config.modern and config.only("dpo") and config.arguments["padding_free"] is True:
+    if config.only("dpo") and config.arguments["padding_free"] is True:
         yield Finding(
             of(config, "padding_free"),
             "`padding_free` is not supported by the DPO trainer, which turns it off",
@@ -219,6 +225,7 @@ def padding_free_ignored(config: TrlConfig) -> Iterator[Finding]:
     bad=HEAD + "packing: true\npacking_strategy: bfd-requeue\n",
     good=HEAD + "packing: true\npacking_strategy: bfd_split\n",
     example={"trainer": "sft", "at": "/packing_strategy"},
+    releases=tuple(releases for _, releases in DEPRECATED.values()),
 )
 def deprecated_option(config: TrlConfig) -> Iterator[Finding]:
     """The value still works, but will be removed in TRL 2.0.
@@ -228,8 +235,8 @@ def deprecated_option(config: TrlConfig) -> Iterator[Finding]:
     Source: trl 1.16.0 trainer/sft_config.py:313-343, trainer/grpo_config.py:1059-1066, 1143-1150.
     """
     args = config.arguments
-    for (name, value), instead in DEPRECATED.items():
-        if not config.modern or name not in args or name not in args.fields.own:
+    for (name, value), (instead, releases) in DEPRECATED.items():
+        if config.trl_version not in releases or name not in args or name not in args.fields.own:
             continue
         given = args[name]
         if given is not None and (value is None or (given == value and type(given) is type(value))):
@@ -247,6 +254,7 @@ def deprecated_option(config: TrlConfig) -> Iterator[Finding]:
     bad="output_dir: out\npacking: true\ndataset_name: org/a\ndatasets:\n- path: org/b\n",
     good="output_dir: out\npacking: true\ndatasets:\n- path: org/b\n",
     example={"trainer": "sft", "at": "/dataset_name"},
+    releases=Releases((0, 22, 0)),
 )
 def dataset_name_overridden(config: TrlConfig) -> Iterator[Finding]:
     """Both `datasets` and `dataset_name` are set; TRL's scripts ignore the latter.
@@ -257,7 +265,7 @@ def dataset_name_overridden(config: TrlConfig) -> Iterator[Finding]:
     """
     args = config.arguments
     mixture = args["datasets"]
-    if config.modern and isinstance(mixture, list) and mixture and all(isinstance(each, dict) for each in mixture) and args["dataset_name"]:
+    if isinstance(mixture, list) and mixture and all(isinstance(each, dict) for each in mixture) and args["dataset_name"]:
         message = "`dataset_name` is overridden by `datasets`"
         yield Finding(
             of(config, "dataset_name"), message, related=(of(config, "datasets"),), on_key=True, help=either("dataset_name", "datasets")
@@ -268,6 +276,10 @@ def zero_setting(config: TrlConfig) -> tuple[Setting, ...]:
     """The ZeRO stage in the DeepSpeed config of the run."""
     launch = config.deepspeed
     return (launch.setting("zero_optimization.stage"),) if launch is not None else ()
+
+
+REENTRANT_SFT = Releases((0, 28, 0), (1, 9, 0), "SFT")
+REENTRANT = Releases((1, 9, 0))
 
 
 @rule(
@@ -284,6 +296,7 @@ def zero_setting(config: TrlConfig) -> tuple[Setting, ...]:
         "ds.json": '{"train_micro_batch_size_per_gpu": "auto", "zero_optimization": {"stage": 3}}\n',
     },
     example={"trainer": "sft", "gpus": 8, "at": "/gradient_checkpointing_kwargs"},
+    releases=(REENTRANT_SFT, REENTRANT),
 )
 def reentrant_forced(config: TrlConfig) -> Iterator[Finding]:
     """With LoRA and ZeRO-3 the trainer forces `use_reentrant` to true.
@@ -295,7 +308,8 @@ def reentrant_forced(config: TrlConfig) -> Iterator[Finding]:
     args = config.arguments
     given = args["gradient_checkpointing_kwargs"]
     written = isinstance(given, dict) and given.get("use_reentrant") is False
-    if config.modern and written and peft(config) and args.checkpointing and zero_stage(config) == 3:
+    forced = config.trl_version in REENTRANT or config.only("sft")
+    if forced and written and peft(config) and args.checkpointing and zero_stage(config) == 3:
         message = "`use_reentrant: false` is overridden by true, which LoRA with ZeRO stage 3 requires"
         yield Finding(
             of(config, "gradient_checkpointing_kwargs"),
@@ -313,6 +327,7 @@ def reentrant_forced(config: TrlConfig) -> Iterator[Finding]:
     bad=HEAD + "packing: true\ndtype: float16\nmodel_init_kwargs: {dtype: bfloat16}\n",
     good=HEAD + "packing: true\nmodel_init_kwargs: {dtype: bfloat16}\n",
     example={"trainer": "sft", "at": "/dtype"},
+    releases=Releases((0, 24, 0)),
 )
 def model_option_overridden(config: TrlConfig) -> Iterator[Finding]:
     """`model_init_kwargs` overrides `dtype`, `attn_implementation` or `model_revision` in TRL's scripts.
@@ -323,7 +338,7 @@ def model_option_overridden(config: TrlConfig) -> Iterator[Finding]:
     """
     args = config.arguments
     given = args["model_init_kwargs"]
-    if not config.modern or not isinstance(given, dict):
+    if not isinstance(given, dict):
         return
     for name, key in LOADING.items():
         if name in args and key in given and given[key] != args[name]:
@@ -341,6 +356,7 @@ def model_option_overridden(config: TrlConfig) -> Iterator[Finding]:
     bad=HEAD + "packing: true\nbf16: null\n",
     good=HEAD + "packing: true\nbf16: false\n",
     example={"trainer": "sft", "at": "/bf16"},
+    releases=Releases((0, 19, 0)),
 )
 def null_means_bf16(config: TrlConfig) -> Iterator[Finding]:
     """`bf16: null` is TRL's default, which is bf16 unless `fp16` is on.
@@ -349,5 +365,5 @@ def null_means_bf16(config: TrlConfig) -> Iterator[Finding]:
 
     Source: trl 1.16.0 trainer/base_config.py:110-113.
     """
-    if config.modern and "bf16" in config.values and config.values["bf16"] is None and config.arguments["bf16"]:
+    if "bf16" in config.values and config.values["bf16"] is None and config.arguments["bf16"]:
         yield Finding(config.setting("bf16"), "`bf16` is null, which turns bf16 on", help="set `bf16: true`, or set `bf16: false`")

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR
+from cfglint.findings.releases import Releases
 from cfglint.findings.rule import Example, Finding, rule
 from cfglint.findings.setting import WRITTEN, Setting
+from cfglint.frameworks.huggingface.rules.arguments import OUTPUT_OPTIONAL
+from cfglint.frameworks.trl.releases import ENTRY
 from cfglint.frameworks.trl.rules.common import HEAD, KINDS, OLD, of, shown
 
 TYPE_CHECKING = False
@@ -15,7 +18,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.trl.config import TrlConfig
     from cfglint.frameworks.trl.parser import Refused
 
-MAPPING_CHECKED = (1,)  # from here on the parser reports that the file must be a mapping
+MAPPING_CHECKED = (1, 10, 0)  # from here on the parser reports that the file must be a mapping
 
 
 @rule(
@@ -72,6 +75,7 @@ def not_a_mapping(config: TrlConfig) -> Iterator[Finding]:
     bad=HEAD + "env: [WANDB_PROJECT]\n",
     good=HEAD + "env: {WANDB_PROJECT: mine}\n",
     example={"at": "/env"},
+    releases=Releases((0, 8, 0)),
 )
 def environment_not_a_mapping(config: TrlConfig) -> Iterator[Finding]:
     """`env` must be a mapping: its entries become environment variables before anything else is read.
@@ -112,7 +116,7 @@ def invalid_string(config: TrlConfig) -> Iterator[Finding]:
 
     TRL's parser converts strings, so `learning_rate: 1e-5` (which YAML 1.1 parses as a string) and `"4"` are numbers.
     A string that is not written as the type is refused: `1e3` and `"2.5"` are not integers. Booleans are yes/no, true/false,
-    t/f, y/n, 1/0 in any case. From 1.0 on "none" and "null" are null where the field is not a string.
+    t/f, y/n, 1/0 in any case. From 1.6 on "none" and "null" are null for an optional field that is not a string.
 
     Run-time error: `train.py: error: argument --max_steps/--max-steps: invalid int value: '1e3'`, exit status 2.
 
@@ -148,6 +152,7 @@ def meant_number(setting: Setting, refused: Refused) -> Fix | None:
     bad="output_dir: out\npacking: true\n",
     good="output_dir: out\npacking: true\ndataset_name: org/data\n",
     example={"target": OLD, "strict_keys": True},
+    releases=Releases((0, 12, 0), (0, 18, 0)),
 )
 def dataset_name_required(config: TrlConfig) -> Iterator[Finding]:
     """Old releases of TRL's own scripts require `dataset_name`.
@@ -164,7 +169,6 @@ def dataset_name_required(config: TrlConfig) -> Iterator[Finding]:
     if (
         config.parsed
         and config.facts.strict_keys
-        and not config.modern
         and config.facts.complete
         and parses_script_arguments(config)
         and "dataset_name" not in config.arguments
@@ -183,6 +187,32 @@ def parses_script_arguments(config: TrlConfig) -> bool:
 
 
 @rule(
+    "TRL006",
+    "output-dir-required",
+    ERROR,
+    kinds=KINDS,
+    fails_at="config",
+    raises="SystemExit: 2 (the following arguments are required: --output_dir/--output-dir)",
+    bad="model_name_or_path: org/model\ndataset_name: org/data\npacking: true\n",
+    good=HEAD + "packing: true\n",
+    example={"trainer": "sft", "kind_given": True, "complete": True, "target": {"trl": "0.12.2", "transformers": "4.46.3"}},
+)
+def output_dir_required(config: TrlConfig) -> Iterator[Finding]:
+    """`output_dir` is required before transformers 4.49.
+
+    Run-time error: `train.py: error: the following arguments are required: --output_dir/--output-dir`.
+
+    Fix: set `output_dir`.
+
+    Source: transformers 4.46.3 training_args.py:796, hf_argparser.py.
+    """
+    if config.parsed and config.version < OUTPUT_OPTIONAL and "output_dir" not in config.arguments and config.facts.complete:
+        yield Finding(
+            config.setting("output_dir"), "`output_dir` is missing; it is required before transformers 4.49", help="set `output_dir: out`"
+        )
+
+
+@rule(
     "TRL005",
     "invalid-dataset-entry",
     ERROR,
@@ -195,13 +225,20 @@ def parses_script_arguments(config: TrlConfig) -> bool:
             "/datasets/0/type",
             "TypeError: DatasetConfig",
         ),
+        Example(
+            "output_dir: out\npacking: true\ndatasets:\n- path: org/data\n  fraction: 0.5\n",
+            "/datasets/0/fraction",
+            "TypeError: DatasetConfig",
+            facts={"target": {"trl": "1.7.1"}},
+        ),
         Example("output_dir: out\npacking: true\ndatasets: 5\n", "/datasets", "TypeError: 'int' object is not iterable"),
     ),
     good="output_dir: out\npacking: true\ndatasets:\n- path: org/data\n",
     example={"kind_given": True, "at": "/datasets/0"},
+    releases=Releases((0, 22, 0)),
 )
 def invalid_dataset_entry(config: TrlConfig) -> Iterator[Finding]:
-    """An entry of `datasets` requires `path`, and accepts name, data_dir, data_files, split, columns and fraction.
+    """An entry of `datasets` requires `path`, and accepts name, data_dir, data_files, split, columns and (from 1.8) fraction.
 
     Run-time error: `TypeError: DatasetConfig.__init__() missing 1 required positional argument: 'path'`,
     `TypeError: DatasetConfig.__init__() got an unexpected keyword argument 'type'`.
@@ -211,7 +248,7 @@ def invalid_dataset_entry(config: TrlConfig) -> Iterator[Finding]:
     Source: trl 1.16.0 scripts/utils.py:38-73, 131-136.
     """
     entries = config.arguments["datasets"]
-    if not config.facts.kind_given or not config.modern or entries is None or "datasets" not in config.arguments:
+    if not config.facts.kind_given or entries is None or "datasets" not in config.arguments:
         return
     if not isinstance(entries, list):
         if not isinstance(entries, (str, dict)):
@@ -220,13 +257,14 @@ def invalid_dataset_entry(config: TrlConfig) -> Iterator[Finding]:
             message = f"`datasets` is {shown(entries)}; it must be a list of mappings"
             yield Finding(of(config, "datasets"), message, exception=text, help=remedy)
         return
+    keys = ENTRY.fields("dataset", config.trl_version)
     for index, entry in enumerate(entries):
         if not isinstance(entry, dict):
             continue
-        unknown = next((key for key in entry if key not in DATASET_KEYS), None)
+        unknown = next((key for key in entry if key not in keys), None)
         if unknown is not None:
             text = f"TypeError: DatasetConfig.__init__() got an unexpected keyword argument {unknown!r}"
-            remedy = f"remove `datasets.{index}.{unknown}`, or write one of {', '.join(DATASET_KEYS)}"
+            remedy = f"remove `datasets.{index}.{unknown}`, or write one of {', '.join(keys)}"
             message = f"unknown key `{unknown}` in an entry of `datasets`"
             yield Finding(config.setting("datasets", index, unknown), message, exception=text, on_key=True, help=remedy)
         elif "path" not in entry:
@@ -239,6 +277,3 @@ def invalid_dataset_entry(config: TrlConfig) -> Iterator[Finding]:
                 if entry.keys() == {"name"}
                 else f"set `datasets.{index}.path`",
             )
-
-
-DATASET_KEYS = ("path", "name", "data_dir", "data_files", "split", "columns", "fraction")

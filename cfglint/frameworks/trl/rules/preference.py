@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR
+from cfglint.findings.releases import Releases
 from cfglint.findings.rule import Example, Finding, rule
-from cfglint.frameworks.trl.batch import GENERATING, WITHOUT_KL
+from cfglint.frameworks.remedies import choice
+from cfglint.frameworks.trl.batch import WITHOUT_KL, generating
 from cfglint.frameworks.trl.field_operations import adapters as peft
 from cfglint.frameworks.trl.rules.common import HEAD, KINDS, OLD, certain, losses, of, shown
 
@@ -12,8 +14,15 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from cfglint.findings.vocabulary import Stage
     from cfglint.frameworks.trl.config import TrlConfig
 
+KTO_PAIR = Releases((0, 9, 6), (0, 29, 0), "kto_pair")
+KTO_PAIR_IN_CLASS = (0, 10, 1)  # before, the configuration class refuses it, then the trainer
+REWRITTEN = Releases((0, 29, 0), of="exo_pair with `label_smoothing: 0`, and aot with `use_weighting`")
+DIVERGENCE = Releases((1, 10, 0), of="`f_divergence_type` with another loss than those of divergences")
+DIVERGENCE_NAMES = Releases((0, 24, 0), (0, 28, 0), "an unknown `f_divergence_type`")
+DIVERGENCES = ("reverse_kl", "js_divergence", "alpha_divergence")
 DIVERGENCE_LOSSES = ("sigmoid", "sigmoid_norm", "hinge", "ipo", "exo_pair", "robust", "discopop", "sft")
 
 
@@ -28,7 +37,9 @@ DIVERGENCE_LOSSES = ("sigmoid", "sigmoid_norm", "hinge", "ipo", "exo_pair", "rob
         Example(HEAD + "loss_type: aot\nf_divergence_type: js_divergence\n", "/f_divergence_type", "ValueError: `f_divergence_type="),
         Example(HEAD + "loss_type: aot\nuse_weighting: true\n", "/use_weighting", "NotImplementedError: WPO-style weighting"),
         Example(HEAD + "loss_type: kto_pair\n", "/loss_type", "ValueError: Support for kto_pair", facts={"target": OLD}),
+        Example(HEAD + "f_divergence_type: kl\n", "/f_divergence_type", "ValueError: 'kl' is not", facts={"target": {"trl": "0.24.0"}}),
     ),
+    releases=(KTO_PAIR, DIVERGENCE_NAMES, REWRITTEN, DIVERGENCE),
     good=HEAD + "loss_type: exo_pair\nlabel_smoothing: 0.001\n",
     example={"trainer": "dpo", "at": "/loss_type"},
 )
@@ -40,8 +51,8 @@ def dpo_loss_combination(config: TrlConfig) -> Iterator[Finding]:
 
     Run-time error: `ValueError: Label smoothing must be greater than 0.0 when using 'exo_pair' loss.`, ``ValueError:
     `f_divergence_type='js_divergence'` is only supported for the following loss types: [...]``, `NotImplementedError: WPO-style
-    weighting is not implemented for 'aot' or 'aot_unpaired'`; 0.17.0: `ValueError: Support for kto_pair has been removed in
-    DPOTrainer. Please use KTOTrainer.`
+    weighting is not implemented for 'aot' or 'aot_unpaired'`; before 0.29: `ValueError: Support for kto_pair has been removed in
+    DPOTrainer. Please use KTOTrainer.`, `ValueError: 'kl' is not a valid FDivergenceType`.
 
     Fix: another loss, or without the option.
 
@@ -50,14 +61,23 @@ def dpo_loss_combination(config: TrlConfig) -> Iterator[Finding]:
     if not config.only("dpo"):
         return
     args, chosen, setting = config.arguments, losses(config), of(config, "loss_type")
-    if not config.modern:
-        if chosen == ["kto_pair"]:
-            text = "ValueError: Support for kto_pair has been removed in DPOTrainer. Please use KTOTrainer."
-            remedy = "set `loss_type: sigmoid`, or train with the script `kto`"
-            yield Finding(setting, "`loss_type: kto_pair` is not supported by DPO", exception=text, help=remedy)
+    release, divergence = config.trl_version, args["f_divergence_type"]
+    if release in KTO_PAIR and "kto_pair" in chosen:
+        text = "ValueError: Support for kto_pair has been removed in DPOTrainer. Please use KTOTrainer."
+        remedy = "set `loss_type: sigmoid`, or train with the script `kto`"
+        stage: Stage = "config" if release < KTO_PAIR_IN_CLASS else "init"
+        yield Finding(setting, "`loss_type: kto_pair` is not supported by DPO", exception=text, help=remedy, fails_at=stage)
+    elif release in DIVERGENCE_NAMES and divergence not in DIVERGENCES and args.known("f_divergence_type"):
+        yield Finding(
+            of(config, "f_divergence_type"),
+            f"`f_divergence_type` is {shown(divergence)}, which is not one of {', '.join(DIVERGENCES)}",
+            exception=f"ValueError: {divergence!r} is not a valid FDivergenceType",
+            fails_at="config",
+            help=choice("f_divergence_type", divergence, DIVERGENCES),
+        )
+    if release not in REWRITTEN:
         return
-    divergence = args["f_divergence_type"]
-    if divergence != "reverse_kl" and not all(each in DIVERGENCE_LOSSES for each in chosen):
+    if release in DIVERGENCE and divergence != "reverse_kl" and not all(each in DIVERGENCE_LOSSES for each in chosen):
         text = (
             f"ValueError: `f_divergence_type={divergence!r}` is only supported for the following loss types: {sorted(DIVERGENCE_LOSSES)}."
         )
@@ -83,6 +103,22 @@ def listed_values(values: list[object]) -> str:
     return ", ".join(map(str, values))
 
 
+SYNC_WITHOUT_MODEL = Releases((0, 9, 2), (0, 29, 0), "DPO without a reference model")
+SYNC_WITH_LOG_PROBS = Releases((0, 13, 0), (0, 29, 0), "DPO with `precompute_ref_log_probs`, from a file")
+SYNC_GENERATING = Releases((0, 28, 0), of="GRPO and RLOO")
+SYNC: dict[str, Releases] = {
+    "dpo": Releases((0, 29, 0), of="DPO with LoRA or with `precompute_ref_log_probs`"),
+    "kto": Releases((1, 7, 0), of="KTO with LoRA or with `precompute_ref_log_probs`"),
+    "grpo": SYNC_GENERATING,
+    "rloo": SYNC_GENERATING,
+}
+
+
+def synchronizes(config: TrlConfig) -> bool:
+    """Whether all trainers that the file may be for check `sync_ref_model` in this release."""
+    return config.only(*(name for name, releases in SYNC.items() if config.trl_version in releases))
+
+
 @rule(
     "TRL052",
     "reference-model-not-synchronized",
@@ -104,7 +140,13 @@ def listed_values(values: list[object]) -> str:
             "ValueError: You currently cannot use",
             facts={"trainer": "dpo", "target": OLD},
         ),
+        Example(
+            HEAD + "sync_ref_model: true\nprecompute_ref_log_probs: true\n",
+            "/sync_ref_model",
+            facts={"trainer": "dpo", "target": {"trl": "0.24.0"}},
+        ),
     ),
+    releases=(SYNC_WITHOUT_MODEL, SYNC_WITH_LOG_PROBS, SYNC_GENERATING, SYNC["dpo"], SYNC["kto"]),
     good=HEAD + "num_generations: 8\nsync_ref_model: true\nbeta: 0.04\n",
     example={"trainer": "grpo", "gpus": 1, "at": "/sync_ref_model"},
 )
@@ -121,34 +163,46 @@ def reference_not_synchronized(config: TrlConfig) -> Iterator[Finding]:
 
     Fix: leave `sync_ref_model` out, or set `beta`.
 
-    Source: trl 1.16.0 trainer/grpo_trainer.py:1190-1207, trainer/dpo_trainer.py:992-1010; 0.17.0 trainer/dpo_trainer.py:505-523.
+    Source: trl 1.16.0 trainer/grpo_trainer.py:1190-1207, trainer/dpo_trainer.py:992-1010; 0.17.0 trainer/dpo_trainer.py:505-523
+    (0.9.6 to 0.12 compare an argument of the constructor with `precompute_ref_log_probs`, not the field).
     """
     args = config.arguments
-    if not config.only("dpo", "kto", *GENERATING) or not args["sync_ref_model"]:
+    if not args["sync_ref_model"]:
         return
     setting = of(config, "sync_ref_model")
     head = "You passed `sync_ref_model=True` while"
-    if config.only(*GENERATING) and config.modern and args["beta"] == 0.0 and args.known("beta"):
+    checks = synchronizes(config)
+    if checks and generating(config) and args["beta"] == 0.0 and args.known("beta"):
         text = f"ValueError: {head} `beta=0.0`, which means the reference model is not used during training."
         remedy = "set `beta: 0.04`, or set `sync_ref_model: false`"
         message = "`sync_ref_model` requires `beta` above 0"
         yield Finding(setting, message, related=(of(config, "beta"),), exception=text, severity=certain(config, "beta"), help=remedy)
-    elif config.modern and peft(config):
+    elif checks and peft(config):
         text = f"NotImplementedError: {head} using a PEFT model, which is currently not supported."
         remedy = "set `sync_ref_model: false`, or set `use_peft: false`"
         yield Finding(setting, "`sync_ref_model` does not support LoRA", related=(of(config, "use_peft"),), exception=text, help=remedy)
-    elif not config.modern and config.only("dpo") and (peft(config) or args["precompute_ref_log_probs"]):
+    elif config.only("dpo") and refuses_old_synchronization(config):
         other = "use_peft" if peft(config) else "precompute_ref_log_probs"
         text = "ValueError: You currently cannot use `ref_model=None` with TR-DPO method. Please provide `ref_model`."
         remedy = f"set `sync_ref_model: false`, or set `{other}: false`"
         message = f"`sync_ref_model` is incompatible with `{other}`"
         yield Finding(setting, message, related=(of(config, other),), exception=text, help=remedy)
-    elif config.modern and config.only("dpo", "kto") and args["precompute_ref_log_probs"]:
+    elif checks and config.only("dpo", "kto") and args["precompute_ref_log_probs"]:
         text = "ValueError: You cannot use `sync_ref_model=True` together with `precompute_ref_log_probs=True`."
         related = (of(config, "precompute_ref_log_probs"),)
         remedy = "set `sync_ref_model: false`, or set `precompute_ref_log_probs: false`"
         message = "`sync_ref_model` is incompatible with `precompute_ref_log_probs`"
         yield Finding(setting, message, related=related, exception=text, help=remedy)
+
+
+def refuses_old_synchronization(config: TrlConfig) -> bool:
+    """Whether DPO before its rewriting refuses `sync_ref_model`: there is no reference model with LoRA or precomputed probabilities."""
+    if config.trl_version in SYNC_WITHOUT_MODEL and peft(config):
+        return True
+    return config.trl_version in SYNC_WITH_LOG_PROBS and bool(config.arguments["precompute_ref_log_probs"])
+
+
+STREAMED = {"dpo": Releases((0, 29, 0), of="DPO"), "kto": Releases((1, 3, 0), of="KTO")}
 
 
 @rule(
@@ -161,6 +215,7 @@ def reference_not_synchronized(config: TrlConfig) -> Iterator[Finding]:
     bad=HEAD + "precompute_ref_log_probs: true\ndataset_streaming: true\nmax_steps: 100\n",
     good=HEAD + "precompute_ref_log_probs: true\n",
     example={"trainer": "dpo", "at": "/precompute_ref_log_probs"},
+    releases=tuple(STREAMED.values()),
 )
 def precompute_with_streaming(config: TrlConfig) -> Iterator[Finding]:
     """`precompute_ref_log_probs` processes the data once before training, but streamed data has no end.
@@ -172,7 +227,8 @@ def precompute_with_streaming(config: TrlConfig) -> Iterator[Finding]:
 
     Source: trl 1.16.0 trainer/dpo_trainer.py:1168-1173, trainer/kto_trainer.py.
     """
-    if config.modern and config.only("dpo", "kto") and config.streams and config.arguments["precompute_ref_log_probs"]:
+    checks = config.only(*(name for name, releases in STREAMED.items() if config.trl_version in releases))
+    if checks and config.streams and config.arguments["precompute_ref_log_probs"]:
         key = "dataset_streaming" if config.arguments["dataset_streaming"] else "streaming"
         message = "`precompute_ref_log_probs` does not support streamed data"
         yield Finding(
@@ -181,6 +237,11 @@ def precompute_with_streaming(config: TrlConfig) -> Iterator[Finding]:
             related=(of(config, key),),
             help=f"set `precompute_ref_log_probs: false`, or set `{key}: false`",
         )
+
+
+ANY_LOSS = Releases((0, 8, 0), (0, 12, 0), "a micro batch of 1, with every loss")
+FOR_KL = Releases((0, 12, 0), of="a micro batch of 1, with a loss that has the KL term")
+IN_ORDER = Releases((1, 6, 0), of="another order of the samples")
 
 
 @rule(
@@ -192,7 +253,14 @@ def precompute_with_streaming(config: TrlConfig) -> Iterator[Finding]:
     bad=(
         HEAD + "desirable_weight: 1.0\nper_device_train_batch_size: 1\n",
         Example(HEAD + "train_sampling_strategy: random\n", "/train_sampling_strategy", "ValueError: Loss type `'kto'`"),
+        Example(
+            HEAD + "loss_type: apo_zero_unpaired\nper_device_train_batch_size: 1\n",
+            "/per_device_train_batch_size",
+            "ValueError: Batch size is 1 (too small)",
+            facts={"target": {"trl": "0.11.4"}},
+        ),
     ),
+    releases=(ANY_LOSS, FOR_KL, IN_ORDER),
     good=HEAD + "desirable_weight: 1.0\nper_device_train_batch_size: 2\n",
     example={"trainer": "kto", "at": "/per_device_train_batch_size"},
 )
@@ -210,10 +278,10 @@ def kto_batch(config: TrlConfig) -> Iterator[Finding]:
     Source: trl 1.16.0 trainer/kto_trainer.py:837-849, 0.17.0 trainer/kto_trainer.py:640-646.
     """
     args = config.arguments
-    if not config.only("kto") or args["loss_type"] == WITHOUT_KL:
+    if not config.only("kto") or (args["loss_type"] == WITHOUT_KL and config.trl_version not in ANY_LOSS):
         return
     micro, order = config.batch.micro_batch, args["train_sampling_strategy"]
-    if config.modern and order != "sequential":
+    if config.trl_version in IN_ORDER and order != "sequential":
         text = f"ValueError: Loss type `{args['loss_type']!r}` estimates the KL divergence term and requires "
         text += "`train_sampling_strategy='sequential'`"
         message = f'`train_sampling_strategy` is {shown(order)}; KTO requires "sequential"'
@@ -224,7 +292,8 @@ def kto_batch(config: TrlConfig) -> Iterator[Finding]:
             help="set `train_sampling_strategy: sequential`, or remove `train_sampling_strategy`",
         )
     elif isinstance(micro.value, int) and micro.value == 1:
-        text = "ValueError: Actual (not effective) batch size must be > 1. KTO will not work properly because the KL term will be "
+        head = "Batch size is 1 (too small)" if config.trl_version in ANY_LOSS else "Actual (not effective) batch size must be > 1"
+        text = f"ValueError: {head}. KTO will not work properly because the KL term will be "
         yield Finding(
             micro,
             "`per_device_train_batch_size` is 1; KTO requires at least 2",
@@ -243,6 +312,7 @@ def kto_batch(config: TrlConfig) -> Iterator[Finding]:
     bad=HEAD + "center_rewards_coefficient: 0.01\nmax_length: null\n",
     good=HEAD + "center_rewards_coefficient: 0.01\nmax_length: 1024\n",
     example={"trainer": "reward", "target": OLD, "at": "/max_length"},
+    releases=Releases((0, 14, 0), (0, 24, 0)),
 )
 def reward_length_missing(config: TrlConfig) -> Iterator[Finding]:
     """The reward trainer of old releases drops samples that are longer than `max_length`, so it cannot be null.
@@ -253,12 +323,16 @@ def reward_length_missing(config: TrlConfig) -> Iterator[Finding]:
 
     Source: trl 0.17.0 trainer/reward_trainer.py:177, 220.
     """
-    if not config.modern and config.only("reward") and config.arguments["max_length"] is None and config.arguments.known("max_length"):
+    if config.only("reward") and config.arguments["max_length"] is None and config.arguments.known("max_length"):
         yield Finding(
             of(config, "max_length"),
             "`max_length` is null, and the reward trainer of this release requires a number",
             help="set `max_length: 1024`",
         )
+
+
+REWARD_ADAPTERS = (0, 7, 11)  # the first release with `ModelConfig`
+ADAPTER_NEEDS_GENERATION = (4, 50, 0)  # from here on transformers' models do not inherit what generation needs
 
 
 @rule(
@@ -284,7 +358,8 @@ def reward_adapter_task(config: TrlConfig) -> Iterator[Finding]:
     Source: trl 1.16.0 trainer/model_config.py:135-138, scripts/reward.py; peft 0.19.1 peft_model.py (PeftModelForCausalLM).
     """
     task = config.arguments["lora_task_type"]
-    if config.modern and config.only("reward") and peft(config) and task in ("CAUSAL_LM", "SEQ_2_SEQ_LM"):
+    adapts = config.version >= ADAPTER_NEEDS_GENERATION and config.trl_version >= REWARD_ADAPTERS
+    if adapts and config.only("reward") and peft(config) and task in ("CAUSAL_LM", "SEQ_2_SEQ_LM"):
         setting, related = of(config, "lora_task_type"), (of(config, "use_peft"),)
         message = f'`lora_task_type` is {shown(task)}; a reward model with LoRA requires "SEQ_CLS"'
         yield Finding(setting, message, related=related, severity=certain(config, "lora_task_type"), help="set `lora_task_type: SEQ_CLS`")

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR
+from cfglint.findings.releases import Releases
 from cfglint.findings.rule import Example, Finding, rule
+from cfglint.findings.wording import listed
 from cfglint.frameworks.remedies import choice
+from cfglint.frameworks.trl.field_operations import adapters as peft
 from cfglint.frameworks.trl.rules.common import HEAD, KINDS, certain, of, shown
 
 TYPE_CHECKING = False
@@ -12,9 +15,29 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from cfglint.frameworks.trl.config import TrlConfig
+    from cfglint.frameworks.versions import Version
 
-PACKING_STRATEGIES = ("bfd", "bfd_split", "wrapped", "bfd-requeue")
-SFT_LOSSES = ("nll", "dft", "chunked_nll")
+# The releases with their valid values; trl 0.19.0, 0.20.0, 0.29.0, 1.0.0 data_utils.py (pack_dataset).
+STRATEGIES: tuple[tuple[Releases, tuple[str, ...]], ...] = (
+    (Releases((0, 19, 0), (0, 20, 0), "`packing_strategy`"), ("ffd", "wrapped")),
+    (Releases((0, 20, 0), (0, 29, 0), "`packing_strategy`"), ("bfd", "wrapped")),
+    (Releases((0, 29, 0), (1, 0, 0), "`packing_strategy`"), ("bfd", "bfd-requeue", "wrapped")),
+    (Releases((1, 0, 0), of="`packing_strategy`"), ("bfd", "bfd_split", "wrapped")),
+)
+REQUEUE, REQUEUE_RENAMED = "bfd-requeue", (1, 0, 0)  # from 1.0 on another name of bfd_split
+LOSSES: tuple[tuple[Releases, tuple[str, ...]], ...] = (
+    (Releases((0, 23, 0), (1, 4, 0), "`loss_type`"), ("nll", "dft")),
+    (Releases((1, 4, 0), (1, 15, 0), "`loss_type`"), ("nll", "dft", "chunked_nll")),
+    (Releases((1, 15, 0), of="`loss_type`"), ("nll", "dft")),
+)
+CHUNKED = "chunked_nll"
+NULL_LOSS = (1, 6, 0)  # from here on the default is null: nll
+CHUNKED_BY_DEFAULT = (1, 7, 0)  # from here on null is nll with Liger, else chunked_nll
+CHUNKED_IS_NLL = (1, 15, 0)  # from here on chunked_nll is another name of nll
+LIGER_HAS_OWN_LOSS = Releases((0, 26, 0), (1, 15, 0))  # with `use_liger_kernel` the loss is not looked at
+TRUNCATION = Releases((1, 8, 0), of="`truncation_mode`")
+PACKS_INTO_BLOCKS = (0, 15, 0)  # from here on the trainer checks the length; before, from 0.10 on, null is replaced by at most 1024
+UNCHECKED_LENGTH = Releases((0, 9, 2), (0, 10, 1), "`max_seq_length`, in an operation")
 TRUNCATIONS = ("keep_start", "keep_end")
 
 
@@ -30,13 +53,22 @@ def skips_preparation(config: TrlConfig) -> bool:
     ERROR,
     kinds=KINDS,
     fails_at="init",
-    raises="ValueError: When packing is enabled, `max_length` can't be `None`.",
-    bad=HEAD + "packing: true\nmax_length: null\n",
+    releases=(UNCHECKED_LENGTH, Releases((0, 15, 0), (0, 16, 0), "`max_seq_length`"), Releases((0, 16, 0), of="`max_length`")),
+    bad=(
+        HEAD + "packing: true\nmax_length: null\n",
+        Example(HEAD + "packing: true\n", "/max_seq_length", "TypeError: unsupported operand", facts={"target": {"trl": "0.9.6"}}),
+        Example(
+            HEAD + "packing: true\nmax_seq_length: null\n",
+            "/max_seq_length",
+            "ValueError: When packing is enabled, `max_seq_length`",
+            facts={"target": {"trl": "0.15.2"}},
+        ),
+    ),
     good=HEAD + "packing: true\nmax_length: 4096\n",
     example={"trainer": "sft", "at": "/max_length"},
 )
 def packing_without_length(config: TrlConfig) -> Iterator[Finding]:
-    """Packing cuts the data into blocks of `max_length` tokens, so it cannot be null.
+    """Packing cuts the data into blocks of `max_length` tokens (before 0.16 `max_seq_length`), so it cannot be null.
 
     Run-time error: ``ValueError: When packing is enabled, `max_length` can't be `None`.``
 
@@ -45,7 +77,11 @@ def packing_without_length(config: TrlConfig) -> Iterator[Finding]:
     Source: trl 1.16.0 trainer/sft_trainer.py:1466-1468, 0.17.0 trainer/sft_trainer.py:624-626.
     """
     args = config.arguments
-    name = "max_seq_length" if not config.modern and args["max_seq_length"] is not None else "max_length"
+    name = "max_length" if "max_length" in args.fields.types else "max_seq_length"
+    if config.trl_version < PACKS_INTO_BLOCKS:
+        text = "TypeError: unsupported operand type(s) for *: 'NoneType' and 'float'"
+    else:
+        text = f"ValueError: When packing is enabled, `{name}` can't be `None`."
     if (
         config.only("sft", "gkd")
         and args["packing"]
@@ -55,9 +91,10 @@ def packing_without_length(config: TrlConfig) -> Iterator[Finding]:
     ):
         yield Finding(
             of(config, name),
-            "`packing` requires `max_length`",
+            f"`packing` requires `{name}`",
             related=(of(config, "packing"),),
-            help="set `max_length: 1024`, or set `packing: false`",
+            exception=text,
+            help=f"set `{name}: 1024`, or set `packing: false`",
         )
 
 
@@ -71,6 +108,7 @@ def packing_without_length(config: TrlConfig) -> Iterator[Finding]:
     bad=HEAD + "padding_free: true\n",
     good=HEAD + "padding_free: true\npacking: true\n",
     example={"trainer": "sft", "at": "/padding_free"},
+    releases=Releases((1, 0, 0)),
 )
 def padding_free_with_length(config: TrlConfig) -> Iterator[Finding]:
     """`padding_free` without `packing` requires `max_length: null`; it is 1024 when it is left out.
@@ -83,7 +121,7 @@ def padding_free_with_length(config: TrlConfig) -> Iterator[Finding]:
     Source: trl 1.16.0 trainer/sft_trainer.py:999-1005.
     """
     args = config.arguments
-    if not config.modern or not config.only("sft") or not args["padding_free"] or args["packing"] or args["max_length"] is None:
+    if not config.only("sft") or not args["padding_free"] or args["packing"] or args["max_length"] is None:
         return
     if args.known("padding_free", "packing", "max_length"):
         message = f"`padding_free` without `packing` requires `max_length: null`, and it is {shown(args['max_length'])}"
@@ -106,7 +144,14 @@ def padding_free_with_length(config: TrlConfig) -> Iterator[Finding]:
         HEAD + "packing: true\npacking_strategy: ffd\n",
         Example(HEAD + "loss_type: nll2\n", "/loss_type", "ValueError: Invalid `loss_type` nll2"),
         Example(HEAD + "truncation_mode: left\n", "/truncation_mode", "ValueError: Unsupported truncation mode: left"),
+        Example(
+            HEAD + "packing: true\npacking_strategy: bfd\n",
+            "/packing_strategy",
+            "ValueError: Invalid packing strategy: bfd. Use 'ffd' or 'wrapped'.",
+            facts={"target": {"trl": "0.19.1"}},
+        ),
     ),
+    releases=(*(each for each, _ in STRATEGIES), *(each for each, _ in LOSSES), TRUNCATION),
     good=HEAD + "packing: true\npacking_strategy: bfd\n",
     example={"trainer": "sft", "at": "/packing_strategy"},
 )
@@ -124,31 +169,31 @@ def invalid_sft_choice(config: TrlConfig) -> Iterator[Finding]:
 
     Source: trl 1.16.0 trainer/sft_trainer.py:1042, 1440-1447, data_utils.py:895-898.
     """
-    if not config.modern or not config.only("sft"):
+    if not config.only("sft"):
         return
-    args = config.arguments
+    args, release = config.arguments, config.trl_version
     loss, strategy, mode = args["loss_type"], args["packing_strategy"], args["truncation_mode"]
-    if loss not in SFT_LOSSES:
-        text = f"ValueError: Invalid `loss_type` {loss} passed. Supported values are 'nll' and 'dft'."
-        yield Finding(
-            of(config, "loss_type"),
-            f"`loss_type` is {shown(loss)}; for SFT it must be nll or dft",
-            exception=text,
-            help=choice("loss_type", loss, ("nll", "dft")),
-        )
+    known = valid(LOSSES, release)
+    by_default = loss is None and release >= NULL_LOSS
+    looked_at = not (release in LIGER_HAS_OWN_LOSS and args["use_liger_kernel"])
+    if known and looked_at and loss not in known and not by_default and not (loss == CHUNKED and release >= CHUNKED_IS_NLL):
+        text = f"ValueError: Invalid `loss_type` {loss} passed. Supported values are {quoted(known)}."
+        message = f"`loss_type` is {shown(loss)}; for SFT it must be {listed(known, 'or')}"
+        yield Finding(of(config, "loss_type"), message, exception=text, help=choice("loss_type", loss, known))
     if skips_preparation(config) or not args.known("packing", "max_length"):
         return
     packs = args["packing"] or (args["eval_packing"] and args.eval_strategy in ("steps", "epoch"))
-    if packs and strategy not in PACKING_STRATEGIES and args["max_length"] is not None:
-        text = f"ValueError: Invalid packing strategy {strategy!r}, must be one of ('bfd', 'bfd_split', 'wrapped')."
-        message = f"`packing_strategy` is {shown(strategy)}; it must be one of bfd, bfd_split, wrapped"
+    known = valid(STRATEGIES, release)
+    renamed = strategy == REQUEUE and release >= REQUEUE_RENAMED
+    if packs and known and strategy not in known and not renamed and args["max_length"] is not None:
+        message = f"`packing_strategy` is {shown(strategy)}; it must be one of {', '.join(known)}"
         yield Finding(
             of(config, "packing_strategy"),
             message,
-            exception=text,
-            help=choice("packing_strategy", strategy, ("bfd", "bfd_split", "wrapped")),
+            exception=strategy_exception(strategy, known, release),
+            help=choice("packing_strategy", strategy, known),
         )
-    if not args["packing"] and args["max_length"] is not None and mode not in TRUNCATIONS:
+    if release in TRUNCATION and not args["packing"] and args["max_length"] is not None and mode not in TRUNCATIONS:
         text = f"ValueError: Unsupported truncation mode: {mode}, expected 'keep_start' or 'keep_end'"
         message = f"`truncation_mode` is {shown(mode)}; it must be keep_start or keep_end"
         yield Finding(
@@ -160,6 +205,81 @@ def invalid_sft_choice(config: TrlConfig) -> Iterator[Finding]:
         )
 
 
+def valid(history: tuple[tuple[Releases, tuple[str, ...]], ...], release: Version) -> tuple[str, ...]:
+    """The valid values of a release; empty if it has no such field."""
+    return next((values for releases, values in history if release in releases), ())
+
+
+def quoted(values: tuple[str, ...]) -> str:
+    """Values as SFT's exception lists them: 'nll' and 'dft'."""
+    words = [repr(each) for each in values]
+    return f"{words[0]} and {words[1]}" if len(words) == 2 else f"{', '.join(words[:-1])}, and {words[-1]}"
+
+
+def strategy_exception(strategy: object, known: tuple[str, ...], release: Version) -> str:
+    """The exception of a release for an unknown packing strategy."""
+    if release >= (1, 0, 0):
+        return f"ValueError: Invalid packing strategy {strategy!r}, must be one of {known}."
+    words = [repr(each) for each in known]
+    named = f"{words[0]} or {words[1]}" if len(words) == 2 else f"{', '.join(words[:-1])}, or {words[-1]}"
+    return f"ValueError: Invalid packing strategy: {strategy}. Use {named}."
+
+
+CHUNKED_RELEASES = Releases((1, 4, 0), (1, 15, 0))
+
+
+@rule(
+    "TRL062",
+    "chunked-loss",
+    ERROR,
+    kinds=KINDS,
+    fails_at="init",
+    releases=CHUNKED_RELEASES,
+    bad=(
+        HEAD + "loss_type: chunked_nll\nuse_liger_kernel: true\n",
+        Example(
+            HEAD + "use_peft: true\nlora_target_modules: [q_proj, lm_head]\n",
+            "/lora_target_modules",
+            "ValueError: `loss_type='chunked_nll'` is not supported",
+        ),
+    ),
+    good=HEAD + "loss_type: chunked_nll\n",
+    example={"trainer": "sft", "target": {"trl": "1.8.0"}, "at": "/loss_type"},
+)
+def chunked_loss(config: TrlConfig) -> Iterator[Finding]:
+    """`loss_type: chunked_nll` of these releases supports neither Liger nor a LoRA adapter on `lm_head`.
+
+    From 1.6 on it is the default, unless `use_liger_kernel` is on.
+
+    Run-time error: ``ValueError: `loss_type='chunked_nll'` is not compatible with `use_liger_kernel=True`.``, ``ValueError:
+    `loss_type='chunked_nll'` is not supported when `lm_head` is wrapped by a PEFT adapter``.
+
+    Fix: set `loss_type: nll`.
+
+    Source: trl 1.4.0 trainer/sft_trainer.py:1236-1276.
+    """
+    args, release = config.arguments, config.trl_version
+    if not config.only("sft") or not args.known("loss_type", "use_liger_kernel"):
+        return
+    loss, liger, modules = args["loss_type"], args["use_liger_kernel"], args["lora_target_modules"]
+    chunked = loss == CHUNKED or (loss is None and release >= CHUNKED_BY_DEFAULT and not liger)
+    if chunked and liger:
+        text = "ValueError: `loss_type='chunked_nll'` is not compatible with `use_liger_kernel=True`."
+        message = "`loss_type: chunked_nll` is incompatible with `use_liger_kernel`"
+        related, remedy = (of(config, "use_liger_kernel"),), "set `loss_type: nll`, or set `use_liger_kernel: false`"
+        yield Finding(of(config, "loss_type"), message, related=related, exception=text, help=remedy)
+    elif chunked and peft(config) and adapts_head(modules):
+        text = "ValueError: `loss_type='chunked_nll'` is not supported when `lm_head` is wrapped by a PEFT adapter"
+        message = "`lora_target_modules` contains lm_head, which the loss chunked_nll does not support"
+        related, remedy = (of(config, "loss_type"),), "set `loss_type: nll`, or remove lm_head from `lora_target_modules`"
+        yield Finding(of(config, "lora_target_modules"), message, related=related, exception=text, help=remedy)
+
+
+def adapts_head(modules: object) -> bool:
+    """Whether LoRA's target modules contain the output layer."""
+    return isinstance(modules, list) and "lm_head" in modules
+
+
 @rule(
     "TRL045",
     "liger-with-fused-loss",
@@ -169,6 +289,7 @@ def invalid_sft_choice(config: TrlConfig) -> Iterator[Finding]:
     bad=HEAD + "packing: true\nuse_liger_kernel: true\nliger_kernel_config: {fused_linear_cross_entropy: true}\n",
     good=HEAD + "packing: true\nuse_liger_kernel: true\n",
     example={"trainer": "sft", "at": "/liger_kernel_config"},
+    releases=Releases((1, 15, 0)),
 )
 def liger_with_fused_loss(config: TrlConfig) -> Iterator[Finding]:
     """TRL's trainers have a fused loss of their own, and refuse Liger's.
@@ -181,7 +302,7 @@ def liger_with_fused_loss(config: TrlConfig) -> Iterator[Finding]:
     Source: trl 1.16.0 trainer/sft_trainer.py:1125-1140, and the same in DPO, KTO, GRPO and RLOO.
     """
     given = config.arguments["liger_kernel_config"]
-    patched = config.modern and config.only("sft", "dpo", "kto", "grpo", "rloo") and config.arguments["use_liger_kernel"]
+    patched = config.only("sft", "dpo", "kto", "grpo", "rloo") and config.arguments["use_liger_kernel"]
     if patched and isinstance(given, dict) and given.get("fused_linear_cross_entropy"):
         text = 'ValueError: `liger_kernel_config={"fused_linear_cross_entropy": True}` is not supported: it replaces the model\'s forward'
         message = "`fused_linear_cross_entropy` of Liger is not supported by TRL's trainers"

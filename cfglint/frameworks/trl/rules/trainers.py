@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR
+from cfglint.findings.releases import Releases
 from cfglint.findings.rule import Example, Finding, rule
 from cfglint.findings.wording import counted
 from cfglint.frameworks.remedies import choice
@@ -16,18 +17,36 @@ if TYPE_CHECKING:
 
     from cfglint.frameworks.trl.config import TrlConfig
 
-DPO_LOSSES = (
-    *("sigmoid", "hinge", "ipo", "exo_pair", "nca_pair", "robust", "bco_pair", "sppo_hard", "aot", "aot_unpaired", "apo_zero"),
-    *("apo_down", "discopop", "sft", "sigmoid_norm"),
-)
-OLD_DPO_LOSSES = (
-    *("sigmoid", "hinge", "ipo", "exo_pair", "nca_pair", "robust", "bco_pair", "sppo_hard", "aot", "aot_pair", "apo_zero", "apo_down"),
-    "discopop",
-)
-GRPO_LOSSES = ("cispo", "grpo", "bnpo", "dr_grpo", "dapo", "luspo", "sapo", "vespo")
-OLD_GRPO_LOSSES = ("grpo", "bnpo", "dr_grpo")
-PRECOMPUTES_UNDER_ZERO3 = (1, 3)  # release from which KTO no longer refuses ZeRO-3
-RLOO_WITHOUT_WORLD_SIZE = (0, 22)  # release from which the configuration of RLOO is a plain one of the Trainer
+# loss: (first release, first release without it); trl trainer/dpo_trainer.py (dpo_loss, _compute_loss) of each release.
+DPO_LOSSES: dict[str, Releases] = {
+    "sigmoid": Releases(),
+    "hinge": Releases(),
+    "ipo": Releases((0, 7, 5)),
+    "exo_pair": Releases((0, 9, 6)),
+    "nca_pair": Releases((0, 9, 2)),
+    "robust": Releases((0, 9, 2)),
+    "bco_pair": Releases((0, 9, 2)),
+    "sppo_hard": Releases((0, 9, 2)),
+    "aot": Releases((0, 9, 6)),
+    "aot_pair": Releases((0, 9, 6), (0, 28, 0)),
+    "aot_unpaired": Releases((0, 28, 0)),
+    "apo_zero": Releases((0, 10, 1)),
+    "apo_down": Releases((0, 10, 1)),
+    "discopop": Releases((0, 13, 0)),
+    "sft": Releases((0, 20, 0)),
+    "sigmoid_norm": Releases((1, 4, 0)),
+}
+GRPO_LOSSES: dict[str, Releases] = {
+    "grpo": Releases((0, 17, 0)),
+    "bnpo": Releases((0, 17, 0)),
+    "dr_grpo": Releases((0, 17, 0)),
+    "dapo": Releases((0, 22, 0)),
+    "cispo": Releases((0, 26, 0)),
+    "sapo": Releases((0, 26, 0)),
+    "luspo": Releases((0, 28, 0)),
+    "vespo": Releases((1, 0, 0)),
+}
+KTO_PAIR, KTO_PAIR_REFUSED = "kto_pair", Releases((0, 9, 6), (0, 29, 0))  # another rule reports it
 
 
 @rule(
@@ -54,6 +73,7 @@ RLOO_WITHOUT_WORLD_SIZE = (0, 22)  # release from which the configuration of RLO
     ),
     good=HEAD + "packing: true\ngradient_checkpointing_kwargs: {selective: true}\n",
     example={"trainer": "sft", "at": "/gradient_checkpointing_kwargs"},
+    releases=Releases((1, 15, 0)),
 )
 def selective_checkpointing(config: TrlConfig) -> Iterator[Finding]:
     """Selective checkpointing requires `gradient_checkpointing`, without `use_reentrant`, and not ZeRO-3 with LoRA.
@@ -67,7 +87,7 @@ def selective_checkpointing(config: TrlConfig) -> Iterator[Finding]:
     """
     args = config.arguments
     given = args["gradient_checkpointing_kwargs"]
-    if not config.modern or not config.only("sft") or not isinstance(given, dict) or not given.get("selective"):
+    if not config.only("sft") or not isinstance(given, dict) or not given.get("selective"):
         return
     setting = of(config, "gradient_checkpointing_kwargs")
     head = "ValueError: `gradient_checkpointing_kwargs={'selective': True}`"
@@ -144,14 +164,29 @@ def streaming_without_steps(config: TrlConfig) -> Iterator[Finding]:
         )
 
 
+FUSED_LOSS = (1, 15, 0)  # from here on the head's weight is always read by the loss
+LIGER_HEAD: dict[str, Releases] = {
+    "dpo": Releases((1, 8, 0), FUSED_LOSS, "DPO with `use_liger_kernel`"),
+    "kto": Releases((1, 8, 0), FUSED_LOSS, "KTO with `use_liger_kernel`"),
+    "grpo": Releases((1, 7, 0), FUSED_LOSS, "GRPO with `use_liger_kernel`"),
+}
+
+
 @rule(
     "TRL046",
     "adapter-on-output-layer",
     ERROR,
     kinds=KINDS,
     fails_at="init",
-    raises="ValueError: Applying a PEFT adapter to `lm_head` is not supported",
-    bad=HEAD + "packing: true\nuse_peft: true\nlora_target_modules: [q_proj, lm_head]\n",
+    bad=(
+        HEAD + "packing: true\nuse_peft: true\nlora_target_modules: [q_proj, lm_head]\n",
+        Example(
+            HEAD + "use_liger_kernel: true\nuse_peft: true\nlora_target_modules: [q_proj, lm_head]\n",
+            exception="ValueError: `use_liger_kernel=True` is incompatible",
+            facts={"trainer": "dpo", "target": {"trl": "1.8.0"}},
+        ),
+    ),
+    releases=(*LIGER_HEAD.values(), Releases(FUSED_LOSS, of="SFT, DPO, KTO, GRPO, RLOO")),
     good=HEAD + "packing: true\nuse_peft: true\nlora_target_modules: [q_proj, v_proj]\n",
     example={"trainer": "sft", "at": "/lora_target_modules"},
 )
@@ -165,20 +200,25 @@ def adapter_on_output_layer(config: TrlConfig) -> Iterator[Finding]:
 
     Source: trl 1.16.0 trainer/sft_trainer.py:1065-1073, and the same in DPO, KTO, GRPO and RLOO.
     """
-    modules = config.arguments["lora_target_modules"]
-    if (
-        config.modern
-        and config.only("sft", "dpo", "kto", "grpo", "rloo")
-        and peft(config)
-        and isinstance(modules, list)
-        and "lm_head" in modules
-    ):
-        yield Finding(
-            of(config, "lora_target_modules"),
-            "`lora_target_modules` contains lm_head, which is not supported",
-            related=(of(config, "use_peft"),),
-            help="remove lm_head from `lora_target_modules`",
-        )
+    args, release = config.arguments, config.trl_version
+    modules = args["lora_target_modules"]
+    with_liger = tuple(name for name, releases in LIGER_HEAD.items() if release in releases)
+    if not peft(config) or not isinstance(modules, list) or "lm_head" not in modules:
+        return
+    if release >= FUSED_LOSS and config.only("sft", "dpo", "kto", "grpo", "rloo"):
+        text, related = "ValueError: Applying a PEFT adapter to `lm_head` is not supported", (of(config, "use_peft"),)
+    elif with_liger and config.only(*with_liger) and args["use_liger_kernel"]:
+        text = "ValueError: `use_liger_kernel=True` is incompatible with applying a PEFT adapter to `lm_head`."
+        related = (of(config, "use_liger_kernel"),)
+    else:
+        return
+    yield Finding(
+        of(config, "lora_target_modules"),
+        "`lora_target_modules` contains lm_head, which is not supported",
+        related=related,
+        exception=text,
+        help="remove lm_head from `lora_target_modules`",
+    )
 
 
 @rule(
@@ -201,11 +241,9 @@ def unknown_loss(config: TrlConfig) -> Iterator[Finding]:
     Source: trl 1.16.0 trainer/dpo_trainer.py:1511-1516, trainer/grpo_trainer.py:3138; 0.17.0 trainer/dpo_trainer.py:1037-1042,
     trainer/grpo_trainer.py:1216.
     """
-    if config.only("dpo"):
-        known: tuple[str, ...] = DPO_LOSSES if config.modern else (*OLD_DPO_LOSSES, "kto_pair")
-    elif config.only("grpo"):
-        known = GRPO_LOSSES if config.modern else OLD_GRPO_LOSSES
-    else:
+    table = DPO_LOSSES if config.only("dpo") else GRPO_LOSSES if config.only("grpo") else {}
+    known = tuple(name for name, releases in table.items() if config.trl_version in releases)
+    if not known or (KTO_PAIR in losses(config) and config.trl_version in KTO_PAIR_REFUSED and config.only("dpo")):
         return
     unknown = [each for each in losses(config) if each not in known]
     if unknown and config.arguments.known("loss_type"):
@@ -228,6 +266,7 @@ def unknown_loss(config: TrlConfig) -> Iterator[Finding]:
     bad=HEAD + "num_generations: 8\ndataset_streaming: true\nmax_steps: 100\naccelerator_config: {dispatch_batches: true}\n",
     good=HEAD + "num_generations: 8\ndataset_streaming: true\nmax_steps: 100\n",
     example={"trainer": "grpo", "gpus": 8, "at": "/accelerator_config/dispatch_batches"},
+    releases=Releases((1, 9, 0)),
 )
 def streaming_dispatch(config: TrlConfig) -> Iterator[Finding]:
     """GRPO and RLOO do not support `dispatch_batches` with streamed data.
@@ -239,7 +278,7 @@ def streaming_dispatch(config: TrlConfig) -> Iterator[Finding]:
 
     Source: trl 1.16.0 trainer/grpo_trainer.py:898-906, trainer/rloo_trainer.py:591-599.
     """
-    if config.modern and generating(config) and config.streams and config.accelerator.get("dispatch_batches"):
+    if generating(config) and config.streams and config.accelerator.get("dispatch_batches"):
         setting = config.setting("accelerator_config", "dispatch_batches")
         yield Finding(
             setting,
@@ -258,6 +297,7 @@ def streaming_dispatch(config: TrlConfig) -> Iterator[Finding]:
     bad=HEAD + "num_generations: 8\nloss_type: vespo\nuse_vllm: true\n",
     good=HEAD + "num_generations: 8\nloss_type: vespo\nuse_vllm: true\nvllm_importance_sampling_mode: token_mask\n",
     example={"trainer": "grpo", "gpus": 8, "at": "/loss_type"},
+    releases=Releases((1, 0, 0)),
 )
 def vespo_importance_sampling(config: TrlConfig) -> Iterator[Finding]:
     """VESPO with vLLM requires importance sampling by token; the default mode is by sequence.
@@ -271,7 +311,7 @@ def vespo_importance_sampling(config: TrlConfig) -> Iterator[Finding]:
     """
     args = config.arguments
     mode = args["vllm_importance_sampling_mode"]
-    applies = config.modern and config.only("grpo") and args["loss_type"] == "vespo" and args["use_vllm"]
+    applies = config.only("grpo") and args["loss_type"] == "vespo" and args["use_vllm"]
     if applies and args["vllm_importance_sampling_correction"] and mode not in ("token_truncate", "token_mask"):
         text = (
             f"ValueError: VESPO loss requires `vllm_importance_sampling_mode` to be either 'token_truncate' or 'token_mask'. Got: {mode}."
@@ -298,6 +338,7 @@ def vespo_importance_sampling(config: TrlConfig) -> Iterator[Finding]:
     bad=HEAD + "num_generations: 8\nreward_funcs: [accuracy_reward]\nreward_weights: [1.0, 0.5]\n",
     good=HEAD + "num_generations: 8\nreward_funcs: [accuracy_reward, think_format_reward]\nreward_weights: [1.0, 0.5]\n",
     example={"trainer": "grpo", "gpus": 8, "at": "/reward_weights"},
+    releases=Releases((0, 18, 0)),
 )
 def reward_weights_length(config: TrlConfig) -> Iterator[Finding]:
     """`reward_weights` needs one weight for each reward function of `reward_funcs`.
@@ -312,7 +353,7 @@ def reward_weights_length(config: TrlConfig) -> Iterator[Finding]:
     """
     args = config.arguments
     weights, functions = args["reward_weights"], args["reward_funcs"]
-    if not config.modern or not generating(config) or not isinstance(weights, list) or not isinstance(functions, list) or not functions:
+    if not generating(config) or not isinstance(weights, list) or not isinstance(functions, list) or not functions:
         return
     count = len(functions) + bool(args["reward_model_name_or_path"])
     if len(weights) != count:
@@ -327,6 +368,13 @@ def reward_weights_length(config: TrlConfig) -> Iterator[Finding]:
         )
 
 
+# The trainers that refuse options for a model that the script has loaded already, and their releases.
+LOADED: dict[str, Releases] = {
+    "dpo": Releases((0, 9, 2), (0, 19, 0), "DPO"),
+    "kto": Releases((0, 8, 0), (0, 27, 0), "KTO"),
+}
+
+
 @rule(
     "TRL058",
     "model-options-for-instance",
@@ -337,9 +385,10 @@ def reward_weights_length(config: TrlConfig) -> Iterator[Finding]:
     good=HEAD + "precompute_ref_log_probs: true\n",
     example={"trainer": "dpo", "target": OLD, "at": "/model_init_kwargs"},
     when_partial="warn",
+    releases=tuple(LOADED.values()),
 )
 def model_options_for_instance(config: TrlConfig) -> Iterator[Finding]:
-    """The DPO, KTO and GRPO scripts of old releases load the model themselves and do not accept `model_init_kwargs`.
+    """The DPO and KTO scripts of old releases load the model themselves and do not accept `model_init_kwargs`.
 
     A script of your own that passes a model's name may have them.
 
@@ -351,7 +400,7 @@ def model_options_for_instance(config: TrlConfig) -> Iterator[Finding]:
     Source: trl 0.17.0 trainer/dpo_trainer.py:275-279, trainer/kto_trainer.py:345-347,
     trainer/grpo_trainer.py:401-406, scripts/dpo.py:85-94.
     """
-    if config.modern or not config.only("dpo", "kto", "grpo"):
+    if not config.only(*(name for name, releases in LOADED.items() if config.trl_version in releases)):
         return
     trainer = config.trainers[0].upper()
     for name, what in (("model_init_kwargs", "model"), ("ref_model_init_kwargs", "ref_model")):
@@ -362,6 +411,145 @@ def model_options_for_instance(config: TrlConfig) -> Iterator[Finding]:
         yield Finding(
             of(config, name), f"`{name}` is not accepted: the script loads the model itself", exception=text, help=f"remove `{name}`"
         )
+
+
+ITERABLE = {"grpo": Releases((0, 17, 0), (1, 9, 0), "GRPO"), "rloo": Releases((0, 22, 0), (1, 9, 0), "RLOO")}
+
+
+@rule(
+    "TRL065",
+    "streaming-not-supported",
+    ERROR,
+    kinds=KINDS,
+    fails_at="init",
+    releases=tuple(ITERABLE.values()),
+    bad=HEAD + "num_generations: 8\ndataset_streaming: true\nmax_steps: 100\n",
+    good=HEAD + "num_generations: 8\nmax_steps: 100\n",
+    example={"trainer": "grpo", "gpus": 8, "target": {"trl": "1.8.0"}, "at": "/dataset_streaming"},
+)
+def streaming_not_supported(config: TrlConfig) -> Iterator[Finding]:
+    """GRPO and RLOO of these releases do not support streamed data.
+
+    Run-time error: `NotImplementedError: Iterable datasets are not yet supported in GRPOTrainer. Please use a standard dataset
+    instead.`
+
+    Fix: set `dataset_streaming: false`.
+
+    Source: trl 1.8.0 trainer/grpo_trainer.py, trainer/rloo_trainer.py (__init__).
+    """
+    checks = config.only(*(name for name, releases in ITERABLE.items() if config.trl_version in releases))
+    if checks and config.streams and len(config.trainers) == 1:
+        key = "dataset_streaming" if config.arguments["dataset_streaming"] else "streaming"
+        name = config.trainers[0].upper()
+        text = f"NotImplementedError: Iterable datasets are not yet supported in {name}Trainer. Please use a standard dataset instead."
+        yield Finding(of(config, key), f"streamed data is not supported by {name}", exception=text, help=f"set `{key}: false`")
+
+
+LAYER_ENDS = ("_proj", "query_key_value", "c_attn", "c_proj", "out_proj", "Wqkv", "fc1", "fc2", "lin1", "lin2")  # of inner layers
+
+
+@rule(
+    "TRL066",
+    "single-lora-target",
+    ERROR,
+    kinds=KINDS,
+    fails_at="init",
+    releases=Releases((0, 9, 6)),
+    bad=(
+        HEAD + "packing: true\nuse_peft: true\nlora_target_modules: [q_proj]\n",
+        Example(HEAD + "packing: true\nuse_peft: true\nlora_target_modules: q_proj\n"),
+    ),
+    good=HEAD + "packing: true\nuse_peft: true\nlora_target_modules: [q_proj, v_proj]\n",
+    example={"trainer": "sft", "at": "/lora_target_modules"},
+)
+def single_lora_target(config: TrlConfig) -> Iterator[Finding]:
+    """A list of one name becomes a string, which PEFT takes as a pattern for the complete name of a module.
+
+    No module has the complete name `q_proj`: those of a model are named `model.layers.0.self_attn.q_proj`.
+
+    Run-time error: `ValueError: Target modules q_proj not found in the base model. Please check the target modules and try again.`
+
+    Fix: write a pattern, `lora_target_modules: .*q_proj`, or name two modules.
+
+    Source: trl 1.16.0 trainer/model_config.py:177-178, 0.9.6 trainer/model_config.py; peft 0.19.1 tuners/tuners_utils.py
+    (check_target_module_exists).
+    """
+    modules = config.arguments["lora_target_modules"]
+    name = modules[0] if isinstance(modules, list) and len(modules) == 1 else modules
+    if peft(config) and isinstance(name, str) and name.isidentifier() and name.endswith(LAYER_ENDS):
+        text = f"ValueError: Target modules {name} not found in the base model. Please check the target modules and try again."
+        yield Finding(
+            of(config, "lora_target_modules"),
+            f"`lora_target_modules` has a single name, {name}, which is a pattern for the complete name of a module",
+            related=(of(config, "use_peft"),),
+            exception=text,
+            help=f'set `lora_target_modules: ".*{name}"`',
+        )
+
+
+@rule(
+    "TRL068",
+    "unknown-vllm-mode",
+    ERROR,
+    kinds=KINDS,
+    fails_at="init",
+    releases=Releases((0, 22, 0)),
+    bad=HEAD + "num_generations: 8\nuse_vllm: true\nvllm_mode: local\n",
+    good=HEAD + "num_generations: 8\nuse_vllm: true\nvllm_mode: server\n",
+    example={"trainer": "grpo", "gpus": 8, "at": "/vllm_mode"},
+)
+def unknown_vllm_mode(config: TrlConfig) -> Iterator[Finding]:
+    """`vllm_mode` is server or colocate.
+
+    Run-time error: `ValueError: vllm_mode must be either 'server' or 'colocate', got 'local'.`
+
+    Fix: use one of them.
+
+    Source: trl 1.16.0 generation/vllm_generation.py, 0.24.0 trainer/grpo_trainer.py, trainer/rloo_trainer.py (__init__).
+    """
+    args = config.arguments
+    if generating(config) and args["use_vllm"] and args.known("use_vllm", "vllm_mode") and args["vllm_mode"] not in VLLM_MODES:
+        mode = args["vllm_mode"]
+        yield Finding(
+            of(config, "vllm_mode"),
+            f"`vllm_mode` is {shown(mode)}; it must be server or colocate",
+            exception=f"ValueError: vllm_mode must be either 'server' or 'colocate', got {str(mode)!r}.",
+            help=choice("vllm_mode", mode, VLLM_MODES),
+        )
+
+
+VLLM_MODES = ("server", "colocate")
+
+
+@rule(
+    "TRL069",
+    "missing-sapo-temperature",
+    ERROR,
+    kinds=KINDS,
+    fails_at="init",
+    raises="ValueError: When using `sapo` loss, both `sapo_temperature_neg` and `sapo_temperature_pos` must be set.",
+    releases=Releases((0, 26, 0), (0, 29, 0)),
+    bad=HEAD + "num_generations: 8\nloss_type: sapo\nsapo_temperature_neg: null\n",
+    good=HEAD + "num_generations: 8\nloss_type: sapo\n",
+    example={"trainer": "grpo", "gpus": 8, "target": {"trl": "0.27.2"}, "at": "/sapo_temperature_neg"},
+)
+def missing_sapo_temperature(config: TrlConfig) -> Iterator[Finding]:
+    """The loss sapo needs both of its temperatures, which have defaults.
+
+    Run-time error: ``ValueError: When using `sapo` loss, both `sapo_temperature_neg` and `sapo_temperature_pos` must be set.``
+
+    Fix: leave them out, or set numbers.
+
+    Source: trl 0.27.2 trainer/grpo_trainer.py (__init__).
+    """
+    args = config.arguments
+    for name in ("sapo_temperature_neg", "sapo_temperature_pos"):
+        if config.only("grpo") and args["loss_type"] == "sapo" and name in args and args[name] is None:
+            yield Finding(of(config, name), f"`{name}` is null; the loss sapo requires a number", help=f"remove `{name}`")
+            return
+
+
+PRECOMPUTED: dict[str, Releases] = {"dpo": Releases((0, 7, 5), (0, 29, 0), "DPO"), "kto": Releases((0, 8, 0), (1, 3, 0), "KTO")}
 
 
 @rule(
@@ -380,21 +568,19 @@ def model_options_for_instance(config: TrlConfig) -> Iterator[Finding]:
         "ds.json": '{"train_micro_batch_size_per_gpu": "auto", "zero_optimization": {"stage": 2}}\n',
     },
     example={"trainer": "kto", "target": OLD, "gpus": 2, "at": "/precompute_ref_log_probs"},
+    releases=tuple(PRECOMPUTED.values()),
 )
 def precomputed_reference_with_zero3(config: TrlConfig) -> Iterator[Finding]:
-    """KTO cannot compute the reference's log probabilities in advance under ZeRO-3.
-
-    Releases up to 1.2.0 check this.
+    """DPO and KTO of these releases cannot compute the reference's log probabilities in advance under ZeRO-3.
 
     Run-time error: ``ValueError: You cannot use `precompute_ref_log_probs=True` with Deepspeed ZeRO-3.``
 
     Fix: set `precompute_ref_log_probs: false`, or use ZeRO stage 2.
 
-    Source: trl 0.17.0 trainer/kto_trainer.py:768-773, 1.0.0 experimental/kto/kto_trainer.py:703-707.
+    Source: trl 0.17.0 trainer/kto_trainer.py:768-773, 1.0.0 experimental/kto/kto_trainer.py:703-707, 0.28.0 trainer/dpo_trainer.py.
     """
-    if config.trl_version >= PRECOMPUTES_UNDER_ZERO3 or not config.only("kto") or zero_stage(config) != 3:
-        return
-    if config.arguments["precompute_ref_log_probs"]:
+    checks = config.only(*(name for name, releases in PRECOMPUTED.items() if config.trl_version in releases))
+    if checks and zero_stage(config) == 3 and config.arguments["precompute_ref_log_probs"]:
         yield Finding(
             of(config, "precompute_ref_log_probs"),
             "`precompute_ref_log_probs` is incompatible with ZeRO-3",
@@ -444,6 +630,7 @@ def tokens_of_generated_batches(config: TrlConfig) -> Iterator[Finding]:
     },
     good=HEAD,
     example={"trainer": "rloo", "target": OLD, "gpus": 2, "at": "/deepspeed"},
+    releases=Releases((0, 9, 2), (0, 22, 0)),
 )
 def rloo_with_deepspeed(config: TrlConfig) -> Iterator[Finding]:
     """The RLOO configuration of old releases has a field `world_size`, null by default, which `deepspeed` multiplies.
@@ -457,7 +644,7 @@ def rloo_with_deepspeed(config: TrlConfig) -> Iterator[Finding]:
     Source: trl 0.17.0 trainer/utils.py:1108 (OnPolicyConfig); transformers 4.51.3 integrations/deepspeed.py:140.
     """
     args = config.arguments
-    if config.only("rloo") and config.trl_version < RLOO_WITHOUT_WORLD_SIZE and args["deepspeed"] and args["world_size"] is None:
+    if config.only("rloo") and args["deepspeed"] and args["world_size"] is None:
         yield Finding(
             of(config, "deepspeed"),
             "`deepspeed` is not supported by the RLOO configuration of this release",
