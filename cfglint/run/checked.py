@@ -164,8 +164,11 @@ def compares(each: Diagnostic, cause: Diagnostic) -> bool:
 
 
 def uses(each: Diagnostic, cause: Diagnostic) -> bool:
-    """Whether a finding of the engine is about a value that the consumer refuses, and never passes on."""
-    return at(each.place) in values(cause)
+    """Whether a finding of the engine is about a value that the consumer refuses, and never passes on.
+
+    Two keys that are missing in one section have the same place.
+    """
+    return at(each.place) in values(cause) and (each.key == cause.key or at(each.place) != at(cause.place))
 
 
 def values(cause: Diagnostic) -> set[tuple[str, int]]:
