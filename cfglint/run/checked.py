@@ -10,6 +10,7 @@ from cfglint.source.document import LIMIT
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.findings.diagnostic import Diagnostic
+    from cfglint.findings.entries import AlternativeEntry
     from cfglint.findings.vocabulary import Stage, Verdict
 
 COMMENT_MARK = "cfglint:"  # in every comment that suppresses a finding
@@ -43,6 +44,12 @@ class CheckedRun(LoadedRun):
         """What the rules of the frameworks find at the releases of the run."""
         found: list[Diagnostic] = self.attempt("the rules", lambda: [each for config in self.configs for each in inspect(config)], [])
         return found
+
+    @property
+    def alternative(self) -> AlternativeEntry | None:
+        """Which of the alternatives of one run this is; None if it has none."""
+        launch = getattr(self.documents[0], "launch", None)
+        return launch.get("alternative") if launch else None
 
     def at(self, target: dict[str, str]) -> CheckedRun:
         """The same run with other releases of some packages."""
