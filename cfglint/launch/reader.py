@@ -207,9 +207,8 @@ class Reader:
         found: list[LaunchLine] = []
         for block in blocks(text):
             if any(mark in block.text for mark in (*MARKS, *SCRIPTS)):
-                shown = block.text.replace("\\\r\n", " \\\n").replace("\r\n", " \n")  # a rendered page has no carriage returns
-                script = Script(path, shown, block.offset, block.line)
-                found.extend(self.of_script(path, script, shown))
+                script = Script(path, block.text, block.offset, block.line)
+                found.extend(self.of_script(path, script, block.text))
         return found
 
     def of_script(self, path: str, script: Script, text: str) -> list[LaunchLine]:

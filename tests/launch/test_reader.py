@@ -153,14 +153,6 @@ def test_evaluation_is_not_a_training():
     assert lines("torchrun --nproc_per_node 8 eval.py --model m\naccelerate launch -m lm_eval --tasks x\n") == []
 
 
-def test_a_rendered_page_has_no_carriage_returns():
-    text = "x\r\n```bash\r\ntorchrun --nproc_per_node 4 train.py \\\r\n  --output_dir o\r\n```\r\n"
-    [line] = lines(text, name="README.md")
-    assert ([each.name for each in line.given], [each.code for each in line.problems]) == (["output_dir"], [])
-    [line] = lines(text.partition("bash\r\n")[2].partition("```")[0], name="run.sh")
-    assert [each.code for each in line.problems] == ["LCH001"]
-
-
 def test_blocks_of_markdown_have_the_lines_of_their_file():
     text = f"# Train\n\n```bash\n$ torchrun --nproc_per_node 2{TAIL}```\n\n```python\ntorchrun\n```\n"
     [line] = lines(text, name="README.md")

@@ -273,3 +273,23 @@ def test_tensor_parallelism_of_releases_that_do_not_have_it(trainer, releases, g
     assert errors(run) == errors_found
     assert errors_found or run.resolved["total_steps"] == steps
     assert any(each.code == "KEY106" for each in run.diagnostics) == (deepspeed == "0.15.4")
+
+
+BOTH = "bf16: true\nfp16: true\n"
+ENABLED = {"enabled": True}
+
+
+@each_case(
+    ("lines", "sections", "expected"),
+    [
+        (BOTH, {"bf16": ENABLED}, ["PRC200"]),  # accelerate never adds a section fp16
+        (BOTH, {"bf16": {"enabled": "auto"}, "fp16": {"enabled": "auto"}}, ["PRC200"]),  # the engine never gets the two
+        (BOTH, {"bf16": ENABLED, "fp16": ENABLED}, ["PRC200", "PRC100"]),  # the DeepSpeed config has the same defect itself
+        (BOTH, {"bf16": ENABLED, "train_micro_batch_size_per_gpu": 16}, ["PRC200", "RUN001"]),
+        (BOTH, {"bf16": ENABLED, "fp16": {"loss_scale_window": "x"}}, ["PRC200", "TYP100"]),
+        ("fp16: true\n", {"bf16": ENABLED}, ["RUN004"]),
+    ],
+)
+def test_what_follows_from_a_value_that_the_trainer_refuses_is_no_second_error(pair, lines, sections, expected):
+    run = pair(lines, without=("train_batch_size",), **sections)
+    assert [code for code, _ in errors(run)] == expected

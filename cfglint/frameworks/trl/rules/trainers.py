@@ -493,10 +493,10 @@ def single_lora_target(config: TrlConfig) -> Iterator[Finding]:
     ERROR,
     kinds=KINDS,
     fails_at="init",
-    releases=Releases((0, 22, 0), (0, 28, 0)),
+    releases=Releases((0, 22, 0)),
     bad=HEAD + "num_generations: 8\nuse_vllm: true\nvllm_mode: local\n",
     good=HEAD + "num_generations: 8\nuse_vllm: true\nvllm_mode: server\n",
-    example={"trainer": "grpo", "gpus": 8, "target": {"trl": "0.24.0"}, "at": "/vllm_mode"},
+    example={"trainer": "grpo", "gpus": 8, "at": "/vllm_mode"},
 )
 def unknown_vllm_mode(config: TrlConfig) -> Iterator[Finding]:
     """`vllm_mode` is server or colocate.
@@ -505,7 +505,7 @@ def unknown_vllm_mode(config: TrlConfig) -> Iterator[Finding]:
 
     Fix: use one of them.
 
-    Source: trl 0.24.0 trainer/grpo_trainer.py, trainer/rloo_trainer.py (__init__).
+    Source: trl 1.16.0 generation/vllm_generation.py, 0.24.0 trainer/grpo_trainer.py, trainer/rloo_trainer.py (__init__).
     """
     args = config.arguments
     if generating(config) and args["use_vllm"] and args.known("use_vllm", "vllm_mode") and args["vllm_mode"] not in VLLM_MODES:
