@@ -10,6 +10,7 @@ from cfglint.source.document import LIMIT
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.findings.diagnostic import Diagnostic, Place
+    from cfglint.findings.entries import AlternativeEntry
     from cfglint.findings.vocabulary import Stage, Verdict
 
 EARLY: tuple[Stage, ...] = ("load", "config")  # before the files of a run are compared with each other
@@ -54,6 +55,12 @@ class CheckedRun(LoadedRun):
             causes = refused if number == 0 or kind != LAUNCH else []
             kept += [each for each in of_config if not any(follows(each, cause) for cause in causes)]
         return kept
+
+    @property
+    def alternative(self) -> AlternativeEntry | None:
+        """Which of the alternatives of one run this is; None if it has none."""
+        launch = getattr(self.documents[0], "launch", None)
+        return launch.get("alternative") if launch else None
 
     def at(self, target: dict[str, str]) -> CheckedRun:
         """The same run with other releases of some packages."""

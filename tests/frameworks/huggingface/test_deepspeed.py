@@ -47,6 +47,14 @@ def test_auto_is_filled_from_the_trainer(pair):
     assert run.configs[0].deepspeed.filled["train_batch_size"].because == "per_device_train_batch_size, gradient_accumulation_steps"
 
 
+@each_case("changes", [{}, {"train_batch_size": 64}, {"train_batch_size": 64, "train_micro_batch_size_per_gpu": 4}])
+def test_missing_accumulation_is_reported_at_the_deepspeed_file(pair, changes):
+    """Accelerate sets the missing key to 1, whatever the Trainer accumulates."""
+    [found] = [each for each in pair(without=("gradient_accumulation_steps",), **changes).diagnostics if each.severity == "error"]
+    assert (found.code, found.place.file.rpartition("/")[2], found.key) == ("BAT001", "ds.json", "/gradient_accumulation_steps")
+    assert found.help == 'set `gradient_accumulation_steps` to "auto"'
+
+
 def test_the_schedule_of_a_run_of_unknown_length_is_filled_with_some_number(pair):
     """The Trainer will know the length: nothing is left over for DeepSpeed."""
     params = {"total_num_steps": "auto", "warmup_num_steps": "auto", "warmup_min_lr": "auto", "warmup_max_lr": "auto"}
