@@ -151,3 +151,10 @@ def test_values_that_a_trainer_cannot_use(trl, trainer, line, exception):
     found = [each.exception for each in trl(HEAD + batch + line + "\n", trainer).diagnostics if each.code == "TYP200"]
     assert len(found) == bool(exception)
     assert "".join(found).startswith(exception)
+
+
+def test_a_loss_is_not_judged_where_the_class_has_no_such_field(trl, codes):
+    """Before 0.9.2 the loss of DPO is an argument of its trainer, not a key of a file."""
+    options = {"target": {"trl": "0.8.0", "transformers": "4.38.2"}}
+    assert "TRL051" not in codes(trl(HEAD + "loss_type: sigmoid\n", "dpo", **options))
+    assert "TRL051" in codes(trl(HEAD + "loss_type: sigmoidd\n", "dpo"))
