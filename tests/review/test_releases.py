@@ -166,3 +166,11 @@ def test_projects_with_other_releases_are_apart(checkout, review):
     checkout.commit()
     titles = [line for line in review()[1].splitlines() if not line.startswith(" ") and line]
     assert titles == ["one/requirements.txt: transformers 4.40.0 -> 5.0.0", "two/requirements.txt: transformers 4.40.0 -> 4.42.4"]
+
+
+def test_a_key_that_is_renamed_in_the_new_release_is_no_changed_setting(checkout, repinned, review):
+    checkout.write(a__yaml="output_dir: out\nper_device_train_batch_size: 4\nwarmup_ratio: 0.05\ngradient_checkpointing: true\n")
+    repinned("transformers==4.57.1\n", "transformers==5.23.0\n")
+    (change,) = json.loads(review("--format", "json")[1])["changes"]
+    assert ([each["key"] for each in change["settings"]], [each["key"] for each in change["new"]]) == ([], ["/warmup_ratio"])
+    assert [each["what"] for each in change["consequences"]] == ["target"]
