@@ -13,8 +13,8 @@ import sys
 
 # name -> (pattern of `right/all`, least fraction)
 FRACTIONS = {
-    "incidents": [(r"incidents \d+: exact (\d+)/(\d+)", 0.89), (r"without run\.sh: exact (\d+)/(\d+)", 0.9)],
-    "review": [(r"config (\d+)/(\d+)", 0.95), (r"broken (\d+)/(\d+)", 0.8), (r"script (\d+)/(\d+)", 0.95)],
+    "incidents": [(r"incidents \d+: exact (\d+)/(\d+)", 0.9), (r"without run\.sh: exact (\d+)/(\d+)", 0.89)],
+    "review": [(r"config (\d+)/(\d+)", 0.93), (r"broken (\d+)/(\d+)", 0.8), (r"script (\d+)/(\d+)", 0.96)],
 }
 # name -> {word: least percentage}
 PERCENTAGES = {"launches": {"found": 99, "sizes": 99, "files": 99, "values": 96, "outcome": 95}}
@@ -22,11 +22,13 @@ PERCENTAGES = {"launches": {"found": 99, "sizes": 99, "files": 99, "values": 96,
 SMALL = {"launches": [(r"invented (\d+) of (\d+)", 0.02)]}
 # name -> (pattern of a count, largest number)
 MOST = {
-    "wild": [(r"false errors (\d+) of", 4)],  # of a copy of LLaMA-Factory in a project; 0 is promised
+    # Four reports state no release, or may get an optimizer in code: their findings are warnings.
+    "incidents": [(r"exit 0 though it must fail (\d+)/", 4)],
 }
 # name -> patterns of counts that have to be 0
 ZERO = {
-    "incidents": [r"forbidden (\d+)", r"exit 0 though it must fail (\d+)/"],
+    "incidents": [r"forbidden (\d+)"],
+    "wild": [r"false errors (\d+) of"],
     "review": [r"false sentences (\d+)", r"not run (\d+)"],
 }
 

@@ -34,6 +34,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.cli.argument_parser import Namespace, Parser
     from cfglint.project.settings_file import Configuration
+    from cfglint.review.releases import ReleaseChange
     from cfglint.run.checked import CheckedRun
 
 
@@ -64,14 +65,16 @@ def run(arguments: Namespace) -> int:
     return 2 if stats.unreadable or stats.beyond_limits else status
 
 
-def report_and_status(arguments: Namespace, project: Configuration, comparisons: list[Comparison]) -> int:
+def report_and_status(
+    arguments: Namespace, project: Configuration, comparisons: list[Comparison], unused: list[ReleaseChange] | None = None
+) -> int:
     """Silence, print, and the exit status: 1 for a new finding at or above --fail-on, 2 for a bug of ours."""
     selection = Selection(project, arguments.select, arguments.ignore, arguments.fail_on)
     for one_side in ([each.before for each in comparisons], [each.after for each in comparisons]):
         suppress([side for side in one_side if side is not None], selection)
     for each in comparisons:
         each.add_notes()
-    written = write(arguments, lambda form, colour, width: render_changes(form, comparisons, colour, width))
+    written = write(arguments, lambda form, colour, width: render_changes(form, comparisons, colour, width, unused or []))
     warn_of_unknown_codes(selection)
     sides = [side for each in comparisons for side in (each.before, each.after) if side is not None]
     bugs = [found for side in sides for found in side.diagnostics if found.code == INTERNAL]

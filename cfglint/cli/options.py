@@ -428,7 +428,11 @@ def one_run(arguments: Namespace, project: Configuration, complete: bool, known:
     else:
         discovery = Discovery(facts, arguments.kind, section, FileSource(piped))
     run = discovery.one(paths)
-    if discovery.others_of_line:
+    entry = run.alternative
+    if entry is not None and discovery.others_of_line == entry["of"] - 1:
+        where = f"its program builds the arguments in {entry['of']} branches"
+        warn(f"{paths[0]}: alternative {entry['number']} of {entry['of']} ({entry['built_at']}): {where}; `cfglint runs` lists them")
+    elif discovery.others_of_line:
         warn(f"{paths[0]}: the first of {discovery.others_of_line + 1} launches that this line starts; `cfglint runs` lists them")
     return run
 

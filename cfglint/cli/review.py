@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from cfglint.cli.argument_parser import Namespace, Parser
     from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.project.settings_file import Configuration, DeclaredRun
+    from cfglint.review.releases import ReleaseChange
 
 GITHUB = "GITHUB_BASE_REF"  # the branch that a pull request goes to
 GITLAB = "CI_MERGE_REQUEST_DIFF_BASE_SHA"  # the commit at which a merge request branched off its target
@@ -64,9 +65,10 @@ def run(arguments: Namespace) -> int:
             project = load_configuration(arguments, lambda path: configuration_of(branch, path))
             selection_of(arguments, project)
             comparisons = compare(branch, arguments, project, stats)
+            unused = not_compared(branch, comparisons)
     except (UsageError, UnknownKindError, GitProblem, FileProblem) as error:
         return fail(str(error))
-    status = report_and_status(arguments, project, comparisons)
+    status = report_and_status(arguments, project, comparisons, unused)
     warn(f"{summary(comparisons, stats)}; against {name} ({base[:10]})")
     return 2 if stats.unreadable or stats.beyond_limits or stats.unknown_kind else status
 
@@ -136,11 +138,21 @@ def compare(branch: Branch, arguments: Namespace, project: Configuration, stats:
         if branch.touches(old, new) or differ(was, facts):
             if new is not None:
                 stats.add_files(new)
-            comparisons.append(Comparison(old, new))
+            comparisons.append(Comparison(old, new, only_releases=not branch.changes_files(old, new) and not differ(was, facts)))
     alone = [facts_of(arguments, each, complete=False) for each in (before, project)]
     touched = branch.undeclared(alone[0], alone[1], taken, stats)
-    comparisons += [Comparison(*pair) for pair in counted_on_terminal(touched, "runs compared")]
+    comparisons += [
+        Comparison(*pair, only_releases=not branch.changes_files(*pair)) for pair in counted_on_terminal(touched, "runs compared")
+    ]
+    for each in comparisons:
+        each.releases = branch.located(each.releases, os.path.relpath(each.files[0]))
     return comparisons
+
+
+def not_compared(branch: Branch, comparisons: list[Comparison]) -> list[ReleaseChange]:
+    """The changed releases that no compared run depends on."""
+    used = {change.package for each in comparisons for change in each.releases}
+    return [each for each in branch.stated_changes() if each.package not in used]
 
 
 def configuration_of(branch: Branch, path: str) -> Configuration:

@@ -21,6 +21,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.cli.argument_parser import Namespace, Parser
     from cfglint.findings.diagnostic import Outcome
+    from cfglint.findings.entries import AlternativeEntry
 
 FLAGS = {"gpus_per_node": "--gpus N", "processes": "--gpus N", "nodes": "--nodes N"}
 SIZES = {"gpus_per_node": "GPUs of a node", "processes": "processes", "nodes": "nodes", "files": "config file"}
@@ -56,8 +57,9 @@ def run(arguments: Namespace) -> int:
         sys.stdout.write(as_json(found))
     else:
         sys.stdout.write("".join(map(described, found)))
-    launches = sum(each.launch is not None for each in found)
-    parts = [f"{counted(len(found), 'run')}, {counted(launches, 'launch line')}" if found else "no runs found", *skipped_files(stats)]
+    firsts = [each for each in found if each.launch is None or each.launch.get("alternative", {}).get("number", 1) == 1]
+    launches = sum(each.launch is not None for each in firsts)
+    parts = [f"{counted(len(firsts), 'run')}, {counted(launches, 'launch line')}" if found else "no runs found", *skipped_files(stats)]
     warn("; ".join(parts))
     bugs = [f"{each.place.file}: {each.message}; {each.help}" for run in found for each in run.diagnostics if each.code == INTERNAL]
     warn_of(bugs)
@@ -84,6 +86,8 @@ def described(outcome: Outcome) -> str:
         lines = [f"{launch['file']}:{launch['line']}  {launch['launcher']} {launch['program'] or ''}".rstrip() + uncertain]
         if launch["called_from"]:
             lines.append(f"  called from   {launch['called_from']}")
+        if "alternative" in launch:
+            lines.append(f"  alternative   {alternative(launch['alternative'])}")
     if others:
         lines.append(f"  files         {', '.join(others)}")
     lines.append(f"  GPUs          {sizes(outcome)}")
@@ -95,6 +99,11 @@ def described(outcome: Outcome) -> str:
             lines.append(f"  {label:<13} {numbers[name]:,}")
     lines += [f"  unknown       {line}" for line in unknown(outcome)]
     return "\n".join(lines) + "\n\n"
+
+
+def alternative(entry: AlternativeEntry) -> str:
+    """Which of the alternatives of a run this is: `1 of 2, built at train.py:10`."""
+    return f"{entry['number']} of {entry['of']}, built at {entry['built_at']} in a branch of a condition"
 
 
 def sizes(outcome: Outcome) -> str:

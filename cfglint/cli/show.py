@@ -64,8 +64,10 @@ def walked(arguments: Namespace, project: Configuration, stats: ScanStats) -> tu
 
 def add_members(members: dict[str, list[str]], run: CheckedRun) -> None:
     """Add the files of a run with their kinds and the first file of the run."""
+    entry = run.alternative
+    alternative = f" (alternative {entry['number']} of {entry['of']}, built at {entry['built_at']})" if entry is not None else ""
     for position, (document, kind) in enumerate(zip(run.documents, run.kinds, strict=True)):
-        place = kind if position == 0 else f"{kind}, in the run of {run.documents[0].path}"
+        place = kind if position == 0 else f"{kind}, in the run of {run.documents[0].path}{alternative}"
         rows = members.setdefault(document.path, [])
         if place not in rows:
             rows.append(place)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Literal, TypedDict
+    from typing import Any, Literal, NotRequired, TypedDict
 
     from cfglint.batch.memory.estimate import Certainty, Fit
     from cfglint.findings.vocabulary import Kind, Origin, Severity, Stage, Verdict
@@ -14,6 +14,13 @@ if TYPE_CHECKING:
 
         field: str
         reason: str
+
+    class AlternativeEntry(TypedDict):
+        """Which of the alternatives of one run this is, and where its program builds the arguments."""
+
+        number: int
+        of: int
+        built_at: str
 
     class LaunchEntry(TypedDict):
         """The known properties of the launch line that starts a run; an unknown number is null."""
@@ -30,6 +37,7 @@ if TYPE_CHECKING:
         called_from: str | None
         needs_caller: bool
         unknown: list[UnknownArgument]
+        alternative: NotRequired[AlternativeEntry]
 
     class RunEntryBase(TypedDict):
         """The fields of every entry of `runs`."""

@@ -241,8 +241,13 @@ def missing_files(line: LaunchLine, calls: list[Call], written: set[str], firm: 
 
 
 def is_relative(name: str | None) -> TypeGuard[str]:
-    """Whether a word is the relative path of a file, without variables and placeholders."""
-    return bool(name) and not str(name).startswith(("/", "~", "%", "http", "$")) and "{" not in str(name) and "<" not in str(name)
+    """Whether a word is the relative path of a file, without variables and placeholders such as `...`."""
+    return (
+        bool(str(name or "").strip("./"))
+        and not str(name).startswith(("/", "~", "%", "http", "$"))
+        and "{" not in str(name)
+        and "<" not in str(name)
+    )
 
 
 def missing_file(line: LaunchLine, file: NamedFile, firm: bool) -> Problem:

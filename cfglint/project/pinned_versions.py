@@ -99,7 +99,7 @@ class Repositories:
         return found or nearest(chain, every=True) or self.elsewhere(folders, package)
 
     def is_copy_of(self, folders: list[str], package: str) -> bool:
-        """Whether the repository is that of the framework itself: its pyproject.toml has this name, without a version."""
+        """Whether the file lies in a copy of the framework's own repository: its pyproject.toml or setup.py has this name."""
         return any(each.file == package for folder in folders for each in self.in_folder(folder).get(OWN_NAME, ()))
 
     def own_copy(self, folders: list[str], package: str) -> Statement:
@@ -122,7 +122,7 @@ class Repositories:
             names = self._disk.names(folder)
             for name in sources(folder, names, self._disk):
                 text = self._disk.text(os.path.join(folder, name))
-                own = own_name(text) if name == "pyproject.toml" else ""
+                own = own_name(text, name)
                 if own:
                     from cfglint.project.statements.statement import Statement
 
@@ -285,9 +285,13 @@ def rank(name: str, script: str) -> int:
     return 2 if is_readme(name) or form_of(name) is None else 0
 
 
-def own_name(text: str) -> str:
-    """The project name in a pyproject.toml without a fixed version of its own; else empty."""
-    if "[project]" not in text or "dynamic" not in text:
+def own_name(text: str, file: str) -> str:
+    """The name of the project in its pyproject.toml or setup.py, if that gives no fixed version of its own; else empty."""
+    if file == "setup.py":
+        from cfglint.project.statements.copies import name_in_setup
+
+        return name_in_setup(text)
+    if file != "pyproject.toml" or "[project]" not in text or "dynamic" not in text:
         return ""
     from cfglint.project.settings_file import ConfigurationError
     from cfglint.project.settings_file import parse as parse_toml

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from cfglint.explanation.log_analysis import Explanation
     from cfglint.explanation.summary import RunSummary
     from cfglint.findings.diagnostic import Outcome
     from cfglint.review.compare import Comparison
+    from cfglint.review.releases import ReleaseChange
 
 FORMATS = ("text", "concise", "json", "markdown", "github", "sarif", "gitlab", "junit", "html")
 
@@ -53,21 +56,26 @@ def render_log(form: str, path: str, found: list[Explanation], width: int | None
     return summary.log_as_text(path, found, width)
 
 
-def render_changes(form: str, comparisons: list[Comparison], colour: bool = False, width: int | None = None) -> str:
-    """The report of changes in a format; formats that support only findings show the new ones."""
+def render_changes(
+    form: str, comparisons: list[Comparison], colour: bool = False, width: int | None = None, unused: Sequence[ReleaseChange] = ()
+) -> str:
+    """The report of changes in a format; formats that support only findings show the new ones.
+
+    `unused` are the changed releases that no run depends on.
+    """
     from cfglint.report import changes
 
     if form == "json":
-        return changes.as_json(comparisons)
+        return changes.as_json(comparisons, unused)
     if form == "text":
-        return changes.as_text(comparisons, colour, width)
+        return changes.as_text(comparisons, colour, width, unused)
     if form == "markdown":
         from cfglint.report import comment
 
-        return comment.render(comparisons)
+        return comment.render(comparisons, unused)
     if form == "html":
         from cfglint.report import html
 
-        return html.changes(comparisons)
+        return html.changes(comparisons, unused)
     findings = render(form, changes.only_new(comparisons))
-    return findings + "".join(map(changes.notice, comparisons)) if form == "github" else findings
+    return findings + changes.notices(comparisons) if form == "github" else findings

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import os
 
+from cfglint.review.release_groups import grouped_by_release, listed_runs
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from cfglint.findings.diagnostic import Diagnostic, Outcome
     from cfglint.findings.entries import ChangeEntry, ConsequenceEntry, SettingChangeEntry, StateEntry
     from cfglint.report.text import Segments
     from cfglint.review.compare import Comparison
     from cfglint.review.consequence import Consequence
+    from cfglint.review.release_groups import Fact, ReleaseGroup
+    from cfglint.review.releases import ReleaseChange
     from cfglint.review.settings import SettingChange, State
 
 NOTHING = "no effective change"
+UNUSED = "no recognised run depends on it"
 
 
 def only_new(comparisons: list[Comparison]) -> list[Outcome]:
@@ -28,6 +35,26 @@ def with_findings(side: Outcome, found: list[Diagnostic]) -> Outcome:
     copy = Outcome(side.files, side.kinds, side.target, side.gpus, side.verdict, side.fails_at, side.resolved, found)
     copy.consumer, copy.launch = side.consumer, side.launch
     return copy
+
+
+def notices(comparisons: list[Comparison]) -> str:
+    """The GitHub annotations: one for each run that changed, and one for all runs that only depend on a changed release."""
+    groups, others = grouped_by_release(comparisons)
+    return "".join([*map(release_notice, groups), *map(notice, others)])
+
+
+def release_notice(group: ReleaseGroup) -> str:
+    """A GitHub annotation with the facts about changed releases, at the first file that states one."""
+    from cfglint.report.escapes import shown
+    from cfglint.report.github import escape, escape_property
+
+    file = next((each.file for each in group.releases if each.file), "")
+    if not group.affected or not file:
+        return ""
+    title = f"{', '.join(group.texts)}: {group.headline}"
+    file = os.path.normpath(file).replace(os.sep, "/")
+    text = "\n".join(shown(each) for each in group.lines)
+    return f"::notice file={escape_property(shown(file))},line=1,title={escape_property(shown(title))}::{escape(text)}\n"
 
 
 def notice(comparison: Comparison) -> str:
@@ -48,11 +75,14 @@ def notice(comparison: Comparison) -> str:
 # ---- text
 
 
-def as_text(comparisons: list[Comparison], colour: bool, width: int | None = None) -> str:
-    """A block for each run that changed, folded to a width if one is given."""
+def as_text(comparisons: list[Comparison], colour: bool, width: int | None = None, unused: Sequence[ReleaseChange] = ()) -> str:
+    """A block for each run that changed, one for all that only depend on a changed release; folded to a width if one is given."""
     from cfglint.report.text import paint, plain
 
-    blocks = [block(each, width) for each in comparisons if not each.empty]
+    groups, others = grouped_by_release(comparisons)
+    blocks = [release_block(each, width) for each in groups]
+    blocks += [[("", line("", not_used(each), width)) for each in unused]] if unused else []
+    blocks += [block(each, width) for each in others if not each.empty]
     if not blocks:
         return f"{NOTHING}\n"
     parts = [part for number, each in enumerate(blocks) for part in ([[("", "\n")]] if number else []) + [each]]
@@ -76,6 +106,34 @@ def block(comparison: Comparison, width: int | None = None) -> Segments:
         segments.append(("dim", "  resolved findings\n"))
         segments += [("", line("    ", f"{each.severity} {each.code} {each.name}: {each.message}", width)) for each in comparison.gone]
     return segments
+
+
+def release_block(group: ReleaseGroup, width: int | None = None) -> Segments:
+    """The runs that depend on changed releases: each fact once, with its runs; folded to a width if one is given."""
+    segments: Segments = [("bold", line("", each, width)) for each in group.titles]
+    segments.append(("", line("  ", group.first_line, width)))
+    segments += [fact_line("  ", fact, width) for fact in group.starts]
+    if group.new:
+        segments.append(("dim", "  new findings\n"))
+        for fact in group.new:
+            assert fact.finding is not None
+            assert fact.outcome is not None
+            segments += [*finding_block(fact.finding, fact.outcome, width), ("", line("      ", f"in {listed_runs(fact.runs)}", width))]
+    segments += [fact_line("  ", fact, width) for fact in group.consequences]
+    for heading, facts in (("settings", group.settings), ("resolved findings", group.gone)):
+        if facts:
+            segments += [("dim", f"  {heading}\n"), *(fact_line("    ", fact, width) for fact in facts)]
+    return segments
+
+
+def fact_line(indent: str, fact: Fact, width: int | None) -> tuple[str, str]:
+    """A fact with its runs."""
+    return "", line(indent, fact.line, width)
+
+
+def not_used(change: ReleaseChange) -> str:
+    """The line about a changed release that no run depends on."""
+    return f"{change.title}; {UNUSED}"
 
 
 def line(indent: str, text: str, width: int | None) -> str:
@@ -110,13 +168,18 @@ def place(change: SettingChange, comparison: Comparison) -> str:
 
 def findings(comparison: Comparison, width: int | None) -> Segments:
     """The new findings as `check` prints them, indented."""
-    from cfglint.report.text import block as finding
-
     side = comparison.after
     assert side is not None
+    return [segment for each in comparison.new for segment in finding_block(each, side, width)]
+
+
+def finding_block(found: Diagnostic, side: Outcome, width: int | None) -> Segments:
+    """A finding as `check` prints it, indented."""
+    from cfglint.report.text import block as finding
+
     segments: Segments = []
     fresh = True
-    for style, text in (segment for each in comparison.new for segment in finding(each, side, width - 4 if width else None)):
+    for style, text in finding(found, side, width - 4 if width else None):
         indent = "    " if fresh else ""
         segments.append((style, indent + text[:-1].replace("\n", "\n    ") + text[-1:]))
         fresh = text.endswith("\n")
@@ -126,11 +189,12 @@ def findings(comparison: Comparison, width: int | None) -> Segments:
 # ---- JSON
 
 
-def as_json(comparisons: list[Comparison]) -> str:
-    """`{"cfglint", "changes": [...]}`, one entry per run, also for those without an effective change."""
+def as_json(comparisons: list[Comparison], unused: Sequence[ReleaseChange] = ()) -> str:
+    """`{"cfglint", "changes": [...], "not_compared": [...]}`, one entry per run, also for those without an effective change."""
     from cfglint.report.json import dumps
 
-    return dumps({"changes": [entry(each) for each in comparisons]})
+    left_out = [{"file": each.file, "reason": f"{each.text}; {UNUSED}"} for each in unused]
+    return dumps({"changes": [entry(each) for each in comparisons], "not_compared": left_out})
 
 
 def entry(comparison: Comparison) -> ChangeEntry:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, WARNING
-from cfglint.report.changes import NOTHING, block, title
+from cfglint.report.changes import NOTHING, UNUSED, block, release_block, title
 from cfglint.report.markdown import (
     LIMIT,
     MARK,
@@ -17,28 +17,40 @@ from cfglint.report.markdown import (
     severity_counts,
     size,
 )
+from cfglint.review.release_groups import grouped_by_release
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from cfglint.findings.diagnostic import Outcome
     from cfglint.review.compare import Comparison
+    from cfglint.review.release_groups import ReleaseGroup
+    from cfglint.review.releases import ReleaseChange
 
 HEAD = "| run | starts | global batch | total steps | new findings | resolved |\n|---|---|---|---|---|--:|\n"
 MOST_HEADLINES = 3  # consequences in the folded title of a run
 DETAILS_END = "\n\n</details>\n\n"
 
 
-def render(comparisons: list[Comparison]) -> str:
-    """The comment; details beyond the size limit are only counted, the most important come first."""
+def render(comparisons: list[Comparison], unused: Sequence[ReleaseChange] = ()) -> str:
+    """The comment; details beyond the size limit are only counted, the most important come first.
+
+    The runs that only depend on a changed release have one section instead of a row each.
+    """
+    groups, others = grouped_by_release(comparisons)
     altered = sorted((each for each in comparisons if not each.empty), key=urgency)
+    rows = sorted((each for each in others if not each.empty), key=urgency)
     parts = [f"{MARK}\n### cfglint: {headline(comparisons, altered)}\n\n"]
-    if altered:
-        parts.append(HEAD + "".join(row(each) for each in altered[:MOST_ROWS]) + "\n")
-    parts.append(rows_left_out(len(altered) - MOST_ROWS))
+    if rows:
+        parts.append(HEAD + "".join(row(each) for each in rows[:MOST_ROWS]) + "\n")
+    parts.append(rows_left_out(len(rows) - MOST_ROWS))
+    parts += [f"{code(each.file)}: {html(each.text)}; {UNUSED}\n\n" for each in unused[:MOST_ROWS]]
     left = LIMIT - TAIL - sum(map(size, parts))
     left_out = 0
-    for each in altered:
-        text, lines = folded(each, left)
+    sections = [release_section(each) for each in groups] + [section(each) for each in rows]
+    for head, body in sections:
+        text, lines = folded(head, body, left)
         left -= size(text)
         left_out += lines
         parts.append(text)
@@ -100,13 +112,24 @@ def turned(before: str, after: str) -> str:
     return f"{before} -> {after}" if before and after and before != after else after or before
 
 
-def folded(comparison: Comparison, room: int) -> tuple[str, int]:
-    """The details of a run below its headline, and the number of lines that exceed the given number of bytes."""
+def section(comparison: Comparison) -> tuple[str, list[str]]:
+    """The headline of a run as HTML, and the lines below it."""
     heads = (
         "; ".join(each.headline for each in comparison.sentences[:MOST_HEADLINES]) or severity_counts(comparison.new) or "other settings"
     )
-    head = f"<details><summary><code>{html(cut(title(comparison)))}</code>: {html(heads)}</summary>\n\n"
     lines = "".join(text for _, text in block(comparison)).splitlines(keepends=True)[1:]
+    return f"<code>{html(cut(title(comparison)))}</code>: {html(heads)}", lines
+
+
+def release_section(group: ReleaseGroup) -> tuple[str, list[str]]:
+    """The headline of the runs that depend on changed releases as HTML, and the facts about them."""
+    lines = "".join(text for _, text in release_block(group)).splitlines(keepends=True)[len(group.titles) :]
+    return f"<code>{html(cut(', '.join(group.titles)))}</code>: {html(group.headline)}", lines
+
+
+def folded(heading: str, lines: list[str], room: int) -> tuple[str, int]:
+    """The details of a section below its headline, and the number of lines that exceed the given number of bytes."""
+    head = f"<details><summary>{heading}</summary>\n\n"
     marks = "`" * max(3, longest_ticks("".join(lines)) + 1)
     room -= size(head) + 2 * size(marks) + size("text\n") + size(DETAILS_END)
     fitting: list[str] = []

@@ -31,6 +31,8 @@ WIDTH = 80  # columns without a terminal
 LABEL = 20
 VALUE = 14
 MOST_ERRORS = 3
+ENGINES = ("deepspeed", "accelerate", "launch")  # kinds that parse no arguments of a program
+ENGINE_ARGUMENTS = {"deepspeed", "deepspeed_config", "local_rank", "deepscale", "deepscale_config"}
 UNSET = "unset environment: "
 BLANK = ("", "", "")
 
@@ -84,6 +86,22 @@ def lines(account: RunSummary) -> list[Paragraph]:
     return lines
 
 
+def unchecked_program(run: CheckedRun) -> str:
+    """The program of a launch line whose arguments no framework parses as far as is known; empty if one does, or it has none."""
+    document = run.documents[0]
+    line, words = getattr(document, "launch_line", None), {*getattr(document, "words", ())} - ENGINE_ARGUMENTS
+    if (
+        line is None
+        or line.program is None
+        or getattr(document, "program", None) is not None
+        or not words
+        or not run.configs
+        or run.configs[0].kind not in ENGINES
+    ):
+        return ""
+    return str(line.program.string)
+
+
 def header(account: RunSummary) -> list[Paragraph]:
     """Framework, versions and verdict."""
     run = account.run
@@ -91,6 +109,9 @@ def header(account: RunSummary) -> list[Paragraph]:
     lines = paragraph("", f"{framework(run.kinds[0]).title}{f': {targets}' if targets else ''}")
     if not account.errors:
         starts = "It would start" if run.facts.complete else "No errors found: this run should start"
+        program = unchecked_program(run)
+        if program:
+            starts = f"No errors found; the arguments of {program} are not checked, as its parser is not known"
         warned = sum(each.severity == WARNING and not each.suppressed for each in run.diagnostics)
         more = f"; {warned} {'warning' if warned == 1 else 'warnings'}, see `cfglint check`" if warned else ""
         if account.memory is not None and account.memory.verdict == "does-not-fit":

@@ -9,6 +9,7 @@ from cfglint.project.git_index import KnownContents
 from cfglint.project.pinned_versions import may_name_versions
 from cfglint.review import launches, renames
 from cfglint.review.git import Snapshot
+from cfglint.review.releases import changed_releases, stated_changes
 from cfglint.run.discovery import Discovery
 from cfglint.run.discovery_errors import LaunchChoiceError, UnknownKindError
 from cfglint.run.file_source import FileSource
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from cfglint.project.settings_file import Configuration
     from cfglint.project.statements.statement import Statement
     from cfglint.review.git import Repository
+    from cfglint.review.releases import ReleaseChange
     from cfglint.run.checked import CheckedRun
     from cfglint.run.scan_stats import ScanStats
 
@@ -60,7 +62,7 @@ class Branch:
         self.gone: set[str] = set()
         self.same: list[str] = []
         self.renamed: dict[str, str] = {}
-        self.other_versions = False  # whether a file that specifies versions changed
+        self.dependencies: list[str] = []  # the changed files that may specify versions
         self.settings: tuple[Configuration, Configuration] | None = None  # of each side: excluded files, and kinds by patterns
         self._folders: tuple[Folders, Folders] = ({}, {})  # the versions in the folders of each side
 
@@ -69,8 +71,8 @@ class Branch:
         wanted = {self.repository.path(name) for name in declared}
         old, new = self._ids([path for path in sorted(self._known) if is_looked_at(path) or path in wanted])
         versions = self._ids([path for path in self._known if may_name_versions(path)])
-        self.other_versions = versions[0] != versions[1]
         name = self.repository.name
+        self.dependencies = [name(path) for path in {**versions[0], **versions[1]} if versions[0].get(path) != versions[1].get(path)]
         self.altered = {name(path) for path in new if new[path] != old.get(path)}
         self.gone = {name(path) for path in old if path not in new}
         self.same = [name(path) for path in new if new[path] == old.get(path) and not is_program(path)]
@@ -119,15 +121,32 @@ class Branch:
 
     def touches(self, before: CheckedRun | None, after: CheckedRun | None) -> bool:
         """Whether any file of a run changed, or its target version."""
-        if before is not None and after is not None and before.target != after.target:
+        if before is not None and after is not None and changed_releases(before, after):
             return True
+        return self.changes_files(before, after)
+
+    def changes_files(self, before: CheckedRun | None, after: CheckedRun | None) -> bool:
+        """Whether any file of a run changed."""
         return bool(names_of(after) & self.altered or names_of(before) & (self.gone | self.altered))
+
+    def located(self, changes: list[ReleaseChange], run: str) -> list[ReleaseChange]:
+        """Release changes of a run with the paths of their files: those of the nearest folder above its first file, else of any other."""
+        found = []
+        for each in changes:
+            paths = [path for path in self.dependencies if path == each.file or path.endswith(f"{os.sep}{each.file}")]
+            above = [path for path in paths if run.startswith(os.path.join(os.path.dirname(path), ""))]
+            found.append(each.at(max(above, key=len) if above else paths[0] if len(paths) == 1 else each.file) if each.file else each)
+        return found
+
+    def stated_changes(self) -> list[ReleaseChange]:
+        """The releases that the changed dependency files state, before and after."""
+        return stated_changes(self.dependencies, self.old, self.new)
 
     # ---- runs
 
     def undeclared(self, before: LaunchFacts, after: LaunchFacts, taken: set[str], stats: ScanStats) -> Iterator[Pair]:
         """(before, after) for every changed file that is a separate run; `taken` are files of declared runs."""
-        others = self.same if self.other_versions else self._naming(self.altered | self.gone)
+        others = self.same if self.dependencies else self._naming(self.altered | self.gone)
         touched = sorted(configs({*self.altered, *others} - taken))
         discovery = self._discovery(NEW, after)
         discovery.stats = stats

@@ -6,6 +6,7 @@ from cfglint.findings.diagnostic import ERROR, INFO, rank
 from cfglint.findings.fingerprint import identity
 from cfglint.review import consequences
 from cfglint.review.consequences import VERSION
+from cfglint.review.releases import release_changes
 from cfglint.review.settings import setting_changes
 from cfglint.review.snapshot import Side
 from cfglint.rules.engine import internal_error
@@ -14,6 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.findings.diagnostic import Diagnostic, Outcome
     from cfglint.review.consequence import Consequence
+    from cfglint.review.releases import ReleaseChange
     from cfglint.review.settings import SettingChange
     from cfglint.run.checked import CheckedRun
 
@@ -24,10 +26,12 @@ class Comparison:
     """One run before and after; a side is None if the run is new or deleted.
 
     `settings` and `consequences` do not depend on what comments, flags or a configuration suppress; the findings
-    do, because they are computed later.
+    do, because they are computed later. `only_releases`: no file of the run changed, only the release of a package.
     """
 
-    def __init__(self, before: CheckedRun | None, after: CheckedRun | None) -> None:
+    def __init__(self, before: CheckedRun | None, after: CheckedRun | None, *, only_releases: bool = False) -> None:
+        self.only_releases = only_releases
+        self.releases: list[ReleaseChange] = []
         sides = [Side(run) if run is not None else None for run in (before, after)]
         self.before: Outcome | None = sides[0].outcome if sides[0] else None
         self.after: Outcome | None = sides[1].outcome if sides[1] else None
@@ -36,6 +40,8 @@ class Comparison:
         try:
             if all(side is not None and side.readable for side in sides) and before is not None and after is not None:
                 self.settings = setting_changes(before, after)
+            if before is not None and after is not None:
+                self.releases = release_changes(before, after)
             self.consequences = consequences.consequences_of(sides[0], sides[1], self.settings)
         except Exception as error:
             side = next(each for each in reversed(sides) if each is not None)

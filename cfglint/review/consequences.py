@@ -20,6 +20,7 @@ from cfglint.review.consequence import (
     spelled,
 )
 from cfglint.review.effects import EFFECTS, LENGTHS, length_key
+from cfglint.review.releases import changed_releases
 from cfglint.review.schedule_consequences import length, rate
 from cfglint.review.settings import equal, missing_files
 
@@ -158,10 +159,10 @@ def launch(old: Side, new: Side) -> list[Consequence]:
     before, after = old.line("GPUs implied"), new.line("GPUs implied")
     if before and after and before != after:
         found.append(Consequence("implied_gpus", f"the batch sizes now imply {after:,} GPUs, previously {before:,}", before, after))
-    for package, version in new.outcome.target.items():
-        was = old.outcome.target.get(package, version)
-        if was != version:
-            found.append(Consequence(VERSION, f"{package} {was} -> {version}", was, version))
+    for package, was, now in changed_releases(old.run, new.run):
+        known = was.is_known and now.is_known
+        before, after = (each.version if each.is_known else None for each in (was, now))
+        found.append(Consequence(VERSION, f"{package} {was.text} -> {now.text}", before, after, known=known))
     return found
 
 

@@ -81,7 +81,22 @@ def schedule(old: Side, new: Side) -> list[Consequence]:
         before, after = old.line(label), new.line(label)
         if isinstance(before, int) and isinstance(after, int):
             found += part(what, name, old, new, (before, after))
+        elif what == "warmup":
+            found += one_sided_line(what, label, name, old, new)
     return found
+
+
+def one_sided_line(what: str, label: str, name: str, old: Side, new: Side) -> list[Consequence]:
+    """A number that only one version of a DeepSpeed config sets: the program, which is not known, may set the other one."""
+    sides = old, new
+    if any(side.outcome.consumer != "deepspeed" for side in sides) or sum(label in side.lines for side in sides) != 1:
+        return []
+    values = [side.line(label) for side in sides]
+    before, after = (each if isinstance(each, int) else number(each) for each in values)
+    if before is None and after is None:
+        return []
+    was, now = (as_written(side.lines[label]) if label in side.lines else "not in these files" for side in sides)
+    return [Consequence(what, f"{name} {was} -> {now}", before, after, known=False)]
 
 
 def part(what: str, name: str, old: Side, new: Side, steps: tuple[int | None, int | None]) -> list[Consequence]:
@@ -102,7 +117,9 @@ def part(what: str, name: str, old: Side, new: Side, steps: tuple[int | None, in
 def rate(old: Side, new: Side) -> list[Consequence]:
     """The learning rate, and whether it scales with the batch."""
     before, after = number(old.line("learning rate")), number(new.line("learning rate"))
-    if before is None or after is None or before == after:
+    if before is None or after is None:
+        return one_sided_line("learning_rate", "learning rate", "learning rate", old, new)
+    if before == after:
         return []
     how, times = ratio(before, after), growth(old, new)
     if before and times not in (None, 1):

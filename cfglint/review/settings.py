@@ -10,7 +10,7 @@ from cfglint.review.effects import has_effect
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
     from typing import Any
 
     from cfglint.findings.vocabulary import Kind
@@ -110,7 +110,8 @@ class Differ:
 
     def _within(self, old_path: Path, new_path: Path, old: Any, new: Any) -> Iterator[SettingChange]:
         """The differences of two mappings at their paths, which may differ in the spelling of keys."""
-        olds, news = (self._named(*side) for side in ((0, old_path, old), (1, new_path, new)))
+        common = self._written(0, old_path, old).keys() & self._written(1, new_path, new).keys()
+        olds, news = (self._named(*side, common) for side in ((0, old_path, old), (1, new_path, new)))
         for name in dict.fromkeys((*olds, *news)):
             before_key, before = olds.get(name, (name, NOWHERE))
             after_key, after = news.get(name, (name, NOWHERE))
@@ -123,17 +124,27 @@ class Differ:
                 there = after_path if after is not NOWHERE else before_path
                 yield SettingChange(self.kind, ".".join(map(str, there)), *states)
 
-    def _named(self, side: int, path: Path, values: Any) -> dict[Any, tuple[Any, Any]]:
-        """The entries of a mapping that are written in a file, by the usual names of their keys: (key, value)."""
+    def _written(self, side: int, path: Path, values: Any) -> dict[Any, None]:
+        """The keys of a mapping that are written in a file."""
+        config = self.configs[side]
+        if config is None or not isinstance(values, dict):
+            return {}
+        return {key: None for key in values if config.setting(*path, key).node is not None and config.setting(*path, key).written}
+
+    def _named(self, side: int, path: Path, values: Any, common: Collection[Any]) -> dict[Any, tuple[Any, Any]]:
+        """The entries of a mapping that are written in a file, by the usual names of their keys: (key, value).
+
+        A key of both sides keeps its name: in another release it may have another usual name.
+        """
         config = self.configs[side]
         if config is None or not isinstance(values, dict):
             return {}
         found: dict[Any, tuple[Any, Any]] = {}
-        for key, value in values.items():
-            node = config.setting(*path, key).node
-            if node is not None and config.setting(*path, key).written:
+        for key in self._written(side, path, values):
+            node, value = config.setting(*path, key).node, values[key]
+            if node is not None:
                 filled = node.raw == AUTO and not isinstance(value, dict)
-                found[self._usual_name(config, path, key)] = (key, AUTO if filled else value)
+                found[key if key in common else self._usual_name(config, path, key)] = (key, AUTO if filled else value)
         return found
 
     def _usual_name(self, config: Config, path: Path, key: Any) -> Any:

@@ -280,6 +280,8 @@ def _remedy(config: Config, problem: BatchProblem) -> str | None:
         return f"remove `{setting.name}`"
     if problem.reason == "missing":
         return f"set `{batch.micro_batch.name}`"
+    if problem.reason == "mismatch" and setting.node is None and setting.path == batch.accumulation.path:
+        return f'set `{setting.name}` to "auto"'
     factors = (batch.micro_batch.value, batch.accumulation.value, batch.data_parallel.value)
     if problem.reason != "mismatch" or not setting.written or setting.path != batch.global_batch.path:
         return None

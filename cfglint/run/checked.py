@@ -9,9 +9,11 @@ from cfglint.source.document import LIMIT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.findings.diagnostic import Diagnostic
+    from cfglint.findings.diagnostic import Diagnostic, Place
+    from cfglint.findings.entries import AlternativeEntry
     from cfglint.findings.vocabulary import Stage, Verdict
 
+EARLY: tuple[Stage, ...] = ("load", "config")  # before the files of a run are compared with each other
 COMMENT_MARK = "cfglint:"  # in every comment that suppresses a finding
 
 
@@ -41,8 +43,24 @@ class CheckedRun(LoadedRun):
 
     def findings(self) -> list[Diagnostic]:
         """What the rules of the frameworks find at the releases of the run."""
-        found: list[Diagnostic] = self.attempt("the rules", lambda: [each for config in self.configs for each in inspect(config)], [])
-        return found
+        return self.attempt("the rules", self._inspected, [])
+
+    def _inspected(self) -> list[Diagnostic]:
+        """The diagnostics of all configs; what follows from an error of the consumer is not a second one."""
+        found = [(config.kind, inspect(config)) for config in self.configs]
+        refused = [each for _, own in found[:1] for each in own if each.severity == ERROR and each.fails_at in EARLY]
+        kept: list[Diagnostic] = []
+        for number, (kind, of_config) in enumerate(found):
+            follows = compares if number == 0 else uses
+            causes = refused if number == 0 or kind != LAUNCH else []
+            kept += [each for each in of_config if not any(follows(each, cause) for cause in causes)]
+        return kept
+
+    @property
+    def alternative(self) -> AlternativeEntry | None:
+        """Which of the alternatives of one run this is; None if it has none."""
+        launch = getattr(self.documents[0], "launch", None)
+        return launch.get("alternative") if launch else None
 
     def at(self, target: dict[str, str]) -> CheckedRun:
         """The same run with other releases of some packages."""
@@ -141,3 +159,30 @@ class CheckedRun(LoadedRun):
         outcome.machine = getattr(command, "machine", True)
         outcome.consumer = self.configs[0].kind if self.configs else self.kinds[0]
         return outcome
+
+
+def compares(each: Diagnostic, cause: Diagnostic) -> bool:
+    """Whether a finding compares a value in another file with one that an earlier error refuses.
+
+    A Trainer that refuses its own `fp16` and `bf16` never compares them with the DeepSpeed config, and the engine never gets them.
+    """
+    is_early = each.severity == ERROR and each.fails_at in EARLY
+    return each.place.file != cause.place.file and not is_early and any(at(place) in values(cause) for place, _ in each.related)
+
+
+def uses(each: Diagnostic, cause: Diagnostic) -> bool:
+    """Whether a finding of the engine is about a value that the consumer refuses, and never passes on.
+
+    Two keys that are missing in one section have the same place.
+    """
+    return at(each.place) in values(cause) and (each.key == cause.key or at(each.place) != at(cause.place))
+
+
+def values(cause: Diagnostic) -> set[tuple[str, int]]:
+    """The places of the values that an error is about."""
+    return {at(cause.place), *(at(place) for place, _ in cause.related)}
+
+
+def at(place: Place) -> tuple[str, int]:
+    """The file and offset of a place."""
+    return place.file, place.start

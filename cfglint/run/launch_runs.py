@@ -102,10 +102,22 @@ class LaunchReader:
         return [run for line in wanted for run in self.runs_of(line, text, lines)]
 
     def runs_of(self, line: LaunchLine, text: str, lines: list[LaunchLine]) -> list[LaunchRun]:
-        """The runs of a line: one, or one for each call of its program that builds a trainer's arguments."""
+        """The runs of a line: one, or one for each call of its program that builds a trainer's arguments. Calls in different branches of
+        one condition are alternatives of one run, of which those are left out that the arguments of the line exclude.
+        """
         first = self.run(line, text, lines)
-        built = first.facts.program.built if first.built is not None and first.facts.program is not None else ()
-        return [first, *(self.run(line, text, lines, which=which) for which in range(1, len(built)))]
+        program: ProgramFacts | None = first.command.program
+        if first.built is None or program is None or len(program.built) < 2:
+            return [first]
+        from cfglint.launch.programs.branches import groups
+
+        found: list[LaunchRun] = []
+        for group in groups(program, first.command):
+            runs = [self.run(line, text, lines, which=which) if which else first for which in group]
+            for number, run in enumerate(runs, 1) if len(runs) > 1 else ():
+                run.command.launch["alternative"] = {"number": number, "of": len(runs), "built_at": place_of(run)}
+            found.extend(runs)
+        return found
 
     def lines(self, path: str, text: str) -> list[LaunchLine]:
         """The launch lines in the content of a script."""
@@ -379,6 +391,13 @@ class LaunchReader:
             or own_parser
             or has_own_files(line),
         )
+
+
+def place_of(run: LaunchRun) -> str:
+    """The place of the call that builds the arguments of a run: `train.py:10`."""
+    assert run.built is not None
+    document = run.built.document
+    return f"{document.path}:{document.position(document.extent[0])[0]}"
 
 
 def sourced_elsewhere(line: LaunchLine) -> str:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     Fillings = list[str | None]  # the content of a scalar, None for a key that is left out
 
 PLACEHOLDER = re.compile(r"\{\{.*\}\}|\$\{[^}]*\}|\$[A-Za-z_]\w*|__[A-Za-z0-9]\w*__|<[A-Za-z][\w .:-]*>|\{%.*%\}", re.DOTALL)
-BARE = re.compile(r"([A-Z][A-Z0-9]*_?)+,?")  # CONFIG_BATCH_SIZE without quotes in JSON; hjson includes the comma
+BARE = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z][A-Z0-9]*)*_?,?")  # CONFIG_BATCH_SIZE without quotes in JSON; hjson includes the comma
 # A placeholder without quotes as a value of JSON; strings and comments are skipped.
 UNQUOTED = re.compile(
     r'"(?:[^"\\]|\\.)*"|//[^\n]*|#[^\n]*|/\*.*?\*/'

@@ -96,7 +96,7 @@ class TestAnswer:
         topic.commit()
         topic.write(uv__lock=lock.format("5.23.0"))
         _, out, err = review("--base", "HEAD")
-        assert out.startswith("old.yaml\n  transformers 4.57.1 -> 5.23.0\n")
+        assert out.startswith("uv.lock: transformers 4.57.1 -> 5.23.0\n  1 of 2 runs changed in effect\n")
         assert "KEY202" in out
         assert "2 runs compared, 1 changed in effect" in err
 

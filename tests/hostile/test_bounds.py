@@ -11,7 +11,8 @@ from cfglint.launch.launch_words import may_launch
 from cfglint.launch.programs.modules import Modules
 from cfglint.launch.project_files import Project
 from cfglint.launch.reader import WORTH_A_LOOK, Reader
-from cfglint.project.statements.bounds import MOST_CLAUSES, specifiers
+from cfglint.project.statements.bounds import MOST_CLAUSES, allows, specifiers
+from cfglint.run.templates import BARE
 from cfglint.source.budget import STEPS, Budget, Exhausted
 from cfglint.source.shell.interpreter import Interpreter
 
@@ -201,3 +202,16 @@ def watched(interpreter, follow, script, spent):
         return follow(interpreter, script)
     finally:
         spent.append(interpreter.budget.spent)
+
+
+def test_a_version_of_very_many_digits_bounds_nothing():
+    assert str(specifiers(f">=4.40,<{'9' * 5_000}")) == ">=4.40"
+    assert allows("<4.40", "9" * 5_000)
+
+
+@pytest.mark.parametrize("text", ["A" * 100_000, "A_" * 50_000, "A1_" * 30_000])
+def test_a_placeholder_in_capitals_is_recognised_in_one_pass(text):
+    assert BARE.fullmatch(text)
+    assert BARE.fullmatch(text + ",")
+    assert not BARE.fullmatch(text + "!")
+    assert not BARE.fullmatch(text + "__")

@@ -48,7 +48,7 @@ def test_a_word_that_is_no_file_is_refused(missing, word):
     assert missing(word) == [("error", f"ValueError: {text}{word}")]
 
 
-@pytest.mark.parametrize("word", [ENCODED, '\'{"train_batch_size": "auto"}\'', "$DS", "<config>", "/etc/ds", "train.py"])
+@pytest.mark.parametrize("word", [ENCODED, '\'{"train_batch_size": "auto"}\'', "$DS", "<config>", "...", "/etc/ds", "train.py"])
 def test_json_unknown_words_and_files_are_not(missing, word):
     assert missing(word) == []
 

@@ -7,6 +7,8 @@ import os
 
 import pytest
 
+import cfglint
+from cases import each_case
 from cfglint.cli import main
 from cfglint.frameworks._releases import RELEASES as NEWEST
 from cfglint.frameworks.launch_facts import LaunchFacts
@@ -192,3 +194,33 @@ class TestOptionsOfARequirementsFolder:
     def test_they_decide_where_nothing_else_does(self, folder):
         write(folder, {"requirements/vllm.txt": "transformers==4.57.1\n"})
         assert found()[0] == {"transformers": "4.57.1"}
+
+
+@each_case(
+    ("setup", "name"),
+    [
+        ('setup(\n    name="llamafactory",\n    version=get_version(),\n)\n', "llamafactory"),
+        ("setup(\n    name='LLaMA_Factory',\n)\n", "llama-factory"),
+        ('setup(\n    name="llamafactory",\n    version="0.9.1",\n)\n', ""),
+        ('name = "llamafactory"\nprint(name)\n', ""),
+        ("setup(\n    name=NAME,\n)\n", ""),
+    ],
+)
+def test_a_setup_with_a_computed_version_names_its_project(setup, name):
+    from cfglint.project.statements.copies import name_in_setup
+
+    assert name_in_setup(setup) == name
+
+
+def test_a_file_in_a_copy_of_unknown_version_gives_no_error(tmp_path):
+    """The copy has templates and keys of its own, and its version cannot be read: the release is outside."""
+    (tmp_path / ".git").mkdir()
+    copy = tmp_path / "train" / "factory"
+    copy.mkdir(parents=True)
+    copy.joinpath("setup.py").write_text('setup(\n    name="llamafactory",\n    version=get_version(),\n)\n')
+    text = "model_name_or_path: m\nstage: sft\ndo_train: true\ndataset: d\noutput_dir: out\nfinetuning_type: lora\ntemplate: qwen25\n"
+    copy.joinpath("train.yaml").write_text(text)
+    tmp_path.joinpath("train.yaml").write_text(text)
+    inside, alone = (cfglint.check(str(folder / "train.yaml")).runs[0] for folder in (copy, tmp_path))
+    assert (inside.verdict, [each.severity for each in inside.diagnostics if each.code == "LLF014"]) == (None, ["warning"])
+    assert (alone.verdict, [each.severity for each in alone.diagnostics if each.code == "LLF014"]) == ("reject", ["error"])

@@ -28,3 +28,20 @@ def test_json_has_the_settings_of_the_run(account):
 def test_text_and_html_show_the_accumulation(account):
     assert "\n  accumulation " in render_account("text", account)
     assert "accumulation" in render_account("html", account)
+
+
+LINE = "deepspeed --num_gpus 2 src/train_bash.py --finetuning_type lora --use_unsloth True --deepspeed ds.json\n"
+UNKNOWN_PARSER = "No errors found; the arguments of src/train_bash.py are not checked, as its parser is not known."
+
+
+@pytest.mark.parametrize(
+    ("files", "told"),
+    [
+        ({}, UNKNOWN_PARSER),
+        ({"src/train_bash.py": "import argparse\nargparse.ArgumentParser().parse_args()\n"}, "this run should start"),
+    ],
+)
+def test_a_run_whose_arguments_nothing_parses_is_not_said_to_start(files, told):
+    texts = {"run.sh": LINE, "ds.json": '{"train_micro_batch_size_per_gpu": 4}\n', **files}
+    run = Discovery(LaunchFacts(), source=FileSource(texts)).one(["run.sh"])
+    assert told in " ".join(render_account("text", RunSummary(run)).split())

@@ -41,6 +41,8 @@ lr_decay_iters: 1000
 warmup: 0.01
 optimizer: {type: Adam, params: {lr: 0.0006}}
 """
+SCHEDULER = """,
+  "scheduler": {"type": "WarmupDecayLR", "params": {"warmup_max_lr": 2e-5, "warmup_num_steps": 100, "total_num_steps": 1000}}"""
 
 
 def engine(**changed):
@@ -49,6 +51,25 @@ def engine(**changed):
         assert old in text
         text = text.replace(old, new)
     return {"ds_config.json": text}
+
+
+@each_case(
+    ("removed", "sentence"),
+    [
+        (', "params": {"lr": 2e-5}', "learning rate not in these files -> 2e-5"),
+        (SCHEDULER, "schedule's warm-up not in these files -> 100"),
+    ],
+)
+def test_numbers_that_only_one_version_of_a_deepspeed_config_sets(told, removed, sentence):
+    """The program may set them in the other version: its number is not known."""
+    assert sentence in told(engine(a=(removed, "")), engine(), gpus=8)
+    assert sentence.replace("not in these files -> ", "") + " -> not in these files" in told(engine(), engine(a=(removed, "")), gpus=8)
+
+
+def test_weights_loaded_in_half_precision_are_not_fp32(told):
+    half = TRAINER + "torch_dtype: float16\n"
+    assert not any("fp32" in each for each in told(half, half.replace("bf16: true\n", ""), gpus=8))
+    assert any("fp32" in each for each in told(TRAINER, TRAINER.replace("bf16: true\n", ""), gpus=8))
 
 
 def test_halved_accumulation(told):

@@ -87,6 +87,10 @@ GGUF = (
 )
 
 
+# Names of the fields in axolotl's own code, which the file may use as well (utils/schemas/deprecated.py:154-168, populate_by_name).
+OWN_NAMES = {"overrides_of_model_kwargs": "model_kwargs", "type_of_model": "model_type", "revision_of_model": "model_revision"}
+
+
 class Fault:
     """A validation error: the path of the value, the kind of error, and pydantic's message."""
 
@@ -122,11 +126,12 @@ class Reading:
             if is_required(row) and name not in data:
                 self.faults.append(Fault((name,), MISSING, "Field required"))
         for key, value in data.items():
-            field = fields.get(key)
-            if field is None:
+            name = OWN_NAMES.get(key, key)
+            field = fields.get(name)
+            if field is None or (name != key and name in data):
                 self.dropped.append((key,))
             else:
-                values[key] = self.field(field, value, (key,))
+                values[name] = self.field(field, value, (key,))
         return values
 
     def field(self, row: Row, value: Any, path: Path) -> Any:

@@ -310,11 +310,28 @@ def check(triple: Triple, divisor: Any) -> None:
 
 
 def blamed(config: DeepSpeedConfig, triple: Triple, written: list[str]) -> Setting:
-    """The written key to point at: the invalid one, or the first from which it is derived."""
+    """The written key to point at: the invalid one, or the first from which it is derived. `gradient_accumulation_steps` if the file
+    does not have it, so that it is 1 and not what the trainer accumulates.
+    """
+    if lacks_accumulation(config, triple):
+        return config.setting(ACCUMULATION)
     if triple.at in written and (triple.reason == "mismatch" or not positive(triple.values[triple.at])):
         return config.setting(triple.at)
     error = [key for key in written if not positive(triple.values[key])]
     return config.setting((error or written)[0])
+
+
+def lacks_accumulation(config: DeepSpeedConfig, triple: Triple) -> bool:
+    """Whether the values are unequal only because the file has no `gradient_accumulation_steps`, which accelerate then sets to 1.
+
+    Source: accelerate 1.15.0 utils/dataclasses.py (DeepSpeedPlugin.__post_init__).
+    """
+    if triple.reason != "mismatch" or config.trainer is None or config.documents[0].find((ACCUMULATION,))[1] is not None:
+        return False
+    total, micro, steps = (triple.values[key] for key in KEYS)
+    accumulated = config.trainer.batch.accumulation.value
+    numbers = (total, micro, accumulated, config.world_size)
+    return steps == 1 and all(type(each) is int for each in numbers) and total == micro * accumulated * config.world_size
 
 
 def positive(value: Any) -> bool:

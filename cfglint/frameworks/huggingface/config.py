@@ -21,6 +21,7 @@ class TrainerConfig(TrainerFiles):
 
     evaluation_assumed = "an evaluation set is passed"
     unused_fields: Collection[str] = ()  # fields that this trainer does not use, unlike the Trainer of transformers
+    checkpoint_arguments: Collection[str] = ()  # what this trainer itself takes out of the arguments of checkpointing, if it sets some
     seeded_at: Stage = "init"  # the stage at which the random number generators are seeded: by the Trainer's constructor
     _deepspeed: HfDeepSpeedConfig | None = None
 

@@ -241,12 +241,16 @@ class HfDeepSpeedConfig:
                 return
 
     def _attempt(self, stage: Stage, step: Callable[[], None]) -> bool:
+        known = set(self.values)
         try:
             step()
         except UnresolvedAuto as error:
             self.refusal = Refusal(error.path, f"ValueError: {error}", stage)
         except (AttributeError, TypeError, ValueError, KeyError, RuntimeError, ImportError) as error:
             self.refusal = Refusal(self._at, f"{type(error).__name__}: {error}", stage)
+        if self.refusal is not None:
+            for added in set(self.values) - known:  # the engine never gets what a refused step added to the file
+                del self.values[added]
         return self.refusal is None
 
     def _read(self) -> None:

@@ -14,9 +14,10 @@ if TYPE_CHECKING:
 
     from cfglint.frameworks.versions import Version
 
-__all__ = ["CHOICES", "FIELDS", "OPTIMIZERS", "choices", "defaults", "has_field", "within"]
+__all__ = ["CHOICES", "DTYPE_KEYS", "FIELDS", "OPTIMIZERS", "choices", "defaults", "has_field", "within"]
 
 OPTIMIZERS = CHOICES["optim"]
+DTYPE_KEYS = ("dtype", "torch_dtype")  # arguments of programs: the type in which they load the weights
 # The Enum classes that exceptions name.
 # The types that HfArgumentParser derives from the annotations of TrainingArguments, if they differ from the type in `FIELDS`.
 PARSED: dict[str, str] = {

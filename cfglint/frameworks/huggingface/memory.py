@@ -29,6 +29,7 @@ from cfglint.batch.memory.settings import (
     Lora,
     Settings,
 )
+from cfglint.frameworks.huggingface.fields import DTYPE_KEYS
 from cfglint.frameworks.huggingface.trained_part import doubts
 from cfglint.frameworks.memory import DTYPES, GPUS_FLAG, ROWS_FLAG, model_in_project
 from cfglint.frameworks.memory_inputs import Inputs
@@ -48,7 +49,6 @@ CHECKPOINT_DTYPE = (5,)  # from here on a model is loaded in its checkpoint's dt
 FP32_ADAPTERS = (0, 12)  # peft
 RANK = 8  # peft's default
 ROWS = ("max_length", "max_seq_length", "block_size", "cutoff_len", "sequence_len", "seq_length", "model_max_length")
-DTYPE_KEYS = ("dtype", "torch_dtype")
 LIGER_KEYS = ("use_liger_kernel", "use_liger")
 FUSED_ATTENTION = ("sdpa", "flash", "kernels-community", "flex")
 # peft 0.21.2 utils/constants.py TRANSFORMERS_MODELS_TO_LORA_TARGET_MODULES_MAPPING

@@ -7,6 +7,7 @@ from math import inf, isfinite
 from cfglint.batch import steps as arithmetic
 from cfglint.findings.setting import AUTO, Setting
 from cfglint.frameworks.huggingface.batch import of, steps
+from cfglint.frameworks.huggingface.fields import DTYPE_KEYS
 from cfglint.frameworks.summary import EXAMPLES, FILLED, GPUS, LENGTH, PRECISION, RATE, Summary
 
 TYPE_CHECKING = False
@@ -181,7 +182,8 @@ def precision(config: TrainerConfig, summary: Summary) -> None:
 
 
 def without_switch(config: TrainerConfig) -> tuple[str | None, str]:
-    """(precision, its origin) if neither bf16 nor fp16 is known to be on: that of the launcher, else fp32; null if unknown.
+    """(precision, its origin) if neither bf16 nor fp16 is known to be on: that of the launcher, else fp32; null if unknown, as for a model
+    whose weights the program loads in another type.
 
     Source: transformers 5.23.0 training_args.py: ACCELERATE_MIXED_PRECISION of the launcher applies if neither is set.
     """
@@ -193,6 +195,9 @@ def without_switch(config: TrainerConfig) -> tuple[str | None, str]:
     launched = values.get("mixed_precision")
     if launched in ("bf16", "fp16"):
         return launched, "mixed_precision of the launcher"
+    loaded = next((key for key in DTYPE_KEYS if config.values.get(key) not in (None, "float32", "fp32")), None)
+    if loaded is not None:
+        return None, f"the model is loaded with {loaded}"
     return ("fp32", "neither bf16 nor fp16 is set") if launched in (None, False, "no") else (None, "mixed_precision of the launcher")
 
 

@@ -42,6 +42,7 @@ class TrlConfig(TrainerConfig):
 
     framework: Framework[Any] = FRAMEWORK
     arguments: TrlArguments
+    checkpoint_arguments = ("selective",)  # of SFTTrainer; the trainers set use_reentrant where it is not written
     unused_fields = ("label_names",)  # TRL's trainers name the columns that they need themselves
 
     def __init__(self, documents: list[Document], kinds: list[str], facts: LaunchFacts) -> None:

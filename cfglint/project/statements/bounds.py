@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 MOST_CLAUSES = 100  # of a specifier
+MOST_CHARACTERS = 100  # of a clause; a longer one names no release, and its numbers may be too long to convert
 
 
 def allowed(spec: str, releases: Iterable[str]) -> list[str]:
@@ -20,6 +21,8 @@ def allowed(spec: str, releases: Iterable[str]) -> list[str]:
 
 def allows(spec: str, version: str) -> bool:
     """Whether a specifier allows a version; any that is not one is not refused."""
+    if len(version) > MOST_CHARACTERS:
+        return True
     try:
         return specifiers(spec).contains(Version(version), prereleases=True)
     except InvalidVersion:
@@ -32,9 +35,11 @@ def has_lower_bound(spec: str) -> bool:
 
 
 def specifiers(spec: str) -> SpecifierSet:
-    """A specifier as `packaging` understands it; clauses that it does not understand are left out, as are very many."""
+    """A specifier as `packaging` understands it; clauses that it does not understand are left out, as are very long or many ones."""
     if spec.count(",") > MOST_CLAUSES:
         return SpecifierSet()
+    if len(spec) > MOST_CHARACTERS:
+        spec = ",".join(clause for clause in spec.split(",") if len(clause) <= MOST_CHARACTERS)
     try:
         return SpecifierSet(spec)
     except InvalidSpecifier:

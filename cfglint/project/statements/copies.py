@@ -6,7 +6,7 @@ import os
 
 from cfglint.frameworks.versions import is_version
 from cfglint.project.statements.requirement import nightly
-from cfglint.project.statements.statement import Statement
+from cfglint.project.statements.statement import Statement, normalised
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,6 +32,15 @@ def in_folder(folder: str, names: list[str], module: str, text: Callable[[str], 
             if version:
                 return Statement(file, f"=={version}", version.partition("+")[0], nightly(version))
     return None
+
+
+def name_in_setup(text: str) -> str:
+    """The name that a setup.py gives the distribution as a constant, if it computes the version; else empty."""
+    for line in text.splitlines()[:MOST_LINES] if "setup(" in text else ():
+        name, mark, value = line.strip().partition("=")
+        if mark and name.strip() == "name" and value[:1] in ("'", '"'):
+            return "" if version_in(text, "setup.py") else normalised(value.rstrip(",").strip("\"'"))
+    return ""
 
 
 def version_in(text: str, file: str) -> str:

@@ -39,7 +39,11 @@ class Statement:
     @property
     def source(self) -> str:
         """The source for display: `uv.lock`, or `requirements.txt says >=4.40,<5`."""
-        return self.file if self.release else f"{self.file} says {self.spec}" if self.spec else self.file
+        if self.release or not self.spec:
+            return self.file
+        from cfglint.findings.wording import shortened
+
+        return f"{self.file} says {shortened(self.spec)}"
 
 
 def normalised(name: str) -> str:

@@ -9,22 +9,26 @@ import os
 
 from cfglint.explanation.log_analysis import ENDLESS
 from cfglint.frameworks import framework
-from cfglint.report.changes import NOTHING, place, title
+from cfglint.report.changes import NOTHING, not_used, place, title
 from cfglint.report.comment import urgency
 from cfglint.report.html import chart, pictures, views
 from cfglint.report.html.figures import Numbers
 from cfglint.report.html.page import fragment, page, signs
 from cfglint.report.plans import COLUMNS, format_number, remark, row
 from cfglint.report.summary import LOG_LABELS, sentence
+from cfglint.review.release_groups import grouped_by_release
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
     from cfglint.explanation.log_analysis import Explanation
     from cfglint.findings.diagnostic import Outcome
     from cfglint.findings.entries import PlanEntry, PlanTable
     from cfglint.review.compare import Comparison
+    from cfglint.review.release_groups import ReleaseGroup
+    from cfglint.review.releases import ReleaseChange
     from cfglint.review.settings import SettingChange
 
 MOST_PLANS = 8  # maximum number of plans with diagrams
@@ -208,9 +212,10 @@ def planned(each: PlanEntry, outcome: Outcome | None) -> views.PlanView:
 # ---- diff and review
 
 
-def changes(comparisons: list[Comparison]) -> str:
-    """The page of `diff` and `review`."""
-    worst_first = sorted((each for each in comparisons if not each.empty), key=urgency)
+def changes(comparisons: list[Comparison], unused: Sequence[ReleaseChange] = ()) -> str:
+    """The page of `diff` and `review`; the facts about runs that only depend on a changed release are listed once."""
+    groups, others = grouped_by_release(comparisons)
+    worst_first = sorted((each for each in others if not each.empty), key=urgency)
     altered = [change(each, f"run-{number}") for number, each in enumerate(worst_first, 1)]
     findings = [found for each in altered for found in (*each.new, *each.gone)]
     return page(
@@ -218,11 +223,21 @@ def changes(comparisons: list[Comparison]) -> str:
         findings,
         [each.anchor for each in altered],
         command="changes",
-        headline=changes_headline(comparisons, altered),
-        status="error" if broken(altered) else "",
+        headline=release_headline(groups) or changes_headline(comparisons, altered),
+        status="error" if broken(altered) or any(each.stopped for each in groups) else "",
         lead=f"{pictures.many(len(comparisons), 'run')} compared.",
         changes=altered,
+        releases=[views.ReleaseView(signs(", ".join(each.titles)), list(each.lines)) for each in groups],
+        unused=[not_used(each) for each in unused],
     )
+
+
+def release_headline(groups: list[ReleaseGroup]) -> str:
+    """The headline about runs that a changed release affects; empty if there are none."""
+    affected = next((each for each in groups if each.affected), None)
+    if affected is None:
+        return ""
+    return f"{', '.join(affected.texts)}: {affected.headline}"
 
 
 def changes_headline(comparisons: list[Comparison], altered: list[views.ChangeView]) -> str:

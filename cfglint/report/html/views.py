@@ -337,6 +337,14 @@ class SettingView:
 
 
 @dataclass
+class ReleaseView:
+    """The facts about the runs that depend on changed releases."""
+
+    title: str
+    lines: list[str]
+
+
+@dataclass
 class ChangeView:
     """One run before and after; a side is None if the run is new or deleted."""
 

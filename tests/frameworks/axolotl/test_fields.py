@@ -128,8 +128,6 @@ def test_the_keys_of_plugins_are_known_to_suggestions(axolotl, keys, help_text):
 @each_case(
     ("key", "meant"),
     [
-        ("type_of_model", "model_type"),
-        ("revision_of_model", "model_revision"),
         ("max_seq_length", "sequence_len"),
         ("num_train_epochs", "num_epochs"),
         ("per_device_train_batch_size", "micro_batch_size"),
@@ -144,3 +142,17 @@ def test_the_keys_of_plugins_are_known_to_suggestions(axolotl, keys, help_text):
 )
 def test_the_keys_of_the_trainer_and_of_older_releases_are_known_by_their_names_here(axolotl, key, meant):
     assert [each.help for each in axolotl(f"{key}: 1\n").diagnostics if each.code == "AXL005"] in ([f"did you mean `{meant}`?"], [])
+
+
+@each_case(
+    ("line", "message"),
+    [
+        ("revision_of_model: 3", "`revision_of_model` is 3; it must be a string"),
+        ("type_of_model: [a]", "`type_of_model` is a list; it must be a string"),
+        ("overrides_of_model_kwargs: x", "`overrides_of_model_kwargs` is x; it must be a mapping"),
+        ("revision_of_model: main", None),
+    ],
+)
+def test_fields_are_validated_under_the_names_of_the_code_as_well(axolotl, line, message):
+    text = f"base_model: m\nlearning_rate: 1.0e-4\ndatasets:\n  - {{path: d, type: alpaca}}\n{line}\n"
+    assert [each.message for each in axolotl(text=text).diagnostics] == ([message] if message else [])

@@ -47,6 +47,14 @@ def test_auto_is_filled_from_the_trainer(pair):
     assert run.configs[0].deepspeed.filled["train_batch_size"].because == "per_device_train_batch_size, gradient_accumulation_steps"
 
 
+@each_case("changes", [{}, {"train_batch_size": 64}, {"train_batch_size": 64, "train_micro_batch_size_per_gpu": 4}])
+def test_missing_accumulation_is_reported_at_the_deepspeed_file(pair, changes):
+    """Accelerate sets the missing key to 1, whatever the Trainer accumulates."""
+    [found] = [each for each in pair(without=("gradient_accumulation_steps",), **changes).diagnostics if each.severity == "error"]
+    assert (found.code, found.place.file.rpartition("/")[2], found.key) == ("BAT001", "ds.json", "/gradient_accumulation_steps")
+    assert found.help == 'set `gradient_accumulation_steps` to "auto"'
+
+
 def test_the_schedule_of_a_run_of_unknown_length_is_filled_with_some_number(pair):
     """The Trainer will know the length: nothing is left over for DeepSpeed."""
     params = {"total_num_steps": "auto", "warmup_num_steps": "auto", "warmup_min_lr": "auto", "warmup_max_lr": "auto"}
@@ -265,3 +273,23 @@ def test_tensor_parallelism_of_releases_that_do_not_have_it(trainer, releases, g
     assert errors(run) == errors_found
     assert errors_found or run.resolved["total_steps"] == steps
     assert any(each.code == "KEY106" for each in run.diagnostics) == (deepspeed == "0.15.4")
+
+
+BOTH = "bf16: true\nfp16: true\n"
+ENABLED = {"enabled": True}
+
+
+@each_case(
+    ("lines", "sections", "expected"),
+    [
+        (BOTH, {"bf16": ENABLED}, ["PRC200"]),  # accelerate never adds a section fp16
+        (BOTH, {"bf16": {"enabled": "auto"}, "fp16": {"enabled": "auto"}}, ["PRC200"]),  # the engine never gets the two
+        (BOTH, {"bf16": ENABLED, "fp16": ENABLED}, ["PRC200", "PRC100"]),  # the DeepSpeed config has the same defect itself
+        (BOTH, {"bf16": ENABLED, "train_micro_batch_size_per_gpu": 16}, ["PRC200", "RUN001"]),
+        (BOTH, {"bf16": ENABLED, "fp16": {"loss_scale_window": "x"}}, ["PRC200", "TYP100"]),
+        ("fp16: true\n", {"bf16": ENABLED}, ["RUN004"]),
+    ],
+)
+def test_what_follows_from_a_value_that_the_trainer_refuses_is_no_second_error(pair, lines, sections, expected):
+    run = pair(lines, without=("train_batch_size",), **sections)
+    assert [code for code, _ in errors(run)] == expected

@@ -192,3 +192,45 @@ def test_inline_json_is_parsed_and_converted(trainer):
     assert run.verdict == "reject"
     run = trainer('{"output_dir": "out", "accelerator_config": "{\'a\': 1}"}', name="t.json")
     assert [each.code for each in run.diagnostics] == ["HFT013"]
+
+
+SCHEDULES = [
+    ("polynomial", "{power: '2'}", "init", "TypeError"),
+    ("inverse_sqrt", "{timescale: 0}", "init", "ZeroDivisionError"),
+    ("inverse_sqrt", "{timescale: '10'}", "init", "TypeError"),
+    ("inverse_sqrt", "{timescale: -1}", "first-step", "ZeroDivisionError"),
+    ("warmup_stable_decay", "{num_decay_steps: '5'}", "init", "TypeError"),
+    ("cosine", "{num_cycles: x}", "init", "ValueError"),
+    ("cosine_with_min_lr", "{min_lr_rate: '0.1'}", "init", "TypeError"),
+    ("polynomial", "{power: 2}", None, None),
+    ("warmup_stable_decay", "{num_decay_steps: 5, min_lr_ratio: '0.1'}", None, None),  # fails in the decay, long after the first step
+]
+
+
+@each_case(("schedule", "given", "stage", "exception"), SCHEDULES)
+def test_schedules_are_computed_for_the_first_step(trainer, schedule, given, stage, exception):
+    run = trainer(f"output_dir: out\nlr_scheduler_type: {schedule}\nlr_scheduler_kwargs: {given}\n", complete=True)
+    raised = [each.exception.partition(":")[0] for each in run.diagnostics if each.severity == "error"]
+    assert raised == ([exception] if exception else [])
+    assert run.fails_at == stage
+
+
+def test_a_schedule_of_unknown_length_is_refused_only_for_what_any_length_refuses(trainer):
+    text = "output_dir: out\nlr_scheduler_type: {}\nlr_scheduler_kwargs: {}\n"
+    assert trainer(text.format("inverse_sqrt", "{timescale: 0}"), complete=False).verdict == "accept"  # the command line may add a warm-up
+    assert trainer(text.format("warmup_stable_decay", "{num_decay_steps: '5'}"), complete=False).verdict == "reject"
+
+
+@each_case(
+    ("version", "optimizer", "given", "exception"),
+    [
+        ("5.23.0", "sgd", "momentum=x", "ValueError: could not convert string to float: 'x'"),
+        ("5.2.0", "sgd", "momentum=x", None),
+        ("4.57.6", "galore_adamw", "rank=2.5", "ValueError: invalid literal for int() with base 10: '2.5'"),
+        ("5.23.0", "rmsprop", "momentum=0.9, alpha=", "ValueError: could not convert string to float: ''"),
+        ("5.23.0", "adamw_torch", "momentum=x", None),
+    ],
+)
+def test_values_of_optimizer_arguments_are_converted(trainer, version, optimizer, given, exception):
+    run = trainer(f"output_dir: out\noptim: {optimizer}\noptim_args: {given}\noptim_target_modules: [attn]\n", version=version)
+    assert [each.exception for each in run.diagnostics if each.severity == "error"] == ([exception] if exception else [])

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import cfglint
 from cases import each_case
 from cfglint.frameworks.llamafactory.releases import HISTORY, library
+
+BASE = "model_name_or_path: m\nstage: sft\ndo_train: true\ndataset: d\ntemplate: llama3\noutput_dir: out\n"
 
 
 @each_case(
@@ -61,3 +64,15 @@ def test_a_key_of_another_release_says_which(factory):
 
 def test_a_default_is_that_of_the_release():
     assert HISTORY.defaults("arguments", "cutoff_len") == [((), 1024), ((0, 9, 1), 2048)]
+
+
+def test_a_file_that_llamafactory_ships_is_not_missing_on_a_launch_line(tmp_path):
+    """A script's line may be started in LLaMA-Factory's own checkout, which has `examples/deepspeed`; another missing file is an error."""
+    (tmp_path / ".git").mkdir()
+    script = tmp_path / "run.sh"
+    script.write_text("llamafactory-cli train train.yaml\n")
+    found = {}
+    for name in ("examples/deepspeed/ds_z3_config.json", "conf/ds_z3_config.json"):
+        (tmp_path / "train.yaml").write_text(BASE + f"deepspeed: {name}\n")
+        found[name] = [each.code for run in cfglint.check(str(tmp_path)).runs for each in run.diagnostics]
+    assert found == {"examples/deepspeed/ds_z3_config.json": [], "conf/ds_z3_config.json": ["RUN010"]}

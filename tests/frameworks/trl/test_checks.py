@@ -146,8 +146,15 @@ def test_checks_of_a_trainer_are_certain_only_if_it_is_trls(trl, text, options, 
     ],
 )
 def test_values_that_a_trainer_cannot_use(trl, trainer, line, exception):
-    """Each was answered by trl 1.16.0 with transformers 5.23.0 and datasets 5.2.0."""
+    """The exceptions follow from the sources of trl 1.16.0, transformers 5.23.0 and datasets 5.2.0."""
     batch = "per_device_train_batch_size: 8\n" if trainer in ("grpo", "rloo") else ""
     found = [each.exception for each in trl(HEAD + batch + line + "\n", trainer).diagnostics if each.code == "TYP200"]
     assert len(found) == bool(exception)
     assert "".join(found).startswith(exception)
+
+
+def test_a_loss_is_not_judged_where_the_class_has_no_such_field(trl, codes):
+    """Before 0.9.2 the loss of DPO is an argument of its trainer, not a key of a file."""
+    options = {"target": {"trl": "0.8.0", "transformers": "4.38.2"}}
+    assert "TRL051" not in codes(trl(HEAD + "loss_type: sigmoid\n", "dpo", **options))
+    assert "TRL051" in codes(trl(HEAD + "loss_type: sigmoidd\n", "dpo"))

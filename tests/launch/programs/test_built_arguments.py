@@ -239,6 +239,72 @@ def test_each_of_several_calls_is_a_run(check):
     assert [run["resolved"]["micro_batch"] for run in check(code)["runs"]] == [1, 2]
 
 
+BRANCHES = """import argparse
+parser = argparse.ArgumentParser()
+parser.add_argument('--by', default='epoch')
+parser.add_argument('--long', action='store_true')
+own = parser.parse_args()
+if own.by == 'epoch':
+    args = TrainingArguments('out', num_train_epochs=3)
+elif own.long:
+    args = TrainingArguments('out', max_steps=900)
+else:
+    args = TrainingArguments('out', max_steps=100)
+"""
+
+
+@each_case(
+    ("given", "steps"),
+    [
+        ("", [None]),
+        ("--by epoch", [None]),
+        ("--by steps", [100]),
+        ("--by steps --long", [900]),
+        ("--by steps $MORE", [None, 900, 100]),
+        ("--by steps --output_dir $OUT", [100]),
+        ("--by $BY", [None, 100]),
+        ("--by $BY --long", [None, 900]),
+    ],
+)
+def test_the_arguments_of_the_line_decide_between_branches(check, given, steps):
+    runs = check(BRANCHES, line=f"torchrun --nproc_per_node 4 train.py {given}")["runs"]
+    assert [run["resolved"]["total_steps"] for run in runs] == steps
+    numbers = [(run["launch"].get("alternative") or {}).get("number") for run in runs]
+    assert numbers == ([*range(1, len(steps) + 1)] if len(steps) > 1 else [None])
+
+
+@each_case(
+    ("condition", "given", "size"),
+    [
+        ("own.by in ('a', 'b')", "--by b", 1),
+        ("own.by not in ('a', 'b')", "--by b", 2),
+        ("own.by != 'a'", "--by a", 2),
+        ("own.by is None", "", 1),
+        ("not own.by", "--by a", 2),
+        ("own.by == 'a' and unknown()", "--by b", 2),
+        ("own.by == 'a' or unknown()", "--by a", 1),
+    ],
+)
+def test_conditions_that_arguments_decide(check, condition, given, size):
+    parsed = "import argparse\nparser = argparse.ArgumentParser()\nparser.add_argument('--by', default=None)\nown = parser.parse_args()\n"
+    sides = [f"TrainingArguments('out', per_device_train_batch_size={each})" for each in (1, 2)]
+    code = f"{parsed}args = {sides[0]} if {condition} else {sides[1]}"
+    [run] = check(code, line=f"torchrun --nproc_per_node 4 train.py {given}")["runs"]
+    assert run["resolved"]["micro_batch"] == size
+
+
+def test_branches_of_one_condition_are_alternatives_of_one_run(check, capsys):
+    check(BRANCHES, line="torchrun --nproc_per_node 4 train.py --by $BY --long")
+    main(["runs", "run.sh"])
+    text = capsys.readouterr()
+    assert "alternative   1 of 2, built at train.py:9 in a branch of a condition" in text.out
+    assert "1 run, 1 launch line" in text.err
+    main(["explain", "run.sh"])
+    assert "run.sh: alternative 1 of 2 (train.py:9)" in capsys.readouterr().err
+    main(["check", "run.sh", "--show-files"])
+    assert "(alternative 2 of 2, built at train.py:11)" in capsys.readouterr().out
+
+
 def test_a_call_in_a_branch_gives_no_error(check):
     found = check("if x:\n    args = TrainingArguments('out', learning_rate='1e-4')")["diagnostics"]
     assert [each["severity"] for each in found] == ["warning"]

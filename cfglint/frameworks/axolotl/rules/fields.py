@@ -26,8 +26,6 @@ KINDS: tuple[Kind, ...] = (KIND,)
 BASE = "base_model: org/model\nlearning_rate: 2.0e-5\ndatasets:\n  - {path: data.jsonl, type: alpaca}\n"
 # Names in other releases and common mistakes -> the current name.
 OTHERS = {
-    "type_of_model": "model_type",
-    "revision_of_model": "model_revision",
     "max_seq_length": "sequence_len",
     "num_train_epochs": "num_epochs",
     "per_device_train_batch_size": "micro_batch_size",

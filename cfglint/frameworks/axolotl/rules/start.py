@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import Example, Finding, rule
 from cfglint.frameworks.axolotl import KIND
@@ -210,3 +212,97 @@ def schedule_argument(config: AxolotlConfig) -> Iterator[Finding]:
                 help=f"remove `lr_scheduler_kwargs.{key}`",
                 on_key=True,
             )
+
+
+@rule(
+    "AXL046",
+    "axolotl-dataset-without-path",
+    ERROR,
+    kinds=KINDS,
+    fails_at="init",
+    bad=BASE.replace("path: data.jsonl, ", ""),
+    good=BASE,
+    example={"kind": KIND, "at": "/datasets/0/path"},
+)
+def dataset_without_path(config: AxolotlConfig) -> Iterator[Finding]:
+    """An entry of `datasets` has no `path`.
+
+    Run-time error: `TypeError: argument should be a str or an os.PathLike object where __fspath__ returns a str, not 'NoneType'`.
+
+    Fix: write the path of a file or folder, or the name of a data set on the Hugging Face Hub.
+
+    Source: axolotl 0.21.0 core/builders/causal.py:445.
+    """
+    model = config.model
+    if not config.parsed or model is None or model.rl or model.reward_model or model.process_reward_model:
+        return
+    for index, item in enumerate(model.datasets if isinstance(model.datasets, list) else ()):
+        if isinstance(item, dict) and item.get("path") is None and item.get("type") != "_synthetic":
+            yield Finding(
+                config.place(("datasets", index, "path")),
+                f"`datasets.{index}` has no `path`",
+                exception="TypeError: argument should be a str or an os.PathLike object where __fspath__ returns a str, not 'NoneType'",
+                help="add `path`: a file, a folder or a name on the Hub",
+            )
+
+
+@rule(
+    "AXL047",
+    "axolotl-infinite-epochs",
+    ERROR,
+    kinds=KINDS,
+    fails_at="init",
+    bad=(BASE + "num_epochs: .inf\n", BASE + "num_epochs: .nan\n"),
+    good=BASE + "num_epochs: 3\n",
+    example={"kind": KIND, "at": "/num_epochs"},
+)
+def infinite_epochs(config: AxolotlConfig) -> Iterator[Finding]:
+    """`num_epochs` is not finite, so that axolotl cannot compute the number of steps.
+
+    Run-time error: `OverflowError: cannot convert float infinity to integer`.
+
+    Fix: use a number of epochs; for a run of a fixed length, a large one together with `max_steps`.
+
+    Source: axolotl 0.21.0 utils/trainer.py:536, 557; utils/data/sft.py:124 computes it for `max_steps` as well.
+    """
+    model = config.model
+    if not config.parsed or model is None or not isinstance(model.num_epochs, float) or math.isfinite(model.num_epochs):
+        return
+    if model.pretraining_dataset or model.streaming or model.sample_packing_eff_est or (model.rl and model.max_steps):
+        return
+    is_number = not math.isnan(model.num_epochs)
+    text = "OverflowError: cannot convert float infinity to integer" if is_number else "ValueError: cannot convert float NaN to integer"
+    place = config.place(("num_epochs",))
+    yield Finding(place, f"`num_epochs` is {place.spelled}; it must be finite", exception=text, help="set `num_epochs` to a finite number")
+
+
+@rule(
+    "AXL048",
+    "axolotl-invalid-trainer-class",
+    ERROR,
+    kinds=KINDS,
+    fails_at="init",
+    bad=BASE + "trainer_cls: abc\n",
+    good=BASE + "trainer_cls: package.module.Trainer\n",
+    example={"kind": KIND, "at": "/trainer_cls"},
+)
+def trainer_class(config: AxolotlConfig) -> Iterator[Finding]:
+    """`trainer_cls` is not the path of a class in a module.
+
+    Run-time error: `ValueError: Failed to load custom trainer class 'abc': Invalid module string format: abc`.
+
+    Fix: write module and class, as in `package.module.Trainer`.
+
+    Source: axolotl 0.21.0 core/builders/causal.py:158-167, utils/import_helper.py.
+    """
+    model = config.model
+    if not config.parsed or model is None or config.validation.plugins or model.rl or model.reward_model or model.process_reward_model:
+        return
+    name = model.trainer_cls
+    if name and "." not in name:
+        yield Finding(
+            config.place(("trainer_cls",)),
+            f"`trainer_cls` is {name}, which names no module",
+            exception=f"ValueError: Failed to load custom trainer class {name!r}: Invalid module string format: {name}",
+            help="write it as `module.Class`, or remove it",
+        )

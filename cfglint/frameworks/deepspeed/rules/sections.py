@@ -94,6 +94,10 @@ def section_value_type(config: DeepSpeedConfig) -> Iterator[Finding]:
     Fields are parsed leniently: an integer may be written 5e8, "5_000" or true, a boolean as "yes" or 1.
     But "5e8" in quotes is not an integer, nor is 1.5, and few fields accept null.
 
+    Before transformers 4.45.0, `stage3_prefetch_bucket_size: "auto"` is filled with 0.9 times the square of the model's hidden size,
+    unrounded. That is an integer only if the hidden size is a multiple of 10, as 2560 and 5120 are; for 1024, 2048 or 4096 the run is
+    refused. If the hidden size is not known, this is a warning, and `--model` decides it.
+
     Run-time error: `ValidationError: 1 validation error for DeepSpeedZeroConfig ... Input should be a valid
     integer, unable to parse string as an integer`.
 

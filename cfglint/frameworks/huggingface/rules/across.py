@@ -12,6 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from cfglint.findings.setting import Setting
     from cfglint.frameworks.huggingface.config import TrainerConfig
     from cfglint.frameworks.huggingface.deepspeed_integration import HfDeepSpeedConfig, Refusal
 
@@ -240,11 +241,13 @@ def deepspeed_refused(config: TrainerConfig) -> Iterator[Finding]:
     _, _, reason = found.exception.partition(": ")
     message = f"`{found.path}` is not accepted by the Trainer: {reason}"
     setting, fix = launch.setting(found.path), None
+    related: tuple[Setting, ...] = ()
     if launch.disagrees_on_precision:
         from cfglint.findings.fix_builders import replace
 
         fix = replace(setting, "auto", 'set it to "auto"', safe=True)
-    yield Finding(setting, message, exception=found.exception, fails_at=found.fails_at, fix=fix)
+        related = (of(config, launch.precision),)
+    yield Finding(setting, message, related=related, exception=found.exception, fails_at=found.fails_at, fix=fix)
 
 
 @rule(

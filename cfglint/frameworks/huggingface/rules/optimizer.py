@@ -10,11 +10,28 @@ from cfglint.frameworks.huggingface.rules.common import KINDS, certainty, number
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from cfglint.frameworks.huggingface.config import TrainerConfig
 
+    Conversions = dict[str, Callable[[str], float]]
+
 LOW_RANK = ("galore", "apollo")
+TORCH_ARGUMENTS = (5, 3)  # sgd, adagrad and rmsprop read optim_args from here on
+LOW_RANK_NUMBERS: Conversions = {"rank": int, "update_proj_gap": int, "scale": float}
+# The arguments that the Trainer converts, by a part of the optimizer's name: the first part that fits.
+CONVERTED: dict[str, Conversions] = {
+    "galore": LOW_RANK_NUMBERS,
+    "apollo": LOW_RANK_NUMBERS,
+    "grokadamw": dict.fromkeys(("alpha_init", "lamb", "gamma", "grokking_signal_decay_rate", "gradient_clipping"), float),
+    "schedule_free": {"weight_lr_power": float, "r": float},
+    "ademamix": {**dict.fromkeys(("beta1", "beta2", "beta3", "alpha", "eps"), float), "t_alpha": int, "t_beta3": int},
+}
+TORCH_CONVERTED: dict[str, Conversions] = {
+    "sgd": dict.fromkeys(("momentum", "dampening", "weight_decay"), float),
+    "adagrad": dict.fromkeys(("lr_decay", "weight_decay", "eps"), float),
+    "rmsprop": dict.fromkeys(("momentum", "alpha", "eps", "weight_decay"), float),
+}
 
 
 @rule(
@@ -79,18 +96,19 @@ def optimizer_value(config: TrainerConfig) -> Iterator[Finding]:
     old_names=("optimizer-arguments",),
     kinds=KINDS,
     fails_at="init",
-    bad="output_dir: out\noptim_args: momentum\n",
+    bad=("output_dir: out\noptim_args: momentum\n", "output_dir: out\noptim_args: momentum=x\noptim: sgd\n"),
     good="output_dir: out\noptim_args: momentum=0.9\noptim: sgd\n",
     example={"at": "/optim_args"},
 )
 def optimizer_arguments(config: TrainerConfig) -> Iterator[Finding]:
-    """`optim_args` is not a list of `name=value` pairs.
+    """`optim_args` is not a list of `name=value` pairs, or a value is not the number that the optimizer requires.
 
-    Run-time error: `ValueError: not enough values to unpack (expected 2, got 1)`.
+    Run-time error: `ValueError: not enough values to unpack (expected 2, got 1)`, `ValueError: could not convert string to float: 'x'`.
 
     Fix: write `name=value` pairs, separated by commas.
 
-    Source: transformers 5.23.0 trainer_optimizer.py:65-73.
+    Source: transformers 5.23.0 trainer_optimizer.py:65-73, and the functions of the optimizers from :262 on; `sgd`, `adagrad` and
+    `rmsprop` read `optim_args` from 5.3.0 on.
     """
     value = config.arguments["optim_args"]
     if not isinstance(value, str) or not value or not config.parsed or not config.makes_optimizer:
@@ -107,6 +125,33 @@ def optimizer_arguments(config: TrainerConfig) -> Iterator[Finding]:
                 help="write name=value, with commas between several",
             )
             return
+    given = dict(part.split("=") for part in value.replace(" ", "").split(","))
+    for name, convert in converted_arguments(config).items():
+        error = conversion_error(convert, given.get(name, "0"))
+        if error is not None:
+            expected = "an integer" if convert is int else "a number"
+            message = f"`{name}` in `optim_args` is {shown(given[name])}, not {expected}"
+            yield Finding(of(config, "optim_args"), message, exception=f"ValueError: {error}", help=f"set `{name}` to {expected}")
+            return
+
+
+def conversion_error(convert: Callable[[str], float], text: str) -> ValueError | None:
+    """What Python raises when it converts a string; None if it does not."""
+    try:
+        convert(text)
+    except ValueError as error:
+        return error
+    return None
+
+
+def converted_arguments(config: TrainerConfig) -> Conversions:
+    """The arguments that the Trainer converts to numbers for the optimizer of the run."""
+    optimizer = config.arguments.optimizer
+    if not isinstance(optimizer, str) or not config.arguments.known("optim"):
+        return {}
+    if optimizer in TORCH_CONVERTED:
+        return TORCH_CONVERTED[optimizer] if config.version >= TORCH_ARGUMENTS else {}
+    return next((converted for part, converted in CONVERTED.items() if part in optimizer), {})
 
 
 @rule(

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR
-from cfglint.findings.rule import Finding, rule
+from cfglint.findings.rule import Example, Finding, rule
+from cfglint.frameworks.huggingface.batch import UNKNOWN, steps, takes_steps
 from cfglint.frameworks.huggingface.fields import choices
 from cfglint.frameworks.huggingface.rules.common import KINDS, certainty, number, of, shown
 from cfglint.frameworks.huggingface.rules.value_types import described, spelled_as_number
+from cfglint.frameworks.huggingface.schedule_operations import BUILDS, STABLE_STEPS_OPTIONAL, certain_failure, possible_runs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,7 +20,6 @@ if TYPE_CHECKING:
     Requirements = Iterator[tuple[str, str]]  # our message, the exception
 
 MIN_RATE = "set `lr_scheduler_kwargs: {min_lr_rate: 0.1}`, or a `min_lr`"
-STABLE_STEPS_OPTIONAL = (4, 49)  # warmup_stable_decay got warmup_type and decay_type here too
 INVERSE_SQRT_ARGUMENTS = (5, 4)  # inverse_sqrt gets lr_scheduler_kwargs from here on
 COMMON = ("last_epoch",)
 # Keywords of the functions that build each schedule: transformers 5.23.0 and 4.42.4 optimization.py.
@@ -79,6 +80,20 @@ NUMBERS_NEEDED: dict[str, tuple[tuple[str, str], ...]] = {
     "reduce_lr_on_plateau": (("factor", "'>=' not supported between instances of '{}' and 'float'"),),
     "greedy": (("factor", "'>=' not supported between instances of '{}' and 'float'"),),
 }
+NEEDED = ("num_decay_steps", "num_stable_steps", "min_lr", "min_lr_rate")  # arguments without which some schedule is not built
+REQUIRED = {
+    "last_epoch": "-1",
+    "lr_end": "a number below the learning rate",
+    "min_lr": "a number",
+    "min_lr_rate": "a fraction such as 0.1",
+    "min_lr_ratio": "a fraction such as 0.1",
+    "num_cycles": "a number",
+    "num_decay_steps": "an integer",
+    "num_stable_steps": "an integer",
+    "power": "a number such as 1.0",
+    "timescale": "an integer greater than 0",
+    "warmup_lr_rate": "a fraction such as 0.1",
+}
 SHAPE_KEYS = ("warmup_type", "decay_type")
 SHAPES = ("linear", "cosine", "1-sqrt")
 OWN = ("optimizer", "num_warmup_steps", "num_training_steps")  # arguments that the trainer itself passes
@@ -95,6 +110,7 @@ OWN = ("optimizer", "num_warmup_steps", "num_training_steps")  # arguments that 
         "output_dir: out\nlr_scheduler_type: cosine\nlr_scheduler_kwargs: {min_lr: 1.0e-6}\n",
         "output_dir: out\nlr_scheduler_type: cosine_with_min_lr\n",
         "output_dir: out\nlr_scheduler_type: cosine_with_min_lr\nlr_scheduler_kwargs: {min_lr: 1e-6}\n",
+        Example("output_dir: out\nlr_scheduler_type: inverse_sqrt\nlr_scheduler_kwargs: {timescale: 0}\n", facts={"complete": True}),
     ),
     good="output_dir: out\nlr_scheduler_type: cosine_with_min_lr\nlr_scheduler_kwargs: {min_lr: 1.0e-6}\n",
     example={"at": "/lr_scheduler_kwargs/min_lr"},
@@ -104,7 +120,8 @@ def scheduler_arguments(config: TrainerConfig) -> Iterator[Finding]:
 
     Each schedule has its own arguments; `cosine_with_min_lr` requires exactly one of `min_lr` and `min_lr_rate`,
     `warmup_stable_decay` requires `num_decay_steps` (up to 4.48 also `num_stable_steps`). `constant` and
-    `constant_with_warmup` accept none and ignore `lr_scheduler_kwargs`.
+    `constant_with_warmup` accept none and ignore `lr_scheduler_kwargs`. A value that a schedule cannot compute with fails when
+    the schedule is built, or in the first step.
 
     Run-time error: `TypeError: get_cosine_schedule_with_warmup() got an unexpected keyword argument 'min_lr'`,
     ``ValueError: One of min_lr or min_lr_rate should be set through the `lr_scheduler_kwargs` ``, `TypeError:
@@ -125,12 +142,12 @@ def scheduler_arguments(config: TrainerConfig) -> Iterator[Finding]:
         yield Finding(setting, f"`lr_scheduler_kwargs` is {shown(given)}, not a mapping", exception=text, help=remedy)
         return
     keywords: dict[Any, Any] = given or {}
-    yield from unknown_arguments(kind, keywords, config)
-    yield from not_numbers(kind, keywords, config)
+    refused = [*unknown_arguments(kind, keywords, config), *not_numbers(kind, keywords, config)]
     severity = certainty(config, "lr_scheduler_kwargs")
     for message, text in REQUIREMENTS[kind](kind, keywords, config) if kind in REQUIREMENTS else ():
         remedy = MIN_RATE if "min_lr_rate" in message else None
-        yield Finding(of(config, "lr_scheduler_type"), message, exception=text, severity=severity, help=remedy)
+        refused.append(Finding(of(config, "lr_scheduler_type"), message, exception=text, severity=severity, help=remedy))
+    yield from refused or failed_operations(kind, keywords, config)
 
 
 def built_schedule(config: TrainerConfig) -> str:
@@ -175,6 +192,33 @@ def not_numbers(kind: str, keywords: dict[Any, Any], config: TrainerConfig) -> I
             fix = spelled_as_number(place)
             message = f"`lr_scheduler_kwargs.{key}` is {described(value)}, not a number"
             yield Finding(place, message, exception=text, fix=fix, consumer_only=True)
+
+
+def failed_operations(kind: str, keywords: dict[Any, Any], config: TrainerConfig) -> Iterator[Finding]:
+    """The argument on which the schedule fails when it is built, or in the first step."""
+    rate = config.arguments["learning_rate"]
+    if kind not in BUILDS or not keywords or not number(rate) or not rate or not config.arguments.known("learning_rate"):
+        return
+    length = steps(config) if config.facts.complete else UNKNOWN
+    runs = possible_runs(rate, length.warmup, length.total, config.version)
+    failure = certain_failure(kind, keywords, runs)
+    if failure is None or (failure[0] != "init" and not takes_steps(config)):
+        return
+    needed = {key: value for key, value in keywords.items() if key in NEEDED}
+    alone = [key for key, value in keywords.items() if certain_failure(kind, {**needed, key: value}, runs) is not None]
+    key = alone[0] if alone else next(iter(keywords))
+    place = config.setting("lr_scheduler_kwargs", key)
+    fails_at, error = failure
+    yield Finding(
+        place,
+        f"`lr_scheduler_kwargs.{key}` is {described(keywords[key])}, which `lr_scheduler_type: {kind}` cannot compute with",
+        exception=f"{type(error).__name__}: {error}",
+        fails_at=fails_at,
+        fix=spelled_as_number(place),
+        severity=certainty(config, "lr_scheduler_type", "lr_scheduler_kwargs"),
+        help=f"set `lr_scheduler_kwargs.{key}` to {REQUIRED[key]}",
+        consumer_only=True,
+    )
 
 
 def minimal_rate(kind: str, given: dict[Any, Any], config: TrainerConfig) -> Requirements:

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from cfglint.frameworks.huggingface.config import TrainerConfig
     from cfglint.frameworks.versions import Version
 
+CHECKPOINTED = "output_dir: out\ngradient_checkpointing: true\n"
+CHECKPOINT_ARGUMENTS = ("use_reentrant", "preserve_rng_state", "context_fn", "determinism_check", "debug", "early_stop")
+TRAINER_ARGUMENTS = ("every_n_layers", "offload")  # what the Trainer itself takes out of the mapping
+TRAINER_TAKES = (5, 16)
 COMPILERS = (
     "no",
     "eager",
@@ -375,3 +379,73 @@ def deepspeed_value(config: TrainerConfig) -> Iterator[Finding]:
             exception=text,
             help="remove `deepspeed`, or name a DeepSpeed config",
         )
+
+
+@rule(
+    "HFT055",
+    "invalid-checkpointing-arguments",
+    ERROR,
+    kinds=KINDS,
+    fails_at="first-step",
+    bad=(
+        CHECKPOINTED + "gradient_checkpointing_kwargs: {use_reentrant: true, foo: 1}\n",
+        CHECKPOINTED + "gradient_checkpointing_kwargs: {use_reentrant: true, debug: true}\n",
+        CHECKPOINTED + "gradient_checkpointing_kwargs: {use_reentrant: false, context_fn: offload}\n",
+        CHECKPOINTED + "gradient_checkpointing_kwargs: {use_reentrant: false, determinism_check: strict}\n",
+    ),
+    good=CHECKPOINTED + "gradient_checkpointing_kwargs: {use_reentrant: false, debug: true}\n",
+    example={"at": "/gradient_checkpointing_kwargs/foo"},
+)
+def checkpointing_arguments(config: TrainerConfig) -> Iterator[Finding]:
+    """An argument of activation checkpointing is not valid for torch's `checkpoint`.
+
+    The mapping is passed to `torch.utils.checkpoint.checkpoint`. With `use_reentrant: true` (also without the key) it accepts neither
+    keywords of its own invention nor `context_fn` or `debug`; with `use_reentrant: false`, `context_fn` is a function, which no file can
+    contain, and other keywords go to the layers of the model, so that only the model decides whether they are valid.
+
+    Run-time error: `ValueError: Unexpected keyword arguments: foo`.
+
+    Fix: remove the argument.
+
+    Source: torch 2.13 utils/checkpoint.py:486-514, 1608; transformers 5.23.0 trainer.py:1507-1515.
+    """
+    arguments = config.arguments
+    field = arguments.checkpointing_arguments
+    given = arguments[field]
+    if not config.parsed or arguments.checkpointing is not True or not isinstance(given, dict) or not takes_steps(config):
+        return
+    taken = (*config.checkpoint_arguments, *(TRAINER_ARGUMENTS if config.version >= TRAINER_TAKES else ()))
+    names = [name for name in given if name not in taken]
+    reentrant = given.get("use_reentrant")
+    if not names or not arguments.known(field) or (config.checkpoint_arguments and reentrant is None):
+        return
+    refused = refused_reentrant(given, names) if reentrant is None or reentrant else refused_without_reentrant(given)
+    if refused is not None:
+        name, message, text = refused
+        place = config.setting(arguments.written(field), name)
+        yield Finding(place, message, exception=text, on_key=True, help=f"remove `{field}.{name}`")
+
+
+def refused_reentrant(given: dict[Any, Any], names: list[Any]) -> tuple[str, str, str] | None:
+    """(name, message, exception) of an argument that the reentrant implementation refuses."""
+    unknown = [name for name in names if name not in CHECKPOINT_ARGUMENTS]
+    if unknown:
+        message = f"activation checkpointing with `use_reentrant: true` has no parameter `{unknown[0]}`"
+        return unknown[0], message, f"ValueError: Unexpected keyword arguments: {','.join(map(str, unknown))}"
+    for name in ("context_fn", "debug"):
+        if name in given and given[name] is not False:
+            text = "ValueError: Passing `context_fn` or `debug` is only supported when use_reentrant=False."
+            return name, f"`{name}` requires `use_reentrant: false`", text
+    return None
+
+
+def refused_without_reentrant(given: dict[Any, Any]) -> tuple[str, str, str] | None:
+    """(name, message, exception) of an argument that the other implementation refuses."""
+    if "context_fn" in given:
+        text = f"TypeError: {type(given['context_fn']).__name__!r} object is not callable"
+        return "context_fn", "`context_fn` must be a function, which a file cannot contain", text
+    check = given.get("determinism_check", "default")
+    if isinstance(check, str) and check not in ("default", "none"):
+        text = f"ValueError: determinism_check should be one of ['default', 'none'], but got {check}"
+        return "determinism_check", f"`determinism_check` is {shown(check)}; it must be default or none", text
+    return None

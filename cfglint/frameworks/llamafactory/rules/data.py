@@ -31,6 +31,7 @@ EVALUATED = BASE + "eval_dataset: other\n"
     "validation-size",
     ERROR,
     kinds=KINDS,
+    releases=FROM_083,
     fails_at="config",
     bad=(EVALUATED + "val_size: 0.1\n", BASE.replace("dataset: mine\n", "dataset: null\n") + "val_size: 0.1\n"),
     good=BASE + "val_size: 0.1\n",
@@ -46,7 +47,7 @@ def validation_size(config: LlamaFactoryConfig) -> Iterator[Finding]:
 
     Source: llamafactory 0.9.5 hparams/data_args.py:159-163.
     """
-    if not config.held_out or config.own_version not in FROM_083:
+    if not config.held_out:
         return
     if config.own("dataset") is None:
         text = "ValueError: Cannot specify `val_size` if `dataset` is None."
@@ -75,6 +76,7 @@ def validation_size(config: LlamaFactoryConfig) -> Iterator[Finding]:
     "interleave-probabilities",
     ERROR,
     kinds=KINDS,
+    releases=FROM_083,
     fails_at="config",
     bad=(
         BASE + "interleave_probs: 0.5,0.5\n",
@@ -95,7 +97,7 @@ def interleave_probabilities(config: LlamaFactoryConfig) -> Iterator[Finding]:
     Source: llamafactory 0.9.5 hparams/data_args.py:165-174.
     """
     given = config.own("interleave_probs")
-    if given is None or config.own_version not in FROM_083:
+    if given is None:
         return
     if config.own("mix_strategy") == "concat":
         text = "ValueError: `interleave_probs` is only valid for interleaved mixing."
@@ -190,6 +192,7 @@ def streaming_options(config: LlamaFactoryConfig) -> Iterator[Finding]:
     "two-loss-masks",
     ERROR,
     kinds=KINDS,
+    releases=FROM_090,
     fails_at="config",
     raises="ValueError: `mask_history` is incompatible with `train_on_prompt`.",
     bad=BASE + "mask_history: true\ntrain_on_prompt: true\n",
@@ -205,7 +208,7 @@ def two_loss_masks(config: LlamaFactoryConfig) -> Iterator[Finding]:
 
     Source: llamafactory 0.9.5 hparams/data_args.py:182.
     """
-    if config.own_version in FROM_090 and config.own("mask_history") and config.own("train_on_prompt"):
+    if config.own("mask_history") and config.own("train_on_prompt"):
         message = "`mask_history` is incompatible with `train_on_prompt`"
         yield Finding(
             config.field("mask_history"),
@@ -303,6 +306,7 @@ def template_without_prompt_loss(config: LlamaFactoryConfig) -> Iterator[Finding
     "dataset-missing",
     ERROR,
     kinds=KINDS,
+    releases=FROM_083,
     fails_at="config",
     raises="ValueError: Please specify dataset for training.",
     bad="model_name_or_path: org/model\nstage: sft\nfinetuning_type: full\ndo_train: true\n",
@@ -318,7 +322,7 @@ def dataset_missing(config: LlamaFactoryConfig) -> Iterator[Finding]:
 
     Source: llamafactory 0.9.5 hparams/parser.py:359.
     """
-    if config.own_version in FROM_083 and config.trains and config.own("dataset") is None:
+    if config.trains and config.own("dataset") is None:
         yield Finding(
             config.field("do_train"),
             "`do_train` requires `dataset`",
@@ -332,6 +336,7 @@ def dataset_missing(config: LlamaFactoryConfig) -> Iterator[Finding]:
     "evaluation-set-missing",
     ERROR,
     kinds=KINDS,
+    releases=FROM_083,
     fails_at="config",
     raises="ValueError: Please make sure eval_dataset be provided or val_size >1e-6",
     bad=(
@@ -362,7 +367,7 @@ def evaluation_set_missing(config: LlamaFactoryConfig) -> Iterator[Finding]:
     Source: llamafactory 0.9.5 hparams/parser.py:362-365; transformers 5.6.0 training_args.py:1537.
     """
     size = config.own("val_size")
-    if config.own("eval_dataset") is not None or not number(size) or config.own_version not in FROM_083:
+    if config.own("eval_dataset") is not None or not number(size):
         return
     severity = ERROR if certainty(config, "eval_dataset") == ERROR else certainty(config, "val_size")
     joint = config.own_version in EVALUATION_OF_VAL_SIZE
@@ -374,7 +379,7 @@ def evaluation_set_missing(config: LlamaFactoryConfig) -> Iterator[Finding]:
         exception = None if joint else "ValueError: Please specify dataset for evaluation."
         remedy = "set `val_size: 0.1`, or name an `eval_dataset`"
         yield Finding(config.field(asking), message, exception=exception, severity=severity, help=remedy)
-    elif not joint and config.own("predict_with_generate") and config.own_version in FROM_083:
+    elif not joint and config.own("predict_with_generate"):
         message = "`predict_with_generate` requires `eval_dataset`: before 0.9.4, `val_size` does not count"
         exception = "ValueError: Cannot use `predict_with_generate` if `eval_dataset` is None."
         yield Finding(config.field("predict_with_generate"), message, exception=exception, severity=severity, help="name an `eval_dataset`")
@@ -394,6 +399,7 @@ def asks_for_evaluation(config: LlamaFactoryConfig) -> str | None:
     "pixel-range",
     ERROR,
     kinds=KINDS,
+    releases=PIXELS_COMPARED,
     fails_at="config",
     bad=BASE + "image_max_pixels: 100\n",
     good=BASE + "image_max_pixels: 262144\n",
@@ -408,8 +414,6 @@ def pixel_range(config: LlamaFactoryConfig) -> Iterator[Finding]:
 
     Source: llamafactory 0.9.5 hparams/model_args.py:347-351.
     """
-    if config.own_version not in PIXELS_COMPARED:
-        return
     for what in ("image", "video"):
         most, least = f"{what}_max_pixels", f"{what}_min_pixels"
         if number(config.own(most)) and number(config.own(least)) and config.own(most) < config.own(least):
@@ -432,6 +436,7 @@ def pixel_range(config: LlamaFactoryConfig) -> Iterator[Finding]:
     "special-tokens-file-missing",
     ERROR,
     kinds=KINDS,
+    releases=DESCRIPTIONS_READ,
     fails_at="config",
     raises="AttributeError: 'Logger' object has no attribute 'error_rank0'",
     bad=BASE + "new_special_tokens_config: tokens.yaml\n",
@@ -452,7 +457,7 @@ def special_tokens_file_missing(config: LlamaFactoryConfig) -> Iterator[Finding]
     from os.path import dirname, exists, join
 
     name = config.own("new_special_tokens_config")
-    if not isinstance(name, str) or "$" in name or config.own_version not in DESCRIPTIONS_READ:
+    if not isinstance(name, str) or "$" in name:
         return
     folder = dirname(config.documents[0].path)
     if not exists(name) and not exists(join(folder, name)):

@@ -174,6 +174,7 @@ def nearest(key: str, config: LlamaFactoryConfig) -> str | None:
     "model-missing",
     ERROR,
     kinds=KINDS,
+    releases=FROM_090,
     fails_at="config",
     raises="ValueError: Please provide `model_name_or_path`.",
     when_partial=SKIP,
@@ -190,7 +191,7 @@ def model_missing(config: LlamaFactoryConfig) -> Iterator[Finding]:
 
     Source: llamafactory 0.9.5 hparams/model_args.py:207.
     """
-    if config.readable and config.own_version in FROM_090 and config.own("model_name_or_path") is None:
+    if config.readable and config.own("model_name_or_path") is None:
         yield Finding(
             config.field("model_name_or_path"),
             "`model_name_or_path` is required",

@@ -157,6 +157,7 @@ def low_rank_with_deepspeed(config: LlamaFactoryConfig) -> Iterator[Finding]:
     "generation-and-accuracy",
     ERROR,
     kinds=KINDS,
+    releases=FROM_083,
     fails_at="config",
     raises="ValueError: Cannot use `predict_with_generate` and `compute_accuracy` together.",
     bad=BASE + "val_size: 0.1\npredict_with_generate: true\ncompute_accuracy: true\n",
@@ -172,7 +173,7 @@ def generation_and_accuracy(config: LlamaFactoryConfig) -> Iterator[Finding]:
 
     Source: llamafactory 0.9.5 hparams/parser.py:371.
     """
-    if config.own_version in FROM_083 and config.own("predict_with_generate") and config.own("compute_accuracy"):
+    if config.own("predict_with_generate") and config.own("compute_accuracy"):
         message = "`compute_accuracy` is incompatible with `predict_with_generate`"
         yield Finding(
             config.field("compute_accuracy"),

@@ -260,6 +260,7 @@ def option_without_its_switch(config: LlamaFactoryConfig) -> Iterator[Finding]:
     "ppo-needs-old-trl",
     WARNING,
     kinds=KINDS,
+    releases=OLD_TRL_REFUSED,
     bad=BASE.replace("sft", "ppo") + "reward_model: org/reward\n",
     good=BASE.replace("sft", "dpo"),
     example={**KIND, "at": "/stage"},
@@ -273,7 +274,7 @@ def ppo_needs_old_trl(config: LlamaFactoryConfig) -> Iterator[Finding]:
 
     Source: llamafactory 0.9.5 extras/misc.py (check_dependencies), train/ppo/trainer.py:70.
     """
-    if config.own_version in OLD_TRL_REFUSED and config.stage == "ppo":
+    if config.stage == "ppo":
         message = f"`stage: ppo` requires trl 0.9.6 or older, but LLaMA-Factory {dotted(config.own_version)} requires trl 0.18.0 or newer"
         note = "LLaMA-Factory fails with either, unless the environment variable DISABLE_VERSION_CHECK=1 turns the checks off"
         yield Finding(config.field("stage"), message, note=note, help="train with `stage: dpo` or kto, or use an older LLaMA-Factory")

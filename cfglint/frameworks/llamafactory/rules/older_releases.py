@@ -41,6 +41,7 @@ def of(release: str, **facts: str) -> ExampleFacts:
     "template-missing",
     ERROR,
     kinds=KINDS,
+    releases=TEMPLATE_REQUIRED,
     fails_at="config",
     raises="ValueError: Please specify which `template` to use.",
     bad=BASE,
@@ -56,7 +57,7 @@ def template_missing(config: LlamaFactoryConfig) -> Iterator[Finding]:
 
     Source: llamafactory 0.9.1 hparams/parser.py (get_train_args).
     """
-    if config.own_version in TEMPLATE_REQUIRED and config.stage != "pt" and config.own("template") is None:
+    if config.stage != "pt" and config.own("template") is None:
         yield Finding(
             config.field("stage"),
             f"`template` is required by LLaMA-Factory {dotted(config.own_version)} with `stage: {config.stage}`",
@@ -70,6 +71,7 @@ def template_missing(config: LlamaFactoryConfig) -> Iterator[Finding]:
     "split-tokens-of-fast-tokenizer",
     ERROR,
     kinds=KINDS,
+    releases=SLOW_TOKENIZER_REQUIRED,
     fails_at="config",
     raises="ValueError: `split_special_tokens` is only supported for slow tokenizers.",
     bad=TEMPLATED + "split_special_tokens: true\n",
@@ -85,7 +87,7 @@ def split_tokens_of_fast_tokenizer(config: LlamaFactoryConfig) -> Iterator[Findi
 
     Source: llamafactory 0.9.4 hparams/model_args.py (BaseModelArguments.__post_init__).
     """
-    if config.own_version in SLOW_TOKENIZER_REQUIRED and config.own("split_special_tokens") and config.own("use_fast_tokenizer"):
+    if config.own("split_special_tokens") and config.own("use_fast_tokenizer"):
         yield conflict(
             config,
             "split_special_tokens",
@@ -101,6 +103,7 @@ def split_tokens_of_fast_tokenizer(config: LlamaFactoryConfig) -> Iterator[Findi
     "projector-only-with-adapter",
     ERROR,
     kinds=KINDS,
+    releases=PROJECTOR_ALONE,
     fails_at="config",
     raises="ValueError: `train_mm_proj_only` is only valid for full training.",
     bad=TEMPLATED + "train_mm_proj_only: true\n",
@@ -116,7 +119,7 @@ def projector_only_with_adapter(config: LlamaFactoryConfig) -> Iterator[Finding]
 
     Source: llamafactory 0.9.1 hparams/finetuning_args.py (__post_init__).
     """
-    if config.own_version in PROJECTOR_ALONE and config.own("train_mm_proj_only") and config.method != "full":
+    if config.own("train_mm_proj_only") and config.method != "full":
         yield conflict(
             config,
             "train_mm_proj_only",
@@ -133,6 +136,7 @@ def projector_only_with_adapter(config: LlamaFactoryConfig) -> Iterator[Finding]
     "neat-packing-with-new-transformers",
     ERROR,
     kinds=KINDS,
+    releases=PACKING_REFUSED,
     fails_at="config",
     raises="ValueError: Neat packing is incompatible with transformers>=4.53.0.",
     bad=BASE + "neat_packing: true\n",
@@ -148,7 +152,7 @@ def neat_packing_with_new_transformers(config: LlamaFactoryConfig) -> Iterator[F
 
     Source: llamafactory 0.9.4 hparams/parser.py (get_train_args).
     """
-    if config.own_version not in PACKING_REFUSED or not config.own("neat_packing") or config.version < TRANSFORMERS_OF_PACKING:
+    if not config.own("neat_packing") or config.version < TRANSFORMERS_OF_PACKING:
         return
     yield Finding(
         config.field("neat_packing"),
@@ -162,6 +166,7 @@ def neat_packing_with_new_transformers(config: LlamaFactoryConfig) -> Iterator[F
     "option-refused-by-0.8",
     ERROR,
     kinds=KINDS,
+    releases=OPTIONS_OF_MODELS,
     fails_at="config",
     bad=(
         TEMPLATED + "finetuning_type: full\npure_bf16: true\nbf16: true\n",
@@ -183,8 +188,6 @@ def option_refused_by_old_release(config: LlamaFactoryConfig) -> Iterator[Findin
 
     Source: llamafactory 0.8.2 hparams/parser.py (get_train_args), hparams/model_args.py, hparams/data_args.py (__post_init__).
     """
-    if config.own_version not in OPTIONS_OF_MODELS:
-        return
     mixed = next((name for name in ("fp16", "bf16") if config.arguments[name]), None)
     if config.own("pure_bf16") and mixed is not None:
         text = "ValueError: Turn off mixed precision training when using `pure_bf16`."
@@ -222,6 +225,7 @@ def option_refused_by_old_release(config: LlamaFactoryConfig) -> Iterator[Findin
     "images-refused-by-0.8",
     ERROR,
     kinds=KINDS,
+    releases=(IMAGES_BY_SWITCH, DORA_WITHOUT_UNSLOTH),
     fails_at="config",
     bad=(
         TEMPLATED + "visual_inputs: true\nuse_unsloth: true\n",
@@ -258,6 +262,7 @@ def images_refused_by_old_release(config: LlamaFactoryConfig) -> Iterator[Findin
     "unknown-ray-storage",
     ERROR,
     kinds=KINDS,
+    releases=STORAGE_CHECKED,
     fails_at="config",
     bad=BASE + "ray_storage_filesystem: hdfs\n",
     good=BASE + "ray_storage_filesystem: s3\n",
@@ -273,7 +278,7 @@ def unknown_ray_storage(config: LlamaFactoryConfig) -> Iterator[Finding]:
     Source: llamafactory 0.9.4 hparams/training_args.py (RayArguments.__post_init__).
     """
     value = config.own("ray_storage_filesystem")
-    if config.own_version in STORAGE_CHECKED and value is not None and value not in STORAGES:
+    if value is not None and value not in STORAGES:
         end = "." if config.own_version >= parse_version("0.9.4") else ""
         yield Finding(
             config.field("ray_storage_filesystem"),

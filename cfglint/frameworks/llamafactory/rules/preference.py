@@ -120,6 +120,7 @@ def label_smoothing_loss(config: LlamaFactoryConfig) -> Iterator[Finding]:
     "pissa-stage",
     ERROR,
     kinds=KINDS,
+    releases=FROM_083,
     fails_at="config",
     raises="ValueError: Cannot use PiSSA for current training stage.",
     bad=DPO + "pissa_init: true\n",
@@ -136,7 +137,7 @@ def pissa_stage(config: LlamaFactoryConfig) -> Iterator[Finding]:
     Source: llamafactory 0.9.5 hparams/finetuning_args.py:574, 601.
     """
     compares = config.stage in ("ppo", "kto") or (config.stage == "dpo" and config.own("pref_loss") not in WITHOUT_REFERENCE)
-    if config.own_version in FROM_083 and config.own("pissa_init") and compares:
+    if config.own("pissa_init") and compares:
         message = f"`pissa_init` is incompatible with `stage: {config.stage}`"
         yield Finding(config.field("pissa_init"), message, related=(config.field("stage"),), help="set `pissa_init: false`")
 

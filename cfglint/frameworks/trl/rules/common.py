@@ -28,6 +28,8 @@ def certain(config: TrlConfig, *names: str) -> Severity:
 
 
 def losses(config: TrlConfig) -> list[object]:
-    """DPO's losses as a list."""
+    """DPO's losses as a list; empty for a release whose class does not have the field."""
+    if not config.has_field("loss_type"):
+        return []
     value = config.arguments["loss_type"]
     return list(value) if isinstance(value, (list, dict)) else [value]

@@ -1,0 +1,143 @@
+"""The releases of packages before and after a change: those that a run takes, and those that the files of a repository state."""
+
+from __future__ import annotations
+
+import os
+
+from cfglint.project.pinned_versions import Repositories, is_side_group, may_name_versions
+from cfglint.source.record import changed, record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from cfglint.project.statements.statement import Statement
+    from cfglint.run.checked import CheckedRun
+    from cfglint.run.file_source import FileSource
+
+    Texts = dict[str, str]  # package -> its release, for display
+
+NOT_NAMED = "not named"
+ANY = "any release"
+
+
+@record
+class ReleaseChange:
+    """A package whose release changes, the release on both sides for display, and the file that states it."""
+
+    package: str
+    before: str
+    after: str
+    file: str = ""
+
+    @property
+    def text(self) -> str:
+        """`trl 0.17.0 -> 1.16.0`."""
+        return f"{self.package} {self.before} -> {self.after}"
+
+    def at(self, file: str) -> ReleaseChange:
+        """The same change with another file."""
+        return changed(self, file=file)
+
+    @property
+    def title(self) -> str:
+        """The text after the file that states the release."""
+        return f"{self.file}: {self.text}" if self.file else self.text
+
+
+@record
+class Release:
+    """The release of a package in a run: `version` is the one that is asked, `text` what the project states."""
+
+    version: str
+    text: str
+    is_known: bool
+
+
+def release_of(run: CheckedRun, package: str, version: str) -> Release:
+    """The release of a package in a run: exact, allowed by bounds, of another source, or not stated."""
+    given = run.given
+    if package in given.outside:
+        source, _ = source_and_file(given.outside[package])
+        return Release(version, f"{source} (checked as {version})", False)
+    if given.is_known(package):
+        return Release(version, version, True)
+    if package in given.bounds:
+        return Release(version, not_pinned(version, " or ".join(filter(None, given.bounds[package]))), False)
+    if package in run.facts.target:  # a framework of the run requires it
+        return Release(version, version, True)
+    return Release(version, not_pinned(version), False)
+
+
+def not_pinned(version: str, bounds: str = "") -> str:
+    """The text for a package without an exact version; the findings are those of the release that is named."""
+    return f"not pinned ({f'{bounds}; ' if bounds else ''}checked as {version})"
+
+
+def source_and_file(text: str) -> tuple[str, str]:
+    """A description such as `at commit 1a2b3c4 (requirements.txt)` as the source and its file."""
+    source, _, file = text.removeprefix("at ").removesuffix(")").rpartition(" (")
+    return (source, file) if source and text.endswith(")") else (text.removeprefix("at "), "")
+
+
+def changed_releases(before: CheckedRun, after: CheckedRun) -> list[tuple[str, Release, Release]]:
+    """(package, release before, release after) for every package of a run whose release changes."""
+    found = []
+    olds, news = before.target, after.target
+    for package, version in news.items():
+        if package in olds:
+            old, new = release_of(before, package, olds[package]), release_of(after, package, version)
+            if (old.version, old.text) != (new.version, new.text):
+                found.append((package, old, new))
+    return found
+
+
+def release_changes(before: CheckedRun, after: CheckedRun) -> list[ReleaseChange]:
+    """The changes of the releases of a run, with the file that states the new one, else the one that stated the old one."""
+    found = []
+    for package, old, new in changed_releases(before, after):
+        found.append(ReleaseChange(package, old.text, new.text, stated_by(after, package) or stated_by(before, package)))
+    return found
+
+
+def stated_by(run: CheckedRun, package: str) -> str:
+    """The file that states the release of a package; empty if none does."""
+    if package in run.given.outside:
+        return source_and_file(run.given.outside[package])[1]
+    return run.given.target_from.get(package, "").partition(" says ")[0]
+
+
+# ---- files
+
+
+def stated_changes(names: Iterable[str], old: FileSource, new: FileSource) -> list[ReleaseChange]:
+    """What changes in the dependency files of these names, whether or not a run depends on it."""
+    found = []
+    sides = [Repositories({}, source.disk) for source in (old, new)]
+    for name in sorted(names):
+        if not may_name_versions(name) or is_side_group(os.path.basename(name)):
+            continue
+        before, after = (stated_in(name, source, side) for source, side in zip((old, new), sides, strict=True))
+        for package in dict.fromkeys((*before, *after)):
+            was, now = before.get(package, NOT_NAMED), after.get(package, NOT_NAMED)
+            if was != now:
+                found.append(ReleaseChange(package, was, now, name))
+    return found
+
+
+def stated_in(name: str, source: FileSource, repositories: Repositories) -> Texts:
+    """What a dependency file of a side states about each package."""
+    if not source.is_file(name):
+        return {}
+    from cfglint.project.pinned_versions import Disk
+
+    folder, last = os.path.split(name)
+    stated: dict[str, list[str]] = {}
+    for package, statement in repositories.in_file(folder or os.curdir, last, (source.disk or Disk()).text(name)):
+        stated.setdefault(package, []).append(described(statement))
+    return {package: " and ".join(dict.fromkeys(texts)) for package, texts in stated.items()}
+
+
+def described(statement: Statement) -> str:
+    """A statement for display: `0.17.0`, `>=0.17`, `a git commit`."""
+    return statement.elsewhere or statement.release or statement.spec or ANY
