@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from cfglint.frameworks.axolotl.releases import HISTORY as RELEASES_OF_AXOLOTL
 from cfglint.frameworks.history import DEFAULT, TYPE
 from cfglint.frameworks.llamafactory.releases import HISTORY as RELEASES_OF_LLAMAFACTORY
 from cfglint.frameworks.trl.releases import HISTORY as RELEASES_OF_TRL
@@ -218,6 +219,60 @@ def test_a_llamafactory_table_holds_the_span_of_a_template(tmp_path):
     old = [row for row in names["FIELDS"]["templates"] if not row[0].startswith("new_")]
     assert {row[3:5] for row in old} == {((), (0, 9, 5))}
     assert names["LIBRARIES"]["transformers"] == (((), "4.57.1"), ((0, 9, 5), "5.6.0"))
+
+
+def test_axolotl_tables_agree_with_the_schema():
+    """Their source is all releases, with which `bash .ci/run` compares them; without these, the schema of the newest one is."""
+    committed = (ROOT / "cfglint" / "frameworks" / "axolotl" / "_tables.py").read_text(encoding="utf-8")
+    names: dict = {}
+    exec(committed, names)
+    source = importlib.import_module("tables_axolotl")
+    tables = (names[each] for each in ("RELEASES", "FIELDS", "SPANS", "VALIDATORS", "NAMES", "CLOSED", "LIBRARIES"))
+    assert source.text(*tables) == committed
+    schema = json.loads((ROOT / "schemas" / "axolotl.json").read_text(encoding="utf-8"))
+    newest = RELEASES_OF_AXOLOTL.at(parse_version(schema["x-framework"]["version"]))
+    own = {name: raw for name, raw in schema["properties"].items() if "x-reads" in raw and "x-plugin" not in raw}
+    listed = {"": own, **{name: raw["properties"] for name, raw in schema["$defs"].items()}}
+    for section, properties in listed.items():
+        assert {name: row[TYPE] for name, row in newest[section].items()} == {
+            name: source.tupled(raw["x-reads"]) for name, raw in properties.items()
+        }, section
+
+
+@pytest.mark.parametrize("place", ["utils/schemas/config.py", "utils/config/models/input/v0_4_1/__init__.py"])
+def test_axolotl_tables_are_read_from_wheels_and_source_distributions(tmp_path, place):
+    """Up to 0.7.0 the models are in another module, and up to 0.16.1 releases are source distributions."""
+    text = (
+        "class AxolotlInputConfig(BaseModel):\n    optimizer: Optional[OptimizerNames] = OptimizerNames.ADAMW_HF.value\n"
+        "    datasets: conlist(str, min_length=1)\n"
+        '    @model_validator(mode="before")\n    def check_it(cls, data):\n        return data\n'
+    )
+    root = tmp_path / "0.6.0" / "src" / "axolotl"
+    module = root / place
+    module.parent.mkdir(parents=True)
+    module.write_text(text)
+    (root / "__init__.py").touch()
+    (root / "integrations").mkdir()
+    (tmp_path / "0.6.0" / "requirements.txt").write_text("transformers>=4.46.3\n# flash-attn\ntrl==0.12.1\n")
+    (tmp_path / "0.6.0" / "setup.py").write_text('setup(extras_require={"deepspeed": ["deepspeed==0.16.1"]})\n')
+    dates = {
+        "axolotl": {"0.6.0": "2024-12-18"},
+        "transformers": {"4.46.3": "2024-11-18", "4.47.1": "2024-12-17", "4.48.0": "2025-01-10"},
+        "trl": {"0.12.1": "2024-11-15", "0.13.0": "2024-12-16"},
+        "deepspeed": {"0.16.1": "2024-12-09", "0.16.2": "2024-12-18"},
+    }
+    names: dict = {}
+    exec(importlib.import_module("tables_axolotl").module({"0.6.0": tmp_path / "0.6.0", "0.5.1.post1": tmp_path / "none"}, dates), names)
+    assert names["FIELDS"][""] == (
+        ("datasets", ("list", "str"), None, (), (), (("minItems", 1),), True),
+        ("optimizer", ("|", ("enum", "OptimizerNames"), "None"), "adamw_hf", (), ()),
+    )
+    assert names["VALIDATORS"] == {"check_it": (((), ()),)}
+    assert {name: found[0][1] for name, found in names["LIBRARIES"].items()} == {
+        "transformers": "4.47.1",
+        "trl": "0.12.1",
+        "deepspeed": "0.16.1",
+    }
 
 
 # GPT-NeoX
