@@ -101,7 +101,7 @@ def test_brackets_that_the_grammar_searches_for_again_and_again_are_not_parsed()
     assert (found.lines, found.complete, found.steps) == ([], False, 0)
 
 
-def test_fix_evaluates_a_script_once_for_all_of_its_launches(tmp_path, monkeypatch, capsys):
+def test_fix_evaluates_a_script_for_all_of_its_launches_together(tmp_path, monkeypatch, capsys):
     loops = "for v in {1..10}; do " * 6 + LINE + " --logging_steps 10 --adam_beta1 0.9 --seed $v" + "; done" * 6 + "\n"
     (tmp_path / "run.sh").write_text(loops)
     (tmp_path / "train.py").write_text(PARSES)
@@ -115,7 +115,9 @@ def test_fix_evaluates_a_script_once_for_all_of_its_launches(tmp_path, monkeypat
     assert len(evaluated) == 1
     evaluated.clear()
     main(["fix", "run.sh", "--gpus", "4", "--global-batch", "64", "--diff"])
-    assert len(evaluated) == len({*evaluated}) <= 4  # as it is, and each edited text once
+    # As it is, and with each of the two edits; the check before writing reads the script and what is written once more.
+    assert len({*evaluated}) <= 3
+    assert len(evaluated) <= 5
 
 
 PARSES = """from transformers import HfArgumentParser, Trainer, TrainingArguments
