@@ -183,6 +183,14 @@ class TestExplain:
         assert '<span class="term unknown">' in text
         assert 'class="ghost"' in text
 
+    def test_steps_of_packed_samples_are_unknown_not_none(self, printed, tmp_path):
+        path = tmp_path / "sft.yaml"
+        path.write_text("output_dir: out\nmodel_name_or_path: m\ndataset_name: d\npacking: true\n", encoding="utf-8")
+        page = sound(printed("explain", str(path), "--kind", "trl", "--trainer", "sft", "--gpus", "8", "--num-examples", "1000"))
+        assert "steps per epoch ?" in page.says
+        assert "total steps ?" in page.says
+        assert "checkpoints ?" in page.says
+
     def test_a_log(self, printed, tmp_path):
         log = tmp_path / "train.log"
         log.write_text(

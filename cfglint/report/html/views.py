@@ -294,13 +294,15 @@ def settings(outcome: Outcome, listed: list[Source]) -> list[Setting]:
 
 def setting(entry: SettingEntry, anchors: dict[str, str]) -> Setting:
     """One line; an unknown number names the option that supplies it."""
+    from cfglint.findings.setting import DERIVED, NOT_KNOWN
     from cfglint.report.summary import spelled
 
     file, line = entry["file"] or "", entry["line"]
     anchor = f"{anchors[file]}-{line}" if file in anchors else ""
     if entry["needs"]:
         return Setting(entry["name"], "?", entry["needs"], "", "", None, "")
-    return Setting(entry["name"], spelled(entry["value"]), "", entry["because"], file, line, anchor)
+    is_unknown = entry["value"] is None and (entry["origin"] == DERIVED or entry["because"] == NOT_KNOWN)
+    return Setting(entry["name"], "?" if is_unknown else spelled(entry["value"]), "", entry["because"], file, line, anchor)
 
 
 @dataclass
