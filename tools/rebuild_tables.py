@@ -15,16 +15,18 @@ import json
 import shutil
 import sys
 import tempfile
+import urllib.parse
 import urllib.request
 from pathlib import Path
 from typing import Any
 
+import list_releases
 from schema_source import SourceError, release
 
 FRAMEWORKS = Path(__file__).resolve().parent.parent / "cfglint" / "frameworks"
 KINDS = sorted(path.stem.removeprefix("tables_") for path in Path(__file__).parent.glob("tables_*.py") if path.stem != "tables_deepspeed")
 DATES = "dates.json"
-INDEX = "https://pypi.org/pypi/{}/json"
+INDEX = "https://pypi.org/simple"
 
 
 def main() -> int:
@@ -59,41 +61,34 @@ def main() -> int:
 def fetch(folder: Path, package: str, oldest: tuple[int, ...], libraries: tuple[str, ...]) -> None:
     """Unpack the wheels of the releases of a package that a folder lacks, and write the days of all releases."""
     folder.mkdir(parents=True, exist_ok=True)
-    dates = {each: published(each) for each in (package, *libraries)}
+    answers = {each: list_releases.from_index(each, INDEX) for each in (package, *libraries)}
+    missing = [each for each, answer in answers.items() if answer is None]
+    if missing:
+        raise SourceError(f"{', '.join(missing)}: not in the index")
+    files = {each: answer["files"] for each, answer in answers.items() if answer is not None}
+    dates = {each: {str(version): str(day) for version, day in list_releases.dated(files[each]).items()} for each in files}
     for name in dates[package]:
         if name.replace(".", "").isdigit() and release(name) >= oldest and not (folder / name).exists():
-            unpack(package, name, folder / name)
+            unpack(package, [each for each in files[package] if str(list_releases.version_of(each["filename"])) == name], folder / name)
     (folder / DATES).write_text(json.dumps(dates), encoding="utf-8")
 
 
-def unpack(package: str, name: str, target: Path) -> None:
+def unpack(package: str, files: list[dict[str, Any]], target: Path) -> None:
     """Unpack the wheel of a release, or its source distribution, which pip would have to build first."""
-    files = index(package)["releases"][name]
-    found = next((each for each in files if each["packagetype"] == "bdist_wheel"), files[0])
+    found = next((each for each in files if each["filename"].endswith(".whl")), files[0])
+    address = urllib.parse.urljoin(f"{INDEX}/{package}/", found["url"])
     with tempfile.TemporaryDirectory() as place:
         archive = Path(place) / found["filename"]
-        with urllib.request.urlopen(found["url"], timeout=300) as answer:
+        with urllib.request.urlopen(address, timeout=300) as answer:
             archive.write_bytes(answer.read())
         if archive.suffix == ".whl":
             shutil.unpack_archive(archive, place, "zip")
         else:
             shutil.unpack_archive(archive, place, filter="data")
+        is_wheel = archive.suffix == ".whl"
         archive.unlink()
         inside = [each for each in Path(place).iterdir() if each.is_dir()]
-        source = inside[0] if found["packagetype"] == "sdist" else Path(place)
-        shutil.copytree(source, target)
-
-
-def published(package: str) -> dict[str, str]:
-    """Release -> its day on the index."""
-    releases = index(package)["releases"]
-    return {name: files[0]["upload_time"][:10] for name, files in releases.items() if files}
-
-
-def index(package: str) -> Any:
-    """What the index says of a package."""
-    with urllib.request.urlopen(INDEX.format(package), timeout=60) as answer:
-        return json.load(answer)
+        shutil.copytree(Path(place) if is_wheel else inside[0], target)
 
 
 if __name__ == "__main__":
