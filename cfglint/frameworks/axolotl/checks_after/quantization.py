@@ -36,7 +36,9 @@ def fsdp_4bit_loading(model: Model) -> None:
         raise Refusal(
             FSDP,
             ("fsdp_config.cpu_ram_efficient_loading", "load_in_4bit"),
-            "`fsdp_config.cpu_ram_efficient_loading` with `load_in_4bit` requires `qlora_sharded_model_loading: true`",
+            "`fsdp_config.cpu_ram_efficient_loading` with `load_in_4bit` requires `qlora_sharded_model_loading: true`"
+            if model.release in FSDP2_ONLY
+            else "`fsdp_config.cpu_ram_efficient_loading` is incompatible with `load_in_4bit`",
             "FSDP2 does not support `cpu_ram_efficient_loading` with load_in_4bit; the rank-0-only bitsandbytes quantization deadlocks the "
             "state dict scatter.",
         )
