@@ -158,3 +158,10 @@ def test_a_loss_is_not_judged_where_the_class_has_no_such_field(trl, codes):
     options = {"target": {"trl": "0.8.0", "transformers": "4.38.2"}}
     assert "TRL051" not in codes(trl(HEAD + "loss_type: sigmoid\n", "dpo", **options))
     assert "TRL051" in codes(trl(HEAD + "loss_type: sigmoidd\n", "dpo"))
+
+
+@pytest.mark.parametrize(("trainer", "release"), [("grpo", "0.28.0"), ("orpo", "0.28.0")])
+def test_the_release_that_removed_a_key_is_that_of_the_class_of_the_run(trl, trainer, release):
+    """KTO's class kept `max_prompt_length` longer than GRPO's and ORPO's did."""
+    found = trl(HEAD + "max_prompt_length: 64\n", trainer, strict=True).diagnostics
+    assert [each.message for each in found if each.code == "TRL011"] == [f"`max_prompt_length` was removed in TRL {release}"]

@@ -145,18 +145,22 @@ def is_removed(key: str, config: TrlConfig) -> bool:
         return False
     if key in ARGUMENTS:
         return bool(ARGUMENTS[key][3]) and config.version >= ARGUMENTS[key][3]
-    return removed_in(key, config.trl_version) is not None
+    return removed_in(key, config) is not None
 
 
-def removed_in(key: str, release: Version) -> Version | None:
-    """The last release up to this one that removed the field from a class; None if none did, and for fields of experimental classes."""
-    found = [
-        until
+def removed_in(key: str, config: TrlConfig) -> Version | None:
+    """The release up to the targeted one that removed the field from the class of the run; if the class is not decided or never had
+    it, the last one that removed it from any class that is not experimental. None if none did.
+    """
+    release = config.trl_version
+    own = config.trainers if len(config.trainers) == 1 else ()
+    found = {
+        section: until
         for section in HISTORY.sections_with(key)
         for _, until in HISTORY.releases(section, key)
-        if until and until <= release and not is_experimental(section, before(until))
-    ]
-    return max(found, default=None)
+        if until and until <= release and (section in own or not is_experimental(section, before(until)))
+    }
+    return max((until for section, until in found.items() if section in own), default=max(found.values(), default=None))
 
 
 def before(release: Version) -> Version:
@@ -220,7 +224,7 @@ def removed_key(config: TrlConfig) -> Iterator[Finding]:
         if not (config.facts.strict_keys or config.hands_on) and no_loss(key, value):
             continue
         successor, fix = replacement(key, config)
-        removed = removed_in(key, config.trl_version) or ()
+        removed = removed_in(key, config) or ()
         owner = f"in transformers {dotted(ARGUMENTS[key][3])}" if key in ARGUMENTS else f"in TRL {dotted(removed)}"
         message = f"`{key}` was removed {owner}" + (f"; use {successor}" if successor else "")
         effect = effect_of_removal(key, value, config)
