@@ -66,19 +66,6 @@ def ever(name: str) -> bool:
     return name in HISTORY.names(TOP) or any(name in HISTORY.names(section) for section in plugin_sections())
 
 
-def removed_in(name: Any, release: Version) -> Version:
-    """The first release without a field of the top level that an older release than the given one had; () for another name."""
-    if not isinstance(name, str):
-        return ()
-    return next((until for _, until in reversed(HISTORY.releases(TOP, name)) if until and until <= release), ())
-
-
-def added_in(name: Any, release: Version) -> Version:
-    """The first release with a field of the top level that only newer ones than the given one have; () for another name."""
-    since = HISTORY.since(TOP, name) if isinstance(name, str) else None
-    return since if since and since > release else ()
-
-
 def library(package: str, release: Version) -> str:
     """The newest version of a package that a release accepts."""
     return next(version for since, version in reversed(LIBRARIES[package]) if since <= release)
