@@ -31,6 +31,7 @@ REQUIRED = "required"  # in the tables, instead of the default of a field that h
 SAME_LOOP = ("sft", "dpo", "kto", "reward", "orpo", "cpo", "gkd", "bco", "prm", "distillation")  # as long as with the Trainer
 USUAL = ("sft", "dpo", "kto", "reward", "grpo", "rloo")  # the trainers that are preferred if several have the keys of a file
 
+SFT = "sft"
 ALWAYS = ("sft", "dpo", "reward")  # trainers that are older than their classes and took plain TrainingArguments
 
 _fields: dict[tuple[Version, tuple[str, ...], Version], Fields] = {}
@@ -137,6 +138,9 @@ def likely_trainers(names: set[str], release: Version) -> tuple[str, ...]:
     best = [trainer for trainer, count in counts.items() if count == most]
     if most:
         best = [trainer for trainer in best if trainer in USUAL] or best
+    if most and SFT in best:  # whose class got `max_length` later than those of the preference trainers
+        ever = {trainer: sum(1 for name in names if name in HISTORY.names(trainer)) for trainer in best}
+        best = [trainer for trainer in best if ever[trainer] == max(ever.values())]
     return tuple(best)
 
 

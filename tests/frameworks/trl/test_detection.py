@@ -48,3 +48,11 @@ def test_an_old_transformers_means_an_old_trl():
 def test_a_file_of_another_tool_is_left_alone():
     text = COMMON + "packing: true\ntuner_type: lora\nmodel: org/model\n"
     assert detect(parse("train.yaml", text, "yaml"))[0] not in ("trl", "llamafactory")
+
+
+def test_of_trainers_with_as_many_keys_the_one_that_had_them_in_any_release():
+    """TRL 0.11 has `packing` for SFT and `max_length` for others; only SFT has had both."""
+    from cfglint.frameworks.trl.fields import likely_trainers
+
+    assert likely_trainers({"packing", "max_length"}, (0, 11, 4)) == ("sft",)
+    assert len(likely_trainers({"output_dir"}, (0, 11, 4))) > 1
