@@ -45,8 +45,7 @@ def main() -> int:
         if options.fetch:
             fetch(options.folder, source.PACKAGE, source.OLDEST, source.LIBRARIES)
         dates = json.loads((options.folder / DATES).read_text(encoding="utf-8"))
-        folders = {release(each.name): each for each in options.folder.iterdir() if is_modelled(source, each)}
-        text = source.text({version: source.facts(path, version, dates) for version, path in sorted(folders.items())})
+        text = tables(source, options.folder, dates)
     except (SourceError, OSError) as problem:
         print(problem, file=sys.stderr)
         return 2
@@ -58,6 +57,12 @@ def main() -> int:
     target.write_text(text, encoding="utf-8")
     print(f"wrote {target}", file=sys.stderr)
     return 0
+
+
+def tables(source: ModuleType, folder: Path, dates: dict[str, dict[str, str]]) -> str:
+    """The text of the tables by the releases in a folder."""
+    folders = {release(each.name): each for each in folder.iterdir() if is_modelled(source, each)}
+    return str(source.text({version: source.facts(path, version, dates) for version, path in sorted(folders.items())}))
 
 
 def is_modelled(source: ModuleType, folder: Path) -> bool:
