@@ -26,6 +26,7 @@ NAMING = {  # files that name the newest release of a kind: how the line begins,
     "schemas/README.md": ("| `{kind}.json` |", " {release}"),
     "pyproject.toml": ("conformance = ", '"{package}=={release}"'),
 }
+TABLES = {path.stem.removeprefix("tables_") for path in (ROOT / "tools").glob("tables_*.py")}
 WIDTH = 120
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 DEFINITIONS = "$defs"  # the first step of the path of a note on a field of a model
@@ -69,7 +70,7 @@ def build(
         problems += _apply(everything, path.split("."), note, mentioned)
     properties = {key: raw for key, raw in everything.items() if key != DEFINITIONS}
     problems += _incomplete(properties, "")
-    before = _committed(kind)
+    before = _committed(kind) if not has_history(kind) else {}
     for keyword in ("default", *histories):
         problems += _unexplained(keyword, before, everything, version)
     problems += _undated(before, everything, version) if before else []
@@ -84,6 +85,11 @@ def build(
     if definitions:
         head[DEFINITIONS] = {**head.get(DEFINITIONS, {}), **definitions}
     return written(_ordered({**head, "properties": properties})) + "\n"
+
+
+def has_history(kind: str) -> bool:
+    """Whether the tables of a kind have the history of its fields, made from the wheels of all releases."""
+    return "def known(" in (ROOT / "tools" / f"tables_{kind}.py").read_text(encoding="utf-8") if kind in TABLES else False
 
 
 def releases(changed: dict[str, str] | None = None) -> str:
