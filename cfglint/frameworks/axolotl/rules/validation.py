@@ -47,24 +47,22 @@ NEEDS_KEYS = ((DATA, "datasets"), (STREAMING, "max_steps"))  # keys that the lau
 def refused(config: AxolotlConfig, topic: str) -> Iterator[Finding]:
     """The refusals of a topic."""
     from cfglint.frameworks.axolotl.migration import migrated
-    from cfglint.frameworks.axolotl.remedies import split_remedy
 
     for refusal in config.refusals:
-        if refusal.topic != topic:
+        if refusal.kind != topic:
             continue
         first, *others = [config.place(path) for path in refusal.paths] or [config.place(())]
         absent = not first.written and (topic, first.name) in NEEDS_KEYS and not config.facts.complete
-        message, remedy = split_remedy(refusal, config.values)
         yield Finding(
             first,
-            message,
+            refusal.message,
             related=[each for each in others if each.written],
             exception=refusal.exception,
             fails_at=refusal.fails_at,
             severity="warning" if absent else None,
             fix=migrated(config, refusal) if topic in (FSDP, REMOVED) else None,
             on_key=topic == REMOVED,
-            help=remedy,
+            help=refusal.help_for(config.values),
         )
 
 
