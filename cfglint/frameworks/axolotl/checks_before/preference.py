@@ -187,7 +187,7 @@ def ebft_section(data: Data) -> None:
             "`ebft` config section is required when `rl: ebft` is set. Add an `ebft:` section with at least `mode: structured` or "
             "`mode: strided`."
         )
-        raise requires(RL, "`rl: ebft`", "an `ebft` section", says)
+        raise requires(RL, "rl: ebft", "ebft", says)
 
 
 def ebft_compile(data: Data) -> None:
