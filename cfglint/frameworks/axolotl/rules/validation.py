@@ -84,8 +84,10 @@ def refusals_of(
         def check(config: AxolotlConfig) -> Iterator[Finding]:
             return refused(config, kind)
 
-        text, source, place = (described.__doc__ or "").partition("    Source: ")
-        check.__doc__ = f"{text}{RAISED}{'' if 'Fix: ' in text else FIX}{source}{place}"
+        manual = described.__doc__ or ""
+        fixes = "    Fix: " in manual
+        text, heading, rest = manual.partition("    Fix: " if fixes else "    Source: ")
+        check.__doc__ = f"{text}{RAISED}{'' if fixes else FIX}{heading}{rest}"
         check.__module__, check.__qualname__ = described.__module__, described.__qualname__
         example: ExampleFacts = {"kind": KIND, "at": at}
         full = f"{KIND}-{name}"
