@@ -147,7 +147,7 @@ class Config:
 
     def may_build_own_trainer(self) -> bool:
         """Whether the program may build another trainer than the framework's, so that checks of that one may not run."""
-        return self.facts.program is not None and self.facts.program.own_trainer
+        return self.facts.launch.program is not None and self.facts.launch.program.own_trainer
 
     def reaches(self, rule: Rule, finding: Finding) -> bool:
         """Whether the run reaches the stage of a finding."""

@@ -100,8 +100,8 @@ def has_check(rule: Rule, config: Config) -> bool:
 
 def has_unknown(config: Config) -> bool:
     """Whether values of a launch line or program are unknown."""
-    program = config.facts.program
-    return bool(getattr(config.documents[0], "unknown", None)) or (program is not None and bool(program.changed))
+    program = config.facts.launch.program
+    return bool(config.documents[0].unknown) or (program is not None and bool(program.changed))
 
 
 def to_diagnostic(rule: Rule, finding: Finding, config: Config) -> Diagnostic | None:
@@ -143,13 +143,14 @@ def is_certain(rule: Rule, finding: Finding, setting: Setting, config: Config) -
         return False
     if is_uncertain(setting, finding, config) or any(map(config.is_assumed, (finding.setting, *finding.related))):
         return False
-    if facts.guessed and is_of_arguments(rule, finding, config):  # it is only likely, not certain, that this parser takes the arguments
+    # It is only likely, not certain, that this parser takes the arguments.
+    if facts.launch.guessed and is_of_arguments(rule, finding, config):
         return False
     if setting.origin == DEFAULT and config.kind != KIND_LAUNCH and may_have_own_defaults(config):
         return False
     if may_not_reach(finding.fails_at or rule.fails_at, rule, config):
         return False
-    return not facts.undecided or is_independent(rule, config)
+    return not facts.launch.undecided or is_independent(rule, config)
 
 
 def is_of_arguments(rule: Rule, finding: Finding, config: Config) -> bool:
@@ -161,10 +162,10 @@ def is_of_arguments(rule: Rule, finding: Finding, config: Config) -> bool:
 
 def may_have_own_defaults(config: Config) -> bool:
     """Whether the program of a launch line may set another default for a field than the framework's class."""
-    program = config.facts.program
-    if getattr(config.facts.command, "is_open", False):
+    program = config.facts.launch.program
+    if config.facts.launch.is_open:
         return True
-    return config.documents[0].syntax == "shell" and not (program is not None and program.exact)
+    return config.documents[0].is_command and not (program is not None and program.exact)
 
 
 def may_not_reach(stage: Stage | None, rule: Rule, config: Config) -> bool:
@@ -183,7 +184,7 @@ def is_independent(rule: Rule, config: Config) -> bool:
 
 def uses_unknown_value(finding: Finding, config: Config, of_keys: bool = False) -> bool:
     """Whether a value that a finding names is unknown, or is set by the program itself; a key is wrong whatever its value is."""
-    program = config.facts.program
+    program = config.facts.launch.program
     changed = program.changed if program is not None else ()
     named = (finding.setting, *finding.related)
     if of_keys and finding.on_key and named[0].written:
@@ -223,7 +224,7 @@ def place_of(setting: Setting, config: Config, on_key: bool) -> Place:
     if setting.key_node is not None and (on_key or not setting.written or (node is not None and is_long(node, document))):
         node = setting.key_node
     if node is None:
-        start = document.roots[0].start if document.syntax in ("shell", "python") and document.roots else 0
+        start = document.roots[0].start if document.is_in_code and document.roots else 0
         return span(document, start, start)
     return span(document, node.start, node.end)
 
