@@ -151,6 +151,8 @@ def follow(options: argparse.Namespace, scratch: Path) -> int:
     needs = [*report_checks(given, changed)]
     if not options.check:
         needs += written(given, history)
+        if given.is_newest:
+            pinned(given)
         if given.is_newest and not options.no_records:
             records()
     print("\nneeds a hand:" if needs else "\nnothing needs a hand")
@@ -276,6 +278,16 @@ def take_into_schema(given: Following) -> list[str]:
     for file, content in files.items():
         file.write_text(content, encoding="utf-8")
     return []
+
+
+def pinned(given: Following) -> None:
+    """Let the rules whose examples the release takes away run in the release before it; in a process that has the new tables."""
+    tool, before = ROOT / "tools" / "example_releases.py", ".".join(map(str, given.neighbour))
+    command = [sys.executable, str(tool), given.package, before, given.name]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    lines = (done.stdout if done.returncode == 0 else done.stderr[-SHOWN:]).splitlines()
+    print("\nexamples of rules:" if lines else "\nexamples of rules: no change")
+    print("".join(f"  {line}\n" for line in lines), end="")
 
 
 def records() -> None:
