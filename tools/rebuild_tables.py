@@ -24,7 +24,7 @@ import list_releases
 from schema_source import SourceError, release
 
 FRAMEWORKS = Path(__file__).resolve().parent.parent / "cfglint" / "frameworks"
-KINDS = sorted(path.stem.removeprefix("tables_") for path in Path(__file__).parent.glob("tables_*.py") if path.stem != "tables_deepspeed")
+KINDS = sorted(path.stem.removeprefix("tables_") for path in Path(__file__).parent.glob("tables_*.py"))
 DATES = "dates.json"
 INDEX = "https://pypi.org/simple"
 
