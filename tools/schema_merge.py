@@ -71,6 +71,8 @@ def build(
         _date(everything, place, said)
     for path, note in notes["keys"].items():
         problems += _apply(everything, path.split("."), note, mentioned)
+    for place, said in (histories or {}).items():
+        _date(everything, place, said)  # also of keys that only the notes have entered
     properties = {key: raw for key, raw in everything.items() if key != DEFINITIONS}
     problems += _incomplete(properties, "")
     before = _committed(kind)
