@@ -10,22 +10,22 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import schema_deepspeed
-from history_rows import rows, spans, table
+from history_rows import Facts, rows, sections_at, spans, table
 from schema_merge import NOTES, OTHER_PACKAGE
-from schema_source import Tree, release
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from history_rows import Fact, Release, Sections
+    from schema_source import Tree
 
-    Raw = dict[str, Any]
-    Keys = dict[str, dict[str, Raw]]  # section -> key -> what the source says of it
+
+Raw = dict[str, Any]
 
 PACKAGE = "deepspeed"
 OLDEST = (0, 9, 0)  # the first release that is modelled
-LIBRARIES = ()
+LIBRARIES: tuple[str, ...] = ()
 OTHER_NAMES = {"bfloat16": "bf16"}  # sections that are read in the place of another one
 OLDER = ("fp16", "bf16")  # models whose keys older releases look up one by one
 TOP = ""  # the section of the top level
@@ -49,44 +49,79 @@ if TYPE_CHECKING:
 ROWS = "dict[str, tuple[tuple[Any, ...], ...]]"
 
 
-class Facts:
-    """What one release has: its models with their fields and validators, and the keys that it looks up."""
-
-    def __init__(self, tree: Tree, notes: dict[str, Raw]) -> None:
-        read = schema_deepspeed.read(tree)
-        properties = read.nested()
-        found = dict(_sections((), {"properties": properties}))
-        add_read_elsewhere(tree, notes, found)
-        models = {name: raw for name, raw in found.items() if "x-model" in raw and name not in OTHER_NAMES}
-        self.titles = {name: raw["x-model"] for name, raw in models.items()}
-        types: dict[str, str | list[str]] = {name: notes.get(name, raw).get("type") or raw["type"] for name, raw in models.items()}
-        self.nullable = {name for name, kinds in types.items() if "null" in kinds}
-        self.fields: Sections = {name: _rows(raw["properties"]) for name, raw in models.items()}
-        validators = {".".join(path): names for path, names in read.validators.items() if names}
-        self.validators: Sections = {name: dict.fromkeys(names, ("", None)) for name, names in validators.items() if name in models}
-        for name, raw in models.items():
-            if "x-parent-model" in raw:
-                self.titles[raw["x-parent-model"]] = raw["x-parent-model"]
-                self.fields.setdefault(raw["x-parent-model"], {}).update(_rows({name: raw}))
-        self.policies = {name: notes.get(name, raw).get("x-section-policy", raw.get("x-section-policy", "")) for name, raw in found.items()}
-        self.looked_up: Sections = {
-            name: {key: ("", tupled(each.get("default"))) for key, each in raw["properties"].items() if "not" not in each}
-            for name, raw in found.items()
-            if "x-model" not in raw and name not in OTHER_NAMES
-        }
-        self.refused = {(*path, key): raw["x-raises"] for path, key, raw in every(properties) if "x-raises" in raw}
-        self.replaced = {name: replaced(name, raw["properties"]) for name, raw in models.items()}
-        self.choices = {(*path, key): choices(raw) for path, key, raw in every(properties)}
+PYDANTIC = "pydantic"  # a single value: the major release of pydantic that the models are written for
+KEYS, VALIDATORS, REFUSED = "looked up: ", "validators: ", "refused"  # sections that are tables of their own; the others are models
+TITLES, NULLABLE, IGNORING, CHOICES, REPLACED = "titles", "nullable", "ignoring", "choices", "replaced"  # once, of the newest release
 
 
-def module(folders: dict[str, Path], dates: dict[str, dict[str, str]]) -> str:
-    """The text of `cfglint/frameworks/deepspeed/_tables.py` from the unpacked sources of each release."""
+def facts(path: Path, version: Release, dates: dict[str, dict[str, str]]) -> Facts:
+    """What the tables have of a release, from its unpacked sources."""
     notes = json.loads((NOTES / "deepspeed.json").read_text(encoding="utf-8"))["keys"]
-    releases = {release(name): Facts(schema_deepspeed.find(path), notes) for name, path in folders.items()}
-    order = sorted(releases)
-    newest = releases[order[-1]]
-    looked_up = {version: kept_sections(facts.looked_up, newest) for version, facts in releases.items()}
-    fields = {version: facts.fields for version, facts in releases.items()}
+    tree = schema_deepspeed.find(path)
+    read = schema_deepspeed.read(tree)
+    properties = read.nested()
+    found = dict(_sections((), {"properties": properties}))
+    add_read_elsewhere(tree, notes, found)
+    models = {name: raw for name, raw in found.items() if "x-model" in raw and name not in OTHER_NAMES}
+    looked_up = {name: raw for name, raw in found.items() if "x-model" not in raw and name not in OTHER_NAMES}
+    validators = {".".join(each): names for each, names in read.validators.items() if names}
+    raised = [((*above, key), raw["x-raises"]) for above, key, raw in every(properties) if "x-raises" in raw]
+    refused: dict[str, Fact] = {".".join(each): (exception, None) for each, exception in raised}
+    sections: Sections = {
+        **fields_of(models),
+        **{KEYS + name: keys_of(raw["properties"]) for name, raw in looked_up.items() if raw["properties"]},
+        **{VALIDATORS + name: dict.fromkeys(names, ("", None)) for name, names in validators.items() if name in models},
+        REFUSED: refused,
+    }
+    lasting = {
+        TITLES: {name: raw["x-model"] for name, raw in models.items()}
+        | {raw["x-parent-model"]: raw["x-parent-model"] for raw in models.values() if "x-parent-model" in raw},
+        NULLABLE: sorted(name for name, raw in models.items() if "null" in (notes.get(name, raw).get("type") or raw["type"])),
+        IGNORING: [name for name, raw in looked_up.items() if name == TOP or policy(notes.get(name, {}), raw) == "ignore"],
+        CHOICES: {each: values for each, values in all_choices(properties, notes).items() if ".".join(each[:-1]) in looked_up},
+        REPLACED: {name: made for name, raw in models.items() if (made := replaced(raw["properties"]))},
+    }
+    return Facts(sections, values={PYDANTIC: "2" if schema_deepspeed.has_pydantic_2(tree) else "1"}, lasting=lasting)
+
+
+def known(tables: Any) -> dict[Release, Facts]:
+    """The facts of the releases of the committed tables."""
+    rows_of = {
+        **tables.FIELDS,
+        **{KEYS + name: found for name, found in tables.KEYS.items()},
+        **{VALIDATORS + name: found for name, found in tables.VALIDATORS.items()},
+        REFUSED: tuple((".".join(path), raised, None, since, ()) for path, (since, raised) in tables.REMOVED.items()),
+    }
+    lasting = {
+        TITLES: {name: title for name, (title, _) in tables.MODELS.items()},
+        NULLABLE: [name for name, (_, nullable) in tables.MODELS.items() if nullable],
+        IGNORING: list(tables.IGNORING),
+        CHOICES: tables.CHOICES,
+        REPLACED: tables.REPLACED,
+    }
+    return {
+        version: Facts(
+            {name: found for name, found in sections_at(version, rows_of, tables.SPANS).items() if found or name == REFUSED},
+            values={PYDANTIC: "2" if version >= tables.PYDANTIC_2_SINCE else "1"},
+            lasting=lasting,
+        )
+        for version in tables.RELEASES
+    }
+
+
+def text(found: Mapping[Release, Facts]) -> str:
+    """The text of `cfglint/frameworks/deepspeed/_tables.py` by the facts of its releases."""
+    order = sorted(found)
+    newest = found[order[-1]]
+    made = rows({version: each.sections for version, each in found.items()})
+    models = {name: of_model for name, of_model in made.items() if not name.startswith((KEYS, VALIDATORS)) and name != REFUSED}
+    looked_up = {name.removeprefix(KEYS): of_section for name, of_section in made.items() if name.startswith(KEYS)}
+    looked_up = {name: of_section for name, of_section in looked_up.items() if KEYS + name in newest.sections or name in OLDER}
+    titles = {name: title for version in order for name, title in found[version].lasting[TITLES].items()}
+    nullable = {name for each in found.values() for name in each.lasting[NULLABLE]}
+    spans_of_models = spans({version: {name: {} for name in each.sections if name in models} for version, each in found.items()})
+    pydantic_2 = next(version for version in order if found[version].values[PYDANTIC] == "2")
+    refused = {tuple(row[0].split(".")): (row[3], row[1]) for row in made.get(REFUSED, ())}
     return HEAD + "\n".join(
         [
             "",
@@ -94,37 +129,56 @@ def module(folders: dict[str, Path], dates: dict[str, dict[str, str]]) -> str:
             f"RELEASES: tuple[Version, ...] = {lines_of([repr(each) for each in order])}",
             "",
             "# The first release whose models are those of pydantic 2.",
-            f"PYDANTIC_2_SINCE: Version = {first_with_pydantic_2(folders)!r}",
+            f"PYDANTIC_2_SINCE: Version = {pydantic_2!r}",
             "",
-            "# section: (its model's class, whether it may be null); the last holds sections of the top level.",
-            f"MODELS: dict[str, tuple[str, bool]] = {display(models_of(releases))}",
+            "# section: (its model's class, whether it may be null); `DeepSpeedMonitorConfig` holds sections of the top level.",
+            f"MODELS: dict[str, tuple[str, bool]] = {display({name: (title, name in nullable) for name, title in titles.items()})}",
             "",
             "# section: rows (name, how its value is read, default, since, until, the name that files use).",
-            *table("FIELDS", ROWS, rows(fields)),
+            *table("FIELDS", ROWS, models),
             "",
             "# section: the releases in which it is a model, if not all of them, as (since, until).",
-            f"SPANS: dict[str, tuple[tuple[Version, Version], ...]] = {display(tupled(spans(fields)))}",
+            f"SPANS: dict[str, tuple[tuple[Version, Version], ...]] = {display(tupled(spans_of_models))}",
             "",
             "# section: rows (name of a validator of the model, '', null, since, until).",
-            *table("VALIDATORS", ROWS, rows({version: facts.validators for version, facts in releases.items()})),
+            *table("VALIDATORS", ROWS, {name.removeprefix(VALIDATORS): each for name, each in made.items() if name.startswith(VALIDATORS)}),
             "",
             '# section ("" is the top level): rows of the keys that are looked up one by one (name, "", default, since, until).',
-            *table("KEYS", ROWS, rows(looked_up)),
+            *table("KEYS", ROWS, looked_up),
             "",
             "# The sections of which all other keys are ignored.",
-            f"IGNORING: tuple[str, ...] = {lines_of([repr(each) for each in ignoring(newest)])}",
+            f"IGNORING: tuple[str, ...] = {lines_of([repr(each) for each in newest.lasting[IGNORING]])}",
             "",
             "# path of a key that is looked up: the values that DeepSpeed allows, null aside.",
-            f"CHOICES: dict[tuple[str, ...], tuple[str, ...]] = {display(all_choices(newest, notes))}",
+            f"CHOICES: dict[tuple[str, ...], tuple[str, ...]] = {display(newest.lasting[CHOICES])}",
             "",
             "# path: (the first release that refuses the key, the exception).",
-            f"REMOVED: dict[tuple[str, ...], tuple[Version, str]] = {display(refusals(releases))}",
+            f"REMOVED: dict[tuple[str, ...], tuple[Version, str]] = {display(refused)}",
             "",
             "# Deprecated fields, which must not be set together with the field that replaces them, by section.",
-            f"REPLACED: dict[str, dict[str, str]] = {display({name: found for name, found in newest.replaced.items() if found})}",
+            f"REPLACED: dict[str, dict[str, str]] = {display(newest.lasting[REPLACED])}",
             "",
         ]
     )
+
+
+def fields_of(models: dict[str, Raw]) -> Sections:
+    """The fields of the models, also of the one that holds sections of the top level."""
+    found: Sections = {name: _rows(raw["properties"]) for name, raw in models.items()}
+    for name, raw in models.items():
+        if "x-parent-model" in raw:
+            found.setdefault(raw["x-parent-model"], {}).update(_rows({name: raw}))
+    return found
+
+
+def keys_of(properties: dict[str, Raw]) -> dict[str, Fact]:
+    """The keys of a section that are looked up, with their defaults."""
+    return {key: ("", tupled(raw.get("default"))) for key, raw in properties.items() if "not" not in raw}
+
+
+def policy(note: Raw, raw: Raw) -> str:
+    """What becomes of unknown keys of a section."""
+    return str(note.get("x-section-policy", raw.get("x-section-policy", "")))
 
 
 def _sections(path: tuple[str, ...], raw: Raw) -> Iterator[tuple[str, Raw]]:
@@ -177,31 +231,7 @@ def _rows(properties: dict[str, Raw]) -> dict[str, Fact]:
     return found
 
 
-def kept_sections(found: Sections, newest: Facts) -> Sections:
-    """The looked-up keys of the sections that the newest release has, too, and of those that have become models."""
-    return {name: keys for name, keys in found.items() if keys and (name in newest.looked_up or name in OLDER)}
-
-
-def ignoring(newest: Facts) -> list[str]:
-    """The sections of the newest release that ignore the keys that it does not look up."""
-    return [name for name in newest.looked_up if newest.policies[name] == "ignore" or name == TOP]
-
-
-def models_of(releases: Mapping[Release, Facts]) -> dict[str, tuple[str, bool]]:
-    """Section -> the class of its model in the newest release that has it, and whether it may be null."""
-    found: dict[str, tuple[str, bool]] = {}
-    for version in sorted(releases, reverse=True):
-        for name, title in releases[version].titles.items():
-            found.setdefault(name, (title, name in releases[version].nullable))
-    return found
-
-
-def first_with_pydantic_2(folders: dict[str, Path]) -> Release:
-    """The first release whose models are those of pydantic 2."""
-    return min(release(name) for name, path in folders.items() if schema_deepspeed.has_pydantic_2(schema_deepspeed.find(path)))
-
-
-def replaced(section: str, properties: dict[str, Raw]) -> dict[str, str]:
+def replaced(properties: dict[str, Raw]) -> dict[str, str]:
     """Deprecated field -> the field whose value it becomes, by Python names."""
     found: dict[str, str] = {}
     for key, raw in properties.items():
@@ -211,26 +241,16 @@ def replaced(section: str, properties: dict[str, Raw]) -> dict[str, str]:
     return found
 
 
-def refusals(releases: Mapping[Release, Facts]) -> dict[tuple[str, ...], tuple[Release, str]]:
-    """Path of a removed key -> the first release that refuses it, with the exception."""
-    found: dict[tuple[str, ...], tuple[Release, str]] = {}
-    for version in sorted(releases):
-        for path, raised in releases[version].refused.items():
-            since = found[path][0] if path in found else version
-            found[path] = (since, raised)
-    return found
-
-
 def choices(raw: Raw) -> tuple[str, ...]:
     """The allowed strings of a key."""
     return tuple(value for part in (raw, *raw.get("anyOf", ())) for value in part.get("enum", ()) if isinstance(value, str))
 
 
-def all_choices(newest: Facts, notes: dict[str, Raw]) -> dict[tuple[str, ...], tuple[str, ...]]:
-    """Path of a key that is looked up -> its allowed strings, by the notes or the newest release."""
-    found = dict(newest.choices)
+def all_choices(properties: dict[str, Raw], notes: dict[str, Raw]) -> dict[tuple[str, ...], tuple[str, ...]]:
+    """Path of a key -> its allowed strings, by the notes or the source."""
+    found = {(*path, key): choices(raw) for path, key, raw in every(properties)}
     found.update({tuple(path.split(".")): choices(note) for path, note in notes.items() if choices(note)})
-    return {path: values for path, values in found.items() if values and ".".join(path[:-1]) in newest.looked_up}
+    return {path: values for path, values in found.items() if values}
 
 
 def tupled(value: Any) -> Any:

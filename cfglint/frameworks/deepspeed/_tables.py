@@ -94,27 +94,27 @@ RELEASES: tuple[Version, ...] = (
 # The first release whose models are those of pydantic 2.
 PYDANTIC_2_SINCE: Version = (0, 15, 0)
 
-# section: (its model's class, whether it may be null); the last holds sections of the top level.
+# section: (its model's class, whether it may be null); `DeepSpeedMonitorConfig` holds sections of the top level.
 MODELS: dict[str, tuple[str, bool]] = {
     'zero_optimization': ('DeepSpeedZeroConfig', False),
     'zero_optimization.offload_param': ('DeepSpeedZeroOffloadParamConfig', True),
     'zero_optimization.offload_optimizer': ('DeepSpeedZeroOffloadOptimizerConfig', True),
-    'zero_optimization.zenflow': ('ZenFlowConfig', True),
-    'zero_optimization.leaf_module': ('DeepSpeedZeroLeafModuleConfig', True),
     'comms_logger': ('CommsLoggerConfig', False),
     'tensorboard': ('TensorBoardConfig', False),
     'wandb': ('WandbConfig', False),
     'csv_monitor': ('CSVConfig', False),
-    'comet': ('CometConfig', False),
-    'fp16': ('DeepSpeedFP16Config', False),
-    'bf16': ('DeepSpeedBF16Config', True),
     'hybrid_engine': ('HybridEngineConfig', False),
+    'DeepSpeedMonitorConfig': ('DeepSpeedMonitorConfig', False),
     'weight_quantization': ('WeightQuantConfig', False),
     'compile': ('CompileConfig', False),
+    'comet': ('CometConfig', False),
     'timers.throughput': ('DeepSpeedThroughputTimerConfig', False),
     'tensor_parallel': ('TPTrainingConfig', False),
     'tensor_parallel.tp': ('TPConfig', False),
-    'DeepSpeedMonitorConfig': ('DeepSpeedMonitorConfig', False),
+    'fp16': ('DeepSpeedFP16Config', False),
+    'bf16': ('DeepSpeedBF16Config', True),
+    'zero_optimization.zenflow': ('ZenFlowConfig', True),
+    'zero_optimization.leaf_module': ('DeepSpeedZeroLeafModuleConfig', True),
 }
 
 # section: rows (name, how its value is read, default, since, until, the name that files use).
@@ -729,20 +729,20 @@ CHOICES: dict[tuple[str, ...], tuple[str, ...]] = {
 
 # path: (the first release that refuses the key, the exception).
 REMOVED: dict[tuple[str, ...], tuple[Version, str]] = {
-    ('zero_optimization', 'mics_shard_size'): ((0, 19, 7), "DeepSpeedConfigError: MiCS ZeRO-3 sharding has been removed; 'zero_optimization.mics_shard_size' is no longer supported."),
-    ('zero_optimization', 'mics_hierarchical_params_gather'): ((0, 19, 7), "DeepSpeedConfigError: MiCS ZeRO-3 sharding has been removed; 'zero_optimization.mics_hierarchical_params_gather' is no longer supported."),
-    ('nebula',): ((0, 19, 7), 'DeepSpeedConfigError: Nebula checkpointing has been removed.'),
-    ('compression_training',): ((0, 19, 7), 'DeepSpeedConfigError: The DeepSpeed compression library has been removed.'),
-    ('quantize_training',): ((0, 19, 7), "DeepSpeedConfigError: Mixture-of-Quantization (MoQ) / 'quantize_training' has been removed."),
-    ('sparse_attention',): ((0, 19, 7), "DeepSpeedConfigError: DeepSpeed Sparse Attention has been removed; the 'sparse_attention' configuration block is no longer supported."),
-    ('zero_optimization', 'zeropp_loco_param'): ((0, 19, 8), "DeepSpeedConfigError: LoCo-Zero++ has been removed; 'zero_optimization.zeropp_loco_param' is no longer supported."),
     ('amp',): ((0, 19, 8), "DeepSpeedConfigError: NVIDIA Apex AMP integration has been removed. Use DeepSpeed 'fp16', 'bf16', or 'torch_autocast' instead."),
-    ('sparse_gradients',): ((0, 19, 8), 'DeepSpeedConfigError: Sparse compression of dense torch.nn.Embedding gradients has been removed.'),
+    ('compression_training',): ((0, 19, 7), 'DeepSpeedConfigError: The DeepSpeed compression library has been removed.'),
+    ('curriculum_learning',): ((0, 19, 8), "DeepSpeedConfigError: Legacy top-level 'curriculum_learning' has been removed. Use 'data_efficiency.data_sampling.curriculum_learning' instead."),
     ('eigenvalue',): ((0, 19, 8), "DeepSpeedConfigError: Eigenvalue-based Mixture-of-Quantization (MoQ) has been removed; the standalone 'eigenvalue' configuration block is no longer supported."),
     ('elasticity',): ((0, 19, 8), "DeepSpeedConfigError: Elastic training has been removed; the 'elasticity' configuration block is no longer supported."),
     ('graph_harvesting',): ((0, 19, 8), "DeepSpeedConfigError: Graph harvesting has been removed; the 'graph_harvesting' configuration option is no longer supported."),
-    ('curriculum_learning',): ((0, 19, 8), "DeepSpeedConfigError: Legacy top-level 'curriculum_learning' has been removed. Use 'data_efficiency.data_sampling.curriculum_learning' instead."),
+    ('nebula',): ((0, 19, 7), 'DeepSpeedConfigError: Nebula checkpointing has been removed.'),
     ('progressive_layer_drop',): ((0, 19, 8), "DeepSpeedConfigError: Progressive Layer Dropping has been removed; the 'progressive_layer_drop' configuration block is no longer supported."),
+    ('quantize_training',): ((0, 19, 7), "DeepSpeedConfigError: Mixture-of-Quantization (MoQ) / 'quantize_training' has been removed."),
+    ('sparse_attention',): ((0, 19, 7), "DeepSpeedConfigError: DeepSpeed Sparse Attention has been removed; the 'sparse_attention' configuration block is no longer supported."),
+    ('sparse_gradients',): ((0, 19, 8), 'DeepSpeedConfigError: Sparse compression of dense torch.nn.Embedding gradients has been removed.'),
+    ('zero_optimization', 'mics_hierarchical_params_gather'): ((0, 19, 7), "DeepSpeedConfigError: MiCS ZeRO-3 sharding has been removed; 'zero_optimization.mics_hierarchical_params_gather' is no longer supported."),
+    ('zero_optimization', 'mics_shard_size'): ((0, 19, 7), "DeepSpeedConfigError: MiCS ZeRO-3 sharding has been removed; 'zero_optimization.mics_shard_size' is no longer supported."),
+    ('zero_optimization', 'zeropp_loco_param'): ((0, 19, 8), "DeepSpeedConfigError: LoCo-Zero++ has been removed; 'zero_optimization.zeropp_loco_param' is no longer supported."),
 }
 
 # Deprecated fields, which must not be set together with the field that replaces them, by section.
