@@ -35,7 +35,6 @@ import covering_rules
 import follow_fields
 import follow_notes
 import list_releases
-import rebuild_schema
 import rebuild_tables
 import schema_merge
 import source_checks
@@ -206,6 +205,8 @@ def report_checks(given: Following, changed: list[Change] | None) -> Iterator[st
         return
     print("\nchecks:" if changed else "\nchecks: no change")
     notes = source_checks.undecidable(given.package)
+    removed = {rule for each in changed if each.what == "removed" for rule in covering_rules.rules_of(each.check, given.package)}
+    ended = removed - remaining_rules(given) if removed else set()
     for each in changed:
         rules = covering_rules.rules_of(each.check, given.package)
         if each.before is not None:
@@ -217,7 +218,7 @@ def report_checks(given: Following, changed: list[Change] | None) -> Iterator[st
             if (not rules or rules[0].endswith("words)")) and not why:
                 yield f"{each.what} check without a rule: {each.check.place}: {each.check.text[:SHOWN]}"
         else:
-            yield from still_declared(given, each.check, rules, changed)
+            yield from still_declared(given, each.check, ended.intersection(rules))
 
 
 def details(change: Change) -> str:
@@ -232,15 +233,19 @@ def details(change: Change) -> str:
     return "".join(lines)
 
 
-def still_declared(given: Following, check: Check, rules: list[str], changed: list[Change]) -> Iterator[str]:
+def remaining_rules(given: Following) -> set[str]:
+    """The rules of the checks that a release has."""
+    return {
+        rule for check in source_checks.checks(given.tree.root, given.package) for rule in covering_rules.rules_of(check, given.package)
+    }
+
+
+def still_declared(given: Following, check: Check, ended: set[str]) -> Iterator[str]:
     """The rules of a removed check that run in the release although nothing in it raises their exception."""
     from cfglint.rules.catalogue import every_rule
 
-    remaining = {
-        each for one in source_checks.checks(given.tree.root, given.package) for each in covering_rules.rules_of(one, given.package)
-    }
     for rule in every_rule():
-        if rule.code in rules and rule.code not in remaining and all_in(rule.releases, given.release):
+        if rule.code in ended and all_in(rule.releases, given.release):
             remedy = f"give it `releases=` until {given.name}"
             yield f"removed check whose rule still runs: {rule.code} {rule.name}: {remedy}: {check.text[:SHOWN]}"
 
@@ -267,17 +272,21 @@ def take_into_schema(given: Following) -> list[str]:
     notes = schema_merge.NOTES / f"{given.kind}.json"
     definitions = given.schema.definitions(given.tree) if hasattr(given.schema, "definitions") else {}
     renamed = {each.old: each.new for each in follow_fields.renamed(given.others[given.neighbour].sections, given.facts.sections)}
-    text, said = follow_notes.updated(notes.read_text(encoding="utf-8"), given.schema.facts(given.tree), definitions, renamed, given.tree)
+    text, said = follow_notes.updated(
+        notes.read_text(encoding="utf-8"),
+        given.schema.facts(given.tree),
+        definitions,
+        renamed,
+        given.tree,
+        keeps_removed=hasattr(given.schema, "histories"),
+    )
     notes.write_text(text, encoding="utf-8")
     print("\nnotes:" if said else "\nnotes: no change")
     print("".join(f"  {line}\n" for line in said), end="")
-    try:
-        files = rebuild_schema.texts(given.kind, given.path, given.name)
-    except SourceError as problem:
-        return [f"tools/notes/{given.kind}.json: {line}" for line in str(problem).splitlines()]
-    for file, content in files.items():
-        file.write_text(content, encoding="utf-8")
-    return []
+    tool = ROOT / "tools" / "rebuild_schema.py"
+    command = [sys.executable, str(tool), given.kind, str(given.path.resolve()), "--release", given.name]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)  # in a process that has the new tables
+    return [f"tools/notes/{given.kind}.json: {line}" for line in done.stderr.splitlines()] if done.returncode else []
 
 
 def pinned(given: Following) -> None:

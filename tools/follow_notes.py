@@ -28,8 +28,13 @@ WHITE = re.compile(r"\s+")
 EMPTY = re.compile(r"[\[\]`]|\(https?:[^)]*\)")
 
 
-def updated(text: str, facts: dict[str, Raw], definitions: dict[str, Raw], renamed: dict[str, str], tree: Tree) -> tuple[str, list[str]]:
-    """The text of the notes for the facts of a release, and what was done, line by line."""
+def updated(
+    text: str, facts: dict[str, Raw], definitions: dict[str, Raw], renamed: dict[str, str], tree: Tree, keeps_removed: bool
+) -> tuple[str, list[str]]:
+    """The text of the notes for the facts of a release, and what was done, line by line.
+
+    `keeps_removed`: the schema of the kind has removed keys too, so that their notes stay.
+    """
     notes: dict[str, Raw] = json.loads(text)["keys"]
     present = set(paths({**facts, schema_merge.DEFINITIONS: {"properties": definitions}}))
     kept, said = dict(notes), []
@@ -38,11 +43,13 @@ def updated(text: str, facts: dict[str, Raw], definitions: dict[str, Raw], renam
             continue
         new = renamed.get(path.rpartition(".")[2])
         successor = f"{path.rpartition('.')[0]}.{new}".lstrip(".") if new else ""
-        kept.pop(path)
         if successor in present and successor not in notes:
-            kept[successor] = note
-            said.append(f"{path}: its note is that of {successor}")
-        else:
+            kept[successor] = {word: value for word, value in note.items() if not word.startswith("x-")}
+            said.append(f"{path}: its note is also that of {successor}")
+        if keeps_removed:
+            continue
+        kept.pop(path)
+        if successor not in kept:
             said.append(f"{path}: its note is removed with the key")
     for path in sorted(present - kept.keys()):
         if not has_description(facts, definitions, path):

@@ -36,20 +36,8 @@ def rebuilt(kind: str, path: Path, release: str | None = None) -> str:
     if version is None:
         raise SourceError(f"{path}: the source does not name its release, say --release")
     definitions = source.definitions(tree) if hasattr(source, "definitions") else None
-    histories = getattr(source, "HISTORIES", ())
+    histories = source.histories() if hasattr(source, "histories") else None
     return schema_merge.build(kind, version, source.facts(tree), lambda file, key: tree.file(file).mentions(key), definitions, histories)
-
-
-def texts(kind: str, path: Path, release: str | None = None) -> dict[Path, str]:
-    """The texts of all files that are made from a source tree: the schema, the tables, and what names the newest release."""
-    text = rebuilt(kind, path, release)
-    files = {schema_merge.SCHEMAS / f"{kind}.json": text}
-    tables = tables_of(kind, text)
-    if tables is not None:
-        files[schema_merge.ROOT / "cfglint" / "frameworks" / kind / "_tables.py"] = tables
-    files[schema_merge.RELEASES] = schema_merge.releases({kind: text})
-    files.update(schema_merge.named(kind, json.loads(text)["x-framework"]["version"]))
-    return files
 
 
 def main() -> int:
@@ -60,10 +48,16 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="write nothing, exit 1 when the file would change")
     options = parser.parse_args()
     try:
-        files = texts(options.kind, options.path, options.release)
+        text = rebuilt(options.kind, options.path, options.release)
     except SourceError as problem:
         print(problem, file=sys.stderr)
         return 2
+    files = {schema_merge.SCHEMAS / f"{options.kind}.json": text}
+    tables = tables_of(options.kind, text)
+    if tables is not None:
+        files[schema_merge.ROOT / "cfglint" / "frameworks" / options.kind / "_tables.py"] = tables
+    files[schema_merge.RELEASES] = schema_merge.releases({options.kind: text})
+    files.update(schema_merge.named(options.kind, json.loads(text)["x-framework"]["version"]))
     changed = {file: new for file, new in files.items() if not file.exists() or file.read_text(encoding="utf-8") != new}
     for file, new in changed.items():
         if options.check:
