@@ -126,7 +126,9 @@ def flat(above, values):
 def told_apart(texts, others, longest=110):
     """What one version of files says that another one does not, in a line: `fp16.enabled: true, no train_batch_size`."""
     now, before = settings_of(texts), settings_of(others)
-    parts = [f"{key}: {json.dumps(value, default=str)}" if value != "" else key for key, value in now.items() if before.get(key, now) != value]
+    parts = [
+        f"{key}: {json.dumps(value, default=str)}" if value != "" else key for key, value in now.items() if before.get(key, now) != value
+    ]
     parts += [f"no {key}" for key in before if key not in now]
     line = ", ".join(parts).replace("\n", " ")
     return line if len(line) <= longest else f"{line[: longest - 3]}..."

@@ -14,9 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import SequenceMatcher
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 MARK, CAME = "=== ", "=> "
 LARGEST = 20_000  # bytes of a record: more is read by nobody
@@ -58,30 +61,33 @@ def given(lines: Sequence[str]) -> list[str]:
     return [line for line in lines if not line.startswith(CAME.strip())]
 
 
-def check(path: Path, now: Outcomes, updating: bool) -> None:
-    """Fail with the cases of a file of which something else comes now."""
+def failure(path: Path, now: Outcomes, updating: bool) -> str:
+    """The cases of a file of which something else comes now; an empty string if there are none."""
     if updating:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(written(head(path), now), encoding="utf-8")
     differing = [*differences(read(path), now)]
+    if not differing:
+        return ""
+    more = [f"... and {len(differing) - SHOWN} more"] if len(differing) > SHOWN else []
+    name = "/".join(path.parts[path.parts.index("tests") :])
+    return "\n\n".join((f"{name}: {len(differing)} of {len(now)} cases differ", *differing[:SHOWN], *more))
+
+
+def check(path: Path, now: Outcomes, updating: bool) -> None:
+    """Fail with the cases of a file of which something else comes now."""
+    differing = failure(path, now, updating)
     if differing:
-        more = f"\n\n... and {len(differing) - SHOWN} more" if len(differing) > SHOWN else ""
-        name = "/".join(path.parts[path.parts.index("tests") :])
-        pytest.fail(f"{name}: {len(differing)} of {len(now)} cases differ\n\n" + "\n\n".join(differing[:SHOWN]) + more, pytrace=False)
+        pytest.fail(differing, pytrace=False)
 
 
 def check_folder(folder: Path, now: Mapping[str, Outcomes], updating: bool) -> None:
     """The same for a folder, by the names of its files; a file of which nothing comes is not left there."""
-    stale = {path.stem for path in folder.glob("*.txt")} - {*now}
-    if updating:
-        for name in stale:
-            (folder / f"{name}.txt").unlink()
-    failures = [f"{name}.txt: no longer recorded" for name in stale if not updating]
-    for name, outcomes in now.items():
-        try:
-            check(folder / f"{name}.txt", outcomes, updating)
-        except pytest.fail.Exception as failure:
-            failures.append(str(failure))
+    stale = [path for path in folder.glob("*.txt") if path.stem not in now]
+    for path in stale if updating else ():
+        path.unlink()
+    failures = [f"{path.name}: no longer recorded" for path in stale if path.exists()]
+    failures += filter(None, (failure(folder / f"{name}.txt", outcomes, updating) for name, outcomes in now.items()))
     if failures:
         pytest.fail("\n\n".join(failures), pytrace=False)
 
@@ -110,10 +116,11 @@ def differences(expected: Outcomes, now: Outcomes) -> Iterable[str]:
 
 def difference(expected: Sequence[str], now: Sequence[str]) -> str:
     """The input, then the lines that were expected and those that came."""
-    lines = [f"  given:    {line}" for line in given(expected)[:SHOWN]] if any(line.startswith(CAME) for line in expected) else []
+    has_input = any(line.startswith(CAME) for line in expected)
+    lines = [f"  given:    {line}" for line in given(expected)[:SHOWN]] if has_input else []
     for same, start, end, since, until in SequenceMatcher(None, expected, now, autojunk=False).get_opcodes():
         if same != "equal":
-            lines += [f"  after:    {line}" for line in expected[start - 1 : start] if not line.startswith(CAME) and start]
+            lines += [f"  after:    {line}" for line in expected[start - 1 : start] if start and not has_input]
             lines += [f"  expected: {line}" for line in expected[start:end][:SHOWN] or ["nothing here"]]
             lines += [f"  came:     {line}" for line in now[since:until][:SHOWN] or ["nothing here"]]
     return "\n".join(lines[: 4 * SHOWN])

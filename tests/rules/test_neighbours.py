@@ -113,5 +113,7 @@ def needless(rule, folders):
 @pytest.mark.parametrize("family", by_family(every_rule()))
 def test_keys_that_decide(family, root, folders, updating):
     """The keys without which the bad example is still found, and those without which the good one is; `CFGLINT_UPDATE=1` rewrites them."""
-    now = {f"{rule.code} {rule.name}: a key less": lines for rule in by_family(every_rule())[family] if (lines := [*needless(rule, folders)])}
+    now = {
+        f"{rule.code} {rule.name}: a key less": lines for rule in by_family(every_rule())[family] if (lines := [*needless(rule, folders)])
+    }
     check(root / "tests" / "rules" / "expected" / "keys" / f"{family}.txt", now, updating)

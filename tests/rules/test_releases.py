@@ -78,7 +78,7 @@ NUMBERS = ("micro_batch", "accumulation", "global_batch", "total_steps", "warmup
 
 
 def answer(rule, texts, folder, facts, package, release, own):
-    """What is found in a release, with what the framework raises, without the folder, and the numbers; of an example the rule's own findings."""
+    """What is found in a release: the codes; of an example of the rule only its own, with what the framework raises, and the numbers."""
     target = {**rule.example.get("target", {}), **dict(facts).get("target", {}), package: release}
     try:
         run = run_of(rule, texts, folder, {**dict(facts), "target": target})
