@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import ast
 
+from cfglint.frameworks.unknown import Unknown
 from cfglint.source.python.package import Module, SourceError, Tree, pairs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
     from typing import Any
 
@@ -51,6 +53,7 @@ BESIDE = {
     "rloo script": (("scripts/rloo.py", "RLOOScriptArguments"),),
     "sft script": (("commands/cli_utils.py", "SFTScriptArguments"), ("commands/cli_utils.py", "SftScriptArguments")),
 }
+DATASET_SECTION = "dataset"
 DATASET = ("scripts/utils.py", "DatasetConfig")  # of an entry of `datasets`
 TRAINING_ARGUMENTS = "TrainingArguments"
 EXPERIMENTAL = "experimental"
@@ -58,12 +61,18 @@ ENUMS = ("FDivergenceType",)
 REQUIRED = "required"  # in the place of a default
 
 
-def find(path: Path) -> Tree:
+def find(path: Path, lenient: bool = False, opens: Callable[[str], bool] | None = None) -> Tree:
     """The package, from site-packages or the folder itself."""
     for folder in (path / "trl", path):
         if (folder / "trainer" / "sft_trainer.py").exists():
-            return Tree(folder)
+            return Tree(folder, lenient, opens)
     raise SourceError(f"{path}: no TRL source (trainer/sft_trainer.py)")
+
+
+def learned(path: Path, opens: Callable[[str], bool]) -> dict[str, dict[str, tuple[Any, ...]]]:
+    """Section -> field -> (type, default, ...) of a release whose source is in a folder; a default that the source computes is unknown."""
+    tree = find(path, lenient=True, opens=opens)
+    return {section: {name: fact(raw) for name, raw in found.items()} for section, found in sections(tree).items()}
 
 
 def version(tree: Tree) -> str:
@@ -121,6 +130,8 @@ def fields(module: Module, definition: ast.ClassDef) -> dict[str, Raw]:
                 module.tree, [place for places in BESIDE.values() for place in places if place[1] == base.id]
             )
             if inherited is None or not isinstance(inherited[1], ast.ClassDef):
+                if module.tree.lenient:
+                    continue
                 raise module.refuse(base, "a base class that is not in the package")
             found.update(fields(inherited[0], inherited[1]))
     for statement in definition.body:
@@ -167,12 +178,24 @@ def _default(module: Module, node: ast.expr) -> Any:
             )
     if isinstance(node, ast.Subscript | ast.Call):
         return None  # taken from the environment or the name of the script
-    return module.constant(node)
+    return _constant(module, node)
+
+
+def _constant(module: Module, node: ast.expr) -> Any:
+    """The value of a constant; in a lenient reading unknown if it is none."""
+    try:
+        return module.constant(node)
+    except SourceError:
+        if module.tree.lenient:
+            return Unknown(("the source of the package computes it",))
+        raise
 
 
 def _made(module: Module, factory: ast.expr) -> Any:
     if isinstance(factory, ast.Name) and factory.id in ("list", "dict"):
         return [] if factory.id == "list" else {}
+    if module.tree.lenient:
+        return Unknown(("the source of the package computes it",))
     raise module.refuse(factory, "a default factory without a rule")
 
 
@@ -233,7 +256,7 @@ def sections(tree: Tree) -> dict[str, dict[str, Raw]]:
     """The classes of a release, also the experimental ones, and that of an entry of `datasets`."""
     found = classes(tree, experimental=True)
     source = _located(tree, [DATASET])
-    return {**found, "dataset": fields(*source)} if source is not None else found
+    return {**found, DATASET_SECTION: fields(*source)} if source is not None else found
 
 
 def fact(raw: Raw) -> tuple[Any, ...]:

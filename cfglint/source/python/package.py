@@ -13,7 +13,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 OPERATORS: dict[type, Any] = {
@@ -238,13 +238,18 @@ def release(text: str) -> tuple[int, ...]:
 
 
 class Tree:
-    """The unpacked sources of one package: `root` is the folder that has its top `__init__.py`."""
+    """The sources of one package: `root` is the folder that has its top `__init__.py`.
 
-    def __init__(self, root: Path) -> None:
+    `lenient`: what cannot be read is left out or unknown, instead of a `SourceError`. `opens` tells whether a file may be read.
+    """
+
+    def __init__(self, root: Path, lenient: bool = False, opens: Callable[[str], bool] | None = None) -> None:
         if not (root / "__init__.py").exists():
             raise SourceError(f"{root}: no package (no __init__.py)")
         self.root = root
         self.package = root.name
+        self.lenient = lenient
+        self._opens = opens
         self._modules: dict[str, Module | None] = {}
 
     def module(self, name: str) -> Module | None:
@@ -255,7 +260,7 @@ class Tree:
             if parts[0] == self.package:
                 base = self.root.joinpath(*parts[1:])
                 for path in (base.with_suffix(".py"), base / "__init__.py"):
-                    if path.exists():
+                    if path.exists() and (self._opens is None or self._opens(str(path))):
                         self._modules[name] = Module(self, name, path)
                         break
         return self._modules[name]
