@@ -7,8 +7,9 @@ from itertools import islice
 from cfglint.findings.diagnostic import ERROR, INFO, WARNING
 from cfglint.findings.rule import Example, Finding, rule
 from cfglint.frameworks.deepspeed._tables import KEYS, REMOVED, SINCE
-from cfglint.frameworks.deepspeed.models import EARLY, MONITORS, REPLACEMENTS, SECTIONS, TWICE, UNKNOWN, set_twice
+from cfglint.frameworks.deepspeed.models import EARLY, MONITORS, REPLACEMENTS, SECTIONS, TWICE, set_twice
 from cfglint.frameworks.deepspeed.rules import DEEPSPEED
+from cfglint.frameworks.pydantic import UNKNOWN
 from cfglint.frameworks.versions import dotted
 
 TYPE_CHECKING = False
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from cfglint.findings.diagnostic import Fix
     from cfglint.findings.setting import Setting
     from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
-    from cfglint.frameworks.deepspeed.models import Fault
+    from cfglint.frameworks.pydantic import Fault
     from cfglint.frameworks.similar_keys import Candidate
     from cfglint.frameworks.versions import Version
 
