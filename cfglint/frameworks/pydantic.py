@@ -262,6 +262,11 @@ READERS: dict[Any, Loader] = {
 EXACT: dict[str, tuple[type, ...]] = {"int": (int,), "float": (float,), "bool": (bool,), "str": (str,), "dict": (dict,), "list": (list,)}
 
 
+def is_simple(reads: Any) -> bool:
+    """Whether an annotation has a loader of its own."""
+    return isinstance(reads, str) or (reads[0] == "enum" and reads in READERS)
+
+
 def one_of(choices: tuple[Any, ...], value: Any, major: int = 2) -> Any:
     """Convert a value to a member of `Literal[...]` or of an Enum."""
     if any(value == choice and type(value) is type(choice) for choice in choices):
@@ -287,10 +292,11 @@ def within(value: Any, limits: Iterable[tuple[str, Any]], major: int = 2) -> Any
 
 
 class Reading:
-    """The result of reading values by annotations: the faults. `major` is the major version of pydantic."""
+    """The result of reading values by annotations: the faults."""
 
-    def __init__(self, major: int = 2) -> None:
-        self.major = major
+    major = 2  # the version of pydantic
+
+    def __init__(self) -> None:
         self.faults: list[Fault] = []
 
     def model(self, name: str, value: Any, path: Path) -> Any:
@@ -303,7 +309,7 @@ class Reading:
 
     def trial(self) -> Reading:
         """A reading whose faults do not count yet."""
-        return type(self)(self.major)
+        return type(self)()
 
     def accept(self, trial: Any, others: list[Any]) -> None:
         """Take over what a trial that succeeded has found; `others` are the further members of the union."""
@@ -314,16 +320,7 @@ class Reading:
             if value is not None:
                 raise expected("None", "null")
             return None
-        simple = isinstance(reads, str) or reads[0] == "enum"
-        if simple and self.major < 2:
-            from cfglint.frameworks import pydantic1
-
-            reader = pydantic1.READERS.get(reads)
-            if value is None and (reader is not None or reads[0] == "enum"):
-                raise pydantic1.null()
-            if reader is not None:
-                return reader(value)
-        if simple and reads in READERS:
+        if is_simple(reads):
             return READERS[reads](value)
         form, parts = reads[0], reads[1:]
         if form == "|":

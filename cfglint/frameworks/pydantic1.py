@@ -6,13 +6,13 @@ to integers, numbers are accepted as strings, but an enumeration is looked up by
 
 from __future__ import annotations
 
-from cfglint.frameworks.pydantic import BOOLEAN, CHOICE, FALSE_WORDS, INTEGER, NUMBER, TRUE_WORDS, Invalid
+from cfglint.frameworks.pydantic import BOOLEAN, CHOICE, FALSE_WORDS, INTEGER, NUMBER, TRUE_WORDS, Invalid, Reading, is_simple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from cfglint.frameworks.pydantic import Loader
+    from cfglint.frameworks.pydantic import Loader, Path
 
 
 def boolean(value: Any) -> bool:
@@ -52,7 +52,7 @@ def text(value: Any) -> str:
     raise Invalid("str type expected", "a string")
 
 
-def path(value: Any) -> str:
+def file_path(value: Any) -> str:
     """Parse a `pathlib.Path`: only strings."""
     if isinstance(value, str):
         return value
@@ -81,13 +81,26 @@ def stage(value: Any) -> int:
     raise Invalid("value is not a valid enumeration member; permitted: 0, 1, 2, 3", "0, 1, 2 or 3", CHOICE)
 
 
+class EarlierReading(Reading):
+    """The result of reading values by annotations with pydantic 1."""
+
+    major = 1
+
+    def read(self, reads: Any, value: Any, path: Path) -> Any:
+        """Convert a value by an annotation; raises Invalid."""
+        loader = READERS.get(reads) if is_simple(reads) else None
+        if value is None and (loader is not None or reads[0] == "enum"):
+            raise null()
+        return super().read(reads, value, path) if loader is None else loader(value)
+
+
 def null() -> Invalid:
     """The refusal of null by a type that is not optional."""
     return Invalid("none is not an allowed value", "another value")
 
 
 READERS: dict[Any, Loader] = {
-    "Path": path,
+    "Path": file_path,
     "bool": boolean,
     "dict": mapping,
     "float": number,

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from cases import each_case
-from cfglint.frameworks import pydantic
+from cfglint.frameworks import pydantic, pydantic1
 
 # type | value | pydantic 2 | pydantic 1; what it refuses begins with `!`.
 SEEN = """
@@ -98,9 +98,9 @@ dict | {"a": 1} | {'a': 1} | {'a': 1}
 CASES = [tuple(part.strip() for part in line.split(" | ")) for line in SEEN.strip().splitlines()]
 
 
-def outcome(reads, value, major=2):
+def outcome(reads, value, reading=pydantic.Reading):
     try:
-        return repr(pydantic.Reading(major).read(reads, value, ()))
+        return repr(reading().read(reads, value, ()))
     except pydantic.Invalid as invalid:
         return f"! {invalid.message}"
 
@@ -110,7 +110,7 @@ def test_a_value_of_a_type(name, value, now, before):
     reads = ast.literal_eval(name) if name.startswith("(") else name
     given = yaml.safe_load(value)
     assert outcome(reads, given) == now
-    assert outcome(reads, given, major=1) == before
+    assert outcome(reads, given, pydantic1.EarlierReading) == before
 
 
 @pytest.mark.parametrize("value", ["9" * 4301, -(2.0**63) * 2, 2.0**63])

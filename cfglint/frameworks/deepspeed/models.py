@@ -92,9 +92,13 @@ class Model:
         return self._names if self.fields else {}
 
 
-def major_version(version: Version) -> int:
-    """The major version of pydantic whose models a release has."""
-    return 2 if version >= PYDANTIC_2_SINCE else 1
+def reading_of(version: Version) -> Reading:
+    """The reading by the pydantic whose models a release has."""
+    if version >= PYDANTIC_2_SINCE:
+        return Reading()
+    from cfglint.frameworks.pydantic1 import EarlierReading
+
+    return EarlierReading()
 
 
 def at(history: tuple[tuple[Version, Any], ...] | None, version: Version, newest: Any) -> Any:
@@ -204,7 +208,7 @@ def read_field(section: Section, field: Field, key: str, value: Any) -> Any:
     """The value of a field, or None after recording a fault in the section."""
     if field.model is not None:
         return read_nested(section, field, key, value)
-    reading = Reading(major_version(section.version))
+    reading = reading_of(section.version)
     try:
         found = field.read(value, section.version, reading)
     except Invalid as invalid:
