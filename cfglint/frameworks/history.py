@@ -67,6 +67,7 @@ class History:
             section: {name: (name, *fact[:2], release, (), *fact[2:]) for name, fact in found.items()}
             for section, found in sections.items()
         }
+        self._by_name.clear()
 
     def at(self, release: Version) -> dict[str, Fields]:
         """The sections of a release with their fields."""
@@ -101,6 +102,9 @@ class History:
             found: dict[str, list[Row]] = {}
             for row in self.sections.get(section, ()):
                 found.setdefault(row[NAME], []).append(row)
+            for sections in self._learned.values():
+                for name, row in sections.get(section, {}).items():
+                    found.setdefault(name, [row])
             self._by_name[section] = found
         return self._by_name[section]
 
@@ -110,8 +114,7 @@ class History:
 
     def ever(self, name: str) -> bool:
         """Whether any section of any release has a field of this name."""
-        learned = (fields for sections in self._learned.values() for fields in sections.values())
-        return any(True for _ in self.sections_with(name)) or any(name in fields for fields in learned)
+        return any(True for _ in self.sections_with(name))
 
     def releases(self, section: str, name: str) -> list[tuple[Version, Version]]:
         """The releases in which a section has a field, as (since, until); empty for a name that it never had."""

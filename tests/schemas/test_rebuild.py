@@ -187,7 +187,7 @@ def test_llamafactory_tables_hold_what_the_trainer_does_not_have():
     assert "learning_rate" not in newest["arguments"]
     assert "overwrite_output_dir" in newest["arguments"]
     properties = schema["properties"]
-    words = source.schema_llamafactory.words
+    words = importlib.import_module("schema_llamafactory").words
     typed = {name: raw for name, raw in properties.items() if name in newest["arguments"] and "type" in raw}  # without lists of the notes
     assert {name: (row[TYPE], row[DEFAULT]) for name, row in newest["arguments"].items() if name in typed} == {
         name: (words(raw), raw.get("default")) for name, raw in typed.items()
