@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import schema_huggingface
 from schema_merge import NOTES
 
-from cfglint.frameworks.trl.source_fields import REQUIRED, classes, fact, find, members, sections, version
+from cfglint.frameworks.trl.source_fields import REQUIRED, classes, fact, find, members, sections
 
 if TYPE_CHECKING:
     from schema_source import Tree
@@ -22,6 +22,17 @@ if TYPE_CHECKING:
 __all__ = ["classes", "fact", "facts", "find", "requirement", "sections", "version"]
 
 Raw = dict[str, Any]
+
+
+def version(tree: Tree) -> str:
+    """The release that the package states, in a file `VERSION` or in the metadata of the wheel."""
+    stated = tree.root / "VERSION"
+    if stated.exists():
+        return stated.read_text(encoding="utf-8").strip()
+    for folder in tree.root.parent.glob("trl-*.dist-info"):
+        return folder.name.removeprefix("trl-").removesuffix(".dist-info")
+    return str(tree.version("__init__.py"))
+
 
 INTEGER = r"^\s*[+-]?[0-9]+\s*$"
 NUMBER = r"^\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*$"

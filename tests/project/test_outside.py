@@ -305,6 +305,7 @@ OPENERS = {
     "server/neighbours.py": "checks with `leads_out`",
     "server/open_files.py": "open files, and configurations checked by `refuse_foreign_file`",
     "source/dataclass_fields.py": "checks with `leads_out`",
+    "source/python/package.py": "unpacked wheels of the tools, else checked with `leads_out` by `project/package_source.py`",
     "source/files.py": "what its callers pass; ignore rules that are no links",
     "source/writing.py": "files that are about to be written",
 }

@@ -75,16 +75,6 @@ def learned(path: Path, opens: Callable[[str], bool]) -> dict[str, dict[str, tup
     return {section: {name: fact(raw) for name, raw in found.items()} for section, found in sections(tree).items()}
 
 
-def version(tree: Tree) -> str:
-    """The release that the package states, in a file `VERSION` or in the metadata of the wheel."""
-    stated = tree.root / "VERSION"
-    if stated.exists():
-        return stated.read_text(encoding="utf-8").strip()
-    for folder in tree.root.parent.glob("trl-*.dist-info"):
-        return folder.name.removeprefix("trl-").removesuffix(".dist-info")
-    return str(tree.version("__init__.py"))
-
-
 def classes(tree: Tree, experimental: bool = False) -> dict[str, dict[str, Raw]]:
     """Class of a release, by our short name -> its fields: `type` as the parser takes it, `annotation`, `default`, `choices`.
 
