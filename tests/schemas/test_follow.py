@@ -17,6 +17,8 @@ from cfglint.frameworks.trl.releases import ENTRY, HISTORY, is_experimental
 from cfglint.frameworks.trl.source_fields import BESIDE, CONFIGS, DATASET, DATASET_SECTION
 from cfglint.frameworks.versions import parse_version
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 NEWEST = parse_version(RELEASES["trl"])
 NEXT = f"{NEWEST[0]}.{NEWEST[1] + 1}.0"
