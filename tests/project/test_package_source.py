@@ -103,3 +103,62 @@ def test_a_modelled_release_keeps_its_rows(project):
         ("TRL010", "error", "/packing_method")
     ]
     assert HISTORY.fields("sft", (1, 16, 0)) is before
+
+
+AXOLOTL = """from pydantic import BaseModel, Field
+
+class AxolotlInputConfig(BaseModel):
+    base_model: str
+    learning_rate: float
+    micro_batches: int | None = 3
+    new_kind: Something[int] = Field(default=make() + 1, brand_new=1)
+"""
+LLAMAFACTORY = {
+    "model_args": "class ModelArguments:\n    model_name_or_path: str = field(default=None)\n    brand_new: int = field(default=2 * 3)\n",
+    "data_args": "class DataArguments:\n    dataset: str = field(default=None)\n",
+    "training_args": "class TrainingArguments(BaseTrainingArguments):\n    computed: int = field(default=make())\n",
+    "finetuning_args": "class FinetuningArguments(Missing):\n    stage: str = field(default='sft')\n",
+    "generating_args": "class GeneratingArguments:\n    top_p: float = field(default=0.7)\n",
+    "parser": "",
+}
+
+
+def test_axolotl_fields_of_another_release(tmp_path):
+    """An annotation without a rule takes anything, and a default that is computed is unknown; the rest is read."""
+    from cfglint.frameworks.axolotl import FRAMEWORK
+    from cfglint.frameworks.axolotl.releases import top
+    from cfglint.frameworks.history import DEFAULT, TYPE
+    from cfglint.frameworks.unknown import Unknown
+
+    schemas = tmp_path / "axolotl" / "utils" / "schemas"
+    schemas.mkdir(parents=True)
+    (tmp_path / "axolotl" / "integrations").mkdir()
+    (tmp_path / "axolotl" / "__init__.py").touch()
+    (schemas / "config.py").write_text(AXOLOTL)
+    assert FRAMEWORK.learn((99, 1, 0), str(tmp_path), lambda path: True)
+    fields = top((99, 1, 0))
+    assert list(fields) == ["base_model", "learning_rate", "micro_batches", "new_kind"]
+    assert fields["micro_batches"][TYPE : DEFAULT + 1] == (("|", "int", "None"), 3)
+    assert fields["new_kind"][TYPE] == "Any"
+    assert isinstance(fields["new_kind"][DEFAULT], Unknown)
+    assert not FRAMEWORK.learn((99, 2, 0), str(tmp_path / "axolotl" / "utils"), lambda path: True)
+
+
+def test_llamafactory_fields_of_another_release(tmp_path):
+    """A base class that is not in the package is left out."""
+    from cfglint.frameworks.llamafactory import FRAMEWORK
+    from cfglint.frameworks.llamafactory.releases import arguments, default
+    from cfglint.frameworks.unknown import Unknown
+
+    root = tmp_path / "llamafactory"
+    (root / "hparams").mkdir(parents=True)
+    (root / "data").mkdir()
+    (root / "__init__.py").touch()
+    (root / "data" / "template.py").write_text('register_template(name="mine")\n')
+    for name, text in LLAMAFACTORY.items():
+        (root / "hparams" / f"{name}.py").write_text(text)
+    assert FRAMEWORK.learn((99, 1, 0), str(tmp_path), lambda path: True)
+    assert {"brand_new", "dataset", "stage", "top_p", "computed"} <= arguments((99, 1, 0)).keys()
+    assert "lora_rank" not in arguments((99, 1, 0))
+    assert default("brand_new", (99, 1, 0)) == 6
+    assert isinstance(default("computed", (99, 1, 0)), Unknown)

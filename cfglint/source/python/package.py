@@ -260,10 +260,14 @@ class Tree:
             if parts[0] == self.package:
                 base = self.root.joinpath(*parts[1:])
                 for path in (base.with_suffix(".py"), base / "__init__.py"):
-                    if path.exists() and (self._opens is None or self._opens(str(path))):
+                    if path.exists() and self.may_open(path):
                         self._modules[name] = Module(self, name, path)
                         break
         return self._modules[name]
+
+    def may_open(self, path: Path) -> bool:
+        """Whether a file of the package may be read."""
+        return self._opens is None or self._opens(str(path))
 
     def file(self, path: str) -> Module:
         """A module by its path within the package; SourceError when there is none."""
