@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, WARNING
+from cfglint.findings.rule import ARGUMENT, BATCH, LAUNCH, LAUNCHER_CONFIG
 from cfglint.rewrite.retarget import MissingFactError, Retarget, is_recorded, retarget
 from cfglint.run.checked import CheckedRun
 from cfglint.run.consumers_of import written_at
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     Recheck = Callable[[dict[str, str]], list[CheckedRun]]  # the same runs on the target's GPUs, with other contents of their files
 
-OF_SIZES = ("BAT", "LCH", "ACC")  # families of rules about batch sizes, launch lines and the launcher's config
+OF_SIZES = (BATCH, LAUNCH, ARGUMENT, LAUNCHER_CONFIG)  # subjects of rules about GPU counts and batch sizes
 
 
 class Target:
@@ -193,4 +194,4 @@ def key_of(diagnostic: Diagnostic) -> tuple[str, str, str]:
 
 def concerns_sizes(diagnostic: Diagnostic) -> bool:
     """Whether a finding says that the run would fail, or that GPU counts and batch sizes contradict each other."""
-    return diagnostic.severity == ERROR or (diagnostic.severity == WARNING and diagnostic.code.startswith(OF_SIZES))
+    return diagnostic.severity == ERROR or (diagnostic.severity == WARNING and diagnostic.about in OF_SIZES)

@@ -44,6 +44,10 @@ class LaunchConfig(Config):
             self.values.update({key: megatron.integer(self, key) for key in megatron.BATCH_KEYS.values() if key in command.words})
             self.batch_keys = megatron.BATCH_KEYS
 
+    def may_have_own_defaults(self) -> bool:
+        """No: the options of a launcher do not depend on the program."""
+        return False
+
     @property
     def is_megatron(self) -> bool:
         """Whether the arguments are those of Megatron-LM, so that they determine the batch."""

@@ -58,6 +58,7 @@ def refusal(config: TrainerConfig) -> Refusal | None:
         "ds.json": '{"train_micro_batch_size_per_gpu": "auto", "zero_optimization": {"stage": 2}}\n',
     },
     example={"gpus": 8, "at": "/train_micro_batch_size_per_gpu"},
+    certainty="always",
 )
 def deepspeed_mismatch(config: TrainerConfig) -> Iterator[Finding]:
     """The DeepSpeed config contradicts the Trainer config.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.releases import Releases
-from cfglint.findings.rule import Example, Finding, rule
+from cfglint.findings.rule import KEY, Example, Finding, rule
 from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.findings.wording import listed
 from cfglint.frameworks.accelerate.packaged import PACKAGED
@@ -67,7 +67,7 @@ HARMLESS = frozenset(
     good=HEAD + "packing: true\nlearning_rate: 1.0e-5\n",
     fixed=HEAD + "packing: true\nlearning_rate: 1.0e-5\n",
     example={"trainer": "sft", "strict_keys": True, "at": "/learning_rte"},
-    of_keys=True,
+    about=KEY,
 )
 def unknown_key(config: TrlConfig) -> Iterator[Finding]:
     """No dataclass of the script has a field of this name.
@@ -201,7 +201,7 @@ def renamed(setting: Setting, name: str, safe: bool) -> Fix | None:
     good=HEAD + "packing: true\nmax_length: 4096\n",
     fixed=HEAD + "packing: true\nmax_length: 4096\n",
     example={"trainer": "sft", "strict_keys": True, "at": "/max_seq_length"},
-    of_keys=True,
+    about=KEY,
     by_version=True,
 )
 def removed_key(config: TrlConfig) -> Iterator[Finding]:
