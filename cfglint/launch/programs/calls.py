@@ -10,12 +10,10 @@ import ast
 from cfglint.frameworks import kind_of_class
 from cfglint.launch.programs import library
 from cfglint.launch.programs.expressions import shown
-from cfglint.launch.programs.interpreter import End, Interpreter
+from cfglint.launch.programs.interpreter import STARRED, Interpreter
 from cfglint.launch.programs.modules import External
 from cfglint.launch.programs.objects import (
-    NONE,
     OPEN,
-    UNCLEAR,
     Built,
     Class,
     Frame,
@@ -24,7 +22,6 @@ from cfglint.launch.programs.objects import (
     Mapping,
     Method,
     Opaque,
-    Sequence,
     Value,
     same,
     unknown,
@@ -41,7 +38,7 @@ if TYPE_CHECKING:
 TRAINING = ("transformers", "trl", "unsloth")  # packages of trainers and of the classes of their arguments
 ENGINE = "deepspeed.initialize"
 ACCELERATOR = "accelerate.Accelerator"
-NOWHERE = ast.Pass()
+SEVERAL = "the call is made several times, with different values"
 FIRST = "output_dir"  # the first parameter of the classes of arguments
 
 
@@ -69,7 +66,9 @@ class MadeCall:
             here, there = self.arguments.get(name), other.arguments.get(name)
             key = (here or there)[0]  # type: ignore[index]
             equal = here is not None and there is not None and same(here[1], there[1])
-            self.arguments[name] = here if equal and here is not None else (key, unknown("the call is made several times, with different values"))
+            self.arguments[name] = (
+                here if equal and here is not None else (key, unknown("the call is made several times, with different values"))
+            )
         self.every = self.every and other.every
         self.results.extend(other.results)
 
@@ -78,36 +77,15 @@ class Evaluation(Interpreter):
     """The evaluation of a program under a context: the words of its launch line, its environment, its GPUs."""
 
     def __init__(self, modules: Modules, budget: Any, context: Context) -> None:
-        super().__init__(modules, budget)
-        self.context = context
+        super().__init__(modules, budget, context)
         self.made: dict[ast.Call, MadeCall] = {}  # of arguments of trainers
         self.trainers: dict[ast.Call, MadeCall] = {}
         self.engines: dict[ast.Call, MadeCall] = {}
         self.accelerators: dict[ast.Call, MadeCall] = {}
-        self.site: tuple[ast.Call, Frame] | None = None  # the call that is evaluated
-        self.environment = Mapping()  # the variables that the program sets
-        self.hydra_folder = NONE
-
-    def here(self) -> ast.AST:
-        """The call that is evaluated."""
-        return self.site[0] if self.site is not None else NOWHERE
-
-    def here_module(self) -> Module:
-        """The module of the call that is evaluated."""
-        assert self.site is not None
-        return self.site[1].module
 
     def variable(self, name: Value) -> Value:
         """The value of a variable of the environment."""
         return library.variable(self, [name])
-
-    def set_variable(self, name: str, value: Value) -> None:
-        """Set a variable of the environment."""
-        self.write(self.environment.slots, name, value)
-
-    def end(self) -> None:
-        """End the program."""
-        raise End
 
     def call(self, node: ast.Call, frame: Frame) -> Value:
         """Evaluate a call."""
@@ -236,8 +214,7 @@ class Evaluation(Interpreter):
             return self._opaque(last, named)
         found = self.record(self.made, last, given, named, node)
         arguments = {key: value for key, value in named.items() if key is not None}
-        for each, value in zip((FIRST,), given, strict=False):
-            arguments[each] = value
+        arguments.update(zip((FIRST,), given, strict=False))
         built = Built(last, arguments, made_of)
         if found is not None:
             found.made_of = made_of
@@ -259,13 +236,15 @@ class Evaluation(Interpreter):
         if self.trial or self.site is None or not isinstance(node, ast.Call):
             return None
         call, frame = self.site
-        found = MadeCall(name, call, frame.module, tuple(self.conditions))
+        found = MadeCall(name.removeprefix("accelerate."), call, frame.module, tuple(self.conditions))
         found.positional = given
         words = {word.arg: word for word in call.keywords}
+        if among is self.made and given and call.args:
+            found.arguments[FIRST] = (call.args[0], given[0])
         for key, value in named.items():
             if key is not None:
                 found.arguments[key] = (words.get(key) or self._source_of(call, key, frame), value)
-        found.every = None not in named and not any(each.data is UNCLEAR and isinstance(each.reason, str) and "further" in each.reason for each in given)
+        found.every = None not in named and not any(each.reason == STARRED for each in given)
         if call in among:
             among[call].add(found)
             return among[call]
@@ -303,6 +282,3 @@ def field_names(made_of: Class) -> list[str]:
         if isinstance(each, Class):
             found.update((name, None) for name, line in annotated(each.node) if "ClassVar" not in ast.dump(line.annotation))
     return list(found)
-
-
-__all__ = ["End", "Evaluation", "MadeCall", "Sequence"]

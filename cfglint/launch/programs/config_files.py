@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from cfglint.launch.programs.calls import Evaluation
+    from cfglint.launch.programs.interpreter import Interpreter
 
     Given = list[Value]
     Named = dict[Any, Value]
@@ -18,13 +18,17 @@ LARGEST = 200_000  # characters of a config
 MOST_ENTRIES = 5000
 PARSED = {
     **{f"yaml.{name}": "yaml" for name in YAML_LOADS},
-    **{"json.load": "json", "json.loads": "json", "json5.load": "json", "hjson.load": "json", "orjson.loads": "json"},
+    "json.load": "json",
+    "json.loads": "json",
+    "json5.load": "json",
+    "hjson.load": "json",
+    "orjson.loads": "json",
     **{f"{package}.{name}": "toml" for package in ("tomllib", "tomli", "toml") for name in ("load", "loads")},
 }
 OMEGACONF = "omegaconf.OmegaConf."
 
 
-def external(run: Evaluation, name: str, given: Given, named: Named) -> Value | None:
+def external(run: Interpreter, name: str, given: Given, named: Named) -> Value | None:
     """The result of a function that loads or joins configs; None for other functions."""
     if name in PARSED and given:
         return loaded(run, PARSED[name], given[0])
@@ -33,13 +37,13 @@ def external(run: Evaluation, name: str, given: Given, named: Named) -> Value | 
     return None
 
 
-def content(run: Evaluation, path: Value) -> Value:
+def content(run: Interpreter, path: Value) -> Value:
     """The content of a file that the program opens."""
     found = file_of(run, path)
     return Value(found[1]) if found is not None and len(found[1]) <= LARGEST else unknown(f"the content of {spelled(path)} is unknown")
 
 
-def file_of(run: Evaluation, path: Value) -> tuple[str, str] | None:
+def file_of(run: Interpreter, path: Value) -> tuple[str, str] | None:
     """(path, content) of a file of the project."""
     text = path.data.text if isinstance(path.data, FilePath) else path.data
     return run.context.content(text) if isinstance(text, str) and len(text) < 1000 else None
@@ -51,7 +55,7 @@ def spelled(path: Value) -> str:
     return f"`{text}`" if isinstance(text, str) and "\0" not in text and len(text) < 100 else "a file"
 
 
-def loaded(run: Evaluation, syntax: str, source: Value, omega: bool = False) -> Value:
+def loaded(run: Interpreter, syntax: str, source: Value, omega: bool = False) -> Value:
     """The values of a config that a program loads from an open file, a path or a text."""
     if isinstance(source.data, str):
         text, place = source.data, "config"
@@ -113,7 +117,7 @@ def of_toml(text: str) -> Any:
         return UNCLEAR
 
 
-def omegaconf(run: Evaluation, name: str, given: Given, named: Named) -> Value:
+def omegaconf(run: Interpreter, name: str, given: Given, named: Named) -> Value:
     """A function of OmegaConf."""
     first = given[0] if given else None
     if name == "load" and first is not None:
@@ -123,9 +127,10 @@ def omegaconf(run: Evaluation, name: str, given: Given, named: Named) -> Value:
         return wrapped(content, by_attribute=True) if content is not UNCLEAR else structured(run, first)
     if name in ("merge", "unsafe_merge"):
         return merged(run, given)
-    if name == "from_cli" or name == "from_dotlist":
-        words = [each for each in run.context.words] if name == "from_cli" and not given else plain(first) if first is not None else UNCLEAR
-        if words is UNCLEAR or None in words or (name == "from_cli" and run.context.is_open and not given):
+    if name in ("from_cli", "from_dotlist"):
+        words: Any = plain(first) if first is not None else list(run.context.words)
+        is_open = first is None and run.context.is_open
+        if not isinstance(words, (list, tuple)) or None in words or is_open:
             return Value(Mapping({OPEN: True}, by_attribute=True))
         return from_words([str(each) for each in words])
     if name in ("to_container", "to_object") and first is not None and isinstance(first.data, Mapping):
@@ -140,7 +145,7 @@ def omegaconf(run: Evaluation, name: str, given: Given, named: Named) -> Value:
     return unknown()
 
 
-def structured(run: Evaluation, value: Value | None) -> Value:
+def structured(run: Interpreter, value: Value | None) -> Value:
     """A container of an object or class of the program whose parts are not all known."""
     if value is None:
         return unknown()
@@ -167,7 +172,7 @@ def share_root(mapping: Mapping, root: Mapping) -> None:
             share_root(each.data, root)
 
 
-def merged(run: Evaluation, given: Given) -> Value:
+def merged(run: Interpreter, given: Given) -> Value:
     """Several configs, the keys of the last one first."""
     found = Mapping(None, by_attribute=True)
     for each in given:
@@ -220,7 +225,7 @@ def set_path(mapping: Mapping, steps: list[str], value: Value) -> None:
     mapping.slots[steps[-1]] = value
 
 
-def resolved(run: Evaluation, value: Value) -> Value:
+def resolved(run: Interpreter, value: Value) -> Value:
     """A config as plain containers, with its interpolations resolved."""
     data = value.data
     if isinstance(data, Mapping):

@@ -28,15 +28,15 @@ from cfglint.launch.programs.objects import (
     same,
     unknown,
 )
-from cfglint.source.budget import Budget
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from typing import Any
 
-    from cfglint.launch.programs.modules import Module, Modules
+    from cfglint.launch.programs.modules import Modules
     from cfglint.launch.programs.objects import Slots
+    from cfglint.source.budget import Budget
 
 LONGEST = 10_000  # characters of a string, items of a list
 LARGEST = 10**15
@@ -66,7 +66,7 @@ class Expressions:
         self.modules = modules
         self.budget = budget
         self.journal: list[tuple[Slots, Any, Any]] = []
-        self.current: ast.AST | None = None
+        self.stores: set[ast.AST] = set()  # the assignments to attributes, and the calls of `setattr`, that were evaluated
 
     # -- what the interpreter adds
 
@@ -529,6 +529,7 @@ class Expressions:
             for each, part in zip(target.elts, self._unpacked(value, target.elts), strict=True):
                 self.assign(each, part, frame)
         elif isinstance(target, ast.Attribute):
+            self.stores.add(target)
             self.set_attribute(self.evaluate(target.value, frame), target.attr, value)
         elif isinstance(target, ast.Subscript):
             self._set_item(self.evaluate(target.value, frame), target.slice, value, frame)

@@ -8,13 +8,13 @@ from __future__ import annotations
 import posixpath
 
 from cfglint.launch.programs import config_files
-from cfglint.launch.programs.objects import OPEN, UNCLEAR, Mapping, Value, plain, unknown, wrapped
+from cfglint.launch.programs.objects import UNCLEAR, Mapping, Value, unknown, wrapped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from cfglint.launch.programs.calls import Evaluation
+    from cfglint.launch.programs.interpreter import Interpreter
     from cfglint.launch.programs.modules import Module
 
 DEEPEST = 12
@@ -26,7 +26,7 @@ class NotComposed(Exception):
     """A part of the config is unknown."""
 
 
-def composed(run: Evaluation, folder: Value, name: Value, words: Any, module: Module) -> Value:
+def composed(run: Interpreter, folder: Value, name: Value, words: Any, module: Module) -> Value:
     """The config of a program; `words` are its overrides, None if they are unknown."""
     if not isinstance(name.data, str) or not isinstance(folder.data, (str, type(None))) or not isinstance(words, (list, tuple)):
         return unknown("the config of Hydra is unknown")
@@ -40,7 +40,8 @@ def composed(run: Evaluation, folder: Value, name: Value, words: Any, module: Mo
     here = posixpath.dirname("\0/" + module.path.removeprefix("./"))
     top = posixpath.join(here, path) if not path.startswith("\0") else path
     try:
-        choices = {key: text for key, text in (word.lstrip("+").split("=", 1) for word in overrides if "=" in word and word[0] not in "-~") if "." not in key}
+        pairs = (word.lstrip("+").split("=", 1) for word in overrides if "=" in word and word[0] not in "-~")
+        choices = {key: text for key, text in pairs if "." not in key}
         result = Composition(run, top, choices).file("", named.removesuffix(".yaml"), "", 0)
         for word in overrides:
             if not word.startswith("-"):
@@ -51,7 +52,7 @@ def composed(run: Evaluation, folder: Value, name: Value, words: Any, module: Mo
     return Value(result)
 
 
-def is_group(run: Evaluation, top: str, word: str) -> bool:
+def is_group(run: Interpreter, top: str, word: str) -> bool:
     """Whether an override chooses a file of a group."""
     name, _, option = word.lstrip("+").partition("=")
     return run.context.content(f"{top}/{name.partition('@')[0]}/{option}.yaml") is not None
@@ -80,7 +81,7 @@ def apply(config: Mapping, word: str, choices: dict[str, str]) -> None:
 class Composition:
     """The files of a config, joined in the order of their defaults lists."""
 
-    def __init__(self, run: Evaluation, top: str, choices: dict[str, str]) -> None:
+    def __init__(self, run: Interpreter, top: str, choices: dict[str, str]) -> None:
         self.run = run
         self.top = top
         self.choices = choices
@@ -126,7 +127,7 @@ class Composition:
             return self.file(inside, name, package if not folder else joined(package, folder.replace("/", ".")), depth + 1)
         if not isinstance(entry, dict) or len(entry) != 1:
             raise NotComposed
-        (key, option), = entry.items()
+        ((key, option),) = entry.items()
         words = str(key).split()
         if "override" in words:
             return Mapping(None, by_attribute=True)
@@ -160,6 +161,3 @@ def placed(content: dict[Any, Any], package: str) -> Mapping:
         inner = Value(outer)
     found: Mapping = inner.data
     return found
-
-
-__all__ = ["OPEN", "composed", "plain"]

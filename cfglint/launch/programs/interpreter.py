@@ -7,6 +7,8 @@ afterwards. A loop whose turns are unknown is evaluated once, with what it chang
 from __future__ import annotations
 
 import ast
+import builtins
+import contextlib
 
 from cfglint.launch.programs.expressions import Expressions, shown
 from cfglint.launch.programs.modules import FRAMEWORKS, External, Module, imported
@@ -17,10 +19,8 @@ from cfglint.launch.programs.objects import (
     OPEN,
     UNCLEAR,
     Class,
-    Container,
     Frame,
     Function,
-    Instance,
     Mapping,
     Method,
     ModuleObject,
@@ -35,15 +35,20 @@ from cfglint.source.budget import Exhausted
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
+    from typing import Any, NoReturn
+
+    from cfglint.launch.programs.context import Context
+    from cfglint.launch.programs.modules import Modules
+    from cfglint.launch.programs.objects import Slots
+    from cfglint.source.budget import Budget
 
     Writes = dict[tuple[int, Any], tuple[Slots, Any, Any]]
-    from cfglint.launch.programs.objects import Slots
 
+NOWHERE = ast.Pass()
 DEEPEST = 30  # calls within calls
 IMPORT_ERRORS = ("ImportError", "ModuleNotFoundError")
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-BUILTINS = frozenset(dir(__builtins__) if not isinstance(__builtins__, dict) else __builtins__)
+BUILTINS = frozenset(dir(builtins))
 
 
 class Signal(Exception):
@@ -72,12 +77,45 @@ class End(Signal):
 class Interpreter(Expressions):
     """The evaluation of statements; `Evaluation` adds what calls of libraries do."""
 
-    def __init__(self, modules: Any, budget: Any) -> None:
+    def __init__(self, modules: Modules, budget: Budget, context: Context) -> None:
         super().__init__(modules, budget)
+        self.context = context
         self.frames: dict[str, Frame] = {}  # of the modules, by their paths
         self.conditions: list[tuple[ast.AST, int]] = []
         self.trial = 0  # depth of evaluations that are repeated, in which calls are not recorded
         self.active: list[ast.AST] = []  # the functions that are evaluated at the moment
+        self.site: tuple[ast.Call, Frame] | None = None  # the call that is evaluated
+        self.environment = Mapping()  # the variables that the program sets
+        self.hydra_folder = NONE
+
+    # -- what `Evaluation` adds
+
+    def called(self, function: Value, given: list[Value], named: dict[Any, Value], node: ast.AST) -> Value:
+        """The result of a call of something."""
+        raise NotImplementedError
+
+    def instance(self, made_of: Class, given: list[Value], named: dict[Any, Value], node: ast.AST) -> Value:
+        """An object of a class of the program."""
+        raise NotImplementedError
+
+    # -- the call that is evaluated
+
+    def here(self) -> ast.AST:
+        """The call that is evaluated."""
+        return self.site[0] if self.site is not None else NOWHERE
+
+    def here_module(self) -> Module:
+        """The module of the call that is evaluated."""
+        assert self.site is not None
+        return self.site[1].module
+
+    def set_variable(self, name: str, value: Value) -> None:
+        """Set a variable of the environment."""
+        self.write(self.environment.slots, name, value)
+
+    def end(self) -> NoReturn:
+        """End the program."""
+        raise End
 
     # -- modules
 
@@ -86,10 +124,8 @@ class Interpreter(Expressions):
         frame = Frame(module)
         self.frames[module.path] = frame
         self._name_module(frame, "__main__")
-        try:
+        with contextlib.suppress(Signal, RecursionError):
             self.block(module.tree.body, frame)
-        except (Signal, RecursionError):
-            pass
 
     def _name_module(self, frame: Frame, name: str) -> None:
         frame.slots["__name__"] = Value(name)
@@ -442,9 +478,9 @@ class Interpreter(Expressions):
             if word.arg is not None:
                 named[word.arg] = value
                 continue
-            inner = Mapping(value.data.slots) if isinstance(value.data, Instance) else value.data
+            inner = value.data
             if isinstance(inner, Mapping):
-                named.update({key: self.interpolated(each, value.data) if isinstance(value.data, Mapping) else each for key, each in inner.items.items()})
+                named.update({key: self.interpolated(each, inner) for key, each in inner.items.items()})
             if not isinstance(inner, Mapping) or inner.is_open:
                 named[None] = value
         return given, named
@@ -455,10 +491,8 @@ class Interpreter(Expressions):
         made.is_dataclass = any("dataclass" in name or name.startswith(("attr", "pydantic", "draccus", "chz")) for name in marks)
         inside = Frame(frame.module, frame)
         inside.slots = made.slots
-        try:
+        with contextlib.suppress(Signal):
             self.block(node.body, inside)
-        except Signal:
-            pass
         self.bind(node.name, Value(made), frame)
 
     # -- functions
@@ -559,6 +593,3 @@ def is_generator(node: ast.AST) -> bool:
         if not isinstance(each, (*FUNCTIONS, ast.ClassDef, ast.Lambda)):
             stack.extend(ast.iter_child_nodes(each))
     return False
-
-
-__all__ = ["Container", "End", "Interpreter", "Return"]

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from cfglint.launch.programs.calls import Evaluation
+    from cfglint.launch.programs.interpreter import Interpreter
 
     Given = list[Value]
     Named = dict[Any, Value]
@@ -58,14 +58,17 @@ TRUE_HERE = (
     *("transformers.utils.import_utils.is_torch_bf16_gpu_available", "torch.cuda.amp.common.amp_definitely_not_available"),
     *("accelerate.utils.is_bf16_available", "transformers.is_torch_available", "torch.backends.cuda.is_built"),
 )
-FALSE_HERE = ("torch.backends.mps.is_available", "torch.xpu.is_available", "transformers.is_torch_npu_available", "torch.backends.mps.is_built")
+FALSE_HERE = (
+    *("torch.backends.mps.is_available", "torch.backends.mps.is_built", "torch.xpu.is_available"),
+    *("transformers.is_torch_npu_available", "transformers.utils.is_torch_npu_available"),
+)
 NAMESPACES = ("argparse.Namespace", "types.SimpleNamespace")
 BY_ATTRIBUTE = ("EasyDict", "Box", "Munch", "AttrDict", "DotMap", "ConfigDict", "addict.Dict", "DictConfig", "DotDict")
 PASSED_ON = ("asyncio.run", "copy.copy", "copy.deepcopy", "os.fspath", "os.path.expanduser", "os.path.expandvars", "typing.cast", "box.Box")
 ENVIRONMENT = "os.environ"
 
 
-def external(run: Evaluation, name: str, given: Given, named: Named, node: ast.AST) -> Value:
+def external(run: Interpreter, name: str, given: Given, named: Named, node: ast.AST) -> Value:
     """The result of a call of something outside of the program."""
     package, _, last = name.rpartition(".")
     if package == "builtins":
@@ -105,7 +108,7 @@ def external(run: Evaluation, name: str, given: Given, named: Named, node: ast.A
     return Value(Opaque(name))
 
 
-def builtin(run: Evaluation, name: str, given: Given, named: Named) -> Value:
+def builtin(run: Interpreter, name: str, given: Given, named: Named) -> Value:
     """The result of one of Python's own functions."""
     first = given[0] if given else NONE
     if name in NUMBERS:
@@ -156,7 +159,9 @@ def converted(name: str, given: Given) -> Value:
     contents = [each.data.text if isinstance(each.data, FilePath) and name == "str" else each.data for each in given]
     if name == "bool" and len(given) == 1 and given[0].known and isinstance(given[0].data, (Mapping, Sequence)):
         return Value(bool(given[0].data.items)) if not given[0].data.is_open else unknown()
-    if not all(isinstance(each, PLAIN) for each in contents) or (name == "pow" and any(abs(each) > 1000 for each in contents)):
+    if not all(isinstance(each, PLAIN) for each in contents) or (
+        name == "pow" and any(not isinstance(each, (int, float)) or abs(each) > 1000 for each in contents)
+    ):
         return unknown(next((each.reason for each in given if each.reason), ""))
     try:
         result = NUMBERS[name](*contents)
@@ -166,7 +171,7 @@ def converted(name: str, given: Given) -> Value:
     return given[0] if kept else Value(result) if isinstance(result, PLAIN) else unknown()
 
 
-def container(run: Evaluation, name: str, given: Given, named: Named) -> Value:
+def container(run: Interpreter, name: str, given: Given, named: Named) -> Value:
     """A new container."""
     if name == "dict":
         mapping = Mapping()
@@ -197,7 +202,7 @@ def container(run: Evaluation, name: str, given: Given, named: Named) -> Value:
     return Value(Sequence(items, name if name in ("tuple", "set") else "list"))
 
 
-def reduced(run: Evaluation, name: str, given: Given, named: Named) -> Value:
+def reduced(run: Interpreter, name: str, given: Given, named: Named) -> Value:
     """`len`, `sum`, `max`, `min`, `any`, `all` of known values."""
     first = given[0] if given else NONE
     if name == "len":
@@ -219,7 +224,7 @@ def reduced(run: Evaluation, name: str, given: Given, named: Named) -> Value:
     return Value(sum(numbers) if name == "sum" else max(numbers) if name == "max" else min(numbers))
 
 
-def paired(run: Evaluation, name: str, given: Given) -> Value:
+def paired(run: Interpreter, name: str, given: Given) -> Value:
     """`zip` and `enumerate` of known values."""
     lists = [run.iterated(each) for each in (given if name == "zip" else given[:1])]
     if any(each is None for each in lists) or not lists:
@@ -248,21 +253,24 @@ def of_type(given: Given) -> Value:
     return Value("dict" in names) if isinstance(data, Mapping) and not data.by_attribute else unknown()
 
 
-def of_attribute(run: Evaluation, name: str, given: Given) -> Value:
+def of_attribute(run: Interpreter, name: str, given: Given) -> Value:
     """`getattr`, `hasattr` and `setattr`."""
     key = given[1].data if len(given) > 1 else None
     if not isinstance(key, str):
         if name == "setattr" and given:
+            run.stores.add(run.here())
             spoil(run, given[0])
         return unknown()
     owner = given[0]
     if name == "setattr" and len(given) == 3:
+        run.stores.add(run.here())
         run.set_attribute(owner, key, given[2])
         return NONE
     data = owner.data
     if name == "delattr" or not isinstance(data, (Instance, Built)):
         return run.attribute(owner, key) if name == "getattr" and isinstance(data, (External, Mapping)) else unknown()
-    present = key in data.slots or (isinstance(data, Instance) and data.made_of is not None and run.of_class(data.made_of, key, owner) is not None)
+    made_of = data.made_of
+    present = key in data.slots or (isinstance(data, Instance) and made_of is not None and run.of_class(made_of, key, owner) is not None)
     if present:
         return run.attribute(owner, key) if name == "getattr" else Value(True)
     if isinstance(data, Built) or data.is_open:
@@ -272,7 +280,7 @@ def of_attribute(run: Evaluation, name: str, given: Given) -> Value:
     return given[2] if len(given) > 2 else unknown()
 
 
-def spoil(run: Evaluation, owner: Value) -> None:
+def spoil(run: Interpreter, owner: Value) -> None:
     """Make an object unknown of which code sets an attribute with an unknown name."""
     data = owner.data
     if isinstance(data, (Instance, Built)):
@@ -282,7 +290,7 @@ def spoil(run: Evaluation, owner: Value) -> None:
         run.write(data.slots, OPEN, True)
 
 
-def variable(run: Evaluation, given: Given) -> Value:
+def variable(run: Interpreter, given: Given) -> Value:
     """A variable of the environment: unknown, unless it is given."""
     name = given[0].data if given else None
     if not isinstance(name, str):
@@ -297,7 +305,7 @@ def variable(run: Evaluation, given: Given) -> Value:
     return unknown(f"it depends on the environment variable `{name}` (--env {name}=...)")
 
 
-def of_path(run: Evaluation, name: str, given: Given) -> Value:
+def of_path(run: Interpreter, name: str, given: Given) -> Value:
     """A function of `os.path`."""
     texts = [each.data.text if isinstance(each.data, FilePath) else each.data for each in given]
     if name == "getcwd":
@@ -321,14 +329,14 @@ def of_path(run: Evaluation, name: str, given: Given) -> Value:
     return unknown()
 
 
-def anchored(run: Evaluation, path: str) -> str:
+def anchored(run: Interpreter, path: str) -> str:
     """An absolute path: of the project's files it is one from the top, if the working directory is certain."""
     if path.startswith(("\0", "/")) or len(run.context.folders) != 1:
         return path
     return "\0/" + os.path.normpath(os.path.join(run.context.folders[0], path))
 
 
-def path_of(run: Evaluation, given: Given) -> Value:
+def path_of(run: Interpreter, given: Given) -> Value:
     """A `pathlib.Path`."""
     texts = [each.data.text if isinstance(each.data, FilePath) else each.data for each in given]
     return Value(FilePath(posixpath.join(*texts))) if texts and all(isinstance(each, str) for each in texts) else unknown()
@@ -358,12 +366,12 @@ def copied(value: Value) -> Value:
     return value
 
 
-def fresh(run: Evaluation, default: Value) -> Value:
+def fresh(run: Interpreter, default: Value) -> Value:
     """The default of a field, as a new object."""
     return copied(default)
 
 
-def of_dataclasses(run: Evaluation, name: str, given: Given, named: Named) -> Value:
+def of_dataclasses(run: Interpreter, name: str, given: Given, named: Named) -> Value:
     """`field`, `asdict`, `replace` of dataclasses, pydantic and attrs."""
     if name in ("field", "Field", "HfArg", "ib", "attrib", "Factory"):
         if "default" in named:
@@ -406,7 +414,7 @@ def by_attribute(given: Given, named: Named) -> Value:
 # -- methods
 
 
-def method(run: Evaluation, found: Method, given: Given, named: Named) -> Value:
+def method(run: Interpreter, found: Method, given: Given, named: Named) -> Value:
     """The result of a method of an object that is not of the program's own classes."""
     data, name = found.owner.data, found.name
     if isinstance(data, str):
@@ -432,7 +440,7 @@ def method(run: Evaluation, found: Method, given: Given, named: Named) -> Value:
     return unknown(f"`{name}()` is a call outside of the program")
 
 
-def of_built(run: Evaluation, data: Built, name: str) -> Value:
+def of_built(run: Interpreter, data: Built, name: str) -> Value:
     """A method of a framework's object of arguments."""
     if name.startswith("set_"):
         run.write(data.slots, OPEN, True)
@@ -441,12 +449,13 @@ def of_built(run: Evaluation, data: Built, name: str) -> Value:
     return unknown()
 
 
-def of_string(run: Evaluation, text: str, name: str, given: Given) -> Value:
+def of_string(run: Interpreter, text: str, name: str, given: Given) -> Value:
     """A method of a string."""
     if name == "join" and given:
         items = run.iterated(given[0])
         texts = [each.data for each in items] if items is not None else [None]
-        return Value(text.join(texts)) if all(isinstance(each, str) for each in texts) else unknown()
+        strings = [each for each in texts if isinstance(each, str)]
+        return Value(text.join(strings)) if len(strings) == len(texts) else unknown()
     contents = [plain(each) for each in given]
     if name not in STRING_METHODS or UNCLEAR in contents or len(text) > LONGEST:
         return unknown()
@@ -459,7 +468,7 @@ def of_string(run: Evaluation, text: str, name: str, given: Given) -> Value:
     return wrapped(result) if len(str(result)) < LONGEST else unknown()
 
 
-def of_mapping(run: Evaluation, data: Mapping, name: str, given: Given, named: Named) -> Value:
+def of_mapping(run: Interpreter, data: Mapping, name: str, given: Given, named: Named) -> Value:
     """A method of a dict."""
     key = given[0] if given else NONE
     if name in ("get", "pop", "setdefault"):
@@ -482,7 +491,7 @@ def of_mapping(run: Evaluation, data: Mapping, name: str, given: Given, named: N
     return unknown()
 
 
-def got(run: Evaluation, data: Mapping, name: str, key: Value, given: Given) -> Value:
+def got(run: Interpreter, data: Mapping, name: str, key: Value, given: Given) -> Value:
     """`get`, `pop` and `setdefault` of a dict."""
     default = given[1] if len(given) > 1 else NONE
     if not key.is_plain:
@@ -498,7 +507,7 @@ def got(run: Evaluation, data: Mapping, name: str, key: Value, given: Given) -> 
     return value
 
 
-def of_sequence(run: Evaluation, data: Sequence, name: str, given: Given) -> Value:
+def of_sequence(run: Interpreter, data: Sequence, name: str, given: Given) -> Value:
     """A method of a list."""
     if name == "append" and given:
         run.write(data.slots, "items", (*data.items, given[0])[:LONGEST])
@@ -518,7 +527,7 @@ def of_sequence(run: Evaluation, data: Sequence, name: str, given: Given) -> Val
     return unknown()
 
 
-def of_file_path(run: Evaluation, data: FilePath, name: str, given: Given) -> Value:
+def of_file_path(run: Interpreter, data: FilePath, name: str, given: Given) -> Value:
     """A method of a `pathlib.Path`."""
     if name in ("resolve", "absolute"):
         return Value(FilePath(anchored(run, data.text)))
@@ -541,6 +550,6 @@ def of_file_path(run: Evaluation, data: FilePath, name: str, given: Given) -> Va
     return unknown()
 
 
-def command(run: Evaluation, function: Function) -> tuple[Given, Named] | None:
+def command(run: Interpreter, function: Function) -> tuple[Given, Named] | None:
     """The arguments with which a library calls a function that it has made a command; None for other functions."""
     return line_parsers.command(run, function)

@@ -17,7 +17,6 @@ from cfglint.launch.programs.modules import External
 from cfglint.launch.programs.objects import (
     NONE,
     OPEN,
-    PLAIN,
     Built,
     Class,
     Function,
@@ -37,7 +36,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from cfglint.launch.programs.calls import Evaluation
+    from cfglint.launch.programs.interpreter import Interpreter
 
     Given = list[Value]
     Named = dict[Any, Value]
@@ -46,6 +45,12 @@ if TYPE_CHECKING:
 FLAGS = {"store_true": True, "store_false": False}
 HF_PARSERS = ("HfArgumentParser", "TrlParser", "H4ArgumentParser", "DPOParser")
 COMMANDS = ("typer.Typer.command", "click.command", "hydra.main")
+SIGNATURES = frozenset(
+    (
+        *("fire.Fire", "typer.run", "tyro.cli", "defopt.run", "simple_parsing.parse", "draccus.parse", "pyrallis.parse"),
+        *("jsonargparse.CLI", "jsonargparse.auto_cli"),
+    )
+)
 OPEN_LINE = "the launch line may give it"
 
 
@@ -89,7 +94,7 @@ class ClassParser:
         self.defaults: dict[str, Value] = {}
 
 
-def external(run: Evaluation, name: str, given: Given, named: Named, node: ast.AST) -> Value | None:
+def external(run: Interpreter, name: str, given: Given, named: Named, node: ast.AST) -> Value | None:
     """The result of a function of a library that parses arguments; None for other functions."""
     package, _, last = name.rpartition(".")
     if name == "argparse.ArgumentParser" or last in ("ArgParser", "ArgumentParser"):
@@ -99,7 +104,7 @@ def external(run: Evaluation, name: str, given: Given, named: Named, node: ast.A
         return Value(parser)
     if last in HF_PARSERS:
         return Value(class_parser(given, named, node, run))
-    if name in ("fire.Fire", "typer.run", "tyro.cli", "defopt.run", "simple_parsing.parse", "draccus.parse", "pyrallis.parse", "jsonargparse.CLI"):
+    if name in SIGNATURES:
         return from_signature(run, name, given, named)
     if name in ("typer.Option", "typer.Argument"):
         return given[0] if given and given[0].data is not Ellipsis else named.get("default", unknown("the launch line gives it"))
@@ -113,14 +118,14 @@ def external(run: Evaluation, name: str, given: Given, named: Named, node: ast.A
     return None
 
 
-def class_parser(given: Given, named: Named, node: ast.AST, run: Evaluation) -> ClassParser:
+def class_parser(given: Given, named: Named, node: ast.AST, run: Interpreter) -> ClassParser:
     """A parser that fills classes."""
     types = given[0] if given else named.get("dataclass_types", unknown())
     classes = list(types.data.items) if isinstance(types.data, Sequence) and not types.data.is_open else [types]
     return ClassParser(classes, node if isinstance(node, ast.Call) else None, run.site[1] if run.site is not None else None)
 
 
-def method(run: Evaluation, owner: Value, name: str, given: Given, named: Named) -> Value:
+def method(run: Interpreter, owner: Value, name: str, given: Given, named: Named) -> Value:
     """The result of a method of a parser."""
     parser = owner.data
     if name == "set_defaults":
@@ -146,7 +151,7 @@ def method(run: Evaluation, owner: Value, name: str, given: Given, named: Named)
     return unknown()
 
 
-def words_of(run: Evaluation, given: Given, named: Named) -> tuple[Words, bool]:
+def words_of(run: Interpreter, given: Given, named: Named) -> tuple[Words, bool]:
     """(the words that a call parses, whether there may be others): a given list, else those of the launch line."""
     own = given[0] if given else named.get("args", NONE)
     if own.data is None:
@@ -156,7 +161,7 @@ def words_of(run: Evaluation, given: Given, named: Named) -> tuple[Words, bool]:
     return (tuple(words), False) if known else ((), True)
 
 
-def add(run: Evaluation, parser: LineParser, given: Given, named: Named) -> None:
+def add(run: Interpreter, parser: LineParser, given: Given, named: Named) -> None:
     """Add an argument to a parser."""
     options = [each.data for each in given]
     if not options or not all(isinstance(each, str) for each in options) or None in named:
@@ -168,13 +173,15 @@ def add(run: Evaluation, parser: LineParser, given: Given, named: Named) -> None
     parser.arguments.append(Argument(name, options, named))
 
 
-def parsed(run: Evaluation, parser: LineParser, line: tuple[Words, bool]) -> Value:
+def parsed(run: Interpreter, parser: LineParser, line: tuple[Words, bool]) -> Value:
     """The object that `parse_args` returns."""
     words, is_open = line
     data = Instance()
     if parser.is_open:
         data.slots[OPEN] = True
     given, rest, unclear = assigned(parser, words)
+    if unclear:  # it may be any options, those that are given included
+        given = {}
     chosen = chosen_command(parser, rest)
     parts = [parser] if chosen is None else [parser, parser.commands[chosen]]
     if chosen is not None:
@@ -249,15 +256,15 @@ def option_of(parser: LineParser, text: str) -> Argument | None:
     return matching[0] if len(matching) == 1 else None
 
 
-def result_of(run: Evaluation, argument: Argument, words: list[str | None] | None, parser: LineParser, is_open: bool) -> Value:
+def result_of(run: Interpreter, argument: Argument, words: list[str | None] | None, parser: LineParser, is_open: bool) -> Value:
     """The value that the parser gives an argument."""
     name = argument.name
     if words is None:
         if is_open:
             return Value(unknown().data, reason=f"`--{name}`: {OPEN_LINE}", argument=name)
         default = parser.defaults.get(name) or argument.default
-        if "default" not in argument.__dict__ or (argument.default is NONE and argument.action.data in FLAGS and name not in parser.defaults):
-            default = Value(not FLAGS[argument.action.data]) if argument.action.data in FLAGS else default
+        if default is NONE and argument.action.data in FLAGS:
+            default = Value(not FLAGS[argument.action.data])
         made = typed(run, argument, default.data) if isinstance(default.data, str) else default
         return Value(made.data, made.node or default.node, made.module or default.module, made.reason or default.reason, name)
     if argument.is_flag_pair:
@@ -277,7 +284,7 @@ def result_of(run: Evaluation, argument: Argument, words: list[str | None] | Non
     return Value(Sequence(values), argument=name)
 
 
-def typed(run: Evaluation, argument: Argument, word: str | None) -> Value:
+def typed(run: Interpreter, argument: Argument, word: str | None) -> Value:
     """A word converted as the type of its argument says."""
     kind = argument.kind
     if kind is None or kind.data is None or word is None:
@@ -288,7 +295,7 @@ def typed(run: Evaluation, argument: Argument, word: str | None) -> Value:
 # -- HfArgumentParser
 
 
-def filled(run: Evaluation, parser: ClassParser, name: str, given: Given, named: Named) -> Value:
+def filled(run: Interpreter, parser: ClassParser, name: str, given: Given, named: Named) -> Value:
     """The objects that a parser of classes makes."""
     if name in ("parse_args_into_dataclasses", "parse_args_and_config", "parse", "parse_args"):
         words, is_open = words_of(run, given, named)
@@ -304,12 +311,13 @@ def filled(run: Evaluation, parser: ClassParser, name: str, given: Given, named:
         source = given[0] if given else next(iter(named.values()), unknown())
         syntax = "json" if "json" in name else "yaml"
         content = plain(config_files.loaded(run, syntax, Value(OpenFile(source))) if name != "parse_dict" else source)
-        is_known = isinstance(content, dict)
-        return Value(Sequence([made_by(run, parser, each, (), not is_known, content if is_known else {}) for each in parser.classes], "tuple"))
+        file = content if isinstance(content, dict) else {}
+        made = [made_by(run, parser, each, (), not isinstance(content, dict), file) for each in parser.classes]
+        return Value(Sequence(made, "tuple"))
     return unknown()
 
 
-def with_config(run: Evaluation, words: Words, is_open: bool) -> tuple[dict[str, Any], bool]:
+def with_config(run: Interpreter, words: Words, is_open: bool) -> tuple[dict[str, Any], bool]:
     """(the keys of the file of `--config`, whether there may be further arguments)."""
     place = next((index for index, word in enumerate(words) if word == "--config"), None)
     path = words[place + 1] if place is not None and place + 1 < len(words) else None
@@ -321,7 +329,7 @@ def with_config(run: Evaluation, words: Words, is_open: bool) -> tuple[dict[str,
     return (content, is_open) if isinstance(content, dict) else ({}, True)
 
 
-def made_by(run: Evaluation, parser: ClassParser, kind: Value, words: Words, is_open: bool, file: dict[str, Any]) -> Value:
+def made_by(run: Interpreter, parser: ClassParser, kind: Value, words: Words, is_open: bool, file: dict[str, Any]) -> Value:
     """The object of one class that a parser makes of the words of a line and of a file."""
     data = kind.data
     if isinstance(data, External):
@@ -362,7 +370,7 @@ def Instance_open() -> Instance:  # noqa: N802
     return found
 
 
-def field_value(run: Evaluation, owner: Class, name: str, line: ast.AnnAssign, scope: Scope, words: Words) -> Value | None:
+def field_value(run: Interpreter, owner: Class, name: str, line: ast.AnnAssign, scope: Scope, words: Words) -> Value | None:
     """The value that the words give to a field of a class; None if they do not give it."""
     found = words_behind(words, name)
     if found is None:
@@ -418,22 +426,21 @@ def framework_object(name: str, words: Words, is_open: bool, file: dict[str, Any
 # -- functions as commands
 
 
-def command(run: Evaluation, function: Function) -> tuple[Given, Named] | None:
+def command(run: Interpreter, function: Function) -> tuple[Given, Named] | None:
     """The arguments with which a library calls a function that it has made a command; None for other functions."""
     marks = function.marks
     if "hydra.main" in marks:
         given, named = marks["hydra.main"][0]
         folder = named.get("config_path") or (given[0] if given else NONE)
         name = named.get("config_name") or (given[1] if len(given) > 1 else NONE)
-        words = [each if each is not None else "" for each in run.context.words]
-        config = hydra.composed(run, folder, name, words if not run.context.is_open and None not in run.context.words else None, function.frame.module)
-        return [config], {}
+        words = None if run.context.is_open or None in run.context.words else run.context.words
+        return [hydra.composed(run, folder, name, words, function.frame.module)], {}
     if "click.command" in marks or "click.option" in marks:
         return [], of_options(run, function)
     return None
 
 
-def of_options(run: Evaluation, function: Function) -> Named:
+def of_options(run: Interpreter, function: Function) -> Named:
     """The arguments that click gives a function."""
     found: Named = {}
     parser = LineParser()
@@ -450,7 +457,9 @@ def of_options(run: Evaluation, function: Function) -> Named:
             dest = next((each for each in names if not each.startswith("-")), long.lstrip("-").replace("-", "_"))
             parser.arguments.append(Argument(dest, options, settings))
     result = parsed(run, parser, (run.context.words, run.context.is_open)).data
-    found.update({name: Value(value.data, value.node, value.module, value.reason) for name, value in result.slots.items() if name is not OPEN})
+    for name, value in result.slots.items():
+        if name is not OPEN:
+            found[name] = Value(value.data, value.node, value.module, value.reason)
     return found
 
 
@@ -463,7 +472,7 @@ def click_type(kind: Value | None, default: Value | None) -> str:
     return type(data).__name__ if isinstance(data, (int, float)) else "str"
 
 
-def from_signature(run: Evaluation, name: str, given: Given, named: Named) -> Value:
+def from_signature(run: Interpreter, name: str, given: Given, named: Named) -> Value:
     """The result of a library that makes options of the parameters of a function, or of the fields of a class."""
     target = given[0] if given else next((named[each] for each in ("component", "config_class", "f") if each in named), unknown())
     words, is_open = words_of(run, [], {key: value for key, value in named.items() if key == "args"})
@@ -489,7 +498,7 @@ def from_signature(run: Evaluation, name: str, given: Given, named: Named) -> Va
     return run.run_function(data, [], values, run.here())
 
 
-def of_parameter(run: Evaluation, name: str, parameter: ast.arg, words: list[str | None], function: Function) -> Value:
+def of_parameter(run: Interpreter, name: str, parameter: ast.arg, words: list[str | None], function: Function) -> Value:
     """The words of an option as the parameter that they are for."""
     if name == "fire.Fire":
         if None in words or len(words) > 1:
@@ -506,6 +515,3 @@ def of_parameter(run: Evaluation, name: str, parameter: ast.arg, words: list[str
     default = function.defaults.get(parameter.arg)
     kind, takes, _ = type_of(text_annotation(parameter.annotation), scope, default.data if default is not None else None)
     return field_of_words(kind, takes, words)
-
-
-__all__ = ["PLAIN", "ClassParser", "LineParser", "command", "external", "method"]

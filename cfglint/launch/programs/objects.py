@@ -39,9 +39,7 @@ class Value:
 
     __slots__ = ("argument", "data", "module", "node", "reason")
 
-    def __init__(
-        self, data: Any, node: ast.expr | None = None, module: Module | None = None, reason: str = "", argument: str = ""
-    ) -> None:
+    def __init__(self, data: Any, node: ast.expr | None = None, module: Module | None = None, reason: str = "", argument: str = "") -> None:
         self.data = data
         self.node = node
         self.module = module
