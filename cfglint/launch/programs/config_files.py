@@ -210,9 +210,15 @@ def from_words(words: list[str]) -> Value:
     found = Mapping(None, by_attribute=True)
     for word in words:
         name, mark, text = word.lstrip("-").partition("=")
-        set_path(found, name.split("."), wrapped(values("words", text, "yaml", omega=True), True) if mark else unknown())
+        set_path(found, name.split("."), wrapped(value_of_word(text), True) if mark else unknown())
     share_root(found, found)
     return Value(found)
+
+
+def value_of_word(text: str) -> Any:
+    """The value of `a=text` as OmegaConf reads it."""
+    found = values("words", f"x: {text}", "yaml", omega=True)
+    return found["x"] if isinstance(found, dict) else UNCLEAR
 
 
 def set_path(mapping: Mapping, steps: list[str], value: Value) -> None:

@@ -7,6 +7,7 @@ import operator
 
 from cfglint.launch.programs.modules import External
 from cfglint.launch.programs.objects import (
+    ITEMS,
     NONE,
     OPEN,
     PLAIN,
@@ -108,10 +109,15 @@ class Expressions:
     def opened(self, value: Value) -> None:
         """Note that code which is not understood may change an object."""
         if isinstance(value.data, Container) and not isinstance(value.data, (Class, Built)):
-            self.write(value.data.slots, OPEN, True)
-            for each in list(value.data.slots.values()):
+            slots = value.data.slots
+            self.write(slots, OPEN, True)
+            for key, each in list(slots.items()):
                 if isinstance(each, Value) and isinstance(each.data, (Mapping, Sequence, Instance)) and not each.data.is_open:
                     self.opened(each)
+                elif isinstance(each, Value) and not isinstance(each.data, Function):
+                    self.write(slots, key, unknown("code that is not understood may change it"))
+            if isinstance(value.data, Sequence):
+                self.write(slots, ITEMS, ())
 
     # -- expressions
 

@@ -74,7 +74,7 @@ def apply(config: Mapping, word: str, choices: dict[str, str]) -> None:
         return
     if not mark:
         raise NotComposed(f"`{word}` is not understood")
-    content = config_files.values("override", text, "yaml", omega=True) if text else ""
+    content = config_files.value_of_word(text) if text else ""
     config_files.set_path(config, steps, wrapped(content, True) if content is not UNCLEAR else unknown())
 
 

@@ -87,6 +87,7 @@ class Interpreter(Expressions):
         self.site: tuple[ast.Call, Frame] | None = None  # the call that is evaluated
         self.environment = Mapping()  # the variables that the program sets
         self.hydra_folder = NONE
+        self.argv: Value | None = None
 
     # -- what `Evaluation` adds
 
@@ -108,6 +109,15 @@ class Interpreter(Expressions):
         """The module of the call that is evaluated."""
         assert self.site is not None
         return self.site[1].module
+
+    def words(self) -> Value:
+        """The program and the words of its launch line."""
+        if self.argv is None:
+            words = [Value(each) if each is not None else unknown() for each in self.context.words]
+            self.argv = Value(Sequence([Value("train.py"), *words]))
+            if self.context.is_open or None in self.context.words:
+                self.argv.data.slots[OPEN] = True
+        return self.argv
 
     def set_variable(self, name: str, value: Value) -> None:
         """Set a variable of the environment."""
@@ -148,6 +158,8 @@ class Interpreter(Expressions):
     def of_package(self, name: str) -> Value:
         """A module, a definition of the project, or a name of a package, by its dotted name."""
         first = name.partition(".")[0]
+        if name == "sys.argv":
+            return self.words()
         if first in FRAMEWORKS or first == "builtins":
             return Value(External(name))
         module = self.modules.named(name)
@@ -351,11 +363,13 @@ class Interpreter(Expressions):
         ended: list[Signal] = []
         through: list[Writes] = []
         for side, way in enumerate(ways):
-            self.conditions.append((node, side))
+            before = len(self.conditions)
+            if side or not isinstance(node, ast.Try):  # the body of a `try` is no alternative
+                self.conditions.append((node, side))
             try:
                 leaves, writes = self._attempt(way)
             finally:
-                self.conditions.pop()
+                del self.conditions[before:]
             if leaves is None:
                 through.append(writes)
                 continue
