@@ -147,14 +147,14 @@ class Config:
 
     def may_build_own_trainer(self) -> bool:
         """Whether the program may build another trainer than the framework's, so that checks of that one may not run."""
-        return self.facts.program is not None and self.facts.program.own_trainer
+        return self.facts.launch.program is not None and self.facts.launch.program.own_trainer
 
     def may_have_own_defaults(self) -> bool:
         """Whether the program of a launch line may set another default for a field than the framework's class."""
-        program = self.facts.program
-        if getattr(self.facts.command, "is_open", False):
+        program = self.facts.launch.program
+        if self.facts.launch.is_open:
             return True
-        return self.documents[0].syntax == "shell" and not (program is not None and program.exact)
+        return self.documents[0].is_command and not (program is not None and program.exact)
 
     def reaches(self, rule: Rule, finding: Finding) -> bool:
         """Whether the run reaches the stage of a finding."""

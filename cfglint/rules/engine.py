@@ -99,8 +99,8 @@ def has_check(rule: Rule, config: Config) -> bool:
 
 def has_unknown(config: Config) -> bool:
     """Whether values of a launch line or program are unknown."""
-    program = config.facts.program
-    return bool(getattr(config.documents[0], "unknown", None)) or (program is not None and bool(program.changed))
+    program = config.facts.launch.program
+    return bool(config.documents[0].unknown) or (program is not None and bool(program.changed))
 
 
 def to_diagnostic(rule: Rule, finding: Finding, config: Config) -> Diagnostic | None:
@@ -143,13 +143,14 @@ def is_certain(rule: Rule, finding: Finding, setting: Setting, config: Config) -
         return False
     if is_uncertain(setting, finding, config) or any(map(config.is_assumed, (finding.setting, *finding.related))):
         return False
-    if facts.guessed and depends_on_parser(rule, finding, config):  # it is only likely, not certain, that this parser takes the arguments
+    # It is only likely, not certain, that this parser takes the arguments.
+    if facts.launch.guessed and depends_on_parser(rule, finding, config):
         return False
     if setting.origin == DEFAULT and config.may_have_own_defaults():
         return False
     if may_not_reach(finding.fails_at or rule.fails_at, rule, config):
         return False
-    return not facts.undecided or rule.certainty == "always" or is_of_engine(rule, config)
+    return not facts.launch.undecided or rule.certainty == "always" or is_of_engine(rule, config)
 
 
 def is_of_engine(rule: Rule, config: Config) -> bool:
@@ -171,7 +172,7 @@ def may_not_reach(stage: Stage | None, rule: Rule, config: Config) -> bool:
 
 def uses_unknown_value(finding: Finding, config: Config, is_about_key: bool = False) -> bool:
     """Whether a value that a finding names is unknown, or is set by the program itself; a key is wrong whatever its value is."""
-    program = config.facts.program
+    program = config.facts.launch.program
     changed = program.changed if program is not None else ()
     named = (finding.setting, *finding.related)
     if is_about_key and finding.on_key and named[0].written:
@@ -211,7 +212,7 @@ def place_of(setting: Setting, config: Config, on_key: bool) -> Place:
     if setting.key_node is not None and (on_key or not setting.written or (node is not None and is_long(node, document))):
         node = setting.key_node
     if node is None:
-        start = document.roots[0].start if document.syntax in ("shell", "python") and document.roots else 0
+        start = document.roots[0].start if document.is_in_code and document.roots else 0
         return span(document, start, start)
     return span(document, node.start, node.end)
 

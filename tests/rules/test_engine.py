@@ -7,6 +7,7 @@ import pytest
 from cases import each_case
 from cfglint.findings.rule import COMBINATION, FAMILY_SUBJECTS, KEEP, SKIP, WARN, Finding
 from cfglint.findings.setting import DEFAULT, Setting
+from cfglint.frameworks.launch_facts import Launch
 from cfglint.frameworks.program import ProgramFacts
 from cfglint.frameworks.unknown import Unknown
 from cfglint.rules import engine
@@ -26,7 +27,7 @@ RULES = {rule.code: rule for rule in every_rule()}
 def config_of(tmp_path):
     def of(kind, launch, **facts):
         config = launch_of(kind, TEXTS[kind], str(tmp_path), {**COMPLETE, **launch}).configs[0]
-        config.facts = config.facts.replace(**facts)
+        config.facts = config.facts.replace(launch=Launch(**facts))
         return config
 
     return of
@@ -93,7 +94,7 @@ def test_only_a_launch_line_may_have_a_program_with_other_defaults(config_of):
     config.documents[0].syntax = "shell"
     assert config.may_have_own_defaults()
     for exact in (True, False):
-        config.facts = config.facts.replace(program=program(exact=exact))
+        config.facts = config.facts.replace(launch=Launch(program=program(exact=exact)))
         assert config.may_have_own_defaults() is not exact
 
 
@@ -110,7 +111,7 @@ def test_values_that_the_program_sets_are_not_judged(config_of):
     setting, other = config.setting("max_steps"), config.setting("output_dir")
     assert not engine.uses_unknown_value(Finding(setting, "x"), config)
     assert engine.uses_unknown_value(Finding(Setting(("max_steps",), Unknown("$N"), DEFAULT), "x"), config)
-    config.facts = config.facts.replace(program=program(changed=("max_steps",)))
+    config.facts = config.facts.replace(launch=Launch(program=program(changed=("max_steps",))))
     assert engine.uses_unknown_value(Finding(setting, "x"), config)
     assert engine.uses_unknown_value(Finding(other, "x", related=(setting,)), config)
     assert not engine.uses_unknown_value(Finding(other, "x"), config)
@@ -146,7 +147,7 @@ def test_an_error_of_a_rule_is_a_diagnostic_and_the_next_rule_runs(config_of):
     found = engine.apply([Several(1, ValueError("bad")), Several(1)], config, config)
     assert [each.code for each in found] == ["X001", "INT000", "X001"]
     assert "ValueError: bad" in found[1].message
-    config.facts = config.facts.replace(program=program(changed=("x",)))
+    config.facts = config.facts.replace(launch=Launch(program=program(changed=("x",))))
     assert [each.code for each in engine.apply([Several(1, TypeError("x"))], config, config)] == ["X001"]
     assert [each.code for each in engine.apply([Several(1, ValueError("x"))], config, config)] == ["X001", "INT000"]
 

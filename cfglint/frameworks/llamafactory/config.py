@@ -159,7 +159,7 @@ class LlamaFactoryConfig(TrainerConfig):
 
     def reaches(self, rule: Rule, finding: Finding) -> bool:
         """Whether the run reaches the stage of a finding: without `do_train` it does not train, and another trainer is not modelled."""
-        declared = self.facts.complete and self.facts.command is None
+        declared = self.facts.complete and self.facts.launch.command is None
         if rule.about == FILE and not declared and str(finding.setting.value).startswith(SHIPPED):
             return False  # the run starts in LLaMA-Factory's own checkout, which contains the file
         if (self.trains and not self.own_trainer) or finding.setting.path == ("seed",):  # get_train_args itself seeds

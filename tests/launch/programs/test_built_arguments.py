@@ -106,10 +106,8 @@ def test_nothing_is_found_about_unknown_keywords(check):
     ("change", "codes"), [("", ["RUN001"]), ("own['train_micro_batch_size_per_gpu'] = 4\n", []), ("change(own)\n", [])]
 )
 def test_a_mapping_for_deepspeed(check, change, codes):
-    code = (
-        "def change(x): x['train_micro_batch_size_per_gpu'] = 4\nown = {'train_micro_batch_size_per_gpu': 8, 'zero_optimization': {'stage': 1}}\n"
-        + change
-    )
+    code = "def change(x): x['train_micro_batch_size_per_gpu'] = 4\n"
+    code += "own = {'train_micro_batch_size_per_gpu': 8, 'zero_optimization': {'stage': 1}}\n" + change
     found = check(code + built("per_device_train_batch_size=4", "deepspeed=own"))
     assert [each["code"] for each in found["diagnostics"]] == codes
 

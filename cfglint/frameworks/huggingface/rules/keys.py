@@ -91,12 +91,14 @@ def _unused(config: TrainerConfig, key: Any, message: str, near: str | None = No
 def not_used(config: TrainerConfig, key: Any) -> str:
     """The exception for one argument that the class does not have, in a file, a launch line or a call in a program."""
     document = config.setting(key).document
-    if document is not None and document.syntax == "python":
-        return f"TypeError: {getattr(document, 'name', '')}.__init__() got an unexpected keyword argument {key!r}"
-    if document is None or document.syntax != "shell":
+    if document is not None and document.is_call:
+        from cfglint.source.python.call import CallDocument
+
+        assert isinstance(document, CallDocument)
+        return f"TypeError: {document.name}.__init__() got an unexpected keyword argument {key!r}"
+    if document is None or not document.is_command:
         return f"ValueError: Some keys are not used by the HfArgumentParser: [{key!r}]"
-    given: list[str] | None = getattr(document, "words", {}).get(key)
-    words = [f"--{key}", *(given or ())]
+    words = [f"--{key}", *(document.words.get(key) or ())]
     return f"ValueError: Some specified arguments are not used by the HfArgumentParser: {words}"
 
 
