@@ -92,6 +92,6 @@ def test_defaults_of_the_trainer_are_no_facts_about_swift(explained):
     values = {each["key"]: each["value"] for each in found["settings"]}
     assert values["/num_train_epochs"] == 2.0
     assert {
-        values[name] for name in ("/precision", "--gradient_checkpointing", "--weight_decay", "--lr_scheduler_type", "/evaluations")
+        values[name] for name in ("/precision", "/gradient_checkpointing", "/weight_decay", "/lr_scheduler_type", "/evaluations")
     } == {None}
     assert found["memory"]["verdict"] != "does-not-fit"
