@@ -8,7 +8,7 @@ import sys
 from cfglint.cli.console import warn
 from cfglint.findings.diagnostic import UNUSED_IGNORE
 from cfglint.findings.wording import counted
-from cfglint.frameworks import kinds, trainers
+from cfglint.frameworks import file_kinds, trainers
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.versions import INSTALLED, is_version
 from cfglint.project import settings_file
@@ -48,7 +48,7 @@ class UsageError(Exception):
 def add_run_options(parser: Parser) -> None:
     """Add the options that describe a run: kind, and the facts of its launch."""
     parser.add_argument("--run", action="store_true", help="the paths are the complete configuration of one run")
-    parser.add_argument("--kind", choices=kinds(), help="the kind of the files (of the first, with --run; default: detected)")
+    parser.add_argument("--kind", choices=file_kinds(), help="the kind of the files (of the first, with --run; default: detected)")
     add_fact_options(parser)
     parser.add_argument("--section", metavar="KEY", help="the config is the mapping under KEY in the file")
     parser.add_argument("--stdin-filename", metavar="NAME", help="the file name for standard input (`-`)")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from cfglint.frameworks import detect, framework, related_tool, takes_arguments
+from cfglint.frameworks import detect, framework, is_trainer, related_tool, takes_arguments
 from cfglint.frameworks import kinds as known_kinds
 from cfglint.frameworks.base import MAYBE, NO_MATCH
 from cfglint.run.checked import CheckedRun
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from cfglint.project.statements.statement import Statement
     from cfglint.run.launch_runs import LaunchReader
 
-KIND_TRAINER = "huggingface"
 ENGINE = "deepspeed"
 WORTHWHILE = 10_000  # minimum characters of a named file for the quick scan, whose parsers must be imported
 FEW = 20  # named files; with more of them every file is worth the import
@@ -479,7 +478,7 @@ def are_of_one_line(runs: list[CheckedRun]) -> bool:
 
 def steps_with(document: Document, kinds: list[str]) -> list[str]:
     """The package that determines when DeepSpeed's engine takes a step: accelerate, if a Trainer has a DeepSpeed config."""
-    trained = any(KIND_TRAINER in (kind, framework(kind).base) for kind in kinds)
+    trained = any(map(is_trainer, kinds))
     return ["accelerate"] if trained and ("deepspeed" in kinds or document.find(("deepspeed",))[1] is not None) else []
 
 
