@@ -107,12 +107,14 @@ class Search:
         self.run = run
         self.found = found
         self.packages = packages
+        target = run.target
+        self.asked = {package: target[package] for package in packages}
         self._evaluated: dict[tuple[tuple[str, str], ...], Evaluation] = {}
 
     def at(self, target: Target) -> Evaluation:
         """The findings of the run with other releases of some packages."""
-        whole = {**{package: self.run.target[package] for package in self.packages}, **target}
-        key = tuple(sorted(whole.items()))
+        whole = {**self.asked, **target}
+        key = tuple(whole.items())
         if key not in self._evaluated:
             self._evaluated[key] = Evaluation(self.run.at(whole))
         return self._evaluated[key]
@@ -123,11 +125,11 @@ class Search:
         for package, releases in self.packages.items():
             place = self.first(diagnostic, package, releases)
             if place:
-                since[package] = releases[place] if place < len(releases) else self.run.target[package]
+                since[package] = releases[place] if place < len(releases) else self.asked[package]
         if not since and len(self.packages) > 1:
             oldest = {package: releases[0] for package, releases in self.packages.items()}
             if not self.at(oldest).gives(diagnostic):
-                return {package: self.run.target[package] for package in self.packages}
+                return dict(self.asked)
         return since
 
     def first(self, diagnostic: Diagnostic, package: str, releases: list[str]) -> int:

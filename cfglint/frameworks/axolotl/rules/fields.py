@@ -289,6 +289,8 @@ def closest(config: AxolotlConfig, path: tuple[str | int, ...]) -> str:
     return near if near not in (config.values if len(path) == 1 else ()) else ""
 
 
+SIMILAR = 0.85  # share of equal characters
+_by_length: dict[int, list[str]] = {}  # the fields of all releases
 _similar: dict[str, list[str]] = {}  # unknown key -> the names that resemble it
 
 
@@ -297,6 +299,10 @@ def similar_names(key: str) -> list[str]:
     if key not in _similar:
         from difflib import get_close_matches
 
-        names = sorted({name for section in HISTORY.sections for name in HISTORY.names(section)})
-        _similar[key] = get_close_matches(key, names, len(names), 0.85)
+        if not _by_length:
+            for name in sorted({name for section in HISTORY.sections for name in HISTORY.names(section)}):
+                _by_length.setdefault(len(name), []).append(name)
+        lengths = (size for size in _by_length if 2 * min(size, len(key)) >= SIMILAR * (size + len(key)))  # else it cannot be similar
+        names = [name for size in lengths for name in _by_length[size]]
+        _similar[key] = get_close_matches(key, names, len(names) or 1, SIMILAR)
     return _similar[key]
