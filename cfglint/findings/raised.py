@@ -19,7 +19,8 @@ def paragraph(rule: Rule) -> str:
     from cfglint.findings._raised import RAISED
 
     found = RAISED.get(rule.code) or ((rule.raises,) if rule.raises else ())
-    text = "; ".join(map(quoted, found[:MOST])) + ("; ..." if len(found) > MOST else ".")
+    text = "; ".join(map(quoted, found[:MOST]))
+    text += "; ..." if len(found) > MOST else "" if text.endswith((".`", ".``")) else "."
     title = "Run-time error" if len(found) == 1 else "Run-time errors"
     return fill(f"{title}: {text}", WIDTH, break_long_words=False, break_on_hyphens=False) if found else ""
 
@@ -33,5 +34,5 @@ def quoted(text: str) -> str:
 def recorded(raised: Iterable[tuple[str, list[str]]]) -> str:
     """The module `_raised.py`, of the exceptions of each rule's examples."""
     rows = "".join(f"    {code!r}: {tuple(found)!r},\n" for code, found in raised)
-    head = '"""What the bad examples of rules raise; written by tests/test_rules_doc.py."""'
-    return f"{head}\n\nfrom __future__ import annotations\n\nRAISED: dict[str, tuple[str, ...]] = {{\n{rows}}}\n"
+    head = '"""What the bad examples of rules raise; written by tests/test_rules_doc.py."""\n\n# fmt: off\n# ruff: noqa: E501\n'
+    return f"{head}from __future__ import annotations\n\nRAISED: dict[str, tuple[str, ...]] = {{\n{rows}}}\n"
