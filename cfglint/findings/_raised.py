@@ -24,7 +24,7 @@ RAISED: dict[str, tuple[str, ...]] = {
     'AXL046': ("TypeError: argument should be a str or an os.PathLike object where __fspath__ returns a str, not 'NoneType'",),
     'AXL047': ('OverflowError: cannot convert float infinity to integer', 'ValueError: cannot convert float NaN to integer'),
     'AXL048': ("ValueError: Failed to load custom trainer class 'abc': Invalid module string format: abc",),
-    'BAT001': ('AssertionError: Check batch related parameters. train_batch_size is not equal to micro_batch_per_gpu * gradient_acc_step * world_size 256 != 4 * 4 * 8', 'AssertionError: Check batch related parameters'),
+    'BAT001': ('AssertionError: Check batch related parameters. train_batch_size is not equal to micro_batch_per_gpu * gradient_acc_step * world_size 256 != 4 * 4 * 8',),
     'BAT002': ('AssertionError: Either train_batch_size or train_micro_batch_size_per_gpu needs to be provided',),
     'DSP011': ('AssertionError: zero stage 2 requires an optimizer',),
     'DSP012': ('AssertionError: You are using an untested ZeRO Optimizer.',),

@@ -219,7 +219,7 @@ class Rule:
         from cfglint.findings.raised import paragraph
 
         text = cleandoc(self.check.__doc__ or "")
-        raised = paragraph(self) if self.severity == "error" and "\n\nRun-time" not in text else ""
+        raised = paragraph(self.code, self.raises) if self.severity == "error" and "\n\nRun-time" not in text else ""
         start, heading, rest = text.partition("\n\nFix:")
         return f"{start}\n\n{raised}{heading}{rest}" if raised and heading else text
 
