@@ -40,8 +40,8 @@ def examples_of(kind):
 NUMBERS = ("micro_batch", "accumulation", "global_batch", "total_steps", "warmup_steps")
 
 
-def answer(rule, texts, folder, facts, package, release, own):
-    """What is found in a release: the codes; of an example of the rule only its own, with what the framework raises, and the numbers."""
+def answer(rule, texts, folder, facts, package, release):
+    """What the rule finds in a release, with what the framework raises, and the numbers of the run."""
     target = {**rule.example.get("target", {}), **dict(facts).get("target", {}), package: release}
     try:
         run = run_of(rule, texts, folder, {**dict(facts), "target": target})
