@@ -273,8 +273,6 @@ def parameter_type(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     Source: deepspeed 0.19.8 runtime/engine.py:1813-1830 (the key is read from 0.19.2 on).
     """
-    from cfglint.findings.fix_builders import remove
-
     for key in ("param_dtype", "buffer_dtype"):
         value = data_type(config, key)
         if value is None or not config.looks_up("data_types", key) or (key == "buffer_dtype" and config.precision == "fp32"):
@@ -291,6 +289,8 @@ def parameter_type(config: DeepSpeedConfig) -> Iterator[Finding]:
                 help=f"remove `data_types.{key}`, or write one of {', '.join(SHORT_NAMES)}",
             )
         elif key == "param_dtype" and found != config.precision and config.knows_precision:
+            from cfglint.findings.fix_builders import remove
+
             raised = f"AssertionError: data_types.param_dtype='{value}' conflicts with the enabled precision mode"
             text = f"`data_types.param_dtype` is {value}, but `fp16` and `bf16` make the model {config.precision}"
             yield Finding(setting, text, exception=raised, fix=remove(setting, "remove `param_dtype`", safe=True))

@@ -76,8 +76,6 @@ def deepspeed_mismatch(config: TrainerConfig) -> Iterator[Finding]:
     launch = config.deepspeed
     if launch is None or not launch.mismatches:
         return
-    from cfglint.findings.fix_builders import replace
-
     for each in launch.mismatches:
         if launch.disagrees_on_precision and each.path in launch.HALF_PRECISION:
             continue  # RUN004 reports this, and the trainer stops there
@@ -85,6 +83,8 @@ def deepspeed_mismatch(config: TrainerConfig) -> Iterator[Finding]:
         if config.facts.launch.guessed and all(field.origin == DEFAULT for field in related):
             continue  # a program that may not use the Trainer may lack this field
         setting = launch.setting(each.path)
+        from cfglint.findings.fix_builders import replace
+
         fix = replace(setting, "auto", 'set it to "auto"', safe=True) if launch.accepts_auto(setting) else None
         text = f"ValueError: Please correct the following DeepSpeed config values that mismatch TrainingArguments values: {each.line}"
         yield Finding(
