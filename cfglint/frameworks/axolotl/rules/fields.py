@@ -53,8 +53,6 @@ READ_ELSEWHERE = frozenset(("fsdp", "inference", "world_size", "relora_steps", "
 def not_a_mapping(config: AxolotlConfig) -> Iterator[Finding]:
     """The content of the file is not a mapping of keys to values.
 
-    Run-time error: `ValueError: not enough values to unpack (expected 2, got 1)`.
-
     Fix: write `key: value` lines.
 
     Source: axolotl 0.21.0 cli/config.py:240.
@@ -82,9 +80,6 @@ def field_value(config: AxolotlConfig) -> Iterator[Finding]:
 
     Strings are converted (`"4"`, `1e-5`), fractions are not integers, an unquoted `no` is a boolean and not the string that
     `save_strategy` and `eval_strategy` need, and fields with choices take these only.
-
-    Run-time error: `ValidationError: 1 validation error for AxolotlConfigWCapabilities: warmup_steps: Input should be a valid
-    integer, got a number with a fractional part`.
 
     Fix: write a value of the type that the message names.
 
@@ -122,8 +117,6 @@ def missing_key(config: AxolotlConfig) -> Iterator[Finding]:
     `base_model` and `learning_rate` have none, nor have some keys of nested mappings. In a file that is not the whole run this is a
     warning: the launch line may give it.
 
-    Run-time error: `ValidationError: 1 validation error for AxolotlConfigWCapabilities: learning_rate: Field required`.
-
     Fix: write the key.
 
     Source: axolotl 0.21.0 utils/schemas/training.py:167, model.py:17.
@@ -154,8 +147,6 @@ def plugin_not_found(config: AxolotlConfig) -> Iterator[Finding]:
 
     A plugin of the package `axolotl.integrations` is imported when the file is loaded. Plugins of other packages are unknown,
     so nothing is reported about them.
-
-    Run-time error: `ModuleNotFoundError: No module named 'axolotl.integrations.lyger'`.
 
     Fix: use a plugin of the release, or install the release that has it.
 
