@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from functools import cache
+from functools import cache, partial
 
 from cfglint.frameworks import detect, fields_of_class, framework, takes_arguments
 from cfglint.frameworks import kinds as known_kinds
@@ -20,8 +20,8 @@ from cfglint.launch.launcher import launcher_of
 from cfglint.launch.machine import Machine
 from cfglint.launch.project_files import Project
 from cfglint.launch.reader import Evaluations, Reader
+from cfglint.project.file_source import EditedSource, FileSource
 from cfglint.run.consumer import choose_consumer, has_own_arguments, has_own_files, is_strict, program_kind
-from cfglint.run.file_source import EditedSource, FileSource
 from cfglint.run.loaded import LAUNCH
 from cfglint.run.paths import BY_HAND
 from cfglint.source import files
@@ -118,7 +118,9 @@ class LaunchReader:
 
     def project(self, path: str) -> Project:
         """The files around a script."""
-        project = Project(self.root(path), self.source.is_file, self.text, lambda each: self.source.leads_out(each, path, self.named))
+        project = Project(
+            self.root(path), self.source.is_file, self.source.content, partial(self.source.leads_out, origin=path, named=self.named)
+        )
         project.outside = self.outside
         return project
 
@@ -126,7 +128,7 @@ class LaunchReader:
         """Whether a called script also starts this launch without its caller."""
         path = line.call.path
         if path not in self.called:
-            self.called[path] = self.lines(path, self.text(path) or "")
+            self.called[path] = self.lines(path, self.source.content(path) or "")
         return any(same_launch(line, each) for each in self.called[path])
 
     def root(self, path: str) -> str:
@@ -135,13 +137,6 @@ class LaunchReader:
         if folder not in self.roots:
             self.roots[folder] = self.source.root(path)
         return self.roots[folder]
-
-    def text(self, path: str) -> str | None:
-        """The content of a file; None if it cannot be read."""
-        try:
-            return self.source.read(path)[0]
-        except files.FileProblem:
-            return None
 
     def again(self, line: LaunchLine, lines: list[LaunchLine], text: str, which: int) -> Launch:
         """The launch of a line in another version of its script. Raises EditRefused if that starts something else."""
@@ -161,7 +156,7 @@ class LaunchReader:
         if line.call.path in texts and line.is_sourced:
             raise EditRefused(sourced_elsewhere(line), line.call.start)
         reader = self.reader_of(texts, gpus, line.script_path)
-        text = reader.text(line.script_path) or text if texts else text
+        text = reader.source.content(line.script_path) or text if texts else text
         now = reader.lines(line.script_path, text)
         if len(now) != len(lines):
             raise EditRefused("the edited script would start something else", line.call.start)
@@ -223,7 +218,7 @@ class LaunchReader:
     def launch(self, line: LaunchLine, text: str, lines: list[LaunchLine], which: int = 0) -> Launch:
         """The launch of a line, one of the `lines` of its script, with its own copy of the line; whose arguments it has is open."""
         own = line.copy()
-        command = command_document(own, text if not line.is_sourced else self.text(line.call.path) or "")
+        command = command_document(own, text if not line.is_sourced else self.source.content(line.call.path) or "")
         launch = Launch(command, own, self.program(line), is_open=may_have_more(line.arguments), machine=line.machine)
         launch.again = lambda edited: self.again(line, lines, edited, which)
         command.again = lambda edited: line_and_command(self.again(line, lines, edited, which))[1]
@@ -450,6 +445,8 @@ def read_found(found: Found, texts: dict[str, str]) -> ProgramFacts | None:
     """A program, parsed with other contents for some of its files."""
     from cfglint.launch.programs.reading import read_program
 
+    if not texts:
+        return read_program(found.path, found.package, found.folders, found.read)
     return read_program(found.path, found.package, found.folders, lambda path: texts[path] if path in texts else found.read(path))
 
 
