@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from cfglint.findings._rule_releases import RULE_RELEASES
+from cfglint.findings.releases import Releases
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Any, TypeAlias, TypedDict
 
     from cfglint.findings.diagnostic import Fix
-    from cfglint.findings.releases import Releases
     from cfglint.findings.setting import Setting
     from cfglint.findings.vocabulary import Kind, Scope, Severity, Stage, WhenPartial
 
@@ -118,7 +120,8 @@ class Rule:
     is called with: each config, or the complete run. `by_version`: the finding is valid for some releases only, so its
     fix is safe only if the release is specified. `old_names` are accepted wherever names are. `of_keys`: a finding is about the
     name of a key, whatever its value and those of the other keys are. `releases` are those of the framework whose source has the
-    check, one entry for each variant of it; empty for all releases. The rule runs in these only.
+    check, one entry for each variant of it; empty for all releases. The rule runs in these only. `own_releases`: the decorator declares
+    them; the others are generated from the sources.
     """
 
     __slots__ = (
@@ -135,6 +138,7 @@ class Rule:
         "name",
         "of_keys",
         "old_names",
+        "own_releases",
         "raises",
         "releases",
         "scope",
@@ -179,7 +183,8 @@ class Rule:
         self.scope = scope
         self.by_version = by_version
         self.old_names = old_names
-        self.releases = releases
+        self.own_releases = bool(releases)
+        self.releases = releases or tuple(generated(code))
         self.of_keys = of_keys
 
     @property
@@ -196,6 +201,13 @@ class Rule:
 
 
 RULES: list[Rule] = []
+
+
+def generated(code: str) -> Iterable[Releases]:
+    """The releases of a rule's check that were found in the sources of a package."""
+    for package, of_rules in RULE_RELEASES.items():
+        for since, until in of_rules.get(code, ()):
+            yield Releases(since, until, package=package)
 
 
 def names_of(code: str) -> tuple[str, ...]:
@@ -227,7 +239,8 @@ def rule(
     `bad` and `good` are the content of a file (or name -> content for a run of several files) in which the rule must and must not
     find something; `bad` may be a tuple of several, each a content or an `Example`, so that every `Finding` of the rule has
     an example. The manual shows the first one, and `fixed` is the result of `fix` for it. `example` holds their launch facts.
-    `releases` are those of the framework that have the check; several if its variants have different ones.
+    `releases` are those of the framework that have the check, if its source does not tell (`tools/rule_ranges.py`); several if its variants
+    have different ones.
     """
 
     def register(check: Check) -> Check:
