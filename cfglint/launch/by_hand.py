@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
+from cfglint.frameworks.launch_line import MACHINE, LaunchLine
 from cfglint.launch.arguments import read_arguments
-from cfglint.launch.line import MACHINE, LaunchLine
 from cfglint.launch.project_files import ROOT
 from cfglint.source.shell.filters import normal
 from cfglint.source.shell.script import Script
@@ -30,7 +30,7 @@ def line_by_hand(reader: Reader, text: str) -> LaunchLine | None:
     first = words[0].value or ""
     if first.endswith(".py"):
         line.program, words = words[0], words[1:]
-        line.program_path = reader.path_of(first, here)
+        line.program_path = reader.around(here).path_of(first)
     line.arguments = words
     line.processes, line.machine = reader.machine.gpus, True
     if line.processes is None:

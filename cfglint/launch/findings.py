@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from cfglint.findings.wording import counted
 from cfglint.frameworks.huggingface.deepspeed_argument import refused_config
+from cfglint.frameworks.launch_line import LineProblem
 from cfglint.launch.command import readable
-from cfglint.launch.line import Problem
+from cfglint.launch.launcher import launcher_of
 from cfglint.launch.machine import VISIBLE
-from cfglint.launch.options import Options
-from cfglint.launch.torchrun import COUNTED
 from cfglint.source.shell.command import is_placeholder
 from cfglint.source.shell.tables import names
 
@@ -17,20 +16,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import TypeGuard
 
-    from cfglint.launch.arguments import Argument
-    from cfglint.launch.line import LaunchLine, NamedFile
+    from cfglint.frameworks.launch_facts import Launch
+    from cfglint.frameworks.launch_line import Argument, LaunchLine, NamedFile
     from cfglint.launch.slurm import Header
-    from cfglint.source.shell.command import CommandDocument
     from cfglint.source.shell.started_command import Call
 
-OF_TORCH = ("torchrun", "torch.distributed.run", "torch.distributed.launch")
-OWN = {
-    "deepspeed": names("num_gpus num_nodes include exclude hostfile master_port"),
-    "torchrun": names("nproc_per_node nnodes node_rank rdzv_backend rdzv_endpoint"),
-    "torch.distributed.launch": names("nproc_per_node nnodes node_rank"),
-    "torch.distributed.run": names("nproc_per_node nnodes node_rank"),
-    "accelerate": names("num_processes num_machines config_file multi_gpu use_deepspeed mixed_precision"),
-}
 NEEDS_VALUE = names("tf32 greater_is_better disable_tqdm")
 HOSTFILE = "launcher:hostfile"
 READ_BY_ACCELERATE = ("--deepspeed", "launcher:deepspeed_config_file")  # by its class HfDeepSpeedConfig
@@ -40,14 +30,13 @@ REQUIRED = ("launcher:config_file", "launcher:accelerate_config", "--deepspeed",
 
 def behind_program(line: LaunchLine, arguments: Iterable[Argument]) -> None:
     """Report options of the launcher after the program, which the program receives."""
-    own = OWN.get(line.launcher, frozenset())
+    own = launcher_of(line).own_options
     for argument in arguments:
         given = line.options is not None and argument.name in line.options
-        if argument.name in own and not given and not (argument.name == "config_file" and line.launcher == "accelerate"):
+        if argument.name in own and not given:
             message = f"`--{argument.name}` comes after the program and is passed to it, not to {line.launcher}"
             helps = f"put it before the program: {line.launcher} --{argument.name} ..."
-            if argument.name != "mixed_precision":
-                line.problems.append(Problem("LCH010", "warning", argument.word, f"--{argument.name}", message, remedy=helps))
+            line.report("LCH010", "warning", argument.word, f"--{argument.name}", message, remedy=helps)
 
 
 def visible_devices(line: LaunchLine) -> None:
@@ -56,48 +45,11 @@ def visible_devices(line: LaunchLine) -> None:
     if value is None or not value.value or value.place is None:
         return
     count = len([each for each in value.value.split(",") if each.strip().isdigit()])
-    options = line.options or Options()
-    chosen = any(name in options for name in ("num_gpus", "include", "exclude", "hostfile"))
-    if line.launcher == "deepspeed" and not chosen and options.value("num_nodes") == "1":
-        raised = "ValueError: Cannot specify num_nodes/gpus with include/exclude"
-        message = f"`--num_nodes 1` is refused together with {VISIBLE}: the launcher turns the variable into `--include`"
-        line.problems.append(
-            Problem(
-                "LCH005",
-                "error",
-                options.given["num_nodes"].word,
-                "--num_nodes",
-                message,
-                raised,
-                of_launcher=True,
-                remedy="remove `--num_nodes`",
-            )
-        )
-    own = line.launcher in OF_TORCH and "nproc_per_node" in options
+    own = line.options is not None and "nproc_per_node" in line.options
     if (own or line.inner == "torchrun") and count and line.gpus_per_node is not None and line.gpus_per_node > count:
         message = f"`{VISIBLE}={value.value}` shows {counted(count, 'GPU')}, but {line.gpus_per_node} processes start"
-        line.problems.append(
-            Problem(
-                "LCH006",
-                "warning",
-                value,
-                VISIBLE,
-                message,
-                remedy=f"set `{VISIBLE}` to {line.gpus_per_node} GPUs, or start {count} processes",
-            )
-        )
-
-
-def deepspeed_nodes(line: LaunchLine) -> None:
-    """Report `--num_nodes` above 1 without a hostfile."""
-    options = line.options
-    if line.launcher != "deepspeed" or options is None or "hostfile" in options or "include" in options or "exclude" in options:
-        return
-    nodes = options.value("num_nodes") or ""
-    if nodes.isdigit() and int(nodes) > 1:
-        message = f"`--num_nodes {nodes}` requires a hostfile (`--hostfile`, else /job/hostfile), else one node starts"
-        line.problems.append(
-            Problem("LCH005", "warning", options.given["num_nodes"].word, "--num_nodes", message, remedy="pass `--hostfile FILE`")
+        line.report(
+            "LCH006", "warning", value, VISIBLE, message, remedy=f"set `{VISIBLE}` to {line.gpus_per_node} GPUs, or start {count} processes"
         )
 
 
@@ -107,33 +59,28 @@ def missing_values(line: LaunchLine, arguments: Iterable[Argument], trainer: boo
         option = line.options.missing
         raised = f"error: argument --{option.name}: expected one argument"
         message = f"`--{option.name}` has no value: the next word is an option"
-        line.problems.append(
-            Problem(
-                "LCH013",
-                "error",
-                option.word,
-                f"--{option.name}",
-                message,
-                raised,
-                of_launcher=True,
-                remedy=f"write the value after `--{option.name}`",
-            )
+        line.report(
+            "LCH013",
+            "error",
+            option.word,
+            f"--{option.name}",
+            message,
+            raised,
+            of_launcher=True,
+            remedy=f"write the value after `--{option.name}`",
         )
     for argument in arguments:
         if trainer and argument.name in NEEDS_VALUE and not argument.texts:
             raised = f"error: argument --{argument.name}: expected one argument"
             message = f"`--{argument.name}` requires a value"
-            line.problems.append(
-                Problem("LCH013", "error", argument.word, f"--{argument.name}", message, raised, remedy=f"write `--{argument.name} True`")
-            )
+            line.report("LCH013", "error", argument.word, f"--{argument.name}", message, raised, remedy=f"write `--{argument.name} True`")
 
 
 def unusable_counts(line: LaunchLine) -> None:
     """Report numbers of processes and machines that the launcher refuses."""
-    refused = REFUSED.get(line.launcher)
-    if line.options is None or refused is None:
+    if line.options is None:
         return
-    for name, refusal in refused.items():
+    for name, refusal in launcher_of(line).counts.items():
         option = line.options.given.get(name)
         text = option.value.value if option is not None and option.value is not None else None
         if option is None or text is None or option.in_file or is_placeholder(text) or text.isupper():
@@ -141,65 +88,16 @@ def unusable_counts(line: LaunchLine) -> None:
         raised = refusal(name, text)
         if raised:
             message = f"`--{name}` is {text}; {line.launcher} requires an integer above 0"
-            line.problems.append(
-                Problem(
-                    "LCH018",
-                    "error",
-                    option.value or option.word,
-                    f"--{name}",
-                    message,
-                    raised,
-                    of_launcher=True,
-                    remedy=f"write `--{name}` and an integer above 0",
-                )
+            line.report(
+                "LCH018",
+                "error",
+                option.value or option.word,
+                f"--{name}",
+                message,
+                raised,
+                of_launcher=True,
+                remedy=f"write `--{name}` and an integer above 0",
             )
-
-
-def not_an_integer(name: str, text: str) -> str:
-    """The message of argparse about a value that `int` does not accept; empty if it accepts the value."""
-    return "" if integer(text) is not None else f"error: argument --{name}: invalid int value: {text!r}"
-
-
-def not_processes(name: str, text: str) -> str:
-    """The message of torchrun about `--nproc_per_node`; a number below 1 stops the agent."""
-    number = integer(text)
-    if number is None:
-        return "" if text in COUNTED else f"ValueError: Unsupported nproc_per_node value: {text}"
-    return "AssertionError" if number < 1 else ""
-
-
-def not_nodes(name: str, text: str) -> str:
-    """The message of torchrun about `--nnodes`, a number or a range."""
-    if text.count(":") > 1:
-        return f'RuntimeError: nnodes={text} is not in "MIN:MAX" format'
-    low, mark, high = text.partition(":")
-    least, most = integer(low), integer(high if mark else low)
-    if least is None or most is None:
-        wrong = low if least is None else high
-        return f"ValueError: invalid literal for int() with base 10: {wrong!r}"
-    if 0 < least <= most:
-        return ""
-    return f"AssertionError: min_nodes must be > 0 and <= max_nodes, got min_nodes={least}, max_nodes={most}"
-
-
-def integer(text: str) -> int | None:
-    """The number that `int` returns for a string; None if it raises."""
-    try:
-        return int(text)
-    except ValueError:
-        return None
-
-
-OF_TORCHRUN = {"nproc_per_node": not_processes, "nnodes": not_nodes}
-OF_ACCELERATE = {"num_processes": not_an_integer, "num_machines": not_an_integer}
-REFUSED = {
-    "torchrun": OF_TORCHRUN,
-    "torch.distributed.launch": OF_TORCHRUN,
-    "torch.distributed.run": OF_TORCHRUN,
-    "deepspeed": {"num_gpus": not_an_integer, "num_nodes": not_an_integer},
-    "accelerate": OF_ACCELERATE,
-    "trl": OF_ACCELERATE,
-}
 
 
 def header_sizes(line: LaunchLine, header: Header) -> None:
@@ -210,9 +108,7 @@ def header_sizes(line: LaunchLine, header: Header) -> None:
     word = header.options[option]
     gives = f"`#SBATCH --{option}={word.string}` gives {counted(each, 'GPU')} per node"
     message = f"{gives}, but the line starts {line.gpus_per_node} processes on each"
-    line.problems.append(
-        Problem("LCH015", "warning", word, f"--{option}", message, remedy=f"write `#SBATCH --{option}` for {line.gpus_per_node} GPUs")
-    )
+    line.report("LCH015", "warning", word, f"--{option}", message, remedy=f"write `#SBATCH --{option}` for {line.gpus_per_node} GPUs")
 
 
 def missing_files(line: LaunchLine, calls: list[Call], written: set[str], firm: bool) -> None:
@@ -227,11 +123,9 @@ def missing_files(line: LaunchLine, calls: list[Call], written: set[str], firm: 
         if file.role == HOSTFILE:
             message = f"`--hostfile` names `{name}`, which does not exist: the launcher uses the local machine alone"
             if line.program_path is not None:
-                line.problems.append(
-                    Problem("LCH011", "warning", file.word, "--hostfile", message, remedy="correct the path, or remove `--hostfile`")
-                )
+                line.report("LCH011", "warning", file.word, "--hostfile", message, remedy="correct the path, or remove `--hostfile`")
             continue
-        if file.role not in REQUIRED or not file.known or (line.program_path is None and line.launcher != "trl"):
+        if file.role not in REQUIRED or not file.known or (line.program_path is None and not launcher_of(line).opens_files):
             continue
         if not mentioned(name, line, calls, written):
             line.problems.append(missing_file(line, file, firm))
@@ -250,10 +144,10 @@ def is_relative(name: str | None) -> TypeGuard[str]:
     )
 
 
-def missing_file(line: LaunchLine, file: NamedFile, firm: bool) -> Problem:
+def missing_file(line: LaunchLine, file: NamedFile, firm: bool) -> LineProblem:
     """The problem of a config file that does not exist."""
     key, name = flag_of(file), file.word.string
-    return Problem(
+    return LineProblem(
         "LCH002",
         "error" if firm else "warning",
         file.word,
@@ -265,13 +159,13 @@ def missing_file(line: LaunchLine, file: NamedFile, firm: bool) -> Problem:
     )
 
 
-def refused_deepspeed_word(line: LaunchLine, command: CommandDocument) -> None:
+def refused_deepspeed_word(line: LaunchLine, launch: Launch) -> None:
     """Report a value of `--deepspeed` that names no file and is no encoded config, if the Trainer is known to read it."""
     file = line.deepspeed_word
-    if file is None or not command.is_main or command.guessed:
+    if file is None or not launch.is_main or launch.guessed:
         return
     name = file.word.value
-    own = command.program is not None and "deepspeed" in command.program.fields
+    own = launch.parser is not None and "deepspeed" in launch.parser.fields
     if not own and is_relative(name) and refused_config(name):
         line.problems.append(missing_file(line, file, not line.path.lower().endswith(MARKDOWN)))
 
@@ -282,7 +176,7 @@ def outside_project(line: LaunchLine, file: NamedFile) -> None:
         return
     message = f"`{flag_of(file)}` names `{file.word.string}`, which is outside the project and was not read"
     remedy = "name the file on the command line too, or move it into the project"
-    line.problems.append(Problem("LCH021", "warning", file.word, flag_of(file), message, remedy=remedy))
+    line.report("LCH021", "warning", file.word, flag_of(file), message, remedy=remedy)
 
 
 def flag_of(file: NamedFile) -> str:
@@ -305,30 +199,6 @@ def folder_name(line: LaunchLine) -> str:
     return text or "the top of the project"
 
 
-def several_machines(line: LaunchLine) -> None:
-    """Apply accelerate's own checks of a line without a file."""
-    options = line.options
-    if line.launcher != "accelerate" or options is None or "config_file" in options:
-        return
-    total = options.value("num_processes") or ""
-    count = integer(total)
-    if "multi_gpu" in options and count is not None and count < 2:
-        raised = "ValueError: You need to use at least 2 processes to use `--multi_gpu`."
-        message = f"`--num_processes` is {total}; `--multi_gpu` requires at least 2"
-        line.problems.append(
-            Problem(
-                "LCH008",
-                "error",
-                options.given["num_processes"].word,
-                "--num_processes",
-                message,
-                raised,
-                of_launcher=True,
-                remedy="remove `--multi_gpu`, or pass a larger `--num_processes`",
-            )
-        )
-
-
 def named_with_block(line: LaunchLine, arguments: Iterable[Argument]) -> None:
     """Report `--deepspeed` of the program together with an accelerate config that has a DeepSpeed block."""
     values = line.values or {}
@@ -338,6 +208,4 @@ def named_with_block(line: LaunchLine, arguments: Iterable[Argument]) -> None:
     for argument in arguments:
         if argument.name == "deepspeed" and argument.texts:
             message = "the file of `--deepspeed` replaces the DeepSpeed block of the accelerate config: its `zero_stage` has no effect"
-            line.problems.append(
-                Problem("LCH014", "info", argument.word, "--deepspeed", message, remedy="remove `zero_stage` from the accelerate config")
-            )
+            line.report("LCH014", "info", argument.word, "--deepspeed", message, remedy="remove `zero_stage` from the accelerate config")

@@ -101,7 +101,8 @@ def unknown_launch_key(config: AccelerateConfig) -> Iterator[Finding]:
         meant = str(near[0].path[-1]) if near else ""
         text = f"ValueError: The config file at {config.documents[0].path} had unknown keys ({sorted(map(str, unknown))})"
         if config.version < KEYS_COMPARED:
-            text = f"TypeError: {'Cluster' if config.local else 'SageMaker'}Config.__init__() got an unexpected keyword argument '{unknown[0]}'"
+            name = "ClusterConfig" if config.local else "SageMakerConfig"
+            text = f"TypeError: {name}.__init__() got an unexpected keyword argument '{unknown[0]}'"
         where = " (SageMaker config)" if not config.local else other_releases(key)
         hint = f"; did you mean `{meant}`?" if meant and not where else ""
         if block is not None:

@@ -1,0 +1,223 @@
+"""A launch line as parsed: its program, sizes, files, options, arguments and problems."""
+
+from __future__ import annotations
+
+from cfglint.source.shell.placed_text import EMPTY
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cfglint.findings.vocabulary import Severity
+    from cfglint.source.shell.placed_text import Text
+    from cfglint.source.shell.started_command import Call
+
+MACHINE = "the number of GPUs of the machine"
+
+
+class Option:
+    """An option on a line: the word that names it, and its value; None for a flag.
+
+    `in_file`: the option comes from a file that the word names.
+    """
+
+    __slots__ = ("in_file", "name", "value", "word")
+
+    def __init__(self, name: str, word: Text, value: Text | None, in_file: bool = False) -> None:
+        self.name = name
+        self.word = word
+        self.value = value
+        self.in_file = in_file
+
+
+class Options:
+    """The options before a program.
+
+    `rest` are the words from the program on. `open` are the reasons why there may be further options: an unknown
+    word. `missing` is an option without its value, which argparse refuses.
+    """
+
+    __slots__ = ("given", "missing", "open", "rest")
+
+    def __init__(self) -> None:
+        self.given: dict[str, Option] = {}
+        self.rest: list[Text] = []
+        self.open: tuple[str, ...] = ()
+        self.missing: Option | None = None
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.given
+
+    def text(self, name: str) -> Text | None:
+        """The value of an option; None if it is missing."""
+        option = self.given.get(name)
+        return None if option is None else option.value or EMPTY
+
+    def value(self, name: str) -> str | None:
+        """The value of an option as a string; None if it is missing or unknown."""
+        text = self.text(name)
+        return None if text is None else text.value
+
+
+class Argument:
+    """An option of the program: the word that names it, its words, and whether `=` joins them."""
+
+    __slots__ = ("name", "texts", "word")
+
+    def __init__(self, name: str, word: Text, texts: list[Text]) -> None:
+        self.name = name
+        self.word = word
+        self.texts = texts
+
+
+class NamedFile:
+    """A file that a line names: its spelling, its role, and its path if the project contains it.
+
+    `known`: the folder that the name is relative to is known, and so is the name. `outside`: it leads out of the project.
+    """
+
+    __slots__ = ("kind", "known", "outside", "path", "role", "word")
+
+    def __init__(self, word: Text, role: str, kind: str, path: str | None = None, known: bool = False) -> None:
+        self.word = word
+        self.role = role
+        self.kind = kind
+        self.path = path
+        self.known = known
+        self.outside = False
+
+
+class LineProblem:
+    """A problem of the launch line itself: a code of the rules of this kind, and the words to point at.
+
+    `of_launcher`: the launcher refuses it before the program gets its arguments.
+    """
+
+    __slots__ = ("code", "exception", "key", "message", "of_launcher", "remedy", "severity", "word")
+
+    def __init__(
+        self,
+        code: str,
+        severity: Severity,
+        word: Text,
+        key: str,
+        message: str,
+        exception: str = "",
+        *,
+        remedy: str = "",
+        of_launcher: bool = False,
+    ) -> None:
+        self.code = code
+        self.severity = severity
+        self.word = word
+        self.key = key
+        self.message = message
+        self.exception = exception
+        self.remedy = remedy
+        self.of_launcher = of_launcher
+
+
+class LaunchLine:
+    """One training launch.
+
+    An unknown size is None, and `unknown` has the reasons: (field, reason). `inner` is the launcher that the named one starts in
+    turn. `values` are the settings of an accelerate launch, from its file and its flags, None elsewhere. `machine`: the GPUs are
+    those of the machine; `by_devices`: they are those that CUDA_VISIBLE_DEVICES shows, or those of the machine. `header` are the
+    #SBATCH options of its script.
+    """
+
+    __slots__ = (
+        "arguments",
+        "by_devices",
+        "call",
+        "deepspeed_word",
+        "files",
+        "folder",
+        "given",
+        "gpus_per_node",
+        "header",
+        "inner",
+        "launcher",
+        "machine",
+        "module",
+        "nodes",
+        "options",
+        "path",
+        "problems",
+        "processes",
+        "program",
+        "program_path",
+        "script_path",
+        "sourced",
+        "srun",
+        "unknown",
+        "values",
+    )
+
+    def __init__(self, call: Call, launcher: str) -> None:
+        self.call = call
+        self.launcher = launcher
+        self.path = call.path
+        self.script_path = call.path
+        self.sourced: list[str] = []  # files that the script sources, which may set what the line uses
+        self.program: Text | None = None
+        self.program_path: str | None = None
+        self.module = False
+        self.options: Options | None = None
+        self.arguments: list[Text] = []
+        self.given: list[Argument] | None = None  # the arguments as options, after parsing
+        self.gpus_per_node: int | None = None
+        self.nodes: int | None = None
+        self.processes: int | None = None
+        self.unknown: list[tuple[str, str]] = []
+        self.files: list[NamedFile] = []
+        self.problems: list[LineProblem] = []
+        self.deepspeed_word: NamedFile | None = None  # the value of `--deepspeed` if it is neither a config file's name nor a file
+        self.machine = False
+        self.by_devices = False
+        self.header: dict[str, Text] = {}
+        self.inner = ""
+        self.values: dict[str, Any] | None = None
+        self.srun: list[Text] = []
+        self.folder: str | None = None
+
+    def copy(self) -> LaunchLine:
+        """A copy to which reasons and problems can be added."""
+        other = LaunchLine(self.call, self.launcher)
+        for name in self.__slots__:
+            setattr(other, name, getattr(self, name))
+        other.unknown, other.problems = [*self.unknown], [*self.problems]
+        return other
+
+    @property
+    def is_sourced(self) -> bool:
+        """Whether it is written in another file that the script sources."""
+        return self.call.path != self.script_path
+
+    def unsure(self, field: str, reasons: tuple[str, ...] | str) -> None:
+        """Record why a field is unknown."""
+        for reason in (reasons,) if isinstance(reasons, str) else reasons:
+            if (field, reason) not in self.unknown:
+                self.unknown.append((field, reason))
+
+    def report(
+        self,
+        code: str,
+        severity: Severity,
+        word: Text,
+        key: str,
+        message: str,
+        exception: str = "",
+        *,
+        remedy: str = "",
+        of_launcher: bool = False,
+    ) -> None:
+        """Add a problem."""
+        self.problems.append(LineProblem(code, severity, word, key, message, exception, remedy=remedy, of_launcher=of_launcher))
+
+    def sized(self, per_node: int | None, nodes: int | None) -> None:
+        """Set the sizes; the processes are their product."""
+        self.gpus_per_node, self.nodes = per_node, nodes
+        self.processes = None if per_node is None or nodes is None else per_node * nodes
+        if self.processes is None:
+            self.unsure("processes", "see gpus_per_node / nodes")
