@@ -133,19 +133,11 @@ class Rule:
 
     `when_partial` is what happens to an error if the files may be only a part of the run. `scope` is what the check
     is called with: each config, or the complete run. `by_version`: the finding is valid for some releases only, so its
-<<<<<<< HEAD
-    fix is safe only if the release is specified. `old_names` are accepted wherever names are. `of_keys`: a finding is about the
-    name of a key, whatever its value and those of the other keys are. `releases` are those of the framework whose source has the
-    check, one entry for each variant of it; empty for all releases. The rule runs in these only. `own_releases`: the decorator declares
-    them; the others are generated from the sources.
-=======
-    fix is safe only if the release is specified. `old_names` are accepted wherever names are.
-    `releases` are those of the framework whose source has the check, one entry for each variant of it; empty for all releases. The
-    rule runs in these only.
-    `about` is the subject of the findings: what the rule states, else that of the code's family in `FAMILY_SUBJECTS`, else
-    `COMBINATION`. `certainty`: whether an error stays one although other arguments of the launch are unknown; the subject decides
-    it unless the rule does. `on_construction`: constructing the trainer raises it, so that it needs no training.
->>>>>>> main
+        self.own_releases = bool(releases)
+        self.releases = releases or tuple(generated(code))
+        self.about = about or FAMILY_SUBJECTS.get(code[:3], COMBINATION)
+        self.on_construction = on_construction
+        self.certainty = certainty or ("always" if self.about in CERTAIN_SUBJECTS else "if-complete")
     """
 
     __slots__ = (
@@ -163,11 +155,8 @@ class Rule:
         "kinds",
         "name",
         "old_names",
-<<<<<<< HEAD
-        "own_releases",
-=======
         "on_construction",
->>>>>>> main
+        "own_releases",
         "raises",
         "releases",
         "scope",
