@@ -133,11 +133,12 @@ class Rule:
 
     `when_partial` is what happens to an error if the files may be only a part of the run. `scope` is what the check
     is called with: each config, or the complete run. `by_version`: the finding is valid for some releases only, so its
-        self.own_releases = bool(releases)
-        self.releases = releases or tuple(generated(code))
-        self.about = about or FAMILY_SUBJECTS.get(code[:3], COMBINATION)
-        self.on_construction = on_construction
-        self.certainty = certainty or ("always" if self.about in CERTAIN_SUBJECTS else "if-complete")
+    fix is safe only if the release is specified. `old_names` are accepted wherever names are.
+    `releases` are those of the framework whose source has the check, one entry for each variant of it; empty for all releases. The
+    rule runs in these only. `own_releases`: the decorator declares them; the others are generated from the sources.
+    `about` is the subject of the findings: what the rule states, else that of the code's family in `FAMILY_SUBJECTS`, else
+    `COMBINATION`. `certainty`: whether an error stays one although other arguments of the launch are unknown; the subject decides
+    it unless the rule does. `on_construction`: constructing the trainer raises it, so that it needs no training.
     """
 
     __slots__ = (
@@ -203,16 +204,11 @@ class Rule:
         self.scope = scope
         self.by_version = by_version
         self.old_names = old_names
-<<<<<<< HEAD
         self.own_releases = bool(releases)
         self.releases = releases or tuple(generated(code))
-        self.of_keys = of_keys
-=======
-        self.releases = releases
         self.about = about or FAMILY_SUBJECTS.get(code[:3], COMBINATION)
         self.on_construction = on_construction
         self.certainty = certainty or ("always" if self.about in CERTAIN_SUBJECTS else "if-complete")
->>>>>>> main
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -268,13 +264,9 @@ def rule(
     `bad` and `good` are the content of a file (or name -> content for a run of several files) in which the rule must and must not
     find something; `bad` may be a tuple of several, each a content or an `Example`, so that every `Finding` of the rule has
     an example. The manual shows the first one, and `fixed` is the result of `fix` for it. `example` holds their launch facts.
-<<<<<<< HEAD
-    `releases` are those of the framework that have the check, if its source does not tell (`tools/rule_ranges.py`); several if its variants
-    have different ones.
-=======
-    `releases` are those of the framework that have the check; several if its variants have different ones.
+    `releases` are those of the framework that have the check, if its source does not tell (`tools/rule_ranges.py`); several if its
+    variants have different ones.
     `about` and `certainty` are needed only where they differ from those of the family.
->>>>>>> main
     """
 
     def register(check: Check) -> Check:
