@@ -6,14 +6,11 @@ itself, or predicts exceptions that the package does not raise itself.
 
 RULE_RELEASES: dict[str, dict[str, tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]]] = {
     "accelerate": {
-        "ACC002": (((0, 23, 0), ()),),
-        "ACC004": (((0, 23, 0), ()),),
         "ACC005": (((0, 34, 0), ()),),
         "ACC013": (((0, 24, 0), ()),),
         "ACC020": (((1, 8, 0), ()),),
         "ACC024": (((0, 34, 0), ()),),
     },
-    "axolotl": {},
     "deepspeed": {
         "DSP010": (((0, 19, 6), ()),),
         "DSP014": (((0, 19, 7), ()),),
