@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from cfglint.findings._rule_releases import RULE_RELEASES
-from cfglint.findings.releases import Releases
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -11,6 +10,7 @@ if TYPE_CHECKING:
     from typing import Any, TypeAlias, TypedDict
 
     from cfglint.findings.diagnostic import Fix
+    from cfglint.findings.releases import Releases
     from cfglint.findings.setting import Setting
     from cfglint.findings.vocabulary import Certainty, Kind, Scope, Severity, Stage, Subject, WhenPartial
 
@@ -235,6 +235,8 @@ def generated(code: str) -> Iterable[Releases]:
     """The releases of a rule's check that were found in the sources of a package."""
     for package, of_rules in RULE_RELEASES.items():
         for since, until in of_rules.get(code, ()):
+            from cfglint.findings.releases import Releases
+
             yield Releases(since, until, package=package)
 
 
