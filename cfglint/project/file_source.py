@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import os
 
-from cfglint.run.paths import syntax_by_name
 from cfglint.source import files
 from cfglint.source.document import Document, Problem
-from cfglint.source.limits import MAX_SIZE
 from cfglint.source.parse import parse
 
 TYPE_CHECKING = False
@@ -16,9 +14,6 @@ if TYPE_CHECKING:
 
     from cfglint.project.pinned_versions import Disk
     from cfglint.source.document import Syntax
-
-SHORT = 200  # characters of a file that may be the beginning of a longer one
-SECTIONS = ("training_args", "training_arguments", "trainer_args", "train_args", "TrainingArguments")  # sections of a program's own files
 
 
 class FileSource:
@@ -75,7 +70,7 @@ class FileSource:
 
     def document(self, path: str, syntax: Syntax | None = None) -> Document:
         """The document of a file; an error while reading it is among its problems."""
-        syntax = syntax or syntax_by_name(path)
+        syntax = syntax or files.syntax_by_name(path)
         try:
             text, bom = self.read(path)
         except files.FileProblem as problem:
@@ -93,21 +88,12 @@ class FileSource:
         except files.FileProblem:
             return None
 
-    def unrelated_keys(self, path: str, least: int = 0, is_named: bool = True) -> list[str] | None:
-        """The top-level keys of a file that is certainly of no kind; None for any other, and for one with fewer than `least`
-        characters.
-
-        Empty for a file that was not named on the command line and cannot be parsed.
-        """
-        text = self.text(path)
-        if text is None or not least <= len(text) <= MAX_SIZE:
+    def content(self, path: str) -> str | None:
+        """The decoded content of a file; None if it cannot be read."""
+        try:
+            return self.read(path)[0]
+        except files.FileProblem:
             return None
-        from cfglint.run import quick_scan
-
-        names = quick_scan.unrelated_keys(path, text, syntax_by_name(path), SECTIONS)
-        if not names and len(text) <= SHORT:  # it may be what is left of one
-            return None
-        return [] if names is None and not is_named and quick_scan.has_no_known_word(path, text, SECTIONS) else names
 
 
 class EditedSource(FileSource):

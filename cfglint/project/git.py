@@ -10,8 +10,8 @@ from __future__ import annotations
 import os
 import subprocess
 
+from cfglint.project.file_source import FileSource
 from cfglint.project.pinned_versions import Disk
-from cfglint.run.file_source import FileSource
 from cfglint.source import files
 from cfglint.source.errors import CfglintError
 from cfglint.source.root import is_inside, resolved

@@ -7,8 +7,8 @@ import shutil
 
 import pytest
 
-from cfglint.review.git import GitProblem, Repository, Snapshot
-from cfglint.run.file_source import FileSource
+from cfglint.project.file_source import FileSource
+from cfglint.project.git import GitProblem, Repository, Snapshot
 from cfglint.source.files import FileProblem
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
