@@ -2,7 +2,8 @@
 
 The folder `documents` holds the documents, each as a Python string behind its syntax, and what was recorded: a line for each node (path,
 kind, span, style, source), the comments and relaxations, the problems, the values of the loaders, the outline of the keys. `edits` holds
-what happens to some of them if one key or value is replaced, renamed, removed or added: the edits, or why they are refused; and how values are
+what happens to some of them if one key or value is replaced, renamed, removed or added: the edits, or why they are refused; and
+how values are
 spelled in their style.
 """
 
