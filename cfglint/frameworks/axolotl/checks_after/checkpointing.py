@@ -124,13 +124,8 @@ def saved_modules(model: Model, given: dict[str, object]) -> None:
                 says = f"selective_checkpointing.save_modules entry {entry!r} " + (
                     f"names a module whose forward is replaced by {flag}: true" if covered else "scopes a decoder layer or model container"
                 )
-                raise refuses(
-                    CHECKPOINTING,
-                    ("selective_checkpointing.save_modules", flag),
-                    f"`selective_checkpointing.save_modules` names {entry}, which `{flag}` replaces",
-                    says,
-                    remedy=f"set `{flag}: false`",
-                )
+                message = f"`selective_checkpointing.save_modules` names {entry}, which `{flag}` replaces"
+                raise refuses(CHECKPOINTING, ("selective_checkpointing.save_modules", flag), message, says, remedy=f"set `{flag}: false`")
 
 
 def expert_checkpointing(model: Model) -> None:

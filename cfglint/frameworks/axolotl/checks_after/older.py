@@ -90,10 +90,11 @@ def dpo_liger(model: Model) -> None:
             "`dpo_use_liger_kernel` does not support the `ipo` loss type (liger-kernel's fused DPO loss cannot length-normalize the "
             "squared margin). Disable the liger kernel or use another loss."
         )
+        message = "`dpo_use_liger_kernel` does not support the loss ipo"
         raise refuses(
             RL,
             ("dpo_use_liger_kernel", "rl" if model.rl == "ipo" else "dpo_loss_type"),
-            "`dpo_use_liger_kernel` does not support the loss ipo",
+            message,
             says,
             remedy="remove `dpo_use_liger_kernel`",
         )

@@ -34,13 +34,8 @@ def adapter(data: Data) -> None:
         says = (
             f"Adapter '{name}' is not built in and was not registered by a plugin. Add the plugin that provides this adapter to `plugins:`."
         )
-        raise refuses(
-            ADAPTER,
-            "adapter",
-            f"`adapter` is {spelled(name)}, which is not known",
-            says,
-            remedy="use lora, qlora or llama-adapter, or add its plugin to `plugins`",
-        )
+        message = f"`adapter` is {spelled(name)}, which is not known"
+        raise refuses(ADAPTER, "adapter", message, says, remedy="use lora, qlora or llama-adapter, or add its plugin to `plugins`")
 
 
 def plugin_gives(name: object, data: Data) -> bool:
@@ -68,12 +63,8 @@ def target_patterns(data: Data) -> None:
             f"lora_target_modules contains invalid regex pattern(s): {invalid}. Please provide valid Python regex patterns or plain "
             "module name strings."
         )
-        raise refuses(
-            ADAPTER,
-            "lora_target_modules",
-            f"`lora_target_modules` contains {spelled(invalid[0])}, which is not a valid regular expression",
-            says,
-        )
+        message = f"`lora_target_modules` contains {spelled(invalid[0])}, which is not a valid regular expression"
+        raise refuses(ADAPTER, "lora_target_modules", message, says)
 
 
 def is_pattern(text: str) -> bool:

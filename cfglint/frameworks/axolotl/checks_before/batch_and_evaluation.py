@@ -25,13 +25,8 @@ def batch_size_alone(data: Data) -> None:
         return
     if data.get("batch_size"):
         says = "At least two of micro_batch_size, gradient_accumulation_steps, batch_size must be set"
-        raise refuses(
-            BATCH,
-            "batch_size",
-            "`batch_size` alone is refused",
-            says,
-            remedy="set `micro_batch_size` and `gradient_accumulation_steps` instead",
-        )
+        message = "`batch_size` alone is refused"
+        raise refuses(BATCH, "batch_size", message, says, remedy="set `micro_batch_size` and `gradient_accumulation_steps` instead")
 
 
 def one_batch_key(data: Data) -> None:
@@ -151,18 +146,11 @@ def generated_evaluation(data: Data) -> None:
     metrics = data.get("eval_causal_lm_metrics")
     if metrics and not isinstance(metrics, list):
         says = "eval_causal_lm_metrics must be a list"
-        raise refuses(
-            EVALUATION,
-            "eval_causal_lm_metrics",
-            "`eval_causal_lm_metrics` is not a list",
-            says,
-            remedy="remove `eval_causal_lm_metrics`",
-        )
+        message = "`eval_causal_lm_metrics` is not a list"
+        raise refuses(EVALUATION, "eval_causal_lm_metrics", message, says, remedy="remove `eval_causal_lm_metrics`")
     if metrics and set(metrics) - set(METRICS):
         says = "eval_causal_lm_metrics must be one of " + str(set(METRICS))
-        raise refuses(
-            EVALUATION,
-            "eval_causal_lm_metrics",
-            f"`eval_causal_lm_metrics` contains {spelled(sorted(map(str, set(metrics) - set(METRICS))))}; known are {', '.join(METRICS)}",
-            says,
+        message = (
+            f"`eval_causal_lm_metrics` contains {spelled(sorted(map(str, set(metrics) - set(METRICS))))}; known are {', '.join(METRICS)}"
         )
+        raise refuses(EVALUATION, "eval_causal_lm_metrics", message, says)
