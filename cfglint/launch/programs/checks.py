@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from cfglint.frameworks.huggingface.cli_arguments import converted
+from cfglint.frameworks.argparse_types import converted, invalid_choice, invalid_value
 from cfglint.frameworks.launch_line import LineProblem
 from cfglint.frameworks.program import ARGPARSE, MISSING, TRL_PARSER
 from cfglint.launch.continuations import joined_at, refuse
@@ -107,19 +107,18 @@ def wrong_value(argument: Argument, field: Field) -> Iterator[LineProblem]:
         kind = field.kind.removeprefix("list:")
         if kind in ("int", "float", "bool") and converted(kind, text) is None:
             message = f"`{option}` is {text}, not {'an integer' if kind == 'int' else 'a number' if kind == 'float' else 'a boolean'}"
-            name = "string_to_bool" if kind == "bool" else kind
             yield LineProblem(
                 "LCH017",
                 "error",
                 word,
                 option,
                 message,
-                f"error: argument {option}: invalid {name} value: {text!r}",
+                f"error: {invalid_value(option, kind, text)}",
                 remedy=f"write {'an integer' if kind == 'int' else 'a number' if kind == 'float' else 'True or False'}",
             )
         elif field.choices and text not in map(str, field.choices) and converted(kind, text) not in field.choices:
-            listed = ", ".join(map(str, field.choices[:MOST_NAMED])) + (", ..." if len(field.choices) > MOST_NAMED else "")
-            raised = f"error: argument {option}: invalid choice: {text!r} (choose from {listed})"
+            names = [*map(str, field.choices[:MOST_NAMED]), *(["..."] if len(field.choices) > MOST_NAMED else [])]
+            listed, raised = ", ".join(names), f"error: {invalid_choice(option, text, names)}"
             yield LineProblem(
                 "LCH017",
                 "error",
