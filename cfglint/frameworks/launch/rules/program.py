@@ -79,7 +79,7 @@ def missing_program_argument(config: LaunchConfig) -> Iterator[Finding]:
 
     A field of a dataclass without a default, or an argument with `required=True`, has to be given.
 
-    Run-time error: error: the following arguments are required: --data_path
+    Run-time error: error: the following arguments are required: --data_path/--data-path
 
     Fix: pass the argument, or give it a default in the program.
 
@@ -102,7 +102,7 @@ def missing_program_argument(config: LaunchConfig) -> Iterator[Finding]:
 def invalid_argument_value(config: LaunchConfig) -> Iterator[Finding]:
     """A value on the launch line does not have the type of the program's argument, or is not one of its choices.
 
-    Run-time error: error: argument --max_tokens: invalid int value: '2k'
+    Run-time error: error: argument --max_tokens/--max-tokens: invalid int value: '2k'
 
     Fix: write a value of that type.
 
