@@ -513,7 +513,7 @@ def expert_topology(model: Model) -> None:
             raise requires(FSDP, f"{key} above 1", f"fsdp_config.{name}: FULL_STATE_DICT", says, at=f"fsdp_config.{name}")
     if model.optimizer in ("adamw_torch_4bit", "ao_adamw_4bit", "ao_adamw_fp8"):
         says = f"expert_parallel_size ({size}) > 1 does not support optimizer: {model.optimizer}."
-        raise excludes(PARALLEL, f"the optimizer {model.optimizer}", f"{key} above 1", says)
+        raise excludes(PARALLEL, f"optimizer: {model.optimizer}", f"{key} above 1", says)
 
 
 AFTER: dict[str, tuple[tuple[str, Callable[[Model], None]], ...]] = {

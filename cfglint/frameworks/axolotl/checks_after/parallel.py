@@ -16,7 +16,7 @@ def tensor_parallel_optimizer(model: Model) -> None:
     """Check the values as utils/schemas/validation.py:2335 does."""
     if (model.tensor_parallel_size or 1) > 1 and model.optimizer in ("paged_adamw_8bit", *BNB_8BIT):
         says = "tensor_parallel_size is not supported with paged_adamw_8bit, adamw_8bit, and adamw_bnb_8bit optimizers"
-        raise excludes(PARALLEL, f"the optimizer {model.optimizer}", "`tensor_parallel_size` above 1", says)
+        raise excludes(PARALLEL, f"optimizer: {model.optimizer}", "`tensor_parallel_size` above 1", says)
 
 
 def tensor_parallel_loading(model: Model) -> None:

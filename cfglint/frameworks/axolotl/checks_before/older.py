@@ -177,11 +177,11 @@ def fsdp_offload_and_8bit(data: Data) -> None:
         return
     name, second = data.get("optimizer"), data.release in WITH_FSDP2 and str(given.get("fsdp_version")) == "2"
     if given.get("fsdp_offload_params") and not second:
-        raise excludes(FSDP, f"the optimizer {name}", "`fsdp_config.fsdp_offload_params`", f"FSDP Offload not compatible with {name}")
+        raise excludes(FSDP, f"optimizer: {name}", "`fsdp_config.fsdp_offload_params`", f"FSDP Offload not compatible with {name}")
     if second and name in BNB_8BIT:
         says = f"FSDP2 not compatible with {name}, use `adamw_torch_8bit` instead"
         raise excludes(
-            FSDP, f"the optimizer {name}", "FSDP2", says, at=("optimizer", "fsdp_config.fsdp_version"), remedy="use `adamw_torch_8bit`"
+            FSDP, f"optimizer: {name}", "FSDP2", says, at=("optimizer", "fsdp_config.fsdp_version"), remedy="use `adamw_torch_8bit`"
         )
 
 
