@@ -54,9 +54,8 @@ def offloaded_checkpoints(model: Model) -> None:
 def offloading_alone(model: Model) -> None:
     """Check the values as utils/schemas/validation.py:1996 does."""
     if model.activation_offloading and not model.gradient_checkpointing:
-        raise requires(
-            CHECKPOINTING, "activation_offloading", "gradient_checkpointing: true", "activation_offloading requires gradient_checkpointing"
-        )
+        says = "activation_offloading requires gradient_checkpointing"
+        raise requires(CHECKPOINTING, "activation_offloading", "gradient_checkpointing: true", says)
 
 
 def kernel_on(model: Model, flag: str) -> bool:

@@ -185,9 +185,8 @@ def qlora_and_zero3(data: Data) -> None:
 def layer_patterns(data: Data) -> None:
     """Check the values as utils/schemas/validation.py:853 does."""
     if data.get("peft_layers_pattern") and not data.get("peft_layers_to_transform"):
-        raise requires(
-            ADAPTER, "peft_layers_pattern", "peft_layers_to_transform", "peft_layers_pattern requires peft_layers_to_transform to be set"
-        )
+        says = "peft_layers_pattern requires peft_layers_to_transform to be set"
+        raise requires(ADAPTER, "peft_layers_pattern", "peft_layers_to_transform", says)
 
 
 def frozen_layers(data: Data) -> None:

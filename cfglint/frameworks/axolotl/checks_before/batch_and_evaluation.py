@@ -59,9 +59,8 @@ def saves(data: Data) -> None:
         says = "save_strategy and save_steps mismatch. Please set save_strategy to 'steps' or remove save_steps."
         raise requires(SCHEDULE, "save_steps", "save_strategy: steps", says, note=f", and it is {spelled(strategy)}")
     if data.get("saves_per_epoch") and data.get("save_steps"):
-        raise excludes(
-            SCHEDULE, "saves_per_epoch", "save_steps", "save_steps and saves_per_epoch are mutually exclusive and cannot be used together."
-        )
+        says = "save_steps and saves_per_epoch are mutually exclusive and cannot be used together."
+        raise excludes(SCHEDULE, "saves_per_epoch", "save_steps", says)
 
 
 def best_without_metric(data: Data) -> None:
@@ -112,9 +111,8 @@ def evaluations_per_epoch(data: Data, strategy: Any) -> None:
 def two_evaluation_sets(data: Data) -> None:
     """Check the values as utils/schemas/validation.py:335 does."""
     if data.get("test_datasets") and data.get("val_set_size"):
-        raise excludes(
-            EVALUATION, "val_set_size", "test_datasets", "non-zero val_set_size should not be used with test_datasets configuration"
-        )
+        says = "non-zero val_set_size should not be used with test_datasets configuration"
+        raise excludes(EVALUATION, "val_set_size", "test_datasets", says)
 
 
 def benchmark_set(data: Data) -> None:

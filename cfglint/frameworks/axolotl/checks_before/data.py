@@ -41,9 +41,8 @@ def no_data(data: Data) -> None:
 def push_without_token(data: Data) -> None:
     """Check the values as utils/schemas/validation.py:324 does."""
     if data.get("push_dataset_to_hub") and data.get("hf_use_auth_token") is not True:
-        raise requires(
-            DATA, "push_dataset_to_hub", "hf_use_auth_token: true", "Require cfg.hf_use_auth_token to be True for push_dataset_to_hub"
-        )
+        says = "Require cfg.hf_use_auth_token to be True for push_dataset_to_hub"
+        raise requires(DATA, "push_dataset_to_hub", "hf_use_auth_token: true", says)
 
 
 def skipped_preparation(data: Data) -> None:

@@ -124,9 +124,8 @@ def grpo_liger(data: Data) -> None:
         and data.get("trl").get("use_liger_loss")
         and data.get("context_parallel_size", 1) > 1
     ):
-        raise excludes(
-            RL, "trl.use_liger_loss", "context_parallel_size above 1", "GRPO + SP + Liger not currently supported", note=" under GRPO"
-        )
+        says = "GRPO + SP + Liger not currently supported"
+        raise excludes(RL, "trl.use_liger_loss", "context_parallel_size above 1", says, note=" under GRPO")
 
 
 def kto(data: Data) -> None:
