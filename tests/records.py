@@ -154,7 +154,7 @@ def check_cases(path: Path, answer: Callable[[str], Iterable[str]], updating: bo
 
 
 def came(outcome: Iterable[str]) -> list[str]:
-    return [f"{CAME}{line}".rstrip() for line in outcome]
+    return [f"{CAME}{line}".rstrip() for lines in outcome for line in lines.split("\n")]
 
 
 def differences(expected: Outcomes, now: Outcomes) -> Iterable[str]:
