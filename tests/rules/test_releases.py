@@ -9,15 +9,13 @@ import pytest
 
 from cfglint.frameworks.deepspeed import _tables as deepspeed
 from cfglint.frameworks.huggingface import _tables as huggingface
+from cfglint.frameworks.versions import dotted
 from cfglint.rules.catalogue import every_rule
 from cfglint.source.errors import CfglintError
 from examples import example_texts, kind_of, recorded, run_of
 
 RELEASES = {
-    "deepspeed": """
-        0.14.4 0.14.5 0.15.0 0.15.1 0.15.2 0.15.3 0.15.4 0.16.0 0.16.1 0.16.2 0.16.3 0.16.4 0.16.5 0.16.6 0.16.7 0.16.8 0.16.9
-        0.17.0 0.17.1 0.17.2 0.17.3 0.17.4 0.17.5 0.17.6 0.18.0 0.18.1 0.18.2 0.18.3 0.18.4 0.18.5 0.18.6 0.18.7 0.18.8 0.18.9
-        0.19.0 0.19.1 0.19.2 0.19.3 0.19.4 0.19.5 0.19.6 0.19.7 0.19.8""",
+    "deepspeed": " ".join(map(dotted, deepspeed.RELEASES)),
     "huggingface": """
         4.30.2 4.31.0 4.32.0 4.33.0 4.34.0 4.35.0 4.36.0 4.37.0 4.38.0 4.39.0 4.40.0 4.41.0 4.42.0 4.43.0 4.44.0 4.45.0
         4.46.0 4.46.1 4.46.2 4.47.0 4.48.0 4.49.0 4.50.0 4.51.0 4.52.0 4.52.1 4.53.0 4.54.0 4.55.0 4.56.0 4.57.0 4.57.1 4.57.5 4.57.6
@@ -47,14 +45,14 @@ def nested(path, value):
 
 def deepspeed_fields():
     """(key, value) of the fields that not every release has, with their defaults."""
-    for section, fields in deepspeed.FIELDS.items():
-        model_since = deepspeed.MODELS[section][1] if section in deepspeed.MODELS else ()
-        for name, (_, default, alias, since, until) in fields.items():
-            if since or until or model_since:
-                yield (*section.split("."), alias or name) if section else (name,), default
-    for path in (*deepspeed.SINCE, *deepspeed.REMOVED):
-        if path[-1] not in deepspeed.FIELDS.get(".".join(path[:-1]), ()):
-            yield path, {}
+    for section, rows in deepspeed.FIELDS.items():
+        for name, _, default, since, until, alias in rows:
+            if since or until or section in deepspeed.SPANS:
+                yield (*section.split("."), alias or name), default
+    for section, rows in deepspeed.KEYS.items():
+        for name, _, _, since, until in rows:
+            if (since or until) and name not in {row[0] for row in deepspeed.FIELDS.get(section, ())}:
+                yield (*(section.split(".") if section else ()), name), {}
 
 
 def trainer_fields():

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 
+OWN_TYPE_WITH_ZERO = (0, 10, 1)  # first release whose ZeRO accumulates in another type than the model's
 FP16_MASTER_AT_ANY_STAGE = (0, 18, 3)
 TORCH = {"fp16": "torch.float16", "bf16": "torch.bfloat16", "fp32": "torch.float32", "int8": "torch.int8"}
 
@@ -213,6 +214,11 @@ def uses_bf16_optimizer(config: DeepSpeedConfig) -> bool:
         '{"train_batch_size": 8, "optimizer": {"type": "Adam"}, "data_types": {"grad_accum_dtype": "auto"}}\n',
         '{"train_batch_size": 8, "optimizer": {"type": "Adam"}, "bf16": {"enabled": true}, "data_types": {"grad_accum_dtype": "fp32"}}\n',
         '{"train_batch_size": 8, "bf16": {"enabled": true}, "data_types": {"grad_accum_dtype": "fp16"}}\n',
+        Example(
+            '{"train_batch_size": 8, "optimizer": {"type": "Adam"}, "zero_optimization": {"stage": 2}, "bf16": {"enabled": true},'
+            ' "data_types": {"grad_accum_dtype": "fp32"}}\n',
+            facts={"target": {"deepspeed": "0.10.0"}},
+        ),
     ),
     good='{"train_batch_size": 8, "optimizer": {"type": "Adam"}, "data_types": {"grad_accum_dtype": "fp32"}}\n',
     example={"gpus": 8, "at": "/data_types/grad_accum_dtype"},
@@ -249,6 +255,10 @@ def gradient_accumulation_type(config: DeepSpeedConfig) -> Iterator[Finding]:
             help=choices,
             note=UNRESOLVED if value == "auto" else None,
         )
+    elif config.stage and config.version < OWN_TYPE_WITH_ZERO and config.has_optimizer and found != config.precision:
+        raised = "NotImplementedError: Model data type and gradient accumulation data type must be equal to use ZeRO"
+        text = f"`data_types.grad_accum_dtype` is {found}; with ZeRO it must be {config.precision}, the model's type"
+        yield Finding(setting, text, exception=raised, help=f"set `data_types.grad_accum_dtype` to {spelled(config.precision)}")
     elif config.stage == 0 and config.has_optimizer and found != config.precision:
         raised = f"NotImplementedError: unsupported mix of model_dtype={TORCH[config.precision]} and grad_accum_dtype={TORCH[found]}"
         text = f"`data_types.grad_accum_dtype` is {found}; without ZeRO it must be {config.precision}, the model's type"
