@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from cfglint.launch.arguments import read_arguments
+from cfglint.launch.launcher import launcher_of
 from cfglint.launch.project_files import ROOT
+from cfglint.launch.size_variables import SIZE_VARIABLE
 from cfglint.source.shell.command import CommandDocument
 from cfglint.source.shell.tables import names
 
@@ -37,7 +39,6 @@ WITHOUT_EFFECT = names(  # fields of TrainingArguments that affect no check and 
     "output_dir run_name logging_dir hub_model_id hub_token seed data_seed report_to logging_steps resume_from_checkpoint local_rank"
     " project dataloader_num_workers push_to_hub_model_id push_to_hub_organization push_to_hub_token cache_dir ddp_timeout save_total_limit"
 )
-SIZE_VARIABLE = "NPROC_PER_NODE"  # of swift and LLaMA-Factory
 SURE = 5  # with this many names of TrainingArguments a line is assumed to be for a Trainer
 
 
@@ -45,7 +46,7 @@ def command_document(line: LaunchLine, text: str) -> CommandDocument:
     """The document of a line."""
     call = line.call
     document = CommandDocument(call.path, text, min(call.start, len(text)), min(call.end, len(text)))
-    given, assignments = line.given, line.launcher == "llamafactory-cli"
+    given, assignments = line.given, launcher_of(line).takes_assignments
     document.assignments = assignments and any(file.role == "positional" for file in line.files)
     for argument in given if given is not None and not assignments else read_arguments(line.arguments, assignments=assignments)[0]:
         document.add(argument.name, flag(argument), argument.word, argument.texts)

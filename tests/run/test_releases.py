@@ -34,7 +34,7 @@ def test_outside_of_the_range(tmp_path, version, verdict, severity, asked):
 def test_a_file_that_cannot_be_read_is_refused_by_every_release(tmp_path):
     path = tmp_path / "ds_config.json"
     path.write_text(TYPO[1:], encoding="utf-8")
-    run = Discovery(LaunchFacts(target={"deepspeed": "0.9.5"}, complete=True), "deepspeed").one([str(path)])
+    run = Discovery(LaunchFacts(target={"deepspeed": "0.8.3"}, complete=True), "deepspeed").one([str(path)])
     assert (run.verdict, run.fails_at) == ("reject", "load")
 
 

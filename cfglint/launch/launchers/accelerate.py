@@ -1,0 +1,266 @@
+"""`accelerate launch`: flags override the config file, which overrides defaults, key by key; the type of the launch comes from one of
+them alone.
+
+Source: accelerate 1.15.0 commands/launch.py (_validate_launch_command, launch_command), utils/launch.py (prepare_multi_gpu_env).
+"""
+
+from __future__ import annotations
+
+from cfglint.frameworks.launch_line import NamedFile, Option
+from cfglint.launch.launcher import Launcher, integer, not_an_integer
+from cfglint.launch.machine import Machine, number, visible
+from cfglint.launch.options import read_options
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cfglint.frameworks.launch_line import LaunchLine
+    from cfglint.launch.launcher import Size
+    from cfglint.launch.surroundings import Surroundings
+    from cfglint.source.shell.placed_text import Text
+
+FLAGS = frozenset(
+    (
+        "help", "quiet", "cpu", "multi_gpu", "tpu", "enable_cpu_affinity", "dynamo_use_fullgraph", "dynamo_use_dynamic",
+        "dynamo_use_regional_compilation", "use_deepspeed", "use_fsdp", "use_parallelism_config", "use_megatron_lm", "same_network",
+        "module", "no_python", "tpu_cluster", "no_tpu_cluster", "tpu_use_sudo", "downcast_bf16", "fp8_use_autocast_during_eval", "debug",
+        "main_training_function_flag", "ipex", "use_xpu",
+    )
+)  # fmt: skip
+SHORT = {"-m": "module", "-q": "quiet", "-h": "help", "-t": "tee"}
+TYPES = ("multi_gpu", "tpu", "tpu_cluster", "use_deepspeed", "use_fsdp", "use_megatron_lm")
+SEVERAL = {"MULTI_GPU", "MULTI_NPU", "MULTI_MLU", "MULTI_SDAA", "MULTI_MUSA", "MULTI_XPU", "MULTI_HPU", "MULTI_NEURON"}
+BLOCK = (
+    "gradient_accumulation_steps", "gradient_clipping", "zero_stage", "offload_optimizer_device", "offload_param_device", "zero3_init_flag",
+    "zero3_save_16bit_model", "deepspeed_config_file",
+)  # fmt: skip
+KEYS = {
+    **{name: name for name in ("num_processes", "num_machines", "machine_rank", "main_process_port", "mixed_precision", "gpu_ids")},
+    **{name: f"deepspeed_config.{name}" for name in BLOCK},
+}  # keys of the config file -> flags
+ENGINE_FLAGS = {"use_deepspeed": "DEEPSPEED", "use_fsdp": "FSDP", "use_megatron_lm": "MEGATRON_LM", "multi_gpu": "MULTI_GPU"}
+ENGINES = {"DEEPSPEED": "use_deepspeed", "FSDP": "use_fsdp", "MEGATRON_LM": "use_megatron_lm"}
+
+
+def read(line: LaunchLine, words: list[Text], around: Surroundings) -> bool:
+    """Parse sizes and program of an `accelerate launch` line."""
+    options = read_options(words, FLAGS, SHORT)
+    line.options = options
+    line.module = "module" in options
+    line.program, line.arguments = (options.rest[0], options.rest[1:]) if options.rest else (None, [])
+    resolve(line, around)
+    return True
+
+
+def resolve(line: LaunchLine, around: Surroundings) -> None:
+    """Compute the launch from the flags of a line and the file that they name."""
+    assert line.options is not None
+    options = line.options
+    named = options.text("config_file")
+    file: dict[Any, Any] | None = None
+    if named is not None:
+        line.files.append(NamedFile(named, "launcher:config_file", "accelerate"))
+        file = around.values(named.value) if named.value is not None else None
+    resolve_with(line, around.machine, named, file)
+
+
+def resolve_with(line: LaunchLine, machine: Machine, named: Text | None, file: dict[Any, Any] | None) -> None:
+    """Compute the launch from the flags of a line and the values of a named file, None if these are unknown."""
+    assert line.options is not None
+    options = line.options
+    if named is not None and file is None:
+        line.unsure("gpus_per_node", named.reasons or ("the accelerate config file is not in the project",))
+    type_of = launch_type(line, file)
+    if named is not None and file is None and not type_of:
+        processes, machines = options.text("num_processes"), options.text("num_machines")
+        total = None if processes is None else number(processes, None, machine, line, "processes")
+        count = number(machines, machine.nodes or 1, machine, line, "nodes")
+        set_sizes(line, total if total is not None else machine.gpus, count)
+        return
+    total = total_processes(line, file, machine)
+    machines_text = options.text("num_machines")
+    from_file = int_or((file or {}).get("num_machines"), 1)
+    count = number(machines_text, from_file if file is not None else 1, machine, line, "nodes")
+    line.values = launch_settings(line, file, type_of)
+    if not type_of and file is None and (total is None or total > 1):
+        type_of = "multi_gpu"
+    if not type_of or "cpu" in options:
+        line.gpus_per_node, line.nodes, line.processes = 1, count if count else 1, 1
+        line.unknown = [each for each in line.unknown if each[0] not in ("gpus_per_node", "processes")]
+        set_one_process(line, file)
+        return
+    line.inner = "deepspeed" if type_of == "use_deepspeed" and count is not None and count > 1 else "torchrun"
+    deepspeed_file(line, file, type_of)
+    set_sizes(line, total, count)
+
+
+def set_sizes(line: LaunchLine, total: int | None, machines: int | None) -> None:
+    """Distribute processes over machines; the remainder of the division is dropped."""
+    if total is None or machines is None:
+        line.gpus_per_node = None if total is None or machines is None or not machines else total // machines
+        if machines is None:
+            line.unsure("nodes", "see num_machines")
+        line.nodes, line.processes = machines, None
+        line.unsure("processes", "see gpus_per_node / nodes")
+        return
+    each = total // machines if machines > 1 else total
+    line.gpus_per_node, line.nodes = each, max(machines, 1)
+    line.processes = each * max(machines, 1)
+    if machines > 1 and total % machines:
+        option = line.options.given.get("num_processes") if line.options else None
+        word = option.word if option is not None else line.call.words[0]
+        message = f"`num_processes` is {total}, not a multiple of `num_machines` ({machines}): {line.processes} processes start"
+        line.report("LCH004", "warning", word, "--num_processes", message, remedy=f"pass `--num_processes {line.processes}`")
+
+
+def launch_type(line: LaunchLine, file: dict[Any, Any] | None) -> str:
+    """The launcher that runs: that of a flag, else the `distributed_type` of the file; empty for a single process."""
+    assert line.options is not None
+    given = [name for name in TYPES if name in line.options]
+    if given:
+        return "use_deepspeed" if "use_deepspeed" in given else "use_fsdp" if "use_fsdp" in given else given[0]
+    kind = str((file or {}).get("distributed_type", ""))
+    return "multi_gpu" if kind in SEVERAL else ENGINES.get(kind, "")
+
+
+def total_processes(line: LaunchLine, file: dict[Any, Any] | None, machine: Machine) -> int | None:
+    """`num_processes`: the flag, else the file's, else the GPUs that are visible."""
+    assert line.options is not None
+    text = line.options.text("num_processes")
+    if text is not None:
+        return number(text, None, machine, line, "gpus_per_node")
+    if file is None:
+        if line.options.open:
+            line.unsure("gpus_per_node", line.options.open)
+            return machine.gpus
+        return visible(line, machine)
+    given = file.get("num_processes")
+    if given is None or given == -1:
+        message = "the accelerate config does not set `num_processes`, and the line does not pass `--num_processes`"
+        raised = "ValueError: You need to manually pass in `--num_processes` using this config yaml."
+        named = line.options.given["config_file"]
+        if str(file.get("distributed_type", "")) not in ("NO", "False", ""):
+            line.report(
+                "LCH008", "error", named.word, "--config_file", message, raised, of_launcher=True, remedy="pass `--num_processes N`"
+            )
+        return None
+    return int_or(given, None)
+
+
+def int_or(value: Any, default: int | None) -> int | None:
+    """A value of a file as an integer."""
+    if value is None:
+        return default
+    return value if type(value) is int else None
+
+
+def launch_settings(line: LaunchLine, file: dict[Any, Any] | None, type_of: str) -> dict[str, Any]:
+    """The settings of the launch: those of the file, overridden by the flags."""
+    assert line.options is not None
+    values: dict[str, Any] = dict(file or {})
+    for name in ("num_processes", "num_machines", "mixed_precision"):
+        text = line.options.text(name)
+        if text is not None and text.value is not None:
+            values[name] = int(text.value) if text.value.isdigit() else text.value
+    values["type"] = type_of
+    return values
+
+
+def overriding_flags(line: LaunchLine) -> list[tuple[str, Option, str | None]]:
+    """(key of the config file, option, value if it differs from that of the option) for the flags that override the file."""
+    assert line.options is not None
+    found: list[tuple[str, Option, str | None]] = []
+    for name, option in line.options.given.items():
+        if name in KEYS and option.value is not None:
+            found.append((KEYS[name], option, None))
+        elif name in ENGINE_FLAGS:
+            found.append(("distributed_type", option, ENGINE_FLAGS[name]))
+    return found
+
+
+def set_one_process(line: LaunchLine, file: dict[Any, Any] | None) -> None:
+    """Start one process for a file of type NO, whatever its `num_processes`."""
+    assert line.options is not None
+    option = line.options.given.get("num_processes")
+    wanted = line.options.value("num_processes") or str((file or {}).get("num_processes", ""))
+    if file is None or not wanted.isdigit() or int(wanted) < 2 or option is None:
+        return
+    message = f"`--num_processes` is {wanted}, but one process starts: the accelerate config has `distributed_type: NO`"
+    line.report("LCH007", "warning", option.word, "--num_processes", message, remedy="pass `--multi_gpu` as well")
+
+
+def deepspeed_file(line: LaunchLine, file: dict[Any, Any] | None, type_of: str) -> None:
+    """Record the DeepSpeed file that a flag of the launch names."""
+    assert line.options is not None
+    option = line.options.given.get("deepspeed_config_file")
+    if option is None or option.value is None:
+        return
+    if type_of == "use_deepspeed":
+        line.files.append(NamedFile(option.value, "launcher:deepspeed_config_file", "deepspeed"))
+        return
+    message = "`--deepspeed_config_file` is ignored, because DeepSpeed is not enabled"
+    line.report("LCH009", "warning", option.word, "--deepspeed_config_file", message, remedy="add `--use_deepspeed`")
+
+
+def too_few_processes(line: LaunchLine) -> None:
+    """Report `--multi_gpu` with fewer than 2 processes on a line without a file."""
+    options = line.options
+    if options is None or "config_file" in options:
+        return
+    total = options.value("num_processes") or ""
+    count = integer(total)
+    if "multi_gpu" in options and count is not None and count < 2:
+        raised = "ValueError: You need to use at least 2 processes to use `--multi_gpu`."
+        message = f"`--num_processes` is {total}; `--multi_gpu` requires at least 2"
+        line.report(
+            "LCH008",
+            "error",
+            options.given["num_processes"].word,
+            "--num_processes",
+            message,
+            raised,
+            of_launcher=True,
+            remedy="remove `--multi_gpu`, or pass a larger `--num_processes`",
+        )
+
+
+class OfAccelerate(Launcher):
+    """A launcher whose options for processes are those of `accelerate launch`."""
+
+    counts = {"num_processes": not_an_integer, "num_machines": not_an_integer}
+    devices_option = "gpu_ids"
+
+    def why_fixed(self, line: LaunchLine, wanted: Size) -> str:
+        """Why a launch does not get a size by an edit of its script, and what to change by hand."""
+        if line.processes == 1:
+            several = f"`--multi_gpu --num_processes {wanted.processes}`"
+            return f"`accelerate launch` starts one process, because neither the line nor its config asks for several; add {several}"
+        return f"the number of processes is not a number that could be edited; add `--num_processes {wanted.processes}`"
+
+
+class Accelerate(OfAccelerate):
+    """`accelerate launch`."""
+
+    name = "accelerate"
+    commands = {"accelerate": "launch", "accelerate-launch": ""}
+    modules = ("accelerate.commands.launch",)
+    marks = ("accelerate",)
+    starts_programs = True
+    own_options = frozenset(("num_processes", "num_machines", "multi_gpu", "use_deepspeed"))
+    accumulation_option = "gradient_accumulation_steps"
+
+    def read(self, line: LaunchLine, words: list[Text], around: Surroundings) -> bool:
+        """Parse sizes and program."""
+        return read(line, words, around)
+
+    def check(self, line: LaunchLine) -> None:
+        """Report `--multi_gpu` with fewer than 2 processes."""
+        too_few_processes(line)
+
+    def flags(self, line: LaunchLine) -> list[tuple[str, Option, str | None]]:
+        """The flags that override the config file."""
+        return overriding_flags(line) if line.options is not None else []
+
+
+LAUNCHERS = (Accelerate(),)

@@ -1,0 +1,247 @@
+"""The deepspeed launcher.
+
+Source: deepspeed 0.19.8 deepspeed/launcher/runner.py (parse_args, fetch_hostfile, parse_resource_filter, main).
+"""
+
+from __future__ import annotations
+
+from cfglint.frameworks.launch_line import MACHINE, NamedFile
+from cfglint.launch.launcher import Launcher, SizePlace, device_list, not_an_integer
+from cfglint.launch.machine import VISIBLE, Machine, number, visible
+from cfglint.launch.options import read_options
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from cfglint.frameworks.launch_line import LaunchLine
+    from cfglint.launch.launcher import Size
+    from cfglint.launch.surroundings import Surroundings
+    from cfglint.source.shell.placed_text import Text
+
+FLAGS = frozenset(
+    (
+        "help", "module", "no_python", "no_local_rank", "no_ssh", "no_ssh_check", "force_multi", "save_pid", "elastic_training",
+        "bind_cores_to_rank", "log_level_local",
+    )
+)  # fmt: skip
+RANK = ("--local_rank", "no_local_rank", "pass `--no_local_rank` to the launcher")
+SHORT = {"-H": "hostfile", "-i": "include", "-e": "exclude", "-h": "help"}
+
+
+def read(line: LaunchLine, words: list[Text], around: Surroundings) -> bool:
+    """Parse sizes and program of a deepspeed line."""
+    machine = around.machine
+    options = read_options(words, FLAGS, SHORT)
+    line.options = options
+    if "num_accelerators" in options.given:
+        options.given["num_gpus"] = options.given["num_accelerators"]
+    line.module = "module" in options
+    line.program, line.arguments = (options.rest[0], options.rest[1:]) if options.rest else (None, [])
+    hosts = hosts_of(line, around)
+    filtered = options.text("include") or options.text("exclude")
+    wanted = options.text("num_gpus"), options.text("num_nodes")
+    if filtered is not None and any(text is not None for text in wanted):
+        option = options.given["num_gpus" if wanted[0] is not None else "num_nodes"]
+        message = f"`--{option.name}` cannot be combined with `--include` or `--exclude`"
+        raised = "ValueError: Cannot specify num_nodes/gpus with include/exclude"
+        line.report(
+            "LCH005", "error", option.word, f"--{option.name}", message, raised, of_launcher=True, remedy=f"remove `--{option.name}`"
+        )
+    if filtered is not None:
+        resources(line, machine, hosts, filtered, "include" in options)
+    elif hosts is not None:
+        sizes_with_hosts(line, machine, hosts)
+    else:
+        sizes_of_one_node(line, machine)
+    return True
+
+
+def hosts_of(line: LaunchLine, around: Surroundings) -> dict[str, int] | None:
+    """The slots of each host in the hostfile; None without one. A missing hostfile counts as none."""
+    assert line.options is not None
+    named = line.options.text("hostfile")
+    if named is None:
+        return None
+    line.files.append(NamedFile(named, "launcher:hostfile", ""))
+    text = around.text(named.value) if named.value is not None else None
+    if text is None:
+        if named.value is None:
+            line.unsure("nodes", named.reasons)
+        return None
+    hosts: dict[str, int] = {}
+    for each in text.splitlines():
+        fields = each.partition("#")[0].split()
+        if len(fields) == 2 and fields[1].startswith("slots=") and fields[1][6:].isdigit():
+            hosts[fields[0]] = int(fields[1][6:])
+        elif fields:
+            return None
+    return hosts or None
+
+
+def resources(line: LaunchLine, machine: Machine, hosts: dict[str, int] | None, text: Text, includes: bool) -> None:
+    """Apply `--include host:0,1@host2` and `--exclude host:0`."""
+    if text.value is None:
+        line.unsure("gpus_per_node", text.reasons)
+        line.sized(machine.gpus_per_node, machine.nodes)
+        return
+    slots: dict[str, list[int] | None] = {}
+    for entry in text.value.split("@"):
+        host, mark, numbers = entry.partition(":")
+        slots[host.strip()] = slot_numbers(numbers) if mark else None
+    if includes:
+        counts = [len(numbers) if numbers is not None else (hosts or {}).get(host) for host, numbers in slots.items()]
+    else:
+        known: dict[str, int | None] = dict(hosts) if hosts else {"localhost": machine.gpus_per_node}
+        counts = []
+        for host, count in known.items():
+            if host not in slots:
+                counts.append(count)
+            elif slots[host] is not None:
+                counts.append(None if count is None else count - len(slots[host] or ()))
+    if any(count is None for count in counts):
+        line.unsure("gpus_per_node", MACHINE)
+        line.machine = True
+        counts = [machine.gpus_per_node if count is None else count for count in counts]
+    set_node_sizes(line, counts)
+
+
+def slot_numbers(text: str) -> list[int]:
+    """Parse `0,1,4-7` into numbers."""
+    found: list[int] = []
+    for each in text.split(","):
+        first, mark, last = each.strip().partition("-")
+        if mark and first.isdigit() and last.isdigit() and len(last) < 5:
+            found.extend(range(int(first), int(last) + 1))
+        elif first.isdigit():
+            found.append(int(first))
+    return found
+
+
+def set_node_sizes(line: LaunchLine, counts: list[int | None]) -> None:
+    """Set the sizes of nodes, which may differ."""
+    if len({*counts}) == 1:
+        line.sized(counts[0], len(counts))
+        return
+    known = [count for count in counts if count is not None]
+    line.gpus_per_node, line.nodes = None, len(counts)
+    line.unsure("gpus_per_node", f"nodes differ: {known}")
+    line.processes = sum(known) if len(known) == len(counts) else None
+
+
+def sizes_with_hosts(line: LaunchLine, machine: Machine, hosts: dict[str, int]) -> None:
+    """Set the sizes from the hosts of a file, limited by the numbers of nodes and GPUs in flags."""
+    assert line.options is not None
+    nodes = number(line.options.text("num_nodes"), None, machine, line, "nodes")
+    each = number(line.options.text("num_gpus"), None, machine, line, "gpus_per_node")
+    sizes = [*hosts.values()][: nodes if nodes is not None and nodes > 0 else None]
+    counts: list[int | None] = [each if each is not None and each > 0 else size for size in sizes]
+    set_node_sizes(line, counts)
+
+
+def sizes_of_one_node(line: LaunchLine, machine: Machine) -> None:
+    """Set the sizes without a hostfile: one node, with `--num_gpus` GPUs, else those of CUDA_VISIBLE_DEVICES or all of the machine."""
+    assert line.options is not None
+    options = line.options
+    text, nodes_text = options.text("num_gpus"), options.text("num_nodes")
+    nodes = number(nodes_text, 1, machine, line, "nodes")
+    if "hostfile" in options and options.value("hostfile") is None:
+        nodes = machine.nodes
+    if nodes is not None and nodes < 1:
+        nodes = 1
+    given = number(text, -1, machine, line, "gpus_per_node")
+    if given is not None and given > 0:
+        line.sized(given, nodes)
+        warn_ignored(line, f"`--num_gpus {given}`")
+        return
+    if given is None:
+        line.sized(machine.gpus_per_node, nodes)
+        return
+    each = visible(line, machine)
+    if options.open and text is None:
+        line.unsure("gpus_per_node", options.open)
+        each = machine.gpus_per_node
+    line.sized(each, nodes)
+
+
+def warn_ignored(line: LaunchLine, by: str) -> None:
+    """Report that CUDA_VISIBLE_DEVICES is ignored if a flag selects GPUs."""
+    value = line.call.environment.get(VISIBLE)
+    if value is None or not value.value:
+        return
+    message = f"`{VISIBLE}={value.value}` is ignored by the deepspeed launcher: {by} selects the first GPUs of the machine"
+    line.report("LCH006", "warning", value, VISIBLE, message, remedy=f"write `--include localhost:{value.value}`, and remove {VISIBLE}")
+
+
+def with_slots(included: str, count: int) -> str:
+    """`localhost:0,1@worker-1:0,1` with another number of slots on each host; a host without slots has all of its own."""
+    entries: list[str] = []
+    for entry in included.split("@"):
+        host, mark, slots = entry.partition(":")
+        numbers = slot_numbers(slots)
+        entries.append(f"{host}{mark}{device_list(numbers, count)}" if mark and len(numbers) != count else entry)
+    return "@".join(entries)
+
+
+def refused_nodes(line: LaunchLine) -> None:
+    """Report `--num_nodes` above 1 without a hostfile."""
+    options = line.options
+    if options is None or "hostfile" in options or "include" in options or "exclude" in options:
+        return
+    nodes = options.value("num_nodes") or ""
+    if nodes.isdigit() and int(nodes) > 1:
+        message = f"`--num_nodes {nodes}` requires a hostfile (`--hostfile`, else /job/hostfile), else one node starts"
+        line.report("LCH005", "warning", options.given["num_nodes"].word, "--num_nodes", message, remedy="pass `--hostfile FILE`")
+
+
+def refused_with_devices(line: LaunchLine) -> None:
+    """Report `--num_nodes 1` together with CUDA_VISIBLE_DEVICES."""
+    value, options = line.call.environment.get(VISIBLE), line.options
+    if value is None or not value.value or value.place is None or options is None:
+        return
+    if any(name in options for name in ("num_gpus", "include", "exclude", "hostfile")) or options.value("num_nodes") != "1":
+        return
+    raised = "ValueError: Cannot specify num_nodes/gpus with include/exclude"
+    message = f"`--num_nodes 1` is refused together with {VISIBLE}: the launcher turns the variable into `--include`"
+    word = options.given["num_nodes"].word
+    line.report("LCH005", "error", word, "--num_nodes", message, raised, of_launcher=True, remedy="remove `--num_nodes`")
+
+
+class DeepSpeed(Launcher):
+    """The deepspeed launcher: all GPUs of each host, or those that options select."""
+
+    name = "deepspeed"
+    commands = {"deepspeed": "", "ds": ""}
+    modules = ("deepspeed", "deepspeed.launcher.runner")
+    marks = ("deepspeed",)
+    words = ("ds",)
+    starts_programs = True
+    own_options = frozenset(("num_gpus", "num_nodes", "include", "exclude", "hostfile", "master_port"))
+    counts = {"num_gpus": not_an_integer, "num_nodes": not_an_integer}
+    added_rank = RANK
+
+    def read(self, line: LaunchLine, words: list[Text], around: Surroundings) -> bool:
+        """Parse sizes and program."""
+        return read(line, words, around)
+
+    def check(self, line: LaunchLine) -> None:
+        """Report numbers of nodes that the launcher refuses or cannot reach."""
+        refused_with_devices(line)
+        refused_nodes(line)
+
+    def size_places(self, line: LaunchLine, wanted: Size) -> Iterator[SizePlace]:
+        """The slots of `--include`."""
+        included = line.options.text("include") if line.options is not None else None
+        if included is not None and included.value is not None:
+            yield SizePlace("--include", included, with_slots(included.value, wanted.per_node))
+
+    def why_fixed(self, line: LaunchLine, wanted: Size) -> str:
+        """Why a launch does not get a size by an edit of its script, and what to change by hand."""
+        if line.options is not None and "hostfile" in line.options:
+            return "`--hostfile` sets the nodes and their slots; change the slots in that file"
+        if line.options is not None and "exclude" in line.options:
+            return f"`--exclude` sets the GPUs; write `--include localhost:{device_list([], wanted.per_node)}` instead"
+        return f"the number of GPUs of `deepspeed` is not known; add `--num_gpus {wanted.per_node}`"
+
+
+LAUNCHERS = (DeepSpeed(),)
