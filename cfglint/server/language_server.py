@@ -13,7 +13,7 @@ from pygls import uris
 from pygls.lsp.server import LanguageServer
 
 from cfglint.findings import diagnostic as findings
-from cfglint.report.links import MANUAL, anchor, rule_uri
+from cfglint.report.links import PAGES, rule_uri
 from cfglint.rewrite.apply_fixes import apply_fixes
 from cfglint.rules.catalogue import every_rule
 from cfglint.run.paths import JSON_EXTENSIONS, is_script
@@ -301,8 +301,8 @@ def page_link(code: str) -> types.CodeDescription | None:
     if address:
         return types.CodeDescription(address)
     clone = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    manual = os.path.join(clone, MANUAL)
-    return types.CodeDescription(f"{uris.from_fs_path(manual)}#{anchor(code)}") if os.path.isfile(manual) else None
+    page = os.path.join(clone, PAGES, f"{code}.md")
+    return types.CodeDescription(uris.from_fs_path(page) or "") if os.path.isfile(page) else None
 
 
 def wants(only: list[str] | None, kind: str) -> bool:

@@ -156,8 +156,6 @@ def conflicting_gpu_selection(config: LaunchConfig) -> Iterator[Finding]:
     CUDA_VISIBLE_DEVICES set and no flag that chooses GPUs, the launcher converts it to an `--include`, so that `--num_nodes 1` is
     refused, too.
 
-    Run-time error: ValueError: Cannot specify num_nodes/gpus with include/exclude
-
     Fix: choose the GPUs in one way only.
 
     Source: deepspeed 0.19.8 launcher/runner.py:440-500.
