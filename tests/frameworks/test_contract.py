@@ -9,9 +9,10 @@ from cfglint.generators import kinds as generated_kinds
 from cfglint.report import manual
 from cfglint.rules.engine import rules_for
 
-# What a kind lacks for now; an entry may only be removed. A launch line has no release, schema or generator.
+# What a kind lacks for now; an entry may only be removed. A launch line has no release, schema or generator, Megatron-LM no files.
 GAPS = {
     "launch": {"package", "newest release", "schema", "generator", "README row"},
+    "megatron": {"package", "newest release", "schema", "rules", "README row"},
 }
 
 
