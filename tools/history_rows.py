@@ -1,7 +1,9 @@
-"""Rows of a history table: what a field is, from which release to which, from the facts of each release.
+"""Rows of a history table: what a field is, from which release to which, from the facts of each release; and back.
 
 `cfglint/frameworks/history.py` describes a row and reads the tables that this module writes. A framework's generator hands over the
 facts of every release, in order, and gets the rows of each section; values are constants, so lists are written as tuples.
+The tables determine the facts of each of their releases (`sections_at`, `present_at`, `value_at`), so that one more
+release can be added to them without the sources of the others.
 """
 
 from __future__ import annotations
@@ -10,11 +12,28 @@ import json
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 Release = tuple[int, ...]
 Fact = tuple[Any, ...]  # (type, default), then what the framework adds
 Sections = dict[str, dict[str, Fact]]  # section -> field -> fact
+Span = tuple[Release, Release]  # from since to before until; () is no bound
+
+
+class Facts:
+    """What the tables have of one release.
+
+    `sections` are the fields. `names` are sets of names that only some releases have, by what they are (classes, validators);
+    `values` single values, by name. `lasting` is what the tables have once for all releases, such as further names of fields.
+    """
+
+    def __init__(
+        self, sections: Sections, names: dict[str, set[str]] | None = None, values: dict[str, str] | None = None, lasting: Any = None
+    ) -> None:
+        self.sections = sections
+        self.names = names or {}
+        self.values = values or {}
+        self.lasting = lasting
 
 
 def rows(releases: Mapping[Release, Sections]) -> dict[str, list[Fact]]:
@@ -47,8 +66,8 @@ def _of_field(name: str, section: str, order: list[Release], releases: Mapping[R
 
 
 def same(fact: Fact, other: Fact | None) -> bool:
-    """Whether two facts are equal: 1, 1.0 and true are not."""
-    return other is not None and repr(fact) == repr(other)
+    """Whether two facts are equal: 1, 1.0 and true are not, a list and a tuple are."""
+    return other is not None and literal(fact) == literal(other)
 
 
 def spans(releases: Mapping[Release, Sections]) -> dict[str, list[tuple[Release, Release]]]:
@@ -65,6 +84,36 @@ def spans(releases: Mapping[Release, Sections]) -> dict[str, list[tuple[Release,
             (order[start] if start else (), order[end] if end is not None else ()) for start, end in zip(starts, ends, strict=True)
         ]
     return found
+
+
+def spans_of(names: Mapping[Release, Iterable[str]]) -> dict[str, list[Span]]:
+    """Name -> the releases that have it, as (since, until), also if all of them do."""
+    found: dict[str, list[Span]] = {name: [((), ())] for each in names.values() for name in each}
+    return {**found, **spans({release: {name: {} for name in each} for release, each in names.items()})}
+
+
+def sections_at(release: Release, fields: Mapping[str, Sequence[Fact]], of_sections: Mapping[str, Sequence[Span]]) -> Sections:
+    """The facts of a release by the rows and the spans of the sections."""
+    return {
+        section: {row[0]: (row[1], row[2], *row[5:]) for row in of_section if within(release, [(row[3], row[4])])}
+        for section, of_section in fields.items()
+        if section not in of_sections or within(release, of_sections[section])
+    }
+
+
+def present_at(release: Release, of_names: Mapping[str, Sequence[Span]]) -> set[str]:
+    """The names that a release has."""
+    return {name for name, each in of_names.items() if within(release, each)}
+
+
+def within(release: Release, of_name: Sequence[Span]) -> bool:
+    """Whether a release is in one of some spans."""
+    return any(since <= release and (not until or release < until) for since, until in of_name)
+
+
+def value_at(release: Release, history: Sequence[tuple[Release, Any]]) -> Any:
+    """The value of a release by a history of steps."""
+    return [value for since, value in history if since <= release][-1]
 
 
 def steps(values: Mapping[Release, Any]) -> list[tuple[Release, Any]]:

@@ -18,10 +18,13 @@ import tempfile
 import urllib.parse
 import urllib.request
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import list_releases
 from schema_source import SourceError, release
+
+if TYPE_CHECKING:
+    from types import ModuleType
 
 FRAMEWORKS = Path(__file__).resolve().parent.parent / "cfglint" / "frameworks"
 KINDS = sorted(path.stem.removeprefix("tables_") for path in Path(__file__).parent.glob("tables_*.py") if path.stem != "tables_deepspeed")
@@ -41,10 +44,8 @@ def main() -> int:
     try:
         if options.fetch:
             fetch(options.folder, source.PACKAGE, source.OLDEST, source.LIBRARIES)
-        text = source.module(
-            {each.name: each for each in options.folder.iterdir() if each.is_dir()},
-            json.loads((options.folder / DATES).read_text(encoding="utf-8")),
-        )
+        dates = json.loads((options.folder / DATES).read_text(encoding="utf-8"))
+        text = tables(source, options.folder, dates)
     except (SourceError, OSError) as problem:
         print(problem, file=sys.stderr)
         return 2
@@ -56,6 +57,17 @@ def main() -> int:
     target.write_text(text, encoding="utf-8")
     print(f"wrote {target}", file=sys.stderr)
     return 0
+
+
+def tables(source: ModuleType, folder: Path, dates: dict[str, dict[str, str]]) -> str:
+    """The text of the tables by the releases in a folder."""
+    folders = {release(each.name): each for each in folder.iterdir() if is_modelled(source, each)}
+    return str(source.text({version: source.facts(path, version, dates) for version, path in sorted(folders.items())}))
+
+
+def is_modelled(source: ModuleType, folder: Path) -> bool:
+    """Whether a folder is that of a release of the tables; a post-release has the fields of its release."""
+    return folder.is_dir() and folder.name.replace(".", "").isdigit() and release(folder.name) >= source.OLDEST
 
 
 def fetch(folder: Path, package: str, oldest: tuple[int, ...], libraries: tuple[str, ...]) -> None:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import library_bounds
 import schema_llamafactory
-from history_rows import literal, rows, steps, table
+from history_rows import Facts, literal, rows, sections_at, steps, table, value_at
 from packaging.requirements import Requirement
 from schema_merge import NOTES
-from schema_source import Module, SourceError, Tree, release
+from schema_source import Module, SourceError, Tree
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -55,18 +55,31 @@ if TYPE_CHECKING:
 '''
 
 
-def module(folders: dict[str, Path], dates: dict[str, dict[str, str]]) -> str:
-    """The text of `cfglint/frameworks/llamafactory/_tables.py` from the unpacked wheel of each release and the days of the releases."""
-    trees = {release(name): schema_llamafactory.find(path) for name, path in folders.items()}
-    facts = {version: {ARGUMENTS: arguments(tree), TEMPLATES: templates(tree)} for version, tree in trees.items()}
-    libraries = {
-        library: steps({version: newest_accepted(library, version, tree, dates) for version, tree in trees.items()})
-        for library in LIBRARIES
+def facts(path: Path, version: Release, dates: dict[str, dict[str, str]]) -> Facts:
+    """What the tables have of a release, from its unpacked wheel and the days of the releases."""
+    tree = schema_llamafactory.find(path)
+    libraries = {library: newest_accepted(library, version, tree, dates) for library in LIBRARIES}
+    return Facts({ARGUMENTS: arguments(tree), TEMPLATES: templates(tree)}, values=libraries)
+
+
+def known(tables: Any) -> dict[Release, Facts]:
+    """The facts of the releases of the committed tables."""
+    return {
+        version: Facts(
+            sections_at(version, tables.FIELDS, {}),
+            values={library: value_at(version, tables.LIBRARIES[library]) for library in LIBRARIES},
+        )
+        for version in tables.RELEASES
     }
-    return text(tuple(sorted(trees)), rows(facts), libraries)
 
 
-def text(releases: Sequence[Release], made: Mapping[str, Sequence[Fact]], libraries: Mapping[str, Sequence[tuple[Release, str]]]) -> str:
+def text(found: Mapping[Release, Facts]) -> str:
+    """The text of `cfglint/frameworks/llamafactory/_tables.py` by the facts of its releases."""
+    libraries = {library: steps({version: each.values[library] for version, each in found.items()}) for library in LIBRARIES}
+    return written(tuple(sorted(found)), rows({version: each.sections for version, each in found.items()}), libraries)
+
+
+def written(releases: Sequence[Release], made: Mapping[str, Sequence[Fact]], libraries: Mapping[str, Sequence[tuple[Release, str]]]) -> str:
     """The module with these tables."""
     lines = [
         HEAD,

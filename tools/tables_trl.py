@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import schema_trl
-from history_rows import literal, rows, spans, steps, table
+from history_rows import Facts, literal, rows, sections_at, spans, spans_of, steps, table, value_at, within
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
-from schema_source import release
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -41,27 +40,54 @@ if TYPE_CHECKING:
 '''
 
 
-def module(folders: dict[str, Path], dates: dict[str, dict[str, str]]) -> str:
-    """The text of `cfglint/frameworks/trl/_tables.py` from the unpacked wheel of each release and the days of the releases."""
-    trees = {release(name): schema_trl.find(path) for name, path in folders.items()}
-    facts: dict[Release, Sections] = {
-        version: {
-            section: {name: schema_trl.fact(raw) for name, raw in found.items()} for section, found in schema_trl.sections(tree).items()
-        }
-        for version, tree in trees.items()
+NEEDED, OF_THE_DAY = "needed", "of the day"  # single values
+CLASSES = "stable"  # the classes outside of the folder `experimental`
+
+
+def facts(path: Path, version: Release, dates: dict[str, dict[str, str]]) -> Facts:
+    """What the tables have of a release, from its unpacked wheel and the days of the releases."""
+    tree = schema_trl.find(path)
+    sections: Sections = {
+        section: {name: schema_trl.fact(raw) for name, raw in found.items()} for section, found in schema_trl.sections(tree).items()
     }
-    made = rows(facts)
+    needed = schema_trl.requirement(tree, "transformers")
+    return Facts(sections, {CLASSES: set(schema_trl.classes(tree))}, {NEEDED: needed, OF_THE_DAY: newest_of_day(version, needed, dates)})
+
+
+def known(tables: Any) -> dict[Release, Facts]:
+    """The facts of the releases of the committed tables."""
+    fields = {**tables.FIELDS, DATASET: tables.ENTRIES[DATASET]}
+    return {
+        version: Facts(
+            sections := sections_at(version, fields, tables.SPANS),
+            {CLASSES: {name for name in sections if name != DATASET and within(version, tables.STABLE.get(name, [((), ())]))}},
+            {NEEDED: value_at(version, tables.TRANSFORMERS_NEEDED), OF_THE_DAY: value_at(version, tables.TRANSFORMERS_OF_THE_DAY)},
+        )
+        for version in tables.RELEASES
+    }
+
+
+def text(found: Mapping[Release, Facts]) -> str:
+    """The text of `cfglint/frameworks/trl/_tables.py` by the facts of its releases."""
+    sections = {version: each.sections for version, each in found.items()}
+    made = rows(sections)
     entries = {DATASET: made.pop(DATASET)}
-    exists = spans(facts)
-    exists.pop(DATASET)
-    stable = spans({version: {name: {} for name in schema_trl.classes(tree)} for version, tree in trees.items()})
-    stable = {name: found for name, found in stable.items() if found != exists.get(name)}
-    needed = {version: schema_trl.requirement(tree, "transformers") for version, tree in trees.items()}
-    of_the_day = {version: newest_of_day(version, needed[version], dates) for version in trees}
-    return text(tuple(sorted(trees)), made, entries, exists, stable, steps(needed), steps(of_the_day))
+    exists = spans(sections)
+    exists.pop(DATASET, None)
+    stable = spans_of({version: each.names[CLASSES] for version, each in found.items()})
+    stable = {name: stable.get(name, []) for name in made if stable.get(name, []) != exists.get(name, [((), ())])}
+    return written(
+        tuple(sorted(found)),
+        made,
+        entries,
+        exists,
+        stable,
+        steps({version: each.values[NEEDED] for version, each in found.items()}),
+        steps({version: each.values[OF_THE_DAY] for version, each in found.items()}),
+    )
 
 
-def text(
+def written(
     releases: Sequence[Release],
     made: Mapping[str, Sequence[Fact]],
     entries: Mapping[str, Sequence[Fact]],

@@ -11,7 +11,7 @@ from cfglint.cli.run_all import outcomes
 from cfglint.findings.diagnostic import INTERNAL
 from cfglint.findings.wording import counted
 from cfglint.frameworks import framework
-from cfglint.launch.line import MACHINE
+from cfglint.frameworks.launch_line import MACHINE
 from cfglint.run.discovery_errors import UnknownKindError
 from cfglint.run.scan_stats import ScanStats
 from cfglint.source.shell.expansion import POSITIONAL, UNSET

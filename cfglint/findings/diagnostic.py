@@ -5,7 +5,7 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.findings.entries import LaunchEntry, MemoryDrawing, RunEntry, SettingEntry
-    from cfglint.findings.vocabulary import Severity, Stage, Verdict
+    from cfglint.findings.vocabulary import Severity, Stage, Subject, Verdict
     from cfglint.source.change import Change
 
 ERROR: Severity = "error"
@@ -99,10 +99,11 @@ class Diagnostic:
 
     `message` says in one line what is wrong with which key. `note` is a consequence that is not an exception, `help`
     the remedy, with the value to write. `since`: only releases from these on give the finding, and the project does not state which it
-    uses. `is_weakened`: the newest of them refuses the run.
+    uses. `is_weakened`: the newest of them refuses the run. `about` is the subject of its rule; None for a bug in cfglint.
     """
 
     __slots__ = (
+        "about",
         "code",
         "exception",
         "fails_at",
@@ -134,6 +135,7 @@ class Diagnostic:
         fix: Fix | None = None,
         note: str | None = None,
         help: str | None = None,  # noqa: A002
+        about: Subject | None = None,
     ) -> None:
         self.code = code
         self.name = name
@@ -147,6 +149,7 @@ class Diagnostic:
         self.fix = fix
         self.note = note
         self.help = help
+        self.about = about
         self.since: dict[str, str] = {}
         self.is_weakened = False
         self.suppressed: str | None = None  # COMMENT, BASELINE or CONFIGURATION

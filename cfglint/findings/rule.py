@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from cfglint.findings.diagnostic import Fix
     from cfglint.findings.releases import Releases
     from cfglint.findings.setting import Setting
-    from cfglint.findings.vocabulary import Kind, Scope, Severity, Stage, WhenPartial
+    from cfglint.findings.vocabulary import Certainty, Kind, Scope, Severity, Stage, Subject, WhenPartial
 
     Check = Callable[..., Iterable["Finding"]]
 
@@ -46,6 +46,21 @@ SKIP: WhenPartial = "skip"
 
 CONFIG: Scope = "config"
 RUN: Scope = "run"
+
+KEY: Subject = "key"  # the name of a key, whatever its value and those of the other keys are
+VALUE: Subject = "value"  # one setting by itself, whatever the other settings are
+COMBINATION: Subject = "combination"  # several settings together
+BATCH: Subject = "batch"  # the batch sizes and the number of GPUs
+FILE: Subject = "file"  # whether a file that the config names exists and may be read
+LAUNCH: Subject = "launch"  # a launch line and the options of its launcher
+ARGUMENT: Subject = "argument"  # an argument of a launch line that the program itself refuses
+LAUNCHER_CONFIG: Subject = "launcher-config"  # the config of the launcher, which it reads before the program starts
+EXPECTATION: Subject = "expectation"  # what the project itself demands of its runs
+IGNORE_COMMENT: Subject = "ignore-comment"
+MEMORY: Subject = "memory"  # the memory of the GPUs
+
+FAMILY_SUBJECTS: dict[str, Subject] = {"BAT": BATCH, "KEY": VALUE, "TYP": VALUE, "LCH": LAUNCH, "ACC": LAUNCHER_CONFIG}
+CERTAIN_SUBJECTS: tuple[Subject, ...] = (KEY, VALUE, LAUNCH, ARGUMENT)  # no other argument makes such a finding wrong
 
 
 class Finding:
@@ -116,15 +131,20 @@ class Rule:
 
     `when_partial` is what happens to an error if the files may be only a part of the run. `scope` is what the check
     is called with: each config, or the complete run. `by_version`: the finding is valid for some releases only, so its
-    fix is safe only if the release is specified. `old_names` are accepted wherever names are. `of_keys`: a finding is about the
-    name of a key, whatever its value and those of the other keys are. `releases` are those of the framework whose source has the
-    check, one entry for each variant of it; empty for all releases. The rule runs in these only.
+    fix is safe only if the release is specified. `old_names` are accepted wherever names are.
+    `releases` are those of the framework whose source has the check, one entry for each variant of it; empty for all releases. The
+    rule runs in these only.
+    `about` is the subject of the findings: what the rule states, else that of the code's family in `FAMILY_SUBJECTS`, else
+    `COMBINATION`. `certainty`: whether an error stays one although other arguments of the launch are unknown; the subject decides
+    it unless the rule does. `on_construction`: constructing the trainer raises it, so that it needs no training.
     """
 
     __slots__ = (
+        "about",
         "bad",
         "bad_examples",
         "by_version",
+        "certainty",
         "check",
         "code",
         "example",
@@ -133,8 +153,8 @@ class Rule:
         "good",
         "kinds",
         "name",
-        "of_keys",
         "old_names",
+        "on_construction",
         "raises",
         "releases",
         "scope",
@@ -160,7 +180,9 @@ class Rule:
         by_version: bool = False,
         old_names: tuple[str, ...] = (),
         releases: tuple[Releases, ...] = (),
-        of_keys: bool = False,
+        about: Subject | None = None,
+        certainty: Certainty | None = None,
+        on_construction: bool = False,
     ) -> None:
         self.code = code
         self.name = name
@@ -180,7 +202,9 @@ class Rule:
         self.by_version = by_version
         self.old_names = old_names
         self.releases = releases
-        self.of_keys = of_keys
+        self.about = about or FAMILY_SUBJECTS.get(code[:3], COMBINATION)
+        self.on_construction = on_construction
+        self.certainty = certainty or ("always" if self.about in CERTAIN_SUBJECTS else "if-complete")
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -220,7 +244,9 @@ def rule(
     by_version: bool = False,
     old_names: tuple[str, ...] = (),
     releases: Releases | tuple[Releases, ...] = (),
-    of_keys: bool = False,
+    about: Subject | None = None,
+    certainty: Certainty | None = None,
+    on_construction: bool = False,
 ) -> Callable[[Check], Check]:
     """Register a check as a rule. Empty `kinds` means every kind.
 
@@ -228,6 +254,7 @@ def rule(
     find something; `bad` may be a tuple of several, each a content or an `Example`, so that every `Finding` of the rule has
     an example. The manual shows the first one, and `fixed` is the result of `fix` for it. `example` holds their launch facts.
     `releases` are those of the framework that have the check; several if its variants have different ones.
+    `about` and `certainty` are needed only where they differ from those of the family.
     """
 
     def register(check: Check) -> Check:
@@ -249,7 +276,9 @@ def rule(
                 by_version,
                 old_names,
                 releases if isinstance(releases, tuple) else (releases,),
-                of_keys,
+                about,
+                certainty,
+                on_construction,
             )
         )
         return check

@@ -56,8 +56,8 @@ class Setting:
         """The key as a JSON pointer into its file."""
         if self.document is None:
             return pointer(self.path)
-        if self.document.syntax == "shell":
-            flags: dict[str, str] = getattr(self.document, "flags", {})
+        if self.document.is_command:
+            flags = self.document.flags
             name = next((str(step) for step in self.path if str(step) in flags), str(self.path[-1]) if self.path else "")
             return flags.get(name, f"--{name}" if name else "")
         from cfglint.source.sections import in_file
@@ -77,7 +77,7 @@ class Setting:
         node = self.node
         if not self.written or self.document is None or node is None or node.kind != SCALAR:
             return spelled(self.value)
-        if not getattr(self.document, "edges", {}).get(str(self.path[0]), True):
+        if not self.document.edges.get(str(self.path[0]), True):
             return spelled(self.value)  # another file has it
         source = self.document.text[node.start : node.end]
         fits = source and "\n" not in source and len(source) <= LONGEST_VALUE

@@ -11,6 +11,20 @@ if TYPE_CHECKING:
     Verdict: TypeAlias = Literal["accept", "reject"]
     Scope: TypeAlias = Literal["config", "run"]  # the argument of a rule's function
     WhenPartial: TypeAlias = Literal["keep", "warn", "skip"]  # what happens to an error if the files may be a part of the run
+    Subject: TypeAlias = Literal[  # what the findings of a rule are about; cfglint/findings/rule.py describes each
+        "key",
+        "value",
+        "combination",
+        "batch",
+        "file",
+        "launch",
+        "argument",
+        "launcher-config",
+        "expectation",
+        "ignore-comment",
+        "memory",
+    ]
+    Certainty: TypeAlias = Literal["always", "if-complete"]  # whether an error stays one although other arguments are unknown
     Origin: TypeAlias = Literal["written", "default", "derived", "auto", "override"]  # where the value of a setting comes from
     BatchReason: TypeAlias = Literal["mismatch", "missing", "type", "not-positive", "layout", "elasticity"]
     Kind: TypeAlias = Literal["accelerate", "axolotl", "deepspeed", "huggingface", "launch", "llamafactory", "neox", "trl"]

@@ -147,7 +147,14 @@ class Config:
 
     def may_build_own_trainer(self) -> bool:
         """Whether the program may build another trainer than the framework's, so that checks of that one may not run."""
-        return self.facts.program is not None and self.facts.program.own_trainer
+        return self.facts.launch.program is not None and self.facts.launch.program.own_trainer
+
+    def may_have_own_defaults(self) -> bool:
+        """Whether the program of a launch line may set another default for a field than the framework's class."""
+        program = self.facts.launch.program
+        if self.facts.launch.is_open:
+            return True
+        return self.documents[0].is_command and not (program is not None and program.exact)
 
     def reaches(self, rule: Rule, finding: Finding) -> bool:
         """Whether the run reaches the stage of a finding."""
@@ -268,6 +275,7 @@ class Framework(Described["Own"]):
     repository_owners: tuple[str, ...] = ()  # the owners of its official repositories on GitHub, in lower case
     release_parts = 2  # how many numbers of a version decide whether it lies between the modelled releases
     oldest = ""  # the first modelled release; empty where only the newest is modelled
+    is_engine = False  # whether it parses its file itself in runs of other frameworks, regardless of the program's arguments
     can_be_referenced = False  # whether files of another kind may name a file of this kind
     base = ""  # the kind whose rules apply to this one too: its config is a subclass of that kind's
     replaced_rules: Collection[str] = ()  # codes of such rules that rules of this kind replace

@@ -1,4 +1,4 @@
-"""The facts about a launch that are not in its files."""
+"""The facts about a run that are not in its files: what the user said, and how the run is started."""
 
 from __future__ import annotations
 
@@ -7,14 +7,17 @@ from cfglint.source.record import changed, record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from typing import Any, Protocol
 
+    from cfglint.findings.entries import LaunchEntry
+    from cfglint.frameworks.launch_line import LaunchLine
     from cfglint.frameworks.memory_inputs import Model
     from cfglint.frameworks.overrides import Override
     from cfglint.frameworks.program import ProgramFacts
     from cfglint.frameworks.versions import Version
     from cfglint.source.document import Document, Path
+    from cfglint.source.shell.command import CommandDocument
 
     class Violation(Protocol):
         """A value that a policy schema does not allow."""
@@ -33,8 +36,42 @@ NOTHING: Mapping[str, Any] = {}
 
 
 @record
+class Launch:
+    """The launch of a run, as far as its line and its program were read.
+
+    `command` is the document of the line, whose keys are its arguments; None, as `line`, for a program alone. `parser` are the facts
+    about the program that receives the arguments, `program` the same, or those about a call in it that builds the arguments of its
+    trainer instead. `consumer` is the kind whose parser takes the arguments, or the file that they name;
+    `is_main`: it takes the arguments themselves. `guessed`: the consumer is only likely, so nothing about the arguments is an error.
+    `is_open`: the program may get arguments that are not known. `undecided` names arguments that are set to unknown values. `flags` are
+    those of `accelerate launch`, by the keys of its config file. `machine`: the number of GPUs is that of the machine. `extra_files` are
+    named by the line and of an unknown kind. `entry` are the known properties for reports. `again` is the launch of another version of
+    its script, `relaunched` the run with other contents of some files, on a machine with so many GPUs.
+    """
+
+    command: CommandDocument | None = None
+    line: LaunchLine | None = None
+    parser: ProgramFacts | None = None
+    program: ProgramFacts | None = None
+    consumer: str = ""
+    is_main: bool = False
+    guessed: bool = False
+    is_open: bool = False
+    undecided: tuple[str, ...] = ()
+    flags: tuple[Override, ...] = ()
+    machine: bool = False
+    extra_files: tuple[str, ...] = ()
+    entry: LaunchEntry | None = None
+    again: Callable[[str], Launch] | None = None
+    relaunched: Callable[[Mapping[str, str], int | None], Launched] | None = None
+
+
+NO_LAUNCH = Launch()
+
+
+@record
 class LaunchFacts:
-    """The facts about a launch that are not in its files.
+    """The facts about a run that are not in its files: what the user said, and how the run is started.
 
     `gpus` is the number of GPUs of the launch, one process each; None if unknown. `complete`: the files are the whole run.
     `kind_given`: the user specified the kind of the files. `target` maps a package to its version as a string, `target_from` to the
@@ -43,11 +80,8 @@ class LaunchFacts:
     modelled releases (`target` then has the nearest of these). `expected_numbers` are numbers of `Run.resolved` that the project
     requires; `policies` are its own schemas. `model` is the model's shape, `gpu_memory` the memory of a card in GiB, `seq_length` the
     tokens per row if the files do not set it. `trainer` is the TRL trainer that the script builds, None if it is not specified.
-    `launcher_flags` are the flags of
-    `accelerate launch`, by the keys of its config file. `nodes` is the number of machines if the launch line leaves it open,
-    `environment` the shell variables of its script. `arguments` are those given with --args; `command` is the launch line in a script,
-    and `program` are the facts about its program. `guessed`: the parser of its arguments is only likely. `undecided` names arguments
-    that are set to unknown values.
+    `nodes` is the number of machines if the launch line leaves it open, `environment` the shell variables of its script. `arguments`
+    are those given with --args. `launch` is what was read of the launch: its line, its program, and whose arguments these are.
     """
 
     gpus: int | None = None
@@ -65,19 +99,15 @@ class LaunchFacts:
     bounds: Mapping[str, tuple[str, ...]] = NOTHING
     nodes: int | None = None
     environment: tuple[tuple[str, str], ...] = ()
-    guessed: bool = False
-    undecided: tuple[str, ...] = ()
     outside: Mapping[str, str] = NOTHING
     model: Model | None = None
     gpu_memory: float | None = None
     seq_length: int | None = None
     trainer: str | None = None
-    launcher_flags: tuple[Override, ...] = ()
-    program: ProgramFacts | None = None
     arguments: str = ""
-    command: Document | None = None
     examples_source: str = "--num-examples"
     installed: bool = False
+    launch: Launch = NO_LAUNCH
 
     def version(self, package: str, newest: str) -> Version:
         """The target release of a package as three or more numbers; the newest known release if none is specified."""
@@ -91,3 +121,17 @@ class LaunchFacts:
     def replace(self, **changes: Any) -> LaunchFacts:
         """The same facts with some changed."""
         return changed(self, **changes)
+
+
+@record
+class Launched:
+    """The parts of a run that a launch starts: documents and kinds, the command or call first, and the facts with the launch."""
+
+    documents: list[Document]
+    kinds: list[str]
+    facts: LaunchFacts
+
+    @property
+    def launch(self) -> Launch:
+        """The launch."""
+        return self.facts.launch

@@ -6,16 +6,16 @@ Source: accelerate 1.15.0 commands/launch.py (_validate_launch_command, launch_c
 
 from __future__ import annotations
 
-from cfglint.launch.line import NamedFile, Problem
+from cfglint.frameworks.launch_line import NamedFile, Option
 from cfglint.launch.machine import Machine, number, visible
-from cfglint.launch.options import Option, read_options
+from cfglint.launch.options import read_options
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from cfglint.launch.line import LaunchLine
+    from cfglint.frameworks.launch_line import LaunchLine
     from cfglint.source.shell.placed_text import Text
 
 FLAGS = frozenset(
@@ -108,9 +108,7 @@ def set_sizes(line: LaunchLine, total: int | None, machines: int | None) -> None
         option = line.options.given.get("num_processes") if line.options else None
         word = option.word if option is not None else line.call.words[0]
         message = f"`num_processes` is {total}, not a multiple of `num_machines` ({machines}): {line.processes} processes start"
-        line.problems.append(
-            Problem("LCH004", "warning", word, "--num_processes", message, remedy=f"pass `--num_processes {line.processes}`")
-        )
+        line.report("LCH004", "warning", word, "--num_processes", message, remedy=f"pass `--num_processes {line.processes}`")
 
 
 def launch_type(line: LaunchLine, file: dict[Any, Any] | None) -> str:
@@ -140,10 +138,8 @@ def total_processes(line: LaunchLine, file: dict[Any, Any] | None, machine: Mach
         raised = "ValueError: You need to manually pass in `--num_processes` using this config yaml."
         named = line.options.given["config_file"]
         if str(file.get("distributed_type", "")) not in ("NO", "False", ""):
-            line.problems.append(
-                Problem(
-                    "LCH008", "error", named.word, "--config_file", message, raised, of_launcher=True, remedy="pass `--num_processes N`"
-                )
+            line.report(
+                "LCH008", "error", named.word, "--config_file", message, raised, of_launcher=True, remedy="pass `--num_processes N`"
             )
         return None
     return integer(given, None)
@@ -188,7 +184,7 @@ def set_one_process(line: LaunchLine, file: dict[Any, Any] | None) -> None:
     if file is None or not wanted.isdigit() or int(wanted) < 2 or option is None:
         return
     message = f"`--num_processes` is {wanted}, but one process starts: the accelerate config has `distributed_type: NO`"
-    line.problems.append(Problem("LCH007", "warning", option.word, "--num_processes", message, remedy="pass `--multi_gpu` as well"))
+    line.report("LCH007", "warning", option.word, "--num_processes", message, remedy="pass `--multi_gpu` as well")
 
 
 def deepspeed_file(line: LaunchLine, file: dict[Any, Any] | None, type_of: str) -> None:
@@ -201,4 +197,4 @@ def deepspeed_file(line: LaunchLine, file: dict[Any, Any] | None, type_of: str) 
         line.files.append(NamedFile(option.value, "launcher:deepspeed_config_file", "deepspeed"))
         return
     message = "`--deepspeed_config_file` is ignored, because DeepSpeed is not enabled"
-    line.problems.append(Problem("LCH009", "warning", option.word, "--deepspeed_config_file", message, remedy="add `--use_deepspeed`"))
+    line.report("LCH009", "warning", option.word, "--deepspeed_config_file", message, remedy="add `--use_deepspeed`")

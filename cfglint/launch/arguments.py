@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.frameworks.launch_line import Argument
 from cfglint.launch.options import after_mark, before_mark
 from cfglint.source.shell.expansion import ALL_OF_CALLER
 from cfglint.source.shell.placed_text import UNKNOWN
@@ -11,17 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from cfglint.source.shell.placed_text import Text
-
-
-class Argument:
-    """An option of the program: the word that names it, its words, and whether `=` joins them."""
-
-    __slots__ = ("name", "texts", "word")
-
-    def __init__(self, name: str, word: Text, texts: list[Text]) -> None:
-        self.name = name
-        self.word = word
-        self.texts = texts
 
 
 def read_arguments(words: Iterable[Text], *, assignments: bool = False) -> tuple[list[Argument], list[Text]]:

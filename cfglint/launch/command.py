@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.launch.arguments import Argument, may_have_more, read_arguments
+from cfglint.launch.arguments import read_arguments
 from cfglint.launch.project_files import ROOT
 from cfglint.source.shell.command import CommandDocument
 from cfglint.source.shell.tables import names
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.findings.entries import LaunchEntry
-    from cfglint.launch.line import LaunchLine
+    from cfglint.frameworks.launch_line import Argument, LaunchLine
 
 TRAINER_NAMES = names(
     "per_device_train_batch_size per_device_eval_batch_size gradient_accumulation_steps num_train_epochs "
@@ -41,13 +41,10 @@ SIZE_VARIABLE = "NPROC_PER_NODE"  # of swift and LLaMA-Factory
 SURE = 5  # with this many names of TrainingArguments a line is assumed to be for a Trainer
 
 
-def command_document(line: LaunchLine, text: str, typed: dict[str, Any] | None = None) -> CommandDocument:
-    """The document of a line, without its consumer."""
+def command_document(line: LaunchLine, text: str) -> CommandDocument:
+    """The document of a line."""
     call = line.call
     document = CommandDocument(call.path, text, min(call.start, len(text)), min(call.end, len(text)))
-    document.launch_line = line
-    document.machine = line.machine
-    document.is_open = may_have_more(line.arguments)
     given, assignments = line.given, line.launcher == "llamafactory-cli"
     document.assignments = assignments and any(file.role == "positional" for file in line.files)
     for argument in given if given is not None and not assignments else read_arguments(line.arguments, assignments=assignments)[0]:

@@ -10,13 +10,13 @@ from itertools import pairwise
 from cfglint.findings.wording import counted
 from cfglint.frameworks.huggingface.cli_arguments import converted
 from cfglint.frameworks.huggingface.fields import FIELDS
-from cfglint.launch.line import Problem
+from cfglint.frameworks.launch_line import LineProblem
 from cfglint.source.shell.placed_text import Text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.launch.arguments import Argument
-    from cfglint.launch.line import LaunchLine
+    from cfglint.frameworks.launch_facts import Launch
+    from cfglint.frameworks.launch_line import Argument, LaunchLine
     from cfglint.source.shell.command import CommandDocument
 
 CODE = "LCH001"
@@ -38,7 +38,7 @@ def lost_arguments(line: LaunchLine) -> None:
         assert cut is not None
         word, key = cut, ""
         message = f"{blank_name(cut)} is passed to the program as an argument of its own: it follows the last backslash"
-    problem = Problem(CODE, "warning", word, key, message, remedy=REMEDY)
+    problem = LineProblem(CODE, "warning", word, key, message, remedy=REMEDY)
     if line.program is None:
         problem.severity, problem.of_launcher = "error", True
         problem.exception = "error: the following arguments are required" if cut is None else f"python: can't open file {cut.string!r}"
@@ -76,7 +76,7 @@ def joined_words(line: LaunchLine, arguments: list[Argument]) -> None:
                 option = Text(word.parts[at:])
                 message = f"`{word.string}` is one word: there is no blank before the backslash, so `{option.string}` is not an option"
                 remedy = f"write a blank before the backslash in front of `{option.string}`"
-                line.problems.append(Problem(CODE, "warning", option, f"--{argument.name}", message, remedy=remedy))
+                line.report(CODE, "warning", option, f"--{argument.name}", message, remedy=remedy)
 
 
 def joined_at(word: Text) -> int | None:
@@ -90,24 +90,24 @@ def joined_at(word: Text) -> int | None:
     return None
 
 
-def refused_joined_words(line: LaunchLine, command: CommandDocument) -> None:
+def refused_joined_words(line: LaunchLine, command: CommandDocument, launch: Launch) -> None:
     """Make joined words that the parser cannot convert to the type of their option errors, and their values unknown to all other rules."""
     for argument in line.given or ():
         joined = next((word for word in argument.texts if joined_at(word) is not None), None)
         if joined is None or argument.name not in command.words:
             continue
         command.words[argument.name], command.unknown[argument.name] = None, (JOINED,)
-        kind = kind_of(argument.name, command)
+        kind = kind_of(argument.name, launch)
         if kind in ("int", "float") and converted(kind, joined.string) is None:
             refuse(line, f"--{argument.name}", f"error: argument --{argument.name}: invalid {kind} value: {joined.string!r}")
 
 
-def kind_of(name: str, command: CommandDocument) -> str:
+def kind_of(name: str, launch: Launch) -> str:
     """The type of an argument, if it is known who parses it: the program itself, or the Trainer's parser; empty if not."""
-    program = command.program
+    program = launch.parser
     if program is not None and name in program.fields:
         return str(program.fields[name].kind)
-    kinds = FIELDS[name][0].split("|") if name in FIELDS and command.is_main and not command.guessed else []
+    kinds = FIELDS[name][0].split("|") if name in FIELDS and launch.is_main and not launch.guessed else []
     return next((kind for kind in ("float", "int") if kind in kinds), "") if "str" not in kinds else ""
 
 

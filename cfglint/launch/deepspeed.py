@@ -5,7 +5,7 @@ Source: deepspeed 0.19.8 deepspeed/launcher/runner.py (parse_args, fetch_hostfil
 
 from __future__ import annotations
 
-from cfglint.launch.line import MACHINE, NamedFile, Problem
+from cfglint.frameworks.launch_line import MACHINE, NamedFile
 from cfglint.launch.machine import VISIBLE, Machine, number, visible
 from cfglint.launch.options import read_options
 
@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cfglint.launch.line import LaunchLine
+    from cfglint.frameworks.launch_line import LaunchLine
     from cfglint.source.shell.placed_text import Text
 
 FLAGS = frozenset(
@@ -40,10 +40,8 @@ def read(line: LaunchLine, words: list[Text], machine: Machine, text_of: Callabl
         option = options.given["num_gpus" if wanted[0] is not None else "num_nodes"]
         message = f"`--{option.name}` cannot be combined with `--include` or `--exclude`"
         raised = "ValueError: Cannot specify num_nodes/gpus with include/exclude"
-        line.problems.append(
-            Problem(
-                "LCH005", "error", option.word, f"--{option.name}", message, raised, of_launcher=True, remedy=f"remove `--{option.name}`"
-            )
+        line.report(
+            "LCH005", "error", option.word, f"--{option.name}", message, raised, of_launcher=True, remedy=f"remove `--{option.name}`"
         )
     if filtered is not None:
         resources(line, machine, hosts, filtered, "include" in options)
@@ -166,6 +164,4 @@ def warn_ignored(line: LaunchLine, by: str) -> None:
     if value is None or not value.value:
         return
     message = f"`{VISIBLE}={value.value}` is ignored by the deepspeed launcher: {by} selects the first GPUs of the machine"
-    line.problems.append(
-        Problem("LCH006", "warning", value, VISIBLE, message, remedy=f"write `--include localhost:{value.value}`, and remove {VISIBLE}")
-    )
+    line.report("LCH006", "warning", value, VISIBLE, message, remedy=f"write `--include localhost:{value.value}`, and remove {VISIBLE}")

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from cfglint.findings.wording import counted
 from cfglint.frameworks.huggingface.deepspeed_argument import refused_config
+from cfglint.frameworks.launch_line import LineProblem, Options
 from cfglint.launch.command import readable
-from cfglint.launch.line import Problem
 from cfglint.launch.machine import VISIBLE
-from cfglint.launch.options import Options
 from cfglint.launch.torchrun import COUNTED
 from cfglint.source.shell.command import is_placeholder
 from cfglint.source.shell.tables import names
@@ -17,10 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import TypeGuard
 
-    from cfglint.launch.arguments import Argument
-    from cfglint.launch.line import LaunchLine, NamedFile
+    from cfglint.frameworks.launch_facts import Launch
+    from cfglint.frameworks.launch_line import Argument, LaunchLine, NamedFile
     from cfglint.launch.slurm import Header
-    from cfglint.source.shell.command import CommandDocument
     from cfglint.source.shell.started_command import Call
 
 OF_TORCH = ("torchrun", "torch.distributed.run", "torch.distributed.launch")
@@ -47,7 +45,7 @@ def behind_program(line: LaunchLine, arguments: Iterable[Argument]) -> None:
             message = f"`--{argument.name}` comes after the program and is passed to it, not to {line.launcher}"
             helps = f"put it before the program: {line.launcher} --{argument.name} ..."
             if argument.name != "mixed_precision":
-                line.problems.append(Problem("LCH010", "warning", argument.word, f"--{argument.name}", message, remedy=helps))
+                line.report("LCH010", "warning", argument.word, f"--{argument.name}", message, remedy=helps)
 
 
 def visible_devices(line: LaunchLine) -> None:
@@ -61,30 +59,21 @@ def visible_devices(line: LaunchLine) -> None:
     if line.launcher == "deepspeed" and not chosen and options.value("num_nodes") == "1":
         raised = "ValueError: Cannot specify num_nodes/gpus with include/exclude"
         message = f"`--num_nodes 1` is refused together with {VISIBLE}: the launcher turns the variable into `--include`"
-        line.problems.append(
-            Problem(
-                "LCH005",
-                "error",
-                options.given["num_nodes"].word,
-                "--num_nodes",
-                message,
-                raised,
-                of_launcher=True,
-                remedy="remove `--num_nodes`",
-            )
+        line.report(
+            "LCH005",
+            "error",
+            options.given["num_nodes"].word,
+            "--num_nodes",
+            message,
+            raised,
+            of_launcher=True,
+            remedy="remove `--num_nodes`",
         )
     own = line.launcher in OF_TORCH and "nproc_per_node" in options
     if (own or line.inner == "torchrun") and count and line.gpus_per_node is not None and line.gpus_per_node > count:
         message = f"`{VISIBLE}={value.value}` shows {counted(count, 'GPU')}, but {line.gpus_per_node} processes start"
-        line.problems.append(
-            Problem(
-                "LCH006",
-                "warning",
-                value,
-                VISIBLE,
-                message,
-                remedy=f"set `{VISIBLE}` to {line.gpus_per_node} GPUs, or start {count} processes",
-            )
+        line.report(
+            "LCH006", "warning", value, VISIBLE, message, remedy=f"set `{VISIBLE}` to {line.gpus_per_node} GPUs, or start {count} processes"
         )
 
 
@@ -96,9 +85,7 @@ def deepspeed_nodes(line: LaunchLine) -> None:
     nodes = options.value("num_nodes") or ""
     if nodes.isdigit() and int(nodes) > 1:
         message = f"`--num_nodes {nodes}` requires a hostfile (`--hostfile`, else /job/hostfile), else one node starts"
-        line.problems.append(
-            Problem("LCH005", "warning", options.given["num_nodes"].word, "--num_nodes", message, remedy="pass `--hostfile FILE`")
-        )
+        line.report("LCH005", "warning", options.given["num_nodes"].word, "--num_nodes", message, remedy="pass `--hostfile FILE`")
 
 
 def missing_values(line: LaunchLine, arguments: Iterable[Argument], trainer: bool) -> None:
@@ -107,25 +94,21 @@ def missing_values(line: LaunchLine, arguments: Iterable[Argument], trainer: boo
         option = line.options.missing
         raised = f"error: argument --{option.name}: expected one argument"
         message = f"`--{option.name}` has no value: the next word is an option"
-        line.problems.append(
-            Problem(
-                "LCH013",
-                "error",
-                option.word,
-                f"--{option.name}",
-                message,
-                raised,
-                of_launcher=True,
-                remedy=f"write the value after `--{option.name}`",
-            )
+        line.report(
+            "LCH013",
+            "error",
+            option.word,
+            f"--{option.name}",
+            message,
+            raised,
+            of_launcher=True,
+            remedy=f"write the value after `--{option.name}`",
         )
     for argument in arguments:
         if trainer and argument.name in NEEDS_VALUE and not argument.texts:
             raised = f"error: argument --{argument.name}: expected one argument"
             message = f"`--{argument.name}` requires a value"
-            line.problems.append(
-                Problem("LCH013", "error", argument.word, f"--{argument.name}", message, raised, remedy=f"write `--{argument.name} True`")
-            )
+            line.report("LCH013", "error", argument.word, f"--{argument.name}", message, raised, remedy=f"write `--{argument.name} True`")
 
 
 def unusable_counts(line: LaunchLine) -> None:
@@ -141,17 +124,15 @@ def unusable_counts(line: LaunchLine) -> None:
         raised = refusal(name, text)
         if raised:
             message = f"`--{name}` is {text}; {line.launcher} requires an integer above 0"
-            line.problems.append(
-                Problem(
-                    "LCH018",
-                    "error",
-                    option.value or option.word,
-                    f"--{name}",
-                    message,
-                    raised,
-                    of_launcher=True,
-                    remedy=f"write `--{name}` and an integer above 0",
-                )
+            line.report(
+                "LCH018",
+                "error",
+                option.value or option.word,
+                f"--{name}",
+                message,
+                raised,
+                of_launcher=True,
+                remedy=f"write `--{name}` and an integer above 0",
             )
 
 
@@ -210,9 +191,7 @@ def header_sizes(line: LaunchLine, header: Header) -> None:
     word = header.options[option]
     gives = f"`#SBATCH --{option}={word.string}` gives {counted(each, 'GPU')} per node"
     message = f"{gives}, but the line starts {line.gpus_per_node} processes on each"
-    line.problems.append(
-        Problem("LCH015", "warning", word, f"--{option}", message, remedy=f"write `#SBATCH --{option}` for {line.gpus_per_node} GPUs")
-    )
+    line.report("LCH015", "warning", word, f"--{option}", message, remedy=f"write `#SBATCH --{option}` for {line.gpus_per_node} GPUs")
 
 
 def missing_files(line: LaunchLine, calls: list[Call], written: set[str], firm: bool) -> None:
@@ -227,9 +206,7 @@ def missing_files(line: LaunchLine, calls: list[Call], written: set[str], firm: 
         if file.role == HOSTFILE:
             message = f"`--hostfile` names `{name}`, which does not exist: the launcher uses the local machine alone"
             if line.program_path is not None:
-                line.problems.append(
-                    Problem("LCH011", "warning", file.word, "--hostfile", message, remedy="correct the path, or remove `--hostfile`")
-                )
+                line.report("LCH011", "warning", file.word, "--hostfile", message, remedy="correct the path, or remove `--hostfile`")
             continue
         if file.role not in REQUIRED or not file.known or (line.program_path is None and line.launcher != "trl"):
             continue
@@ -250,10 +227,10 @@ def is_relative(name: str | None) -> TypeGuard[str]:
     )
 
 
-def missing_file(line: LaunchLine, file: NamedFile, firm: bool) -> Problem:
+def missing_file(line: LaunchLine, file: NamedFile, firm: bool) -> LineProblem:
     """The problem of a config file that does not exist."""
     key, name = flag_of(file), file.word.string
-    return Problem(
+    return LineProblem(
         "LCH002",
         "error" if firm else "warning",
         file.word,
@@ -265,13 +242,13 @@ def missing_file(line: LaunchLine, file: NamedFile, firm: bool) -> Problem:
     )
 
 
-def refused_deepspeed_word(line: LaunchLine, command: CommandDocument) -> None:
+def refused_deepspeed_word(line: LaunchLine, launch: Launch) -> None:
     """Report a value of `--deepspeed` that names no file and is no encoded config, if the Trainer is known to read it."""
     file = line.deepspeed_word
-    if file is None or not command.is_main or command.guessed:
+    if file is None or not launch.is_main or launch.guessed:
         return
     name = file.word.value
-    own = command.program is not None and "deepspeed" in command.program.fields
+    own = launch.parser is not None and "deepspeed" in launch.parser.fields
     if not own and is_relative(name) and refused_config(name):
         line.problems.append(missing_file(line, file, not line.path.lower().endswith(MARKDOWN)))
 
@@ -282,7 +259,7 @@ def outside_project(line: LaunchLine, file: NamedFile) -> None:
         return
     message = f"`{flag_of(file)}` names `{file.word.string}`, which is outside the project and was not read"
     remedy = "name the file on the command line too, or move it into the project"
-    line.problems.append(Problem("LCH021", "warning", file.word, flag_of(file), message, remedy=remedy))
+    line.report("LCH021", "warning", file.word, flag_of(file), message, remedy=remedy)
 
 
 def flag_of(file: NamedFile) -> str:
@@ -315,17 +292,15 @@ def several_machines(line: LaunchLine) -> None:
     if "multi_gpu" in options and count is not None and count < 2:
         raised = "ValueError: You need to use at least 2 processes to use `--multi_gpu`."
         message = f"`--num_processes` is {total}; `--multi_gpu` requires at least 2"
-        line.problems.append(
-            Problem(
-                "LCH008",
-                "error",
-                options.given["num_processes"].word,
-                "--num_processes",
-                message,
-                raised,
-                of_launcher=True,
-                remedy="remove `--multi_gpu`, or pass a larger `--num_processes`",
-            )
+        line.report(
+            "LCH008",
+            "error",
+            options.given["num_processes"].word,
+            "--num_processes",
+            message,
+            raised,
+            of_launcher=True,
+            remedy="remove `--multi_gpu`, or pass a larger `--num_processes`",
         )
 
 
@@ -338,6 +313,4 @@ def named_with_block(line: LaunchLine, arguments: Iterable[Argument]) -> None:
     for argument in arguments:
         if argument.name == "deepspeed" and argument.texts:
             message = "the file of `--deepspeed` replaces the DeepSpeed block of the accelerate config: its `zero_stage` has no effect"
-            line.problems.append(
-                Problem("LCH014", "info", argument.word, "--deepspeed", message, remedy="remove `zero_stage` from the accelerate config")
-            )
+            line.report("LCH014", "info", argument.word, "--deepspeed", message, remedy="remove `zero_stage` from the accelerate config")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from cfglint.launch.line import MACHINE
+from cfglint.frameworks.launch_line import MACHINE
 from cfglint.source.record import record
 from cfglint.source.shell.filters import MACHINE as COUNTED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.launch.line import LaunchLine
+    from cfglint.frameworks.launch_line import LaunchLine
     from cfglint.source.shell.placed_text import Text
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"

@@ -2,55 +2,12 @@
 
 from __future__ import annotations
 
-from cfglint.source.shell.placed_text import EMPTY, Text
+from cfglint.frameworks.launch_line import Option, Options
+from cfglint.source.shell.placed_text import Text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection
-
-
-class Option:
-    """An option on a line: the word that names it, and its value; None for a flag.
-
-    `in_file`: the option comes from a file that the word names.
-    """
-
-    __slots__ = ("in_file", "name", "value", "word")
-
-    def __init__(self, name: str, word: Text, value: Text | None, in_file: bool = False) -> None:
-        self.name = name
-        self.word = word
-        self.value = value
-        self.in_file = in_file
-
-
-class Options:
-    """The options before a program.
-
-    `rest` are the words from the program on. `open` are the reasons why there may be further options: an unknown
-    word. `missing` is an option without its value, which argparse refuses.
-    """
-
-    __slots__ = ("given", "missing", "open", "rest")
-
-    def __init__(self) -> None:
-        self.given: dict[str, Option] = {}
-        self.rest: list[Text] = []
-        self.open: tuple[str, ...] = ()
-        self.missing: Option | None = None
-
-    def __contains__(self, name: str) -> bool:
-        return name in self.given
-
-    def text(self, name: str) -> Text | None:
-        """The value of an option; None if it is missing."""
-        option = self.given.get(name)
-        return None if option is None else option.value or EMPTY
-
-    def value(self, name: str) -> str | None:
-        """The value of an option as a string; None if it is missing or unknown."""
-        text = self.text(name)
-        return None if text is None else text.value
 
 
 def read_options(words: list[Text], flags: Collection[str], short: dict[str, str] | None = None, stops: bool = True) -> Options:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 
+from cfglint.frameworks.launch_line import LaunchLine, NamedFile
 from cfglint.launch import accelerate, continuations, deepspeed, findings, tools, torchrun
 from cfglint.launch.arguments import read_arguments
 from cfglint.launch.command import SURE, TRAINER_NAMES
-from cfglint.launch.line import LaunchLine, NamedFile
 from cfglint.launch.machine import Machine
 from cfglint.launch.project_files import ROOT, Project
 from cfglint.launch.slurm import header
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
-    from cfglint.launch.arguments import Argument
+    from cfglint.frameworks.launch_line import Argument
     from cfglint.source.document import Syntax
     from cfglint.source.shell.started_command import Call
     from cfglint.source.shell.state import State
@@ -228,7 +228,7 @@ class Reader:
         if found:
             head = header(path, text)
             for line in found:
-                line.script_path, line.sourced, line.header = path, followed.sourced_files, head
+                line.script_path, line.sourced, line.header = path, followed.sourced_files, head.options
                 findings.header_sizes(line, head)
                 firm = not path.lower().endswith(findings.MARKDOWN)
                 findings.missing_files(line, followed.calls, followed.written, firm)

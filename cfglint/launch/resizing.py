@@ -15,8 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from cfglint.launch.line import LaunchLine
-    from cfglint.launch.options import Option
+    from cfglint.frameworks.launch_line import LaunchLine, Option
     from cfglint.source.shell.placed_text import Text
 
 DEVICES = (VISIBLE, "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "ASCEND_RT_VISIBLE_DEVICES")
@@ -119,15 +118,15 @@ def of_nodes(line: LaunchLine, wanted: Size) -> Iterator[SizePlace]:
     text = line.call.environment.get("NNODES") if line.launcher in OF_TOOLS else None
     if text is not None and text.known:
         yield SizePlace("NNODES", text, str(wanted.nodes))
-    if "nodes" in line.header.options and line.header.number("nodes") == line.nodes:
-        yield SizePlace("#SBATCH --nodes", line.header.options["nodes"], str(wanted.nodes))
+    if "nodes" in line.header and Header(line.header).number("nodes") == line.nodes:
+        yield SizePlace("#SBATCH --nodes", line.header["nodes"], str(wanted.nodes))
 
 
 def of_devices(line: LaunchLine, wanted: Size) -> Iterator[SizePlace]:
     """The lists of devices that show fewer GPUs than processes start, or that set the number of processes themselves."""
     for name in DEVICES:
         text = line.call.environment.get(name)
-        if text is None or not text.value or (text.place is None and line.header.gpus_option):  # set by Slurm, for the header
+        if text is None or not text.value or (text.place is None and Header(line.header).gpus_option):  # set by Slurm, for the header
             continue
         decides = line.by_devices and name == VISIBLE
         yield from of_list(line, name, text, wanted.per_node, decides)
@@ -150,7 +149,7 @@ def of_list(line: LaunchLine, key: str, text: Text, count: int, decides: bool) -
 
 def of_slurm(line: LaunchLine, wanted: Size, before: Size | None) -> Iterator[SizePlace]:
     """The requests of the #SBATCH header, and of the srun before the command, that are too small or that go with the current size."""
-    yield from of_header(line, line.header, "#SBATCH --", wanted, before)
+    yield from of_header(line, Header(line.header), "#SBATCH --", wanted, before)
     step = Header(srun_options(line.srun))
     if step and wanted.nodes == 1:
         yield from of_header(line, step, "srun --", wanted, before)

@@ -110,9 +110,6 @@ class Header:
         return Text((Part(value),))
 
 
-NO_HEADER = Header({})
-
-
 def header(path: str, text: str) -> Header:
     """The header of a script: the #SBATCH lines before its first command."""
     options: dict[str, Text] = {}

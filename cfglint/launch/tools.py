@@ -10,10 +10,10 @@ from __future__ import annotations
 from itertools import pairwise
 
 from cfglint.frameworks.accelerate.packaged import PACKAGED, PACKAGED_PROCESSES
+from cfglint.frameworks.launch_line import MACHINE, NamedFile, Option, Options
 from cfglint.launch import accelerate, torchrun
-from cfglint.launch.line import MACHINE, NamedFile
 from cfglint.launch.machine import Machine, number, visible
-from cfglint.launch.options import Option, Options, after_mark, is_option
+from cfglint.launch.options import after_mark, is_option
 from cfglint.source.shell.placed_text import Text, literal
 
 TYPE_CHECKING = False
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from cfglint.launch.line import LaunchLine
+    from cfglint.frameworks.launch_line import LaunchLine
 
 ON = ("true", "y", "1")
 TRL_TRAINERS = ("sft", "dpo", "grpo", "kto", "reward", "rloo", "distillation", "bco", "cpo", "orpo", "ppo")

@@ -10,7 +10,7 @@ from cfglint.launch.options import read_options
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.launch.line import LaunchLine
+    from cfglint.frameworks.launch_line import LaunchLine
     from cfglint.launch.machine import Machine
     from cfglint.source.shell.placed_text import Text
 

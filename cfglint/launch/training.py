@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cfglint.launch.line import LaunchLine
+    from cfglint.frameworks.launch_line import LaunchLine
 
 TRAINS = listed(
     "train finetune fine_tune fine-tune finetuning sft dpo grpo ppo orpo kto simpo rlhf rloo pretrain run_clm "

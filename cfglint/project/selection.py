@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 
 from cfglint.findings.diagnostic import CONFIGURATION, INTERNAL, WARNING, rank
+from cfglint.findings.rule import EXPECTATION
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.findings.diagnostic import Diagnostic, Outcome
     from cfglint.findings.vocabulary import Severity
     from cfglint.project.settings_file import Configuration
-
-DECLARED_BY_PROJECT = ("RUN100", "HSE001")
 
 
 class Selection:
@@ -82,7 +81,7 @@ class Selection:
 
 def declared_by_project(diagnostic: Diagnostic) -> bool:
     """Whether a finding violates an expectation or a custom rule of the project."""
-    return diagnostic.code in DECLARED_BY_PROJECT and diagnostic.severity == WARNING
+    return diagnostic.about == EXPECTATION and diagnostic.severity == WARNING
 
 
 def matches(code: str, chosen: list[str]) -> bool:

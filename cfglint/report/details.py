@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR
+from cfglint.findings.rule import ARGUMENT, LAUNCH
 from cfglint.frameworks import framework
 
 TYPE_CHECKING = False
@@ -12,8 +13,6 @@ if TYPE_CHECKING:
 
     Line = tuple[str, str]  # (label, text)
 
-LAUNCH_CODES = "LCH"
-PROGRAM_CODES = ("LCH001", "LCH003", "LCH016", "LCH017", "LCH020")  # rules about arguments that the program itself refuses
 NOTE = "note"
 HELP = "help"
 CHANGES = "unsafe: it changes what the run does"
@@ -53,7 +52,7 @@ def raises(diagnostic: Diagnostic, outcome: Outcome) -> str:
     if not diagnostic.exception or diagnostic.severity != ERROR:
         return ""
     moment = MOMENTS.get(diagnostic.fails_at or "", "")
-    if diagnostic.code.startswith(LAUNCH_CODES) and diagnostic.fails_at == "load":
+    if diagnostic.about in (LAUNCH, ARGUMENT) and diagnostic.fails_at == "load":
         moment = "at launch"
     return f"{framework_of(diagnostic, outcome)} fails {moment}:"
 
@@ -121,7 +120,7 @@ def fixing(diagnostic: Diagnostic, fix: Fix) -> str:
 
 def framework_of(diagnostic: Diagnostic, outcome: Outcome) -> str:
     """The program that fails, with its version: the run's framework, and the one whose file it is if that differs."""
-    if outcome.launch is not None and diagnostic.code.startswith(LAUNCH_CODES):
+    if outcome.launch is not None and diagnostic.about in (LAUNCH, ARGUMENT):
         return started_by(diagnostic, outcome.launch)
     file = diagnostic.place.file
     kind = outcome.kinds[outcome.files.index(file)] if file in outcome.files else outcome.consumer
@@ -131,7 +130,7 @@ def framework_of(diagnostic: Diagnostic, outcome: Outcome) -> str:
 
 def started_by(diagnostic: Diagnostic, launch: LaunchEntry) -> str:
     """The receiver of an option of a launch line: the program, or its launcher."""
-    is_argument = diagnostic.code in PROGRAM_CODES or diagnostic.key.lstrip("-").replace("-", "_") in launch["arguments"]
+    is_argument = diagnostic.about == ARGUMENT or diagnostic.key.lstrip("-").replace("-", "_") in launch["arguments"]
     return str(launch["program"] if is_argument and launch["program"] else launch["launcher"])
 
 

@@ -88,18 +88,10 @@ def lines(account: RunSummary) -> list[Paragraph]:
 
 def unchecked_program(run: CheckedRun) -> str:
     """The program of a launch line whose arguments no framework parses as far as is known; empty if one does, or it has none."""
-    document = run.documents[0]
-    line, words = getattr(document, "launch_line", None), {*getattr(document, "words", ())} - ENGINE_ARGUMENTS
-    if (
-        line is None
-        or line.program is None
-        or getattr(document, "program", None) is not None
-        or not words
-        or not run.configs
-        or run.configs[0].kind not in ENGINES
-    ):
+    line, words = run.launch.line, {*run.documents[0].words} - ENGINE_ARGUMENTS
+    if line is None or line.program is None or run.launch.parser is not None or not words:
         return ""
-    return str(line.program.string)
+    return line.program.string if run.configs and run.configs[0].kind in ENGINES else ""
 
 
 def header(account: RunSummary) -> list[Paragraph]:
@@ -167,7 +159,8 @@ def is_unknown(setting: Setting) -> bool:
 
 def reason(setting: Setting) -> str:
     """The reason why a value of a launch line is unknown, with the option that supplies it."""
-    reasons = getattr(setting.document, "unknown", {}).get(setting.path[0], ()) if is_unknown(setting) and setting.path else ()
+    document = setting.document if setting.path and is_unknown(setting) else None
+    reasons = document.unknown.get(str(setting.path[0]), ()) if document is not None else ()
     names = [each.removeprefix(UNSET) for each in reasons if each.startswith(UNSET) and "," not in each]
     flags = f" (pass {' '.join(f'--env {name}=VALUE' for name in names)})" if names else ""
     return f", {', '.join(reasons)}{flags}" if reasons else ""

@@ -172,7 +172,7 @@ class Branch:
         discovery = self._discovery(NEW, after, kind)
         run = discovery.one(names)
         if discovery.others_of_line:
-            raise LaunchChoiceError(names[0], run.documents[:1])
+            raise LaunchChoiceError(names[0], [run.line])
         return self._run_before([*map(self.old_name, names)], before, kind), run
 
     def _discovery(self, side: int, facts: LaunchFacts, kind: str | None = None) -> Discovery:
@@ -259,6 +259,6 @@ def names_of(run: CheckedRun | None) -> set[str]:
     """The files of a run by their names in the branch, including the script of its launch line, and the scripts that it sources."""
     if run is None:
         return set()
-    line = getattr(run.documents[0], "launch_line", None)
+    line = run.launch.line
     scripts = [line.script_path, *line.sourced] if line is not None else []
     return {os.path.relpath(path) for path in (*(document.path for document in run.documents), *scripts)}

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from cfglint.review.consequence import Consequence
 from cfglint.review.effects import EFFECTS, LENGTHS, has_effect, length_key
-from cfglint.source.shell.command import CommandDocument
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from cfglint.frameworks.launch_facts import Launch
     from cfglint.review.snapshot import Side
 
 BATCH_KEYS = ("per_device_train_batch_size", "gradient_accumulation_steps", "train_batch_size", "micro_batch_size", "global_batch_size")
@@ -29,13 +29,13 @@ def computed(old: Side, new: Side, covered: set[str]) -> list[Consequence]:
 
 def differing(old: Side, new: Side) -> Iterator[tuple[str, str]]:
     """(quantity, option or variable) for unknown values with different sources."""
-    one, two = old.run.documents[0], new.run.documents[0]
-    if not isinstance(one, CommandDocument) or not isinstance(two, CommandDocument):
+    one, two = old.run.launch.command, new.run.launch.command
+    if one is None or two is None:
         return
     for key, source in two.sources.items():
         if key in two.unknown and key in one.unknown and one.sources.get(key, source) != source and has_effect(key):
             yield quantity(key), two.flags.get(key, key)
-    before, after = sizes(one), sizes(two)
+    before, after = sizes(old.run.launch), sizes(new.run.launch)
     for name, source in after.items():
         if name in before and before[name] != source:
             yield "gpus", name
@@ -46,10 +46,11 @@ def quantity(key: str) -> str:
     return "global_batch" if key in BATCH_KEYS else LENGTHS if length_key(key) else EFFECTS.get(key, key)
 
 
-def sizes(command: CommandDocument) -> dict[str, str]:
+def sizes(launch: Launch) -> dict[str, str]:
     """The sources of the unknown sizes of a launch, by option or variable."""
-    line = command.launch_line
+    line = launch.line
+    assert line is not None
     options = line.options.given if line.options is not None else {}
-    given = {f"--{name}": options[name].value for name in SIZES if name in options and options[name].value is not None}
+    given = {f"--{name}": text for name in SIZES if name in options and (text := options[name].value) is not None}
     given.update((name, line.call.environment[name]) for name in SIZE_VARIABLES if name in line.call.environment)
     return {name: text.source for name, text in given.items() if not text.known}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from cfglint.source.shell.command import CommandDocument
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.findings.entries import LaunchEntry
@@ -42,9 +40,7 @@ def run_at(runs: list[CheckedRun], index: int) -> CheckedRun | None:
 
 def described(run: CheckedRun) -> LaunchEntry | None:
     """The launch of a run as plain values."""
-    command = run.documents[0]
-    known: LaunchEntry | None = command.launch if isinstance(command, CommandDocument) else None
-    return known or None
+    return run.launch.entry
 
 
 def likeness(old: LaunchEntry | None, new: LaunchEntry | None) -> float:

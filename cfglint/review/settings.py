@@ -194,7 +194,7 @@ class Differ:
         assert document is not None
         assert node is not None
         first = setting.key_node.start if setting.key_node is not None else node.start
-        elsewhere = not getattr(document, "edges", {}).get(str(path[0]), True)  # the value is an argument of a called script
+        elsewhere = not document.edges.get(str(path[0]), True)  # the value is an argument of a called script
         text = spelled(value) if elsewhere else written(document.text, node, value)
         return State(value, text, setting.place, (document.path, first, node.end))
 

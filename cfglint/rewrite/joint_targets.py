@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, WARNING
+from cfglint.findings.rule import ARGUMENT, BATCH, LAUNCH, LAUNCHER_CONFIG
+from cfglint.rewrite.resize import keep_targeted
 from cfglint.rewrite.retarget import MissingFactError, Retarget, is_recorded, retarget
 from cfglint.run.checked import CheckedRun
 from cfglint.run.consumers_of import written_at
 from cfglint.source.change import EditRefused
 from cfglint.source.sections import reread
-from cfglint.source.shell.command import CommandDocument
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from cfglint.findings.diagnostic import Diagnostic
-    from cfglint.run.launch_runs import LaunchRun
-    from cfglint.source.document import Document
 
     Recheck = Callable[[dict[str, str]], list[CheckedRun]]  # the same runs on the target's GPUs, with other contents of their files
 
-OF_SIZES = ("BAT", "LCH", "ACC")  # families of rules about batch sizes, launch lines and the launcher's config
+OF_SIZES = (BATCH, LAUNCH, ARGUMENT, LAUNCHER_CONFIG)  # subjects of rules about GPU counts and batch sizes
 
 
 class Target:
@@ -83,9 +82,8 @@ def try_one(aim: Aimed, target: Target, texts: dict[str, str]) -> None:
     if unread is not None:
         aim.problem = f"{unread.path}: does not parse, so it was not changed; `cfglint check` reports why"
         return
-    command = aim.run.documents[0]
-    if isinstance(command, CommandDocument):
-        command.targeted = True
+    if aim.run.launch.command is not None:
+        aim.run.launch.command.targeted = True
     try:
         now = rebased(aim.run, texts)
         found = retarget(aim.run, aim.run.facts, target.gpus, target.global_batch, target.max_micro, now=now)
@@ -113,16 +111,14 @@ def rebased(run: CheckedRun, texts: dict[str, str]) -> CheckedRun:
     """The run with the edits that others have made."""
     if not any(document.path in texts for document in run.documents):
         return run
-    command = run.documents[0]
-    facts = run.facts
-    first: Document = command
-    if isinstance(command, CommandDocument) and command.relaunched is not None:
-        launched: LaunchRun = command.relaunched(texts, None)
-        launched.command.targeted = command.targeted
-        first = launched.command
-        facts = facts.replace(gpus=launched.facts.gpus, launcher_flags=launched.facts.launcher_flags)
-    elif command.path in texts:
-        first = reread(command, texts[command.path])
+    first, facts = run.documents[0], run.facts
+    if run.launch.relaunched is not None:
+        launched = run.launch.relaunched(texts, None)
+        keep_targeted(run.launch, launched.launch)
+        first = launched.documents[0]
+        facts = facts.replace(gpus=launched.facts.gpus, launch=launched.launch)
+    elif first.path in texts:
+        first = reread(first, texts[first.path])
     others = [reread(each, texts[each.path]) if each.path in texts else each for each in run.documents[1:]]
     return CheckedRun([first, *others], run.kinds, facts)
 
@@ -131,10 +127,10 @@ def sharing(aims: list[Aimed], texts: dict[str, str]) -> list[list[Aimed]]:
     """The runs in groups that share a script or an edited file."""
     groups: list[tuple[set[str], list[Aimed]]] = []
     for aim in aims:
-        command = aim.run.documents[0]
+        line = aim.run.launch.line
         paths = {document.path for document in aim.run.documents if document.path in texts}
-        if isinstance(command, CommandDocument) and command.launch_line is not None:
-            paths.add(command.launch_line.script_path)
+        if line is not None:
+            paths.add(line.script_path)
         joined = [group for group in groups if group[0] & paths]
         groups = [group for group in groups if not group[0] & paths]
         groups.append((paths.union(*(group[0] for group in joined)), [*(each for group in joined for each in group[1]), aim]))
@@ -193,4 +189,4 @@ def key_of(diagnostic: Diagnostic) -> tuple[str, str, str]:
 
 def concerns_sizes(diagnostic: Diagnostic) -> bool:
     """Whether a finding says that the run would fail, or that GPU counts and batch sizes contradict each other."""
-    return diagnostic.severity == ERROR or (diagnostic.severity == WARNING and diagnostic.code.startswith(OF_SIZES))
+    return diagnostic.severity == ERROR or (diagnostic.severity == WARNING and diagnostic.about in OF_SIZES)

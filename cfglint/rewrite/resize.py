@@ -9,16 +9,16 @@ from cfglint.run.checked import CheckedRun
 from cfglint.source import edit
 from cfglint.source.change import REPLACE, Change, Edit, EditRefused
 from cfglint.source.sections import reread
-from cfglint.source.shell.command import CommandDocument
 from cfglint.source.shell.edits import protect_siblings
 from cfglint.source.spelling import spell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.launch.line import LaunchLine
+    from cfglint.frameworks.launch_facts import Launch, Launched, LaunchFacts
+    from cfglint.frameworks.launch_line import LaunchLine
     from cfglint.launch.resizing import SizePlace
-    from cfglint.run.launch_runs import LaunchRun
     from cfglint.source.document import Document
+    from cfglint.source.shell.command import CommandDocument
 
 ACCELERATE = "accelerate"
 
@@ -35,42 +35,56 @@ class Resized:
 def resize(run: CheckedRun, gpus: int) -> Resized:
     """The run on so many GPUs; raises EditRefused, with what to change by hand, if its files cannot be made consistent."""
     resized = Resized(run)
-    command = run.documents[0]
-    if not isinstance(command, CommandDocument) or command.relaunched is None:
+    relaunched, command = run.launch.relaunched, run.launch.command
+    if relaunched is None or command is None:
         for document, kind in zip(run.documents, run.kinds, strict=True):
             if kind == ACCELERATE:
                 take(resized, document, device_changes(document, gpus))
-        return on(resized, run.documents, gpus)
-    now: LaunchRun = command.relaunched({}, gpus)
-    if now.facts.gpus == gpus and now.line.nodes is None and run.facts.nodes is None and now.line.launcher != "python":
-        return on(resized, [now.command, *run.documents[1:]], gpus)  # the number is given from outside
-    wanted = wanted_size(run, now.line, gpus)
-    before = Size(now.line.gpus_per_node or 0, now.line.nodes or 1) if now.line.gpus_per_node is not None else None
-    places = size_places(now.line, wanted, before)
-    changes = [(document, file_changes(document, now.line, wanted)) for document in files_of_launcher(run, now.line)]
+        return on(resized, run.documents, run.facts.replace(gpus=gpus))
+    now = relaunched({}, gpus)
+    line = line_of(now)
+    unedited = [now.documents[0], *run.documents[1:]], run.facts.replace(gpus=gpus, launch=now.launch)
+    keep_targeted(run.launch, now.launch)
+    if now.facts.gpus == gpus and line.nodes is None and run.facts.nodes is None and line.launcher != "python":
+        return on(resized, *unedited)  # the number is given from outside
+    wanted = wanted_size(run, line, gpus)
+    before = Size(line.gpus_per_node or 0, line.nodes or 1) if line.gpus_per_node is not None else None
+    places = size_places(line, wanted, before)
+    changes = [(document, file_changes(document, line, wanted)) for document in files_of_launcher(run, line)]
     if now.facts.gpus == gpus and not places and not any(made for _, made in changes):
-        return on(resized, [now.command, *run.documents[1:]], gpus)
+        return on(resized, *unedited)
     for document, made in changes:
         take(resized, document, made)
     edit_places(resized, command, places)
-    after: LaunchRun = command.relaunched(resized.texts, gpus)
-    refuse_inconsistent(command, now.line, after, wanted, gpus)
-    take_arguments(resized, run, now.command, after.command)
-    protect_siblings(command, after.command)
-    after.command.targeted = command.targeted
-    facts = run.facts.replace(gpus=gpus, launcher_flags=after.facts.launcher_flags, gpus_source=after.facts.gpus_source)
+    after = relaunched(resized.texts, gpus)
+    refuse_inconsistent(line, after, wanted, gpus)
+    take_arguments(resized, run, now.documents[0], after.documents[0])
+    keep_targeted(run.launch, after.launch)
+    if after.launch.command is not None:
+        protect_siblings(command, after.launch.command)
+    facts = run.facts.replace(gpus=gpus, launch=after.launch, gpus_source=after.facts.gpus_source)
     others = [reread(each, resized.texts[each.path]) if each.path in resized.texts else each for each in run.documents[1:]]
-    resized.run = CheckedRun([after.command, *others], run.kinds, facts)
+    resized.run = CheckedRun([after.documents[0], *others], run.kinds, facts)
     return resized
 
 
-def on(resized: Resized, documents: list[Document], gpus: int) -> Resized:
-    """The result with these documents on so many GPUs."""
+def line_of(launched: Launched) -> LaunchLine:
+    """The launch line of a run that a line starts."""
+    assert launched.launch.line is not None
+    return launched.launch.line
+
+
+def keep_targeted(launch: Launch, after: Launch) -> None:
+    """Mark the same launch in another version of its script as targeted, if it was before."""
+    if launch.command is not None and after.command is not None:
+        after.command.targeted = launch.command.targeted
+
+
+def on(resized: Resized, documents: list[Document], facts: LaunchFacts) -> Resized:
+    """The result with these documents and facts."""
     texts, run = resized.texts, resized.run
-    if isinstance(documents[0], CommandDocument) and isinstance(run.documents[0], CommandDocument):
-        documents[0].targeted = run.documents[0].targeted
     current = [reread(each, texts[each.path]) if each.path in texts else each for each in documents]
-    resized.run = CheckedRun(current, run.kinds, run.facts.replace(gpus=gpus))
+    resized.run = CheckedRun(current, run.kinds, facts)
     return resized
 
 
@@ -159,18 +173,18 @@ def take(resized: Resized, document: Document, changes: list[Change]) -> None:
     resized.changed += combined_changes([(document, each) for each in changes])
 
 
-def refuse_inconsistent(command: CommandDocument, before: LaunchLine, after: LaunchRun, wanted: Size, gpus: int) -> None:
+def refuse_inconsistent(before: LaunchLine, after: Launched, wanted: Size, gpus: int) -> None:
     """Raise EditRefused if the edited launch has another number of processes, or if something still contradicts it."""
-    left = size_places(after.line, wanted, wanted)
+    left = size_places(line_of(after), wanted, wanted)
     if left:
         place = left[0].text.place
         where = "computed by the script" if place is None else f"set in {place[0]}"
         raise EditRefused(f"`{left[0].key}` is {left[0].text.string}, {where}: set it to {left[0].after} there by hand", before.call.start)
     if after.facts.gpus != gpus:
-        raise EditRefused(why_fixed(after.line, wanted), before.call.start)
+        raise EditRefused(why_fixed(line_of(after), wanted), before.call.start)
 
 
-def take_arguments(resized: Resized, run: CheckedRun, before: CommandDocument, after: CommandDocument) -> None:
+def take_arguments(resized: Resized, run: CheckedRun, before: Document, after: Document) -> None:
     """Report the arguments that the script computes from the edited values; raises EditRefused for one that is not of the batch."""
     of_batch = {key for config in run.configs for key in config.batch_keys.values()} | WITHOUT_EFFECT
     names = [name for name in {**before.words, **after.words} if before.words.get(name) != after.words.get(name)]
@@ -178,5 +192,5 @@ def take_arguments(resized: Resized, run: CheckedRun, before: CommandDocument, a
         then, now = before.words.get(name), after.words.get(name)
         if name not in of_batch or then is None or now is None:
             message = f"`--{name}` is computed from the number of GPUs, so that the edit would change it; set both by hand"
-            raise EditRefused(message, before.extent[0])
+            raise EditRefused(message, before.roots[0].start)
         resized.changed.append(ValueChange(before.path, before.flags.get(name, f"--{name}"), plain(" ".join(then)), plain(" ".join(now))))

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
     from cfglint.frameworks.base import Config
     from cfglint.frameworks.launch_facts import LaunchFacts
+    from cfglint.frameworks.launch_line import LaunchLine
     from cfglint.frameworks.memory import MicroBatchBound
     from cfglint.frameworks.resolved_batch import Batch
     from cfglint.source.document import Document, Path
-    from cfglint.source.shell.command import CommandDocument
 
 AUTO = "auto"
 SUGGESTED_MICRO = 4  # suggested for a trainer that is not among the files; only an example, since its memory use is unknown
@@ -122,7 +122,7 @@ class Retarget:
         if self.planned:
             return CheckedRun(self.run.documents, self.run.kinds, self.planned_facts())
         documents = rewritten(self.run, self.texts)
-        return CheckedRun(documents, self.run.kinds, launched(self.run.facts.replace(gpus=self.gpus), documents))
+        return CheckedRun(documents, self.run.kinds, self.run.facts.replace(gpus=self.gpus))
 
     def planned_facts(self) -> LaunchFacts:
         """The facts on the new GPUs, with the chosen batch sizes as overrides."""
@@ -234,35 +234,27 @@ def refuse_unreadable(run: CheckedRun) -> None:
 
 def refuse_lost_arguments(run: CheckedRun) -> None:
     """Raise EditRefused for a launch whose last arguments do not reach the program: they would take effect with the next repair."""
-    from cfglint.source.shell.command import CommandDocument
-
-    command = run.documents[0]
-    if isinstance(command, CommandDocument) and command.relaunched is not None and command.launch_line.call.lost:
-        lost = next((each.message for each in command.launch_line.problems if each.code == "LCH001"), "")
-        raise EditRefused(f"{lost or 'arguments are not passed to the program'}; repair that first", command.extent[0])
+    line = run.launch.line
+    if line is not None and run.launch.relaunched is not None and line.call.lost:
+        lost = next((each.message for each in line.problems if each.code == "LCH001"), "")
+        raise EditRefused(f"{lost or 'arguments are not passed to the program'}; repair that first", line.call.start)
 
 
 def refuse_unknown_batch(run: CheckedRun) -> None:
     """Raise MissingFactError for a launch whose program sets the batch in a way that is not known."""
-    from cfglint.source.shell.command import CommandDocument
-
-    command = run.documents[0]
-    if not isinstance(command, CommandDocument) or not run.configs or command.relaunched is None:
-        return
-    if "micro_batch" in run.configs[0].batch_keys:
-        return
-    raise MissingFactError(unknown_batch(command))
+    line = run.launch.line
+    if line is not None and run.configs and run.launch.relaunched is not None and "micro_batch" not in run.configs[0].batch_keys:
+        raise MissingFactError(unknown_batch(line))
 
 
-def unknown_batch(command: CommandDocument) -> str:
+def unknown_batch(line: LaunchLine) -> str:
     """Why the batch of a launch is not known."""
-    line = command.launch_line
     program = line.program.string if line.program is not None else ""
     if line.module and program:
         return f"`{program.split('.')[0].split()[0]}` is not modelled, so how it sets its batch is not known"
     if line.launcher == "deepy.py":
         return "`deepy.py` takes the batch from GPT-NeoX configs, and none that this line names is in the project"
-    if not program or not line.program.known:
+    if line.program is None or not program or not line.program.known:
         return "the program of this launch is not known, nor how it sets its batch"
     name = program.rpartition("/")[2]
     if line.program_path is None:
@@ -294,10 +286,7 @@ def is_recorded(run: CheckedRun, gpus: int) -> bool:
 
 def is_launched(run: CheckedRun) -> bool:
     """Whether a launch line sets the number of GPUs, so that it records another one."""
-    from cfglint.source.shell.command import CommandDocument
-
-    command = run.documents[0]
-    return isinstance(command, CommandDocument) and command.relaunched is not None and run.facts.gpus is not None
+    return run.launch.relaunched is not None and run.facts.gpus is not None
 
 
 def is_filled_elsewhere(run: CheckedRun) -> bool:
@@ -453,17 +442,14 @@ def _rewrite(found: Retarget, resized: Resized, opened: list[str]) -> None:
     key = found.run.configs[0].gpus_key
     if because and key:
         because = f": `{key}` is {imposed}; set it to {found.gpus}, or remove it"
-    if reasons and found.run.documents[0].syntax == "shell":
+    if reasons and found.run.documents[0].is_command:
         because = f": {reasons[0]}"
     raise EditRefused(f"no edit of the batch keys in these files reaches this target{because}{by_hand(terms)}", 0)
 
 
 def refuse_other_accumulation(run: CheckedRun, accumulation: int | None) -> None:
     """Raise EditRefused if `accelerate launch` gets an accumulation for a config that is not in the project, where DeepSpeed may use it."""
-    from cfglint.source.shell.command import CommandDocument
-
-    command = run.documents[0]
-    line = command.launch_line if isinstance(command, CommandDocument) else None
+    line = run.launch.line
     if line is None or line.launcher != "accelerate" or line.options is None or line.values is not None:
         return
     given = line.options.value("gradient_accumulation_steps")
@@ -559,7 +545,7 @@ def _texts(chosen: list[Term], reasons: list[str] | None = None) -> dict[str, st
 def _reached(found: Retarget, resized: CheckedRun, texts: dict[str, str]) -> bool:
     """Whether the framework computes the target from the new contents, in every config of the run."""
     documents = rewritten(resized, texts)
-    run = CheckedRun(documents, resized.kinds, launched(resized.facts, documents))
+    run = CheckedRun(documents, resized.kinds, resized.facts)
     if any(config.get(config.batch_keys["gpus"]) != found.gpus for config in run.configs if "gpus" in config.batch_keys):
         return False
     batches = [config.batch for config in run.configs if "micro_batch" in config.batch_keys]
@@ -573,18 +559,6 @@ def _reached(found: Retarget, resized: CheckedRun, texts: dict[str, str]) -> boo
 def rewritten(run: CheckedRun, texts: dict[str, str]) -> list[Document]:
     """The documents of a run; those with a new content are parsed again."""
     return [reread(each, texts[each.path]) if each.path in texts else each for each in run.documents]
-
-
-def launched(facts: LaunchFacts, documents: list[Document]) -> LaunchFacts:
-    """The facts with the launcher options on the launch line of these documents."""
-    from cfglint.source.shell.command import CommandDocument
-
-    command = documents[0]
-    if not facts.launcher_flags or not isinstance(command, CommandDocument):
-        return facts
-    from cfglint.run.launch_runs import launcher_flags
-
-    return facts.replace(launcher_flags=launcher_flags(command.launch_line, command))
 
 
 def tuned(run: CheckedRun) -> list[Setting]:

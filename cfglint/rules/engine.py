@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, INTERNAL, WARNING, Diagnostic, Place, clipped
-from cfglint.findings.rule import CONFIG, RULES, SKIP, WARN
+from cfglint.findings.rule import BATCH, CONFIG, KEY, LAUNCHER_CONFIG, RULES, SKIP, WARN
 from cfglint.findings.setting import DEFAULT
 from cfglint.findings.wording import spelled, with_look_alikes_named
 from cfglint.frameworks import framework
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
             """The numbers that the framework computes from the files, with None for an unknown one."""
 
 
-KIND_LAUNCH = "launch"
 MOST = 1000  # maximum number of diagnostics of one config
 REPORT_BUG = "this is a bug in cfglint; please report it with this file"
 
@@ -100,14 +99,14 @@ def has_check(rule: Rule, config: Config) -> bool:
 
 def has_unknown(config: Config) -> bool:
     """Whether values of a launch line or program are unknown."""
-    program = config.facts.program
-    return bool(getattr(config.documents[0], "unknown", None)) or (program is not None and bool(program.changed))
+    program = config.facts.launch.program
+    return bool(config.documents[0].unknown) or (program is not None and bool(program.changed))
 
 
 def to_diagnostic(rule: Rule, finding: Finding, config: Config) -> Diagnostic | None:
     """The diagnostic of a finding; its severity is lowered if the file may be partial or be parsed by another parser."""
     skipped = config.is_partial and rule.when_partial == SKIP
-    if skipped or not config.reaches(rule, finding) or uses_unknown_value(finding, config, rule.of_keys):
+    if skipped or not config.reaches(rule, finding) or uses_unknown_value(finding, config, rule.about == KEY):
         return None
     setting = config.blamed(finding.setting)
     severity = finding.severity or rule.severity
@@ -129,6 +128,7 @@ def to_diagnostic(rule: Rule, finding: Finding, config: Config) -> Diagnostic | 
         finding.fix,
         clipped(finding.note) if finding.note else None,
         clipped(finding.help) if finding.help else None,
+        rule.about,
     )
 
 
@@ -143,50 +143,39 @@ def is_certain(rule: Rule, finding: Finding, setting: Setting, config: Config) -
         return False
     if is_uncertain(setting, finding, config) or any(map(config.is_assumed, (finding.setting, *finding.related))):
         return False
-    if facts.guessed and is_of_arguments(rule, finding, config):  # it is only likely, not certain, that this parser takes the arguments
+    # It is only likely, not certain, that this parser takes the arguments.
+    if facts.launch.guessed and depends_on_parser(rule, finding, config):
         return False
-    if setting.origin == DEFAULT and config.kind != KIND_LAUNCH and may_have_own_defaults(config):
+    if setting.origin == DEFAULT and config.may_have_own_defaults():
         return False
     if may_not_reach(finding.fails_at or rule.fails_at, rule, config):
         return False
-    return not facts.undecided or is_independent(rule, config)
+    return not facts.launch.undecided or rule.certainty == "always" or is_of_engine(rule, config)
 
 
-def is_of_arguments(rule: Rule, finding: Finding, config: Config) -> bool:
+def is_of_engine(rule: Rule, config: Config) -> bool:
+    """Whether an engine checks its own file, regardless of the program and its arguments, which only the batch depends on."""
+    return config.framework.is_engine and rule.about != BATCH
+
+
+def depends_on_parser(rule: Rule, finding: Finding, config: Config) -> bool:
     """Whether a finding depends on the parser of the program's arguments: not if the launcher or the engine reads the file itself."""
-    if finding.of_launcher or (config.kind == "accelerate" and rule.fails_at == "load" and rule.code.startswith("ACC")):
+    if finding.of_launcher or (rule.about == LAUNCHER_CONFIG and rule.fails_at == "load"):
         return False
-    return config.kind != "deepspeed" or rule.code.startswith(("BAT", "RUN"))
-
-
-def may_have_own_defaults(config: Config) -> bool:
-    """Whether the program of a launch line may set another default for a field than the framework's class."""
-    program = config.facts.program
-    if getattr(config.facts.command, "is_open", False):
-        return True
-    return config.documents[0].syntax == "shell" and not (program is not None and program.exact)
+    return not is_of_engine(rule, config)
 
 
 def may_not_reach(stage: Stage | None, rule: Rule, config: Config) -> bool:
     """Whether the run may build another trainer than the framework's, so that a later check may not run."""
-    if stage not in ("init", "first-step") or not config.may_build_own_trainer():
-        return False
-    return config.kind != "deepspeed" or rule.code.startswith(("BAT", "RUN"))
+    return stage in ("init", "first-step") and config.may_build_own_trainer() and not is_of_engine(rule, config)
 
 
-def is_independent(rule: Rule, config: Config) -> bool:
-    """Whether a finding of the rule cannot depend on other arguments of the launch, some of which are unknown."""
-    if config.kind == "deepspeed":
-        return not rule.code.startswith(("BAT", "RUN"))
-    return rule.of_keys or rule.code.startswith(("KEY", "TYP", "LCH")) or rule.code == "RUN001"
-
-
-def uses_unknown_value(finding: Finding, config: Config, of_keys: bool = False) -> bool:
+def uses_unknown_value(finding: Finding, config: Config, is_about_key: bool = False) -> bool:
     """Whether a value that a finding names is unknown, or is set by the program itself; a key is wrong whatever its value is."""
-    program = config.facts.program
+    program = config.facts.launch.program
     changed = program.changed if program is not None else ()
     named = (finding.setting, *finding.related)
-    if of_keys and finding.on_key and named[0].written:
+    if is_about_key and finding.on_key and named[0].written:
         named = named[1:]
     return any(isinstance(each.value, Unknown) or (each.path and (each.path[0] in changed or is_open(each, config))) for each in named)
 
@@ -223,7 +212,7 @@ def place_of(setting: Setting, config: Config, on_key: bool) -> Place:
     if setting.key_node is not None and (on_key or not setting.written or (node is not None and is_long(node, document))):
         node = setting.key_node
     if node is None:
-        start = document.roots[0].start if document.syntax in ("shell", "python") and document.roots else 0
+        start = document.roots[0].start if document.is_in_code and document.roots else 0
         return span(document, start, start)
     return span(document, node.start, node.end)
 

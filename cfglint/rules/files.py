@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, WARNING
-from cfglint.findings.rule import WARN, Finding, rule
+from cfglint.findings.rule import FILE, WARN, Finding, rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ NULL_WORDS = ("none", "null")
     ),
     good="output_dir: out\nper_device_train_batch_size: 4\n",
     example={"kind": "huggingface", "at": "/deepspeed"},
+    about=FILE,
 )
 def missing_config_file(config: Config) -> Iterator[Finding]:
     """A configuration file that the config names does not exist.
@@ -80,6 +81,7 @@ def refused_file(path: Path, name: str) -> str:
     bad="output_dir: out\nper_device_train_batch_size: 4\ndeepspeed: /etc/hostname\n",
     good="output_dir: out\nper_device_train_batch_size: 4\n",
     example={"kind": "huggingface", "at": "/deepspeed"},
+    about=FILE,
 )
 def file_outside_project(config: Config) -> Iterator[Finding]:
     """A configuration file that the config names is outside the project, so cfglint did not read it.

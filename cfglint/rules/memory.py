@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import WARNING
-from cfglint.findings.rule import RULES, RUN, Finding, rule
+from cfglint.findings.rule import MEMORY, RULES, RUN, Finding, rule
 from cfglint.rules.engine import apply
 
 TYPE_CHECKING = False
@@ -16,17 +16,16 @@ if TYPE_CHECKING:
     from cfglint.frameworks.memory import RunMemory
     from cfglint.rules.engine import Run
 
-DOES_NOT_FIT = "MEM001"
 SUGGESTED = 3
 
 
 def inspect_memory(run: Run) -> list[Diagnostic]:
     """The findings on a run's memory."""
-    return apply([each for each in RULES if each.code == DOES_NOT_FIT], run, run.configs[0]) if run.configs else []
+    return apply([each for each in RULES if each.about == MEMORY], run, run.configs[0]) if run.configs else []
 
 
 @rule(
-    DOES_NOT_FIT,
+    "MEM001",
     "does-not-fit",
     WARNING,
     scope=RUN,
@@ -39,6 +38,7 @@ def inspect_memory(run: Run) -> list[Diagnostic]:
         "gpu_memory": 79.2,
         "at": "/per_device_train_batch_size",
     },
+    about=MEMORY,
 )
 def does_not_fit(run: Run) -> Iterator[Finding]:
     """The run needs more memory than a GPU offers.
@@ -56,12 +56,12 @@ def does_not_fit(run: Run) -> Iterator[Finding]:
 
     Source: docs/memory.md.
     """
-    from cfglint.batch.memory import DOES_NOT_FIT as VERDICT
+    from cfglint.batch.memory import DOES_NOT_FIT
     from cfglint.frameworks.memory import memory_of, rounded
 
     config = run.configs[0]
     found = None if config.load_problems else memory_of(config)
-    if found is None or found.verdict != VERDICT:
+    if found is None or found.verdict != DOES_NOT_FIT:
         return
     estimate = found.estimate
     yield Finding(

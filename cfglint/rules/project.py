@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import INFO, UNUSED_IGNORE, WARNING
-from cfglint.findings.rule import RULES, RUN, Example, Finding, rule
+from cfglint.findings.rule import BATCH, EXPECTATION, IGNORE_COMMENT, RULES, RUN, Example, Finding, rule
 from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.rules.engine import apply
 from cfglint.source.document import SCALAR, Node
@@ -17,13 +17,9 @@ if TYPE_CHECKING:
     from cfglint.frameworks.base import Config
     from cfglint.rules.engine import Run
 
-UNEXPECTED_NUMBER = "RUN100"
-POLICY_VIOLATION = "HSE001"
-
 NAMES = {"global_batch": "global batch size", "total_steps": "number of total steps", "tokens_per_step": "number of tokens per step"}
 MISSING_FACTS = "declare what the number depends on, such as `gpus` or `num-examples`"
 DECIDING = {"total_steps": ("max_steps", "train_iters", "num_train_epochs"), "tokens_per_step": ("seq_length", "max_length")}
-NEED_GPUS = "BAT"  # the family whose findings depend on the GPU count
 
 
 def project_rules() -> list[Rule]:
@@ -33,17 +29,16 @@ def project_rules() -> list[Rule]:
 
 def inspect_run(run: Run) -> list[Diagnostic]:
     """The expected numbers that a run does not reach, and the policy schemas that it violates."""
-    chosen = [each for each in project_rules() if each.code in (POLICY_VIOLATION, UNEXPECTED_NUMBER)]
-    return apply(chosen, run, run.configs[0]) if run.configs else []
+    return apply([each for each in RULES if each.about == EXPECTATION], run, run.configs[0]) if run.configs else []
 
 
 def inspect_comments(run: Run) -> list[Diagnostic]:
     """The ignore comments of a run that suppress nothing."""
-    return apply([each for each in project_rules() if each.code == UNUSED_IGNORE], run, run.configs[0])
+    return apply([each for each in RULES if each.about == IGNORE_COMMENT], run, run.configs[0])
 
 
 @rule(
-    POLICY_VIOLATION,
+    "HSE001",
     "policy-violation",
     WARNING,
     old_names=("house-rule",),
@@ -51,6 +46,7 @@ def inspect_comments(run: Run) -> list[Diagnostic]:
     bad="output_dir: out\nper_device_train_batch_size: 4\nseed: 1\n",
     good="output_dir: out\nper_device_train_batch_size: 4\nseed: 42\n",
     example={"kind": "huggingface", "at": "/seed", "policies": {"properties": {"seed": {"const": 42}}}},
+    about=EXPECTATION,
 )
 def policy_violation(run: Run) -> Iterator[Finding]:
     """A value violates the organisation's policy schema.
@@ -79,7 +75,7 @@ def policy_violation(run: Run) -> Iterator[Finding]:
 
 
 @rule(
-    UNEXPECTED_NUMBER,
+    "RUN100",
     "unexpected-number",
     WARNING,
     old_names=("promise-broken", "unexpected-global-batch"),
@@ -90,6 +86,7 @@ def policy_violation(run: Run) -> Iterator[Finding]:
     ),
     good='{"train_batch_size": 256}\n',
     example={"kind": "deepspeed", "gpus": 8, "at": "/train_batch_size", "expected_numbers": {"global_batch": 256}},
+    about=EXPECTATION,
 )
 def unexpected_number(run: Run) -> Iterator[Finding]:
     """The run resolves to a different number than its declaration expects.
@@ -145,6 +142,7 @@ def _equation(run: Run, name: str) -> str:
     "unused-ignore",
     WARNING,
     scope=RUN,
+    about=IGNORE_COMMENT,
     bad=(
         "output_dir: out\nper_device_train_batch_size: 8  # cfglint: ignore[TYP001]\n",
         "output_dir: out\nseed: 1  # cfglint: ignore\n",
@@ -171,5 +169,10 @@ def unused_ignore(run: Run) -> Iterator[Finding]:
         setting = Setting((), None, WRITTEN, ignore.document, Node(SCALAR, ignore.start, ignore.end))
         if not ignore.code:
             yield Finding(setting, "ignore comment without a code", help="name a code: `# cfglint: ignore[BAT001]`")
-        elif run.facts.gpus is not None or not ignore.code.startswith(NEED_GPUS):
+        elif run.facts.gpus is not None or not may_be_about_batch(ignore.code):
             yield Finding(setting, f"unused ignore comment: no {ignore.code} finding on this line", help="remove the comment")
+
+
+def may_be_about_batch(code: str) -> bool:
+    """Whether findings with a code, or of a family, depend on the number of GPUs."""
+    return any(each.about == BATCH for each in RULES if each.code.startswith(code))

@@ -59,8 +59,7 @@ class CheckedRun(LoadedRun):
     @property
     def alternative(self) -> AlternativeEntry | None:
         """Which of the alternatives of one run this is; None if it has none."""
-        launch = getattr(self.documents[0], "launch", None)
-        return launch.get("alternative") if launch else None
+        return self.launch.entry.get("alternative") if self.launch.entry is not None else None
 
     def at(self, target: dict[str, str]) -> CheckedRun:
         """The same run with other releases of some packages."""
@@ -143,8 +142,7 @@ class CheckedRun(LoadedRun):
         # Computed first, because a bug found there belongs to the diagnostics.
         resolved, _ = self.resolved, self.outside
         target = self.attempt("the target", lambda: self.target, dict(self.facts.target))
-        command = self.documents[0] if self.kinds[0] == LAUNCH else None
-        extra: list[str] = getattr(command, "extra_files", [])
+        launch, extra = self.launch, self.launch.extra_files
         outcome = Outcome(
             [*(document.path for document in self.documents), *extra],
             [*self.kinds, *["other"] * len(extra)],
@@ -155,8 +153,8 @@ class CheckedRun(LoadedRun):
             resolved,
             self.diagnostics,
         )
-        outcome.launch = getattr(command, "launch", None)
-        outcome.machine = getattr(command, "machine", True)
+        outcome.launch = launch.entry
+        outcome.machine = launch.machine or launch.line is None
         outcome.consumer = self.configs[0].kind if self.configs else self.kinds[0]
         return outcome
 

@@ -12,7 +12,9 @@ from cfglint.source.shell.tables import listed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.launch.line import LaunchLine
+    from cfglint.frameworks.launch_facts import Launch
+    from cfglint.frameworks.launch_line import LaunchLine
+    from cfglint.source.document import Document
     from cfglint.source.shell.command import CommandDocument
 
 SWIFT_LAUNCHER = "swift"
@@ -33,38 +35,35 @@ REDEFINED = listed(
 )
 
 
-def choose_consumer(command: CommandDocument, kinds: list[str]) -> None:
+def choose_consumer(launch: Launch, line: LaunchLine, command: CommandDocument, kinds: list[str]) -> None:
     """Decide whose parser takes the arguments, or the file that they name."""
-    line = command.launch_line
     names = trainer_names(command)
-    own_parser = has_own_arguments(command) or megatron.takes(command)
-    consumer = program_kind(command)
+    own_parser = has_own_arguments(launch, command) or megatron.takes(command)
+    consumer = program_kind(launch)
     if consumer:
         kinds[:] = [consumer if framework(kind).argument_classes() else kind for kind in kinds]
     file_kind = consumer_among(kinds)
     if file_kind and line.launcher not in ("megatron", SWIFT_LAUNCHER):
-        command.consumer = file_kind
-        command.is_main = False
+        launch.consumer = file_kind
         return
     consumer = consumer or kind_of_launcher(line)
     if consumer:
-        command.consumer, command.is_main = consumer, True
+        launch.consumer, launch.is_main = consumer, True
         return
     if len(names) >= 2 and names - COMMON_NAMES and not own_parser and line.launcher not in ("megatron", SWIFT_LAUNCHER):
-        take_trainer_arguments(command, names)
+        take_trainer_arguments(launch, line, command, names)
         return
     if line.launcher == SWIFT_LAUNCHER and len(names) >= 2:
-        command.consumer, command.is_main, command.guessed = "huggingface", True, True
+        launch.consumer, launch.is_main, launch.guessed = "huggingface", True, True
         command.leave_out("fsdp")  # swift's own field: the name of a preset or the path of a file
         open_defaults(command, SWIFT_LAUNCHER, (*LENGTH, *REDEFINED))
         return
-    command.consumer = next((kind for kind in ("deepspeed", "accelerate") if kind in kinds), LAUNCH)
+    launch.consumer = next((kind for kind in ("deepspeed", "accelerate") if kind in kinds), LAUNCH)
 
 
-def take_trainer_arguments(command: CommandDocument, names: set[str]) -> None:
+def take_trainer_arguments(launch: Launch, line: LaunchLine, command: CommandDocument, names: set[str]) -> None:
     """Treat a line with arguments of the Trainer as that of a program that parses them with HfArgumentParser; `names` are these."""
-    line = command.launch_line
-    command.consumer, command.is_main = "huggingface", True
+    launch.consumer, launch.is_main = "huggingface", True
     program = (line.program.string if line.program is not None else "").rpartition("/")[2]
     own_defaults = line.program is not None and "swift/" in line.program.string.replace(".", "/")
     likely = "output_dir" in command.words and (len(names) >= SURE or has_trainers_own(command)) and len(names & TRAINER_ONLY) >= 2
@@ -72,8 +71,8 @@ def take_trainer_arguments(command: CommandDocument, names: set[str]) -> None:
         command.leave_out(key)
     if command.words.get("deepspeed", ["x"]) == []:  # HfArgumentParser refuses a bare one: the flag is the program's own
         command.leave_out("deepspeed")
-    command.guessed = own_defaults or not likely or "no_trainer" in program or bool(SWIFT & {*command.words})
-    if command.guessed and "per_device_train_batch_size" not in command.words:
+    launch.guessed = own_defaults or not likely or "no_trainer" in program or bool(SWIFT & {*command.words})
+    if launch.guessed and "per_device_train_batch_size" not in command.words:
         open_defaults(command, "the program")
 
 
@@ -98,25 +97,25 @@ def consumer_among(kinds: list[str]) -> str:
     return found[0] if found else ""
 
 
-def program_kind(command: CommandDocument) -> str:
+def program_kind(launch: Launch) -> str:
     """The kind of the arguments that the parser of the program fills; empty if it is unknown."""
-    return kind_of_class(command.program.arguments) if command.program is not None else ""
+    return kind_of_class(launch.parser.arguments) if launch.parser is not None else ""
 
 
-def has_own_arguments(command: CommandDocument) -> bool:
+def has_own_arguments(launch: Launch, command: Document) -> bool:
     """Whether the arguments are those that `deepspeed.add_config_arguments` defines, so that DeepSpeed itself loads the file."""
-    program = command.program
+    program = launch.parser
     if program is not None and program.parser == "argparse" and {"deepspeed", "deepspeed_config"} <= program.fields.keys():
         return True
     return "deepspeed_config" in command.words and command.words.get("deepspeed", ["x"]) == []
 
 
-def is_strict(command: CommandDocument) -> bool:
+def is_strict(launch: Launch) -> bool:
     """Whether the program is known to refuse unknown arguments."""
-    program = command.program
-    if program is None or not program.complete or not program_kind(command):
+    program = launch.parser
+    if program is None or not program.complete or not program_kind(launch):
         return False
-    return bool(program.refuses if command.is_main else program.refuses_in_file)
+    return bool(program.refuses if launch.is_main else program.refuses_in_file)
 
 
 def kind_of_launcher(line: LaunchLine) -> str:

@@ -6,7 +6,6 @@ import os
 
 from cfglint.launch.findings import MARKDOWN
 from cfglint.run.paths import HERE
-from cfglint.source.shell.command import CommandDocument
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,10 +32,10 @@ def runs_reading(path: str, discovery: Discovery) -> list[CheckedRun]:
 
 def written_at(run: CheckedRun) -> str:
     """The place of a run, which selects it on a command line: its first file, with the line of a launch."""
-    command = run.documents[0]
-    if isinstance(command, CommandDocument) and command.relaunched is not None:
-        return f"{command.path}:{command.launch_line.call.line}"
-    return command.path
+    launch = run.launch
+    if launch.line is not None and launch.relaunched is not None:
+        return f"{launch.line.call.path}:{launch.line.call.line}"
+    return run.documents[0].path
 
 
 def is_markdown(run: CheckedRun) -> bool:

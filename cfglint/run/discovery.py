@@ -250,7 +250,7 @@ class Discovery:
         if len(found) > 1 and are_of_one_line(found):
             self.others_of_line = len(found) - 1
         elif len(found) != 1:
-            raise LaunchChoiceError(path, [run.documents[0] for run in found])
+            raise LaunchChoiceError(path, [run.line for run in found])
         run = found[0]
         for other in others:
             document = self._load(other, None)
@@ -453,7 +453,7 @@ class Discovery:
     def _facts(self, documents: list[Document], kinds: list[str], facts: LaunchFacts) -> LaunchFacts:
         """The facts with the versions that the repository of the first file states, if no target is specified."""
         document = documents[0]
-        consumer = getattr(document, "consumer", "")
+        consumer = facts.launch.consumer
         read_by = [*kinds, consumer] if consumer in known_kinds() else kinds
         packages = [package for kind in dict.fromkeys(read_by) for package in framework(kind).packages()]
         packages += steps_with(document, read_by)
@@ -474,7 +474,7 @@ class Discovery:
 
 def are_of_one_line(runs: list[CheckedRun]) -> bool:
     """Whether the same command starts all of these runs, as in a loop."""
-    return len({getattr(run.documents[0], "extent", None) for run in runs}) == 1
+    return len({run.documents[0].extent for run in runs}) == 1
 
 
 def steps_with(document: Document, kinds: list[str]) -> list[str]:

@@ -6,10 +6,6 @@ from cfglint.frameworks import kinds as known_kinds
 from cfglint.run.paths import is_program, line_of
 from cfglint.source.errors import CfglintError
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.source.document import Document
-
 
 class UnknownKindError(CfglintError):
     """The kind of a file of a run is unknown, and none was specified."""
@@ -22,18 +18,15 @@ class UnknownKindError(CfglintError):
 class LaunchChoiceError(UnknownKindError):
     """A script contains no launch line, or several, but exactly one is required."""
 
-    def __init__(self, path: str, commands: list[Document]) -> None:
-        from cfglint.source.shell.command import CommandDocument
-
-        places = [each.launch["line"] if isinstance(each, CommandDocument) else each.position(each.roots[0].start)[0] for each in commands]
-        lines = sorted({*places})
+    def __init__(self, path: str, launches: list[int]) -> None:
+        lines = sorted({*launches})
         name = line_of(path)[0]
         text = f"{path}: no training launch was found in this script"
         if is_program(path):
             text = f"{path}: this program builds no trainer's arguments in code; name the script that launches it"
         if lines:
             shown = ", ".join(f"{name}:{line}" for line in lines[:10])
-            text = f"{path}: {len(commands)} launches; name one of them: {shown}{' ...' if len(lines) > 10 else ''}"
+            text = f"{path}: {len(launches)} launches; name one of them: {shown}{' ...' if len(lines) > 10 else ''}"
         Exception.__init__(self, text)
         self.path = path
 

@@ -5,20 +5,22 @@ from __future__ import annotations
 import os
 from functools import cache
 
-from cfglint.frameworks import detect, fields_of_class, framework, kind_of_class, takes_arguments
+from cfglint.frameworks import detect, fields_of_class, framework, takes_arguments
 from cfglint.frameworks import kinds as known_kinds
 from cfglint.frameworks.huggingface.fields import FIELDS
+from cfglint.frameworks.launch_facts import Launch, Launched
+from cfglint.frameworks.launch_line import MACHINE
 from cfglint.frameworks.overrides import FLAG, Override
 from cfglint.launch import accelerate
+from cfglint.launch.arguments import may_have_more
 from cfglint.launch.command import WITHOUT_EFFECT, command_document, summary
 from cfglint.launch.continuations import refused_joined_words
 from cfglint.launch.findings import refused_deepspeed_word
 from cfglint.launch.launch_words import listed_below
-from cfglint.launch.line import MACHINE
 from cfglint.launch.machine import Machine
 from cfglint.launch.project_files import Project
 from cfglint.launch.reader import Evaluations, Reader
-from cfglint.run.consumer import choose_consumer, has_own_arguments, has_own_files, is_strict
+from cfglint.run.consumer import choose_consumer, has_own_arguments, has_own_files, is_strict, program_kind
 from cfglint.run.file_source import EditedSource, FileSource
 from cfglint.run.loaded import LAUNCH
 from cfglint.run.paths import BY_HAND
@@ -26,8 +28,7 @@ from cfglint.source import files
 from cfglint.source.change import EditRefused
 from cfglint.source.document import SCALAR, Node
 from cfglint.source.python.call import CallDocument
-from cfglint.source.record import changed, record
-from cfglint.source.shell.command import CommandDocument
+from cfglint.source.record import changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,34 +36,17 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.frameworks.launch_facts import LaunchFacts
+    from cfglint.frameworks.launch_line import LaunchLine, NamedFile
     from cfglint.frameworks.program import ProgramFacts
-    from cfglint.launch.line import LaunchLine, NamedFile
     from cfglint.launch.programs.finding import Found
     from cfglint.run.program_runs import BuiltArguments
     from cfglint.source.document import Document
+    from cfglint.source.shell.command import CommandDocument
 
 CONFIG_OPTION = "--config"
 MOST_READERS = 8  # maximum number of other contents of a script that are remembered
 MOST = 24  # maximum number of launches of one script that are checked; loops are unrolled up to this number
 MOST_SCRIPTS = 64  # scripts whose launch lines are kept
-
-
-@record
-class LaunchRun:
-    """The parts of a run: documents and kinds, the command first, and the facts of its launch; `built` are arguments built in code."""
-
-    documents: list[Document]
-    kinds: list[str]
-    facts: LaunchFacts
-    line: LaunchLine
-    built: BuiltArguments | None = None
-
-    @property
-    def command(self) -> CommandDocument:
-        """The command."""
-        command = self.documents[0]
-        assert isinstance(command, CommandDocument)
-        return command
 
 
 class LaunchReader:
@@ -84,7 +68,7 @@ class LaunchReader:
         self.readers: dict[tuple[Any, ...], LaunchReader] = {}
         self.listed: dict[str, set[int]] = {}  # the launches of a script that are runs of the same command, by their positions
 
-    def runs(self, path: str, only: int | None = None, again: bool = True) -> list[LaunchRun]:
+    def runs(self, path: str, only: int | None = None, again: bool = True) -> list[Launched]:
         """The runs that a script starts; `only` is the line of the requested one. Raises FileProblem.
 
         Without `again`, launches in called scripts are left out if those scripts also start them without their caller.
@@ -101,21 +85,22 @@ class LaunchReader:
         self.listed[path] = {index for index, line in enumerate(lines) if line in wanted} if only is None else set()
         return [run for line in wanted for run in self.runs_of(line, text, lines)]
 
-    def runs_of(self, line: LaunchLine, text: str, lines: list[LaunchLine]) -> list[LaunchRun]:
+    def runs_of(self, line: LaunchLine, text: str, lines: list[LaunchLine]) -> list[Launched]:
         """The runs of a line: one, or one for each call of its program that builds a trainer's arguments. Calls in different branches of
         one condition are alternatives of one run, of which those are left out that the arguments of the line exclude.
         """
         first = self.run(line, text, lines)
-        program: ProgramFacts | None = first.command.program
-        if first.built is None or program is None or len(program.built) < 2:
+        program = first.launch.parser
+        if first.launch.program is program or program is None or len(program.built) < 2:
             return [first]
         from cfglint.launch.programs.branches import groups
 
-        found: list[LaunchRun] = []
-        for group in groups(program, first.command):
+        found: list[Launched] = []
+        for group in groups(program, first.launch):
             runs = [self.run(line, text, lines, which=which) if which else first for which in group]
             for number, run in enumerate(runs, 1) if len(runs) > 1 else ():
-                run.command.launch["alternative"] = {"number": number, "of": len(runs), "built_at": place_of(run)}
+                assert run.launch.entry is not None
+                run.launch.entry["alternative"] = {"number": number, "of": len(runs), "built_at": place_of(run.documents[1])}
             found.extend(runs)
         return found
 
@@ -157,20 +142,18 @@ class LaunchReader:
         except files.FileProblem:
             return None
 
-    def again(self, line: LaunchLine, lines: list[LaunchLine], text: str) -> CommandDocument:
-        """The command of a line in another version of its script. Raises EditRefused if that starts something else."""
+    def again(self, line: LaunchLine, lines: list[LaunchLine], text: str, which: int) -> Launch:
+        """The launch of a line in another version of its script. Raises EditRefused if that starts something else."""
         if line.is_sourced:
             raise EditRefused(sourced_elsewhere(line), line.call.start)
         now = self.lines(line.call.path, text)
         if len(now) != len(lines):
             raise EditRefused("the edited script would start something else", line.call.start)
-        command = self.run(now[lines.index(line)], text, now).documents[0]
-        assert isinstance(command, CommandDocument)
-        return command
+        return self.run(now[lines.index(line)], text, now, which=which).launch
 
     def relaunched(
         self, texts: Mapping[str, str], gpus: int | None, line: LaunchLine, text: str, lines: list[LaunchLine], which: int
-    ) -> LaunchRun:
+    ) -> Launched:
         """The run of a line with other contents for some files, on a machine with so many GPUs. Raises EditRefused if the script then
         starts something else.
         """
@@ -198,91 +181,95 @@ class LaunchReader:
 
     def run(
         self, line: LaunchLine, text: str, lines: list[LaunchLine], given: Sequence[tuple[Document, str]] = (), which: int = 0
-    ) -> LaunchRun:
+    ) -> Launched:
         """The run of a line, one of the `lines` of its script: its command, then the files that it names.
 
         `which` selects one of the calls that build the arguments, if the program has several.
         """
-        command = self.command(line, text, lines, which)
-        line = command.launch_line
-        command.program = self.program(line)
+        launch = self.launch(line, text, lines, which)
+        line, command = line_and_command(launch)
         documents: list[Document] = [command]
         kinds = [LAUNCH]
         for file in line.files:
-            self.add(file, command, documents, kinds)
+            self.add(file, launch, documents, kinds)
         for document, kind in given:
             if all(each.path != document.path for each in documents):
                 documents.append(document)
                 kinds.append(kind)
-        self.add_files_of_program(line, command, documents, kinds)
-        built = self.built(line, command, kinds, which)
+        if launch.parser is not None:
+            self.add_files_of_program(line, command, launch.parser, documents, kinds)
+        built = self.built(line, launch, kinds, which)
         if built is not None:
             documents.insert(1, built.document)
             kinds.insert(1, built.kind)
-        self.choose_consumer(line, command, kinds, built)
-        leave_out_unread(command, documents, kinds)
-        if command.is_main:
-            open_config(line, command)
+        self.choose_consumer(line, launch, kinds, built)
+        leave_out_unread(launch, documents, kinds)
+        if launch.is_main:
+            open_config(launch, command)
         if built is not None and built.kind == LAUNCH:  # the accelerator of a program that parses its arguments itself
             built = None
-        refused_joined_words(line, command)
-        refused_deepspeed_word(line, command)
-        facts = self.launch_facts(line, command, documents, built)
+        refused_joined_words(line, command, launch)
+        refused_deepspeed_word(line, launch)
+        launch.flags = launcher_flags(line, command)
+        launch.program = launch.parser if built is None else built.program
+        launch.undecided = built.undecided if built is not None else undecided_keys(launch, command)
+        facts = self.launch_facts(line, launch, documents, built)
         for key, reasons in command.unknown.items():
             line.unsure(f"arguments.{key}", reasons)
-        command.launch = summary(line, typed(command, facts))
-        return LaunchRun(documents, kinds, facts, line, built)
+        launch.entry = summary(line, typed(command, launch))
+        return Launched(documents, kinds, facts)
 
-    def command(self, line: LaunchLine, text: str, lines: list[LaunchLine], which: int = 0) -> CommandDocument:
-        """The command of a line, one of the `lines` of its script."""
-        command = command_document(line.copy(), text if not line.is_sourced else self.text(line.call.path) or "")
-        command.again = lambda edited: self.again(line, lines, edited)
+    def launch(self, line: LaunchLine, text: str, lines: list[LaunchLine], which: int = 0) -> Launch:
+        """The launch of a line, one of the `lines` of its script, with its own copy of the line; whose arguments it has is open."""
+        own = line.copy()
+        command = command_document(own, text if not line.is_sourced else self.text(line.call.path) or "")
+        launch = Launch(command, own, self.program(line), is_open=may_have_more(line.arguments), machine=line.machine)
+        launch.again = lambda edited: self.again(line, lines, edited, which)
+        command.again = lambda edited: line_and_command(self.again(line, lines, edited, which))[1]
         if line.launcher != BY_HAND:
-            command.relaunched = lambda texts, gpus: self.relaunched(texts, gpus, line, text, lines, which)
+            launch.relaunched = lambda texts, gpus: self.relaunched(texts, gpus, line, text, lines, which)
         others = [(index, each.call) for index, each in enumerate(lines) if each.call.start != line.call.start]
         command.siblings = [call for _, call in others]
         listed = self.listed.get(line.script_path, ())
         command.partners = [position for position, (index, _) in enumerate(others) if index in listed]
-        return command
+        return launch
 
-    def add_files_of_program(self, line: LaunchLine, command: CommandDocument, documents: list[Document], kinds: list[str]) -> None:
+    def add_files_of_program(
+        self, line: LaunchLine, command: CommandDocument, program: ProgramFacts, documents: list[Document], kinds: list[str]
+    ) -> None:
         """Add the files that the code of the program of a line names, and match its arguments."""
-        if command.program is None:
-            return
         from cfglint.launch.programs.arguments import match_arguments
 
-        match_arguments(line, command)
-        for path in self.named_by_program(line, command):
+        match_arguments(line, command, program)
+        for path in self.named_by_program(line, command, program):
             documents.append(self.source.document(path, "json"))
             kinds.append("deepspeed")
 
-    def choose_consumer(self, line: LaunchLine, command: CommandDocument, kinds: list[str], built: BuiltArguments | None) -> None:
+    def choose_consumer(self, line: LaunchLine, launch: Launch, kinds: list[str], built: BuiltArguments | None) -> None:
         """Decide whose parser takes the arguments if a program may build them in code and the user may give them with --args."""
-        choose_consumer(command, kinds)
+        choose_consumer(launch, *line_and_command(launch), kinds)
         if built is not None and built.kind == "deepspeed":
-            command.consumer, command.is_main, command.guessed = "deepspeed", False, False
+            launch.consumer, launch.is_main, launch.guessed = "deepspeed", False, False
         if line.launcher == BY_HAND and (self.facts.complete or self.facts.kind_given):
-            command.guessed = False
+            launch.guessed = False
         if built is not None and built.kind != LAUNCH:
-            command.guessed = command.guessed or built.guessed
+            launch.guessed = launch.guessed or built.guessed
 
-    def built(self, line: LaunchLine, command: CommandDocument, kinds: list[str], which: int) -> BuiltArguments | None:
+    def built(self, line: LaunchLine, launch: Launch, kinds: list[str], which: int) -> BuiltArguments | None:
         """The arguments that the program of a line builds in code, if no file supplies them."""
-        program: ProgramFacts | None = command.program
+        program = launch.parser
         if program is None or not program.built or any(map(takes_arguments, kinds)):
             return None
         from cfglint.run.program_runs import built_arguments
 
         return built_arguments(program, which, lambda path, text: self.read_program(line, {path: text}))
 
-    def named_by_program(self, line: LaunchLine, command: CommandDocument) -> list[str]:
+    def named_by_program(self, line: LaunchLine, command: CommandDocument, program: ProgramFacts) -> list[str]:
         """The DeepSpeed file that the code of the program names, if the line names none."""
         if line.folder is None or "deepspeed_config" in command.words or any(file.kind == "deepspeed" for file in line.files):
             return []
         project = self.project(line.path)
-        found = [
-            project.real(os.path.normpath(f"{line.folder}/{name}")) for name in command.program.config_files if not os.path.isabs(name)
-        ]
+        found = [project.real(os.path.normpath(f"{line.folder}/{name}")) for name in program.config_files if not os.path.isabs(name)]
         return [files.spelled_like(line.path, os.path.relpath(path)) for path in found[:1] if path is not None and project.is_file(path)]
 
     def program(self, line: LaunchLine) -> ProgramFacts | None:
@@ -316,7 +303,7 @@ class LaunchReader:
         every = (built_arguments(program, which, lambda name, text: read_found(found, {name: text})) for which in range(len(program.built)))
         return [each for each in every if each is not None and each.kind != LAUNCH]
 
-    def by_hand(self, text: str, given: list[tuple[Document, str]]) -> LaunchRun | None:
+    def by_hand(self, text: str, given: list[tuple[Document, str]]) -> Launched | None:
         """The run of arguments given on the command line, with further files; None if they are not one list of words."""
         from cfglint.frameworks.overrides import ARGS
         from cfglint.launch.by_hand import line_by_hand
@@ -333,26 +320,26 @@ class LaunchReader:
         self.facts = self.facts.replace(overrides=set_by_hand, arguments="")
         return self.run(line, text, [line], given)
 
-    def add(self, file: NamedFile, command: CommandDocument, documents: list[Document], kinds: list[str]) -> None:
+    def add(self, file: NamedFile, launch: Launch, documents: list[Document], kinds: list[str]) -> None:
         """Add a named file to the run, if it exists."""
         if file.path is None or file.role in ("launcher:hostfile",):
             return
         if any(document.path == file.path for document in documents):
             return
-        kind = self.kind_of(file, command)
+        kind = self.kind_of(file, launch)
         if not kind:
-            if file.path not in command.extra_files:
-                command.extra_files.append(file.path)
+            if file.path not in launch.extra_files:
+                launch.extra_files += (file.path,)
             return
         documents.append(self.source.document(file.path, framework(kind).syntax(file.path)))
         kinds.append(kind)
 
-    def kind_of(self, file: NamedFile, command: CommandDocument) -> str:
+    def kind_of(self, file: NamedFile, launch: Launch) -> str:
         """The kind of a named file: by its role and the program's parser, else by its content; empty if all are unknown."""
         if file.kind:
             return file.kind if file.kind in known_kinds() else ""
-        if file.role == CONFIG_OPTION and reads_config(command) and file.path is not None:
-            return kind_of_class(command.program.arguments)
+        if file.role == CONFIG_OPTION and reads_config(launch) and file.path is not None:
+            return program_kind(launch)
         if file.path is None or not file.path.lower().endswith((".yaml", ".yml", ".json", ".hjson")):
             return ""
         document = self.source.document(file.path)
@@ -360,13 +347,12 @@ class LaunchReader:
             return ""
         return detect(document)[0] or ""
 
-    def launch_facts(
-        self, line: LaunchLine, command: CommandDocument, documents: list[Document], built: BuiltArguments | None = None
-    ) -> LaunchFacts:
+    def launch_facts(self, line: LaunchLine, launch: Launch, documents: list[Document], built: BuiltArguments | None = None) -> LaunchFacts:
         """The facts of a launch: its processes, and that its files and arguments are the whole run."""
+        is_main, guessed = launch.is_main, launch.guessed
         gpus = line.processes
         plain = line.launcher == "python" and line.processes == 1 and not line.srun
-        if plain and "deepspeed" not in command.words and not (built is not None and built.document.values.get("deepspeed")):
+        if plain and "deepspeed" not in documents[0].words and not (built is not None and built.document.values.get("deepspeed")):
             from cfglint.launch.machine import visible
 
             seen = visible(line, Machine(self.facts.gpus, self.facts.nodes), "visible_gpus")
@@ -374,30 +360,29 @@ class LaunchReader:
             gpus = seen if seen is None or seen > 0 else 1
         # DeepSpeed reads the file itself, and its optimizer leaves nothing for the program to pass.
         optimizer = any(document.find(("optimizer",))[1] is not None for document in documents[1:])
-        own_parser = command.consumer == "deepspeed" and has_own_arguments(command) and optimizer
-        trainer = takes_arguments(command.consumer) or own_parser
+        own_parser = launch.consumer == "deepspeed" and has_own_arguments(launch, documents[0]) and optimizer
+        trainer = takes_arguments(launch.consumer) or own_parser
         return self.facts.replace(
-            launcher_flags=launcher_flags(line, command),
+            launch=launch,
             gpus=gpus,
             gpus_source=f"{line.call.path}:{line.call.line}",
             trainer=self.facts.trainer or (built.trainer if built is not None else None),
-            guessed=command.guessed,
-            undecided=built.undecided if built is not None else undecided_keys(command),
-            program=command.program if built is None else built.program,
-            strict_keys=self.facts.strict_keys or (is_strict(command) if built is None else built.program.complete),
-            complete=(trainer and not command.guessed and not command.is_open) or self.facts.complete,
-            kind_given=self.facts.kind_given
-            or ((command.is_main or built is not None) and not command.guessed)
-            or own_parser
-            or has_own_files(line),
+            strict_keys=self.facts.strict_keys or (is_strict(launch) if built is None else built.program.complete),
+            complete=(trainer and not guessed and not launch.is_open) or self.facts.complete,
+            kind_given=self.facts.kind_given or ((is_main or built is not None) and not guessed) or own_parser or has_own_files(line),
         )
 
 
-def place_of(run: LaunchRun) -> str:
+def line_and_command(launch: Launch) -> tuple[LaunchLine, CommandDocument]:
+    """The line of a launch, and its document."""
+    assert launch.line is not None
+    assert launch.command is not None
+    return launch.line, launch.command
+
+
+def place_of(call: Document) -> str:
     """The place of the call that builds the arguments of a run: `train.py:10`."""
-    assert run.built is not None
-    document = run.built.document
-    return f"{document.path}:{document.position(document.extent[0])[0]}"
+    return f"{call.path}:{call.position(call.roots[0].start)[0]}"
 
 
 def sourced_elsewhere(line: LaunchLine) -> str:
@@ -406,31 +391,30 @@ def sourced_elsewhere(line: LaunchLine) -> str:
     return f"the launch is in a {how} ({line.call.path}:{line.call.line}), whose other users are not known; change it there by hand"
 
 
-def reads_config(command: CommandDocument) -> bool:
+def reads_config(launch: Launch) -> bool:
     """Whether the program's parser itself opens the YAML file of `--config`, and fills a trainer's arguments from it."""
-    program: ProgramFacts | None = command.program
-    return program is not None and program.opens_config and bool(kind_of_class(program.arguments))
+    return launch.parser is not None and launch.parser.opens_config and bool(program_kind(launch))
 
 
-def leave_out_unread(command: CommandDocument, documents: list[Document], kinds: list[str]) -> None:
+def leave_out_unread(launch: Launch, documents: list[Document], kinds: list[str]) -> None:
     """Leave out the further files of trainers: one parser takes one of them, so they are in no run of this line."""
-    first = kinds.index(command.consumer) if not command.is_main and command.consumer in kinds[1:] else 0
+    first = kinds.index(launch.consumer) if not launch.is_main and launch.consumer in kinds[1:] else 0
     for place in reversed(range(1, len(documents))):
         is_read = place == first or not framework(kinds[place]).argument_classes() or isinstance(documents[place], CallDocument)
         if not is_read:
-            command.extra_files.append(documents.pop(place).path)
+            launch.extra_files += (documents.pop(place).path,)
             kinds.pop(place)
 
 
-def open_config(line: LaunchLine, command: CommandDocument) -> None:
+def open_config(launch: Launch, command: CommandDocument) -> None:
     """Mark as unknown what a file may set that the program's parser opens, but that is not in the project."""
-    if "config" not in command.words or not reads_config(command):
+    program = launch.parser
+    if program is None or "config" not in command.words or not reads_config(launch):
         return
-    program: ProgramFacts = command.program
     command.leave_out("config")
-    command.is_open = True
+    launch.is_open = True
     fields = {*FIELDS, *fields_of_class(program.arguments)}
-    command.program = changed(program, changed=tuple(sorted({*program.changed, *(fields - command.words.keys())})))
+    launch.parser = changed(program, changed=tuple(sorted({*program.changed, *(fields - command.words.keys())})))
 
 
 def read_found(found: Found, texts: dict[str, str]) -> ProgramFacts | None:
@@ -469,20 +453,20 @@ def launcher_flags(line: LaunchLine, command: CommandDocument) -> tuple[Override
     return tuple(found)
 
 
-def undecided_keys(command: CommandDocument) -> tuple[str, ...]:
+def undecided_keys(launch: Launch, command: CommandDocument) -> tuple[str, ...]:
     """The important arguments whose final values are unknown: those of the line, and those that the program sets itself."""
-    program: ProgramFacts | None = command.program
+    program = launch.parser
     known = {*FIELDS, *(fields_of_class(program.arguments) if program is not None else ())}
     set_later = program.changed if program is not None else ()
     return tuple(key for key in (*command.unknown, *set_later) if key in known and key not in WITHOUT_EFFECT)
 
 
-def typed(command: CommandDocument, facts: LaunchFacts) -> dict[str, Any]:
+def typed(command: CommandDocument, launch: Launch) -> dict[str, Any]:
     """The arguments with the types that the parser gives them, None for unknown ones."""
-    from cfglint.frameworks.huggingface.cli_arguments import ARGUMENTS
+    from cfglint.frameworks.huggingface.cli_arguments import Arguments
     from cfglint.frameworks.unknown import Unknown
 
-    values = ARGUMENTS.construct(command)
+    values = Arguments(launch).construct(command)
     return {key: None if isinstance(value, Unknown) else value for key, value in values.items()}
 
 

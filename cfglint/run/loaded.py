@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cfglint.frameworks import framework, nearest_modelled
 from cfglint.frameworks import kinds as known_kinds
+from cfglint.source.record import changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
 
     from cfglint.findings.ignore import Ignore
     from cfglint.frameworks.base import Config
-    from cfglint.frameworks.launch_facts import LaunchFacts
+    from cfglint.frameworks.launch_facts import Launch, LaunchFacts
     from cfglint.frameworks.resolved_batch import Batch, Layout
     from cfglint.source.document import Document
 
@@ -48,7 +49,7 @@ class LoadedRun:
 
     def __init__(self, documents: list[Document], kinds: list[str], facts: LaunchFacts) -> None:
         self.documents, self.kinds = consumer_first(documents, kinds)
-        self.facts = facts
+        self.facts = facts = with_own_launch(self.documents[0], facts)
         self.given = facts  # before they were completed
         self.bugs: list[tuple[str, Exception]] = []
         self.configs: list[Config] = []
@@ -68,8 +69,19 @@ class LoadedRun:
     @property
     def decider(self) -> str:
         """The kind whose release matters: that of the consumer, which a launch line names itself."""
-        named: str = getattr(self.documents[0], "consumer", "")
+        named = self.launch.consumer
         return named if named in known_kinds() else self.kinds[0]
+
+    @property
+    def launch(self) -> Launch:
+        """How the run is started."""
+        return self.facts.launch
+
+    @property
+    def line(self) -> int:
+        """The line of the command or call that starts the run; 1 for files."""
+        document, entry = self.documents[0], self.launch.entry
+        return entry["line"] if entry is not None else document.position(document.roots[0].start)[0] if document.roots else 1
 
     def attempt(self, doing: str, step: Callable[[], Result], otherwise: Result) -> Result:
         """The result of a step; `otherwise` if it raises, which the diagnostics report as a bug in cfglint."""
@@ -129,6 +141,17 @@ class LoadedRun:
         if numbers["consumed_batch"] and numbers["seq_length"]:
             numbers["tokens_per_step"] = numbers["consumed_batch"] * numbers["seq_length"]
         return numbers
+
+
+def with_own_launch(document: Document, facts: LaunchFacts) -> LaunchFacts:
+    """The facts with the launch of a document; that is another one if the document is another version of the script."""
+    launch = facts.launch
+    if launch.again is None or document is launch.command:
+        return facts
+    from cfglint.source.shell.command import CommandDocument
+
+    assert isinstance(document, CommandDocument)
+    return facts.replace(launch=changed(launch.again(document.text), command=document))
 
 
 def consumer_first(documents: list[Document], kinds: list[str]) -> tuple[list[Document], list[str]]:

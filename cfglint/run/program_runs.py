@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cfglint.frameworks import fields_of_class
 from cfglint.frameworks.huggingface.fields import FIELDS
+from cfglint.frameworks.launch_facts import Launch
 from cfglint.launch.command import WITHOUT_EFFECT
 from cfglint.launch.programs.constructors import built_calls
 from cfglint.launch.programs.evaluation import call_document
@@ -46,12 +47,10 @@ class BuiltArguments:
     def facts(self, facts: LaunchFacts) -> LaunchFacts:
         """The facts of a run with these arguments, whose launch is unknown."""
         if self.kind == "deepspeed":  # the program may pass an optimizer
-            return facts.replace(kind_given=facts.kind_given or not self.guessed, guessed=self.guessed)
+            return facts.replace(kind_given=facts.kind_given or not self.guessed, launch=Launch(guessed=self.guessed))
         return facts.replace(
-            program=self.program,
             trainer=facts.trainer or self.trainer,
-            guessed=self.guessed,
-            undecided=self.undecided,
+            launch=Launch(program=self.program, guessed=self.guessed, undecided=self.undecided),
             strict_keys=facts.strict_keys or self.program.complete,
             kind_given=facts.kind_given or not self.guessed,
             complete=facts.complete or not self.guessed,

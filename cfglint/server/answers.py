@@ -13,7 +13,6 @@ from cfglint.run.loaded import integer
 from cfglint.server import cursor
 from cfglint.source.document import ALIAS, MAPPING, SCALAR
 from cfglint.source.record import record
-from cfglint.source.shell.command import CommandDocument
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -145,7 +144,7 @@ def hover(run: CheckedRun, document: Document, kind: str, offset: int) -> tuple[
     if found is None:
         return ("\n\n---\n\n".join(parts), findings[0].place.start, findings[0].place.end) if findings else None
     path, key, value = found
-    parts = [text for text in (resolved(run, document, path, value), *parts, schema_facts(run, kind_of(document, kind), path)) if text]
+    parts = [text for text in (resolved(run, document, path, value), *parts, schema_facts(run, kind_of(run, document, kind), path)) if text]
     if not parts:
         return None
     start, end = (key.start, key.end) if key is not None and key.start <= offset <= key.end else (value.start, value.end)
@@ -174,9 +173,9 @@ def resolved(run: CheckedRun, document: Document, path: Path, value: Node) -> st
     return "  \n".join(dict.fromkeys(lines))
 
 
-def kind_of(document: Document, kind: str) -> str:
+def kind_of(run: CheckedRun, document: Document, kind: str) -> str:
     """The kind whose keys a document has: for the arguments of a launch line, that of the program's parser."""
-    return document.consumer or kind if isinstance(document, CommandDocument) else kind
+    return run.launch.consumer or kind if document.is_command else kind
 
 
 def schema_facts(run: CheckedRun | None, kind: str, path: Path) -> str:

@@ -21,7 +21,6 @@ from cfglint.server import answers
 from cfglint.server.open_files import LARGEST, SETTINGS_FILES, OpenFiles
 from cfglint.server.positions import Lines
 from cfglint.source.files import FileProblem
-from cfglint.source.shell.command import CommandDocument
 from cfglint.version import __version__
 
 TYPE_CHECKING = False
@@ -277,10 +276,10 @@ class ConfigServer(LanguageServer):
         """The run at an offset of a file, and the kind of the key or value there; empty if it is unknown."""
         runs = self.files.runs_of(path)
         for run, document, kind in runs:
-            if not isinstance(document, CommandDocument):
+            if not document.is_command or document.extent is None:
                 return run, kind
-            if document.extent[0] <= offset <= document.extent[1] + 1 and document.is_main:
-                return run, document.consumer
+            if document.extent[0] <= offset <= document.extent[1] + 1 and run.launch.is_main:
+                return run, run.launch.consumer
         return None, "" if runs or is_script(path) else self.files.kinds.get(self.files.buffers.identity(path), "")
 
     def lenses(self, uri: str) -> list[types.CodeLens]:

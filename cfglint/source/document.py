@@ -10,7 +10,7 @@ from bisect import bisect_right
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from typing import Any, Literal, TypeAlias
 
     Syntax: TypeAlias = Literal["yaml", "json", "shell", "python"]
@@ -110,8 +110,18 @@ class Document:
     strict JSON (a comment, a trailing comma, ...), or where PyYAML's two parsers read a YAML file
     differently: (start, end, description). `missing` are the files that this one names and that do not exist, `outside`
     those outside its project, which are not read: (path, name).
+
+    The arguments of a command or a call are a document too, a part of a file. `extent` is the span of that part, `again` finds it
+    in another version of the file; `words`, `flags`,
+    `edges` and `unknown` are explained there (`shell.command`, `python.call`).
     """
 
+    extent: tuple[int, int] | None = None
+    again: Callable[[str], Document] | None = None
+    words: Mapping[str, list[str] | None] = {}
+    flags: Mapping[str, str] = {}
+    edges: Mapping[str, bool] = {}
+    unknown: Mapping[str, tuple[str, ...]] = {}
     __slots__ = (
         "_breaks",
         "_indexes",
@@ -144,6 +154,21 @@ class Document:
         self._breaks: list[int] | None = None
         self._indexes: dict[int, dict[str | int, list[int]]] = {}
         self._lines: dict[int, str] = {}  # cached, because a thousand findings may be on one line
+
+    @property
+    def is_command(self) -> bool:
+        """Whether it is a command of a script: its keys are options."""
+        return self.syntax == "shell"
+
+    @property
+    def is_call(self) -> bool:
+        """Whether it is a call in a program: its keys are parameters."""
+        return self.syntax == "python"
+
+    @property
+    def is_in_code(self) -> bool:
+        """Whether it is a command or a call, and not a file of its own."""
+        return self.syntax in ("shell", "python")
 
     @property
     def root(self) -> Node | None:

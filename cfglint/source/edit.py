@@ -49,7 +49,7 @@ def edits(document: Document, changes: list[Change]) -> list[Edit]:
 
 def run(document: Document, changes: list[Change], proposed: bool = False) -> tuple[str, list[tuple[str, int]]]:
     """The content after all changes, and its pieces with their offsets in the old content (-1 for new ones)."""
-    if document.syntax in ("shell", "python"):
+    if document.is_in_code:
         return run_code(document, changes, proposed)
     require_editable(document)
     pieces = [(document.text, 0)]
@@ -78,7 +78,7 @@ def apply_together(document: Document, changes: list[Change]) -> str:
     Raises EditRefused if one cannot be made exactly, or if they may depend on each other: inserted keys, keys with the
     same new name, adjacent places. In sequence such changes may still be possible.
     """
-    if document.syntax in ("shell", "python") or any(change.kind == INSERT for change in changes):
+    if document.is_in_code or any(change.kind == INSERT for change in changes):
         raise EditRefused("these changes are made one by one", 0)
     require_editable(document)
     names = [(change.path[:-1], change.key) for change in changes if change.kind == RENAME]
@@ -99,7 +99,7 @@ def apply_together(document: Document, changes: list[Change]) -> str:
 def run_code(document: Document, changes: list[Change], proposed: bool) -> tuple[str, list[tuple[str, int]]]:
     """The same for the arguments of a command in a script, or of a call in a program."""
     code: Any
-    if document.syntax == "shell":
+    if document.is_command:
         from cfglint.source.shell import edits as code
     else:
         from cfglint.source.python import edits as code

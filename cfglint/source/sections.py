@@ -38,10 +38,8 @@ def in_file(document: Document, path: Path) -> Path:
 
 def reread(document: Document, text: str) -> Document:
     """The document, parsed from a new content of its file."""
-    again = getattr(document, "again", None)
-    if again is not None:  # a launch line of a script
-        launch: Document = again(text)
-        return launch
+    if document.again is not None:  # a command or a call
+        return document.again(text)
     after = parse(document.path, text, document.syntax, document.bom)
     return found(after, document.prefix) if isinstance(document, Section) else after
 

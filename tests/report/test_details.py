@@ -64,17 +64,18 @@ def test_a_fix_says_why_it_is_not_safe(lines):
 
 
 @pytest.mark.parametrize(
-    ("code", "stage", "moment"),
+    ("about", "stage", "moment"),
     [
-        ("LCH001", "load", "at launch"),
-        ("LCH001", "init", "during initialization"),
-        ("BAT001", "load", "while reading the file"),
-        ("BAT001", "first-step", "at the first step"),
+        ("launch", "load", "at launch"),
+        ("argument", "load", "at launch"),
+        ("launch", "init", "during initialization"),
+        ("batch", "load", "while reading the file"),
+        ("batch", "first-step", "at the first step"),
     ],
 )
-def test_the_moment_of_a_failure(make, code, stage, moment):
-    found = make.diagnostic("refused", code=code, exception="ValueError: a long story")
-    found.fails_at = stage
+def test_the_moment_of_a_failure(make, about, stage, moment):
+    found = make.diagnostic("refused", exception="ValueError: a long story")
+    found.about, found.fails_at = about, stage
     assert details(found, make.outcome([found])) == [("note", f"transformers 5.23.0 fails {moment}: ValueError: a long story")]
 
 

@@ -5,15 +5,20 @@ from __future__ import annotations
 import pytest
 
 from cases import each_case
-from cfglint.findings.rule import KEEP, SKIP, WARN, Finding
+from cfglint.findings.rule import COMBINATION, FAMILY_SUBJECTS, KEEP, SKIP, WARN, Finding
 from cfglint.findings.setting import DEFAULT, Setting
+from cfglint.frameworks.launch_facts import Launch
 from cfglint.frameworks.program import ProgramFacts
 from cfglint.frameworks.unknown import Unknown
 from cfglint.rules import engine
 from cfglint.rules.catalogue import every_rule
 from examples import launch_of
 
-TEXTS = {"huggingface": {"train.yaml": "output_dir: out\nmax_steps: 5\n"}, "deepspeed": {"ds.json": '{"train_batch_size": 8}'}}
+TEXTS = {
+    "accelerate": {"acc.yaml": "num_processes: 2\n"},
+    "huggingface": {"train.yaml": "output_dir: out\nmax_steps: 5\n"},
+    "deepspeed": {"ds.json": '{"train_batch_size": 8}'},
+}
 COMPLETE = {"gpus": 8, "complete": True, "kind_given": True}
 RULES = {rule.code: rule for rule in every_rule()}
 
@@ -22,13 +27,13 @@ RULES = {rule.code: rule for rule in every_rule()}
 def config_of(tmp_path):
     def of(kind, launch, **facts):
         config = launch_of(kind, TEXTS[kind], str(tmp_path), {**COMPLETE, **launch}).configs[0]
-        config.facts = config.facts.replace(**facts)
+        config.facts = config.facts.replace(launch=Launch(**facts))
         return config
 
     return of
 
 
-KEY = {"huggingface": "max_steps", "deepspeed": "train_batch_size"}
+KEY = {"accelerate": "num_processes", "huggingface": "max_steps", "deepspeed": "train_batch_size"}
 INIT, BATCH, UNKNOWN_KEY = "HFT048", "BAT001", "KEY201"
 
 
@@ -40,7 +45,8 @@ INIT, BATCH, UNKNOWN_KEY = "HFT048", "BAT001", "KEY201"
         ("huggingface", BATCH, {}, {"guessed": True}, False),
         ("deepspeed", "DSP010", {}, {"guessed": True}, True),
         ("deepspeed", BATCH, {}, {"guessed": True}, False),
-        ("deepspeed", "RUN004", {}, {"guessed": True}, False),
+        ("accelerate", "ACC001", {}, {"guessed": True}, True),
+        ("accelerate", "ACC006", {}, {"guessed": True}, False),
         ("huggingface", INIT, {}, {"undecided": ("x",)}, False),
         ("huggingface", UNKNOWN_KEY, {}, {"undecided": ("x",)}, True),
         ("huggingface", "TYP200", {}, {"undecided": ("x",)}, True),
@@ -54,6 +60,10 @@ def test_what_is_certain_of_a_launch(config_of, kind, code, launch, facts, certa
     config = config_of(kind, launch, **facts)
     setting = config.setting(KEY[kind])
     assert engine.is_certain(RULES[code], Finding(setting, "x"), setting, config) is certain
+
+
+def test_every_default_of_a_family_is_that_of_a_rule():
+    assert {code[:3] for code, rule in RULES.items() if rule.about == FAMILY_SUBJECTS.get(code[:3])} == set(FAMILY_SUBJECTS)
 
 
 def program(**facts):
@@ -80,12 +90,12 @@ def test_a_program_with_a_trainer_of_its_own_may_not_reach_a_later_check(config_
 
 def test_only_a_launch_line_may_have_a_program_with_other_defaults(config_of):
     config = config_of("huggingface", {})
-    assert not engine.may_have_own_defaults(config)
+    assert not config.may_have_own_defaults()
     config.documents[0].syntax = "shell"
-    assert engine.may_have_own_defaults(config)
+    assert config.may_have_own_defaults()
     for exact in (True, False):
-        config.facts = config.facts.replace(program=program(exact=exact))
-        assert engine.may_have_own_defaults(config) is not exact
+        config.facts = config.facts.replace(launch=Launch(program=program(exact=exact)))
+        assert config.may_have_own_defaults() is not exact
 
 
 def test_a_default_of_a_launch_line_is_not_certain(config_of):
@@ -101,7 +111,7 @@ def test_values_that_the_program_sets_are_not_judged(config_of):
     setting, other = config.setting("max_steps"), config.setting("output_dir")
     assert not engine.uses_unknown_value(Finding(setting, "x"), config)
     assert engine.uses_unknown_value(Finding(Setting(("max_steps",), Unknown("$N"), DEFAULT), "x"), config)
-    config.facts = config.facts.replace(program=program(changed=("max_steps",)))
+    config.facts = config.facts.replace(launch=Launch(program=program(changed=("max_steps",))))
     assert engine.uses_unknown_value(Finding(setting, "x"), config)
     assert engine.uses_unknown_value(Finding(other, "x", related=(setting,)), config)
     assert not engine.uses_unknown_value(Finding(other, "x"), config)
@@ -113,7 +123,7 @@ class Several:
     """A rule that yields findings, and then may fail."""
 
     code, name, severity, fails_at, raises, when_partial = "X001", "x", "error", "init", "E: x", KEEP
-    by_version = of_keys = False
+    by_version, about, certainty = False, COMBINATION, "if-complete"
     releases = ()
 
     def __init__(self, number, error=None, when_partial=KEEP):
@@ -137,7 +147,7 @@ def test_an_error_of_a_rule_is_a_diagnostic_and_the_next_rule_runs(config_of):
     found = engine.apply([Several(1, ValueError("bad")), Several(1)], config, config)
     assert [each.code for each in found] == ["X001", "INT000", "X001"]
     assert "ValueError: bad" in found[1].message
-    config.facts = config.facts.replace(program=program(changed=("x",)))
+    config.facts = config.facts.replace(launch=Launch(program=program(changed=("x",))))
     assert [each.code for each in engine.apply([Several(1, TypeError("x"))], config, config)] == ["X001"]
     assert [each.code for each in engine.apply([Several(1, ValueError("x"))], config, config)] == ["X001", "INT000"]
 

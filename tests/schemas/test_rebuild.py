@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -181,7 +182,7 @@ def test_llamafactory_tables_hold_what_the_trainer_does_not_have():
     names: dict = {}
     exec(committed, names)
     source = importlib.import_module("tables_llamafactory")
-    assert source.text(names["RELEASES"], names["FIELDS"], names["LIBRARIES"]) == committed
+    assert source.text(source.known(SimpleNamespace(**names))) == committed
     schema = json.loads((ROOT / "schemas" / "llamafactory.json").read_text())
     newest = RELEASES_OF_LLAMAFACTORY.at(parse_version(schema["x-framework"]["version"]))
     assert "learning_rate" not in newest["arguments"]
@@ -215,7 +216,7 @@ def test_a_llamafactory_table_holds_the_span_of_a_template(tmp_path):
         "deepspeed": {"0.16.9": "2025-05-30", "0.18.4": "2026-01-08"},
     }
     names: dict = {}
-    exec(source.module(folders, dates), names)
+    exec(importlib.import_module("rebuild_tables").tables(source, tmp_path, dates), names)
     old = [row for row in names["FIELDS"]["templates"] if not row[0].startswith("new_")]
     assert {row[3:5] for row in old} == {((), (0, 9, 5))}
     assert names["LIBRARIES"]["transformers"] == (((), "4.57.1"), ((0, 9, 5), "5.6.0"))
@@ -227,8 +228,7 @@ def test_axolotl_tables_agree_with_the_schema():
     names: dict = {}
     exec(committed, names)
     source = importlib.import_module("tables_axolotl")
-    tables = (names[each] for each in ("RELEASES", "FIELDS", "SPANS", "VALIDATORS", "NAMES", "CLOSED", "LIBRARIES"))
-    assert source.text(*tables) == committed
+    assert source.text(source.known(SimpleNamespace(**names))) == committed
     schema = json.loads((ROOT / "schemas" / "axolotl.json").read_text(encoding="utf-8"))
     newest = RELEASES_OF_AXOLOTL.at(parse_version(schema["x-framework"]["version"]))
     own = {name: raw for name, raw in schema["properties"].items() if "x-reads" in raw and "x-plugin" not in raw}
@@ -262,7 +262,8 @@ def test_axolotl_tables_are_read_from_wheels_and_source_distributions(tmp_path, 
         "deepspeed": {"0.16.1": "2024-12-09", "0.16.2": "2024-12-18"},
     }
     names: dict = {}
-    exec(importlib.import_module("tables_axolotl").module({"0.6.0": tmp_path / "0.6.0", "0.5.1.post1": tmp_path / "none"}, dates), names)
+    (tmp_path / "0.5.1.post1").mkdir()
+    exec(importlib.import_module("rebuild_tables").tables(importlib.import_module("tables_axolotl"), tmp_path, dates), names)
     assert names["FIELDS"][""] == (
         ("datasets", ("list", "str"), None, (), (), (("minItems", 1),), True),
         ("optimizer", ("|", ("enum", "OptimizerNames"), "None"), "adamw_hf", (), ()),
@@ -273,6 +274,22 @@ def test_axolotl_tables_are_read_from_wheels_and_source_distributions(tmp_path, 
         "trl": "0.12.1",
         "deepspeed": "0.16.1",
     }
+
+
+@pytest.mark.parametrize("kind", ["trl", "llamafactory", "axolotl"])
+def test_one_release_is_added_to_the_tables_without_the_sources_of_the_others(kind):
+    """One that was left out, in the middle or at the end, gives the committed tables again."""
+    source = importlib.import_module(f"tables_{kind}")
+    committed = (ROOT / "cfglint" / "frameworks" / kind / "_tables.py").read_text(encoding="utf-8")
+    names: dict = {}
+    exec(committed, names)
+    every = source.known(SimpleNamespace(**names))
+    for release in (names["RELEASES"][0], names["RELEASES"][len(every) // 2], names["RELEASES"][-1]):
+        shorter: dict = {}
+        exec(source.text({version: facts for version, facts in every.items() if version != release}), shorter)
+        assert release not in shorter["RELEASES"]
+        others = source.known(SimpleNamespace(**shorter))
+        assert source.text({**others, release: every[release]}) == committed, release
 
 
 # GPT-NeoX
@@ -558,8 +575,7 @@ def test_trl_tables_are_in_the_form_of_the_tool_and_agree_with_the_schema():
     committed = (ROOT / "cfglint" / "frameworks" / "trl" / "_tables.py").read_text(encoding="utf-8")
     exec(committed, names)
     source = importlib.import_module("tables_trl")
-    facts = (names[each] for each in ("RELEASES", "FIELDS", "ENTRIES", "SPANS", "STABLE", "TRANSFORMERS_NEEDED", "TRANSFORMERS_OF_THE_DAY"))
-    assert source.text(*facts) == committed
+    assert source.text(source.known(SimpleNamespace(**names))) == committed
     schema = json.loads((ROOT / "schemas" / "trl.json").read_text(encoding="utf-8"))
     newest = RELEASES_OF_TRL.at(parse_version(schema["x-framework"]["version"]))
     stable = {section: found for section, found in newest.items() if section not in names["STABLE"]}  # the schema has no others

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from cfglint.frameworks.accelerate import FRAMEWORK, KIND
 from cfglint.frameworks.base import Config
-from cfglint.source.shell import SYNTAX
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,13 +41,13 @@ class AccelerateConfig(Config):
         self.trainer = trainer
         self.other_files = list(zip(documents[1:], (kinds or [KIND])[1:], strict=False))
         self.root: Any = {}  # without a config file the flags contain all settings
-        if documents[0].syntax != SYNTAX:
+        if not documents[0].is_command:
             reading = FRAMEWORK.loader(documents[0], facts).read(documents[0])
             self.load_problems = [(documents[0], problem) for problem in reading.problems]
             self.root = reading.value
         if isinstance(self.root, dict):
             values = self.root if trainer is not None or not facts.overrides else self.launched_with(self.root)
-            self.values = self.laid_over(values, facts.launcher_flags)
+            self.values = self.laid_over(values, facts.launch.flags)
 
     def override_value(self, override: Override) -> Any:
         """The value of a flag of the launch line as argparse types it; that of an override of a key by the rules of OmegaConf."""

@@ -102,6 +102,7 @@ class DeepSpeed(Framework["DeepSpeedConfig"]):
     repository_owners = ("deepspeedai", "microsoft")
     oldest = OLDEST
     can_be_referenced = True
+    is_engine = True
     rule_families = {"DSP": title}
     file_match = (
         "ds_config.json",

@@ -243,11 +243,11 @@ class Trainer(Framework["TrainerConfig"]):
         """PyYAML's safe loader, or Python's json."""
         from cfglint.source.loaders import STRICT_JSON, YAML11
 
-        if document.syntax == "shell":
-            from cfglint.frameworks.huggingface.cli_arguments import ARGUMENTS
+        if document.is_command:
+            from cfglint.frameworks.huggingface.cli_arguments import Arguments
 
-            return ARGUMENTS
-        if document.syntax == "python":
+            return Arguments(facts.launch)
+        if document.is_call:
             from cfglint.source.python.call import KEYWORDS
 
             return KEYWORDS

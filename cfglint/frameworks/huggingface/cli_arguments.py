@@ -11,6 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from cfglint.frameworks.launch_facts import Launch
     from cfglint.frameworks.overrides import Override
     from cfglint.frameworks.program import Field
     from cfglint.source.document import Document
@@ -60,9 +61,15 @@ def converted(kind: str, text: str) -> Any:
 
 
 class Arguments(Words):
-    """Parses the words of a command as `HfArgumentParser` does: each value by the type of its field, unknown ones as strings."""
+    """Parses the words of a command as `HfArgumentParser` does: each value by the type of its field, unknown ones as strings.
+
+    `fields` are the arguments that the program defines itself.
+    """
 
     name = "HfArgumentParser.parse_args_into_dataclasses"
+
+    def __init__(self, launch: Launch) -> None:
+        self.fields = launch.parser.fields if launch.parser is not None else {}
 
     def construct(self, document: Document) -> Any:
         """The values by option; `--no_x` of a field that is true by default means false."""
@@ -76,8 +83,8 @@ class Arguments(Words):
                 found[key] = Unknown(document.unknown.get(key, ()))
             elif positive != key and positive in FIELDS and not words and FIELDS[positive][1] is True:
                 found[positive] = False
-            elif document.program is not None and key in document.program.fields:
-                found[key] = own_value(document.program.fields[key], words)
+            elif key in self.fields:
+                found[key] = own_value(self.fields[key], words)
             else:
                 found[key] = cast(Override(key, first_words(key, words), ARGS))
         return found
@@ -100,6 +107,3 @@ def first_words(key: str, words: list[str]) -> list[str]:
 def takes_one(key: str) -> bool:
     """Whether an option takes one word, as `report_to` and `fsdp` do although they may be lists in a file."""
     return key in FIELDS and key not in LISTS
-
-
-ARGUMENTS = Arguments()

@@ -218,8 +218,8 @@ class TrainerMemory:
         facts = self.config.facts
         if isinstance(self.value("use_peft"), bool):  # the other arguments are then those of TRL's ModelConfig
             return []
-        guessed = ["all weights are trained: the parser of the arguments is only likely"] if facts.guessed else []
-        return [*guessed, *doubts(self.config.values, facts.program, self.understood)]
+        guessed = ["all weights are trained: the parser of the arguments is only likely"] if facts.launch.guessed else []
+        return [*guessed, *doubts(self.config.values, facts.launch.program, self.understood)]
 
     def lora(self) -> Lora | None:
         """The adapters; None if the complete model is trained."""

@@ -190,7 +190,7 @@ def without_switch(config: TrainerConfig) -> tuple[str | None, str]:
     undecided = [name for name in ("bf16", "fp16") if not config.arguments.known(name)]
     if undecided:
         return None, f"{undecided[0]} is not known"
-    line = getattr(config.documents[0], "launch_line", None)
+    line = config.facts.launch.line
     values = (line.values if line is not None else None) or (config.launcher.values if config.launcher is not None else {})
     launched = values.get("mixed_precision")
     if launched in ("bf16", "fp16"):

@@ -60,7 +60,7 @@ class TrainerFiles(Config):
     @property
     def parsed_values(self) -> dict[Any, Any]:
         """The values, without the fields that the program itself sets after parsing."""
-        program = self.facts.program
+        program = self.facts.launch.program
         if program is None or not program.changed:
             return self.values
         return {name: value for name, value in self.values.items() if name not in program.changed}
@@ -68,7 +68,7 @@ class TrainerFiles(Config):
     @property
     def own_defaults(self) -> dict[str, Any]:
         """The defaults that the program's own class sets for fields of the framework; values set later by its code are unknown."""
-        program = self.facts.program
+        program = self.facts.launch.program
         if program is None:
             return {}
         from cfglint.frameworks.program import MISSING
@@ -88,7 +88,7 @@ class TrainerFiles(Config):
 
     def _cast_by_parser(self, values: dict[Any, Any]) -> dict[Any, Any]:
         """The values of the file as the program's parser passes them on, which may cast strings, as for a launch line."""
-        program = self.facts.program
+        program = self.facts.launch.program
         if program is None or not program.opens_config or self.documents[0].syntax != "yaml" or self.framework is not FRAMEWORK:
             return values
         from cfglint.frameworks.huggingface.cli_arguments import cast
@@ -150,7 +150,7 @@ class TrainerFiles(Config):
 
     def declares(self, key: str) -> bool:
         """Whether a key is an argument that the program defines itself; if that is unknown, whether any dataclass of the project has it."""
-        program = self.facts.program
+        program = self.facts.launch.program
         if program is not None and (program.accepts(key) or program.complete):
             return program.accepts(key)
         from cfglint.source.dataclass_fields import declares_field
@@ -159,15 +159,15 @@ class TrainerFiles(Config):
 
     def is_argument(self, key: Any) -> bool:
         """Whether the program is known to define an argument of this name itself."""
-        program = self.facts.program
+        program = self.facts.launch.program
         if program is None or not isinstance(key, str):
             return False
-        is_short = self.documents[0].syntax == "shell" and any(name.startswith(key) and name != key for name in self.arguments.defaults)
+        is_short = self.documents[0].is_command and any(name.startswith(key) and name != key for name in self.arguments.defaults)
         return is_short or program.accepts(key)
 
     def setting(self, *path: str | int, value: Any = None, because: str = "") -> Setting:
         """The value at a path with its place; a default of the program's own class refers to its line there."""
-        program = self.facts.program
+        program = self.facts.launch.program
         if program is not None and len(path) == 1 and path[0] in program.defaults and path[0] not in self.values:
             because = because or f"default in {program.defaults[str(path[0])].place}"
         return super().setting(*path, value=value, because=because)
@@ -224,11 +224,11 @@ def launcher_of(documents: list[Document], kinds: list[str], trainer: TrainerFil
 
 def started_by_flags(trainer: TrainerFiles) -> AccelerateConfig | None:
     """The accelerate launch of a run whose line names no config file; None if accelerate does not start several processes."""
-    if not any(flag.key == "distributed_type" for flag in trainer.facts.launcher_flags):
+    if not any(flag.key == "distributed_type" for flag in trainer.facts.launch.flags):
         return None
     from cfglint.frameworks.accelerate.config import AccelerateConfig
 
-    command = next(flag.place[0] for flag in trainer.facts.launcher_flags if flag.place is not None)
+    command = next(flag.place[0] for flag in trainer.facts.launch.flags if flag.place is not None)
     return AccelerateConfig([command], trainer.facts, trainer=trainer)
 
 

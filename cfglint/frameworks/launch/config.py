@@ -15,13 +15,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from cfglint.frameworks.launch_facts import LaunchFacts
+    from cfglint.frameworks.launch_facts import Launch, LaunchFacts
     from cfglint.frameworks.overrides import Override
     from cfglint.frameworks.summary import Summary
     from cfglint.source.document import Document, Node
 
 ACCELERATOR = "Accelerator"
 ACCUMULATION = "gradient_accumulation_steps"
+VARIABLE = "ACCELERATE_GRADIENT_ACCUMULATION_STEPS"
 
 
 class LaunchConfig(Config):
@@ -44,6 +45,10 @@ class LaunchConfig(Config):
             self.values.update({key: megatron.integer(self, key) for key in megatron.BATCH_KEYS.values() if key in command.words})
             self.batch_keys = megatron.BATCH_KEYS
 
+    def may_have_own_defaults(self) -> bool:
+        """No: the options of a launcher do not depend on the program."""
+        return False
+
     @property
     def is_megatron(self) -> bool:
         """Whether the arguments are those of Megatron-LM, so that they determine the batch."""
@@ -52,29 +57,32 @@ class LaunchConfig(Config):
 
 def consumer_config(documents: list[Document], kinds: list[str], facts: LaunchFacts) -> Config:
     """The config of the consumer of a launch line, which is the first document."""
-    command = documents[0]
-    assert isinstance(command, CommandDocument)
-    consumer = command.consumer
+    launch = facts.launch
+    consumer = launch.consumer
     if not consumer or consumer == KIND:
         return LaunchConfig(documents, facts)
-    facts = framework(consumer).started_by(str(command.launch.get("program") or ""), facts.replace(command=command))
-    if command.is_main:
+    program = launch.entry["program"] if launch.entry is not None else None
+    facts = framework(consumer).started_by(program or "", facts)
+    if launch.is_main:
         return framework(consumer).config(documents, [consumer, *kinds[1:]], facts)
     pairs = list(zip(documents[1:], kinds[1:], strict=True))
     first = next(index for index, (_, kind) in enumerate(pairs) if kind == consumer)
     ordered = [pairs[first], *pairs[:first], *pairs[first + 1 :]]
     built = ordered[0][0]
-    own = borrowed(command, built) if isinstance(built, CallDocument) else overrides(command) if framework(consumer).reads_arguments else []
+    own = borrowed(launch, built) if isinstance(built, CallDocument) else overrides(launch) if framework(consumer).reads_arguments else []
     facts = facts.replace(overrides=(*own, *facts.overrides))
     return framework(consumer).config([document for document, _ in ordered], [kind for _, kind in ordered], facts)
 
 
-def overrides(command: CommandDocument) -> list[Override]:
+def overrides(launch: Launch) -> list[Override]:
     """The arguments of a line as overrides of the file that it names, each with its place."""
     from cfglint.frameworks.overrides import ARGS, Override
 
+    line, command = launch.line, launch.command
+    assert line is not None
+    assert command is not None
     found: list[Override] = []
-    named = {file.role.lstrip("-") for file in command.launch_line.files}
+    named = {file.role.lstrip("-") for file in line.files}
     for key, value in command.roots[0].pairs():
         if key.raw in named or key.raw == command.size_key:  # the size is the launcher's, no argument of the program
             continue
@@ -86,7 +94,7 @@ def overrides(command: CommandDocument) -> list[Override]:
     return found
 
 
-def borrowed(command: CommandDocument, built: CallDocument) -> list[Override]:
+def borrowed(launch: Launch, built: CallDocument) -> list[Override]:
     """The arguments of a line that a program passes on to the constructor of its trainer's arguments, each with its place.
 
     The program's own parser has converted them before.
@@ -95,27 +103,31 @@ def borrowed(command: CommandDocument, built: CallDocument) -> list[Override]:
 
     found: list[Override] = []
     for key, argument in built.borrowed.items():
-        value, node, words = passed(command, argument)
+        value, node, words = passed(launch, argument)
         if node is None and not isinstance(value, Unknown):
             continue
         override = Override(key, words, ARGS)
         override.values = (value,)
-        override.place = (command, node) if node is not None else None
+        override.place = (launch.command, node) if node is not None and launch.command is not None else None
         override.unknown = value.reasons if isinstance(value, Unknown) else ()
         found.append(override)
     return found
 
 
-def passed(command: CommandDocument, argument: str) -> tuple[Any, Node | None, list[str]]:
+def passed(launch: Launch, argument: str) -> tuple[Any, Node | None, list[str]]:
     """(value, place, words) that a line gives to an argument of its program; without a place if the line does not give it."""
     from cfglint.frameworks.own_arguments import given_value, options_of
 
-    fields = command.program.fields
+    line, command, program = launch.line, launch.command, launch.parser
+    assert line is not None
+    assert command is not None
+    assert program is not None
+    fields = program.fields
     options = options_of(argument, fields)
     last = next((pair for pair in reversed(command.roots[0].pairs()) if pair[0].raw in options), None)
     if last is not None:
         return given_value(argument, last[0].raw, fields, command), last[1], command.words[last[0].raw] or []
-    words = [word.string for word in command.launch_line.arguments]
+    words = [word.string for word in line.arguments]
     if any(word.startswith(short) for short in fields[argument].short for word in words):
         return Unknown(("a short option may set it",)), None, []
     return None, None, []
@@ -138,12 +150,12 @@ def accumulation(config: LaunchConfig) -> Setting | None:
     """
     call = config.accelerator
     key, node = call.find((ACCUMULATION,)) if call is not None else (None, None)
-    line = config.command.launch_line
-    if call is None or node is None or line.launcher == "accelerate" or "ACCELERATE_GRADIENT_ACCUMULATION_STEPS" in line.call.environment:
+    line = config.facts.launch.line
+    if call is None or node is None or line is None or line.launcher == "accelerate" or VARIABLE in line.call.environment:
         return None
     written = Setting((ACCUMULATION,), call.values.get(ACCUMULATION), WRITTEN, call, node, key)
     argument = call.borrowed.get(ACCUMULATION)
-    value, place, _ = passed(config.command, argument) if argument is not None else (None, None, None)
+    value, place, _ = passed(config.facts.launch, argument) if argument is not None else (None, None, None)
     if place is not None:
         written = Setting((ACCUMULATION,), value, WRITTEN, config.command, place, None)
     return written if type(written.value) is int and not isinstance(value, Unknown) else None
@@ -154,11 +166,13 @@ def account(config: LaunchConfig) -> Summary:
     from cfglint.frameworks.summary import LAUNCH, Summary
 
     summary = Summary("")
-    summary.derive(LAUNCH, "launched as", "launcher", config.command.launch.get("launcher"), "")
-    if config.command.launch.get("called_from"):
-        summary.derive(LAUNCH, "called from", "called_from", config.command.launch["called_from"], "")
+    entry = config.facts.launch.entry
+    assert entry is not None
+    summary.derive(LAUNCH, "launched as", "launcher", entry["launcher"], "")
+    if entry["called_from"]:
+        summary.derive(LAUNCH, "called from", "called_from", entry["called_from"], "")
     if config.is_megatron:
         megatron.account(config, summary)
-    elif config.command.consumer in ("", KIND):
+    elif config.facts.launch.consumer in ("", KIND):
         summary.assumed.append("the program's own arguments decide batch and length: they are not known")
     return summary

@@ -171,7 +171,7 @@ class LlamaFactory(Framework["LlamaFactoryConfig"]):
         """
         from cfglint.frameworks.llamafactory import loader
 
-        if document.syntax == "shell":
+        if document.is_command:
             return TRAINER.loader(document, facts)
 
         version = facts.version(self.package, self.newest)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.findings.rule import FILE
 from cfglint.frameworks.huggingface import PACKAGE
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.llamafactory import FRAMEWORK
@@ -24,9 +25,6 @@ if TYPE_CHECKING:
 
 SMALLEST_SPLIT = 1e-6  # the value that val_size is compared with
 PACKING_STAGES = ("pt", "sft")
-# Rules of the trainer whose exception is raised during construction, not during training.
-BUILDING = frozenset(("HFT012", "HFT040", "HFT041", "HFT042", "HFT043", "HFT044", "HFT045", "HFT046"))
-MISSING_FILE = "RUN010"
 SHIPPED = "examples/deepspeed/"
 STAGES_OF_TRAINING = ("init", "first-step")
 
@@ -161,12 +159,12 @@ class LlamaFactoryConfig(TrainerConfig):
 
     def reaches(self, rule: Rule, finding: Finding) -> bool:
         """Whether the run reaches the stage of a finding: without `do_train` it does not train, and another trainer is not modelled."""
-        declared = self.facts.complete and self.facts.command is None
-        if rule.code == MISSING_FILE and not declared and str(finding.setting.value).startswith(SHIPPED):
+        declared = self.facts.complete and self.facts.launch.command is None
+        if rule.about == FILE and not declared and str(finding.setting.value).startswith(SHIPPED):
             return False  # the run starts in LLaMA-Factory's own checkout, which contains the file
         if (self.trains and not self.own_trainer) or finding.setting.path == ("seed",):  # get_train_args itself seeds
             return True
-        return (finding.fails_at or rule.fails_at) not in STAGES_OF_TRAINING or rule.code in BUILDING or rule.code.startswith("LLF")
+        return (finding.fails_at or rule.fails_at) not in STAGES_OF_TRAINING or rule.on_construction or self.kind in rule.kinds
 
     def nested_configs(self) -> list[Config]:
         """The DeepSpeed configuration that the engine receives, if anything is trained."""

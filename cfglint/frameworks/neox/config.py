@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from cfglint.findings.rule import KEY
 from cfglint.frameworks.neox.merge import MergedFiles
-
-UNKNOWN_ARGUMENT = "KEY300"
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +18,7 @@ class NeoXConfig(MergedFiles):
 
     def is_outside(self, rule: Rule) -> bool:
         """Whether a finding is about an unmodelled release or fork: not if the project contains the argument classes themselves."""
-        return super().is_outside(rule) and not (rule.code == UNKNOWN_ARGUMENT and self.own_fields)
+        return super().is_outside(rule) and not (rule.about == KEY and self.own_fields)
 
     @property
     def derived(self) -> Derived:

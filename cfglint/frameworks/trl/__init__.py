@@ -189,7 +189,7 @@ class Trl(Framework["TrlConfig"]):
         """The facts with the trainer of the program: by its configuration class, else by its name: `trl grpo`, `run_sft.py`."""
         from cfglint.frameworks.trl.classes import CLASSES
 
-        arguments = facts.program.arguments if facts.program is not None else ""
+        arguments = facts.launch.program.arguments if facts.launch.program is not None else ""
         name = program.replace("\\", "/").rpartition("/")[2].removesuffix(".py").lower()
         parts = name.replace("-", "_").replace(".", "_").replace(" ", "_").split("_")
         named = [trainer for trainer in TRAINERS if trainer in parts]
@@ -278,11 +278,11 @@ class Trl(Framework["TrlConfig"]):
 
     def loader(self, document: Document, facts: LaunchFacts) -> Loader:
         """PyYAML's safe loader, whatever the file name; for a command the loader of its words."""
-        if document.syntax == "shell":
+        if document.is_command:
             from cfglint.frameworks.trl.cli_arguments import ARGUMENTS
 
             return ARGUMENTS
-        if document.syntax == "python":
+        if document.is_call:
             from cfglint.source.python.call import KEYWORDS
 
             return KEYWORDS

@@ -9,7 +9,7 @@ from cfglint.frameworks.trl.cli_arguments import complemented
 from cfglint.frameworks.trl.fields import REQUIRED, fields, likely_trainers, trainers_of
 from cfglint.frameworks.trl.launcher_options import is_option
 from cfglint.frameworks.trl.parser import CASTS, NULL_WORDS_READ, Refused, cast
-from cfglint.source.shell.command import CommandDocument
+from cfglint.source.record import changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.base import Framework
     from cfglint.frameworks.huggingface.field_operations import Operation
     from cfglint.frameworks.launch_facts import LaunchFacts
+    from cfglint.frameworks.launch_line import LaunchLine
     from cfglint.frameworks.overrides import Override
     from cfglint.frameworks.versions import Version
     from cfglint.source.document import Document, Path
@@ -48,8 +49,8 @@ class TrlConfig(TrainerConfig):
     def __init__(self, documents: list[Document], kinds: list[str], facts: LaunchFacts) -> None:
         self.trl_version: Version = facts.version(PACKAGE, NEWEST)
         self.trainers: tuple[str, ...] = trainers_of(self.trl_version)
-        if facts.program is not None and facts.trainer not in self.trainers:  # the program's trainer is not modelled
-            facts = facts.replace(strict_keys=False, guessed=True, trainer=None, program=None)
+        if facts.launch.program is not None and facts.trainer not in self.trainers:  # the program's trainer is not modelled
+            facts = facts.replace(strict_keys=False, trainer=None, launch=changed(facts.launch, guessed=True, program=None))
         self.refused: list[Refused] = []
         self.env: Any = {}
         super().__init__(documents, kinds, facts)
@@ -64,18 +65,18 @@ class TrlConfig(TrainerConfig):
         named = self.facts.trainer
         self.trainers = (named,) if named is not None else likely_trainers(names, self.trl_version)
         table = fields(self.trl_version, self.trainers, self.version)
-        if self.facts.program is not None:
-            table = table.of_program(self.facts.program, self.trl_version)
-        if self.documents[0].syntax == "shell":
+        if self.facts.launch.program is not None:
+            table = table.of_program(self.facts.launch.program, self.trl_version)
+        if self.documents[0].is_command:
             self.values = complemented(self.values, table.types, table.defaults)
-        in_code, in_file = self.documents[0].syntax == "python", self.documents[0].syntax == "yaml"
+        in_code, in_file = self.documents[0].is_call, self.documents[0].syntax == "yaml"
         if in_code or (in_file and self.trl_version < CASTS):  # the values become attributes of the class without a parser
             found = self.values
         else:
             nullable = table.nullable if self.trl_version >= NULL_WORDS_READ else set()
             found, self.refused = cast(self.values, table.types, nullable)
         self.values = {name: found.get(name, value) for name, value in self.values.items()}
-        program = self.facts.program
+        program = self.facts.launch.program
         parsed = {name: value for name, value in found.items() if program is None or name not in program.changed}
         refused = {each.name for each in self.refused}
         return TrlArguments(parsed, self.version, table, self.trl_version, refused, self.own_defaults)
@@ -100,7 +101,7 @@ class TrlConfig(TrainerConfig):
 
     def may_build_own_trainer(self) -> bool:
         """Whether the script may build no trainer of TRL: its program builds another one, or its file has keys of its own class."""
-        program = self.facts.program
+        program = self.facts.launch.program
         if program is not None:
             return program.trainer in OTHER_TRAINERS or super().may_build_own_trainer()
         declared = self.facts.strict_keys or self.facts.complete or self.facts.trainer is not None
@@ -116,10 +117,10 @@ class TrlConfig(TrainerConfig):
         return True if any(key.startswith("fsdp") for key in self.values if isinstance(key, str)) else super().launched
 
     @property
-    def command(self) -> CommandDocument | None:
+    def command(self) -> LaunchLine | None:
         """The launch line, if TRL's own command starts the run: `trl sft`."""
-        command = self.facts.command
-        return command if isinstance(command, CommandDocument) and command.launch_line.launcher == KIND else None
+        line = self.facts.launch.line
+        return line if line is not None and line.launcher == KIND else None
 
     @property
     def hands_on(self) -> bool:
@@ -135,7 +136,7 @@ class TrlConfig(TrainerConfig):
     @property
     def starts_processes(self) -> bool:
         """Whether the number of processes of the launch is a key of the file."""
-        options = self.command.launch_line.options if self.command is not None else None
+        options = self.command.options if self.command is not None else None
         option = options.given.get(PROCESSES) if options is not None else None
         return option is not None and option.in_file and isinstance(self.values.get(PROCESSES), int)
 

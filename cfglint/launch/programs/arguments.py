@@ -10,13 +10,12 @@ from cfglint.launch.programs.checks import Known, problems
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.launch.line import LaunchLine
+    from cfglint.frameworks.launch_line import LaunchLine
     from cfglint.source.shell.command import CommandDocument
 
 
-def match_arguments(line: LaunchLine, command: CommandDocument) -> None:
+def match_arguments(line: LaunchLine, command: CommandDocument, program: ProgramFacts) -> None:
     """Expand the names of a command's arguments, and record on the line what its program would refuse."""
-    program: ProgramFacts = command.program
     if not program.parser or line.launcher in ("megatron", "swift"):
         return
     known = Known(program, framework_fields(program))

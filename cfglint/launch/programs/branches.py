@@ -14,22 +14,22 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from cfglint.frameworks.launch_facts import Launch
     from cfglint.frameworks.program import ProgramFacts
     from cfglint.launch.programs.constructors import AcceleratorCall, Constructor, EngineConfig
     from cfglint.launch.programs.scopes import Scope
-    from cfglint.source.shell.command import CommandDocument
 
     Call = Constructor | EngineConfig | AcceleratorCall
 
 
-def groups(program: ProgramFacts, command: CommandDocument) -> list[list[int]]:
+def groups(program: ProgramFacts, launch: Launch) -> list[list[int]]:
     """The calls that build arguments, by their positions: each group is one run, and its calls are alternatives.
 
     Calls in branches that the arguments of the line exclude are left out.
     """
     calls: list[Call] = list(program.built)
     every = range(len(calls))
-    possible = [each for each in every if is_possible(calls[each], program, command)] or every
+    possible = [each for each in every if is_possible(calls[each], program, launch)] or every
     found: list[list[int]] = []
     for position in possible:
         group = next((each for each in found if all(exclude_each_other(calls[position], calls[other]) for other in each)), None)
@@ -60,29 +60,29 @@ def branches(call: Call) -> dict[ast.If | ast.IfExp, bool]:
     return found
 
 
-def is_possible(call: Call, program: ProgramFacts, command: CommandDocument) -> bool:
+def is_possible(call: Call, program: ProgramFacts, launch: Launch) -> bool:
     """Whether no condition around a call is known to lead elsewhere."""
-    return all(truth(condition.test, call.scope, program, command) in (None, side) for condition, side in branches(call).items())
+    return all(truth(condition.test, call.scope, program, launch) in (None, side) for condition, side in branches(call).items())
 
 
-def truth(test: ast.expr, scope: Scope, program: ProgramFacts, command: CommandDocument) -> bool | None:
+def truth(test: ast.expr, scope: Scope, program: ProgramFacts, launch: Launch) -> bool | None:
     """Whether a condition holds with the arguments of a line; None if that is unknown."""
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        inner = truth(test.operand, scope, program, command)
+        inner = truth(test.operand, scope, program, launch)
         return None if inner is None else not inner
     if isinstance(test, ast.BoolOp):
-        parts = [truth(each, scope, program, command) for each in test.values]
+        parts = [truth(each, scope, program, launch) for each in test.values]
         decides = isinstance(test.op, ast.Or)
         return decides if decides in parts else None if None in parts else not decides
     if isinstance(test, ast.Compare):
-        return compared(test, scope, program, command)
-    value = value_of(test, scope, program, command)
+        return compared(test, scope, program, launch)
+    value = value_of(test, scope, program, launch)
     return None if value is COMPUTED else bool(value)
 
 
-def compared(test: ast.Compare, scope: Scope, program: ProgramFacts, command: CommandDocument) -> bool | None:
+def compared(test: ast.Compare, scope: Scope, program: ProgramFacts, launch: Launch) -> bool | None:
     """Whether one comparison for equality or membership holds; None for others."""
-    left, right = (value_of(each, scope, program, command) for each in (test.left, test.comparators[0]))
+    left, right = (value_of(each, scope, program, launch) for each in (test.left, test.comparators[0]))
     operator = test.ops[0]
     if len(test.ops) > 1 or left is COMPUTED or right is COMPUTED:
         return None
@@ -95,23 +95,25 @@ def compared(test: ast.Compare, scope: Scope, program: ProgramFacts, command: Co
     return None
 
 
-def value_of(node: ast.expr, scope: Scope, program: ProgramFacts, command: CommandDocument) -> Any:
+def value_of(node: ast.expr, scope: Scope, program: ProgramFacts, launch: Launch) -> Any:
     """The value of an expression with the arguments of a line; `COMPUTED` if it is unknown."""
     found = evaluated(node, scope, program)
     if not found.argument:
         return found.value
-    value, place, _ = passed(command, found.argument)
-    if isinstance(value, Unknown) or (place is None and may_give_more(command)):
+    value, place, _ = passed(launch, found.argument)
+    if isinstance(value, Unknown) or (place is None and may_give_more(launch)):
         return COMPUTED
     return found.value if place is None else value
 
 
-def may_give_more(command: CommandDocument) -> bool:
+def may_give_more(launch: Launch) -> bool:
     """Whether an unknown word of a line may be further options: one that is not the value of an option."""
-    arguments, before = read_arguments(command.launch_line.arguments)
-    fields = command.program.fields
+    assert launch.line is not None
+    assert launch.parser is not None
+    arguments, before = read_arguments(launch.line.arguments)
+    fields = launch.parser.fields
     rest = list(before)
     for each in arguments:
         is_flag = each.name in fields and fields[each.name].takes == "0"
         rest += each.texts if is_flag else each.texts[1:]
-    return command.is_open or not all(word.known for word in rest)
+    return launch.is_open or not all(word.known for word in rest)

@@ -10,19 +10,18 @@ from __future__ import annotations
 from itertools import pairwise
 
 from cfglint.frameworks.huggingface.cli_arguments import converted
+from cfglint.frameworks.launch_line import LineProblem
 from cfglint.frameworks.program import ARGPARSE, MISSING, TRL_PARSER
 from cfglint.launch.continuations import joined_at, refuse
 from cfglint.launch.findings import NEEDS_VALUE
-from cfglint.launch.line import Problem
 from cfglint.source.shell.command import is_placeholder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator
 
+    from cfglint.frameworks.launch_line import Argument, LaunchLine
     from cfglint.frameworks.program import Field, ProgramFacts
-    from cfglint.launch.arguments import Argument
-    from cfglint.launch.line import LaunchLine
     from cfglint.source.shell.placed_text import Text
 
 ONE = ("1", "?")
@@ -50,7 +49,7 @@ class Known:
         return found[0] if len(found) == 1 and (distinct or "_" not in found[0]) else name
 
 
-def problems(line: LaunchLine, arguments: list[Argument], before: list[Text], known: Known) -> Iterator[Problem]:
+def problems(line: LaunchLine, arguments: list[Argument], before: list[Text], known: Known) -> Iterator[LineProblem]:
     """The problems that the parser would report about the arguments of a line."""
     program = known.program
     if program.is_strict and line.call.cut is not None:
@@ -94,7 +93,7 @@ def are_words(texts: list[Text]) -> bool:
     return True
 
 
-def wrong_value(argument: Argument, field: Field) -> Iterator[Problem]:
+def wrong_value(argument: Argument, field: Field) -> Iterator[LineProblem]:
     """The problem of an argument whose value the program does not accept."""
     option = f"--{argument.name}"
     if not argument.texts:
@@ -109,7 +108,7 @@ def wrong_value(argument: Argument, field: Field) -> Iterator[Problem]:
         if kind in ("int", "float", "bool") and converted(kind, text) is None:
             message = f"`{option}` is {text}, not {'an integer' if kind == 'int' else 'a number' if kind == 'float' else 'a boolean'}"
             name = "string_to_bool" if kind == "bool" else kind
-            yield Problem(
+            yield LineProblem(
                 "LCH017",
                 "error",
                 word,
@@ -121,7 +120,7 @@ def wrong_value(argument: Argument, field: Field) -> Iterator[Problem]:
         elif field.choices and text not in map(str, field.choices) and converted(kind, text) not in field.choices:
             listed = ", ".join(map(str, field.choices[:MOST_NAMED])) + (", ..." if len(field.choices) > MOST_NAMED else "")
             raised = f"error: argument {option}: invalid choice: {text!r} (choose from {listed})"
-            yield Problem(
+            yield LineProblem(
                 "LCH017",
                 "error",
                 word,
@@ -132,16 +131,16 @@ def wrong_value(argument: Argument, field: Field) -> Iterator[Problem]:
             )
 
 
-def without_value(argument: Argument, takes: str) -> Problem:
+def without_value(argument: Argument, takes: str) -> LineProblem:
     """The problem of an option without the value that it needs."""
     option = f"--{argument.name}"
     raised = f"error: argument {option}: expected {'one argument' if takes == '1' else 'at least one argument'}"
-    return Problem(
+    return LineProblem(
         "LCH013", "error", argument.word, option, f"`{option}` requires a value", raised, remedy=f"write the value after `{option}`"
     )
 
 
-def unrecognized(argument: Argument, known: Known) -> Problem:
+def unrecognized(argument: Argument, known: Known) -> LineProblem:
     """The problem of an option that the program does not have."""
     from difflib import get_close_matches
 
@@ -150,16 +149,16 @@ def unrecognized(argument: Argument, known: Known) -> Problem:
     meant = f"; did you mean `--{near[0]}`?" if near else ""
     message = f"`{option}` is not an argument of {known.program.path}{meant}"
     raised = refusal([option, *(word.string for word in argument.texts)], known.program)
-    return Problem("LCH003", "error", argument.word, f"--{argument.name}", message, raised, remedy="" if near else f"remove `{option}`")
+    return LineProblem("LCH003", "error", argument.word, f"--{argument.name}", message, raised, remedy="" if near else f"remove `{option}`")
 
 
-def left_over(words: list[Text], option: str, program: ProgramFacts) -> Problem:
+def left_over(words: list[Text], option: str, program: ProgramFacts) -> LineProblem:
     """The problem of words after an option with one value."""
     texts = [word.string for word in words]
     is_flag = known_flag(program, option)
     message = f"`{texts[0]}` is left over: `{option}` takes {'no value' if is_flag else 'one value'}"
     remedy = f"remove `{texts[0]}`" if is_flag else "quote the words, or remove them"
-    return Problem("LCH003", "error", words[0], option, message, refusal(texts, program), remedy=remedy)
+    return LineProblem("LCH003", "error", words[0], option, message, refusal(texts, program), remedy=remedy)
 
 
 def known_flag(program: ProgramFacts, option: str) -> bool:
@@ -175,7 +174,7 @@ def refusal(words: list[str], program: ProgramFacts) -> str:
     return f"ValueError: Some specified arguments are not used by the HfArgumentParser: {words}"
 
 
-def local_rank(line: LaunchLine, known: Known) -> Iterator[Problem]:
+def local_rank(line: LaunchLine, known: Known) -> Iterator[LineProblem]:
     """The problem of the argument that a launcher adds, if the program does not have it."""
     added = ADDED_RANK.get(line.launcher)
     if added is None or line.options is None or line.program is None:
@@ -184,10 +183,10 @@ def local_rank(line: LaunchLine, known: Known) -> Iterator[Problem]:
     if without in line.options or "local_rank" in known.takes or known.expanded("local_rank") != "local_rank":
         return
     message = f"the launcher passes `{option}` to {known.program.path}, which does not accept it"
-    yield Problem("LCH003", "error", line.program, "--local_rank", message, refusal([f"{option}=0"], known.program), remedy=remedy)
+    yield LineProblem("LCH003", "error", line.program, "--local_rank", message, refusal([f"{option}=0"], known.program), remedy=remedy)
 
 
-def missing(line: LaunchLine, given: Container[str], program: ProgramFacts) -> Iterator[Problem]:
+def missing(line: LaunchLine, given: Container[str], program: ProgramFacts) -> Iterator[LineProblem]:
     """The problems of missing arguments that the program requires."""
     if program.parser == TRL_PARSER and "config" in given:
         return
@@ -200,4 +199,4 @@ def missing(line: LaunchLine, given: Container[str], program: ProgramFacts) -> I
             + f" {'is' if len(names) == 1 else 'are'} missing; {fields[0]} requires {'it' if len(names) == 1 else 'them'}"
         )
         raised = f"error: the following arguments are required: {listed}"
-        yield Problem("LCH016", "error", line.program, f"--{names[0]}", message, raised, remedy=f"add {listed}")
+        yield LineProblem("LCH016", "error", line.program, f"--{names[0]}", message, raised, remedy=f"add {listed}")

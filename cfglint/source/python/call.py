@@ -28,7 +28,7 @@ class CallDocument(Document):
     def __init__(self, path: str, text: str, name: str, start: int, end: int) -> None:
         super().__init__(path, text, SYNTAX)
         self.name = name
-        self.extent = (start, end)
+        self.extent: tuple[int, int] = (start, end)
         self.values: dict[Any, Any] = {}
         self.unknown: dict[str, tuple[str, ...]] = {}
         self.literal: set[str] = set()

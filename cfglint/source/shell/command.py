@@ -8,7 +8,7 @@ from cfglint.source.shell.placed_text import unknown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Collection
     from typing import Any
 
     from cfglint.source.shell.placed_text import Place, Text
@@ -37,27 +37,16 @@ class CommandDocument(Document):
     """A command of a script. The root maps each option to its value, at their places in the script.
 
     `words` are the values as strings, None for unknown ones; `unknown` has the reasons, `sources` what they are computed from. `flags` are
-    the options as written. `launch` are the facts of the launch, as plain values for reports; `launch_line` is the line that they come
-    from.
+    the options as written, `edges` tell whether the value of an option is written literally at its place.
     """
 
     __slots__ = (
         "again",
         "assignments",
-        "consumer",
         "edges",
         "extent",
-        "extra_files",
         "flags",
-        "guessed",
-        "is_main",
-        "is_open",
-        "launch",
-        "launch_line",
-        "machine",
         "partners",
-        "program",
-        "relaunched",
         "siblings",
         "size_key",
         "sources",
@@ -68,28 +57,18 @@ class CommandDocument(Document):
 
     def __init__(self, path: str, text: str, start: int, end: int) -> None:
         super().__init__(path, text, SYNTAX)
-        self.extent = (start, end)
+        self.extent: tuple[int, int] = (start, end)
         self.words: dict[str, list[str] | None] = {}
         self.unknown: dict[str, tuple[str, ...]] = {}
         self.sources: dict[str, str] = {}
         self.flags: dict[str, str] = {}
-        self.launch: Any = {}  # a LaunchEntry, set later
-        self.consumer = ""  # the kind whose parser takes the arguments, or the file that they name
-        self.is_main = False  # whether the consumer parses the arguments themselves
-        self.guessed = False  # whether the consumer is only likely: then nothing about the arguments is an error
-        self.is_open = False  # whether the program may get arguments that are not known
-        self.machine = False  # whether the number of GPUs is that of the machine
         self.assignments = False  # whether an argument is written `key=value`, for OmegaConf
         self.again: Callable[[str], CommandDocument] | None = None  # finds this launch in another version of the script
-        self.relaunched: Callable[[Mapping[str, str], int | None], Any] | None = None  # this launch (a LaunchRun) with other file contents
-        self.siblings: list[Call] = []  # the other launches of the script
+        self.siblings: list[Call] = []  # other commands of the script, whose values must stay
         self.partners: Collection[int] = ()  # those of them that are runs of the same command, by position
         self.targeted = False  # whether these runs get the same target, so that an edit may change all of them
-        self.size_key = ""  # the launcher's option or variable for the processes per node
-        self.extra_files: list[str] = []  # files that the line names and whose kind is unknown
-        self.launch_line: Any = None
-        self.program: Any = None  # the facts about the program that receives the arguments
-        self.edges: dict[str, bool] = {}  # whether the value of an option is written literally at its place
+        self.size_key = ""  # an option or variable that is not an argument of the program: the number of processes
+        self.edges: dict[str, bool] = {}
         self.roots = [Node(MAPPING, start, end, style="block")]
 
     def add(self, key: str, flag: str, word: Text, texts: list[Text]) -> None:
@@ -135,7 +114,7 @@ class CommandDocument(Document):
                 table[name] = table.pop(key)
 
     def add_size(self, key: str, word: Text, value: Text) -> None:
-        """Add the launcher's option, or its variable, that sets the processes of a node; it is not an argument of the program."""
+        """Add the option or variable that sets the number of processes; it is not an argument of the program."""
         start, end = self.within(word.place)
         inside = value.place is not None and value.place[0] == self.path
         value_start, value_end = self.within(value.place if inside else None, (start, end))

@@ -58,6 +58,7 @@ def refusal(config: TrainerConfig) -> Refusal | None:
         "ds.json": '{"train_micro_batch_size_per_gpu": "auto", "zero_optimization": {"stage": 2}}\n',
     },
     example={"gpus": 8, "at": "/train_micro_batch_size_per_gpu"},
+    certainty="always",
 )
 def deepspeed_mismatch(config: TrainerConfig) -> Iterator[Finding]:
     """The DeepSpeed config contradicts the Trainer config.
@@ -84,7 +85,7 @@ def deepspeed_mismatch(config: TrainerConfig) -> Iterator[Finding]:
         if launch.disagrees_on_precision and each.path in launch.PRECISION:
             continue  # RUN004 reports this, and the trainer stops there
         related = tuple(of(config, name) for name in each.fields)
-        if config.facts.guessed and all(field.origin == DEFAULT for field in related):
+        if config.facts.launch.guessed and all(field.origin == DEFAULT for field in related):
             continue  # a program that may not use the Trainer may lack this field
         setting = launch.setting(each.path)
         fix = replace(setting, "auto", 'set it to "auto"', safe=True) if launch.accepts_auto(setting) else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, WARNING
-from cfglint.findings.rule import Example, Finding, rule
+from cfglint.findings.rule import KEY, Example, Finding, rule
 from cfglint.frameworks.huggingface.fields import FIELDS, has_field
 from cfglint.frameworks.huggingface.rules.common import KINDS, shown
 from cfglint.frameworks.remedies import listed
@@ -46,7 +46,7 @@ ACCELERATOR_KEYS = {
     good="output_dir: out\nlearning_rate: 1.0e-5\n",
     fixed="output_dir: out\nlearning_rate: 1.0e-5\n",
     example={"strict_keys": True, "at": "/learning_rte"},
-    of_keys=True,
+    about=KEY,
 )
 def unknown_argument(config: TrainerConfig) -> Iterator[Finding]:
     """`TrainingArguments` does not have a field of this name, in any release.
@@ -91,12 +91,14 @@ def _unused(config: TrainerConfig, key: Any, message: str, near: str | None = No
 def not_used(config: TrainerConfig, key: Any) -> str:
     """The exception for one argument that the class does not have, in a file, a launch line or a call in a program."""
     document = config.setting(key).document
-    if document is not None and document.syntax == "python":
-        return f"TypeError: {getattr(document, 'name', '')}.__init__() got an unexpected keyword argument {key!r}"
-    if document is None or document.syntax != "shell":
+    if document is not None and document.is_call:
+        from cfglint.source.python.call import CallDocument
+
+        assert isinstance(document, CallDocument)
+        return f"TypeError: {document.name}.__init__() got an unexpected keyword argument {key!r}"
+    if document is None or not document.is_command:
         return f"ValueError: Some keys are not used by the HfArgumentParser: [{key!r}]"
-    given: list[str] | None = getattr(document, "words", {}).get(key)
-    words = [f"--{key}", *(given or ())]
+    words = [f"--{key}", *(document.words.get(key) or ())]
     return f"ValueError: Some specified arguments are not used by the HfArgumentParser: {words}"
 
 
@@ -163,7 +165,7 @@ def near_fields(key: str, lengths: dict[int, list[str]], most: int) -> list[str]
     bad="output_dir: out\ntorch_empty_cache_steps: 4\n",
     good="output_dir: out\n",
     example={"strict_keys": True, "target": {"transformers": "4.42.4"}, "at": "/torch_empty_cache_steps"},
-    of_keys=True,
+    about=KEY,
 )
 def argument_not_yet(config: TrainerConfig) -> Iterator[Finding]:
     """The field was added in a later release than the target.

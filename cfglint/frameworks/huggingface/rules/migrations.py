@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, WARNING
-from cfglint.findings.rule import Finding, rule
+from cfglint.findings.rule import KEY, Finding, rule
 from cfglint.frameworks.huggingface import OWN_LOOP
 from cfglint.frameworks.huggingface._tables import FIELDS, MOVED, RENAMED, REPLACED_BY_HAND, SWITCHES
 from cfglint.frameworks.huggingface.fields import has_field
@@ -32,7 +32,7 @@ CHANGES_RUN = frozenset(("past_index", "sharded_ddp", "tp_size", "use_ipex", "pu
     good="output_dir: out\neval_strategy: epoch\n",
     fixed="output_dir: out\neval_strategy: epoch\n",
     example={"strict_keys": True, "at": "/evaluation_strategy"},
-    of_keys=True,
+    about=KEY,
     by_version=True,
 )
 def removed_argument(config: TrainerConfig) -> Iterator[Finding]:
@@ -59,7 +59,7 @@ def removed_argument(config: TrainerConfig) -> Iterator[Finding]:
             continue
         if config.is_argument(key):
             continue
-        if not strict and (has_no_effect(key, config.values[key]) or config.facts.guessed or config.declares(key)):
+        if not strict and (has_no_effect(key, config.values[key]) or config.facts.launch.guessed or config.declares(key)):
             continue
         if key == "evaluation_strategy" and not strict and lost_strategy(config) is not None:
             continue  # HFT006, an error that this key is the cause of, is the one finding

@@ -72,6 +72,7 @@ ONLY_ZERO3 = (4, 45)  # auto_find_batch_size is incompatible with ZeRO-3 from he
     bad="output_dir: out\nsave_strategy: best\neval_strategy: epoch\n",
     good="output_dir: out\nsave_strategy: best\neval_strategy: epoch\nmetric_for_best_model: loss\n",
     example={"at": "/save_strategy"},
+    on_construction=True,
 )
 def best_checkpoint_metric(config: TrainerConfig) -> Iterator[Finding]:
     """`save_strategy: best` requires `metric_for_best_model`.
@@ -107,6 +108,7 @@ def best_checkpoint_metric(config: TrainerConfig) -> Iterator[Finding]:
     bad="output_dir: out\ngradient_accumulation_steps: 4\naccelerator_config: {gradient_accumulation_kwargs: {num_steps: 2}}\n",
     good="output_dir: out\ngradient_accumulation_steps: 4\n",
     example={"at": "/accelerator_config/gradient_accumulation_kwargs/num_steps"},
+    on_construction=True,
 )
 def accumulation_twice(config: TrainerConfig) -> Iterator[Finding]:
     """Gradient accumulation is set both for the Trainer and for accelerate (`gradient_accumulation_kwargs.num_steps`).
@@ -148,6 +150,7 @@ def accumulation_twice(config: TrainerConfig) -> Iterator[Finding]:
     ),
     good={"train.yaml": "output_dir: out\nauto_find_batch_size: true\ndeepspeed: {zero_optimization: {stage: 2}}\n"},
     example={"gpus": 8, "at": "/auto_find_batch_size"},
+    on_construction=True,
 )
 def batch_size_search(config: TrainerConfig) -> Iterator[Finding]:
     """`auto_find_batch_size` is incompatible with ZeRO-3; before 4.45 with all of DeepSpeed and FSDP.
@@ -192,6 +195,7 @@ def batch_size_search(config: TrainerConfig) -> Iterator[Finding]:
     ),
     good="output_dir: out\ntorch_compile_backend: inductor\n",
     example={"at": "/torch_compile_backend"},
+    on_construction=True,
 )
 def compile_backend(config: TrainerConfig) -> Iterator[Finding]:
     """`torch_compile_backend` is not a backend that accelerate supports.
@@ -235,6 +239,7 @@ def compile_backend(config: TrainerConfig) -> Iterator[Finding]:
     bad="output_dir: out\nreport_to: wandbb\n",
     good="output_dir: out\nreport_to: wandb\n",
     example={"at": "/report_to"},
+    on_construction=True,
 )
 def unknown_tracker(config: TrainerConfig) -> Iterator[Finding]:
     """`report_to` names a tracker that the release does not support.
@@ -267,6 +272,7 @@ def unknown_tracker(config: TrainerConfig) -> Iterator[Finding]:
     bad="output_dir: out\nseed: -1\n",
     good="output_dir: out\nseed: 42\n",
     example={"at": "/seed"},
+    on_construction=True,
 )
 def seed_range(config: TrainerConfig) -> Iterator[Finding]:
     """`seed` is outside the range that numpy accepts.
@@ -294,6 +300,7 @@ def seed_range(config: TrainerConfig) -> Iterator[Finding]:
     bad="output_dir: out\nparallelism_config: {tp_size: 2}\n",
     good="output_dir: out\n",
     example={"gpus": 8, "at": "/parallelism_config"},
+    on_construction=True,
 )
 def parallelism_in_file(config: TrainerConfig) -> Iterator[Finding]:
     """`parallelism_config` is not supported in a file: it stays a mapping, and the Trainer requires an object.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR
-from cfglint.findings.rule import Finding, rule
+from cfglint.findings.rule import ARGUMENT, Finding, rule
 from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.frameworks.launch import KIND
 from cfglint.frameworks.remedies import choice
@@ -39,6 +39,7 @@ IMPORT = "from accelerate import Accelerator\n\n"
     ),
     good={"train.sh": LINE, "train.py": IMPORT + "accelerator = Accelerator(mixed_precision='bf16')\n"},
     example={"named": 1},
+    about=ARGUMENT,
 )
 def invalid_accelerator_argument(config: LaunchConfig) -> Iterator[Finding]:
     """`Accelerator(...)` in the program has an argument or a precision that accelerate does not have.

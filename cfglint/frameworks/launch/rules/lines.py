@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, INFO, WARNING
-from cfglint.findings.rule import Finding, rule
+from cfglint.findings.rule import ARGUMENT, Finding, rule
 from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.frameworks.huggingface.cli_arguments import takes_one
 from cfglint.frameworks.launch import KIND
@@ -25,7 +25,8 @@ NAMED: ExampleFacts = {"named": 1}  # only the script is named; the other files 
 def problems(config: LaunchConfig, code: str) -> Iterator[Finding]:
     """The problems found while parsing the line, as findings of one rule."""
     command = config.command
-    for problem in command.launch_line.problems:
+    line = config.facts.launch.line
+    for problem in line.problems if line is not None else ():
         if problem.code != code:
             continue
         start, end = command.within(problem.word.place)
@@ -55,6 +56,7 @@ def problems(config: LaunchConfig, code: str) -> Iterator[Finding]:
         f"torchrun --nproc_per_node 8 train.py {TRAINER} --weight_decay 0.1\\\n--lr_scheduler_type cosine\n",
     ),
     good="torchrun --nproc_per_node 8 train.py \\\n    --per_device_train_batch_size 4 \\\n    --gradient_accumulation_steps 8\n",
+    about=ARGUMENT,
 )
 def broken_line_continuation(config: LaunchConfig) -> Iterator[Finding]:
     """A command ends earlier than its author intended.
@@ -334,8 +336,9 @@ def unquoted_list(config: LaunchConfig) -> Iterator[Finding]:
     Source: transformers 5.23.0 hf_argparser.py:158-260 (`label_names`, `include_for_metrics` and `debug` take several words).
     """
     command = config.command
-    program = command.program
-    if not command.is_main or command.guessed or (program is not None and (program.is_strict or program.parser not in ("", *HF_PARSERS))):
+    launch = config.facts.launch
+    program = launch.parser
+    if not launch.is_main or launch.guessed or (program is not None and (program.is_strict or program.parser not in ("", *HF_PARSERS))):
         return  # LCH003 reports the arguments that a strict program refuses
     own = {*program.fields, *program.defaults} if program is not None else ()
     for key, words in command.words.items():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR
-from cfglint.findings.rule import rule
+from cfglint.findings.rule import ARGUMENT, rule
 from cfglint.frameworks.launch import KIND
 from cfglint.frameworks.launch.rules.lines import problems
 
@@ -42,6 +42,7 @@ LINE = "torchrun --nproc_per_node 8 train.py --output_dir out --per_device_train
     bad={"train.sh": f"{LINE} --data_path d --report_to wandb tensorboard\n", "train.py": PROGRAM},
     good={"train.sh": f"{LINE} --data_path d --report_to wandb\n", "train.py": PROGRAM},
     example={"named": 1, "at": "--report_to"},
+    about=ARGUMENT,
 )
 def refused_argument(config: LaunchConfig) -> Iterator[Finding]:
     """The program of a launch line refuses arguments of the line.
@@ -71,6 +72,7 @@ def refused_argument(config: LaunchConfig) -> Iterator[Finding]:
     bad={"train.sh": f"{LINE}\n", "train.py": PROGRAM},
     good={"train.sh": f"{LINE} --data_path d\n", "train.py": PROGRAM},
     example={"named": 1, "at": "--data_path"},
+    about=ARGUMENT,
 )
 def missing_program_argument(config: LaunchConfig) -> Iterator[Finding]:
     """An argument that the program requires is not on the launch line.
@@ -95,6 +97,7 @@ def missing_program_argument(config: LaunchConfig) -> Iterator[Finding]:
     bad={"train.sh": f"{LINE} --data_path d --max_tokens 2k\n", "train.py": PROGRAM},
     good={"train.sh": f"{LINE} --data_path d --max_tokens 2048\n", "train.py": PROGRAM},
     example={"named": 1, "at": "--max_tokens"},
+    about=ARGUMENT,
 )
 def invalid_argument_value(config: LaunchConfig) -> Iterator[Finding]:
     """A value on the launch line does not have the type of the program's argument, or is not one of its choices.

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from cfglint.findings.diagnostic import Fix
     from cfglint.findings.rule import Check, Example, ExampleFacts, Text
     from cfglint.findings.setting import Setting
-    from cfglint.findings.vocabulary import Severity, Stage, WhenPartial
+    from cfglint.findings.vocabulary import Severity, Stage, Subject, WhenPartial
     from cfglint.frameworks.neox.config import NeoXConfig
 
 
@@ -31,6 +31,7 @@ def neox_rule(
     old_names: tuple[str, ...] = (),
     at: str = "",
     gpus: int = 8,
+    about: Subject | None = None,
 ) -> Callable[[Check], Check]:
     """Register a check of GPT-NeoX configs; `at` is the pointer of the finding in `bad`."""
     example: ExampleFacts = {"kind": KIND, "gpus": gpus}
@@ -49,6 +50,7 @@ def neox_rule(
         fixed=fixed,
         old_names=old_names,
         example=example,
+        about=about,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, WARNING
-from cfglint.findings.rule import Finding
+from cfglint.findings.rule import KEY, Finding
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.neox import fields
 from cfglint.frameworks.neox._tables import REMOVED as REMOVED_FIELDS
@@ -62,6 +62,7 @@ REPLACED = frozenset(("config_files", "user_script"))
     good="{num_layers: 2, checkpoint_factor: 1000}\n",
     fixed="{num_layers: 2, checkpoint_factor: 1000}\n",
     at="/save_interval",
+    about=KEY,
 )
 def unknown_argument(config: NeoXConfig) -> Iterator[Finding]:
     """A top-level key is not an argument of GPT-NeoX.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.releases import Releases
-from cfglint.findings.rule import Example, Finding, rule
+from cfglint.findings.rule import KEY, Example, Finding, rule
 from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.findings.wording import listed
 from cfglint.frameworks.accelerate.packaged import PACKAGED
@@ -67,7 +67,7 @@ HARMLESS = frozenset(
     good=HEAD + "packing: true\nlearning_rate: 1.0e-5\n",
     fixed=HEAD + "packing: true\nlearning_rate: 1.0e-5\n",
     example={"trainer": "sft", "strict_keys": True, "at": "/learning_rte"},
-    of_keys=True,
+    about=KEY,
 )
 def unknown_key(config: TrlConfig) -> Iterator[Finding]:
     """No dataclass of the script has a field of this name.
@@ -114,7 +114,7 @@ def refuses(config: TrlConfig) -> bool:
     """Whether an unknown key is refused: always on a line, in a call and by the program that TRL's command starts, else if the parser
     is strict.
     """
-    in_code = config.documents[0].syntax in ("shell", "python")
+    in_code = config.documents[0].is_in_code
     release = config.trl_version
     strict = config.facts.strict_keys and (in_code or release in REFUSAL or release in OLD_REFUSAL)
     return config.hands_on or strict or parsed_by_old_script(config)
@@ -130,7 +130,7 @@ def refusal(key: str, value: Any, config: TrlConfig) -> str:
     if config.hands_on:
         return f"SystemExit: 2 (Accelerate launch command: error: unrecognized arguments: --{key})"
     document = config.setting(key).document
-    if document is not None and document.syntax in ("shell", "python"):
+    if document is not None and document.is_in_code:
         from cfglint.frameworks.huggingface.rules.keys import not_used
 
         return not_used(config, key)
@@ -201,7 +201,7 @@ def renamed(setting: Setting, name: str, safe: bool) -> Fix | None:
     good=HEAD + "packing: true\nmax_length: 4096\n",
     fixed=HEAD + "packing: true\nmax_length: 4096\n",
     example={"trainer": "sft", "strict_keys": True, "at": "/max_seq_length"},
-    of_keys=True,
+    about=KEY,
     by_version=True,
 )
 def removed_key(config: TrlConfig) -> Iterator[Finding]:
@@ -307,7 +307,7 @@ def config_file_on_command(config: TrlConfig) -> Iterator[Finding]:
 
     Source: trl 0.17.0 cli.py (main).
     """
-    command = config.command
+    command = config.facts.launch.command if config.command is not None else None
     if command is None or "config" not in command.words:
         return
     key, node = command.find(("config",))
@@ -425,5 +425,5 @@ def unknown_accelerate_config(config: TrlConfig) -> Iterator[Finding]:
     setting, command = config.setting(LAUNCHER_FILE), config.command
     text = f"ValueError: Accelerate config {missing[0]} is neither a file nor a valid config in the `trl` package"
     message = f"`{LAUNCHER_FILE}` is {setting.spelled}, which is neither a file nor a config of TRL's package"
-    severity = ERROR if command is not None and command.launch_line.folder is not None else WARNING
+    severity = ERROR if command is not None and command.folder is not None else WARNING
     yield Finding(setting, message, exception=text, severity=severity, help=f"use a path, or {listed(PACKAGED)}")

@@ -182,7 +182,7 @@ def dataset_name_required(config: TrlConfig) -> Iterator[Finding]:
 
 def parses_script_arguments(config: TrlConfig) -> bool:
     """Whether a parser fills TRL's class of script arguments: one of TRL's own scripts does, another program only if its code says so."""
-    program = config.facts.program
+    program = config.facts.launch.program
     return program is None or "ScriptArguments" in program.classes or "GRPOScriptArguments" in program.classes
 
 

@@ -1,20 +1,73 @@
-"""A launch line: its program, sizes, files and arguments."""
+"""A launch line as parsed: its program, sizes, files, options, arguments and problems."""
 
 from __future__ import annotations
 
-from cfglint.launch.slurm import NO_HEADER
+from cfglint.source.shell.placed_text import EMPTY
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.findings.vocabulary import Severity
-    from cfglint.launch.arguments import Argument
-    from cfglint.launch.options import Options
     from cfglint.source.shell.placed_text import Text
     from cfglint.source.shell.started_command import Call
 
 MACHINE = "the number of GPUs of the machine"
+
+
+class Option:
+    """An option on a line: the word that names it, and its value; None for a flag.
+
+    `in_file`: the option comes from a file that the word names.
+    """
+
+    __slots__ = ("in_file", "name", "value", "word")
+
+    def __init__(self, name: str, word: Text, value: Text | None, in_file: bool = False) -> None:
+        self.name = name
+        self.word = word
+        self.value = value
+        self.in_file = in_file
+
+
+class Options:
+    """The options before a program.
+
+    `rest` are the words from the program on. `open` are the reasons why there may be further options: an unknown
+    word. `missing` is an option without its value, which argparse refuses.
+    """
+
+    __slots__ = ("given", "missing", "open", "rest")
+
+    def __init__(self) -> None:
+        self.given: dict[str, Option] = {}
+        self.rest: list[Text] = []
+        self.open: tuple[str, ...] = ()
+        self.missing: Option | None = None
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.given
+
+    def text(self, name: str) -> Text | None:
+        """The value of an option; None if it is missing."""
+        option = self.given.get(name)
+        return None if option is None else option.value or EMPTY
+
+    def value(self, name: str) -> str | None:
+        """The value of an option as a string; None if it is missing or unknown."""
+        text = self.text(name)
+        return None if text is None else text.value
+
+
+class Argument:
+    """An option of the program: the word that names it, its words, and whether `=` joins them."""
+
+    __slots__ = ("name", "texts", "word")
+
+    def __init__(self, name: str, word: Text, texts: list[Text]) -> None:
+        self.name = name
+        self.word = word
+        self.texts = texts
 
 
 class NamedFile:
@@ -34,7 +87,7 @@ class NamedFile:
         self.outside = False
 
 
-class Problem:
+class LineProblem:
     """A problem of the launch line itself: a code of the rules of this kind, and the words to point at.
 
     `of_launcher`: the launcher refuses it before the program gets its arguments.
@@ -70,12 +123,11 @@ class LaunchLine:
     An unknown size is None, and `unknown` has the reasons: (field, reason). `inner` is the launcher that the named one starts in
     turn. `values` are the settings of an accelerate launch, from its file and its flags, None elsewhere. `machine`: the GPUs are
     those of the machine; `by_devices`: they are those that CUDA_VISIBLE_DEVICES shows, or those of the machine. `header` are the
-    #SBATCH lines of its script.
+    #SBATCH options of its script.
     """
 
     __slots__ = (
         "arguments",
-        "block",
         "by_devices",
         "call",
         "deepspeed_word",
@@ -119,16 +171,15 @@ class LaunchLine:
         self.processes: int | None = None
         self.unknown: list[tuple[str, str]] = []
         self.files: list[NamedFile] = []
-        self.problems: list[Problem] = []
+        self.problems: list[LineProblem] = []
         self.deepspeed_word: NamedFile | None = None  # the value of `--deepspeed` if it is neither a config file's name nor a file
         self.machine = False
         self.by_devices = False
-        self.header = NO_HEADER
+        self.header: dict[str, Text] = {}
         self.inner = ""
         self.values: dict[str, Any] | None = None
         self.srun: list[Text] = []
         self.folder: str | None = None
-        self.block = ""
 
     def copy(self) -> LaunchLine:
         """A copy to which reasons and problems can be added."""
@@ -148,6 +199,21 @@ class LaunchLine:
         for reason in (reasons,) if isinstance(reasons, str) else reasons:
             if (field, reason) not in self.unknown:
                 self.unknown.append((field, reason))
+
+    def report(
+        self,
+        code: str,
+        severity: Severity,
+        word: Text,
+        key: str,
+        message: str,
+        exception: str = "",
+        *,
+        remedy: str = "",
+        of_launcher: bool = False,
+    ) -> None:
+        """Add a problem."""
+        self.problems.append(LineProblem(code, severity, word, key, message, exception, remedy=remedy, of_launcher=of_launcher))
 
     def sized(self, per_node: int | None, nodes: int | None) -> None:
         """Set the sizes; the processes are their product."""
