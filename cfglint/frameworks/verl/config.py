@@ -1,0 +1,205 @@
+"""The config of a verl launch line: the package's files and the overrides of the line, composed by Hydra's rules."""
+
+from __future__ import annotations
+
+import posixpath
+
+from cfglint.findings.setting import DEFAULT, DERIVED, OVERRIDE, Setting
+from cfglint.frameworks.base import Config
+from cfglint.frameworks.unknown import Unknown
+from cfglint.frameworks.verl import FRAMEWORK, PROGRAMS
+from cfglint.frameworks.verl.files import ReleaseFiles
+from cfglint.source.hydra.composition import Composed, compose
+from cfglint.source.hydra.defaults_list import CompositionError
+from cfglint.source.hydra.interpolation import MISSING, ResolutionError, Resolver
+from cfglint.source.hydra.overrides import Override, OverrideError, parse_override
+from cfglint.source.record import record
+from cfglint.source.shell.command import CommandDocument
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cfglint.frameworks.launch_facts import LaunchFacts
+    from cfglint.source.document import Document, Node
+    from cfglint.source.shell.placed_text import Text
+
+OPTIONS_WITH_VALUE = ("--config-name", "-cn", "--config-path", "-cp", "--config-dir", "-cd", "--package", "-p", "--cfg", "-c")
+NAMES = ("--config-name", "-cn")
+FOLDERS = ("--config-path", "-cp", "--config-dir", "-cd")
+OWN_FOLDER = "config"  # a relative `--config-path`, from the folder of the program
+PLAIN_OPTIONS = ("--resolve", "--info", "-i", "--multirun", "-m", "--help", "-h", "--hydra-help", "--version", "--experimental-rerun")
+MOST_REFUSED = 50  # overrides that are left out one after the other
+
+
+@record
+class RefusedWord:
+    """A word of the line that Hydra refuses: its exception, and the override if it is one."""
+
+    word: Text | None
+    exception: str
+    override: Override | None
+    text: str
+
+
+class VerlConfig(Config):
+    """The composed config. `refused` are the words that Hydra refuses; the rest is composed without them."""
+
+    framework = FRAMEWORK
+    batch_keys = {
+        "micro_batch": "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu",
+        "global_batch": "data.train_batch_size",
+    }
+
+    def __init__(self, documents: list[Document], facts: LaunchFacts) -> None:
+        super().__init__(documents, facts)
+        command = documents[0]
+        assert isinstance(command, CommandDocument)
+        self.command = command
+        self.refused: list[RefusedWord] = []
+        self.is_open = False  # whether the line has words, or names files, that are not known
+        self.words: list[tuple[Override, Text]] = []
+        self.origins: dict[tuple[Any, ...], Any] = {}
+        self.values = self._composed()
+        self._resolver = Resolver(self.values, unknown)
+
+    def _composed(self) -> dict[Any, Any]:
+        line = self.facts.launch.line
+        words = line.arguments if line is not None else []
+        name, overrides = self._read(words, PROGRAMS.get(line.program.string if line is not None and line.program is not None else "", ""))
+        if not name or self.is_open:
+            return {}
+        files = ReleaseFiles(self.version)
+        for _ in range(MOST_REFUSED):
+            try:
+                composed: Composed = compose(files, name, overrides, unknown)
+            except CompositionError as problem:
+                override = problem.override
+                if override is None:
+                    self.refused.append(RefusedWord(None, problem.exception, None, ""))
+                    return {}
+                self.refused.append(RefusedWord(self.word_of(override), problem.exception, override, override.text))
+                overrides = [each for each in overrides if each is not override]
+            else:
+                self.origins = composed.origins
+                return composed.values
+        return {}
+
+    def _read(self, words: list[Text], name: str) -> tuple[str, list[Override]]:
+        found: list[Override] = []
+        option = ""
+        for word in words:
+            if option:
+                name = self._option(option, word.value, name)
+                option = ""
+            elif word.string.startswith("-"):
+                flag, mark, value = word.string.partition("=")
+                if flag in OPTIONS_WITH_VALUE and not mark:
+                    option = flag
+                elif flag in OPTIONS_WITH_VALUE:
+                    name = self._option(flag, value if word.known else None, name)
+                elif flag not in PLAIN_OPTIONS:
+                    exception = f"SystemExit: 2 (error: unrecognized arguments: {word.string})"
+                    self.refused.append(RefusedWord(word, exception, None, word.string))
+            else:
+                found.extend(self._override(word))
+        return name, found
+
+    def _option(self, flag: str, value: str | None, name: str) -> str:
+        if flag in NAMES and value is not None:
+            return value.removesuffix(".yaml")
+        if flag in NAMES or (flag in FOLDERS and (value is None or posixpath.normpath(value) != OWN_FOLDER)):
+            self.is_open = True
+        return name
+
+    def _override(self, word: Text) -> list[Override]:
+        text = word.string
+        key, mark, _ = text.partition("=")
+        if not word.known and (not mark or "<?>" in key):
+            self.is_open = True
+            return []
+        try:
+            override = parse_override(text if word.known else f"{key}=0")
+        except OverrideError as problem:
+            self.refused.append(RefusedWord(word, str(problem), None, text))
+            return []
+        if not word.known:
+            override.value = Unknown(word.reasons)
+        self.words.append((override, word))
+        return [override]
+
+    def word_of(self, override: Override) -> Text | None:
+        """The word that is an override."""
+        return next((word for each, word in self.words if each is override), None)
+
+    def value(self, key: str, default: Any = None) -> Any:
+        """The resolved value of a dotted key; Unknown if it cannot be known or resolved, or is a mandatory value that is missing."""
+        try:
+            found = self._resolver.get(tuple(key.split(".")), default)
+        except ResolutionError as problem:
+            return Unknown((str(problem),))
+        return Unknown(("a mandatory value",)) if found == MISSING else found
+
+    def is_missing(self, key: str) -> bool:
+        """Whether a key is a mandatory value that nothing sets."""
+        try:
+            return bool(self._resolver.get(tuple(key.split("."))) == MISSING)
+        except ResolutionError:
+            return False
+
+    def integer(self, key: str, default: int | None = None) -> int | None:
+        """The value of a dotted key if it is an integer, else None."""
+        found = self.value(key, default)
+        return found if type(found) is int else None
+
+    def is_true(self, key: str) -> bool | None:
+        """Whether Python takes the value of a dotted key as true; None if it is unknown."""
+        found = self.value(key)
+        return None if isinstance(found, Unknown) else bool(found)
+
+    def since(self, *release: int) -> bool:
+        """Whether the release is this one or a later one."""
+        return self.version >= release
+
+    def unresolved(self) -> tuple[tuple[Any, ...], str] | None:
+        """The path and the exception of the first interpolation that cannot be resolved; None if all can."""
+        for path in self.origins:
+            try:
+                self._resolver.get(path)
+            except ResolutionError as problem:
+                return path, str(problem)
+        return None
+
+    def setting(self, *path: str | int, value: Any = None, because: str = "") -> Setting:
+        """The value at a dotted key with its place: the word of the line, else the default of the release."""
+        key = path[0] if len(path) == 1 else ".".join(map(str, path))
+        steps = tuple(str(key).split("."))
+        origin = self.origins.get(steps)
+        if isinstance(origin, Override):
+            node = self.node(self.word_of(origin))
+            return Setting((str(key),), self.value(str(key)), OVERRIDE, self.command, node, None, self.place_name(node))
+        shown = self.value(str(key)) if origin is not None else value
+        return Setting((str(key),), shown, DEFAULT if not because else DERIVED, self.command, None, None, because or f"default of {self.release}")
+
+    def node(self, word: Text | None) -> Node | None:
+        """The node of a word of the line; None if it is not written there."""
+        place = word.place if word is not None else None
+        if place is None or place[0] != self.command.path:
+            return None
+        return next((value for key, value in self.command.roots[0].pairs() if key.start <= place[2] and value.end == place[2]), None)
+
+    def place_name(self, node: Node | None) -> str:
+        """The place of a node: `train.sh:3`."""
+        return f"{self.command.path}:{self.command.position(node.start)[0]}" if node is not None else self.command.path
+
+    def word_setting(self, refused: RefusedWord) -> Setting:
+        """The setting of a word that Hydra refuses."""
+        key = refused.override.key if refused.override is not None else refused.text.partition("=")[0]
+        value = refused.override.value if refused.override is not None else None
+        node = self.node(refused.word)
+        return Setting((key,), value, OVERRIDE, self.command, node, None, self.place_name(node))
+
+
+def unknown(reason: str) -> Unknown:
+    """The value of what is outside of the config."""
+    return Unknown((reason,))
