@@ -5,13 +5,18 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections.abc import Mapping
+
+import yaml
 
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.memory import named_model
 from cfglint.project.policy_schema import PolicySchemas
 from cfglint.run.discovery import Discovery
 from cfglint.run.file_source import FileSource
+from records import check_cases, head
 
+ALONE = re.compile(r', "\w+_parallel": 1(?!\d)')  # sizes of the layout that are 1
 NAMES = {
     "deepspeed": "ds_config.json",
     "huggingface": "train.yaml",
@@ -57,24 +62,28 @@ def launch_of(kind, named, folder, example):
     return Discovery(facts, kind, source=FileSource(files)).one(list(files)[: example.get("named", len(files))])
 
 
-def given_of(case):
-    """(the lines as written, kind, facts, texts by file name) of a case in a text file: a line of facts, then a line for each file."""
-    given = [line for line in case.splitlines() if not line.startswith("=>")]
-    kind, _, facts = given[0].partition(" ")
+def given_of(shared, case):
+    """(kind, facts, texts by file name) of a case in a record: a line with the kind and the facts, then a line for each file.
+
+    What the cases of a record share is at its head: the line of facts of those that have none, and the beginning of each file, for
+    which a case writes `...`.
+    """
+    lines = case.splitlines()
+    start = shared[0] if shared and (not lines or ": " in lines[0].partition("{")[0]) else lines.pop(0)
+    kind, _, facts = start.partition(" ")
+    begun = dict(line.partition(": ")[::2] for line in shared[1:])
     texts = {}
-    for line in given[1:]:
+    for line in lines:
         name, _, text = line.partition(": ")
+        text = begun[name] + text.removeprefix("...") if text.startswith("...") else text
         texts[name] = json.loads(text) if text.startswith('"') else text
-    return given, kind, json.loads(facts or "{}"), texts
+    return kind, json.loads(facts or "{}"), texts
 
 
-def answered(path, answers, updating):
-    """The recorded lines of a file of cases, and those with what comes of each case now, after `=>`."""
-    lines = []
-    for case in path.read_text(encoding="utf-8").strip().split("\n\n"):
-        given, kind, facts, texts = given_of(case)
-        lines += [*given, *(f"=> {line}" for line in answers(kind, facts, texts)), ""]
-    return recorded(path, lines[:-1], updating), lines[:-1]
+def check_answers(path, answers, updating):
+    """Compare what comes of the cases of a record with what is recorded; `answers` takes the kind, the facts and the texts."""
+    shared = head(path)
+    check_cases(path, lambda case: answers(*given_of(shared, case)), updating)
 
 
 def write(files):
@@ -92,6 +101,48 @@ def example_texts(rule):
         yield "good", rule.good, (), False
 
 
+def settings_of(texts):
+    """What files say, by key: the settings of configs, the lines of others."""
+    found = {}
+    for name, text in (texts if isinstance(texts, Mapping) else {"": texts}).items():
+        try:
+            values = yaml.safe_load(text)
+        except (yaml.YAMLError, ValueError, TypeError, AttributeError):
+            values = None
+        found.update(flat(name, values) if isinstance(values, dict) else dict.fromkeys(text.split(), ""))
+    return found
+
+
+def flat(above, values):
+    """(dotted key, value) of nested mappings."""
+    for key, value in values.items():
+        name = f"{above}.{key}".lstrip(".")
+        if isinstance(value, dict) and value:
+            yield from flat(name, value)
+        else:
+            yield name, value
+
+
+def told_apart(texts, others, longest=110):
+    """What one version of files says that another one does not, in a line: `fp16.enabled: true, no train_batch_size`."""
+    now, before = settings_of(texts), settings_of(others)
+    parts = [
+        f"{key}: {json.dumps(value, default=str)}" if value != "" else key for key, value in now.items() if before.get(key, now) != value
+    ]
+    parts += [f"no {key}" for key in before if key not in now]
+    line = ", ".join(parts).replace("\n", " ")
+    return line if len(line) <= longest else f"{line[: longest - 3]}..."
+
+
+def purposes(rule):
+    """(what an example is for, its number or None) of a rule: its name, and what tells a bad example from the good one."""
+    for number, example in enumerate(rule.bad_examples):
+        facts = "".join(f", {name} {json.dumps(value, default=str)}" for name, value in dict(example.facts).items() if name != "policies")
+        yield f"{rule.name}, bad example {number + 1}: {told_apart(example.text, rule.good or '') or 'other facts'}{facts}", number
+    if rule.good:
+        yield f"{rule.name}, good example: nothing is wrong", None
+
+
 def by_family(rules):
     """The rules by the letters of their codes, in the order of the codes."""
     families = {}
@@ -104,10 +155,10 @@ def findings_of(run, above, code=None):
     """A run in lines: its verdict and numbers, its launch line, and each finding of a rule with all that a report shows of it.
 
     Findings of other rules, which have examples of their own, are one line; without a rule every finding is shown. The folders of the
-    examples are in `above`; the lines leave it out.
+    examples are in `above`; the lines leave it out, and sizes of the layout that are 1.
     """
     numbers = {name: value for name, value in run.resolved.items() if value is not None}
-    lines = [f"  {run.verdict} {run.fails_at} {json.dumps(numbers)}"]
+    lines = [f"  {run.verdict} {run.fails_at} {ALONE.sub('', json.dumps(numbers))}"]
     if "launch" in run.kinds:
         lines.append(f"  {json.dumps(run.outcome().launch)}")
     others = [f"{each.code} {each.key}" for each in run.diagnostics if code and each.code != code]

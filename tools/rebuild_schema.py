@@ -36,7 +36,7 @@ def rebuilt(kind: str, path: Path, release: str | None = None) -> str:
     if version is None:
         raise SourceError(f"{path}: the source does not name its release, say --release")
     definitions = source.definitions(tree) if hasattr(source, "definitions") else None
-    histories = getattr(source, "HISTORIES", ())
+    histories = source.histories() if hasattr(source, "histories") else None
     return schema_merge.build(kind, version, source.facts(tree), lambda file, key: tree.file(file).mentions(key), definitions, histories)
 
 

@@ -2,9 +2,9 @@
 
     python tools/rebuild_tables.py KIND FOLDER [--fetch] [--check]
 
-KIND is trl, llamafactory or axolotl. FOLDER has a folder for each release (`0.17.0`, ...) that holds the package and its metadata, and
-`dates.json` with the day of each release on the index, also of the libraries whose releases the tables name. `--fetch` downloads first
-what FOLDER lacks. `--check` compares only, and exits 1 when the file would change.
+KIND is deepspeed, trl, llamafactory or axolotl. FOLDER has a folder for each release (`0.17.0`, ...) that holds the package and its
+metadata, and `dates.json` with the day of each release on the index, also of the libraries whose releases the tables name. `--fetch`
+downloads first what FOLDER lacks. `--check` compares only, and exits 1 when the file would change.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 FRAMEWORKS = Path(__file__).resolve().parent.parent / "cfglint" / "frameworks"
-KINDS = sorted(path.stem.removeprefix("tables_") for path in Path(__file__).parent.glob("tables_*.py") if path.stem != "tables_deepspeed")
+KINDS = sorted(path.stem.removeprefix("tables_") for path in Path(__file__).parent.glob("tables_*.py"))
 DATES = "dates.json"
 INDEX = "https://pypi.org/simple"
 

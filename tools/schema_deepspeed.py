@@ -5,8 +5,8 @@ other keys are plain look-ups in the configuration dict, so the dict is followed
 `DeepSpeedConfig.__init__` (`schema_following.py`). An unknown kind of field and a new validator of a model
 are refused, for either may hide a rule.
 
-Of a model's field the annotation is kept as `x-reads`, of a model its class as `x-model`: from these, with the histories of the
-notes, `tables_deepspeed.py` writes `cfglint/frameworks/deepspeed/_tables.py`.
+Of a model's field the annotation is kept as `x-reads`, of a model its class as `x-model`. `tables_deepspeed.py` reads all
+releases in this way, and writes `cfglint/frameworks/deepspeed/_tables.py`; what the schema says of releases comes from there.
 """
 
 from __future__ import annotations
@@ -14,19 +14,29 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
+import schema_history
 from schema_following import Following, KeyPath, Raw, Section
 from schema_source import Module, SourceError, Tree, pairs
-from tables_deepspeed import tables
+
+from cfglint.frameworks.history import NAME, UNTIL
+from cfglint.frameworks.versions import dotted
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["HISTORIES", "facts", "find", "tables", "version"]
+    from cfglint.frameworks.history import Row
 
+MODEL_FILE = "runtime/config_utils.py"
 START = ("runtime/config.py", "DeepSpeedConfig")
 MODEL = "DeepSpeedConfigModel"
+MODELS = {MODEL, "BaseModel"}  # pydantic's own class is the base of `comms_logger` before 0.15.0
 REMOVED: dict[str, KeyPath] = {"_REMOVED_TOP_LEVEL_CONFIG_KEYS": (), "_REMOVED_ZERO_CONFIG_KEYS": ("zero_optimization",)}
-NOT_FOLLOWED = {"_reject_removed_config_keys"}  # read from its tables, REMOVED
+COMPRESSED = ("weight_quantization", "activation_quantization", "sparse_pruning", "row_pruning", "head_pruning", "channel_pruning")
+NOT_FOLLOWED = {
+    "_reject_removed_config_keys",  # read from its tables, REMOVED
+    *("_get_compatible_gpus_v01", "_get_compatible_gpus_v02"),  # get values of the configuration, no mapping
+    *(f"get_{each}_different_groups" for each in COMPRESSED),  # a section for each name that the user gives
+}
 VALIDATORS = {  # checks within models that the rules of this kind know
     "_coerce_container_types",
     "_reject_non_integer_scale_params",
@@ -39,10 +49,13 @@ VALIDATORS = {  # checks within models that the rules of this kind know
     "offload_ratio_check",
     "overlap_comm_valid",
     "set_pipeline",
+    "validate_enabled",  # of `compile`, which needs torch 2
     "validate_fields",
 }
 FIELD_OPTIONS = {"alias", "default", "default_factory", "description", "exclude", "ge", "gt", "json_schema_extra", "le", "lt"}
+DEPRECATION = {"deprecated", "new_param", "new_param_fn", "set_new_param"}  # in `json_schema_extra`, before pydantic 2 in `Field()` itself
 BOUNDS = {"ge": "minimum", "gt": "exclusiveMinimum", "le": "maximum", "lt": "exclusiveMaximum"}
+ALIAS = UNTIL + 1  # in the row of a field: the name that files use
 AUTO = {"pattern": "^auto$"}  # a model drops every "auto" before it looks at the values
 PLAIN: dict[str, Raw] = {
     "bool": {"$ref": "#/$defs/flag"},
@@ -69,7 +82,6 @@ READS: dict[str, Any] = {  # annotations, as `x-reads` has them
     "object": "Any",
     "torch.dtype": "torch.dtype",
 }
-HISTORIES = ("x-reads",)  # a change needs its history: several releases are modelled
 
 
 def find(path: Path) -> Tree:
@@ -82,11 +94,16 @@ def find(path: Path) -> Tree:
 
 def version(tree: Tree) -> str | None:
     """The release that the installed package states."""
-    return tree.version("git_version_info_installed.py", "version").split("+")[0]
+    return tree.version("git_version_info_installed.py", "version").split("+")[0].strip()
 
 
 def facts(tree: Tree) -> dict[str, Raw]:
     """Key -> what the source says of it, sections with their `properties`, in the order of reading."""
+    return read(tree).nested()
+
+
+def read(tree: Tree) -> Keys:
+    """The keys of a release, and the validators of its models."""
     module = tree.file(START[0])
     definition = module.definitions.get(START[1])
     if not isinstance(definition, ast.ClassDef):
@@ -94,15 +111,43 @@ def facts(tree: Tree) -> dict[str, Raw]:
     followed = Keys(tree, NOT_FOLLOWED)
     followed.construct(module, definition, [[Section(())]])
     for name, section in REMOVED.items():
-        for key, message in _messages(module, name).items():
+        for key, message in _messages(module, name).items() if name in module.assigned else ():
             followed.keys.setdefault((*section, key), {"not": {}, "x-raises": f"DeepSpeedConfigError: {_essence(message)}"})
-    return followed.nested()
+    return followed
+
+
+def histories() -> dict[KeyPath, Raw]:
+    """Path of a key -> what the tables say of its releases, its defaults and the ways in which it is read."""
+    tables = schema_history.tables_of("deepspeed")
+    of_section = {name: _by_name(rows) for name, rows in tables.KEYS.items()}
+    for name, rows in tables.FIELDS.items():
+        known = of_section.setdefault(name, {})
+        for key, found in _by_name(rows).items():
+            known[key] = [*known.get(key, ()), *found]
+    made: dict[KeyPath, Raw] = {}
+    for name, known in of_section.items():
+        path = tuple(name.split(".")) if name else ()
+        for key, rows in known.items():
+            is_field = len(rows[-1]) > ALIAS
+            raw = schema_history.said(rows, of_section[".".join(path[:-1])].get(path[-1], ()) if path else ())
+            raw.update(schema_history.reads([row for row in rows if len(row) > ALIAS]) if is_field else {})
+            made[(*path, key)] = raw
+    for path, (since, _) in tables.REMOVED.items():
+        made.setdefault(path, {})["x-removed"] = dotted(since)
+        made[path].pop("default", None)
+    return {**made, **{("bfloat16", *path[1:]): raw for path, raw in made.items() if path[:1] == ("bf16",) and path[1:]}}
+
+
+def _by_name(rows: tuple[Row, ...]) -> dict[str, list[Row]]:
+    """The rows of a section by the names that files use."""
+    found: dict[str, list[Row]] = {}
+    for row in rows:
+        found.setdefault((row[ALIAS] if len(row) > ALIAS else "") or row[NAME], []).append(row)
+    return found
 
 
 def _messages(module: Module, name: str) -> dict[str, str]:
     """The removed keys of a table, each with the message of the exception."""
-    if name not in module.assigned:
-        raise SourceError(f"{module.path}: {name} is missing")
     found: dict[str, str] = module.constant(module.assigned[name])
     return found
 
@@ -115,11 +160,18 @@ def _essence(message: str) -> str:
 
 
 class Keys(Following):
-    """The keys of DeepSpeed: those that are looked up, and the fields of its pydantic models."""
+    """The keys of DeepSpeed: those that are looked up, and the fields of its pydantic models.
+
+    `validators` are the names of the validators of each model, by the path of its section.
+    """
+
+    def __init__(self, tree: Tree, skipped: set[str]) -> None:
+        super().__init__(tree, skipped)
+        self.validators: dict[KeyPath, list[str]] = {}
 
     def is_model(self, module: Module, definition: ast.ClassDef) -> bool:
         """Whether a class is one of DeepSpeed's pydantic models."""
-        return MODEL in module.bases(definition)
+        return not MODELS.isdisjoint(module.bases(definition))
 
     def model(self, module: Module, definition: ast.ClassDef, path: KeyPath) -> None:
         """Note the fields of a pydantic model as keys of a section; at the top each field is a section."""
@@ -128,6 +180,7 @@ class Keys(Following):
             raw.pop("default", None)
             raw.update({**_model_section(["object"]), "x-model": definition.name})
             self.models.add(path)
+            self.validators[path] = [each.name for each in definition.body if isinstance(each, ast.FunctionDef) and _is_validator(each)]
         for name, home, statement in _fields(module, definition):
             if not path:
                 raw = {**_field(home, statement, name)[1], "x-parent-model": definition.name}
@@ -177,9 +230,24 @@ def _fields(module: Module, definition: ast.ClassDef) -> list[tuple[str, Module,
     for statement in definition.body:
         if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
             fields[statement.target.id] = (statement.target.id, module, statement)
+        elif isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name) and not has_pydantic_2(module.tree):
+            name = statement.targets[0].id
+            fields[name] = (name, module, _annotated(module, statement, statement.targets[0]))
         elif isinstance(statement, ast.FunctionDef) and _is_validator(statement) and statement.name not in VALIDATORS:
             raise module.refuse(statement, "a validator that no rule knows")
     return list(fields.values())
+
+
+def _annotated(module: Module, statement: ast.Assign, target: ast.Name) -> ast.AnnAssign:
+    """A field without an annotation, which pydantic 1 allows, with the type of its default."""
+    kind = type(module.constant(statement.value)).__name__
+    return ast.copy_location(ast.AnnAssign(target, ast.Name(kind), statement.value, 1), statement)
+
+
+def has_pydantic_2(tree: Tree) -> bool:
+    """Whether the models of a release are those of pydantic 2; before 0.15.0 they have an inner class `Config`."""
+    definition = tree.file(MODEL_FILE).definitions[MODEL]
+    return not any(isinstance(statement, ast.ClassDef) and statement.name == "Config" for statement in definition.body)
 
 
 def _is_validator(statement: ast.FunctionDef) -> bool:
@@ -198,7 +266,7 @@ def _field(module: Module, statement: ast.AnnAssign, name: str) -> tuple[str, Ra
     value = statement.value
     if isinstance(value, ast.Call) and ast.unparse(value.func) == "Field":
         options = {str(keyword.arg): keyword.value for keyword in value.keywords}
-        unknown = set(options) - FIELD_OPTIONS
+        unknown = set(options) - FIELD_OPTIONS - DEPRECATION
         if unknown:
             raise module.refuse(value, f"Field options without a rule ({', '.join(sorted(unknown))})")
         value = value.args[0] if value.args else options.get("default", options.get("default_factory"))
@@ -206,10 +274,18 @@ def _field(module: Module, statement: ast.AnnAssign, name: str) -> tuple[str, Ra
     bounds = {keyword: module.constant(options[option]) for option, keyword in BOUNDS.items() if option in options}
     raw.update(bounds)
     reads = _reads(module, statement.annotation)
-    raw["x-reads"] = ["bounded", reads, bounds] if bounds else reads
     raw["default"] = _default_of(module, value) if value is not None else None
-    if "json_schema_extra" in options:
-        raw.update(_deprecation(module, options["json_schema_extra"]))
+    null = isinstance(value, ast.Constant) and value.value is None
+    if null and reads[0] != "|" and not has_pydantic_2(module.tree):
+        reads = ["|", reads, "None"]  # to pydantic 1 a default of null makes a field optional
+    raw["x-reads"] = ["bounded", reads, bounds] if bounds else reads
+    extra = options.get("json_schema_extra")
+    if isinstance(extra, ast.Dict):
+        options.update({str(module.constant(key)): value for key, value in pairs(extra)})
+    elif extra is not None:
+        raise module.refuse(extra, "not a dict")
+    if "deprecated" in options:
+        raw.update(_deprecation(module, options))
     key = module.constant(options["alias"]) if "alias" in options else name
     return key, raw
 
@@ -224,10 +300,7 @@ def _default_of(module: Module, value: ast.expr) -> Any:
     return module.constant(value)
 
 
-def _deprecation(module: Module, extra: ast.expr) -> Raw:
-    if not isinstance(extra, ast.Dict):
-        raise module.refuse(extra, "not a dict")
-    options = {module.constant(key): value for key, value in pairs(extra)}
+def _deprecation(module: Module, options: dict[str, ast.expr]) -> Raw:
     moves = "new_param_fn" not in options and not ("set_new_param" in options and module.constant(options["set_new_param"]) is False)
     raw: Raw = {"deprecated": bool(module.constant(options["deprecated"]))}
     if "new_param" in options:

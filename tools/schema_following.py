@@ -30,8 +30,11 @@ HARMLESS = {  # callees outside the package that look up no key
     "super",
 }
 SAME_VALUE = {"copy.copy", "copy.deepcopy", "bool", "int", "str", "float", "list", "dict"}
-BUILTINS = {"all", "any", "bool", "dict", "float", "int", "isinstance", "len", "list", "map", "repr", "sorted", "str", "type"}
-NO_LOOK_UP = {"copy", "decode", "format", "isdigit", "keys", "lower", "strip", "upper", "values"}  # methods of a value or mapping
+BUILTINS = {
+    *("all", "any", "bool", "dict", "float", "int", "isinstance", "len", "list"),
+    *("map", "max", "min", "repr", "set", "sorted", "str", "type"),
+}
+NO_LOOK_UP = {"copy", "decode", "format", "isdigit", "keys", "lower", "strip", "update", "upper", "values"}  # methods of a value or mapping
 JSON_TYPE: dict[type, str] = {bool: "boolean", int: "integer", float: "number", str: "string", dict: "object", list: "array"}
 
 
@@ -181,6 +184,10 @@ class Following:
                 for key, default in value.value.items():
                     for name, bound in zip(names, (key, default), strict=False):
                         scope.names[name] = [Constant(bound)]
+                    self._block(scope, statement.body, returned, certain=False)
+            elif isinstance(value, Constant) and isinstance(value.value, list) and isinstance(statement.target, ast.Name):
+                for item in value.value:
+                    scope.names[statement.target.id] = [Constant(item)]
                     self._block(scope, statement.body, returned, certain=False)
         if any(isinstance(value, Section) for value in over):
             self._copied_over(scope, statement, over)

@@ -8,12 +8,9 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from schema_source import SourceError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 Raw = dict[str, Any]
 
@@ -52,11 +49,16 @@ LAST = ("$defs", "properties", "patternProperties", "additionalProperties", "req
 
 
 def build(
-    kind: str, version: str, facts: dict[str, Raw], mentioned: Any, definitions: dict[str, Raw] | None = None, histories: Iterable[str] = ()
+    kind: str,
+    version: str,
+    facts: dict[str, Raw],
+    mentioned: Any,
+    definitions: dict[str, Raw] | None = None,
+    histories: dict[tuple[str, ...], Raw] | None = None,
 ) -> str:
     """The schema's text. `mentioned(file, key)` tells whether a source file has a key as a text.
 
-    `histories` are further keywords than `default` that may not change without a history.
+    `histories` has what the generated tables say of the releases of each key; without it the notes say it.
 
     SourceError when notes and facts do not fit: a key without description or type, a note on a key that
     the source no longer has, a key read elsewhere that is not there any more.
@@ -65,14 +67,18 @@ def build(
     problems: list[str] = []
     properties, definitions = _copy(facts), _copy(definitions or {})
     everything = {**properties, DEFINITIONS: {"properties": definitions}}
+    for place, said in (histories or {}).items():
+        _date(everything, place, said)
     for path, note in notes["keys"].items():
         problems += _apply(everything, path.split("."), note, mentioned)
+    for place, said in (histories or {}).items():
+        _date(everything, place, said)  # also of keys that only the notes have entered
     properties = {key: raw for key, raw in everything.items() if key != DEFINITIONS}
     problems += _incomplete(properties, "")
     before = _committed(kind)
-    for keyword in ("default", *histories):
-        problems += _unexplained(keyword, before, everything, version)
-    problems += _undated(before, everything, version) if before else []
+    if histories is None:
+        problems += _unexplained("default", before, everything, version)
+        problems += _undated(before, everything, version) if before else []
     if problems:
         raise SourceError("\n".join(problems))
     head = {
@@ -158,6 +164,18 @@ def written(value: Any, margin: str = "") -> str:
 def _copy(facts: dict[str, Raw]) -> dict[str, Raw]:
     copied: dict[str, Raw] = json.loads(json.dumps(facts))
     return copied
+
+
+def _date(properties: dict[str, Raw], path: tuple[str, ...], said: Raw) -> None:
+    """Lay what the tables say of a key over it; a key that the newest release does not have is entered if they say that it was removed."""
+    for section in path[:-1]:
+        if section not in properties:
+            return
+        properties = properties[section].setdefault("properties", {})
+    if path[-1] in properties:
+        properties[path[-1]].update(said)
+    elif "x-removed" in said:
+        properties[path[-1]] = {**said, "deprecated": True}
 
 
 def _apply(properties: dict[str, Raw], path: list[str], note: Raw, mentioned: Any) -> list[str]:

@@ -12,6 +12,7 @@ import sys
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 OPERATORS: dict[type, Any] = {
@@ -48,6 +49,7 @@ class Module:
         self.assigned: dict[str, ast.expr] = {}
         self.imported: dict[str, tuple[str, str]] = {}
         self.starred: list[str] = []
+        self._mentioned: set[str] | None = None
         for statement in self.syntax.body:
             self._note(statement)
 
@@ -211,16 +213,20 @@ class Module:
 
     def mentions(self, key: str) -> bool:
         """Whether the source has the key as a text, also by the name of a constant."""
+        if self._mentioned is None:
+            self._mentioned = set(self._mentions())
+        return key in self._mentioned
+
+    def _mentions(self) -> Iterator[str]:
         for node in ast.walk(self.syntax):
-            if isinstance(node, ast.Constant) and node.value == key:
-                return True
-            if isinstance(node, ast.Attribute) and node.attr == key:
-                return True
-            if isinstance(node, ast.Name):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                yield node.value
+            elif isinstance(node, ast.Attribute):
+                yield node.attr
+            elif isinstance(node, ast.Name):
                 found = self.find(node.id)
-                if found is not None and isinstance(found[1], ast.Constant) and found[1].value == key:
-                    return True
-        return False
+                if found is not None and isinstance(found[1], ast.Constant) and isinstance(found[1].value, str):
+                    yield found[1].value
 
 
 def release(text: str) -> tuple[int, ...]:

@@ -1,15 +1,17 @@
-"""The memory settings that follow from files and release: the cases are in `memory_settings.txt`, with the settings that are not usual."""
+"""The memory settings that follow from files and release: the cases are in the folder `memory_settings`, with what is not usual."""
 
 from __future__ import annotations
 
 from itertools import count
 from pathlib import Path
 
+import pytest
+
 from cfglint.batch.memory import Fsdp, Lora, Settings, Shape, Zero
 from cfglint.frameworks.memory import model_of
-from examples import answered, launch_of
+from examples import check_answers, launch_of
 
-FILE = Path(__file__).parent / "memory_settings.txt"
+FOLDER = Path(__file__).parent / "memory_settings"
 FACTS = {"gpus": 1, "model": "llama-3.2-1b", "seq_length": 1024}
 
 NEOX = Shape("gpt_neox", 64, 256, 2, 4, 4, 16, 50304, tied=True, known=False)
@@ -26,7 +28,8 @@ def shown(value):
     return f"({unusual(value, usual)})" if usual is not None else value
 
 
-def test_the_settings_of_files(tmp_path, updating):
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.txt")), ids=lambda path: path.stem)
+def test_the_settings_of_files(path, tmp_path, updating):
     """`CFGLINT_UPDATE=1` rewrites them."""
     folders = count()
 
@@ -42,5 +45,4 @@ def test_the_settings_of_files(tmp_path, updating):
             lines.append("the micro batch is not known")
         return [f"shape {shown(model.shape)}", *lines] if kind == "neox" else lines
 
-    before, now = answered(FILE, answer, updating)
-    assert now == before
+    check_answers(path, answer, updating)

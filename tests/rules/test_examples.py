@@ -30,7 +30,8 @@ from cfglint.rewrite.apply_fixes import apply_fixes
 from cfglint.rewrite.retarget import rewritten
 from cfglint.rules.catalogue import every_rule
 from cfglint.run.checked import CheckedRun
-from examples import by_family, findings_of, recorded, run_of
+from examples import by_family, findings_of, purposes, run_of
+from records import check_folder
 
 RULES = every_rule()
 PLACE = re.compile(r"[^\s(]+\.(yaml|yml|json|sh):\d+")
@@ -145,13 +146,13 @@ def test_good_example_is_clean_of_it(rule, checked_good):
 @each_case("family", by_family(RULES))
 def test_each_good_example_and_bad_one_is_as_recorded(family, root, above, checked, checked_good, updating):
     """The findings of every example with their texts and fixes, the verdict and the numbers; `CFGLINT_UPDATE=1` rewrites the record."""
-    lines = []
-    for rule in by_family(RULES)[family]:
-        for number in range(len(rule.bad_examples)):
-            lines += [f"{rule.code}, bad example {number + 1}", *findings_of(checked(rule, number), above, rule.code)]
-        if rule.good:
-            lines += [f"{rule.code}, good example", *findings_of(checked_good(rule), above, rule.code)]
-    assert lines == recorded(root / "tests" / "rules" / "expected" / f"{family}.txt", lines, updating)
+
+    def outcomes(rule):
+        for purpose, number in purposes(rule):
+            yield purpose, findings_of(checked_good(rule) if number is None else checked(rule, number), above, rule.code)
+
+    now = {rule.code: dict(outcomes(rule)) for rule in by_family(RULES)[family] if rule.bad}
+    check_folder(root / "tests" / "rules" / "expected" / family, now, updating)
 
 
 def test_each_good_example_and_bad_one_is_explained_as_recorded(root, checked, checked_good, updating):
@@ -162,15 +163,17 @@ def test_each_good_example_and_bad_one_is_explained_as_recorded(root, checked, c
             note_account(seen, f"{rule.code}, bad {number + 1}", checked(rule, number))
         if rule.good:
             note_account(seen, f"{rule.code}, good", checked_good(rule))
-    lines = [f"{line}: {first}" for line, first in sorted(seen.items())]
-    assert lines == recorded(root / "tests" / "rules" / "expected" / "account.txt", lines, updating)
+    now = {}
+    for (kind, label, because), first in sorted(seen.items()):
+        now.setdefault(kind, {}).setdefault(f"{label}: where `explain` takes it from", []).append(f"{because}: {first}")
+    check_folder(root / "tests" / "rules" / "expected" / "account", now, updating)
 
 
 def note_account(seen, name, run):
     """The lines of a run's account that are new, with numbers and files left out."""
     for item in RunSummary(run).items:
         because = NUMBER.sub("#", PLACE.sub("FILE", origin(item)))
-        line = f"{run.kinds[0]}, {item.label} ({because}{', needs ' + item.needs if item.unknown else ''})"
+        line = (run.kinds[0], item.label, f"{because}{', needs ' + item.needs if item.unknown else ''}")
         seen.setdefault(line, f"{json.dumps(item.setting.value, default=str)} ({name})")
 
 

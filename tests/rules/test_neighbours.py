@@ -10,7 +10,8 @@ import pytest
 
 from cfglint.rules.catalogue import every_rule
 from cfglint.source.errors import CfglintError
-from examples import NAMES, example_texts, kind_of, recorded, run_of
+from examples import NAMES, by_family, example_texts, kind_of, run_of
+from records import check
 
 KEY = re.compile(r"^([\w.-]+):.*\n?(?:[ \t#-].*\n?|\n)*", re.MULTILINE)  # a key at the top level of YAML, with what is below it
 OPTION = re.compile(r" --([\w-]+)(?:[ =][^ -][^ \n]*)?")
@@ -34,26 +35,39 @@ def neighbours(text):
 
 
 def answer(rule, text, folder):
+    """(what is found, the numbers) of a text."""
     run = run_of(rule, text, folder)
     numbers = ("micro_batch", "accumulation", "global_batch", "total_steps", "warmup_steps")
     found = sorted({f"{each.code} {each.severity}" for each in run.diagnostics})
-    return ", ".join([*found, json.dumps([run.resolved[name] for name in numbers])])
+    return found, [run.resolved[name] for name in numbers]
+
+
+def answers(rule, folder):
+    """(what was changed, answer) of the neighbours of the good example whose answer is another one."""
+    texts = rule.good if isinstance(rule.good, dict) else {"": rule.good}
+    usual = answer(rule, rule.good, folder)
+    for name, text in texts.items():
+        for change, changed in neighbours(text):
+            now = answer(rule, {**texts, name: changed} if name else changed, folder)
+            if now != usual:
+                yield f"{name} line {change}".lstrip(), now
 
 
 @pytest.mark.slow
-def test_numbers_beside_the_good_ones(root, folders, updating):
-    """The numbers of good examples that change the answer when they change; `CFGLINT_UPDATE=1` rewrites the record."""
-    lines = []
-    for rule in sorted(every_rule(), key=lambda rule: rule.code):
-        texts = rule.good if isinstance(rule.good, dict) else {"": rule.good}
-        for name, text in texts.items():
-            folder = next(folders)
-            usual = answer(rule, rule.good, folder)
-            for change, changed in neighbours(text):
-                now = answer(rule, {**texts, name: changed} if name else changed, folder)
-                if now != usual:
-                    lines.append(f"{rule.code} {name}:{change}: {now}")
-    assert lines == recorded(root / "tests" / "rules" / "expected" / "neighbours.txt", lines, updating)
+@pytest.mark.parametrize("family", by_family(every_rule()))
+def test_numbers_beside_the_good_ones(family, root, folders, updating):
+    """The limits of each rule, and the first number with which each finding of another one comes; `CFGLINT_UPDATE=1` rewrites them."""
+    seen, now = set(), {}
+    for rule in by_family(every_rule())[family]:
+        lines = []
+        for change, (found, numbers) in answers(rule, next(folders)):
+            new = [each for each in found if each.startswith(rule.code) or each not in seen]
+            seen.update(found)
+            if new:
+                lines.append(f"{change}: {', '.join(found)}, {json.dumps(numbers)}")
+        if lines:
+            now[f"{rule.code} {rule.name}: other numbers in the good example"] = lines
+    check(root / "tests" / "rules" / "expected" / "neighbours" / f"{family}.txt", now, updating)
 
 
 def without_each_key(text, syntax):
@@ -82,18 +96,24 @@ def is_found(rule, texts, folder, facts):
         return False
 
 
+def needless(rule, folders):
+    """(example, the keys without which a finding of the rule is there)."""
+    for title, given, facts, bad in example_texts(rule):
+        texts = given if isinstance(given, dict) else {"": given}
+        still = []
+        for name, text in texts.items():
+            for key, changed in without_each_key(text, syntax_of(rule, name)):
+                if is_found(rule, {**texts, name: changed} if name else changed, next(folders), facts):
+                    still.append(f"{name}:{key}" if name else key)
+        if still:
+            yield f"{title}, {'still found' if bad else 'found'} without {', '.join(still)}"
+
+
 @pytest.mark.slow
-def test_keys_that_decide(root, folders, updating):
+@pytest.mark.parametrize("family", by_family(every_rule()))
+def test_keys_that_decide(family, root, folders, updating):
     """The keys without which the bad example is still found, and those without which the good one is; `CFGLINT_UPDATE=1` rewrites them."""
-    lines = []
-    for rule in sorted(every_rule(), key=lambda rule: rule.code):
-        for title, given, facts, bad in example_texts(rule):
-            texts = given if isinstance(given, dict) else {"": given}
-            still = []
-            for name, text in texts.items():
-                for key, changed in without_each_key(text, syntax_of(rule, name)):
-                    if is_found(rule, {**texts, name: changed} if name else changed, next(folders), facts):
-                        still.append(f"{name}:{key}" if name else key)
-            if still:
-                lines.append(f"{rule.code} {title}, {'still found' if bad else 'found'} without {', '.join(still)}")
-    assert lines == recorded(root / "tests" / "rules" / "expected" / "keys.txt", lines, updating)
+    now = {
+        f"{rule.code} {rule.name}: a key less": lines for rule in by_family(every_rule())[family] if (lines := [*needless(rule, folders)])
+    }
+    check(root / "tests" / "rules" / "expected" / "keys" / f"{family}.txt", now, updating)

@@ -11,7 +11,8 @@ from cfglint.frameworks.deepspeed import _tables as deepspeed
 from cfglint.frameworks.huggingface import _tables as huggingface
 from cfglint.rules.catalogue import every_rule
 from cfglint.source.errors import CfglintError
-from examples import example_texts, kind_of, recorded, run_of
+from examples import example_texts, kind_of, run_of
+from records import check_folder
 
 RELEASES = {
     "deepspeed": """
@@ -76,24 +77,26 @@ def fields_of(kind, by_kind):
 NUMBERS = ("micro_batch", "accumulation", "global_batch", "total_steps", "warmup_steps")
 
 
-def answer(rule, texts, folder, facts, package, release):
-    """The codes with what the framework raises, without the folder, and the numbers."""
+def answer(rule, texts, folder, facts, package, release, own):
+    """What is found in a release: the codes; of an example of the rule only its own, with what the framework raises, and the numbers."""
     target = {**rule.example.get("target", {}), **dict(facts).get("target", {}), package: release}
     try:
         run = run_of(rule, texts, folder, {**dict(facts), "target": target})
-        texts = (f"{each.code} {each.exception or each.severity}" for each in run.diagnostics)
-        found = {text.partition("\n")[0].replace(f"{folder}/", "") for text in texts}
-        return found | {f"{name} {run.resolved[name]}" for name in NUMBERS if run.resolved[name] is not None}
     except CfglintError:  # no run is left
         return set()
+    if not own:
+        return {each.code for each in run.diagnostics}
+    texts = (f"{each.code} {each.exception or each.severity}" for each in run.diagnostics if each.code == rule.code)
+    found = {text.partition("\n")[0].replace(f"{folder}/", "") for text in texts}
+    return found | {f"{name} {run.resolved[name]}" for name in NUMBERS if run.resolved[name] is not None}
 
 
 def changes(releases, answers):
-    """(release, what it changes) of the answers at each release."""
+    """A line for each release that changes the answer."""
     for (_, before), (release, after) in pairwise(zip(releases, answers, strict=True)):
         signed = [*(f"+{each}" for each in sorted(after - before)), *(f"-{each}" for each in sorted(before - after))]
         if signed:
-            yield release, "; ".join(signed)
+            yield f"{release}: {'; '.join(signed)}"
 
 
 @pytest.mark.slow
@@ -101,12 +104,12 @@ def changes(releases, answers):
 def test_what_a_release_changes(kind, root, tmp_path, updating):
     """The findings that come and go with a release; `CFGLINT_UPDATE=1` rewrites the record."""
     releases, package, numbers = RELEASES[kind].split(), PACKAGE.get(kind, kind), count()
-    by_release = {release: [] for release in releases}
+    now = {}
     some = next(rule for rule in every_rule() if kind_of(rule) == kind)
     for name, rule, texts, facts in [*examples_of(kind), *fields_of(kind, some)]:
-        folder = str(tmp_path / str(next(numbers)))
-        answers = [answer(rule, texts, folder, facts, package, release) for release in releases]
-        for release, changed in changes(releases, answers):
-            by_release[release].append(f"  {name}: {changed}")
-    lines = [line for release, changed in by_release.items() if changed for line in (release, *changed)]
-    assert lines == recorded(root / "tests" / "rules" / "expected" / "releases" / f"{kind}.txt", lines, updating)
+        folder, own = str(tmp_path / str(next(numbers))), name.startswith(rule.code)
+        lines = [*changes(releases, [answer(rule, texts, folder, facts, package, release, own) for release in releases])]
+        if lines:
+            title = f"{name.replace(rule.code, f'{rule.code} {rule.name},', 1)}" if own else f"`{name}` alone"
+            now.setdefault(rule.code.rstrip("0123456789") if own else "fields", {})[title] = lines
+    check_folder(root / "tests" / "rules" / "expected" / "releases" / kind, now, updating)

@@ -15,10 +15,11 @@ if TYPE_CHECKING:
 
     from cfglint.findings.setting import Setting
     from cfglint.findings.vocabulary import Stage
-    from cfglint.frameworks.axolotl.refusals import Model, Refusal
+    from cfglint.frameworks.axolotl.refusals import Model
     from cfglint.frameworks.base import Framework
     from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.frameworks.overrides import Override
+    from cfglint.frameworks.refusal import Refusal
     from cfglint.frameworks.versions import Version
     from cfglint.source.document import Document, Path
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from cfglint.findings.diagnostic import Fix
     from cfglint.findings.fix_builders import Part
     from cfglint.frameworks.axolotl.config import AxolotlConfig
-    from cfglint.frameworks.axolotl.refusals import Refusal
+    from cfglint.frameworks.refusal import Refusal
 
 SECTION = "fsdp_config"
 PREFIX = "fsdp_"

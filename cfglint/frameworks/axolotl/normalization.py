@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from cfglint.findings.releases import Releases
-from cfglint.frameworks.axolotl.refusals import ATTENTION, BATCH, FSDP, Refusal
+from cfglint.frameworks.axolotl.refusals import ATTENTION, BATCH, FSDP, refuses, requires
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.frameworks.axolotl.config import AxolotlConfig
     from cfglint.frameworks.axolotl.refusals import Model
+    from cfglint.frameworks.refusal import Refusal
 
 MICRO = "micro_batch_size"
 ACCUMULATION = "gradient_accumulation_steps"
@@ -35,7 +36,7 @@ def deepspeed_mapping(model: Model) -> Refusal | None:
     if model.release not in NAMED_DEEPSPEED or not isinstance(model.deepspeed, dict):
         return None
     says = "str expected, not DictDefault"
-    return Refusal(FSDP, ("deepspeed",), "`deepspeed` is a mapping; this release requires the name of a file", says, "TypeError")
+    return requires(FSDP, "`deepspeed` is a mapping; this release", "the name of a file", says, raises="TypeError")
 
 
 def batch(model: Model) -> Refusal | None:
@@ -49,7 +50,7 @@ def batch(model: Model) -> Refusal | None:
         message = f"`{key}` is {'null' if getattr(model, key) is None else getattr(model, key)}, and " + (
             "`micro_batch_size` is not a divisor" if isinstance(error, ZeroDivisionError) else "nothing else gives the batch size"
         )
-        return Refusal(BATCH, (key, "batch_size"), message, str(error), type(error).__name__)
+        return refuses(BATCH, (key, "batch_size"), message, str(error), raises=type(error).__name__)
     return None
 
 
@@ -78,11 +79,11 @@ def intervals(model: Model) -> Refusal | None:
             continue
         if not model.num_epochs:
             message = f"`{per_epoch}` is {count}, and `num_epochs` is 0: there is nothing to divide"
-            return Refusal(BATCH, ("num_epochs", per_epoch), message, "float division by zero", "ZeroDivisionError")
+            return refuses(BATCH, ("num_epochs", per_epoch), message, "float division by zero", raises="ZeroDivisionError")
         try:
             fraction = 1.0 / (count * model.num_epochs)
         except OverflowError as error:
-            return Refusal(BATCH, (per_epoch,), f"`{per_epoch}` is too large to compute with", str(error), "OverflowError")
+            return refuses(BATCH, per_epoch, f"`{per_epoch}` is too large to compute with", str(error), raises="OverflowError")
         if fraction < 1.0:
             setattr(model, steps, fraction)
     return None
@@ -93,12 +94,14 @@ def variable_length(model: Model) -> Refusal | None:
     native = model.diffusion_lm is not None and not model.diffusion_lm["from_causal_lm"]
     if model.attn_implementation != "varlen" or native or model.release not in VARIABLE_LENGTH:
         return None
-    return Refusal(
+    says = "attn_implementation: varlen is supported only for native full-sequence diffusion models that declare diffusion_varlen."
+    return refuses(
         ATTENTION,
-        ("attn_implementation",),
+        "attn_implementation",
         "`attn_implementation: varlen` is for native diffusion models only",
-        "attn_implementation: varlen is supported only for native full-sequence diffusion models that declare diffusion_varlen.",
-        "ValueError",
+        says,
+        remedy="use another `attn_implementation`",
+        raises="ValueError",
     )
 
 

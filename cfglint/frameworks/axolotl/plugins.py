@@ -9,7 +9,20 @@ the tables.
 from __future__ import annotations
 
 from cfglint.findings.releases import Releases
-from cfglint.frameworks.axolotl.refusals import FSDP, LOSS, PARALLEL, PLUGIN, PRECISION, Data, Model, Refusal
+from cfglint.frameworks.axolotl.refusals import (
+    FSDP,
+    LOSS,
+    PARALLEL,
+    PLUGIN,
+    PRECISION,
+    Data,
+    Model,
+    choice,
+    differs,
+    excludes,
+    refuses,
+    requires,
+)
 from cfglint.frameworks.axolotl.releases import BUILT_IN_PLUGINS, REQUIRED_PLUGINS
 from cfglint.source.record import record
 
@@ -150,12 +163,8 @@ def context_parallel_size(data: Data) -> None:
     if flat is None:
         flat, key = data.get("sequence_parallel_degree"), "sequence_parallel_degree"
     if size is not None and flat is not None and flat != size:
-        raise Refusal(
-            PARALLEL,
-            (key, "context_parallel.size"),
-            f"`{key}` ({flat}) differs from `context_parallel.size` ({size}): set only one of them",
-            f"context_parallel.size ({size}) conflicts with context_parallel_size ({flat}); set only one",
-        )
+        says = f"context_parallel.size ({size}) conflicts with context_parallel_size ({flat}); set only one"
+        raise differs(PARALLEL, key, flat, "context_parallel.size", size, says)
     size = size if size is not None else flat
     if size is not None:
         data["context_parallel_size"] = size
@@ -165,24 +174,18 @@ def context_parallel_size(data: Data) -> None:
 def cut_cross_entropy_precision(data: Data) -> None:
     """Check the values as integrations/cut_cross_entropy/args.py:52 does."""
     if data.get("cut_cross_entropy") and not (data.get("bf16") or data.get("fp16")):
-        raise Refusal(
-            PRECISION,
-            ("cut_cross_entropy",),
-            "`cut_cross_entropy` requires `bf16` or `fp16`",
-            "Cut Cross Entropy requires fp16/bf16 training for backward pass. Please set `bf16` or `fp16` to `True`.",
-        )
+        says = "Cut Cross Entropy requires fp16/bf16 training for backward pass. Please set `bf16` or `fp16` to `True`."
+        raise requires(PRECISION, "`cut_cross_entropy`", "`bf16` or `fp16`", says)
 
 
 def cut_and_chunked(data: Data) -> None:
     """Check the values as integrations/cut_cross_entropy/args.py:62 does."""
     if data.get("chunked_cross_entropy"):
-        raise Refusal(
-            LOSS,
-            ("chunked_cross_entropy", "plugins"),
-            "`chunked_cross_entropy` is incompatible with the CutCrossEntropyPlugin",
+        says = (
             "Cut Cross Entropy does not support chunked cross entropy. Please set `chunked_cross_entropy` to `False` or disable Cut "
-            "Cross Entropy.",
+            "Cross Entropy."
         )
+        raise excludes(LOSS, "chunked_cross_entropy", "the CutCrossEntropyPlugin", says, at=("chunked_cross_entropy", "plugins"))
 
 
 def former_swiglu(data: Data) -> None:
@@ -190,11 +193,13 @@ def former_swiglu(data: Data) -> None:
     if data.get("liger_swiglu") is None:
         return
     if data.get("liger_glu_activation") is not None:
-        raise Refusal(
+        says = "You cannot have both `liger_swiglu` and `liger_glu_activation` set."
+        raise refuses(
             PLUGIN,
             ("liger_swiglu", "liger_glu_activation"),
-            "`liger_swiglu` is the old name of `liger_glu_activation`, and both are set: remove it",
-            "You cannot have both `liger_swiglu` and `liger_glu_activation` set.",
+            "`liger_swiglu` is the old name of `liger_glu_activation`, and both are set",
+            says,
+            remedy="remove `liger_swiglu`",
         )
     data["liger_glu_activation"] = data.pop("liger_swiglu")
 
@@ -202,34 +207,28 @@ def former_swiglu(data: Data) -> None:
 def tiled_mlp(data: Data) -> None:
     """Check the values as integrations/liger/args.py:94 does."""
     if data.get("liger_glu_activation") is True and data.get("tiled_mlp") is True and not data.get("tiled_mlp_use_original_mlp"):
-        raise Refusal(
+        says = "You cannot have both `liger_glu_activation` and `tiled_mlp` set without `tiled_mlp_use_original_mlp: true`."
+        raise requires(
             PLUGIN,
-            ("liger_glu_activation", "tiled_mlp"),
-            "`liger_glu_activation` with `tiled_mlp` requires `tiled_mlp_use_original_mlp: true`",
-            "You cannot have both `liger_glu_activation` and `tiled_mlp` set without `tiled_mlp_use_original_mlp: true`.",
+            "`liger_glu_activation` with `tiled_mlp`",
+            "`tiled_mlp_use_original_mlp: true`",
+            says,
+            at=("liger_glu_activation", "tiled_mlp"),
         )
 
 
 def liger_norm(data: Data) -> None:
     """Check the values as integrations/liger/args.py:107 does."""
     if data.get("liger_rms_norm") and data.get("tensor_parallel_size", 1) > 1:
-        raise Refusal(
-            PARALLEL,
-            ("liger_rms_norm", "tensor_parallel_size"),
-            "`liger_rms_norm` is incompatible with `tensor_parallel_size` above 1",
-            "`liger_rms_norm` is incompatible with tensor parallelism, see https://github.com/linkedin/Liger-Kernel/issues/826",
-        )
+        says = "`liger_rms_norm` is incompatible with tensor parallelism, see https://github.com/linkedin/Liger-Kernel/issues/826"
+        raise excludes(PARALLEL, "liger_rms_norm", "tensor_parallel_size above 1", says)
 
 
 def token_scaling(data: Data) -> None:
     """Check the values as integrations/liger/args.py:117 does."""
     if data.get("liger_use_token_scaling") and not data.get("liger_fused_linear_cross_entropy"):
-        raise Refusal(
-            PLUGIN,
-            ("liger_use_token_scaling",),
-            "`liger_use_token_scaling` requires `liger_fused_linear_cross_entropy: true`",
-            "`liger_use_token_scaling: true` requires `liger_fused_linear_cross_entropy` enabled.",
-        )
+        says = "`liger_use_token_scaling: true` requires `liger_fused_linear_cross_entropy` enabled."
+        raise requires(PLUGIN, "liger_use_token_scaling", "liger_fused_linear_cross_entropy: true", says)
 
 
 def expert_backend(data: Data) -> None:
@@ -243,20 +242,12 @@ def expert_backend(data: Data) -> None:
         return
     chosen = str(chosen).lower()
     if chosen not in BACKENDS:
-        raise Refusal(
-            PLUGIN,
-            ("expert_backend",),
-            f"`expert_backend` is {chosen}; it must be one of {', '.join(sorted(BACKENDS))}",
-            f"expert_backend must be one of {sorted(BACKENDS)}, got {chosen!r}",
-        )
+        says = f"expert_backend must be one of {sorted(BACKENDS)}, got {chosen!r}"
+        raise choice(PLUGIN, "expert_backend", chosen, sorted(BACKENDS), says)
     for each in flags:
         if data.get(each) is True and each != f"use_{chosen}":
-            raise Refusal(
-                PLUGIN,
-                ("expert_backend", each),
-                f"`expert_backend: {chosen}` is incompatible with `{each}: true`",
-                f"expert_backend={chosen!r} conflicts with {each}=true; set only one.",
-            )
+            says = f"expert_backend={chosen!r} conflicts with {each}=true; set only one."
+            raise excludes(PLUGIN, f"expert_backend: {chosen}", f"{each}: true", says)
     if chosen in ("scattermoe", "sonicmoe"):
         data[f"use_{chosen}"] = True
 
@@ -268,12 +259,16 @@ def expert_implementation(data: Data) -> None:
     if chosen is None:
         data["experts_implementation"] = "scattermoe" if data.get("use_scattermoe") else "sonicmoe" if data.get("use_sonicmoe") else "eager"
     elif chosen == "deepgemm":
-        raise Refusal(
-            PLUGIN,
-            ("experts_implementation",),
-            "`experts_implementation: deepgemm` has no backward pass: experts would not train",
+        says = (
             f"`experts_implementation={chosen!r}` has no backward pass in transformers (expert weights would silently not train). Use "
-            "grouped_mm, batched_mm, eager, use_scattermoe or use_sonicmoe.",
+            "grouped_mm, batched_mm, eager, use_scattermoe or use_sonicmoe."
+        )
+        raise refuses(
+            PLUGIN,
+            "experts_implementation",
+            "`experts_implementation: deepgemm` has no backward pass: experts would not train",
+            says,
+            remedy="use another `experts_implementation`",
         )
 
 
@@ -281,13 +276,11 @@ def attention_adapters(data: Data) -> None:
     """Check the values as integrations/kernels/args.py:318 does."""
     key = "lora_target_modules" if data.get("lora_target_modules") else "lora_target_linear"
     if data.get("use_dsv4_kernels") and data.get(key) and not data.get("lora_exclude_modules"):
-        raise Refusal(
-            PLUGIN,
-            (key, "use_dsv4_kernels"),
-            f"`{key}` is incompatible with `use_dsv4_kernels` without `lora_exclude_modules`; use `lora_target_parameters`",
+        says = (
             "attention/module-level LoRA is not supported with use_dsv4_kernels (this includes lora_target_modules and "
-            "lora_target_linear: true, which expands to all linear layers incl. attention q/k/v/o)",
+            "lora_target_linear: true, which expands to all linear layers incl. attention q/k/v/o)"
         )
+        raise excludes(PLUGIN, key, "`use_dsv4_kernels` without `lora_exclude_modules`", says, remedy="use `lora_target_parameters`")
 
 
 def use_kernels(data: Data) -> None:
@@ -300,12 +293,8 @@ def two_expert_kernels(data: Data) -> None:
     """Check the values as integrations/kernels/args.py:296 does."""
     expert_backend(data)
     if data.get("use_scattermoe") and data.get("use_sonicmoe"):
-        raise Refusal(
-            PLUGIN,
-            ("use_sonicmoe", "use_scattermoe"),
-            "`use_sonicmoe` is incompatible with `use_scattermoe`",
-            "Cannot use both ScatterMoE and SonicMoE simultaneously. Please set only one of `use_scattermoe` or `use_sonicmoe` to true.",
-        )
+        says = "Cannot use both ScatterMoE and SonicMoE simultaneously. Please set only one of `use_scattermoe` or `use_sonicmoe` to true."
+        raise excludes(PLUGIN, "use_sonicmoe", "use_scattermoe", says)
 
 
 def kernel_choices(data: Data) -> None:
@@ -319,11 +308,9 @@ def kernel_choices(data: Data) -> None:
             continue
         if key == "moe_grouped_backend" and str(value).lower() == "dequant":
             says = "moe_grouped_backend='dequant' is not implemented for training (the chunked-dequant fallback has no autograd path)."
-            raise Refusal(PLUGIN, (key,), f"`{key}: dequant` is not implemented for training", says)
+            raise refuses(PLUGIN, key, f"`{key}: dequant` is not implemented for training", says, remedy=f"use another `{key}`")
         if str(value).lower() not in known:
-            raise Refusal(
-                PLUGIN, (key,), f"`{key}` is {value}; it must be one of {', '.join(known)}", f"{words} {sorted(known)}, got {value!r}"
-            )
+            raise choice(PLUGIN, key, value, known, f"{words} {sorted(known)}, got {value!r}")
 
 
 def chunk_size(data: Data) -> None:
@@ -336,32 +323,20 @@ def chunk_size(data: Data) -> None:
     except (TypeError, ValueError):
         positive = False
     if not positive:
-        raise Refusal(
-            PLUGIN,
-            ("moe_dequant_chunk_size",),
-            "`moe_dequant_chunk_size` must be a positive integer",
-            f"moe_dequant_chunk_size must be a positive integer, got {value!r}",
-        )
+        says = f"moe_dequant_chunk_size must be a positive integer, got {value!r}"
+        raise refuses(PLUGIN, "moe_dequant_chunk_size", "`moe_dequant_chunk_size` must be a positive integer", says)
 
 
 def dsv4_modes(data: Data) -> None:
     """Check the values as integrations/kernels/args.py:165-190 does."""
     mode = data.get("dsv4_fp8_nonexpert_mode")
     if mode is not None and str(mode).lower() not in ("float8tensor", "bf16"):
-        raise Refusal(
-            PLUGIN,
-            ("dsv4_fp8_nonexpert_mode",),
-            f"`dsv4_fp8_nonexpert_mode` is {mode}; it must be one of float8tensor, bf16",
-            f"dsv4_fp8_nonexpert_mode must be 'float8tensor' or 'bf16', got {mode!r}",
-        )
+        says = f"dsv4_fp8_nonexpert_mode must be 'float8tensor' or 'bf16', got {mode!r}"
+        raise choice(PLUGIN, "dsv4_fp8_nonexpert_mode", mode, ("float8tensor", "bf16"), says)
     mode = data.get("dsv4_fp4_grouped_mode")
     if mode is not None and str(mode).lower() != "nvfp4":
-        raise Refusal(
-            PLUGIN,
-            ("dsv4_fp4_grouped_mode",),
-            f"`dsv4_fp4_grouped_mode: {mode}` is not supported: use nvfp4",
-            f"dsv4_fp4_grouped_mode must be 'nvfp4', got {mode!r}",
-        )
+        says = f"dsv4_fp4_grouped_mode must be 'nvfp4', got {mode!r}"
+        raise refuses(PLUGIN, "dsv4_fp4_grouped_mode", f"`dsv4_fp4_grouped_mode: {mode}` is not supported", says, remedy="use nvfp4")
 
 
 def merge_aware(data: Data) -> None:
@@ -372,30 +347,27 @@ def merge_aware(data: Data) -> None:
         data["nvfp4_merge_aware_start_step"] = None
         return
     if data.get("use_sonicmoe") and data.get("quantize_moe_experts"):
-        raise Refusal(
-            PLUGIN,
-            ("use_sonicmoe", "quantize_moe_experts"),
-            "`use_sonicmoe` is incompatible with `quantize_moe_experts`; use `use_scattermoe`",
+        says = (
             "use_sonicmoe has no bitsandbytes expert path: quantize_moe_experts (NF4/int8 experts) needs the ScatterMoE backend "
-            "(use_scattermoe: true).",
+            "(use_scattermoe: true)."
         )
+        raise excludes(PLUGIN, "use_sonicmoe", "quantize_moe_experts", says, remedy="use `use_scattermoe`")
     if data.get("nvfp4_merge_aware") and data.get("use_scattermoe"):
-        raise Refusal(
-            PLUGIN,
-            ("nvfp4_merge_aware", "use_scattermoe"),
-            "`nvfp4_merge_aware` requires `use_sonicmoe`",
-            "nvfp4_merge_aware requires the SonicMoE expert backend (use_sonicmoe: true)",
-        )
+        says = "nvfp4_merge_aware requires the SonicMoE expert backend (use_sonicmoe: true)"
+        raise requires(PLUGIN, "nvfp4_merge_aware", "use_sonicmoe", says, at=("nvfp4_merge_aware", "use_scattermoe"))
     if data.get("nvfp4_merge_aware") and data.get("adapter") not in ("lora", "multilora"):
         data["nvfp4_merge_aware"], data["nvfp4_merge_aware_start_step"] = False, None
         return
     wrong = isinstance(start, bool) or (isinstance(start, float) and not 0 < start < 1) or (isinstance(start, int) and start < 0)
     if start is not None and wrong:
-        raise Refusal(
+        says = (
+            f"nvfp4_merge_aware_start_step must be an int >= 0 (absolute step) or a float in (0, 1) (fraction of max steps), got {start!r}"
+        )
+        raise refuses(
             PLUGIN,
-            ("nvfp4_merge_aware_start_step",),
+            "nvfp4_merge_aware_start_step",
             "`nvfp4_merge_aware_start_step` must be an integer of 0 or more, or a fraction between 0 and 1",
-            f"nvfp4_merge_aware_start_step must be an int >= 0 (absolute step) or a float in (0, 1) (fraction of max steps), got {start!r}",
+            says,
         )
 
 
@@ -413,19 +385,11 @@ def nemo_gym(data: Data) -> None:
     if not data.get("nemo_gym_enabled"):
         return
     if not data.get("nemo_gym_config_paths") and data.get("nemo_gym_auto_start", True):
-        raise Refusal(
-            PLUGIN,
-            ("nemo_gym_enabled",),
-            "`nemo_gym_enabled` requires `nemo_gym_config_paths`, or `nemo_gym_auto_start: false`",
-            "nemo_gym_config_paths is required when nemo_gym_enabled=True and nemo_gym_auto_start is not False.",
-        )
+        says = "nemo_gym_config_paths is required when nemo_gym_enabled=True and nemo_gym_auto_start is not False."
+        raise requires(PLUGIN, "`nemo_gym_enabled`", "`nemo_gym_config_paths`, or `nemo_gym_auto_start: false`", says)
     if not data.get("nemo_gym_datasets"):
-        raise Refusal(
-            PLUGIN,
-            ("nemo_gym_enabled",),
-            "`nemo_gym_enabled` requires `nemo_gym_datasets`",
-            "nemo_gym_datasets is required when nemo_gym_enabled=True. Provide at least one dataset with 'path' and 'server_name'.",
-        )
+        says = "nemo_gym_datasets is required when nemo_gym_enabled=True. Provide at least one dataset with 'path' and 'server_name'."
+        raise requires(PLUGIN, "nemo_gym_enabled", "nemo_gym_datasets", says)
 
 
 def legacy_diffusion(data: Data) -> None:
@@ -437,12 +401,13 @@ def legacy_diffusion(data: Data) -> None:
     steps, ratio = data.get("warmup_steps"), data.get("warmup_ratio")
     if isinstance(steps, float) and 0 < steps < 1:
         if ratio is not None and ratio != steps:
-            raise Refusal(
+            says = "Legacy diffusion fractional warmup_steps conflicts with an explicit warmup_ratio. Use only warmup_ratio."
+            raise refuses(
                 PLUGIN,
                 ("warmup_steps", "warmup_ratio"),
                 "a fractional `warmup_steps` of the diffusion plugin differs from `warmup_ratio`",
-                "Legacy diffusion fractional warmup_steps conflicts with an explicit warmup_ratio. Use only warmup_ratio.",
-                "ValueError",
+                says,
+                raises="ValueError",
             )
         data["warmup_ratio"], data["warmup_steps"] = steps, None
 
@@ -456,24 +421,18 @@ def hatchery(data: Data) -> None:
 def sonic_experts(data: Data) -> None:
     """Check the values as integrations/kernels/args.py of axolotl 0.17.0 does (check_sonicmoe_ep_unsupported)."""
     if data.get("use_sonicmoe") and (data.get("expert_parallel_size") or 1) > 1:
-        raise Refusal(
-            PLUGIN,
-            ("use_sonicmoe", "expert_parallel_size"),
-            "`use_sonicmoe` is incompatible with `expert_parallel_size` above 1",
+        says = (
             "use_sonicmoe=true is not supported with expert_parallel_size > 1. Use use_scattermoe=true under EP, or set "
-            "expert_parallel_size=1.",
+            "expert_parallel_size=1."
         )
+        raise excludes(PLUGIN, "use_sonicmoe", "expert_parallel_size above 1", says)
 
 
 def spectrum(data: Data) -> None:
     """Check the values as integrations/spectrum/args.py of axolotl 0.19.0 does (check_fsdp_use_orig_params)."""
     if data.get("fsdp") and data.get("fsdp_config") and not data["fsdp_config"].get("use_orig_params"):
-        raise Refusal(
-            FSDP,
-            ("fsdp_config", "plugins"),
-            "`fsdp` with the SpectrumPlugin requires `fsdp_config.use_orig_params: true`",
-            "FSDP + SpectrumPlugin cannot be used together when `use_orig_params=False` is set",
-        )
+        says = "FSDP + SpectrumPlugin cannot be used together when `use_orig_params=False` is set"
+        raise requires(FSDP, "`fsdp` with the SpectrumPlugin", "`fsdp_config.use_orig_params: true`", says, at=("fsdp_config", "plugins"))
 
 
 REGISTERING = Releases((0, 19, 0))  # a plugin's `register` gets the values
@@ -515,12 +474,8 @@ BEFORE: dict[str, tuple[tuple[str, Callable[[Data], None]], ...]] = {
 def liger_tensor_parallel(model: Model) -> None:
     """Check the values as integrations/liger/args.py:129 does."""
     if model.tensor_parallel_size > 1 and model.liger_fused_linear_cross_entropy:
-        raise Refusal(
-            PARALLEL,
-            ("liger_fused_linear_cross_entropy", "tensor_parallel_size"),
-            "`liger_fused_linear_cross_entropy` is incompatible with `tensor_parallel_size` above 1",
-            "Tensor parallelism is not compatible with liger losses.",
-        )
+        says = "Tensor parallelism is not compatible with liger losses."
+        raise excludes(PARALLEL, "liger_fused_linear_cross_entropy", "tensor_parallel_size above 1", says)
 
 
 def gradient_chunk(model: Model) -> None:
@@ -529,36 +484,23 @@ def gradient_chunk(model: Model) -> None:
     if chunk is None or chunk == 0:
         return
     if chunk != "auto" and (chunk < 0 or chunk % 128):
-        raise Refusal(
-            LOSS, (key,), f"`{key}` must be auto or a positive multiple of 128", f"`{key}` must be 'auto' or a positive multiple of 128."
+        raise refuses(
+            LOSS, key, f"`{key}` must be auto or a positive multiple of 128", f"`{key}` must be 'auto' or a positive multiple of 128."
         )
     if not model.cut_cross_entropy_accum_c_fp32:
-        raise Refusal(
-            LOSS,
-            (key,),
-            f"`{key}` requires `cut_cross_entropy_accum_c_fp32: true`",
-            f"`{key}` requires `cut_cross_entropy_accum_c_fp32: true`.",
-        )
+        raise requires(LOSS, key, "cut_cross_entropy_accum_c_fp32: true", f"`{key}` requires `cut_cross_entropy_accum_c_fp32: true`.")
 
 
 def swanlab(model: Model) -> None:
     """Check the values as integrations/swanlab/args.py:93-138 does."""
     if model.swanlab_mode is not None and model.swanlab_mode not in ("cloud", "local", "offline", "disabled"):
-        raise Refusal(
-            PLUGIN,
-            ("swanlab_mode",),
-            "`swanlab_mode` is not one of cloud, local, offline, disabled",
-            f"Invalid swanlab_mode: '{model.swanlab_mode}'.",
-        )
+        says = f"Invalid swanlab_mode: '{model.swanlab_mode}'."
+        raise choice(PLUGIN, "swanlab_mode", model.swanlab_mode, ("cloud", "local", "offline", "disabled"), says)
     if model.swanlab_project is not None and not model.swanlab_project.strip():
-        raise Refusal(PLUGIN, ("swanlab_project",), "`swanlab_project` is empty", "swanlab_project cannot be an empty string.")
+        raise refuses(PLUGIN, "swanlab_project", "`swanlab_project` is empty", "swanlab_project cannot be an empty string.")
     if model.use_swanlab is True and not model.swanlab_project:
-        raise Refusal(
-            PLUGIN,
-            ("swanlab_project",),
-            "the SwanLab plugin requires `swanlab_project`, or `use_swanlab: false`",
-            "SwanLab enabled (use_swanlab: true) but 'swanlab_project' is not set.",
-        )
+        says = "SwanLab enabled (use_swanlab: true) but 'swanlab_project' is not set."
+        raise requires(PLUGIN, "the SwanLab plugin", "`swanlab_project`, or `use_swanlab: false`", says)
 
 
 def expert_sizes(model: Model) -> None:
@@ -569,7 +511,7 @@ def expert_sizes(model: Model) -> None:
     ):
         value = getattr(model, key)
         if value is not None and value < 1:
-            raise Refusal(PARALLEL, (key,), f"`{key}` must be 1 or more", f"{key} {says.format(value)}")
+            raise refuses(PARALLEL, key, f"`{key}` must be 1 or more", f"{key} {says.format(value)}", remedy=f"set `{key}: 1`")
 
 
 def expert_topology(model: Model) -> None:
@@ -580,29 +522,18 @@ def expert_topology(model: Model) -> None:
     key, given = "expert_parallel_size", model.fsdp_config
     version = model.fsdp_version or (given or {}).get("fsdp_version")
     if not given or version != 2:
-        raise Refusal(
-            PARALLEL,
-            (key, "fsdp_config"),
-            f"`{key}` above 1 requires FSDP2: set `fsdp_version: 2` and `fsdp_config`",
-            f"expert_parallel_size ({size}) > 1 requires FSDP2: set fsdp_version: 2 and an fsdp_config block.",
-        )
+        says = f"expert_parallel_size ({size}) > 1 requires FSDP2: set fsdp_version: 2 and an fsdp_config block."
+        raise requires(PARALLEL, f"`{key}` above 1", "FSDP2", says, remedy="set `fsdp_version: 2` and `fsdp_config`")
     for name in ("state_dict_type", "final_state_dict_type"):
         value = given.get(name)
         if value != "FULL_STATE_DICT" and (value is not None or name == "state_dict_type"):
-            raise Refusal(
-                FSDP,
-                (f"fsdp_config.{name}", key),
-                f"`{key}` above 1 requires `fsdp_config.{name}: FULL_STATE_DICT`",
-                f"expert_parallel_size ({size}) > 1 requires fsdp_config.{name}: FULL_STATE_DICT"
-                + (f", got {value!r}." if value is not None else ". accelerate defaults FSDP2 to SHARDED_STATE_DICT"),
+            says = f"expert_parallel_size ({size}) > 1 requires fsdp_config.{name}: FULL_STATE_DICT" + (
+                f", got {value!r}." if value is not None else ". accelerate defaults FSDP2 to SHARDED_STATE_DICT"
             )
+            raise requires(FSDP, f"{key} above 1", f"fsdp_config.{name}: FULL_STATE_DICT", says, at=f"fsdp_config.{name}")
     if model.optimizer in ("adamw_torch_4bit", "ao_adamw_4bit", "ao_adamw_fp8"):
-        raise Refusal(
-            PARALLEL,
-            ("optimizer", key),
-            f"`{key}` above 1 does not support the optimizer {model.optimizer}",
-            f"expert_parallel_size ({size}) > 1 does not support optimizer: {model.optimizer}.",
-        )
+        says = f"expert_parallel_size ({size}) > 1 does not support optimizer: {model.optimizer}."
+        raise excludes(PARALLEL, f"the optimizer {model.optimizer}", f"{key} above 1", says)
 
 
 AFTER: dict[str, tuple[tuple[str, Callable[[Model], None]], ...]] = {

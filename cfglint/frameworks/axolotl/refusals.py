@@ -1,20 +1,20 @@
-"""A refusal by one of axolotl's checks: its topic, its keys, cfglint's message and axolotl's."""
+"""Refusals by axolotl's checks, made with keys, message, exception and remedy at once; and the values that the checks get."""
 
 from __future__ import annotations
 
 from cfglint.frameworks.axolotl.releases import ever
+from cfglint.frameworks.refusal import Refusal, Removal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
     from typing import Any
 
-    from cfglint.findings.vocabulary import Stage
     from cfglint.frameworks.versions import Version
 
 MODEL = "AxolotlConfigWCapabilities"
-VALIDATION = "ValidationError"
 
-# The topics of refusals; each has a rule of its own.
+# The kinds of refusals; each has a rule of its own.
 DATA = "data"
 STREAMING = "streaming"
 BATCH = "batch"
@@ -38,29 +38,88 @@ TOKENIZER = "tokenizer"
 TYPE = "type"
 
 
-class Refusal(Exception):
-    """A refusal by axolotl: the first key is the place of the finding, further keys are related.
+KEPT = ("rl", "adapter", "base_model")  # the method and the model of the run: removing one changes more than an option
+LARGE = " above 1"
+FEATURES = {"FSDP": "fsdp_config", "FSDP2": "fsdp_config", "DeepSpeed": "deepspeed"}
 
-    `raises` is the class of the exception that the user sees; pydantic wraps a ValueError into its ValidationError.
+
+class Subject:
+    """What a refusal is about: how its message writes it, the key, and the value.
+
+    `rl`, `rl: dpo` and `tensor_parallel_size above 1` are a key, a key with a value and a large one; `the optimizer muon` has a key, too.
+    In any other wording the key is in backticks, if there is one.
     """
 
-    def __init__(
-        self, topic: str, keys: tuple[str, ...], message: str, says: str, raises: str = VALIDATION, fails_at: Stage = "config"
-    ) -> None:
-        super().__init__(message)
-        self.topic = topic
-        self.paths = [tuple(key.split(".")) for key in keys]
-        self.message = message
-        self.says = says
-        self.raises = raises
-        self.fails_at = fails_at
+    def __init__(self, text: str) -> None:
+        quoted = text.partition("`")[2].partition("`")[0]
+        self.large = text.endswith(LARGE) and not quoted
+        named = quoted or text.removesuffix(LARGE)
+        self.plain = not quoted and (" " not in named or ": " in named) and not text[0].isupper()
+        self.text = f"`{named}`{LARGE if self.large else ''}" if self.plain else text
+        self.key, _, self.value = named.partition(": ")
+        if text.startswith("the optimizer "):
+            self.key, self.value = "optimizer", text
+        elif not self.plain and not quoted:
+            self.key = FEATURES.get(text, "")
 
     @property
-    def exception(self) -> str:
-        """The exception as the user sees it."""
-        if self.raises == VALIDATION:
-            return f"ValidationError: 1 validation error for {MODEL}: Value error, {self.says}"
-        return f"{self.raises}: {self.says}"
+    def without(self) -> tuple[str | Removal, ...]:
+        """How to do without it."""
+        if self.large:
+            return (f"set `{self.key}: 1`",)
+        return (Removal(self.key, self.value, self.key in KEPT),) if self.key else ()
+
+
+def refuses(
+    kind: str, keys: str | Sequence[str], message: str, says: str, *, remedy: str | Sequence[str | Removal] = (), raises: str = ""
+) -> Refusal:
+    """A refusal with a message of its own; `says` is axolotl's message.
+
+    `raises` is the class of the exception that the user sees, if pydantic does not wrap a ValueError into its ValidationError.
+    """
+    exception = f"{raises}: {says}" if raises else f"ValidationError: 1 validation error for {MODEL}: Value error, {says}"
+    return Refusal(kind, (keys,) if isinstance(keys, str) else keys, message, exception, (remedy,) if isinstance(remedy, str) else remedy)
+
+
+def requires(
+    kind: str, subject: str, needed: str, says: str, *, at: str | Sequence[str] = (), note: str = "", remedy: str = "", raises: str = ""
+) -> Refusal:
+    """One setting requires another; the place is the first, or that of `at`."""
+    first, second = Subject(subject), Subject(needed)
+    setting = f"{second.key}: {second.value}" if second.value else second.key
+    steps = (remedy,) if remedy else (f"set `{setting}`", *first.without) if second.key else ()
+    return refuses(kind, places(at, first, second), f"{first.text} requires {second.text}{note}", says, remedy=steps, raises=raises)
+
+
+def excludes(
+    kind: str, subject: str, other: str, says: str, *, at: str | Sequence[str] = (), note: str = "", remedy: str = "", raises: str = ""
+) -> Refusal:
+    """Two settings exclude each other; the place is the first, or that of `at`."""
+    first, second = Subject(subject), Subject(other)
+    message = f"{first.text} is incompatible with {second.text}{note}"
+    steps = (remedy,) if remedy else (*first.without, *second.without)
+    return refuses(kind, places(at, first, second), message, says, remedy=steps, raises=raises)
+
+
+def differs(kind: str, key: str, value: Any, other: str, other_value: Any, says: str) -> Refusal:
+    """Two keys for one thing have different values."""
+    message = f"`{key}` ({value}) differs from `{other}` ({other_value})"
+    return refuses(kind, (key, other), message, says, remedy=(Removal(key), Removal(other)))
+
+
+def choice(kind: str, key: str, value: Any, allowed: Iterable[str], says: str) -> Refusal:
+    """A value is not among those that are allowed."""
+    from cfglint.frameworks.remedies import choice as remedy
+
+    names = list(allowed)
+    message = f"`{key}` is {value}; it must be one of {', '.join(names)}"
+    return refuses(kind, key, message, says, remedy=remedy(key, value, names))
+
+
+def places(at: str | Sequence[str], *subjects: Subject) -> tuple[str, ...]:
+    """The keys of a refusal, those of `at` as the first."""
+    first = (at,) if isinstance(at, str) else at
+    return tuple(dict.fromkeys(filter(None, (*first, *(subject.key for subject in subjects)))))
 
 
 class Data(dict):  # type: ignore[type-arg]

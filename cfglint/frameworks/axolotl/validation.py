@@ -7,9 +7,23 @@ import copy
 from cfglint.findings.releases import Releases
 from cfglint.frameworks.axolotl import checks_after, checks_before, plugins
 from cfglint.frameworks.axolotl.fields import Fault, Reading
-from cfglint.frameworks.axolotl.refusals import DATA, REMOVED, TYPE, Data, Model, Refusal
+from cfglint.frameworks.axolotl.refusals import (
+    ATTENTION,
+    COMPILE,
+    DATA,
+    MODEL_TYPE,
+    REMOVED,
+    SCHEDULE,
+    TOKENIZER,
+    TYPE,
+    Data,
+    Model,
+    choice,
+    refuses,
+)
 from cfglint.frameworks.axolotl.releases import has_validator
 from cfglint.frameworks.pydantic import Refused
+from cfglint.frameworks.refusal import Refusal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -124,11 +138,12 @@ class Validation:
         except (TypeError, AttributeError, ValueError, KeyError, ZeroDivisionError, OverflowError) as error:
             raises = type(error).__name__
             key = subject.asked if isinstance(subject, Data) else ""
-            if any(refusal.topic == TYPE for refusal in self.refusals):
+            if any(refusal.kind == TYPE for refusal in self.refusals):
                 return
-            self.refusals.append(
-                Refusal(TYPE, (str(key),) if key else (), f"`{key}` has a value that axolotl cannot work with", str(error), raises)
-            )
+            value = self.config.values.get(key)
+            remedy = f"set `{key}: {value}`, without quotes" if isinstance(value, str) and value.isdecimal() else ""
+            message = f"`{key}` has a value that axolotl cannot work with"
+            self.refusals.append(refuses(TYPE, (str(key),) if key else (), message, str(error), remedy=remedy, raises=raises))
 
     def _datasets(self, data: Data) -> None:
         """Validate each data set as a model of its own first (utils/config/__init__.py:556-576)."""
@@ -146,7 +161,8 @@ class Validation:
         except (TypeError, ValueError, AttributeError) as error:
             mappings = isinstance(given, list) and all(isinstance(item, dict) for item in given)
             message = "an entry of `datasets` has a value of the wrong type" if mappings else "`datasets` is not a list of mappings"
-            self.refusals.append(Refusal(DATA, ("datasets",), message, str(error), type(error).__name__))
+            remedy = "" if mappings else "write a list of mappings with `path` and `type`"
+            self.refusals.append(refuses(DATA, "datasets", message, str(error), remedy=remedy, raises=type(error).__name__))
 
     def _dataset(self, rl: Any, item: Any, path: tuple[str | int, ...]) -> None:
         if not isinstance(item, dict):
@@ -169,7 +185,7 @@ class Validation:
     def _fields(self, data: Data, added: tuple[str, ...]) -> Model | None:
         if not all(isinstance(key, str) for key in data):
             key = next(key for key in data if not isinstance(key, str))
-            self.refusals.append(Refusal(TYPE, (), f"the key {key!r} is not a string", "keywords must be strings", "TypeError"))
+            self.refusals.append(refuses(TYPE, (), f"the key {key!r} is not a string", "keywords must be strings", raises="TypeError"))
             return None
         for name, check in FIELDS_BEFORE:
             if has_validator(name, self.release):
@@ -192,12 +208,8 @@ class Validation:
 def sharegpt(given: Any) -> Refusal:
     """Check the values as utils/schemas/validation.py:246 does."""
     index = next(i for i, item in enumerate(given) if isinstance(item, dict) and str(item.get("type", "")).startswith("sharegpt"))
-    return Refusal(
-        DATA,
-        (f"datasets.{index}.type",),
-        "`type: sharegpt` was removed; use `type: chat_template`",
-        "`type: sharegpt.*` is deprecated. Please use `type: chat_template` instead.",
-    )
+    says = "`type: sharegpt.*` is deprecated. Please use `type: chat_template` instead."
+    return refuses(DATA, f"datasets.{index}.type", "`type: sharegpt` was removed", says, remedy="use `type: chat_template`")
 
 
 def attention_name(data: Data) -> None:
@@ -207,20 +219,18 @@ def attention_name(data: Data) -> None:
         return
     if not isinstance(value, str):
         says = f"attn_implementation must be a string, got {type(value).__name__}"
-        raise Refusal("attention", (key,), f"`{key}` must be a string", says, "TypeError")
+        raise refuses(ATTENTION, key, f"`{key}` must be a string", says, raises="TypeError")
     if value in ATTENTIONS or "/" in value:
         return
     if value in SHORT_ATTENTIONS:
         name = SHORT_ATTENTIONS[value]
         says = f"attn_implementation={value!r} is not accepted. Use the canonical name {name!r} instead."
-        raise Refusal("attention", (key,), f"`{key}: {value}` is not accepted; use {name}", says)
-    raise Refusal(
-        "attention",
-        (key,),
-        f"`{key}` is {value}; it must be one of {', '.join(sorted(ATTENTIONS))}, nor a kernel's path with a `/`",
+        raise refuses(ATTENTION, key, f"`{key}: {value}` is not accepted", says, remedy=f"use {name}")
+    says = (
         f"attn_implementation={value!r} is not a recognized backend. Expected one of: {sorted(ATTENTIONS)}, or a hub-kernel path "
-        "containing '/'.",
+        "containing '/'."
     )
+    raise choice(ATTENTION, key, value, (*sorted(ATTENTIONS), "a kernel's path with a `/`"), says)
 
 
 def large_heads(data: Data) -> None:
@@ -228,12 +238,8 @@ def large_heads(data: Data) -> None:
     value = data.get("large_head_attention")
     valid = ("auto", "sdpa", "triton_flash")
     if value is not None and str(value).lower() not in valid:
-        raise Refusal(
-            "attention",
-            ("large_head_attention",),
-            f"`large_head_attention` is not one of {', '.join(valid)}",
-            f"large_head_attention must be one of {sorted(valid)}, got {value!r}",
-        )
+        says = f"large_head_attention must be one of {sorted(valid)}, got {value!r}"
+        raise choice(ATTENTION, "large_head_attention", value, valid, says)
 
 
 def image_resizing(data: Data) -> None:
@@ -242,12 +248,8 @@ def image_resizing(data: Data) -> None:
     if isinstance(value, str):
         data["image_resize_algorithm"] = value.lower()
         if value.lower() not in ("bilinear", "bicubic", "lanczos"):
-            raise Refusal(
-                "model-type",
-                ("image_resize_algorithm",),
-                f"`image_resize_algorithm` is {value}; it must be one of bilinear, bicubic, lanczos",
-                f"Invalid image resize algorithm: {value.lower()}",
-            )
+            says = f"Invalid image resize algorithm: {value.lower()}"
+            raise choice(MODEL_TYPE, "image_resize_algorithm", value, ("bilinear", "bicubic", "lanczos"), says)
 
 
 def gone(model: Model) -> None:
@@ -258,8 +260,8 @@ def gone(model: Model) -> None:
         value = getattr(model, key)
         if (value is not None) if key in GIVEN else value:
             instead = INSTEAD.get(key)
-            help_text = f"; use `{instead}`" if instead else ""
-            raise Refusal(REMOVED, (key,), f"`{key}` was removed from axolotl{help_text}", says, "DeprecationWarning")
+            remedy = f"use `{instead}`" if instead else f"remove `{key}`"
+            raise refuses(REMOVED, key, f"`{key}` was removed from axolotl", says, remedy=remedy, raises="DeprecationWarning")
 
 
 def learning_rate(model: Model) -> None:
@@ -269,23 +271,25 @@ def learning_rate(model: Model) -> None:
         try:
             model.learning_rate = float(value)
         except ValueError as error:
-            raise Refusal("schedule", ("learning_rate",), f"`learning_rate` is {value}, not a number", str(error)) from None
+            raise refuses(SCHEDULE, "learning_rate", f"`learning_rate` is {value}, not a number", str(error)) from None
 
 
 def noise(model: Model) -> None:
     """Check the values as utils/schemas/validation.py:2192 does."""
     if model.neftune_noise_alpha is not None and model.neftune_noise_alpha <= 0.0:
-        raise Refusal("schedule", ("neftune_noise_alpha",), "`neftune_noise_alpha` must be above 0", "neftune_noise_alpha must be > 0.0")
+        raise refuses(SCHEDULE, "neftune_noise_alpha", "`neftune_noise_alpha` must be above 0", "neftune_noise_alpha must be > 0.0")
 
 
 def safetensors(model: Model) -> None:
     """Check the values as utils/schemas/model.py:166 does."""
     if model.save_safetensors is False:
-        raise Refusal(
+        says = "save_safetensors=False is not supported in Transformers V5. "
+        raise refuses(
             REMOVED,
-            ("save_safetensors",),
+            "save_safetensors",
             "`save_safetensors: false` is not supported: transformers 5 always writes safetensors",
-            "save_safetensors=False is not supported in Transformers V5. ",
+            says,
+            remedy="use another `save_safetensors`",
         )
 
 
@@ -293,11 +297,13 @@ def processor_names(model: Model) -> None:
     """Check the values as utils/schemas/model.py:122 does."""
     found = sorted({"revision", "trust_remote_code"} & set(model.processor_kwargs or ()))
     if found:
-        raise Refusal(
-            "tokenizer",
-            (f"processor_kwargs.{found[0]}",),
-            f"`processor_kwargs` must not contain `{found[0]}`; use the key at the top level",
-            f"Do not set reserved keys {found} inside `processor_kwargs`",
+        says = f"Do not set reserved keys {found} inside `processor_kwargs`"
+        raise refuses(
+            TOKENIZER,
+            f"processor_kwargs.{found[0]}",
+            f"`processor_kwargs` must not contain `{found[0]}`",
+            says,
+            remedy="use the key at the top level",
         )
 
 
@@ -305,11 +311,12 @@ def inductor_options(model: Model) -> None:
     """Check the values as utils/schemas/config.py:1727 does."""
     bad = sorted(set(model.torch_compile_options or ()) - set(INDUCTOR))
     if bad:
-        raise Refusal(
-            "compile",
-            (f"torch_compile_options.{bad[0]}" if "." not in bad[0] else "torch_compile_options",),
+        says = f"torch_compile_options contains disallowed inductor flags: {bad}."
+        raise refuses(
+            COMPILE,
+            f"torch_compile_options.{bad[0]}" if "." not in bad[0] else "torch_compile_options",
             f"`torch_compile_options` does not allow {bad[0]}",
-            f"torch_compile_options contains disallowed inductor flags: {bad}.",
+            says,
         )
 
 

@@ -9,7 +9,10 @@ from __future__ import annotations
 from cfglint.findings.setting import NoSuchField
 from cfglint.findings.wording import required, spelled
 from cfglint.frameworks import pydantic
-from cfglint.frameworks.deepspeed._tables import DEFAULT_HISTORY, FIELDS, MODELS, READS_HISTORY, REPLACED
+from cfglint.frameworks.deepspeed._tables import MODELS, PYDANTIC_2_SINCE, REPLACED
+from cfglint.frameworks.deepspeed.releases import MODEL_HISTORY, first_with
+from cfglint.frameworks.history import DEFAULT, SINCE, UNTIL, holds
+from cfglint.frameworks.history import TYPE as TYPE_OF
 from cfglint.frameworks.pydantic import Refused
 
 TYPE_CHECKING = False
@@ -18,6 +21,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.findings.setting import Setting
+    from cfglint.frameworks.history import Row
     from cfglint.frameworks.versions import Version
 
 UNKNOWN = "unknown"
@@ -39,8 +43,7 @@ EXPECTED_EARLIER = {  # the same for pydantic 1
     "str type expected": "a string",
     "none is not an allowed value": "another value",
 }
-PYDANTIC_2_SINCE = (0, 15, 0)
-FP16_CHECKED_SINCE = (0, 19, 3)
+ALIAS = UNTIL + 1  # the name that files use, in the row of a field
 
 
 class Fault:
@@ -89,28 +92,41 @@ def fault_text(setting: Setting, section: str, message: str) -> str:
 
 
 class Field:
-    """One field of a model: how its value is read, its default, its names and its releases, by the generated tables.
+    """One field of a model through its releases: how its value is read, its default and its names, by the generated tables.
 
-    `alias` is the name that the documentation uses; the Python name is accepted as well. The releases from
-    `since` to just before `until` have the field.
+    `alias` is the name that the documentation uses; the Python name is accepted as well.
     """
 
-    __slots__ = ("alias", "default", "model", "name", "reads", "section", "since", "until")
+    __slots__ = ("alias", "model", "name", "rows", "section")
 
     def __init__(self, section: str, name: str) -> None:
         self.section = section
         self.name = name
-        self.reads, self.default, self.alias, self.since, self.until = FIELDS[section][name]
-        held = self.reads[1] if self.reads[0] == "|" else self.reads
+        self.rows = MODEL_HISTORY.names(section)[name]
+        self.alias = self.rows[-1][ALIAS]
+        reads = self.rows[-1][TYPE_OF]
+        held = reads[1] if reads[0] == "|" else reads
         self.model = model_of(held[1]) if held[0] == "model" else None
+
+    def row(self, version: Version) -> Row:
+        """The row of a release; of one that does not have the field, the row of the release next to it."""
+        return next((row for row in reversed(self.rows) if row[SINCE] <= version), self.rows[0])
+
+    def is_in(self, version: Version) -> bool:
+        """Whether a release has the field."""
+        return any(holds(row[SINCE], row[UNTIL], version) for row in self.rows)
+
+    def comes_after(self, version: Version) -> bool:
+        """Whether a release does not have the field and a later one does."""
+        return not self.is_in(version) and self.rows[-1][SINCE] > version
 
     def default_at(self, version: Version) -> Any:
         """The default in a release."""
-        return at(DEFAULT_HISTORY.get((self.section, self.name)), version, self.default)
+        return self.row(version)[DEFAULT]
 
     def reads_at(self, version: Version) -> Any:
         """The loader of the value in a release."""
-        return at(READS_HISTORY.get((self.section, self.name)), version, self.reads)
+        return self.row(version)[TYPE_OF]
 
     def loader(self, version: Version) -> Callable[[Any], Any]:
         """How a release reads the value, its bounds aside."""
@@ -135,14 +151,14 @@ class Field:
 class Model:
     """A pydantic model: its title in error messages, its fields, and its checks after the fields are parsed.
 
-    Before the release `since` DeepSpeed ignored the section. `checks_since` is the first release with `after`.
+    `checks_since` is the first release with `after`.
     """
 
-    __slots__ = ("_fields", "_names", "after", "checks_since", "name", "nullable", "since", "title")
+    __slots__ = ("_fields", "_names", "after", "checks_since", "name", "nullable", "title")
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.title, self.since, self.nullable = MODELS[name]
+        self.title, self.nullable = MODELS[name]
         self.checks_since: Version = ()
         self.after: Callable[[dict[str, Any]], Iterator[tuple[str, str]]] | None = None
         if name in CHECKED:
@@ -154,7 +170,7 @@ class Model:
     def fields(self) -> dict[str, Field]:
         """The fields by their Python names, including those of other releases."""
         if not self._fields:
-            self._fields = {name: Field(self.name, name) for name in FIELDS[self.name]}
+            self._fields = {name: Field(self.name, name) for name in MODEL_HISTORY.names(self.name)}
             self._names = {field.alias: name for name, field in self._fields.items() if field.alias}
         return self._fields
 
@@ -163,18 +179,9 @@ class Model:
         """The Python name of each field that has an alias."""
         return self._names if self.fields else {}
 
-
-def at(history: tuple[tuple[Version, Any], ...] | None, version: Version, newest: Any) -> Any:
-    """The value of a history for a release; `newest` without one."""
-    for since, value in history or ():
-        if since <= version:
-            newest = value
-    return newest
-
-
-def default_of_key(key: str, version: Version) -> Any:
-    """The default of a top-level key whose default has changed between releases."""
-    return at(DEFAULT_HISTORY["", key], version, None)
+    def is_in(self, version: Version) -> bool:
+        """Whether the section is this model in a release; others ignore it, or look its keys up one by one."""
+        return MODEL_HISTORY.has_section(self.name, version)
 
 
 def model_of(name: str) -> Model:
@@ -259,7 +266,7 @@ def read_section(model: Model, raw: dict[Any, Any], version: Version, title: str
 
 def default_of(field: Field, version: Version) -> Any:
     """The value of a field that is not set."""
-    if field.model is not None and field.default is not None:
+    if field.model is not None and field.default_at(version) is not None:
         return read_section(field.model, {}, version).values
     return field.default_at(version)
 
@@ -268,10 +275,8 @@ def unexpected(field: Field | None, key: Any, name: Any, raw: dict[Any, Any], ve
     """The message of a model that refuses a key; empty if it accepts it."""
     if field is None:
         return UNKNOWN
-    if field.since > version:
-        return EARLY
-    if field.until and field.until <= version:
-        return UNKNOWN
+    if not field.is_in(version):
+        return EARLY if field.comes_after(version) else UNKNOWN
     return TWICE if key == name and field.alias and raw.get(field.alias, "auto") != "auto" else ""
 
 
@@ -395,20 +400,21 @@ def check_zero(values: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield "", "Assertion failed, Partial offloading only supported for ZeRO Stage 3."
 
 
+FP16_CHECKED_SINCE = first_with("fp16", "_reject_non_integer_scale_params")
 # Fields with a validator: (the first release that has it, the validator).
 VALIDATED: dict[str, dict[str, tuple[Version, Callable[[Any], Any]]]] = {
     "fp16": {
-        "loss_scale": ((0, 18, 8), loss_scale),
+        "loss_scale": (first_with("fp16", "_validate_loss_scale"), loss_scale),
         "loss_scale_window": (FP16_CHECKED_SINCE, scale_integer("loss_scale_window")),
         "min_loss_scale": (FP16_CHECKED_SINCE, scale_integer("min_loss_scale")),
     },
-    "zero_optimization.leaf_module": dict.fromkeys(FIELDS["zero_optimization.leaf_module"], ((), name_list)),
+    "zero_optimization.leaf_module": dict.fromkeys(MODEL_HISTORY.names("zero_optimization.leaf_module"), ((), name_list)),
 }
 # Checks that involve several fields: (the first release that has them, the check).
 CHECKED: dict[str, tuple[Version, Callable[[dict[str, Any]], Iterator[tuple[str, str]]]]] = {
     "zero_optimization": (PYDANTIC_2_SINCE, check_zero),  # the older validator looks up an attribute that a dict does not have
     "zero_optimization.zenflow": ((), check_zenflow),
-    "fp16": (FP16_CHECKED_SINCE, check_fp16),
+    "fp16": (first_with("fp16", "_validate_dynamic_loss_scale_params"), check_fp16),
 }
 READERS: dict[Any, Callable[[Any], Any]] = {
     "bool": pydantic.boolean,
@@ -427,6 +433,6 @@ _models: dict[str, Model] = {}
 
 ZERO, FP16, BF16, LEAF_MODULE = map(model_of, ("zero_optimization", "fp16", "bf16", "zero_optimization.leaf_module"))
 MONITOR, THROUGHPUT = model_of("DeepSpeedMonitorConfig"), model_of("timers.throughput")
-MONITORS = tuple(FIELDS[MONITOR.name])
+MONITORS = tuple(MODEL_HISTORY.names(MONITOR.name))
 SECTIONS = {name: model_of(name) for name in MODELS if "." not in name and name != MONITOR.name and name not in MONITORS}
 REPLACEMENTS = REPLACED[ZERO.name]

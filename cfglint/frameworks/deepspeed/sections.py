@@ -5,8 +5,9 @@ from __future__ import annotations
 from cfglint.findings.setting import OVERRIDE
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.deepspeed import FRAMEWORK
-from cfglint.frameworks.deepspeed._tables import REMOVED, SINCE
 from cfglint.frameworks.deepspeed.models import BF16, FP16, MONITOR, MONITORS, SECTIONS, THROUGHPUT, Section, read_section
+from cfglint.frameworks.deepspeed.releases import KEY_HISTORY, looks_up
+from cfglint.frameworks.history import DEFAULT
 from cfglint.source.document import NOT_STRICT_JSON
 
 TYPE_CHECKING = False
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from cfglint.frameworks.versions import Version
     from cfglint.source.document import Document, Problem
 
-STRICT_PRECISION = (0, 17, 1)
 AS_JSON = "DeepSpeed accepts this (hjson), the Hugging Face Trainer does not (json.load)"
 AS_OWN = "DeepSpeed rejects this, the Hugging Face Trainer does not (json.load)"
 
@@ -77,7 +77,7 @@ class DeepSpeedSections(Config):
 
     def looks_up(self, *path: str) -> bool:
         """Whether the target release has a key, among those that DeepSpeed looks up one by one."""
-        return self._version >= SINCE.get(path, ()) and (path not in REMOVED or self._version < REMOVED[path][0])
+        return looks_up(path, self._version)
 
     def read(self) -> None:
         """Load the file with DeepSpeed's own loader, or, if its consumer is not declared, with a trainer's json.
@@ -119,9 +119,9 @@ class DeepSpeedSections(Config):
     def _read_section(self, name: str) -> Section:
         raw = self.raw_section(name)
         model = {"monitor": MONITOR, "throughput": THROUGHPUT}.get(name) or SECTIONS[name]
-        if model in (FP16, BF16) and self.version < STRICT_PRECISION:
-            return lenient(model, raw, self.open)
-        return read_section(model, raw if isinstance(raw, dict) and self.version >= model.since else {}, self.version)
+        if model in (FP16, BF16) and not model.is_in(self.version):
+            return lenient(model, raw, self.open, self.version)
+        return read_section(model, raw if isinstance(raw, dict) and model.is_in(self.version) else {}, self.version)
 
     def raw_section(self, name: str) -> Any:
         """The input of a section's model; {} where the file has none."""
@@ -223,16 +223,19 @@ def refused_by_one(problems: list[Problem], note: str) -> None:
         problem.note = note
 
 
-def lenient(model: Model, raw: Any, is_open: bool) -> Section:
+def lenient(model: Model, raw: Any, is_open: bool, version: Version) -> Section:
     """A precision section of a release in which it was not strict: no key is checked.
 
     If a trainer may still resolve "auto", the key is omitted; otherwise "auto" is a string that counts as true.
     """
-    section = Section(STRICT_PRECISION)
+    section = Section(version)
     given = raw if isinstance(raw, dict) else {}
     if is_open:
         given = {name: value for name, value in given.items() if value != "auto"}
-    section.values = {name: given.get(name, field.default_at(())) for name, field in model.fields.items()}
+    looked_up = KEY_HISTORY.fields(model.name, version)
+    defaults = {name: field.default_at(()) for name, field in model.fields.items()}
+    defaults.update({name: row[DEFAULT] for name, row in looked_up.items()})
+    section.values = {name: given.get(name, default) for name, default in defaults.items()}
     section.given = {name: name for name in given}
     if not section.values["enabled"] and "fp16_master_weights_and_grads" in section.values:
         section.values["fp16_master_weights_and_grads"] = False  # looked up only with fp16 (0.16.9, runtime/config.py:180)

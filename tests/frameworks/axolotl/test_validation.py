@@ -18,13 +18,12 @@ import yaml
 
 import cfglint
 from cases import each_case
-from cfglint.frameworks.axolotl import NEWEST
+from cfglint.frameworks.axolotl import NEWEST, refusals
 from cfglint.frameworks.axolotl.plugins import plugins_of
-from cfglint.frameworks.axolotl.refusals import Refusal
 from cfglint.frameworks.axolotl.releases import library
-from cfglint.frameworks.axolotl.remedies import split_remedy
 from cfglint.frameworks.axolotl.validation import Validation
 from cfglint.frameworks.launch_facts import LaunchFacts
+from cfglint.frameworks.refusal import Refusal
 from cfglint.frameworks.versions import parse_version
 from examples import recorded
 from remedies import done, remedies
@@ -32,6 +31,7 @@ from remedies import done, remedies
 HERE = Path(__file__).parent
 PACKAGE = Path(cfglint.__file__).parent / "frameworks" / "axolotl"
 CHECKS = (PACKAGE / "validation.py", PACKAGE / "plugins.py", *sorted(PACKAGE.glob("checks_*/*.py")))
+MAKERS = [name for name, made in vars(refusals).items() if getattr(made, "__annotations__", {}).get("return") == "Refusal"]
 RELEASE = parse_version(NEWEST)
 NEEDED = {"base_model": "org/model", "learning_rate": 2e-5, "datasets": [{"path": "data.jsonl", "type": "alpaca"}]}
 
@@ -93,6 +93,8 @@ def refused():
 
     def making(refusal, *arguments, **keywords):
         caller = sys._getframe(1)
+        while caller.f_code.co_filename == refusals.__file__:
+            caller = caller.f_back
         places.add((Path(caller.f_code.co_filename), caller.f_lineno))
         make(refusal, *arguments, **keywords)
 
@@ -247,9 +249,9 @@ def test_no_plugins():
 
 
 def refusals_in(path):
-    """The calls `Refusal(...)` of a module."""
+    """The calls of a module that make a refusal."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Refusal":
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in MAKERS:
             yield node
 
 
@@ -262,7 +264,7 @@ def after_remedies(case):
     values = dict(NEEDED)
     for line in case.lines:
         values |= line
-    for actions in remedies(split_remedy(found[0], values)[1] or ""):
+    for actions in remedies(found[0].help_for(values) or ""):
         left = validated([done(copy.deepcopy(values), actions, pointer)], case.gpus, case.release)
         yield actions, found[0].message, [each.message for each in left.refusals]
 

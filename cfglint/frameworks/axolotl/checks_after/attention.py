@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.releases import Releases
-from cfglint.frameworks.axolotl.refusals import ATTENTION, Model, Refusal
+from cfglint.frameworks.axolotl.refusals import ATTENTION, Model, excludes, refuses, requires
 from cfglint.frameworks.axolotl.releases import ONE_ATTENTION
 
 VARIABLE_LENGTH = Releases((0, 21, 0))
@@ -35,19 +35,12 @@ def batch_flattening(model: Model) -> None:
     automatic = model.batch_flattening == "auto"
     variable = supports_packing(model) or (model.attn_implementation == "varlen" and model.release in VARIABLE_LENGTH)
     if not variable and not automatic:
-        raise Refusal(
-            ATTENTION,
-            ("batch_flattening", "attn_implementation"),
-            "`batch_flattening` requires an attention for variable lengths, such as `attn_implementation: flash_attention_2`",
-            "batch_flattening requires a varlen-capable attention backend (e.g., attn_implementation: flash_attention_2).",
+        says = "batch_flattening requires a varlen-capable attention backend (e.g., attn_implementation: flash_attention_2)."
+        raise requires(
+            ATTENTION, "`batch_flattening`", "an attention for variable lengths, such as `attn_implementation: flash_attention_2`", says
         )
     if model.sample_packing and not automatic:
-        raise Refusal(
-            ATTENTION,
-            ("batch_flattening", "sample_packing"),
-            "`batch_flattening` is incompatible with `sample_packing`",
-            "batch_flattening not compatible with sample_packing",
-        )
+        raise excludes(ATTENTION, "batch_flattening", "sample_packing", "batch_flattening not compatible with sample_packing")
     if automatic:
         model.batch_flattening = variable and not model.sample_packing and model.micro_batch_size > 1
 
@@ -55,20 +48,18 @@ def batch_flattening(model: Model) -> None:
 def scaling_softmax(model: Model) -> None:
     """Check the values as utils/schemas/validation.py:432 does."""
     if model.release in ONE_ATTENTION and model.scaling_softmax and model.attn_implementation != "flex_attention":
-        raise Refusal(
-            ATTENTION,
-            ("scaling_softmax", "attn_implementation"),
-            "`scaling_softmax` requires `attn_implementation: flex_attention`",
-            "scaling_softmax requires flex attention. Add `attn_implementation: flex_attention` to your config.",
-        )
+        says = "scaling_softmax requires flex attention. Add `attn_implementation: flex_attention` to your config."
+        raise requires(ATTENTION, "scaling_softmax", "attn_implementation: flex_attention", says)
 
 
 def torch_attention(model: Model) -> None:
     """Check the values as utils/schemas/config.py:1862 does: transformers 5.20 has no such attention registered."""
     if model.attn_implementation == "flash_attention_torch":
-        raise Refusal(
+        says = "attn_implementation=flash_attention_torch requires a transformers release that registers torch's varlen attention backend"
+        raise refuses(
             ATTENTION,
-            ("attn_implementation",),
+            "attn_implementation",
             "`attn_implementation: flash_attention_torch` is not registered in transformers 5.20.1",
-            "attn_implementation=flash_attention_torch requires a transformers release that registers torch's varlen attention backend",
+            says,
+            remedy="use another `attn_implementation`",
         )

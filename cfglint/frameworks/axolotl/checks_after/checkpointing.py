@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.releases import Releases
-from cfglint.frameworks.axolotl.refusals import CHECKPOINTING, Model, Refusal
+from cfglint.frameworks.axolotl.refusals import CHECKPOINTING, Model, excludes, refuses, requires
 
 ANY_ADAPTER = Releases((), (0, 20, 0))  # saved operations are refused with any adapter, and modules cannot be named
 
@@ -38,6 +38,9 @@ KERNEL_MODULES = {  # the modules that a fused kernel replaces (validation.py:30
     "flash_attn_fuse_mlp": ("gate_proj", "up_proj", "down_proj", "mlp"),
 }
 CONTAINERS = ("model", "language_model", "text_model", "decoder", "transformer", "backbone", "layers", "layer", "h", "blocks", "block")
+REENTRANT = "gradient_checkpointing_kwargs.use_reentrant"
+HIDDEN_STATES = "`activation_offloading: hidden_states` or false"
+OFFLOAD_STATES = "set `gradient_checkpointing: true` and `activation_offloading: hidden_states`"
 MATMULS = ("aten::mm", "aten::addmm", "aten::matmul", "aten::bmm")
 
 
@@ -51,11 +54,8 @@ def offloaded_checkpoints(model: Model) -> None:
 def offloading_alone(model: Model) -> None:
     """Check the values as utils/schemas/validation.py:1996 does."""
     if model.activation_offloading and not model.gradient_checkpointing:
-        raise Refusal(
-            CHECKPOINTING,
-            ("activation_offloading",),
-            "`activation_offloading` requires `gradient_checkpointing: true`",
-            "activation_offloading requires gradient_checkpointing",
+        raise requires(
+            CHECKPOINTING, "activation_offloading", "gradient_checkpointing: true", "activation_offloading requires gradient_checkpointing"
         )
 
 
@@ -72,22 +72,16 @@ def selective_checkpointing(model: Model) -> None:
         model.selective_checkpointing = None
         return
     if not model.gradient_checkpointing:
-        raise Refusal(CHECKPOINTING, (key,), f"`{key}` requires `gradient_checkpointing: true`", f"{key} requires gradient_checkpointing")
+        raise requires(CHECKPOINTING, key, "gradient_checkpointing: true", f"{key} requires gradient_checkpointing")
     if (model.gradient_checkpointing_kwargs or {}).get("use_reentrant"):
-        raise Refusal(
-            CHECKPOINTING,
-            ("gradient_checkpointing_kwargs.use_reentrant", key),
-            f"`{key}` requires `gradient_checkpointing_kwargs.use_reentrant: false`",
-            f"{key} requires non-reentrant checkpointing (gradient_checkpointing_kwargs.use_reentrant: false)",
-        )
+        says = f"{key} requires non-reentrant checkpointing (gradient_checkpointing_kwargs.use_reentrant: false)"
+        raise requires(CHECKPOINTING, key, f"{REENTRANT}: false", says, at=REENTRANT)
     if model.activation_offloading and model.activation_offloading != "hidden_states":
-        raise Refusal(
-            CHECKPOINTING,
-            ("activation_offloading", key),
-            f"`{key}` requires `activation_offloading: hidden_states` or false",
-            f"{key} is only compatible with activation_offloading: hidden_states (or false); the TRL offloader paths bypass HF gradient "
-            "checkpointing",
+        says = (
+            f"{key} is only compatible with activation_offloading: hidden_states (or false); the TRL offloader paths bypass HF "
+            "gradient checkpointing"
         )
+        raise requires(CHECKPOINTING, key, HIDDEN_STATES, says, at="activation_offloading", remedy=OFFLOAD_STATES)
     if isinstance(given, dict):
         saved_operations(model, given)
         saved_modules(model, given)
@@ -100,23 +94,17 @@ def saved_operations(model: Model, given: dict[str, object]) -> None:
         return
     saved = given["save"]
     bad = [each for each in saved if each != "attention" and any(each in name for name in MATMULS)] if isinstance(saved, list) else []
-    cause = "a fused LoRA kernel changes in place: set `lora_*_kernel: false`"
-    words = "while a fused LoRA kernel is enabled"
+    cause, words, remedy = "a fused LoRA kernel", "while a fused LoRA kernel is enabled", "set `lora_*_kernel: false`"
     if model.release in ANY_ADAPTER:
-        cause, words = "LoRA changes in place: remove it", "when training with a LoRA/QLoRA adapter"
+        cause, words, remedy = "LoRA", "when training with a LoRA/QLoRA adapter", "remove `selective_checkpointing.save`"
     if bad:
-        raise Refusal(
-            CHECKPOINTING,
-            ("selective_checkpointing.save",),
-            f"`selective_checkpointing.save` contains {bad[0]}, which {cause}",
-            f"selective_checkpointing.save entries {bad} match matmul ops, which cannot be saved {words}",
-        )
+        says = f"selective_checkpointing.save entries {bad} match matmul ops, which cannot be saved {words}"
+        message = f"`selective_checkpointing.save` contains {bad[0]}, which {cause} changes in place"
+        raise refuses(CHECKPOINTING, "selective_checkpointing.save", message, says, remedy=remedy)
     if given.get("save_matmul_min_k"):
-        raise Refusal(
-            CHECKPOINTING,
-            ("selective_checkpointing.save_matmul_min_k",),
-            "`save_matmul_min_k` is incompatible with fused LoRA kernels: set `lora_*_kernel: false`",
-            "selective_checkpointing.save_matmul_min_k saves the base matmul that a fused LoRA kernel then mutates in-place (addmm_).",
+        says = "selective_checkpointing.save_matmul_min_k saves the base matmul that a fused LoRA kernel then mutates in-place (addmm_)."
+        raise excludes(
+            CHECKPOINTING, "selective_checkpointing.save_matmul_min_k", "fused LoRA kernels", says, remedy="set `lora_*_kernel: false`"
         )
 
 
@@ -133,16 +121,15 @@ def saved_modules(model: Model, given: dict[str, object]) -> None:
             names = (*CONTAINERS, *map(str, range(100)))
             container = any(fnmatchcase(name, last) for name in names) if wild else last.isdigit() or last in CONTAINERS
             if covered or (flag.startswith("lora_") and container):
-                raise Refusal(
+                says = f"selective_checkpointing.save_modules entry {entry!r} " + (
+                    f"names a module whose forward is replaced by {flag}: true" if covered else "scopes a decoder layer or model container"
+                )
+                raise refuses(
                     CHECKPOINTING,
                     ("selective_checkpointing.save_modules", flag),
-                    f"`selective_checkpointing.save_modules` names {entry}, which `{flag}` replaces: set `{flag}: false`",
-                    f"selective_checkpointing.save_modules entry {entry!r} "
-                    + (
-                        f"names a module whose forward is replaced by {flag}: true"
-                        if covered
-                        else "scopes a decoder layer or model container"
-                    ),
+                    f"`selective_checkpointing.save_modules` names {entry}, which `{flag}` replaces",
+                    says,
+                    remedy=f"set `{flag}: false`",
                 )
 
 
@@ -153,20 +140,15 @@ def expert_checkpointing(model: Model) -> None:
     if (model.expert_parallel_size or 1) <= 1 or model.expert_parallel_backend not in ("auto", "torch") or not model.gradient_checkpointing:
         return
     if (model.gradient_checkpointing_kwargs or {}).get("use_reentrant"):
-        raise Refusal(
-            CHECKPOINTING,
-            ("gradient_checkpointing_kwargs.use_reentrant", "expert_parallel_size"),
-            "expert parallelism requires `use_reentrant: false`",
-            "expert_parallel_backend: torch requires non-reentrant gradient checkpointing (gradient_checkpointing_kwargs.use_reentrant: "
-            "false)",
+        says = (
+            "expert_parallel_backend: torch requires non-reentrant gradient checkpointing "
+            "(gradient_checkpointing_kwargs.use_reentrant: false)"
         )
+        raise requires(CHECKPOINTING, "expert parallelism", f"{REENTRANT}: false", says, at=(REENTRANT, "expert_parallel_size"))
     if model.activation_offloading in (True, "legacy", "disk"):
-        raise Refusal(
-            CHECKPOINTING,
-            ("activation_offloading", "expert_parallel_size"),
-            "expert parallelism requires `activation_offloading: hidden_states` or false",
-            f"expert_parallel_backend: torch is incompatible with activation_offloading {model.activation_offloading!r}",
-        )
+        says = f"expert_parallel_backend: torch is incompatible with activation_offloading {model.activation_offloading!r}"
+        keys = ("activation_offloading", "expert_parallel_size")
+        raise requires(CHECKPOINTING, "expert parallelism", HIDDEN_STATES, says, at=keys, remedy=OFFLOAD_STATES)
 
 
 def hidden_state_offloading(model: Model) -> None:
@@ -176,10 +158,10 @@ def hidden_state_offloading(model: Model) -> None:
     given = {"use_reentrant": False, **(model.gradient_checkpointing_kwargs or {})}
     model.gradient_checkpointing_kwargs = given
     if given["use_reentrant"] and model.unfrozen_parameters:
-        raise Refusal(
-            CHECKPOINTING,
-            ("gradient_checkpointing_kwargs.use_reentrant", "unfrozen_parameters"),
-            "`activation_offloading: hidden_states` with `use_reentrant: true` is incompatible with `unfrozen_parameters`",
+        says = (
             "activation_offloading: hidden_states with reentrant checkpointing is incompatible with `unfrozen_parameters` (partially "
-            "frozen model).",
+            "frozen model)."
+        )
+        raise excludes(
+            CHECKPOINTING, f"{REENTRANT}: true", "unfrozen_parameters", says, note=" under `activation_offloading: hidden_states`"
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks.axolotl.refusals import MODEL_TYPE, Model, Refusal
+from cfglint.frameworks.axolotl.refusals import MODEL_TYPE, Model, excludes, refuses
 from cfglint.frameworks.axolotl.releases import FSDP2_ONLY
 
 
@@ -10,20 +10,17 @@ def falcon(model: Model) -> None:
     """Check the values as utils/schemas/validation.py:1960 does."""
     key = "fsdp_config" if model.release in FSDP2_ONLY else "fsdp"
     if model.base_model and "falcon" in model.base_model.lower() and getattr(model, key):
-        raise Refusal(
-            MODEL_TYPE,
-            (key, "base_model"),
-            f"`{key}` is incompatible with falcon models",
-            "FSDP is not supported for falcon models",
-        )
+        raise excludes(MODEL_TYPE, key, "falcon models", "FSDP is not supported for falcon models", at=(key, "base_model"))
 
 
 def mpt(model: Model) -> None:
     """Check the values as utils/schemas/validation.py:1968 does."""
     if model.base_model and "mpt" in model.base_model.lower() and model.gradient_checkpointing:
-        raise Refusal(
+        says = "gradient_checkpointing is not supported for MPT models"
+        raise refuses(
             MODEL_TYPE,
             ("gradient_checkpointing", "base_model"),
             'MPT models (any `base_model` with "mpt" in its name) do not support `gradient_checkpointing`',
-            "gradient_checkpointing is not supported for MPT models",
+            says,
+            remedy="remove `gradient_checkpointing`",
         )

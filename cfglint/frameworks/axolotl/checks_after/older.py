@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from cfglint.findings.releases import Releases
 from cfglint.frameworks.axolotl.checks_after.parallel import ring_attention
-from cfglint.frameworks.axolotl.refusals import CHECKPOINTING, FSDP, OPTIMIZER, PARALLEL, RL, Model, Refusal
+from cfglint.frameworks.axolotl.refusals import CHECKPOINTING, FSDP, OPTIMIZER, PARALLEL, RL, Model, excludes, refuses, requires
 from cfglint.frameworks.axolotl.releases import NEW_FSDP
 
 TYPE_CHECKING = False
@@ -32,12 +32,8 @@ def sequence_parallel(model: Model) -> None:
     if model.sequence_parallel_degree <= 1:
         return
     if model.release in ONE_SAMPLE and model.micro_batch_size != 1:
-        raise Refusal(
-            PARALLEL,
-            ("micro_batch_size", DEGREE),
-            f"`{DEGREE}` above 1 requires `micro_batch_size: 1`",
-            "micro_batch_size must be set to 1 due to a `ring-flash-attn` requirement",
-        )
+        says = "micro_batch_size must be set to 1 due to a `ring-flash-attn` requirement"
+        raise requires(PARALLEL, f"{DEGREE} above 1", "micro_batch_size: 1", says, at="micro_batch_size")
     ring_attention(model, DEGREE)
 
 
@@ -46,13 +42,11 @@ def fsdp2_efficient_loading(model: Model) -> None:
     given = model.fsdp_config
     loaded = next((key for key in ("load_in_8bit", "load_in_4bit") if getattr(model, key)), "")
     if given and model.fsdp_version == 2 and given.get("cpu_ram_efficient_loading") and loaded:
-        raise Refusal(
-            FSDP,
-            ("fsdp_config.cpu_ram_efficient_loading", loaded),
-            f"`fsdp_config.cpu_ram_efficient_loading` is incompatible with `{loaded}` under FSDP2",
+        says = (
             "FSDP2 does not support load_in_8bit or load_in_4bit with cpu_ram_efficient_loading. Please do one of the following: use "
-            "DeepSpeed, set fsdp_version to 1, or disable cpu_ram_efficient_loading.",
+            "DeepSpeed, set fsdp_version to 1, or disable cpu_ram_efficient_loading."
         )
+        raise excludes(FSDP, "fsdp_config.cpu_ram_efficient_loading", loaded, says, note=" under FSDP2")
 
 
 def fsdp_offload_and_8bit(model: Model) -> None:
@@ -61,12 +55,8 @@ def fsdp_offload_and_8bit(model: Model) -> None:
     if model.release not in NEW_FSDP or not given or not model.optimizer or "8bit" not in str(model.optimizer):
         return
     if given["offload_params"] and str(model.fsdp_version) != "2":
-        raise Refusal(
-            FSDP,
-            ("optimizer", "fsdp_config.offload_params"),
-            f"the optimizer {model.optimizer} is incompatible with `fsdp_config.offload_params` under FSDP1",
-            f"FSDP Offload not compatible with {model.optimizer}",
-        )
+        says = f"FSDP Offload not compatible with {model.optimizer}"
+        raise excludes(FSDP, f"the optimizer {model.optimizer}", "`fsdp_config.offload_params` under FSDP1", says)
 
 
 def rate_groups(model: Model) -> None:
@@ -74,38 +64,38 @@ def rate_groups(model: Model) -> None:
     keys = ("loraplus_lr_ratio", "embedding_lr_scale", "embedding_lr", "lr_groups")
     key = next((key for key in keys if getattr(model, key) is not None), "")
     if key and model.optimizer in TORCH_OPTIMIZERS:
-        raise Refusal(
-            OPTIMIZER,
-            (key, "optimizer"),
-            f"`{key}` is incompatible with the optimizer {model.optimizer}",
+        says = (
             "lr groups (`loraplus_lr_ratio`, `embedding_lr_scale`, `embedding_lr`, `lr_groups`) are not supported with ao low-bit "
-            "optimizers until ao>0.12.0.",
+            "optimizers until ao>0.12.0."
         )
+        raise excludes(OPTIMIZER, key, f"the optimizer {model.optimizer}", says)
 
 
 def nemotron_checkpointing(model: Model) -> None:
     """check_nemotron_h_gradient_checkpointing: utils/schemas/validation.py of 0.18.0."""
     named = model.base_model and "nemotron-h" in model.base_model.lower()
     if named and model.gradient_checkpointing and not model.sample_packing:
-        raise Refusal(
-            CHECKPOINTING,
-            ("gradient_checkpointing", "sample_packing"),
-            "`gradient_checkpointing` of nemotron-h models requires `sample_packing: true`",
+        says = (
             "gradient_checkpointing for nemotron_h requires sample_packing: true. The upstream model marks "
-            "supports_gradient_checkpointing=False; axolotl only enables it after applying the sample-packing patch.",
+            "supports_gradient_checkpointing=False; axolotl only enables it after applying the sample-packing patch."
         )
+        raise requires(CHECKPOINTING, "`gradient_checkpointing` of nemotron-h models", "`sample_packing: true`", says)
 
 
 def dpo_liger(model: Model) -> None:
     """check_dpo_use_liger_kernel: utils/schemas/validation.py of 0.20.0."""
     losses = model.dpo_loss_type
     if model.dpo_use_liger_kernel and (model.rl == "ipo" or (losses and losses[0] == "ipo")):
-        raise Refusal(
+        says = (
+            "`dpo_use_liger_kernel` does not support the `ipo` loss type (liger-kernel's fused DPO loss cannot length-normalize the "
+            "squared margin). Disable the liger kernel or use another loss."
+        )
+        raise refuses(
             RL,
             ("dpo_use_liger_kernel", "rl" if model.rl == "ipo" else "dpo_loss_type"),
             "`dpo_use_liger_kernel` does not support the loss ipo",
-            "`dpo_use_liger_kernel` does not support the `ipo` loss type (liger-kernel's fused DPO loss cannot length-normalize the "
-            "squared margin). Disable the liger kernel or use another loss.",
+            says,
+            remedy="remove `dpo_use_liger_kernel`",
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.findings.releases import Releases
 from cfglint.frameworks.axolotl.checks_after.quantization import BNB_8BIT
-from cfglint.frameworks.axolotl.refusals import PARALLEL, Model, Refusal
+from cfglint.frameworks.axolotl.refusals import PARALLEL, Model, excludes, refuses, requires
 
 RING = Releases((), (0, 20, 0))  # context parallelism is ring-flash-attn's
 RING_FLAG = Releases((), (0, 17, 0))  # which is chosen by `flash_attention`
@@ -15,12 +15,8 @@ FLASH_LIBRARY = ("flash_attention_2", "flash_attention_3")
 def tensor_parallel_optimizer(model: Model) -> None:
     """Check the values as utils/schemas/validation.py:2335 does."""
     if (model.tensor_parallel_size or 1) > 1 and model.optimizer in ("paged_adamw_8bit", *BNB_8BIT):
-        raise Refusal(
-            PARALLEL,
-            ("optimizer", "tensor_parallel_size"),
-            f"the optimizer {model.optimizer} is incompatible with `tensor_parallel_size` above 1",
-            "tensor_parallel_size is not supported with paged_adamw_8bit, adamw_8bit, and adamw_bnb_8bit optimizers",
-        )
+        says = "tensor_parallel_size is not supported with paged_adamw_8bit, adamw_8bit, and adamw_bnb_8bit optimizers"
+        raise excludes(PARALLEL, f"the optimizer {model.optimizer}", "`tensor_parallel_size` above 1", says)
 
 
 def tensor_parallel_loading(model: Model) -> None:
@@ -33,13 +29,11 @@ def tensor_parallel_loading(model: Model) -> None:
 def tensor_and_expert_parallel(model: Model) -> None:
     """Check the values as utils/schemas/validation.py:2368 does."""
     if (model.tensor_parallel_size or 1) > 1 and (model.expert_parallel_size or 1) > 1:
-        raise Refusal(
-            PARALLEL,
-            ("tensor_parallel_size", "expert_parallel_size"),
-            "`tensor_parallel_size` above 1 is incompatible with `expert_parallel_size` above 1",
-            "tensor_parallel_size > 1 cannot be combined with expert_parallel_size > 1; shard the experts with expert_parallel_size and "
-            "the rest with dp_shard_size",
+        says = (
+            "tensor_parallel_size > 1 cannot be combined with expert_parallel_size > 1; shard the experts with expert_parallel_size "
+            "and the rest with dp_shard_size"
         )
+        raise excludes(PARALLEL, "tensor_parallel_size above 1", "expert_parallel_size above 1", says)
 
 
 def tensor_parallel_default(model: Model) -> None:
@@ -60,20 +54,20 @@ def context_parallel(model: Model) -> None:
             ring_attention(model, "context_parallel_size")
         return
     if (model.sample_packing or model.batch_flattening) and model.use_glm_dsa_kernels:
-        raise Refusal(
+        says = "GLM DSA context parallelism does not support packed inputs"
+        raise refuses(
             PARALLEL,
             ("context_parallel_size", "use_glm_dsa_kernels"),
             "`context_parallel_size` above 1 with `use_glm_dsa_kernels` does not support packed samples",
-            "GLM DSA context parallelism does not support packed inputs",
+            says,
+            remedy="set `context_parallel_size: 1`",
         )
     if model.attn_implementation == "eager" and not model.use_glm_dsa_kernels:
-        raise Refusal(
-            PARALLEL,
-            ("context_parallel_size", "attn_implementation"),
-            "`context_parallel_size` above 1 is incompatible with `attn_implementation: eager`",
+        says = (
             "context parallelism wraps a kernel-backed attention implementation (sdpa/flash/flex); `attn_implementation: eager` is not "
-            "supported.",
+            "supported."
         )
+        raise excludes(PARALLEL, "context_parallel_size above 1", "attn_implementation: eager", says)
 
 
 def ring_attention(model: Model, key: str) -> None:
@@ -87,14 +81,10 @@ def ring_attention(model: Model, key: str) -> None:
         needed = "attn_implementation: flash_attention_2"
         says = f"{key} > 1 requires attn_implementation: flash_attention_2."
     if missing:
-        raise Refusal(PARALLEL, (key, needed.partition(":")[0]), f"`{key}` above 1 requires `{needed}`", says)
+        raise requires(PARALLEL, f"{key} above 1", needed, says, at=(key, needed.partition(":")[0]))
     if model.sample_packing and (model.micro_batch_size or 1) > 1:
-        raise Refusal(
-            PARALLEL,
-            ("micro_batch_size", key),
-            f"`{key}` above 1 with `sample_packing` requires `micro_batch_size: 1`",
-            "micro_batch_size must be set to 1 when sample_packing is enabled due to a `ring-flash-attn` requirement",
-        )
+        says = "micro_batch_size must be set to 1 when sample_packing is enabled due to a `ring-flash-attn` requirement"
+        raise requires(PARALLEL, f"`{key}` above 1 with `sample_packing`", "`micro_batch_size: 1`", says, at="micro_batch_size")
 
 
 def context_parallel_deepspeed(model: Model) -> None:
@@ -102,19 +92,19 @@ def context_parallel_deepspeed(model: Model) -> None:
     if not (model.deepspeed and (model.context_parallel_size or 1) > 1):
         return
     if model.use_glm_dsa_kernels:
-        raise Refusal(
-            PARALLEL,
-            ("use_glm_dsa_kernels", "deepspeed"),
-            "`use_glm_dsa_kernels` with `context_parallel_size` above 1 is incompatible with DeepSpeed",
-            "GLM DSA context parallelism needs ringmaster, which does not run under DeepSpeed; use FSDP2 instead.",
-        )
+        says = "GLM DSA context parallelism needs ringmaster, which does not run under DeepSpeed; use FSDP2 instead."
+        raise excludes(PARALLEL, "`use_glm_dsa_kernels` with `context_parallel_size` above 1", "DeepSpeed", says)
     if model.rl:
-        raise Refusal(
+        says = (
+            f"rl: RLType.{model.rl.upper()} with context_parallel_size > 1 under DeepSpeed is not supported: only the SFT trainer "
+            "weights each Ulysses rank's loss; use FSDP2."
+        )
+        raise refuses(
             PARALLEL,
             ("context_parallel_size", "rl", "deepspeed"),
-            "`context_parallel_size` above 1 under DeepSpeed does not support `rl`; use FSDP2",
-            f"rl: RLType.{model.rl.upper()} with context_parallel_size > 1 under DeepSpeed is not supported: only the SFT trainer "
-            "weights each Ulysses rank's loss; use FSDP2.",
+            "`context_parallel_size` above 1 under DeepSpeed does not support `rl`",
+            says,
+            remedy="use FSDP2",
         )
     given = model.context_parallel
     if given and (
@@ -122,22 +112,24 @@ def context_parallel_deepspeed(model: Model) -> None:
         or given["ring_size"] not in (None, 1)
         or given["ulysses_size"] not in (None, given["size"])
     ):
-        raise Refusal(
-            PARALLEL,
-            ("context_parallel.backend", "deepspeed"),
-            "under DeepSpeed `context_parallel` requires `backend: ulysses` with the full degree",
+        says = (
             "Under DeepSpeed, context parallelism maps to DeepSpeed Ulysses (ALST): only `context_parallel.backend: ulysses` (or auto) "
-            "with the full CP degree as ulysses_size is supported; Ring/USP need FSDP2.",
+            "with the full CP degree as ulysses_size is supported; Ring/USP need FSDP2."
+        )
+        raise requires(
+            PARALLEL,
+            "under DeepSpeed `context_parallel`",
+            "`context_parallel.backend: ulysses` with the full degree",
+            says,
+            at=("context_parallel.backend", "deepspeed"),
         )
 
 
 def expert_chunks(model: Model) -> None:
     """Check the values as utils/schemas/validation.py:2146 does."""
     if (model.expert_parallel_dispatch_chunks or 1) > 1 and model.expert_parallel_backend == "deep_ep":
-        raise Refusal(
-            PARALLEL,
-            ("expert_parallel_dispatch_chunks", "expert_parallel_backend"),
-            "`expert_parallel_dispatch_chunks` above 1 requires `expert_parallel_backend: torch`",
-            "expert_parallel_dispatch_chunks > 1 requires expert_parallel_backend: torch (DeepEP dispatches the whole batch in one fused "
-            "kernel)",
+        says = (
+            "expert_parallel_dispatch_chunks > 1 requires expert_parallel_backend: torch (DeepEP dispatches the whole batch in one "
+            "fused kernel)"
         )
+        raise requires(PARALLEL, "expert_parallel_dispatch_chunks above 1", "expert_parallel_backend: torch", says)

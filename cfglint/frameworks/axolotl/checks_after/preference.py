@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks.axolotl.refusals import RL, SCHEDULE, Model, Refusal
+from cfglint.frameworks.axolotl.refusals import RL, SCHEDULE, Model, excludes, requires
 
 
 def vllm_mode(model: Model) -> None:
@@ -17,26 +17,20 @@ def colocated_vllm(model: Model) -> None:
     if not (trl and trl["use_vllm"] and trl["vllm_mode"] == "colocate"):
         return
     if (model.context_parallel_size or 1) > 1:
-        raise Refusal(
-            RL,
-            ("trl.vllm_mode", "context_parallel_size"),
-            "`trl.vllm_mode: colocate` is incompatible with `context_parallel_size` above 1",
-            "`vllm_mode: colocate` is not supported with `context_parallel_size > 1`. Use `vllm_mode: server` with a dedicated vLLM GPU.",
-        )
+        says = "`vllm_mode: colocate` is not supported with `context_parallel_size > 1`. Use `vllm_mode: server` with a dedicated vLLM GPU."
+        raise excludes(RL, "trl.vllm_mode: colocate", "context_parallel_size above 1", says)
     if trl["vllm_lora_sync"]:
-        raise Refusal(
-            RL,
-            ("trl.vllm_lora_sync", "trl.vllm_mode"),
-            "`trl.vllm_lora_sync` requires `vllm_mode: server`",
-            "`vllm_lora_sync: true` requires `vllm_mode: server` (adapters are pushed over HTTP to the vLLM server).",
-        )
+        says = "`vllm_lora_sync: true` requires `vllm_mode: server` (adapters are pushed over HTTP to the vLLM server)."
+        raise requires(RL, "trl.vllm_lora_sync", "trl.vllm_mode: server", says)
     asynchronous = next((key for key in ("async_prefetch", "use_data_producer") if trl[key]), "")
     if asynchronous and model.adapter:
-        raise Refusal(
+        says = "`vllm_mode: colocate` with an adapter is not supported by the async GRPO trainer (`async_prefetch` / `use_data_producer`)"
+        raise requires(
             RL,
-            (f"trl.{asynchronous}", "trl.vllm_mode", "adapter"),
-            f"`trl.{asynchronous}` with an adapter requires `vllm_mode: server`",
-            "`vllm_mode: colocate` with an adapter is not supported by the async GRPO trainer (`async_prefetch` / `use_data_producer`)",
+            f"`trl.{asynchronous}` with an adapter",
+            "`trl.vllm_mode: server`",
+            says,
+            at=(f"trl.{asynchronous}", "trl.vllm_mode", "adapter"),
         )
 
 
@@ -51,12 +45,8 @@ def ebft_offloading(model: Model) -> None:
     """Check the values as utils/schemas/validation.py:2458 does."""
     strided = model.rl == "ebft" and model.ebft and model.ebft["mode"] == "strided"
     if strided and model.activation_offloading is True and model.attn_implementation == "flex_attention":
-        raise Refusal(
-            RL,
-            ("activation_offloading", "attn_implementation"),
-            "`activation_offloading` is incompatible with `attn_implementation: flex_attention` in strided EBFT",
-            "EBFT strided mode: `activation_offloading: true` is incompatible with `attn_implementation: flex_attention`.",
-        )
+        says = "EBFT strided mode: `activation_offloading: true` is incompatible with `attn_implementation: flex_attention`."
+        raise excludes(RL, "activation_offloading", "attn_implementation: flex_attention", says, note=" in strided EBFT")
 
 
 def preference_beta(model: Model) -> None:
@@ -68,9 +58,5 @@ def preference_beta(model: Model) -> None:
 def simpo_warmup(model: Model) -> None:
     """Check the values as utils/schemas/validation.py:2209 does."""
     if model.rl == "simpo" and model.warmup_ratio:
-        raise Refusal(
-            SCHEDULE,
-            ("warmup_ratio", "rl"),
-            "`warmup_ratio` is incompatible with `rl: simpo`; use `warmup_steps`",
-            "warmup_ratio is not supported with the simpo trainer. Please use `warmup_steps` instead",
-        )
+        says = "warmup_ratio is not supported with the simpo trainer. Please use `warmup_steps` instead"
+        raise excludes(SCHEDULE, "warmup_ratio", "rl: simpo", says, remedy="use `warmup_steps`")

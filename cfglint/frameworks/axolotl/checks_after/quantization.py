@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.frameworks.axolotl.checks_after.adapters import INDEPENDENT_INIT
-from cfglint.frameworks.axolotl.refusals import FSDP, QUANTIZATION, Model, Refusal
+from cfglint.frameworks.axolotl.refusals import FSDP, QUANTIZATION, Model, excludes, refuses, requires
 from cfglint.frameworks.axolotl.releases import FSDP2_ONLY
 
 TYPE_CHECKING = False
@@ -18,12 +18,8 @@ BNB_8BIT = ("adamw_8bit", "adamw_bnb_8bit")
 def fsdp_8bit(model: Model) -> None:
     """Check the values as utils/schemas/validation.py:1564 does."""
     if model.fsdp_config and model.optimizer in BNB_8BIT and is_fsdp2(model):
-        raise Refusal(
-            FSDP,
-            ("optimizer", "fsdp_config"),
-            f"the optimizer {model.optimizer} is incompatible with FSDP2; use `adamw_torch_8bit`",
-            f"FSDP2 not compatible with {model.optimizer}, use `adamw_torch_8bit` instead",
-        )
+        says = f"FSDP2 not compatible with {model.optimizer}, use `adamw_torch_8bit` instead"
+        raise excludes(FSDP, f"the optimizer {model.optimizer}", "FSDP2", says, remedy="use `adamw_torch_8bit`")
 
 
 def fsdp_4bit_loading(model: Model) -> None:
@@ -33,15 +29,14 @@ def fsdp_4bit_loading(model: Model) -> None:
         model.qlora_sharded_model_loading = efficient and model.adapter == "qlora" and bool(model.load_in_4bit)
     staged = model.qlora_sharded_model_loading and model.release in FSDP2_ONLY
     if efficient and model.load_in_4bit and not staged and is_fsdp2(model):
-        raise Refusal(
-            FSDP,
-            ("fsdp_config.cpu_ram_efficient_loading", "load_in_4bit"),
-            "`fsdp_config.cpu_ram_efficient_loading` with `load_in_4bit` requires `qlora_sharded_model_loading: true`"
-            if model.release in FSDP2_ONLY
-            else "`fsdp_config.cpu_ram_efficient_loading` is incompatible with `load_in_4bit`",
-            "FSDP2 does not support `cpu_ram_efficient_loading` with load_in_4bit; the rank-0-only bitsandbytes quantization deadlocks the "
-            "state dict scatter.",
+        says = (
+            "FSDP2 does not support `cpu_ram_efficient_loading` with load_in_4bit; the rank-0-only bitsandbytes quantization deadlocks "
+            "the state dict scatter."
         )
+        key = "fsdp_config.cpu_ram_efficient_loading"
+        if model.release in FSDP2_ONLY:
+            raise requires(FSDP, f"`{key}` with `load_in_4bit`", "`qlora_sharded_model_loading: true`", says, at=(key, "load_in_4bit"))
+        raise excludes(FSDP, key, "load_in_4bit", says)
 
 
 def is_fsdp2(model: Model) -> bool:
@@ -52,12 +47,8 @@ def is_fsdp2(model: Model) -> bool:
 def bnb_blocks(model: Model) -> None:
     """Check the values as utils/schemas/validation.py:1607 does."""
     if model.load_in_4bit and model.nf4_backend != "torchao" and (model.bnb_config_kwargs or {}).get("blocksize", 64) != 64:
-        raise Refusal(
-            QUANTIZATION,
-            ("bnb_config_kwargs.blocksize",),
-            "`bnb_config_kwargs.blocksize` must be 64 under bitsandbytes",
-            "bitsandbytes 4-bit loading always quantizes with blocksize 64; remove `bnb_config_kwargs.blocksize` or set it to 64.",
-        )
+        says = "bitsandbytes 4-bit loading always quantizes with blocksize 64; remove `bnb_config_kwargs.blocksize` or set it to 64."
+        raise refuses(QUANTIZATION, "bnb_config_kwargs.blocksize", "`bnb_config_kwargs.blocksize` must be 64 under bitsandbytes", says)
 
 
 def staged_nf4(model: Model) -> None:
@@ -71,7 +62,7 @@ def staged_nf4(model: Model) -> None:
     origin = "nf4_backend" if torchao else "fsdp_config.cpu_ram_efficient_loading"
     for violated, key, says in (*staged_loading(model), *staged_quantization(model, torchao), *staged_adapter(model)):
         if violated:
-            raise Refusal(QUANTIZATION, (key, origin), f"`{key}`: {says[0].upper()}{says[1:]}", says)
+            raise refuses(QUANTIZATION, (key, origin), f"`{key}`: {says[0].upper()}{says[1:]}", says)
 
 
 def staged_loading(model: Model) -> Iterator[Constraint]:

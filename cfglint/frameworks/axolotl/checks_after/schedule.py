@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.findings.releases import Releases
 from cfglint.frameworks.axolotl.checks_after.adapters import FUSED_QKV, LORA
-from cfglint.frameworks.axolotl.refusals import ADAPTER, SCHEDULE, Model, Refusal
+from cfglint.frameworks.axolotl.refusals import ADAPTER, SCHEDULE, Model, excludes, requires
 
 BY_STEPS = Releases((), (0, 12, 0))  # `relora_steps` turns ReLoRA on
 
@@ -16,13 +16,10 @@ def relora(model: Model) -> None:
     if not getattr(model, name):
         return
     if not by_steps and not model.jagged_restart_steps:
-        raise Refusal(ADAPTER, ("relora",), "`relora` requires `jagged_restart_steps`", "jagged_restart_steps must be set to use ReLoRA")
+        raise requires(ADAPTER, "relora", "jagged_restart_steps", "jagged_restart_steps must be set to use ReLoRA")
     if model.adapter not in LORA and not (model.adapter == "mora" or (model.adapter and model.foreign_plugins)):
-        raise Refusal(
-            ADAPTER,
-            (name, "adapter"),
-            f"`{name}` requires `adapter: lora` or `qlora`",
-            "cfg.adapter must support ReLoRA to use ReLoRA restart semantics",
+        raise requires(
+            ADAPTER, f"`{name}`", "`adapter: lora` or `qlora`", "cfg.adapter must support ReLoRA to use ReLoRA restart semantics"
         )
     for key, holds, says in (
         ("fsdp", bool(model.fsdp), "fsdp not supported with ReLoRA"),
@@ -37,7 +34,7 @@ def relora(model: Model) -> None:
         ),
     ):
         if holds:
-            raise Refusal(ADAPTER, (name, key), f"`{name}` is incompatible with `{key}`", says)
+            raise excludes(ADAPTER, name, key, says)
 
 
 def early_stopping(model: Model) -> None:
@@ -45,19 +42,25 @@ def early_stopping(model: Model) -> None:
     if not model.early_stopping_patience:
         return
     if not model.save_steps or not model.eval_steps:
-        raise Refusal(
+        says = "`early_stopping_patience` requires save_steps and eval_steps to be set. eval_steps should evenly divide save_steps."
+        raise requires(
             SCHEDULE,
-            ("early_stopping_patience", "save_steps", "eval_steps"),
-            "`early_stopping_patience` requires `save_steps` and `eval_steps`; set `save_steps` and `eval_steps` in place of "
-            "`saves_per_epoch` and `evals_per_epoch`, or remove `early_stopping_patience`",
-            "`early_stopping_patience` requires save_steps and eval_steps to be set. eval_steps should evenly divide save_steps.",
+            "`early_stopping_patience`",
+            "`save_steps` and `eval_steps`",
+            says,
+            at=("early_stopping_patience", "save_steps", "eval_steps"),
+            remedy=(
+                "set `save_steps` and `eval_steps` in place of `saves_per_epoch` and `evals_per_epoch`, or remove `early_stopping_patience`"
+            ),
         )
     if model.save_steps % model.eval_steps != 0:
-        raise Refusal(
+        says = "`early_stopping_patience` requires that eval_steps should evenly divide save_steps."
+        raise requires(
             SCHEDULE,
-            ("early_stopping_patience", "save_steps", "eval_steps"),
-            f"`early_stopping_patience` requires `save_steps` ({model.save_steps}) to be a multiple of `eval_steps` ({model.eval_steps})",
-            "`early_stopping_patience` requires that eval_steps should evenly divide save_steps.",
+            "`early_stopping_patience`",
+            f"`save_steps` ({model.save_steps}) to be a multiple of `eval_steps` ({model.eval_steps})",
+            says,
+            at=("early_stopping_patience", "save_steps", "eval_steps"),
         )
 
 
@@ -68,24 +71,18 @@ def balanced_labels(model: Model) -> None:
     rivals = ("sample_packing_sequentially", "curriculum_sampling", "diffusion_lm", "rl", "reward_model", "process_reward_model")
     rival = next((name for name in rivals if getattr(model, name)), "")
     if model.balance_labels and (grouped or rival):
-        raise Refusal(
-            SCHEDULE,
-            (key, rival or "group_by_length"),
-            f"`{key}` requires packed or fixed-size causal batches without other sampling",
+        says = (
             "balance_labels requires causal LM sample_packing or map-style fixed-count batching without sequential, curriculum, or "
-            "conflicting length-grouped sampling",
+            "conflicting length-grouped sampling"
+        )
+        raise requires(
+            SCHEDULE, f"`{key}`", "packed or fixed-size causal batches without other sampling", says, at=(key, rival or "group_by_length")
         )
     window = "label_balance_window_optim_steps"
     if model.label_balance_window_optim_steps > 1 and not model.balance_labels:
-        raise Refusal(SCHEDULE, (window,), f"`{window}` requires `{key}`", f"{window} requires {key}")
+        raise requires(SCHEDULE, window, key, f"{window} requires {key}")
     if model.label_balance_window_optim_steps > 1 and (model.streaming or model.pretraining_dataset):
-        raise Refusal(
-            SCHEDULE, (window,), f"`{window}` above 1 is incompatible with streaming", f"{window} > 1 requires non-streaming training"
-        )
+        raise excludes(SCHEDULE, f"{window} above 1", "streaming", f"{window} > 1 requires non-streaming training", at=(window,))
     if model.balance_labels and (model.accelerator_config or {}).get("split_batches"):
-        raise Refusal(
-            SCHEDULE,
-            (key, "accelerator_config.split_batches"),
-            f"`{key}` requires `accelerator_config.split_batches: false`",
-            "balance_labels requires split_batches=False for optimizer-step grouping",
-        )
+        says = "balance_labels requires split_batches=False for optimizer-step grouping"
+        raise requires(SCHEDULE, key, "accelerator_config.split_batches: false", says)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.findings.releases import Releases
 from cfglint.findings.wording import spelled
-from cfglint.frameworks.axolotl.refusals import ADAPTER, CHECKPOINTING, FSDP, OPTIMIZER, QUANTIZATION, Data, Refusal
+from cfglint.frameworks.axolotl.refusals import ADAPTER, CHECKPOINTING, FSDP, OPTIMIZER, QUANTIZATION, Data, excludes, refuses, requires
 from cfglint.frameworks.axolotl.releases import EMBEDDINGS, FSDP2_ONLY, NEW_FSDP
 
 LORA_KERNELS = ("lora_mlp_kernel", "lora_qkv_kernel", "lora_o_kernel")
@@ -24,21 +24,22 @@ def adapter(data: Data) -> None:
     loaded = next((key for key in ("load_in_8bit", "load_in_4bit") if data.get(key)), "")
     inference = data.get("inference") and data.release in WITH_INFERENCE
     if not data.get("adapter") and not inference and loaded:
-        raise Refusal(
-            ADAPTER,
-            (loaded,),
-            f"`{loaded}` requires an `adapter`: a quantized model cannot be trained completely",
+        says = (
             "load_in_8bit and load_in_4bit are not supported without setting an adapter for training.If you want to full finetune, "
-            "please turn off load_in_8bit and load_in_4bit.",
+            "please turn off load_in_8bit and load_in_4bit."
         )
+        raise requires(ADAPTER, f"`{loaded}`", "an `adapter`: a quantized model cannot be trained completely", says)
     name = data.get("adapter")
     if name and name not in ADAPTERS and data.release in REGISTERED_ADAPTERS and not plugin_gives(name, data):
-        raise Refusal(
+        says = (
+            f"Adapter '{name}' is not built in and was not registered by a plugin. Add the plugin that provides this adapter to `plugins:`."
+        )
+        raise refuses(
             ADAPTER,
-            ("adapter",),
-            f"`adapter` is {spelled(name)}, which is not known: use lora, qlora or llama-adapter, or add its plugin to `plugins`",
-            f"Adapter '{name}' is not built in and was not registered by a plugin. Add the plugin that provides this adapter to "
-            "`plugins:`.",
+            "adapter",
+            f"`adapter` is {spelled(name)}, which is not known",
+            says,
+            remedy="use lora, qlora or llama-adapter, or add its plugin to `plugins`",
         )
 
 
@@ -63,12 +64,15 @@ def target_patterns(data: Data) -> None:
         return
     invalid = [pattern for pattern in modules if isinstance(pattern, str) and not is_pattern(pattern)]
     if invalid:
-        raise Refusal(
-            ADAPTER,
-            ("lora_target_modules",),
-            f"`lora_target_modules` contains {spelled(invalid[0])}, which is not a valid regular expression",
+        says = (
             f"lora_target_modules contains invalid regex pattern(s): {invalid}. Please provide valid Python regex patterns or plain "
-            "module name strings.",
+            "module name strings."
+        )
+        raise refuses(
+            ADAPTER,
+            "lora_target_modules",
+            f"`lora_target_modules` contains {spelled(invalid[0])}, which is not a valid regular expression",
+            says,
         )
 
 
@@ -114,12 +118,7 @@ def uses_fsdp1(data: Data) -> bool:
 def lora_gradients(data: Data) -> None:
     """Check the values as utils/schemas/config.py:2075 does."""
     if data.get("lora_fp32_gradients") and data.get("adapter") not in ("lora", "qlora", "multilora"):
-        raise Refusal(
-            ADAPTER,
-            ("lora_fp32_gradients",),
-            "`lora_fp32_gradients` requires a LoRA adapter",
-            "lora_fp32_gradients requires a LoRA adapter",
-        )
+        raise requires(ADAPTER, "`lora_fp32_gradients`", "a LoRA adapter", "lora_fp32_gradients requires a LoRA adapter")
 
 
 def quantized_experts(data: Data) -> None:
@@ -128,18 +127,21 @@ def quantized_experts(data: Data) -> None:
         return
     key = "quantize_moe_experts"
     if data.get("lora_target_linear"):
-        raise Refusal(
+        says = (
+            "lora_target_linear is not compatible with quantize_moe_experts. Use lora_target_parameters to target expert weights instead."
+        )
+        raise excludes(
             QUANTIZATION,
-            (key, "lora_target_linear"),
-            "`quantize_moe_experts` is incompatible with `lora_target_linear`; use `lora_target_parameters`",
-            "lora_target_linear is not compatible with quantize_moe_experts. Use lora_target_parameters to target expert weights instead.",
+            "quantize_moe_experts",
+            "lora_target_linear",
+            says,
+            at=(key, "lora_target_linear"),
+            remedy="use `lora_target_parameters`",
         )
     if data.get("adapter") not in ("lora", "qlora"):
-        raise Refusal(QUANTIZATION, (key,), f"`{key}` requires `adapter: lora` or `qlora`", f"{key} requires adapter: lora or qlora")
+        raise requires(QUANTIZATION, f"`{key}`", "`adapter: lora` or `qlora`", f"{key} requires adapter: lora or qlora")
     if not (data.get("load_in_4bit") or data.get("load_in_8bit")):
-        raise Refusal(
-            QUANTIZATION, (key,), f"`{key}` requires `load_in_4bit` or `load_in_8bit`", f"{key} requires load_in_4bit or load_in_8bit"
-        )
+        raise requires(QUANTIZATION, f"`{key}`", "`load_in_4bit` or `load_in_8bit`", f"{key} requires load_in_4bit or load_in_8bit")
 
 
 def offloaded_embeddings(data: Data) -> None:
@@ -148,44 +150,32 @@ def offloaded_embeddings(data: Data) -> None:
         return
     key = "ple_cpu_offload"
     if data.get("fsdp_config") is not None or (data.get("fsdp") is not None and data.release not in FSDP2_ONLY):
-        raise Refusal(CHECKPOINTING, (key, "fsdp_config"), f"`{key}` is incompatible with FSDP", f"{key} is not compatible with FSDP")
+        raise excludes(CHECKPOINTING, key, "FSDP", f"{key} is not compatible with FSDP")
     if data.get("deepspeed"):
-        raise Refusal(
-            CHECKPOINTING, (key, "deepspeed"), f"`{key}` is incompatible with DeepSpeed", f"{key} is not compatible with DeepSpeed"
-        )
+        raise excludes(CHECKPOINTING, key, "DeepSpeed", f"{key} is not compatible with DeepSpeed")
     name = data.get("adapter")
     if not ((name == "qlora" and data.get("load_in_4bit")) or (name == "lora" and data.get("load_in_8bit"))):
-        raise Refusal(
-            CHECKPOINTING,
-            (key,),
-            f"`{key}` requires qlora with `load_in_4bit`, or lora with `load_in_8bit`",
-            f"{key} requires qlora with load_in_4bit or lora with load_in_8bit",
-        )
+        says = f"{key} requires qlora with load_in_4bit or lora with load_in_8bit"
+        raise requires(CHECKPOINTING, key, "qlora with `load_in_4bit`, or lora with `load_in_8bit`", says, remedy=f"remove `{key}`")
 
 
 def kernels_and_remote_code(data: Data) -> None:
     """Check the values as utils/schemas/validation.py:918 does: some model types are allowed, and the type of a given model is unknown."""
     flag = next((flag for flag in LORA_KERNELS if data.get(flag)), "")
     if flag and data.get("trust_remote_code"):
-        raise Refusal(
-            ADAPTER,
-            (flag, "trust_remote_code"),
-            f"`{flag}` is incompatible with `trust_remote_code: true`",
+        says = (
             "lora_mlp_kernel, lora_qkv_kernel, and lora_o_kernel are not compatible with trust_remote_code. Please disable "
-            "trust_remote_code or explicitly set lora_*_kernel to false.",
+            "trust_remote_code or explicitly set lora_*_kernel to false."
         )
+        raise excludes(ADAPTER, flag, "trust_remote_code: true", says)
 
 
 def kernels_and_8bit(data: Data) -> None:
     """Check the values as utils/schemas/validation.py:895 does."""
     flag = next((flag for flag in LORA_KERNELS if data.get(flag)), "")
     if flag and data.get("adapter") == "lora" and data.get("load_in_8bit"):
-        raise Refusal(
-            ADAPTER,
-            (flag, "load_in_8bit"),
-            f"`{flag}` is incompatible with `load_in_8bit` under `adapter: lora`",
-            "lora_mlp_kernel, lora_qkv_kernel, and lora_o_kernel are not compatible with 8-bit LoRA a the moment.",
-        )
+        says = "lora_mlp_kernel, lora_qkv_kernel, and lora_o_kernel are not compatible with 8-bit LoRA a the moment."
+        raise excludes(ADAPTER, flag, "load_in_8bit", says, note=" under `adapter: lora`")
 
 
 def qlora_and_zero3(data: Data) -> None:
@@ -204,45 +194,29 @@ def qlora_and_zero3(data: Data) -> None:
 def layer_patterns(data: Data) -> None:
     """Check the values as utils/schemas/validation.py:853 does."""
     if data.get("peft_layers_pattern") and not data.get("peft_layers_to_transform"):
-        raise Refusal(
-            ADAPTER,
-            ("peft_layers_pattern",),
-            "`peft_layers_pattern` requires `peft_layers_to_transform`",
-            "peft_layers_pattern requires peft_layers_to_transform to be set",
+        raise requires(
+            ADAPTER, "peft_layers_pattern", "peft_layers_to_transform", "peft_layers_pattern requires peft_layers_to_transform to be set"
         )
 
 
 def frozen_layers(data: Data) -> None:
     """Check the values as utils/schemas/validation.py:840 does."""
     if data.get("adapter") and data.get("peft_layers_to_transform") and data.get("unfrozen_parameters"):
-        raise Refusal(
-            ADAPTER,
-            ("unfrozen_parameters", "peft_layers_to_transform"),
-            "`unfrozen_parameters` is incompatible with `peft_layers_to_transform`",
-            "`unfrozen_parameters` used with `peft_layers_to_transform` can have unexpected behavior.",
-        )
+        says = "`unfrozen_parameters` used with `peft_layers_to_transform` can have unexpected behavior."
+        raise excludes(ADAPTER, "unfrozen_parameters", "peft_layers_to_transform", says)
 
 
 def rate_groups(data: Data) -> None:
     """Check the values as utils/schemas/validation.py:834 does."""
     if data.get("lr_groups") and data.get("loraplus_lr_ratio"):
-        raise Refusal(
-            OPTIMIZER,
-            ("lr_groups", "loraplus_lr_ratio"),
-            "`lr_groups` is incompatible with `loraplus_lr_ratio`",
-            "lr_groups and loraplus_lr_ratio cannot be used together.",
-        )
+        raise excludes(OPTIMIZER, "lr_groups", "loraplus_lr_ratio", "lr_groups and loraplus_lr_ratio cannot be used together.")
 
 
 def quantized_twice(data: Data) -> None:
     """Check the values as utils/schemas/validation.py:1657 does."""
     if data.get("model_quantization_config") and (data.get("load_in_8bit") or data.get("load_in_4bit")):
-        raise Refusal(
-            QUANTIZATION,
-            ("model_quantization_config",),
-            "`model_quantization_config` is incompatible with `load_in_8bit` and `load_in_4bit`",
-            "model_quantization_config and load_in_8bit or load_in_4bit cannot be used together.",
-        )
+        says = "model_quantization_config and load_in_8bit or load_in_4bit cannot be used together."
+        raise excludes(QUANTIZATION, "model_quantization_config", "`load_in_8bit` and `load_in_4bit`", says, at="model_quantization_config")
 
 
 def quantization_aware(data: Data) -> None:
@@ -256,25 +230,16 @@ def quantization_aware(data: Data) -> None:
         ("load_in_4bit", "QAT and load_in_4bit cannot be used together."),
     ):
         if data.get(key):
-            raise Refusal(QUANTIZATION, ("qat", key), f"`qat` is incompatible with `{key}`", says)
+            raise excludes(QUANTIZATION, "qat", key, says)
     if data.release in TERNARY and given.get("weight_dtype") == "ternary" and given.get("activation_dtype") not in (None, "int8"):
-        raise Refusal(
-            QUANTIZATION,
-            ("qat.activation_dtype",),
-            "`qat.weight_dtype: ternary` requires `activation_dtype: int8`",
-            "Ternary QAT only supports activation_dtype: int8.",
-        )
+        says = "Ternary QAT only supports activation_dtype: int8."
+        raise requires(QUANTIZATION, "qat.weight_dtype: ternary", "qat.activation_dtype: int8", says, at="qat.activation_dtype")
 
 
 def gptq_revision(data: Data) -> None:
     """Check the values as utils/schemas/validation.py:2166 does."""
     if data.get("gptq") and data.get("revision_of_model"):
-        raise Refusal(
-            QUANTIZATION,
-            ("revision_of_model", "gptq"),
-            "`revision_of_model` is incompatible with `gptq`",
-            "revision_of_model is not supported for GPTQ models. ",
-        )
+        raise excludes(QUANTIZATION, "revision_of_model", "gptq", "revision_of_model is not supported for GPTQ models. ")
 
 
 def mxfp4_loading(data: Data) -> None:
@@ -282,9 +247,11 @@ def mxfp4_loading(data: Data) -> None:
     if data.get("model_quantization_config", "") == "Mxfp4Config":
         given = data.get("fsdp_config") or {}
         if given.get("cpu_ram_efficient_loading", False) is True:
-            raise Refusal(
+            says = "FSDP cpu_ram_efficient_loading is not supported for Mxfp4Config model quantization."
+            raise excludes(
                 FSDP,
-                ("fsdp_config.cpu_ram_efficient_loading", "model_quantization_config"),
-                "`fsdp_config.cpu_ram_efficient_loading` is incompatible with Mxfp4 quantization",
-                "FSDP cpu_ram_efficient_loading is not supported for Mxfp4Config model quantization.",
+                "fsdp_config.cpu_ram_efficient_loading",
+                "Mxfp4 quantization",
+                says,
+                at=("fsdp_config.cpu_ram_efficient_loading", "model_quantization_config"),
             )

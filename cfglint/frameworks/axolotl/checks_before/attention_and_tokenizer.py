@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.findings.releases import Releases
 from cfglint.findings.wording import spelled
-from cfglint.frameworks.axolotl.refusals import ATTENTION, TOKENIZER, Data, Refusal
+from cfglint.frameworks.axolotl.refusals import ATTENTION, TOKENIZER, Data, excludes, requires
 
 PROCESSOR = Releases((0, 17, 0))
 LEGACY_ATTENTION = {  # in the order in which axolotl prefers them (enums.py:119-126)
@@ -25,21 +25,24 @@ def attention(data: Data) -> None:
         if not chosen and not flags:
             data["attn_implementation"] = chosen = "flash_attention_2"
         elif chosen and chosen != "flash_attention_2":
-            raise Refusal(
+            says = (
+                "gemma4_hybrid_attn_impl requires attn_implementation=flash_attention_2 (sliding-window layers run under FA2); got "
+                f"{chosen!r}."
+            )
+            raise requires(
                 ATTENTION,
-                ("attn_implementation", "gemma4_hybrid_attn_impl"),
-                f"`gemma4_hybrid_attn_impl` requires `attn_implementation: flash_attention_2`, and it is {spelled(chosen)}",
-                "gemma4_hybrid_attn_impl requires attn_implementation=flash_attention_2 (sliding-window layers run under FA2); "
-                f"got {chosen!r}.",
+                "gemma4_hybrid_attn_impl",
+                "attn_implementation: flash_attention_2",
+                says,
+                note=f", and it is {spelled(chosen)}",
+                at="attn_implementation",
             )
     if chosen and flags:
-        raise Refusal(
-            ATTENTION,
-            (flags[0], "attn_implementation"),
-            f"`{flags[0]}` is incompatible with `attn_implementation`: remove the old key",
+        says = (
             f"attn_implementation={chosen!r} cannot be combined with legacy attention flags ({', '.join(sorted(flags))}). The legacy "
-            "flags are deprecated — set only `attn_implementation`.",
+            "flags are deprecated — set only `attn_implementation`."
         )
+        raise excludes(ATTENTION, flags[0], "attn_implementation", says, remedy="remove the old key")
     if not chosen and flags:
         data["attn_implementation"] = LEGACY_ATTENTION[flags[0]]
     for flag in LEGACY_ATTENTION:
@@ -66,20 +69,16 @@ def mistral_options(data: Data) -> None:
         ("processor_kwargs", "processor_kwargs is not supported with mistral-common tokenizer"),
     ):
         if data.get(key) and (key != "processor_kwargs" or data.release in PROCESSOR):
-            raise Refusal(
-                TOKENIZER, (key, "tokenizer_use_mistral_common"), f"`{key}` is incompatible with the mistral-common tokenizer", says
-            )
+            raise excludes(TOKENIZER, key, "the mistral-common tokenizer", says, at=(key, "tokenizer_use_mistral_common"))
 
 
 def chat_template(data: Data) -> None:
     """Check the values as utils/schemas/validation.py:1824 does."""
     if data.get("chat_template") == "jinja" and not data.get("chat_template_jinja"):
-        raise Refusal(
-            TOKENIZER,
-            ("chat_template",),
-            "`chat_template: jinja` requires `chat_template_jinja`",
+        says = (
             "chat_template_jinja is required when chat_template is set to 'jinja'. Please provide the Jinja template string in "
-            "chat_template_jinja field.",
+            "chat_template_jinja field."
         )
+        raise requires(TOKENIZER, "chat_template: jinja", "chat_template_jinja", says)
     if data.get("chat_template_jinja") and not data.get("chat_template"):
         data["chat_template"] = "jinja"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.releases import Releases
-from cfglint.frameworks.axolotl.refusals import LOSS, OPTIMIZER, Data, Refusal
+from cfglint.frameworks.axolotl.refusals import LOSS, OPTIMIZER, Data, excludes, requires
 from cfglint.frameworks.axolotl.releases import FSDP2_ONLY
 
 CROSS_ENTROPIES = ("cut_cross_entropy", "chunked_cross_entropy", "liger_cross_entropy", "liger_fused_linear_cross_entropy")
@@ -29,13 +29,11 @@ def cross_entropies(data: Data) -> None:
     """Check the values as utils/schemas/validation.py:1374 does."""
     found = [key for key in CROSS_ENTROPIES if data.get(key)]
     if len(found) > 1:
-        raise Refusal(
-            LOSS,
-            (found[1], found[0]),
-            f"`{found[1]}` is incompatible with `{found[0]}`: enable one cross entropy implementation",
-            f"Only one cross entropy optimization can be enabled at a time. Found {len(found)} enabled: {', '.join(found)}. "
-            "Please disable all but one.",
+        says = (
+            f"Only one cross entropy optimization can be enabled at a time. Found {len(found)} enabled: {', '.join(found)}. Please "
+            "disable all but one."
         )
+        raise excludes(LOSS, found[1], found[0], says)
 
 
 def custom_losses(data: Data) -> None:
@@ -44,12 +42,7 @@ def custom_losses(data: Data) -> None:
     if not found:
         return
     if len(found) > 1:
-        raise Refusal(
-            LOSS,
-            ("use_eaft", "use_dft"),
-            "`use_eaft` is incompatible with `use_dft`",
-            "`use_dft` and `use_eaft` cannot be enabled together.",
-        )
+        raise excludes(LOSS, "use_eaft", "use_dft", "`use_dft` and `use_eaft` cannot be enabled together.")
     rivals = (
         "rl",
         "reward_model",
@@ -62,12 +55,8 @@ def custom_losses(data: Data) -> None:
     if (data.get("context_parallel_size") or data.get("sequence_parallel_degree") or 1) > 1:
         conflicts.append("context_parallel_size > 1")
     if conflicts:
-        raise Refusal(
-            LOSS,
-            (found[0], conflicts[0].split(" ")[0]),
-            f"`{found[0]}` is incompatible with `{conflicts[0].split(' ')[0]}`",
-            f"`{found[0]}` is an SFT-only loss and cannot be combined with: {', '.join(conflicts)}.",
-        )
+        says = f"`{found[0]}` is an SFT-only loss and cannot be combined with: {', '.join(conflicts)}."
+        raise excludes(LOSS, found[0], conflicts[0].replace(" > ", " above "), says)
 
 
 def muon(data: Data) -> None:
@@ -76,20 +65,11 @@ def muon(data: Data) -> None:
         return
     sharding = next((key for key in ("fsdp_config", "fsdp") if data.get(key)), "")
     if sharding and data.release in MUON_ALONE:
-        raise Refusal(
-            OPTIMIZER,
-            ("optimizer", sharding),
-            "the Muon optimizer is incompatible with FSDP",
-            "Muon optimizer is currently incompatible with DeepSpeed and FSDP",
-        )
+        says = "Muon optimizer is currently incompatible with DeepSpeed and FSDP"
+        raise excludes(OPTIMIZER, "the optimizer muon", "FSDP", says, at=("optimizer", sharding))
     if data.get("deepspeed"):
-        raise Refusal(
-            OPTIMIZER,
-            ("optimizer", "deepspeed"),
-            "the Muon optimizer is incompatible with DeepSpeed",
-            "Muon optimizer is currently incompatible with DeepSpeed",
-        )
-    requires_fsdp2(data, "the Muon optimizer", "Muon optimizer is only compatible with FSDP2. Set fsdp_version: 2 to use Muon with FSDP.")
+        raise excludes(OPTIMIZER, "the optimizer muon", "DeepSpeed", "Muon optimizer is currently incompatible with DeepSpeed")
+    requires_fsdp2(data, "the optimizer muon", "Muon optimizer is only compatible with FSDP2. Set fsdp_version: 2 to use Muon with FSDP.")
 
 
 def requires_fsdp2(data: Data, name: str, says: str) -> None:
@@ -101,7 +81,7 @@ def requires_fsdp2(data: Data, name: str, says: str) -> None:
     if version is None:
         version = (data.get("fsdp_config") or {}).get("fsdp_version", 1)
     if str(version) != "2":
-        raise Refusal(OPTIMIZER, ("optimizer", sharding), f"{name} requires FSDP2: set `fsdp_version: 2`", says)
+        raise requires(OPTIMIZER, name, "FSDP2", says, at=("optimizer", sharding), remedy="set `fsdp_version: 2`")
 
 
 def polora(data: Data) -> None:
@@ -109,31 +89,27 @@ def polora(data: Data) -> None:
     if data.get("optimizer") != "polora":
         return
     if data.get("adapter") not in ("lora", "qlora"):
-        raise Refusal(
-            OPTIMIZER,
-            ("optimizer",),
-            "the polora optimizer requires `adapter: lora` or `qlora`",
-            "polora only updates LoRA (A, B) factors and requires adapter: lora or qlora.",
-        )
+        says = "polora only updates LoRA (A, B) factors and requires adapter: lora or qlora."
+        raise requires(OPTIMIZER, "the optimizer polora", "`adapter: lora` or `qlora`", says)
     if data.get("deepspeed") or (data.get("tensor_parallel_size") or 1) > 1:
-        raise Refusal(
+        says = "polora is not compatible with DeepSpeed or tensor parallelism. Use single-GPU, DDP, or FSDP2."
+        raise excludes(
             OPTIMIZER,
-            ("optimizer", "deepspeed", "tensor_parallel_size"),
-            "the polora optimizer is incompatible with DeepSpeed and tensor parallelism",
-            "polora is not compatible with DeepSpeed or tensor parallelism. Use single-GPU, DDP, or FSDP2.",
+            "the optimizer polora",
+            "DeepSpeed and tensor parallelism",
+            says,
+            at=("optimizer", "deepspeed", "tensor_parallel_size"),
         )
-    requires_fsdp2(data, "the polora optimizer", "polora requires FSDP2. Set fsdp_version: 2 to use polora with FSDP.")
+    requires_fsdp2(data, "the optimizer polora", "polora requires FSDP2. Set fsdp_version: 2 to use polora with FSDP.")
     for keys, says in POLORA_RIVALS:
         found = [key for key in keys if data.get(key)]
         if found:
-            raise Refusal(OPTIMIZER, (found[0], "optimizer"), f"`{found[0]}` is incompatible with the polora optimizer", says.format(found))
+            raise excludes(OPTIMIZER, found[0], "the optimizer polora", says.format(found))
     if data.get("relora_steps"):
-        raise Refusal(
-            OPTIMIZER,
-            ("relora_steps", "optimizer"),
-            "relora is incompatible with the polora optimizer",
-            "relora resets optimizer state through Optimizer.state, which polora does not use, so its momentum would survive every merge.",
+        says = (
+            "relora resets optimizer state through Optimizer.state, which polora does not use, so its momentum would survive every merge."
         )
+        raise excludes(OPTIMIZER, "relora_steps", "the optimizer polora", says)
 
 
 def qgalore(data: Data) -> None:
@@ -142,28 +118,18 @@ def qgalore(data: Data) -> None:
         return
     name = data.get("adapter")
     if name:
-        raise Refusal(
-            OPTIMIZER,
-            ("optimizer", "adapter"),
-            "q_galore_adamw8bit is incompatible with an adapter",
-            f"q_galore_adamw8bit operates on full-precision parameters and is incompatible with adapter='{name}'.",
-        )
+        says = f"q_galore_adamw8bit operates on full-precision parameters and is incompatible with adapter='{name}'."
+        raise excludes(OPTIMIZER, "the optimizer q_galore_adamw8bit", "an adapter", says, at=("optimizer", "adapter"))
     if data.get("deepspeed"):
-        raise Refusal(
-            OPTIMIZER,
-            ("optimizer", "deepspeed"),
-            "q_galore_adamw8bit is incompatible with DeepSpeed",
-            "q_galore_adamw8bit is not yet validated with DeepSpeed. Use DDP or FSDP2.",
-        )
-    requires_fsdp2(data, "q_galore_adamw8bit", "q_galore_adamw8bit requires FSDP2. Set fsdp_version: 2.")
+        says = "q_galore_adamw8bit is not yet validated with DeepSpeed. Use DDP or FSDP2."
+        raise excludes(OPTIMIZER, "the optimizer q_galore_adamw8bit", "DeepSpeed", says)
+    requires_fsdp2(data, "the optimizer q_galore_adamw8bit", "q_galore_adamw8bit requires FSDP2. Set fsdp_version: 2.")
     sharding = data.get("fsdp_config") or {}
     sharded = data.get("fsdp") or data.get("fsdp_config")
     if sharded and data.release not in FSDP2_ONLY and sharding.get("use_orig_params") is not True:
-        raise Refusal(
-            OPTIMIZER,
-            ("optimizer", "fsdp_config"),
-            "q_galore_adamw8bit requires `fsdp_config.use_orig_params: true`",
-            "q_galore_adamw8bit requires fsdp_config.use_orig_params=True so that per-parameter projection state survives FSDP sharding.",
+        says = "q_galore_adamw8bit requires fsdp_config.use_orig_params=True so that per-parameter projection state survives FSDP sharding."
+        raise requires(
+            OPTIMIZER, "the optimizer q_galore_adamw8bit", "`fsdp_config.use_orig_params: true`", says, at=("optimizer", "fsdp_config")
         )
     if data.get("optim_target_modules") is None:
         data["optim_target_modules"] = ["attn", "mlp"]
@@ -175,11 +141,7 @@ def flash_optimizers(data: Data) -> None:
     if not str(name).startswith("flash_"):
         return
     if data.get("deepspeed"):
-        raise Refusal(
-            OPTIMIZER,
-            ("optimizer", "deepspeed"),
-            f"the {name} optimizer is incompatible with DeepSpeed",
-            f"{name} optimizer is incompatible with DeepSpeed. Flash optimizers only support DDP and FSDP2.",
-        )
+        says = f"{name} optimizer is incompatible with DeepSpeed. Flash optimizers only support DDP and FSDP2."
+        raise excludes(OPTIMIZER, f"the optimizer {name}", "DeepSpeed", says)
     says = f"{name} optimizer is only compatible with FSDP2. Set fsdp_version: 2 to use flash optimizers with FSDP."
-    requires_fsdp2(data, f"the {name} optimizer", says)
+    requires_fsdp2(data, f"the optimizer {name}", says)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.releases import Releases
-from cfglint.frameworks.axolotl.refusals import CHECKPOINTING, COMPILE, FSDP, Data, Refusal
+from cfglint.frameworks.axolotl.refusals import CHECKPOINTING, COMPILE, FSDP, Data, excludes, refuses, requires
 from cfglint.frameworks.axolotl.releases import FSDP2_ONLY
 
 FSDP1_REFUSED = {"sharding_strategy": "reshard_after_forward", "forward_prefetch": ""}
@@ -49,11 +49,9 @@ def fsdp_quantized_preference(data: Data) -> None:
     if sharded and data.get("rl") in ("dpo", "kto", "orpo", "ipo"):
         loaded = next((key for key in ("load_in_8bit", "load_in_4bit") if data.get(key)), "")
         if loaded:
-            raise Refusal(
-                FSDP,
-                (loaded, "fsdp_config", "rl"),
-                f"`{loaded}` is incompatible with FSDP2 and `rl: {data.get('rl')}`; use DeepSpeed",
-                f"FSDP2 does not support load_in_8bit or load_in_4bit with {data.get('rl')}. Please use DeepSpeed instead.",
+            says = f"FSDP2 does not support load_in_8bit or load_in_4bit with {data.get('rl')}. Please use DeepSpeed instead."
+            raise excludes(
+                FSDP, loaded, f"FSDP2 and `rl: {data.get('rl')}`", says, at=(loaded, "fsdp_config", "rl"), remedy="use DeepSpeed"
             )
 
 
@@ -63,19 +61,11 @@ def fsdp_pinning(data: Data) -> None:
     if not given or given.get("cpu_offload_pin_memory") is not False:
         return
     if data.release not in FSDP2_ONLY and str(data.get("fsdp_version")) != "2":
-        raise Refusal(
-            FSDP,
-            ("fsdp_config.cpu_offload_pin_memory", "fsdp_version"),
-            "`cpu_offload_pin_memory: false` requires `fsdp_version: 2`",
-            "FSDP1 does not support disabling cpu_offload_pin_memory, please set `fsdp_version` to 2",
-        )
+        says = "FSDP1 does not support disabling cpu_offload_pin_memory, please set `fsdp_version` to 2"
+        raise requires(FSDP, "fsdp_config.cpu_offload_pin_memory: false", "fsdp_version: 2", says)
     if not given.get("offload_params"):
-        raise Refusal(
-            FSDP,
-            ("fsdp_config.cpu_offload_pin_memory",),
-            "`cpu_offload_pin_memory: false` requires `offload_params: true`",
-            "disabling cpu_offload_pin_memory requires enabling offload_params",
-        )
+        says = "disabling cpu_offload_pin_memory requires enabling offload_params"
+        raise requires(FSDP, "fsdp_config.cpu_offload_pin_memory: false", "fsdp_config.offload_params: true", says)
 
 
 def fsdp1(data: Data) -> None:
@@ -83,13 +73,11 @@ def fsdp1(data: Data) -> None:
     if data.release not in FSDP2_ONLY:
         return
     if data.get("fsdp"):
-        raise Refusal(
-            FSDP,
-            ("fsdp",),
-            "`fsdp` was removed with FSDP1; use `fsdp_config` with `fsdp_version: 2`",
+        says = (
             "The top-level `fsdp` list is no longer supported, it configured FSDP1 sharding strategies. Use `fsdp_config` instead, see "
-            "docs/multi-gpu.qmd#sec-migrate-fsdp1-fsdp2 for the migration guide.",
+            "docs/multi-gpu.qmd#sec-migrate-fsdp1-fsdp2 for the migration guide."
         )
+        raise refuses(FSDP, "fsdp", "`fsdp` was removed with FSDP1", says, remedy="use `fsdp_config` with `fsdp_version: 2`")
     given = data.get("fsdp_config") or {}
     for key, version in (
         ("fsdp_version", data.get("fsdp_version")),
@@ -97,24 +85,20 @@ def fsdp1(data: Data) -> None:
         ("fsdp_config.version", given.get("version")),
     ):
         if version is not None and str(version) != "2":
-            raise Refusal(
-                FSDP,
-                (key,),
-                f"`fsdp_version: {version}` is not supported: set `{key}: 2`",
+            says = (
                 f"fsdp_version: {version} is no longer supported, FSDP1 has been removed from Axolotl. Use fsdp_version: 2 and see "
-                "docs/multi-gpu.qmd#sec-migrate-fsdp1-fsdp2 for the migration guide.",
+                "docs/multi-gpu.qmd#sec-migrate-fsdp1-fsdp2 for the migration guide."
             )
+            raise refuses(FSDP, key, f"`fsdp_version: {version}` is not supported", says, remedy="set every `fsdp_version` to 2")
     for key in list(given.keys()):
         name = key[5:] if key.startswith("fsdp_") and key != "fsdp_version" else key
         if name in FSDP1_REFUSED:
             instead = FSDP1_REFUSED[name]
-            raise Refusal(
-                FSDP,
-                (f"fsdp_config.{key}",),
-                f"`fsdp_config.{name}` is an FSDP1 option and was removed; " + (f"use `{instead}`" if instead else "remove it"),
-                f"fsdp_config.{name} is an FSDP1-only option and FSDP1 has been removed from Axolotl. "
-                + (f"Use `{instead}` instead." if instead else "It has no FSDP2 equivalent, please remove it."),
+            says = f"fsdp_config.{name} is an FSDP1-only option and FSDP1 has been removed from Axolotl. " + (
+                f"Use `{instead}` instead." if instead else "It has no FSDP2 equivalent, please remove it."
             )
+            remedy = f"use `{instead}`" if instead else f"remove `fsdp_config.{key}`"
+            raise refuses(FSDP, f"fsdp_config.{key}", f"`fsdp_config.{name}` is an FSDP1 option and was removed", says, remedy=remedy)
         if name in FSDP1_IGNORED:
             given.pop(key)
 
@@ -123,23 +107,14 @@ def fsdp_and_deepspeed(data: Data) -> None:
     """Check the values as utils/schemas/validation.py:1650 does."""
     key = "fsdp_config" if data.release in FSDP2_ONLY else "fsdp"
     if data.get("deepspeed") and data.get(key):
-        raise Refusal(
-            FSDP,
-            (key, "deepspeed"),
-            f"`{key}` is incompatible with `deepspeed`",
-            "deepspeed and fsdp cannot be used together.",
-        )
+        raise excludes(FSDP, key, "deepspeed", "deepspeed and fsdp cannot be used together.")
 
 
 def two_memory_limits(data: Data) -> None:
     """Check the values as utils/schemas/validation.py:1638 does."""
     if data.get("max_memory") is not None and data.get("gpu_memory_limit") is not None:
-        raise Refusal(
-            CHECKPOINTING,
-            ("max_memory", "gpu_memory_limit"),
-            "`max_memory` is incompatible with `gpu_memory_limit`",
-            "max_memory and gpu_memory_limit are mutually exclusive and cannot be used together.",
-        )
+        says = "max_memory and gpu_memory_limit are mutually exclusive and cannot be used together."
+        raise excludes(CHECKPOINTING, "max_memory", "gpu_memory_limit", says)
 
 
 def tensor_parallel_json(data: Data) -> None:
@@ -155,7 +130,7 @@ def deepcompile(data: Data) -> None:
     if not data.get("deepcompile"):
         return
     if not data.get("deepspeed"):
-        raise Refusal(COMPILE, ("deepcompile",), "`deepcompile` requires `deepspeed`", "DeepCompile is only supported with DeepSpeed")
+        raise requires(COMPILE, "deepcompile", "deepspeed", "DeepCompile is only supported with DeepSpeed")
     named_file(data)
     data.additions["compile"] = {"deepcompile": True}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.releases import Releases
-from cfglint.frameworks.axolotl.refusals import CHECKPOINTING, PRECISION, Data, Refusal
+from cfglint.frameworks.axolotl.refusals import CHECKPOINTING, PRECISION, Data, excludes, requires
 from cfglint.frameworks.axolotl.releases import FSDP2_ONLY
 
 FP8_RECIPES = Releases((0, 19, 0))
@@ -15,36 +15,27 @@ def fp8(data: Data) -> None:
     recipe = given.get("recipe", "tensorwise") if isinstance(given, dict) else "tensorwise"
     gather = data.get("fp8_enable_fsdp_float8_all_gather")
     if given is not None and not data.get("fp8"):
-        raise Refusal(
-            PRECISION,
-            ("fp8_config",),
-            "`fp8_config` requires `fp8: true`",
-            "`fp8_config` requires `fp8: true`; set `fp8: true` or remove `fp8_config`.",
-        )
+        raise requires(PRECISION, "fp8_config", "fp8: true", "`fp8_config` requires `fp8: true`; set `fp8: true` or remove `fp8_config`.")
     if gather and recipe != "tensorwise":
-        raise Refusal(
+        says = (
+            "`fp8_enable_fsdp_float8_all_gather` only supports the tensorwise `fp8_config.recipe`; disable it when using rowwise scaling."
+        )
+        raise requires(
             PRECISION,
-            ("fp8_enable_fsdp_float8_all_gather", "fp8_config"),
-            "`fp8_enable_fsdp_float8_all_gather` requires `fp8_config.recipe: tensorwise`",
-            "`fp8_enable_fsdp_float8_all_gather` only supports the tensorwise `fp8_config.recipe`; disable it when using rowwise scaling.",
+            "fp8_enable_fsdp_float8_all_gather",
+            "fp8_config.recipe: tensorwise",
+            says,
+            at=("fp8_enable_fsdp_float8_all_gather", "fp8_config"),
         )
     sharding = data.get("fsdp_config") or {}
     if data.get("fp8"):
         _ = sharding.get("activation_checkpointing", False) is True or sharding.get("fsdp_activation_checkpointing", False) is True
     if gather and data.release not in FSDP2_ONLY and data.get("fsdp_version", None) != 2:
-        raise Refusal(
-            PRECISION,
-            ("fp8_enable_fsdp_float8_all_gather",),
-            "`fp8_enable_fsdp_float8_all_gather` requires `fsdp_version: 2`",
-            "fp8_enable_fsdp_float8_all_gather requires FSDP2 (fsdp_version: 2) to be used.",
-        )
+        says = "fp8_enable_fsdp_float8_all_gather requires FSDP2 (fsdp_version: 2) to be used."
+        raise requires(PRECISION, "fp8_enable_fsdp_float8_all_gather", "fsdp_version: 2", says)
     if gather and data.release in FSDP2_ONLY and not data.get("fsdp_config"):
-        raise Refusal(
-            PRECISION,
-            ("fp8_enable_fsdp_float8_all_gather",),
-            "`fp8_enable_fsdp_float8_all_gather` requires `fsdp_config`",
-            "fp8_enable_fsdp_float8_all_gather requires FSDP2 (fsdp_config) to be used.",
-        )
+        says = "fp8_enable_fsdp_float8_all_gather requires FSDP2 (fsdp_config) to be used."
+        raise requires(PRECISION, "fp8_enable_fsdp_float8_all_gather", "fsdp_config", says)
 
 
 def reentrant_and_unfrozen(data: Data) -> None:
@@ -54,12 +45,8 @@ def reentrant_and_unfrozen(data: Data) -> None:
         and data.get("gradient_checkpointing_kwargs")
         and data.get("gradient_checkpointing_kwargs", {}).get("use_reentrant") is True
     ):
-        raise Refusal(
-            CHECKPOINTING,
-            ("gradient_checkpointing_kwargs.use_reentrant", "unfrozen_parameters"),
-            "`use_reentrant: true` is incompatible with `unfrozen_parameters`",
-            "`use_reentrant` must be false when used with partially frozen model.",
-        )
+        says = "`use_reentrant` must be false when used with partially frozen model."
+        raise excludes(CHECKPOINTING, "gradient_checkpointing_kwargs.use_reentrant: true", "unfrozen_parameters", says)
 
 
 def compile_by_itself(data: Data) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.findings.releases import Releases
 from cfglint.findings.wording import spelled
-from cfglint.frameworks.axolotl.refusals import RL, Data, Refusal
+from cfglint.frameworks.axolotl.refusals import RL, Data, differs, excludes, refuses, requires
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,31 +37,32 @@ def grpo_batch(data: Data) -> None:
     if generations is None:
         return
     if generations < 2:
-        raise Refusal(
-            RL,
-            ("trl.num_generations",),
-            f"GRPO requires `trl.num_generations` of 2 or more, and it is {generations}",
-            f"GRPO requires `trl.num_generations >= 2` (got {generations}).",
-        )
+        says = f"GRPO requires `trl.num_generations >= 2` (got {generations})."
+        needed = f"`trl.num_generations` of 2 or more, and it is {generations}"
+        raise requires(RL, "GRPO", needed, says, remedy="set `trl.num_generations: 2`")
     gpus, explicit = data["capabilities"]["n_gpu"], given.get("generation_batch_size")
     if gpus is None and explicit is None:  # the launch is unknown
         return
     world = int(gpus or data.get("world_size") or 1)
     size, source = generation_batch(data, explicit, world)
     if size % generations != 0:
-        raise Refusal(
+        says = (
+            f"GRPO: generation batch size must be divisible by `trl.num_generations`. Got effective_gbs={size} (from {source}) and "
+            f"num_generations={generations}."
+        )
+        raise refuses(
             RL,
             ("trl.num_generations", "micro_batch_size", "gradient_accumulation_steps"),
             f"the generation batch size {size} is not a multiple of `trl.num_generations` ({generations})",
-            "GRPO: generation batch size must be divisible by `trl.num_generations`. "
-            f"Got effective_gbs={size} (from {source}) and num_generations={generations}.",
+            says,
         )
     if world > 1 and size < generations * world:
-        raise Refusal(
+        says = f"GRPO with world_size={world} requires effective_gbs >= num_generations * world_size = {generations * world}, got {size}."
+        raise refuses(
             RL,
             ("trl.num_generations", "micro_batch_size", "gradient_accumulation_steps"),
             f"the generation batch size {size} is below `trl.num_generations` x GPUs ({generations} x {world})",
-            f"GRPO with world_size={world} requires effective_gbs >= num_generations * world_size = {generations * world}, got {size}.",
+            says,
         )
 
 
@@ -81,38 +82,35 @@ def dpo_losses(data: Data) -> None:
     losses, weights, rl = data.get("dpo_loss_type"), data.get("dpo_loss_weights"), data.get("rl")
     if rl == "dpo":
         if weights is not None and losses is None:
-            raise Refusal(
-                RL,
-                ("dpo_loss_weights",),
-                "`dpo_loss_weights` requires `dpo_loss_type`",
-                "`dpo_loss_weights` requires `dpo_loss_type` to be set",
-            )
+            raise requires(RL, "dpo_loss_weights", "dpo_loss_type", "`dpo_loss_weights` requires `dpo_loss_type` to be set")
         if losses is not None and weights is not None and len(losses) != len(weights):
-            raise Refusal(
+            says = (
+                f"`dpo_loss_type` and `dpo_loss_weights` must be the same length, but got {len(losses)} losses and {len(weights)} weights"
+            )
+            raise refuses(
                 RL,
                 ("dpo_loss_weights", "dpo_loss_type"),
                 f"`dpo_loss_weights` has {len(weights)} entries, but `dpo_loss_type` has {len(losses)}",
-                f"`dpo_loss_type` and `dpo_loss_weights` must be the same length, but got {len(losses)} losses and {len(weights)} weights",
+                says,
             )
     elif losses is not None or weights is not None:
         key = "dpo_loss_type" if losses is not None else "dpo_loss_weights"
-        raise Refusal(
-            RL,
-            (key, "rl"),
-            f"`{key}` requires `rl: dpo`, and `rl` is {spelled(rl)}",
+        says = (
             f"`dpo_loss_type` and `dpo_loss_weights` are for DPO only,but got rl={rl!r}, dpo_loss_type={losses!r} and "
-            f"dpo_loss_weights={weights!r}",
+            f"dpo_loss_weights={weights!r}"
         )
+        raise requires(RL, key, "rl: dpo", says, note=f", and `rl` is {spelled(rl)}")
 
 
 def gdpo_aggregation(data: Data) -> None:
     """Check the values as utils/schemas/validation.py:976 does."""
     if data.get("rl") == "gdpo" and data.get("trl", {}).get("multi_objective_aggregation") == "sum_then_normalize":
-        raise Refusal(
+        says = "`multi_objective_aggregation` value set as `sum_then_normalize` => GRPO, but GDPO was selected"
+        raise refuses(
             RL,
             ("trl.multi_objective_aggregation", "rl"),
             "`multi_objective_aggregation: sum_then_normalize` is GRPO, and `rl` is gdpo",
-            "`multi_objective_aggregation` value set as `sum_then_normalize` => GRPO, but GDPO was selected",
+            says,
         )
 
 
@@ -127,13 +125,11 @@ def rl_checkpointing(data: Data) -> None:
         and data.get("adapter") == "qlora"
         and (data["capabilities"]["n_gpu"] or 1) > 1
     ):
-        raise Refusal(
-            RL,
-            ("gradient_checkpointing_kwargs.use_reentrant", "rl"),
-            "`use_reentrant: true` is incompatible with `rl` and qlora on several GPUs",
+        says = (
             "The `use_reentrant: True` implementation of gradient checkpointing is not supported for distributed RL training with "
-            "QLoRA. Please set `use_reentrant: False` in `gradient_checkpointing_kwargs`.",
+            "QLoRA. Please set `use_reentrant: False` in `gradient_checkpointing_kwargs`."
         )
+        raise excludes(RL, "gradient_checkpointing_kwargs.use_reentrant: true", "`rl` and qlora", says, note=" on several GPUs")
 
 
 def grpo_liger(data: Data) -> None:
@@ -144,11 +140,8 @@ def grpo_liger(data: Data) -> None:
         and data.get("trl").get("use_liger_loss")
         and data.get("context_parallel_size", 1) > 1
     ):
-        raise Refusal(
-            RL,
-            ("trl.use_liger_loss", "context_parallel_size"),
-            "`trl.use_liger_loss` is incompatible with `context_parallel_size` above 1 under GRPO",
-            "GRPO + SP + Liger not currently supported",
+        raise excludes(
+            RL, "trl.use_liger_loss", "context_parallel_size above 1", "GRPO + SP + Liger not currently supported", note=" under GRPO"
         )
 
 
@@ -158,57 +151,43 @@ def kto(data: Data) -> None:
         return
     packed = next((key for key in ("sample_packing", "eval_sample_packing") if data.get(key)), "")
     if packed:
-        raise Refusal(RL, (packed, "rl"), f"`{packed}` is incompatible with `rl: kto`", "sample_packing is not supported with kto")
+        raise excludes(RL, packed, "rl: kto", "sample_packing is not supported with kto")
     if data.get("remove_unused_columns") is not False:
-        raise Refusal(
-            RL,
-            ("rl",),
-            "`rl: kto` requires `remove_unused_columns: false`",
-            "Set `remove_unused_columns: False` when using kto",
-        )
+        raise requires(RL, "rl: kto", "remove_unused_columns: false", "Set `remove_unused_columns: False` when using kto")
     given = data.get("gradient_checkpointing_kwargs")
     reentrant = isinstance(given, dict) and given.get("use_reentrant")
     if data.release in REENTRANT_KTO and data.get("gradient_checkpointing") and not reentrant:
-        raise Refusal(
+        says = "Set `gradient_checkpointing_kwargs: {use_reentrant: true}` for when kto is enabled"
+        raise requires(
             RL,
-            ("gradient_checkpointing", "rl"),
-            "`gradient_checkpointing` with `rl: kto` requires `gradient_checkpointing_kwargs.use_reentrant: true`",
-            "Set `gradient_checkpointing_kwargs: {use_reentrant: true}` for when kto is enabled",
+            "`gradient_checkpointing` with `rl: kto`",
+            "`gradient_checkpointing_kwargs.use_reentrant: true`",
+            says,
+            at=("gradient_checkpointing", "rl"),
         )
 
 
 def packed_rl(data: Data) -> None:
     """Check the values as utils/schemas/validation.py:922 does."""
     if data.get("sample_packing") and data.get("rl"):
-        raise Refusal(
-            RL,
-            ("sample_packing", "rl"),
-            "`sample_packing` is incompatible with `rl`",
-            "`sample_packing: true` does not work with RLHF training",
-        )
+        raise excludes(RL, "sample_packing", "rl", "`sample_packing: true` does not work with RLHF training")
 
 
 def two_betas(data: Data) -> None:
     """Check the values as utils/schemas/config.py:2122 does."""
     if data.get("beta") and data.get("trl", {}).get("beta") and data["beta"] != data["trl"]["beta"]:
-        raise Refusal(
-            RL,
-            ("beta", "trl.beta"),
-            f"`beta` ({data['beta']}) differs from `trl.beta` ({data['trl']['beta']})",
-            "beta and trl.beta must match or one must be removed",
-        )
+        says = "beta and trl.beta must match or one must be removed"
+        raise differs(RL, "beta", data["beta"], "trl.beta", data["trl"]["beta"], says)
 
 
 def ebft_section(data: Data) -> None:
     """Check the values as utils/schemas/validation.py:2399 does."""
     if data.get("rl") == "ebft" and not data.get("ebft"):
-        raise Refusal(
-            RL,
-            ("rl",),
-            "`rl: ebft` requires an `ebft` section",
+        says = (
             "`ebft` config section is required when `rl: ebft` is set. Add an `ebft:` section with at least `mode: structured` or "
-            "`mode: strided`.",
+            "`mode: strided`."
         )
+        raise requires(RL, "rl: ebft", "ebft", says)
 
 
 def ebft_compile(data: Data) -> None:
@@ -219,13 +198,11 @@ def ebft_compile(data: Data) -> None:
         and (data.get("ebft") or {}).get("mode") == "strided"
         and data.get("gradient_checkpointing")
     ):
-        raise Refusal(
-            RL,
-            ("torch_compile", "gradient_checkpointing"),
-            "`torch_compile` is incompatible with `gradient_checkpointing` in strided EBFT",
+        says = (
             "EBFT strided mode: `torch_compile: true` with `gradient_checkpointing: true` causes CheckpointError (BlockMask metadata "
-            "mismatch during recomputation).",
+            "mismatch during recomputation)."
         )
+        raise excludes(RL, "torch_compile", "gradient_checkpointing", says, note=" in strided EBFT")
 
 
 def ebft_length(data: Data) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.releases import Releases
-from cfglint.frameworks.axolotl.refusals import REMOVED, Data, Refusal
+from cfglint.frameworks.axolotl.refusals import REMOVED, Data, refuses
 
 BOTH_NOISES = Releases((0, 11, 0))  # before, both keys passed by mistake
 UNSLOTH = (
@@ -23,12 +23,16 @@ def former_noise(data: Data) -> None:
     if data.get("neftune_noise_alpha") and data.release not in BOTH_NOISES:
         return
     if data.get("neftune_noise_alpha"):
-        raise Refusal(
+        says = (
+            "noisy_embedding_alpha is deprecated, use neftune_noise_alpha; both are set, please remove the deprecated "
+            "noisy_embedding_alpha setting"
+        )
+        raise refuses(
             REMOVED,
             ("noisy_embedding_alpha", "neftune_noise_alpha"),
-            "`noisy_embedding_alpha` is the old name of `neftune_noise_alpha`, and both are set: remove it",
-            "noisy_embedding_alpha is deprecated, use neftune_noise_alpha; both are set, please remove the deprecated "
-            "noisy_embedding_alpha setting",
+            "`noisy_embedding_alpha` is the old name of `neftune_noise_alpha`, and both are set",
+            says,
+            remedy="remove `noisy_embedding_alpha`",
         )
     data["neftune_noise_alpha"] = data.pop("noisy_embedding_alpha")
 
@@ -38,12 +42,16 @@ def former_buffer(data: Data) -> None:
     if not data.get("pretrain_multipack_buffer_size"):
         return
     if data.get("streaming_multipack_buffer_size"):
-        raise Refusal(
+        says = (
+            "pretrain_multipack_buffer_size is deprecated, use streaming_multipack_buffer_size; both are set, please remove the "
+            "deprecated pretrain_multipack_buffer_size setting"
+        )
+        raise refuses(
             REMOVED,
             ("pretrain_multipack_buffer_size", "streaming_multipack_buffer_size"),
-            "`pretrain_multipack_buffer_size` is the old name of `streaming_multipack_buffer_size`, and both are set: remove it",
-            "pretrain_multipack_buffer_size is deprecated, use streaming_multipack_buffer_size; both are set, please remove the "
-            "deprecated pretrain_multipack_buffer_size setting",
+            "`pretrain_multipack_buffer_size` is the old name of `streaming_multipack_buffer_size`, and both are set",
+            says,
+            remedy="remove `pretrain_multipack_buffer_size`",
         )
     data["streaming_multipack_buffer_size"] = data.pop("pretrain_multipack_buffer_size")
 
@@ -52,10 +60,10 @@ def unsloth(data: Data) -> None:
     """Check the values as utils/schemas/validation.py:281 does."""
     found = [key for key in UNSLOTH if data.get(key)]
     if found:
-        raise Refusal(
-            REMOVED,
-            tuple(found),
-            f"`{found[0]}` was removed; use `lora_mlp_kernel`, `lora_qkv_kernel` and `lora_o_kernel`",
+        says = (
             f"`{'`, `'.join(found)}` {'has' if len(found) == 1 else 'have'} been removed. Please use `lora_mlp_kernel`, "
-            "`lora_qkv_kernel`, `lora_o_kernel` instead.",
+            "`lora_qkv_kernel`, `lora_o_kernel` instead."
+        )
+        raise refuses(
+            REMOVED, tuple(found), f"`{found[0]}` was removed", says, remedy="use `lora_mlp_kernel`, `lora_qkv_kernel` and `lora_o_kernel`"
         )

@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks.axolotl.refusals import STREAMING, Data, Refusal
+from cfglint.frameworks.axolotl.refusals import STREAMING, Data, excludes, refuses, requires
 
 
 def tokens_per_second_of_pretraining(data: Data) -> None:
     """Check the values as utils/schemas/validation.py:828 does."""
     if data.get("pretraining_dataset") and data.get("include_tokens_per_second", False):
-        raise Refusal(
-            STREAMING,
-            ("include_tokens_per_second", "pretraining_dataset"),
-            "`include_tokens_per_second` is incompatible with `pretraining_dataset`",
-            "pretraining_dataset and include_tokens_per_second cannot be used together.",
-        )
+        says = "pretraining_dataset and include_tokens_per_second cannot be used together."
+        raise excludes(STREAMING, "include_tokens_per_second", "pretraining_dataset", says)
 
 
 def pretraining_steps(data: Data) -> None:
     """Check the values as utils/schemas/validation.py:1849 does."""
     if data.get("pretraining_dataset") and not data.get("max_steps"):
-        raise Refusal(
-            STREAMING,
-            ("max_steps", "pretraining_dataset"),
-            "`pretraining_dataset` requires `max_steps`: a streamed data set has no length",
-            "max_steps must be set when using iterable pretraining_dataset, Trainer can't infer length and schedule "
-            "optimizer/learning rate without it!",
+        says = (
+            "max_steps must be set when using iterable pretraining_dataset, Trainer can't infer length and schedule optimizer/learning "
+            "rate without it!"
         )
+        raise requires(STREAMING, "pretraining_dataset", "max_steps", says, note=": a streamed data set has no length", at="max_steps")
 
 
 def pretraining_loader(data: Data) -> None:
@@ -45,44 +39,35 @@ def pretraining_loader(data: Data) -> None:
 def pretraining_evaluation(data: Data) -> None:
     """Check the values as utils/schemas/validation.py:1886 does."""
     if data.get("pretraining_dataset") and data.get("val_set_size"):
-        raise Refusal(
-            STREAMING,
-            ("val_set_size", "pretraining_dataset"),
-            "`val_set_size` is incompatible with `pretraining_dataset`; use `test_datasets`",
-            "val_set_size is not supported with pretraining_dataset. Use test_datasets to specify evaluation datasets for pretraining.",
-        )
+        says = "val_set_size is not supported with pretraining_dataset. Use test_datasets to specify evaluation datasets for pretraining."
+        raise excludes(STREAMING, "val_set_size", "pretraining_dataset", says, remedy="use `test_datasets`")
 
 
 def streamed_evaluation(data: Data) -> None:
     """Check the values as utils/schemas/validation.py:1896 does."""
     if data.get("streaming") and data.get("val_set_size"):
-        raise Refusal(
-            STREAMING,
-            ("val_set_size", "streaming"),
-            "`val_set_size` is incompatible with `streaming`; use `test_datasets`",
+        says = (
             "val_set_size is not supported with streaming datasets. Use test_datasets to specify evaluation datasets when streaming is "
-            "enabled.",
+            "enabled."
         )
+        raise excludes(STREAMING, "val_set_size", "streaming", says, remedy="use `test_datasets`")
 
 
 def streamed_steps(data: Data) -> None:
     """Check the values as utils/schemas/validation.py:1906 does."""
     if data.get("streaming") and not data.get("max_steps"):
-        raise Refusal(
-            STREAMING,
-            ("max_steps", "streaming"),
-            "`streaming` requires `max_steps`: a streamed data set has no length",
-            "max_steps must be set when using streaming datasets. Trainer cannot infer dataset length for iterable datasets.",
-        )
+        says = "max_steps must be set when using streaming datasets. Trainer cannot infer dataset length for iterable datasets."
+        raise requires(STREAMING, "streaming", "max_steps", says, note=": a streamed data set has no length", at="max_steps")
 
 
 def several_packed_streams(data: Data) -> None:
     """Check the values as utils/schemas/validation.py:1916 does."""
     if data.get("streaming") and data.get("sample_packing") and data.get("datasets") and len(data.get("datasets")) > 1:
-        raise Refusal(
+        says = "Sample packing with multiple streaming datasets is not yet supported"
+        raise refuses(
             STREAMING,
             ("sample_packing", "streaming", "datasets"),
             "`sample_packing` with `streaming` supports a single data set",
-            "Sample packing with multiple streaming datasets is not yet supported",
-            "NotImplementedError",
+            says,
+            raises="NotImplementedError",
         )

@@ -10,6 +10,7 @@ from cfglint.frameworks.axolotl.fields import MISSING
 from cfglint.frameworks.axolotl.plugins import CLASSES
 from cfglint.frameworks.axolotl.refusals import MODEL
 from cfglint.frameworks.axolotl.releases import HISTORY, PLUGIN, TOP, of_plugin, plugin_sections, top
+from cfglint.frameworks.axolotl.rules.common import BASE, KINDS
 from cfglint.frameworks.base import FORK_KEYS
 
 EXPECTED = "Input should be "  # how pydantic's messages about types and choices begin
@@ -19,11 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from cfglint.findings.setting import Setting
-    from cfglint.findings.vocabulary import Kind
     from cfglint.frameworks.axolotl.config import AxolotlConfig
 
-KINDS: tuple[Kind, ...] = (KIND,)
-BASE = "base_model: org/model\nlearning_rate: 2.0e-5\ndatasets:\n  - {path: data.jsonl, type: alpaca}\n"
 # Names in other releases and common mistakes -> the current name.
 OTHERS = {
     "max_seq_length": "sequence_len",

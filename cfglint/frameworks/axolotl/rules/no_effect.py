@@ -6,6 +6,7 @@ from cfglint.findings.diagnostic import WARNING
 from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.axolotl import KIND
 from cfglint.frameworks.axolotl.normalization import evaluates
+from cfglint.frameworks.axolotl.rules.common import BASE, KINDS
 from cfglint.frameworks.remedies import either
 
 TYPE_CHECKING = False
@@ -14,11 +15,8 @@ if TYPE_CHECKING:
 
     from cfglint.findings.diagnostic import Fix
     from cfglint.findings.setting import Setting
-    from cfglint.findings.vocabulary import Kind
     from cfglint.frameworks.axolotl.config import AxolotlConfig
 
-KINDS: tuple[Kind, ...] = (KIND,)
-BASE = "base_model: org/model\nlearning_rate: 2.0e-5\ndatasets:\n  - {path: data.jsonl, type: alpaca}\n"
 RENAMED = {
     "evaluation_strategy": "eval_strategy",
     "noisy_embedding_alpha": "neftune_noise_alpha",

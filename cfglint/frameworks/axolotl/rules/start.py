@@ -8,16 +8,15 @@ from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import Example, Finding, rule
 from cfglint.frameworks.axolotl import KIND
 from cfglint.frameworks.axolotl.parallel import problem
+from cfglint.frameworks.axolotl.rules.common import BASE, KINDS
 from cfglint.frameworks.axolotl.trainer_arguments import BUILT, DION, DION_RATE, UNHANDLED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from cfglint.findings.vocabulary import Kind
     from cfglint.frameworks.axolotl.config import AxolotlConfig
 
-KINDS: tuple[Kind, ...] = (KIND,)
 COSINE_MIN, COSINE_CONSTANT = "cosine_min_lr_ratio", "cosine_constant_lr_ratio"
 ONE_CYCLE = (
     "epochs",
@@ -32,7 +31,6 @@ ONE_CYCLE = (
     "three_phase",
     "last_epoch",
 )
-BASE = "base_model: org/model\nlearning_rate: 2.0e-5\ndatasets:\n  - {path: data.jsonl, type: alpaca}\n"
 
 
 @rule(

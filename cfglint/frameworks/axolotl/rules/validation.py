@@ -18,6 +18,7 @@ from cfglint.frameworks.axolotl.refusals import (
     EVALUATION,
     FSDP,
     LOSS,
+    MODEL,
     MODEL_TYPE,
     OPTIMIZER,
     PARALLEL,
@@ -31,558 +32,406 @@ from cfglint.frameworks.axolotl.refusals import (
     TOKENIZER,
     TYPE,
 )
+from cfglint.frameworks.axolotl.rules.common import BASE, KINDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
-    from cfglint.findings.vocabulary import Kind
+    from cfglint.findings.rule import ExampleFacts
     from cfglint.frameworks.axolotl.config import AxolotlConfig
 
-KINDS: tuple[Kind, ...] = (KIND,)
-BASE = "base_model: org/model\nlearning_rate: 2.0e-5\ndatasets:\n  - {path: data.jsonl, type: alpaca}\n"
+RAISED = f"    Run-time error: `ValidationError: 1 validation error for {MODEL}: Value error, ...`, quoted with each finding.\n\n"
+FIX = "    Fix: change the key that the message names.\n\n"
 NEEDS_KEYS = ((DATA, "datasets"), (STREAMING, "max_steps"))  # keys that the launch line may supply if the file is not the complete run
 
 
 def refused(config: AxolotlConfig, topic: str) -> Iterator[Finding]:
     """The refusals of a topic."""
     from cfglint.frameworks.axolotl.migration import migrated
-    from cfglint.frameworks.axolotl.remedies import split_remedy
 
     for refusal in config.refusals:
-        if refusal.topic != topic:
+        if refusal.kind != topic:
             continue
         first, *others = [config.place(path) for path in refusal.paths] or [config.place(())]
         absent = not first.written and (topic, first.name) in NEEDS_KEYS and not config.facts.complete
-        message, remedy = split_remedy(refusal, config.values)
         yield Finding(
             first,
-            message,
+            refusal.message,
             related=[each for each in others if each.written],
             exception=refusal.exception,
             fails_at=refusal.fails_at,
             severity="warning" if absent else None,
             fix=migrated(config, refusal) if topic in (FSDP, REMOVED) else None,
             on_key=topic == REMOVED,
-            help=remedy,
+            help=refusal.help_for(config.values),
         )
 
 
-@rule(
+def refusals_of(
+    code: str,
+    name: str,
+    kind: str,
+    at: str,
+    bad: str | tuple[str | Example, ...],
+    good: str,
+    fixed: str | None = None,
+    old_names: tuple[str, ...] = (),
+) -> Callable[[Callable[[], None]], None]:
+    """Register the rule of a kind of refusals; its page is the docstring of the decorated function, and what all of them have in common."""
+
+    def register(described: Callable[[], None]) -> None:
+        def check(config: AxolotlConfig) -> Iterator[Finding]:
+            return refused(config, kind)
+
+        manual = described.__doc__ or ""
+        fixes = "    Fix: " in manual
+        text, heading, rest = manual.partition("    Fix: " if fixes else "    Source: ")
+        check.__doc__ = f"{text}{RAISED}{'' if fixes else FIX}{heading}{rest}"
+        check.__module__, check.__qualname__ = described.__module__, described.__qualname__
+        example: ExampleFacts = {"kind": KIND, "at": at}
+        full = f"{KIND}-{name}"
+        rule(code, full, ERROR, kinds=KINDS, fails_at="config", bad=bad, good=good, fixed=fixed, example=example, old_names=old_names)(
+            check
+        )
+
+    return register
+
+
+@refusals_of(
     "AXL010",
-    "axolotl-data",
-    ERROR,
-    kinds=KINDS,
-    fails_at="config",
+    "data",
+    DATA,
+    "/datasets/0/type",
     bad="base_model: org/model\nlearning_rate: 2.0e-5\ndatasets:\n  - {path: data.jsonl, type: sharegpt}\n",
     good="base_model: org/model\nlearning_rate: 2.0e-5\ndatasets:\n  - {path: data.jsonl, type: chat_template}\n",
-    example={"kind": KIND, "at": "/datasets/0/type"},
 )
-def data(config: AxolotlConfig) -> Iterator[Finding]:
+def data() -> None:
     """The data sets of the file are refused.
 
     Without `datasets` or `pretraining_dataset` there is nothing to train on; `type: sharegpt` became `chat_template`; deduplication
     needs the preparation that `skip_prepare_dataset` leaves out.
 
-    Run-time error: `ValidationError: 1 validation error for AxolotlConfigWCapabilities: Value error, ...`, quoted with each finding.
-
-    Fix: change the key that the message names.
-
     Source: axolotl 0.21.0 utils/schemas/validation.py:246-330, config.py:2214-2240.
     """
-    yield from refused(config, DATA)
 
 
-@rule(
-    "AXL011",
-    "axolotl-streaming",
-    ERROR,
-    kinds=KINDS,
-    fails_at="config",
-    bad=BASE + "streaming: true\n",
-    good=BASE + "streaming: true\nmax_steps: 1000\n",
-    example={"kind": KIND, "at": "/max_steps"},
+@refusals_of(
+    "AXL011", "streaming", STREAMING, "/max_steps", bad=BASE + "streaming: true\n", good=BASE + "streaming: true\nmax_steps: 1000\n"
 )
-def streaming(config: AxolotlConfig) -> Iterator[Finding]:
+def streaming() -> None:
     """A streamed data set is combined with what needs its length.
 
     `streaming` and `pretraining_dataset` need `max_steps`, and support neither `val_set_size` nor deduplication.
 
-    Run-time error: `ValidationError: 1 validation error for AxolotlConfigWCapabilities: Value error, ...`, quoted with each finding.
-
-    Fix: change the key that the message names.
-
     Source: axolotl 0.21.0 utils/schemas/validation.py:1849-1930.
     """
-    yield from refused(config, STREAMING)
 
 
-@rule(
+@refusals_of(
     "AXL012",
-    "axolotl-batch-keys",
-    ERROR,
-    kinds=KINDS,
-    fails_at="config",
+    "batch-keys",
+    BATCH,
+    "/batch_size",
     bad=(
         BASE + "batch_size: 32\ngradient_accumulation_steps: 4\n",
         Example(BASE + "gradient_accumulation_steps: null\n", "/gradient_accumulation_steps"),
     ),
     good=BASE + "micro_batch_size: 8\ngradient_accumulation_steps: 4\n",
-    example={"kind": KIND, "at": "/batch_size"},
 )
-def batch_keys(config: AxolotlConfig) -> Iterator[Finding]:
+def batch_keys() -> None:
     """The batch keys are incompatible with each other, or do not determine a batch size.
 
     `batch_size` is incompatible with `gradient_accumulation_steps`, and does not suffice alone. An accumulation of null or 0 is
     computed from `batch_size`, which is then required.
 
-    Run-time error: `ValidationError: 1 validation error for AxolotlConfigWCapabilities: Value error, ...`, quoted with each finding.
-
-    Fix: change the key that the message names.
-
     Source: axolotl 0.21.0 utils/schemas/validation.py:447-510, utils/config/__init__.py:253.
     """
-    yield from refused(config, BATCH)
 
 
-@rule(
-    "AXL013",
-    "axolotl-schedule",
-    ERROR,
-    kinds=KINDS,
-    fails_at="config",
-    bad=BASE + "warmup_steps: 10\nwarmup_ratio: 0.1\n",
-    good=BASE + "warmup_ratio: 0.1\n",
-    example={"kind": KIND, "at": "/warmup_ratio"},
+@refusals_of(
+    "AXL013", "schedule", SCHEDULE, "/warmup_ratio", bad=BASE + "warmup_steps: 10\nwarmup_ratio: 0.1\n", good=BASE + "warmup_ratio: 0.1\n"
 )
-def schedule(config: AxolotlConfig) -> Iterator[Finding]:
+def schedule() -> None:
     """Keys for warm-up, saving, early stopping or the learning rate exclude each other.
 
     `warmup_steps` or `warmup_ratio`, `save_steps` or `saves_per_epoch`: one of each. `early_stopping_patience` needs `save_steps`
     and `eval_steps`, the first a multiple of the second.
 
-    Run-time error: `ValidationError: 1 validation error for AxolotlConfigWCapabilities: Value error, ...`, quoted with each finding.
-
-    Fix: change the key that the message names.
-
     Source: axolotl 0.21.0 utils/schemas/validation.py:526-560, 2209-2268.
     """
-    yield from refused(config, SCHEDULE)
 
 
-@rule(
+@refusals_of(
     "AXL014",
-    "axolotl-evaluation",
-    ERROR,
-    kinds=KINDS,
-    fails_at="config",
+    "evaluation",
+    EVALUATION,
+    "/eval_steps",
     bad=BASE + "val_set_size: 0\neval_steps: 100\n",
     good=BASE + "val_set_size: 0.1\neval_steps: 100\n",
-    example={"kind": KIND, "at": "/eval_steps"},
 )
-def evaluation(config: AxolotlConfig) -> Iterator[Finding]:
+def evaluation() -> None:
     """Keys for evaluation exclude each other, or there is no evaluation set.
 
     `eval_steps` requires `eval_strategy: steps` and evaluation data; `evals_per_epoch` replaces both; `val_set_size` and
     `test_datasets` are alternatives.
 
-    Run-time error: `ValidationError: 1 validation error for AxolotlConfigWCapabilities: Value error, ...`, quoted with each finding.
-
-    Fix: change the key that the message names.
-
     Source: axolotl 0.21.0 utils/schemas/validation.py:335-390, 561-600.
     """
-    yield from refused(config, EVALUATION)
 
 
-@rule(
+@refusals_of(
     "AXL015",
-    "axolotl-attention",
-    ERROR,
-    kinds=KINDS,
-    fails_at="config",
+    "attention",
+    ATTENTION,
+    "/flash_attention",
     bad=BASE + "attn_implementation: sdpa\nflash_attention: true\n",
     good=BASE + "attn_implementation: flash_attention_2\n",
-    example={"kind": KIND, "at": "/flash_attention"},
 )
-def attention(config: AxolotlConfig) -> Iterator[Finding]:
+def attention() -> None:
     """The attention implementation is unknown, or is selected twice.
 
     `attn_implementation` accepts the names of transformers and of kernels on the Hub; the old switches (`flash_attention: true`) are
     refused together with it, even where they mean the same.
 
-    Run-time error: `ValidationError: 1 validation error for AxolotlConfigWCapabilities: Value error, ...`, quoted with each finding.
-
-    Fix: change the key that the message names.
-
     Source: axolotl 0.21.0 utils/schemas/config.py:1640-1732.
     """
-    yield from refused(config, ATTENTION)
 
 
-@rule(
+@refusals_of(
     "AXL016",
-    "axolotl-adapter",
-    ERROR,
-    kinds=KINDS,
-    fails_at="config",
+    "adapter",
+    ADAPTER,
+    "/adapter",
     bad=BASE + "adapter: qlora\nload_in_4bit: false\n",
     good=BASE + "adapter: qlora\nload_in_4bit: true\n",
-    example={"kind": KIND, "at": "/adapter"},
 )
-def adapter(config: AxolotlConfig) -> Iterator[Finding]:
+def adapter() -> None:
     """The adapter is incompatible with other keys.
 
     Quantized loading needs an adapter; `qlora` means `load_in_4bit: true`; ReLoRA needs `jagged_restart_steps`.
 
-    Run-time error: `ValidationError: 1 validation error for AxolotlConfigWCapabilities: Value error, ...`, quoted with each finding.
-
-    Fix: change the key that the message names.
-
     Source: axolotl 0.21.0 utils/schemas/peft.py:199-310.
     """
-    yield from refused(config, ADAPTER)
 
 
-@rule(
+@refusals_of(
     "AXL017",
-    "axolotl-quantization",
-    ERROR,
-    kinds=KINDS,
-    fails_at="config",
+    "quantization",
+    QUANTIZATION,
+    "/quantize_moe_experts",
     bad=BASE + "quantize_moe_experts: true\nadapter: lora\n",
     good=BASE + "quantize_moe_experts: true\nadapter: qlora\nload_in_4bit: true\n",
-    example={"kind": KIND, "at": "/quantize_moe_experts"},
 )
-def quantization(config: AxolotlConfig) -> Iterator[Finding]:
+def quantization() -> None:
     """Two quantizations exclude each other, or a quantization lacks what it needs.
 
     `qat` and `model_quantization_config` are incompatible with `load_in_8bit` and `load_in_4bit`; `quantize_moe_experts` needs one of them.
 
-    Run-time error: `ValidationError: 1 validation error for AxolotlConfigWCapabilities: Value error, ...`, quoted with each finding.
-
-    Fix: change the key that the message names.
-
     Source: axolotl 0.21.0 utils/schemas/config.py:2049-2153, validation.py:1607-1660.
     """
-    yield from refused(config, QUANTIZATION)
 
 
-@rule(
+@refusals_of(
     "AXL018",
-    "axolotl-fsdp",
-    ERROR,
-    kinds=KINDS,
-    fails_at="config",
+    "fsdp",
+    FSDP,
+    "/fsdp",
     bad=BASE + "fsdp:\n  - full_shard\nfsdp_config:\n  fsdp_sharding_strategy: FULL_SHARD\n",
     good=BASE + "fsdp_version: 2\nfsdp_config: {reshard_after_forward: true}\n",
     fixed=BASE + "fsdp_config:\n  fsdp_reshard_after_forward: true\n",
-    example={"kind": KIND, "at": "/fsdp"},
 )
-def fsdp(config: AxolotlConfig) -> Iterator[Finding]:
+def fsdp() -> None:
     """A key of FSDP1, or a combination that FSDP2 does not support.
 
     FSDP1 was removed: no `fsdp:` list, no `sharding_strategy`, `fsdp_version` 2. FSDP2 is incompatible with bitsandbytes' 8-bit
     optimizers and with DeepSpeed.
-
-    Run-time error: `ValidationError: 1 validation error for AxolotlConfigWCapabilities: Value error, ...`, quoted with each finding.
 
     Fix: change the key that the message names. Without `fsdp_config`, or for a strategy other than FULL_SHARD and SHARD_GRAD_OP, there
     is no automatic one.
 
     Source: axolotl 0.21.0 utils/schemas/validation.py:1437-1600.
     """
-    yield from refused(config, FSDP)
 
 
-@rule(
+@refusals_of(
     "AXL019",
-    "axolotl-parallelism",
-    ERROR,
-    kinds=KINDS,
-    fails_at="config",
+    "parallelism",
+    PARALLEL,
+    "/optimizer",
     bad=BASE + "tensor_parallel_size: 2\noptimizer: adamw_8bit\n",
     good=BASE + "tensor_parallel_size: 2\noptimizer: adamw_torch\n",
-    example={"kind": KIND, "at": "/optimizer"},
 )
-def parallelism(config: AxolotlConfig) -> Iterator[Finding]:
+def parallelism() -> None:
     """Tensor, context or expert parallelism is incompatible with another key.
 
     Each has optimizers, kernels and attentions that it does not support; expert parallelism needs FSDP2 and full state dicts.
 
-    Run-time error: `ValidationError: 1 validation error for AxolotlConfigWCapabilities: Value error, ...`, quoted with each finding.
-
-    Fix: change the key that the message names.
-
     Source: axolotl 0.21.0 utils/schemas/validation.py:2276-2380, integrations/expert_parallel/args.py:60-134.
     """
-    yield from refused(config, PARALLEL)
 
 
-@rule(
+@refusals_of(
     "AXL020",
-    "axolotl-option-incompatible-with-rl",
-    ERROR,
-    old_names=("axolotl-preference-training",),
-    kinds=KINDS,
-    fails_at="config",
+    "option-incompatible-with-rl",
+    RL,
+    "/sample_packing",
     bad=BASE + "rl: dpo\nsample_packing: true\n",
     good=BASE + "rl: dpo\n",
-    example={"kind": KIND, "at": "/sample_packing"},
+    old_names=("axolotl-preference-training",),
 )
-def preference_training(config: AxolotlConfig) -> Iterator[Finding]:
+def preference_training() -> None:
     """Keys for preference or reinforcement learning are incompatible with each other.
 
     `sample_packing` is incompatible with `rl`; under GRPO the generation batch must be a multiple of `trl.num_generations`; `rl: kto`
     needs `remove_unused_columns: false`.
 
-    Run-time error: `ValidationError: 1 validation error for AxolotlConfigWCapabilities: Value error, ...`, quoted with each finding.
-
-    Fix: change the key that the message names.
-
     Source: axolotl 0.21.0 utils/schemas/validation.py:922-1140, 2399-2590.
     """
-    yield from refused(config, RL)
 
 
-@rule(
+@refusals_of(
     "AXL021",
-    "axolotl-optimizer",
-    ERROR,
-    kinds=KINDS,
-    fails_at="config",
+    "optimizer",
+    OPTIMIZER,
+    "/optimizer",
     bad=BASE + "optimizer: muon\ndeepspeed: {zero_optimization: {stage: 2}}\n",
     good=BASE + "optimizer: adamw_torch\ndeepspeed: {zero_optimization: {stage: 2}}\n",
-    example={"kind": KIND, "at": "/optimizer"},
 )
-def optimizer(config: AxolotlConfig) -> Iterator[Finding]:
+def optimizer() -> None:
     """The optimizer is incompatible with other keys.
 
     axolotl's own optimizers support some ways of sharding only; Muon, Q-GaLore and the flash optimizers do not run under DeepSpeed.
 
-    Run-time error: `ValidationError: 1 validation error for AxolotlConfigWCapabilities: Value error, ...`, quoted with each finding.
-
-    Fix: change the key that the message names.
-
     Source: axolotl 0.21.0 utils/schemas/validation.py:1212-1328.
     """
-    yield from refused(config, OPTIMIZER)
 
 
-@rule(
-    "AXL022",
-    "axolotl-loss",
-    ERROR,
-    kinds=KINDS,
-    fails_at="config",
-    bad=BASE + "use_dft: true\nchunked_cross_entropy: true\n",
-    good=BASE + "use_dft: true\n",
-    example={"kind": KIND, "at": "/use_dft"},
-)
-def loss(config: AxolotlConfig) -> Iterator[Finding]:
+@refusals_of("AXL022", "loss", LOSS, "/use_dft", bad=BASE + "use_dft: true\nchunked_cross_entropy: true\n", good=BASE + "use_dft: true\n")
+def loss() -> None:
     """Two implementations of the loss are on.
 
     One of `cut_cross_entropy`, `chunked_cross_entropy` and Liger's; `use_dft` and `use_eaft` are for plain fine-tuning without them.
 
-    Run-time error: `ValidationError: 1 validation error for AxolotlConfigWCapabilities: Value error, ...`, quoted with each finding.
-
-    Fix: change the key that the message names.
-
     Source: axolotl 0.21.0 utils/schemas/validation.py:1374-1436.
     """
-    yield from refused(config, LOSS)
 
 
-@rule(
+@refusals_of(
     "AXL023",
-    "axolotl-activation-memory",
-    ERROR,
-    kinds=KINDS,
-    fails_at="config",
+    "activation-memory",
+    CHECKPOINTING,
+    "/activation_offloading",
     bad=BASE + "activation_offloading: true\n",
     good=BASE + "activation_offloading: true\ngradient_checkpointing: true\n",
-    example={"kind": KIND, "at": "/activation_offloading"},
 )
-def activation_memory(config: AxolotlConfig) -> Iterator[Finding]:
+def activation_memory() -> None:
     """Keys for saving activation memory are incompatible with each other.
 
     Offloading and selective checkpointing need `gradient_checkpointing: true`, selective checkpointing the non-reentrant one.
 
-    Run-time error: `ValidationError: 1 validation error for AxolotlConfigWCapabilities: Value error, ...`, quoted with each finding.
-
-    Fix: change the key that the message names.
-
     Source: axolotl 0.21.0 utils/schemas/validation.py:1996-2175.
     """
-    yield from refused(config, CHECKPOINTING)
 
 
-@rule(
+@refusals_of(
     "AXL024",
-    "axolotl-removed-key",
-    ERROR,
-    kinds=KINDS,
-    fails_at="config",
+    "removed-key",
+    REMOVED,
+    "/max_packed_sequence_len",
     bad=BASE + "max_packed_sequence_len: 2048\n",
     good=BASE + "sequence_len: 2048\nsample_packing: true\n",
-    example={"kind": KIND, "at": "/max_packed_sequence_len"},
 )
-def removed_key(config: AxolotlConfig) -> Iterator[Finding]:
+def removed_key() -> None:
     """A key that axolotl has removed.
 
     It is refused, unlike unknown keys, which are dropped: the run would not do what it did before.
 
-    Run-time error: `ValidationError: 1 validation error for AxolotlConfigWCapabilities: Value error, ...`, quoted with each finding.
-
-    Fix: change the key that the message names.
-
     Source: axolotl 0.21.0 utils/schemas/deprecated.py.
     """
-    yield from refused(config, REMOVED)
 
 
-@rule(
+@refusals_of(
     "AXL025",
-    "axolotl-plugin-keys",
-    ERROR,
-    kinds=KINDS,
-    fails_at="config",
+    "plugin-keys",
+    PLUGIN,
+    "/liger_use_token_scaling",
     bad=BASE + "plugins:\n  - axolotl.integrations.liger.LigerPlugin\nliger_use_token_scaling: true\n",
     good=BASE
     + "plugins:\n  - axolotl.integrations.liger.LigerPlugin\nliger_fused_linear_cross_entropy: true\nliger_use_token_scaling: true\n",
-    example={"kind": KIND, "at": "/liger_use_token_scaling"},
 )
-def plugin_keys(config: AxolotlConfig) -> Iterator[Finding]:
+def plugin_keys() -> None:
     """The keys of a plugin are incompatible with each other.
 
     Each plugin in `plugins` adds keys with checks of its own.
 
-    Run-time error: `ValidationError: 1 validation error for AxolotlConfigWCapabilities: Value error, ...`, quoted with each finding.
-
-    Fix: change the key that the message names.
-
     Source: axolotl 0.21.0 integrations/*/args.py.
     """
-    yield from refused(config, PLUGIN)
 
 
-@rule(
+@refusals_of(
     "AXL026",
-    "axolotl-option-unsupported-by-model",
-    ERROR,
-    old_names=("axolotl-model-type",),
-    kinds=KINDS,
-    fails_at="config",
+    "option-unsupported-by-model",
+    MODEL_TYPE,
+    "/gradient_checkpointing",
     bad=BASE.replace("org/model", "mosaicml/mpt-7b") + "gradient_checkpointing: true\n",
     good=BASE.replace("org/model", "mosaicml/mpt-7b"),
-    example={"kind": KIND, "at": "/gradient_checkpointing"},
+    old_names=("axolotl-model-type",),
 )
-def model_type(config: AxolotlConfig) -> Iterator[Finding]:
+def model_type() -> None:
     """The model named in `base_model` does not support a key.
 
     axolotl compares only the name: FSDP is refused for anything with "falcon" in it, gradient checkpointing for anything with "mpt".
 
-    Run-time error: `ValidationError: 1 validation error for AxolotlConfigWCapabilities: Value error, ...`, quoted with each finding.
-
-    Fix: change the key that the message names.
-
     Source: axolotl 0.21.0 utils/schemas/validation.py:1960-1975.
     """
-    yield from refused(config, MODEL_TYPE)
 
 
-@rule(
+@refusals_of(
     "AXL027",
-    "axolotl-precision",
-    ERROR,
-    kinds=KINDS,
-    fails_at="config",
+    "precision",
+    PRECISION,
+    "/fp8_config",
     bad=BASE + "fp8_config: {recipe: rowwise}\n",
     good=BASE + "fp8: true\nfp8_config: {recipe: rowwise}\n",
-    example={"kind": KIND, "at": "/fp8_config"},
 )
-def precision(config: AxolotlConfig) -> Iterator[Finding]:
+def precision() -> None:
     """Keys for precision are incompatible with each other.
 
     `fp8_config` needs `fp8: true`, `fp32_norms` needs `fsdp_config`, cut cross entropy needs `bf16` or `fp16`.
 
-    Run-time error: `ValidationError: 1 validation error for AxolotlConfigWCapabilities: Value error, ...`, quoted with each finding.
-
-    Fix: change the key that the message names.
-
     Source: axolotl 0.21.0 utils/schemas/validation.py:654-698.
     """
-    yield from refused(config, PRECISION)
 
 
-@rule(
-    "AXL028",
-    "axolotl-compile",
-    ERROR,
-    kinds=KINDS,
-    fails_at="config",
-    bad=BASE + "deepcompile: true\n",
-    good=BASE + "torch_compile: true\n",
-    example={"kind": KIND, "at": "/deepcompile"},
-)
-def compilation(config: AxolotlConfig) -> Iterator[Finding]:
+@refusals_of("AXL028", "compile", COMPILE, "/deepcompile", bad=BASE + "deepcompile: true\n", good=BASE + "torch_compile: true\n")
+def compilation() -> None:
     """Keys for compilation are incompatible with each other.
 
     `torch_compile_options` needs `torch_compile` and allows a list of flags; `deepcompile` needs DeepSpeed.
 
-    Run-time error: `ValidationError: 1 validation error for AxolotlConfigWCapabilities: Value error, ...`, quoted with each finding.
-
-    Fix: change the key that the message names.
-
     Source: axolotl 0.21.0 utils/schemas/config.py:1727-1780, validation.py:1615.
     """
-    yield from refused(config, COMPILE)
 
 
-@rule(
-    "AXL029",
-    "axolotl-tokenizer",
-    ERROR,
-    kinds=KINDS,
-    fails_at="config",
-    bad=BASE + "chat_template: jinja\n",
-    good=BASE + "chat_template: chatml\n",
-    example={"kind": KIND, "at": "/chat_template"},
-)
-def tokenizer(config: AxolotlConfig) -> Iterator[Finding]:
+@refusals_of("AXL029", "tokenizer", TOKENIZER, "/chat_template", bad=BASE + "chat_template: jinja\n", good=BASE + "chat_template: chatml\n")
+def tokenizer() -> None:
     """Keys for the tokenizer or the chat template are incompatible with each other.
 
     `chat_template: jinja` needs `chat_template_jinja`; the mistral-common tokenizer does not support changes.
 
-    Run-time error: `ValidationError: 1 validation error for AxolotlConfigWCapabilities: Value error, ...`, quoted with each finding.
-
-    Fix: change the key that the message names.
-
     Source: axolotl 0.21.0 utils/schemas/validation.py:783-826, 1824.
     """
-    yield from refused(config, TOKENIZER)
 
 
-@rule(
-    "AXL030",
-    "axolotl-value-type",
-    ERROR,
-    kinds=KINDS,
-    fails_at="config",
-    bad=BASE + 'tensor_parallel_size: "2"\n',
-    good=BASE + "tensor_parallel_size: 2\n",
-    example={"kind": KIND, "at": "/tensor_parallel_size"},
+@refusals_of(
+    "AXL030", "value-type", TYPE, "/tensor_parallel_size", bad=BASE + 'tensor_parallel_size: "2"\n', good=BASE + "tensor_parallel_size: 2\n"
 )
-def value_type(config: AxolotlConfig) -> Iterator[Finding]:
+def value_type() -> None:
     """A check of axolotl cannot work with the value.
 
     axolotl's checks run before pydantic converts anything, so a string where one of them compares numbers ends the run with Python's own
     exception, although pydantic would have converted it.
 
-    Run-time error: `ValidationError: 1 validation error for AxolotlConfigWCapabilities: Value error, ...`, quoted with each finding.
-
-    Fix: change the key that the message names.
-
     Source: axolotl 0.21.0 utils/schemas/validation.py.
     """
-    yield from refused(config, TYPE)

@@ -6,9 +6,11 @@ from itertools import islice
 
 from cfglint.findings.diagnostic import ERROR, INFO, WARNING
 from cfglint.findings.rule import Example, Finding, rule
-from cfglint.frameworks.deepspeed._tables import KEYS, REMOVED, SINCE
+from cfglint.frameworks.deepspeed._tables import IGNORING, REMOVED
 from cfglint.frameworks.deepspeed.models import EARLY, MONITORS, REPLACEMENTS, SECTIONS, TWICE, UNKNOWN, set_twice
+from cfglint.frameworks.deepspeed.releases import KEY_HISTORY
 from cfglint.frameworks.deepspeed.rules import DEEPSPEED
+from cfglint.frameworks.history import SINCE
 from cfglint.frameworks.versions import dotted
 
 TYPE_CHECKING = False
@@ -125,14 +127,23 @@ def key_of_later_release(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     Source: deepspeed 0.19.8 runtime/config.py:482-591, and the same function in the releases before it.
     """
-    for path, since in SINCE.items():
-        if len(path) == 1 and config.version < since and config.has(*path):
+    for key in config.values:
+        since = comes_later((), str(key), config.version)
+        if since:
             yield Finding(
-                config.setting(*path),
-                f"`{path[0]}` is ignored: it exists from DeepSpeed {dotted(since)} on",
-                help=f"remove `{path[0]}`, or use DeepSpeed {dotted(since)} or later",
+                config.setting(str(key)),
+                f"`{key}` is ignored: it exists from DeepSpeed {dotted(since)} on",
+                help=f"remove `{key}`, or use DeepSpeed {dotted(since)} or later",
                 on_key=True,
             )
+
+
+def comes_later(section: tuple[str, ...], key: str, version: Version) -> Version:
+    """The first later release that looks a key up, if this one does not; else ()."""
+    rows = KEY_HISTORY.names(".".join(section)).get(key, ())
+    if key in KEY_HISTORY.fields(".".join(section), version):
+        return ()
+    return next((row[SINCE] for row in rows if row[SINCE] > version), ())
 
 
 @rule(
@@ -373,22 +384,26 @@ def ignored_key(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     Source: deepspeed 0.19.8 runtime/config.py:482-591 (plain look-ups, no list of known keys).
     """
-    for path in islice(ignored_keys(config.values), MOST_TYPOS):
+    for path in islice(ignored_keys(config.values, config.version), MOST_TYPOS):
         setting = config.setting(*path)
         hint, fix = nearest(config, setting)
         if hint:
             yield Finding(setting, ignored(setting, hint), fix=unsafe(fix), on_key=True)
 
 
-def ignored_keys(values: dict[Any, Any]) -> Iterator[tuple[str, ...]]:
-    """The paths of the keys that DeepSpeed ignores: those that it does not look up, in sections that are not pydantic models."""
-    for path, known in KEYS.items():
+def ignored_keys(values: dict[Any, Any], version: Version) -> Iterator[tuple[str, ...]]:
+    """The paths of the keys that DeepSpeed ignores: those that no release from this one on looks up or refuses, in sections that are
+    not models.
+    """
+    for name in IGNORING:
+        path = tuple(name.split(".")) if name else ()
         section: Any = values
         for step in path:
             section = section.get(step) if isinstance(section, dict) else None
         if isinstance(section, dict):
-            names = known.split()
-            yield from ((*path, str(key)) for key in section if key not in names)
+            known = KEY_HISTORY.fields(name, version)
+            others = (str(key) for key in section if key not in known)
+            yield from ((*path, key) for key in others if (*path, key) not in REMOVED and not comes_later(path, key, version))
 
 
 def ignored(setting: Setting, hint: str) -> str:

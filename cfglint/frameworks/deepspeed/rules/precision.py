@@ -5,9 +5,9 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import WARN, Example, Finding, rule
 from cfglint.findings.wording import spelled
+from cfglint.frameworks.deepspeed.models import FP16
 from cfglint.frameworks.deepspeed.rules import DEEPSPEED
 from cfglint.frameworks.deepspeed.rules.values import dtype
-from cfglint.frameworks.deepspeed.sections import STRICT_PRECISION
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -335,7 +335,7 @@ def enabled_is_auto(config: DeepSpeedConfig) -> Iterator[Finding]:
     """
     if config.open or config.trainer is not None:
         return
-    strict = config.version >= STRICT_PRECISION
+    strict = FP16.is_in(config.version)
     for name in ("fp16", "bf16", "bfloat16", "torch_autocast"):
         if config.get(name, "enabled") == "auto":
             state = "off" if strict and name != "torch_autocast" else "on"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import Example, Finding, rule
 from cfglint.findings.wording import spelled
+from cfglint.frameworks.deepspeed.models import FP16
 from cfglint.frameworks.deepspeed.rules import DEEPSPEED
-from cfglint.frameworks.deepspeed.sections import STRICT_PRECISION
 from cfglint.frameworks.remedies import choice
 
 TYPE_CHECKING = False
@@ -229,7 +229,7 @@ def initial_scale_power_type(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     Source: deepspeed 0.16.9 runtime/config.py:204-213.
     """
-    if config.version >= STRICT_PRECISION:
+    if FP16.is_in(config.version):
         return
     section = config.section("fp16")
     power = section["initial_scale_power"]

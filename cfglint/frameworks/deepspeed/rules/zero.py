@@ -5,7 +5,7 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import SKIP, WARN, Finding, rule
 from cfglint.findings.wording import spelled
-from cfglint.frameworks.deepspeed.models import default_of_key
+from cfglint.frameworks.deepspeed.releases import default_of_key
 from cfglint.frameworks.deepspeed.rules import DEEPSPEED
 from cfglint.frameworks.deepspeed.rules.precision import uses_bf16_optimizer
 

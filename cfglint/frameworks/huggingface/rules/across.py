@@ -424,7 +424,7 @@ def clipping_replaced(config: TrainerConfig) -> Iterator[Finding]:
     if launch is None or "gradient_clipping" in launch.written or not number(norm):
         return
     from cfglint.frameworks._releases import RELEASES
-    from cfglint.frameworks.deepspeed.models import default_of_key
+    from cfglint.frameworks.deepspeed.releases import default_of_key
 
     version = config.facts.version("deepspeed", RELEASES["deepspeed"])
     actual = default_of_key("gradient_clipping", version)

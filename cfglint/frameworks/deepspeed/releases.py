@@ -1,0 +1,33 @@
+"""The fields of DeepSpeed's models and the keys that it looks up, through its releases."""
+
+from __future__ import annotations
+
+from cfglint.frameworks.deepspeed._tables import FIELDS, KEYS, SPANS, VALIDATORS
+from cfglint.frameworks.history import DEFAULT, History
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cfglint.frameworks.versions import Version
+
+MODEL_HISTORY = History(FIELDS, SPANS)
+KEY_HISTORY = History(KEYS)  # of the sections that are not models; "" is the top level
+VALIDATOR_HISTORY = History(VALIDATORS)
+
+
+def looks_up(path: tuple[str, ...], release: Version) -> bool:
+    """Whether a release has a key, among those that DeepSpeed looks up one by one."""
+    return path[-1] in KEY_HISTORY.fields(".".join(path[:-1]), release)
+
+
+def default_of_key(key: str, release: Version) -> Any:
+    """The default of a key of the top level in a release."""
+    return KEY_HISTORY.fields("", release)[key][DEFAULT]
+
+
+def first_with(section: str, validator: str) -> Version:
+    """The first release whose model of a section has a validator; () if it is older than the modelled ones."""
+    since = VALIDATOR_HISTORY.since(section, validator)
+    assert since is not None, f"no release has {validator}"
+    return since

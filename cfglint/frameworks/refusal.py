@@ -1,0 +1,63 @@
+"""A refusal: what a framework does not accept, with everything that a finding about it says."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from cfglint.findings.vocabulary import Stage
+
+
+class Refusal(Exception):
+    """A refusal by a framework: its kind, the keys it is about, cfglint's message, the exception that the user sees, and the remedy.
+
+    The first key is the place of the finding, further ones are related. Each step of `help` is an alternative.
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        keys: Sequence[str],
+        message: str,
+        exception: str = "",
+        help: Sequence[str | Removal] = (),  # noqa: A002
+        fails_at: Stage = "config",
+    ) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.paths = [tuple(key.split(".")) for key in keys]
+        self.message = message
+        self.exception = exception
+        self.help = help
+        self.fails_at = fails_at
+
+    def help_for(self, values: Mapping[str, Any]) -> str | None:
+        """The remedy for a file with these values: `set ..., or remove ...`."""
+        steps = [step.within(values) if isinstance(step, Removal) else step for step in self.help]
+        return ", or ".join(filter(None, steps)) or None
+
+
+class Removal:
+    """The instruction to remove a key, or to use another value of it; none for a key that is not in the file, or has to stay."""
+
+    def __init__(self, key: str, value: str = "", stays: bool = False) -> None:
+        self.key = key
+        self.value = value
+        self.stays = stays
+
+    def within(self, values: Mapping[str, Any]) -> str:
+        """The instruction for a file with these values."""
+        if self.value and self.value not in ("true", "false"):
+            return f"use another `{self.key}`"
+        section: Any = values
+        *sections, name = self.key.split(".")
+        for inner in sections:
+            section = section.get(inner) if isinstance(section, dict) else None
+        return f"remove `{self.key}`" if isinstance(section, dict) and name in section and not self.stays else ""
+
+
+def dotted(path: Sequence[str | int]) -> str:
+    """A path as messages write it."""
+    return ".".join(map(str, path))

@@ -1,0 +1,130 @@
+"""Recorded outcomes: text files of cases, each under a line that says what it is for.
+
+    === what the case is for
+    the input, where the file holds it
+    => what comes of it
+
+A file may begin with lines that its cases share.
+
+`CFGLINT_UPDATE=1` writes what comes of the cases now; the difference is to be read. A failure prints each case that differs: what it is
+for, its input, and where what came parts from what was expected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from difflib import SequenceMatcher
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MARK, CAME = "=== ", "=> "
+LARGEST = 20_000  # bytes of a record: more is read by nobody
+SHOWN = 8  # lines of a difference, and cases of a failure
+Outcomes = Mapping[str, Sequence[str]]  # what comes of each case, by what it is for
+
+
+def read(path: Path) -> dict[str, list[str]]:
+    """The lines of each case of a file, without empty ones at the end."""
+    found: dict[str, list[str]] = {}
+    case: list[str] = []
+    for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
+        if line.startswith(MARK):
+            title = line.removeprefix(MARK)
+            assert title not in found, f"{path}: two cases are for {title!r}"
+            case = found.setdefault(title, [])
+        else:
+            case.append(line)
+    return {title: trimmed(lines) for title, lines in found.items()}
+
+
+def head(path: Path) -> list[str]:
+    """What the cases of a file share: the lines before the first of them."""
+    return trimmed(f"\n{path.read_text(encoding='utf-8')}".partition(f"\n{MARK}")[0].splitlines()[1:]) if path.exists() else []
+
+
+def trimmed(lines: Iterable[str]) -> list[str]:
+    """Lines as a file holds them, without empty ones at the end."""
+    return "\n".join(lines).rstrip("\n").splitlines()
+
+
+def written(shared: Sequence[str], cases: Outcomes) -> str:
+    above = "".join(f"{line}\n" for line in (*shared, "")) if shared else ""
+    return above + "\n".join(f"{MARK}{title}\n" + "".join(f"{line}\n" for line in trimmed(lines)) for title, lines in cases.items())
+
+
+def given(lines: Sequence[str]) -> list[str]:
+    """The input of a case."""
+    return [line for line in lines if not line.startswith(CAME.strip())]
+
+
+def failure(path: Path, now: Outcomes, updating: bool) -> str:
+    """The cases of a file of which something else comes now; an empty string if there are none."""
+    if updating:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(written(head(path), now), encoding="utf-8")
+    differing = [*differences(read(path), now)]
+    if not differing:
+        return ""
+    more = [f"... and {len(differing) - SHOWN} more"] if len(differing) > SHOWN else []
+    name = "/".join(path.parts[path.parts.index("tests") :])
+    return "\n\n".join((f"{name}: {len(differing)} of {len(now)} cases differ", *differing[:SHOWN], *more))
+
+
+def check(path: Path, now: Outcomes, updating: bool) -> None:
+    """Fail with the cases of a file of which something else comes now."""
+    differing = failure(path, now, updating)
+    if differing:
+        pytest.fail(differing, pytrace=False)
+
+
+def check_folder(folder: Path, now: Mapping[str, Outcomes], updating: bool) -> None:
+    """The same for a folder, by the names of its files; a file of which nothing comes is not left there."""
+    stale = [path for path in folder.glob("*.txt") if path.stem not in now]
+    for path in stale if updating else ():
+        path.unlink()
+    failures = [f"{path.name}: no longer recorded" for path in stale if path.exists()]
+    failures += filter(None, (failure(folder / f"{name}.txt", outcomes, updating) for name, outcomes in now.items()))
+    if failures:
+        pytest.fail("\n\n".join(failures), pytrace=False)
+
+
+def check_cases(path: Path, answer: Callable[[str], Iterable[str]], updating: bool) -> None:
+    """The same for a file that holds the input of each case: `answer` gives the lines that come of it."""
+    inputs = {title: given(lines) for title, lines in read(path).items()}
+    assert inputs, f"{path} has no cases"
+    check(path, {title: [*text, *came(answer("\n".join(text)))] for title, text in inputs.items()}, updating)
+
+
+def came(outcome: Iterable[str]) -> list[str]:
+    return [f"{CAME}{line}".rstrip() for line in outcome]
+
+
+def differences(expected: Outcomes, now: Outcomes) -> Iterable[str]:
+    """What is wrong, case by case."""
+    for title in dict.fromkeys((*expected, *now)):
+        if title not in now:
+            yield f"[{title}]\n  is recorded, and there is no such case now"
+        elif title not in expected:
+            yield f"[{title}]\n  is not recorded; this came of it:\n{indented(now[title])}"
+        elif trimmed(now[title]) != expected[title]:
+            yield f"[{title}]\n{difference(expected[title], trimmed(now[title]))}"
+
+
+def difference(expected: Sequence[str], now: Sequence[str]) -> str:
+    """The input, then the lines that were expected and those that came."""
+    has_input = any(line.startswith(CAME) for line in expected)
+    lines = [f"  given:    {line}" for line in given(expected)[:SHOWN]] if has_input else []
+    for same, start, end, since, until in SequenceMatcher(None, expected, now, autojunk=False).get_opcodes():
+        if same != "equal":
+            lines += [f"  after:    {line}" for line in expected[start - 1 : start] if start and not has_input]
+            lines += [f"  expected: {line}" for line in expected[start:end][:SHOWN] or ["nothing here"]]
+            lines += [f"  came:     {line}" for line in now[since:until][:SHOWN] or ["nothing here"]]
+    return "\n".join(lines[: 4 * SHOWN])
+
+
+def indented(lines: Sequence[str]) -> str:
+    return "\n".join(f"  {line}" for line in lines[:SHOWN])
