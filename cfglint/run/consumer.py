@@ -39,7 +39,7 @@ def choose_consumer(launch: Launch, line: LaunchLine, command: CommandDocument, 
     """Decide whose parser takes the arguments, or the file that they name."""
     names = trainer_names(command)
     own_parser = has_own_arguments(launch, command) or megatron.takes(command)
-    consumer = program_kind(launch)
+    consumer = program_kind(launch) or kind_of_module(line)
     if consumer:
         kinds[:] = [consumer if framework(kind).argument_classes() else kind for kind in kinds]
     file_kind = consumer_among(kinds)
@@ -124,6 +124,12 @@ def kind_of_launcher(line: LaunchLine) -> str:
         return ""
     found = (kind for kind in known_kinds() if line.launcher in framework(kind).launchers and framework(kind).takes_whole_lines)
     return next(found, "")
+
+
+def kind_of_module(line: LaunchLine) -> str:
+    """The kind whose own program a line runs by its module name; empty if there is none."""
+    module = line.program.string if line.module and line.program is not None else ""
+    return next((kind for kind in known_kinds() if module and module in framework(kind).programs), "")
 
 
 def has_own_files(line: LaunchLine) -> bool:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.frameworks.launch_facts import LaunchFacts
+    from cfglint.frameworks.verl.checks import FailedCheck
     from cfglint.source.document import Document, Node
     from cfglint.source.shell.placed_text import Text
 
@@ -62,6 +63,7 @@ class VerlConfig(Config):
         self.origins: dict[tuple[Any, ...], Any] = {}
         self.values = self._composed()
         self._resolver = Resolver(self.values, unknown)
+        self._failing: list[FailedCheck] | None = None
 
     def _composed(self) -> dict[Any, Any]:
         line = self.facts.launch.line
@@ -161,6 +163,15 @@ class VerlConfig(Config):
         """Whether the release is this one or a later one."""
         return self.version >= release
 
+    @property
+    def failing(self) -> list[FailedCheck]:
+        """The failing checks, in the order in which a run reaches them."""
+        if self._failing is None:
+            from cfglint.frameworks.verl.checks import failed
+
+            self._failing = failed(self)
+        return self._failing
+
     def unresolved(self) -> tuple[tuple[Any, ...], str] | None:
         """The path and the exception of the first interpolation that cannot be resolved; None if all can."""
         for path in self.origins:
@@ -176,17 +187,12 @@ class VerlConfig(Config):
         steps = tuple(str(key).split("."))
         origin = self.origins.get(steps)
         if isinstance(origin, Override):
-            node = self.node(self.word_of(origin))
-            return Setting((str(key),), self.value(str(key)), OVERRIDE, self.command, node, None, self.place_name(node))
+            key_node, node = self.command.find((origin.key,))
+            return Setting((str(key),), self.value(str(key)), OVERRIDE, self.command, node, key_node, self.place_name(node))
         shown = self.value(str(key)) if origin is not None else value
-        return Setting((str(key),), shown, DEFAULT if not because else DERIVED, self.command, None, None, because or f"default of {self.release}")
-
-    def node(self, word: Text | None) -> Node | None:
-        """The node of a word of the line; None if it is not written there."""
-        place = word.place if word is not None else None
-        if place is None or place[0] != self.command.path:
-            return None
-        return next((value for key, value in self.command.roots[0].pairs() if key.start <= place[2] and value.end == place[2]), None)
+        return Setting(
+            (str(key),), shown, DEFAULT if not because else DERIVED, self.command, None, None, because or f"default of {self.release}"
+        )
 
     def place_name(self, node: Node | None) -> str:
         """The place of a node: `train.sh:3`."""
@@ -196,8 +202,8 @@ class VerlConfig(Config):
         """The setting of a word that Hydra refuses."""
         key = refused.override.key if refused.override is not None else refused.text.partition("=")[0]
         value = refused.override.value if refused.override is not None else None
-        node = self.node(refused.word)
-        return Setting((key,), value, OVERRIDE, self.command, node, None, self.place_name(node))
+        key_node, node = self.command.find((key.lstrip("+~-"),))
+        return Setting((key,), value, OVERRIDE, self.command, node, key_node, self.place_name(node))
 
 
 def unknown(reason: str) -> Unknown:

@@ -72,6 +72,14 @@ class Sizes:
         mini, parallel = self.mini_samples(f"{section}.ppo_mini_batch_size"), self.data_parallel(section)
         return mini // parallel if mini is not None and parallel else None
 
+    @property
+    def trained_mini(self) -> int | None:
+        """The samples of an update over all GPUs: before 0.8 those that are left after rounding down for each of them."""
+        if self.engine:
+            return self.mini_samples()
+        each, parallel = self.mini_per_gpu(), self.data_parallel()
+        return each * parallel if each is not None and parallel else None
+
     def micro(self, section: str = ACTOR) -> int | None:
         """The micro batch of a GPU: the key of a GPU, else before 0.8 the deprecated global one divided by the data-parallel size."""
         each = self.config.value(f"{section}.ppo_micro_batch_size_per_gpu")

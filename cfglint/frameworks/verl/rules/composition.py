@@ -1,0 +1,183 @@
+"""Rules about the overrides of a line that Hydra refuses, and about references that OmegaConf cannot resolve."""
+
+from __future__ import annotations
+
+from cfglint.findings.diagnostic import ERROR
+from cfglint.findings.rule import KEY, Finding, rule
+from cfglint.findings.setting import DERIVED, Setting
+from cfglint.frameworks.similar_keys import Spelling, near
+from cfglint.frameworks.verl import KIND
+from cfglint.source.hydra.overrides import ADD
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from cfglint.findings.rule import ExampleFacts
+    from cfglint.frameworks.verl.config import RefusedWord, VerlConfig
+
+KINDS = (KIND,)
+LINE: ExampleFacts = {"kind": "launch", "target": {"verl": "0.9.1"}}
+RUN = "python3 -m verl.trainer.main_ppo algorithm.adv_estimator=grpo actor_rollout_ref.rollout.name=vllm"
+BASE = f"{RUN} actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=4 actor_rollout_ref.rollout.log_prob_micro_batch_size_per_gpu=4"
+
+
+def is_about_key(refused: RefusedWord) -> bool:
+    """Whether the override itself can be parsed, so that it does not fit the config."""
+    return refused.override is not None
+
+
+def likely(config: VerlConfig, key: str) -> str | None:
+    """The key that was probably meant: a typo in the same section, or the same name in one other section."""
+    section, _, name = key.rpartition(".")
+    paths = [tuple(map(str, path)) for path in config.origins]
+    beside = near(name, [((path[-1],), Spelling(path[-1])) for path in paths if ".".join(path[:-1]) == section])
+    if beside:
+        return f"{section}.{beside[0].name}" if section else beside[0].name
+    same = [".".join(path) for path in paths if path[-1] == name]
+    return same[0] if len(same) == 1 else None
+
+
+@rule(
+    "VRL001",
+    "invalid-override",
+    ERROR,
+    kinds=KINDS,
+    fails_at="load",
+    bad=(f"{BASE} data.shuffle\n", f"{BASE} data.seed=1,2\n", f"{BASE} --data.seed=1\n"),
+    good=f"{BASE} data.shuffle=True\n",
+    example=LINE,
+    about=KEY,
+)
+def invalid_override(config: VerlConfig) -> Iterator[Finding]:
+    """A word of the line is not an override that Hydra's grammar accepts, or names several values.
+
+    Run-time error: `hydra.errors.OverrideParseException: Error parsing override 'data.shuffle'`,
+    `hydra.errors.ConfigCompositionException: Ambiguous value for argument 'data.seed=1,2'`, or of argparse:
+    `error: unrecognized arguments: --data.seed=1`
+
+    Fix: write `key=value`, without dashes; quote a value that has `=`, `#` or `,`.
+
+    Source: hydra-core 1.3.8 grammar/OverrideParser.g4, _internal/config_loader_impl.py (validate_sweep_overrides_legal).
+    """
+    for each in config.refused:
+        several = "Ambiguous value" in each.exception or "requires --multirun" in each.exception
+        if not is_about_key(each) or several:
+            what = "has several values" if several else "is not an override of the form `key=value`"
+            yield Finding(
+                config.word_setting(each),
+                f"`{each.text}` {what}" if each.text else "the config cannot be composed",
+                exception=each.exception.replace("\n", " "),
+                on_key=True,
+                help="write a list as `key=[a,b]`, or quote the value"
+                if several
+                else "write `key=value` without dashes, and quote special characters",
+            )
+
+
+@rule(
+    "VRL002",
+    "unknown-override",
+    ERROR,
+    kinds=KINDS,
+    fails_at="load",
+    bad=(f"{BASE} data.train_batch_ize=512\n", f"{BASE} ~data.nope\n", f"{BASE} model_engine=nope\n"),
+    good=f"{BASE} +data.own_key=512\n",
+    example=LINE,
+    about=KEY,
+)
+def unknown_override(config: VerlConfig) -> Iterator[Finding]:
+    """An override without a plus sign names a key, or an option of a config group, that the release's config does not have.
+
+    Run-time error: `hydra.errors.ConfigCompositionException: Could not override 'data.train_batch_ize'.`
+
+    Fix: correct the key, or write `+key=value` for a key of your own, if something reads it.
+
+    Source: hydra-core 1.3.8 _internal/config_loader_impl.py (_apply_overrides_to_config); verl trainer/config.
+    """
+    for each in config.refused:
+        if (
+            each.override is None
+            or each.override.sign == ADD
+            or "Ambiguous value" in each.exception
+            or "requires --multirun" in each.exception
+        ):
+            continue
+        key = each.override.key
+        similar = likely(config, key)
+        yield Finding(
+            config.word_setting(each),
+            f"`{key}` is not a key of the config of {config.release}" + (f"; did you mean `{similar}`?" if similar else ""),
+            exception=each.exception.replace("\n", " "),
+            on_key=True,
+            help=f"write `{similar}`" if similar else f"remove it, or write `+{each.override.text}` if the program reads it",
+        )
+
+
+@rule(
+    "VRL003",
+    "existing-key-appended",
+    ERROR,
+    kinds=KINDS,
+    fails_at="load",
+    bad=f"{BASE} +data.shuffle=False\n",
+    good=f"{BASE} ++data.shuffle=False\n",
+    example=LINE,
+    about=KEY,
+)
+def existing_key(config: VerlConfig) -> Iterator[Finding]:
+    """An override with one plus sign names a key that the release's config already has.
+
+    Run-time error: `hydra.errors.ConfigCompositionException: Could not append to config. An item is already at 'data.shuffle'.`
+
+    Fix: remove the plus sign; `++` sets a key whether it exists or not.
+
+    Source: hydra-core 1.3.8 _internal/config_loader_impl.py (_apply_overrides_to_config).
+    """
+    for each in config.refused:
+        if (
+            each.override is None
+            or each.override.sign != ADD
+            or "Ambiguous value" in each.exception
+            or "requires --multirun" in each.exception
+        ):
+            continue
+        yield Finding(
+            config.word_setting(each),
+            f"`{each.override.key}` is already a key of the config of {config.release}",
+            exception=each.exception.replace("\n", " "),
+            on_key=True,
+            help=f"write `{each.override.text[1:]}`",
+        )
+
+
+@rule(
+    "VRL004",
+    "unresolved-reference",
+    ERROR,
+    kinds=KINDS,
+    fails_at="config",
+    bad=f"{BASE} 'trainer.experiment_name=${{name}}'\n",
+    good=f"{BASE} 'trainer.experiment_name=${{trainer.project_name}}'\n",
+    example=LINE,
+)
+def unresolved_reference(config: VerlConfig) -> Iterator[Finding]:
+    """A value refers with `${...}` to a key that the config does not have.
+
+    Run-time error: `omegaconf.errors.InterpolationKeyError: Interpolation key 'name' not found`
+
+    Fix: name an existing key; for a variable of the shell, use double quotes, so that the shell replaces it.
+
+    Source: verl 0.9.1 trainer/main_ppo.py (OmegaConf.resolve); omegaconf 2.3.1 base.py.
+    """
+    found = config.unresolved()
+    if found is not None:
+        path, exception = found
+        setting = config.setting(*path)
+        place = setting if setting.document is not None else Setting(path, None, DERIVED)
+        yield Finding(
+            place,
+            f"`{'.'.join(map(str, path))}` refers to a key that does not exist",
+            exception=exception,
+            help="name an existing key, or let the shell replace the variable",
+        )
