@@ -30,6 +30,7 @@ NAMES = ("--config-name", "-cn")
 FOLDERS = ("--config-path", "-cp", "--config-dir", "-cd")
 OWN_FOLDER = "config"  # a relative `--config-path`, from the folder of the program
 PLAIN_OPTIONS = ("--resolve", "--info", "-i", "--multirun", "-m", "--help", "-h", "--hydra-help", "--version", "--experimental-rerun")
+OWN_COPY, OWN_FILES = "of the project", "with further files"  # why a config is not composed
 MOST_REFUSED = 50  # overrides that are left out one after the other
 
 
@@ -53,15 +54,20 @@ class VerlConfig(Config):
     }
 
     def __init__(self, documents: list[Document], facts: LaunchFacts) -> None:
+        line = facts.launch.line
+        own_copy = line is not None and line.program_path is not None  # most copies in projects have keys of their own
         super().__init__(documents, facts)
         command = documents[0]
         assert isinstance(command, CommandDocument)
         self.command = command
         self.refused: list[RefusedWord] = []
-        self.is_open = False  # whether the line has words, or names files, that are not known
+        self.is_open = own_copy  # whether the line has words, or names files, that are not known
         self.words: list[tuple[Override, Text]] = []
         self.origins: dict[tuple[Any, ...], Any] = {}
         self.values = self._composed()
+        if self.is_open:
+            self.refused.clear()
+            self.facts = facts.replace(outside={**facts.outside, self.package: OWN_COPY if own_copy else OWN_FILES})
         self._resolver = Resolver(self.values, unknown)
         self._failing: list[FailedCheck] | None = None
 
@@ -73,18 +79,16 @@ class VerlConfig(Config):
             return {}
         files = ReleaseFiles(self.version)
         for _ in range(MOST_REFUSED):
-            try:
-                composed: Composed = compose(files, name, overrides, unknown)
-            except CompositionError as problem:
-                override = problem.override
-                if override is None:
-                    self.refused.append(RefusedWord(None, problem.exception, None, ""))
-                    return {}
-                self.refused.append(RefusedWord(self.word_of(override), problem.exception, override, override.text))
-                overrides = [each for each in overrides if each is not override]
-            else:
+            composed = attempt(files, name, overrides)
+            if isinstance(composed, Composed):
                 self.origins = composed.origins
                 return composed.values
+            override = composed.override
+            if override is None:
+                self.refused.append(RefusedWord(None, composed.exception, None, ""))
+                return {}
+            self.refused.append(RefusedWord(self.word_of(override), composed.exception, override, override.text))
+            overrides = [each for each in overrides if each is not override]
         return {}
 
     def _read(self, words: list[Text], name: str) -> tuple[str, list[Override]]:
@@ -120,6 +124,8 @@ class VerlConfig(Config):
         if not word.known and (not mark or "<?>" in key):
             self.is_open = True
             return []
+        if word.place is None:
+            text = text.replace("=~/", "=/home/", 1)  # how a script's $HOME is written
         try:
             override = parse_override(text if word.known else f"{key}=0")
         except OverrideError as problem:
@@ -133,6 +139,10 @@ class VerlConfig(Config):
     def word_of(self, override: Override) -> Text | None:
         """The word that is an override."""
         return next((word for each, word in self.words if each is override), None)
+
+    def may_have_own_defaults(self) -> bool:
+        """No: the defaults are those of the package's own config files."""
+        return False
 
     def value(self, key: str, default: Any = None) -> Any:
         """The resolved value of a dotted key; Unknown if it cannot be known or resolved, or is a mandatory value that is missing."""
@@ -174,12 +184,15 @@ class VerlConfig(Config):
 
     def unresolved(self) -> tuple[tuple[Any, ...], str] | None:
         """The path and the exception of the first interpolation that cannot be resolved; None if all can."""
-        for path in self.origins:
-            try:
-                self._resolver.get(path)
-            except ResolutionError as problem:
-                return path, str(problem)
-        return None
+        return next(((path, problem) for path in self.origins if (problem := self._problem(path))), None)
+
+    def _problem(self, path: tuple[Any, ...]) -> str:
+        """The exception that resolving the value at a path raises; empty if it can be resolved."""
+        try:
+            self._resolver.get(path)
+        except ResolutionError as problem:
+            return str(problem)
+        return ""
 
     def setting(self, *path: str | int, value: Any = None, because: str = "") -> Setting:
         """The value at a dotted key with its place: the word of the line, else the default of the release."""
@@ -204,6 +217,14 @@ class VerlConfig(Config):
         value = refused.override.value if refused.override is not None else None
         key_node, node = self.command.find((key.lstrip("+~-"),))
         return Setting((key,), value, OVERRIDE, self.command, node, key_node, self.place_name(node))
+
+
+def attempt(files: ReleaseFiles, name: str, overrides: list[Override]) -> Composed | CompositionError:
+    """The composition of a config, or why Hydra refuses it."""
+    try:
+        return compose(files, name, overrides, unknown)
+    except CompositionError as problem:
+        return problem
 
 
 def unknown(reason: str) -> Unknown:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR
+from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import KEY, Finding, rule
 from cfglint.findings.setting import DERIVED, Setting
 from cfglint.frameworks.similar_keys import Spelling, near
@@ -109,6 +109,7 @@ def unknown_override(config: VerlConfig) -> Iterator[Finding]:
             config.word_setting(each),
             f"`{key}` is not a key of the config of {config.release}" + (f"; did you mean `{similar}`?" if similar else ""),
             exception=each.exception.replace("\n", " "),
+            severity=ERROR if config.facts.is_known(config.package) else WARNING,
             on_key=True,
             help=f"write `{similar}`" if similar else f"remove it, or write `+{each.override.text}` if the program reads it",
         )
