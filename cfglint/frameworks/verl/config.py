@@ -184,7 +184,8 @@ class VerlConfig(Config):
 
     def unresolved(self) -> tuple[tuple[Any, ...], str] | None:
         """The path and the exception of the first interpolation that cannot be resolved; None if all can."""
-        return next(((path, problem) for path in self.origins if (problem := self._problem(path))), None)
+        written_first = sorted(self.origins, key=lambda path: not isinstance(self.origins[path], Override))
+        return next(((path, problem) for path in written_first if (problem := self._problem(path))), None)
 
     def _problem(self, path: tuple[Any, ...]) -> str:
         """The exception that resolving the value at a path raises; empty if it can be resolved."""
@@ -201,8 +202,10 @@ class VerlConfig(Config):
         origin = self.origins.get(steps)
         if isinstance(origin, Override):
             key_node, node = self.command.find((origin.key,))
-            return Setting((str(key),), self.value(str(key)), OVERRIDE, self.command, node, key_node, self.place_name(node))
-        shown = self.value(str(key)) if origin is not None else value
+            shown = origin.value if self._problem(steps) else self.value(str(key))
+            return Setting((str(key),), shown, OVERRIDE, self.command, node, key_node, self.place_name(node))
+        is_known = origin is not None and not self._problem(steps) and not self.is_missing(str(key))
+        shown = self.value(str(key)) if is_known else value
         return Setting(
             (str(key),), shown, DEFAULT if not because else DERIVED, self.command, None, None, because or f"default of {self.release}"
         )

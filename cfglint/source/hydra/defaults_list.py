@@ -204,7 +204,8 @@ class DefaultsList:
         if source is None:
             if entry.optional:
                 return []
-            raise CompositionError(missing(entry, self._repository))
+            cause = self._chosen_by.get(entry.target) if entry.group is not None else None
+            raise CompositionError(missing(entry, self._repository), cause if isinstance(cause, Override) else None)
         if source.package is not None:
             entry.header = GLOBAL if source.package in ("", GLOBAL) else absolute_package(source.package)
         return self._children(entry, source, interpolated)

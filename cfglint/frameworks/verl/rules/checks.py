@@ -59,7 +59,9 @@ def failing(config: VerlConfig, code: str) -> Iterator[Finding]:
     f"{BASE} data.train_batch_size=1000\n",
 )
 def size_not_an_integer() -> None:
-    """A batch size, a number of samples or a number of GPUs is not an integer: `1e3` is a float, and nothing behind `=` is an empty string.
+    """A batch size, a number of samples or of GPUs is not an integer.
+
+    `1e3` is a float, and nothing behind `=` is an empty string.
 
     Run-time error: `TypeError`, or `ValueError: batch_size should be a positive integer value, but got batch_size=1000.0`
 
@@ -222,7 +224,9 @@ def mini_batch_above_batch() -> None:
     f"{BASE}\n",
 )
 def unusable_global_micro_batch() -> None:
-    """The deprecated global micro batch does not divide the mini batch, is less than the GPUs, or is not read: the workers of 0.8 do not.
+    """The deprecated global micro batch does not divide the mini batch, or is less than the GPUs.
+
+    From 0.8 on the workers do not read it at all.
 
     Run-time error: `ValueError: ppo_mini_batch_size (256) must be divisible by ppo_micro_batch_size (12)`, or `AssertionError`
 
@@ -378,15 +382,15 @@ def dynamic_batches_differ() -> None:
     (
         Example(f"{BASE} data.train_batch_size=100 {ROLLOUT}.n=2 {ACTOR}.ppo_mini_batch_size=64\n", facts=OLDER),
         Example(
-            f"{BASE} data.train_batch_size=60 {ACTOR}.ppo_mini_batch_size=60 trainer.n_gpus_per_node=2 {ACTOR}.ppo_micro_batch_size_per_gpu=1"
-            f" {ROLLOUT}.log_prob_micro_batch_size_per_gpu=1\n",
+            f"{BASE} data.train_batch_size=60 {ACTOR}.ppo_mini_batch_size=60 trainer.n_gpus_per_node=2"
+            f" {ACTOR}.ppo_micro_batch_size_per_gpu=1 {ROLLOUT}.log_prob_micro_batch_size_per_gpu=1\n",
             facts={"kind": "launch", "target": {"verl": "0.8.0"}},
         ),
     ),
     f"{BASE} data.train_batch_size=256 {ROLLOUT}.n=2 {ACTOR}.ppo_mini_batch_size=64\n",
 )
 def unequal_chunks() -> None:
-    """The samples of a step do not divide among those that process them: the GPUs, or the workers of the agent loop (8 by default).
+    """The samples of a step do not divide among the GPUs, or among the workers of the agent loop (8 by default).
 
     Run-time error: `AssertionError: only support equal chunk. Got size of DataProto 60 and chunk 8.`
 
@@ -426,7 +430,9 @@ def incomplete_mini_batch() -> None:
     f"{BASE} {ACTOR}.ppo_mini_batch_size=64\n",
 )
 def indivisible_micro_batch() -> None:
-    """From 0.8 on every micro batch divides what a GPU processes: its part of the mini batch, and for log probabilities that of the step.
+    """From 0.8 on every micro batch has to divide what a GPU processes.
+
+    For the actor that is its part of the mini batch, for log probabilities its part of the step.
 
     Run-time error: `AssertionError: data size must be divisible by force_group_size * micro_batch_size_per_gpu`
 

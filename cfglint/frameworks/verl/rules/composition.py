@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, WARNING
-from cfglint.findings.rule import KEY, Finding, rule
-from cfglint.findings.setting import DERIVED, Setting
+from cfglint.findings.rule import KEY, Example, Finding, rule
+from cfglint.frameworks.base import FORK_KEYS
 from cfglint.frameworks.similar_keys import Spelling, near
 from cfglint.frameworks.verl import KIND
 from cfglint.source.hydra.overrides import ADD
+from cfglint.source.hydra.values import Sweep
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from cfglint.findings.rule import ExampleFacts
+    from cfglint.findings.vocabulary import Kind, Severity
     from cfglint.frameworks.verl.config import RefusedWord, VerlConfig
 
-KINDS = (KIND,)
+KINDS: tuple[Kind, ...] = (KIND,)
+SHOWN = 3  # keys that a message names
 LINE: ExampleFacts = {"kind": "launch", "target": {"verl": "0.9.1"}}
 RUN = "python3 -m verl.trainer.main_ppo algorithm.adv_estimator=grpo actor_rollout_ref.rollout.name=vllm"
 BASE = f"{RUN} actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=4 actor_rollout_ref.rollout.log_prob_micro_batch_size_per_gpu=4"
@@ -25,6 +28,11 @@ BASE = f"{RUN} actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=4 actor_roll
 def is_about_key(refused: RefusedWord) -> bool:
     """Whether the override itself can be parsed, so that it does not fit the config."""
     return refused.override is not None
+
+
+def has_several(refused: RefusedWord) -> bool:
+    """Whether an override has several values."""
+    return refused.override is not None and isinstance(refused.override.value, Sweep)
 
 
 def likely(config: VerlConfig, key: str) -> str | None:
@@ -61,7 +69,7 @@ def invalid_override(config: VerlConfig) -> Iterator[Finding]:
     Source: hydra-core 1.3.8 grammar/OverrideParser.g4, _internal/config_loader_impl.py (validate_sweep_overrides_legal).
     """
     for each in config.refused:
-        several = "Ambiguous value" in each.exception or "requires --multirun" in each.exception
+        several = has_several(each)
         if not is_about_key(each) or several:
             what = "has several values" if several else "is not an override of the form `key=value`"
             yield Finding(
@@ -81,7 +89,12 @@ def invalid_override(config: VerlConfig) -> Iterator[Finding]:
     ERROR,
     kinds=KINDS,
     fails_at="load",
-    bad=(f"{BASE} data.train_batch_ize=512\n", f"{BASE} ~data.nope\n", f"{BASE} model_engine=nope\n"),
+    bad=(
+        f"{BASE} data.train_batch_ize=512\n",
+        f"{BASE} ~data.nope\n",
+        f"{BASE} model_engine=nope\n",
+        Example(f"{BASE} lean.goals=1 lean.length=2 retriever.topk=3\n", facts={"target": {}}),
+    ),
     good=f"{BASE} +data.own_key=512\n",
     example=LINE,
     about=KEY,
@@ -95,24 +108,37 @@ def unknown_override(config: VerlConfig) -> Iterator[Finding]:
 
     Source: hydra-core 1.3.8 _internal/config_loader_impl.py (_apply_overrides_to_config); verl trainer/config.
     """
-    for each in config.refused:
-        if (
-            each.override is None
-            or each.override.sign == ADD
-            or "Ambiguous value" in each.exception
-            or "requires --multirun" in each.exception
-        ):
-            continue
-        key = each.override.key
-        similar = likely(config, key)
+    unknown = [each for each in config.refused if each.override is not None and each.override.sign != ADD and not has_several(each)]
+    stated = config.facts.is_known(config.package)
+    if len(unknown) >= FORK_KEYS and not stated:
+        names = ", ".join(f"`{each.text.partition('=')[0]}`" for each in unknown[:SHOWN])
         yield Finding(
-            config.word_setting(each),
-            f"`{key}` is not a key of the config of {config.release}" + (f"; did you mean `{similar}`?" if similar else ""),
-            exception=each.exception.replace("\n", " "),
-            severity=ERROR if config.facts.is_known(config.package) else WARNING,
+            config.word_setting(unknown[0]),
+            f"{len(unknown)} keys are not in the config of {config.release}: {names}, ...",
+            severity=WARNING,
+            exception="",
             on_key=True,
-            help=f"write `{similar}`" if similar else f"remove it, or write `+{each.override.text}` if the program reads it",
+            note="the line was probably written for a fork or another release, whose config has them",
+            help="name the release with --target verl==X",
         )
+        return
+    for each in unknown:
+        yield unknown_key(config, each, ERROR if stated else WARNING)
+
+
+def unknown_key(config: VerlConfig, refused: RefusedWord, severity: Severity) -> Finding:
+    """The finding about one override that names no key."""
+    assert refused.override is not None
+    key = refused.override.key
+    similar = likely(config, key)
+    return Finding(
+        config.word_setting(refused),
+        f"`{key}` is not a key of the config of {config.release}" + (f"; did you mean `{similar}`?" if similar else ""),
+        exception=refused.exception.replace("\n", " "),
+        severity=severity,
+        on_key=True,
+        help=f"write `{similar}`" if similar else f"remove it, or write `+{refused.override.text}` if the program reads it",
+    )
 
 
 @rule(
@@ -136,12 +162,7 @@ def existing_key(config: VerlConfig) -> Iterator[Finding]:
     Source: hydra-core 1.3.8 _internal/config_loader_impl.py (_apply_overrides_to_config).
     """
     for each in config.refused:
-        if (
-            each.override is None
-            or each.override.sign != ADD
-            or "Ambiguous value" in each.exception
-            or "requires --multirun" in each.exception
-        ):
+        if each.override is None or each.override.sign != ADD or has_several(each):
             continue
         yield Finding(
             config.word_setting(each),
@@ -174,10 +195,8 @@ def unresolved_reference(config: VerlConfig) -> Iterator[Finding]:
     found = config.unresolved()
     if found is not None:
         path, exception = found
-        setting = config.setting(*path)
-        place = setting if setting.document is not None else Setting(path, None, DERIVED)
         yield Finding(
-            place,
+            config.setting(*path),
             f"`{'.'.join(map(str, path))}` refers to a key that does not exist",
             exception=exception,
             help="name an existing key, or let the shell replace the variable",
