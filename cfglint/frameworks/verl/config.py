@@ -36,12 +36,13 @@ MOST_REFUSED = 50  # overrides that are left out one after the other
 
 @record
 class RefusedWord:
-    """A word of the line that Hydra refuses: its exception, and the override if it is one."""
+    """A word of the line that Hydra refuses: its exception, and the override if it is one; the options, if it names another one."""
 
     word: Text | None
     exception: str
     override: Override | None
     text: str
+    options: tuple[str, ...] = ()
 
 
 class VerlConfig(Config):
@@ -87,7 +88,7 @@ class VerlConfig(Config):
             if override is None:
                 self.refused.append(RefusedWord(None, composed.exception, None, ""))
                 return {}
-            self.refused.append(RefusedWord(self.word_of(override), composed.exception, override, override.text))
+            self.refused.append(RefusedWord(self.word_of(override), composed.exception, override, override.text, composed.options))
             overrides = [each for each in overrides if each is not override]
         return {}
 
@@ -216,9 +217,9 @@ class VerlConfig(Config):
 
     def word_setting(self, refused: RefusedWord) -> Setting:
         """The setting of a word that Hydra refuses."""
-        key = refused.override.key if refused.override is not None else refused.text.partition("=")[0]
+        key = refused.override.key if refused.override is not None else refused.text.partition("=")[0].lstrip("+~-")
         value = refused.override.value if refused.override is not None else None
-        key_node, node = self.command.find((key.lstrip("+~-"),))
+        key_node, node = self.command.find((key,))
         return Setting((key,), value, OVERRIDE, self.command, node, key_node, self.place_name(node))
 
 

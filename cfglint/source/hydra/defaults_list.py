@@ -37,12 +37,16 @@ NOT_FOUND = "hydra.errors.MissingConfigException"
 
 
 class CompositionError(Exception):
-    """A composition that Hydra refuses. `override` is the word that is the cause, None if it is in a file."""
+    """A composition that Hydra refuses.
 
-    def __init__(self, exception: str, override: Override | None = None) -> None:
+    `override` is the word that is the cause, None if it is in a file. `options` are those of a group, if the word names another one.
+    """
+
+    def __init__(self, exception: str, override: Override | None = None, options: tuple[str, ...] = ()) -> None:
         super().__init__(exception)
         self.exception = exception
         self.override = override
+        self.options = options
 
 
 @record
@@ -205,7 +209,8 @@ class DefaultsList:
             if entry.optional:
                 return []
             cause = self._chosen_by.get(entry.target) if entry.group is not None else None
-            raise CompositionError(missing(entry, self._repository), cause if isinstance(cause, Override) else None)
+            options = tuple(self._repository.options(entry.group_path)) if entry.group is not None else ()
+            raise CompositionError(missing(entry, options), cause if isinstance(cause, Override) else None, options)
         if source.package is not None:
             entry.header = GLOBAL if source.package in ("", GLOBAL) else absolute_package(source.package)
         return self._children(entry, source, interpolated)
@@ -274,11 +279,11 @@ def absolute_package(header: str) -> str:
     return header if header.startswith(f"{GLOBAL}.") else f"{GLOBAL}.{header}"
 
 
-def missing(entry: Entry, repository: Repository) -> str:
+def missing(entry: Entry, options: tuple[str, ...]) -> str:
     """The exception for a file that no search folder has."""
     if entry.primary:
         return f"{NOT_FOUND}: Cannot find primary config '{entry.path}'. Check that it's in your config search path."
     if entry.group is None:
         return f"{NOT_FOUND}: Could not load '{entry.path}'."
-    options = ", ".join(repository.options(entry.group_path))
-    return f"{NOT_FOUND}: Could not find '{entry.path}'" + (f"; available options in '{entry.group_path}': {options}" if options else "")
+    more = f"; available options in '{entry.group_path}': {', '.join(options)}" if options else ""
+    return f"{NOT_FOUND}: Could not find '{entry.path}'{more}"

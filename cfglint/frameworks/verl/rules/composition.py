@@ -7,7 +7,7 @@ from cfglint.findings.rule import KEY, Example, Finding, rule
 from cfglint.frameworks.base import FORK_KEYS
 from cfglint.frameworks.similar_keys import Spelling, near
 from cfglint.frameworks.verl import KIND
-from cfglint.source.hydra.overrides import ADD
+from cfglint.source.hydra.overrides import ADD, DELETE
 from cfglint.source.hydra.values import Sweep
 
 TYPE_CHECKING = False
@@ -131,13 +131,22 @@ def unknown_key(config: VerlConfig, refused: RefusedWord, severity: Severity) ->
     assert refused.override is not None
     key = refused.override.key
     similar = likely(config, key)
+    if refused.options:
+        message = f"`{key}` has no option `{refused.override.value}` in {config.release}"
+        remedy = f"write one of {', '.join(f'`{key}={each}`' for each in refused.options)}"
+    elif similar:
+        message, remedy = f"`{key}` is not a key of the config of {config.release}; did you mean `{similar}`?", f"write `{similar}`"
+    else:
+        message = f"`{key}` is not a key of the config of {config.release}"
+        own = refused.override.sign != DELETE
+        remedy = f"remove it, or write `+{refused.override.text}` if the program reads it" if own else f"remove `{refused.text}`"
     return Finding(
         config.word_setting(refused),
-        f"`{key}` is not a key of the config of {config.release}" + (f"; did you mean `{similar}`?" if similar else ""),
+        message,
         exception=refused.exception.replace("\n", " "),
         severity=severity,
         on_key=True,
-        help=f"write `{similar}`" if similar else f"remove it, or write `+{refused.override.text}` if the program reads it",
+        help=remedy,
     )
 
 
