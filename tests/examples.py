@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pathlib
 import re
 from collections.abc import Mapping
 
@@ -30,12 +31,18 @@ NAMES = {
 }
 
 
+# Code -> the release that the examples of a rule were written for, where a newer one renamed their fields or changed their defaults;
+# tools/example_releases.py adds to it.
+PINNED = json.loads((pathlib.Path(__file__).parent / "rules" / "pinned_examples.json").read_text(encoding="utf-8"))
+
+
 def kind_of(rule):
     return rule.example.get("kind") or (rule.kinds[0] if rule.kinds else "huggingface")
 
 
 def run_of(rule, texts, folder, changes=()):
     example = {**rule.example, **dict(changes)}
+    example["target"] = {**PINNED.get(rule.code, {}), **(example.get("target") or {})}
     kind = example.get("kind") or kind_of(rule)
     named = texts if isinstance(texts, dict) else {example.get("name", NAMES[kind]): texts}
     return launch_of(kind, named, folder, example)

@@ -64,7 +64,11 @@ def entry(package: str, index: str, folder: str | None) -> str:
         print(f"{package}: not in the index", file=sys.stderr)
         return ""
     dates = dated(answer["files"])
-    words = [f"{version}@{dates[version]:%y%m%d}" for version in sorted(dates)]
+    return lines_of(package, [f"{version}@{dates[version]:%y%m%d}" for version in sorted(dates)])
+
+
+def lines_of(package: str, words: list[str]) -> str:
+    """The lines of one package by its words `VERSION@YYMMDD`."""
     lines, line = [], ""
     for word in words:
         if len(line) + len(word) > WIDTH:
@@ -72,6 +76,16 @@ def entry(package: str, index: str, folder: str | None) -> str:
             line = ""
         line += f"{' ' if line else ''}{word}"
     return f'    "{package}": (\n' + "".join(f'        "{each}"\n' for each in [*lines, line]) + "    ),\n"
+
+
+def with_release(package: str, version: str, day: str) -> str:
+    """The text of the list with one more release of a package, by its day `YYYY-MM-DD`; the other entries are those of the list."""
+    names: dict[str, dict[str, str]] = {}
+    exec(TARGET.read_text(encoding="utf-8"), {}, names)
+    found = {name: dict(word.split("@") for word in text.split()) for name, text in names["RELEASES"].items()}
+    found.setdefault(package, {})[version] = day.replace("-", "")[2:]
+    every = {name: [f"{each}@{of[each]}" for each in sorted(of, key=Version)] for name, of in sorted(found.items())}
+    return HEAD + "".join(lines_of(name, words) for name, words in every.items()) + "}\n"
 
 
 def from_folder(package: str, folder: str) -> dict[str, Any] | None:

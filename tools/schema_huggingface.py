@@ -11,6 +11,7 @@ import ast
 import json
 from typing import TYPE_CHECKING, Any
 
+from schema_merge import SCHEMAS, VALUE_KEYWORDS
 from schema_source import Module, SourceError, Tree, pairs, release
 
 if TYPE_CHECKING:
@@ -73,6 +74,15 @@ def facts(tree: Tree) -> dict[str, Raw]:
         if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
             fields.update(_field(module, statement, statement.target.id))
     return fields
+
+
+def next_to(folder: Path) -> dict[str, Raw]:
+    """The fields of the transformers in a folder, else those of the release of the committed schema."""
+    if (folder / "transformers").exists():
+        return facts(find(folder))
+    properties: dict[str, Raw] = json.loads((SCHEMAS / "huggingface.json").read_text(encoding="utf-8"))["properties"]
+    kept = (*VALUE_KEYWORDS, "default", "x-checked-at")
+    return {key: {word: raw[word] for word in kept if word in raw} for key, raw in properties.items() if "x-removed" not in raw}
 
 
 def field_options(module: Module, statement: ast.AnnAssign) -> dict[str | None, ast.expr] | None:

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import ast
 import json
+import sys
 from typing import TYPE_CHECKING, Any
 
 import schema_huggingface
-from schema_merge import NOTES
-from schema_source import Module, SourceError, Tree
+from schema_merge import NOTES, ROOT, SCHEMAS
+from schema_source import Module, SourceError, Tree, release
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,7 +32,7 @@ CLASSES = (  # in the order in which they are built
 TRAINER_BASE = "BaseTrainingArguments"  # an alias that the environment sets; transformers' class without USE_MCA
 TRAINER_FILE = ("training_args_seq2seq.py", "Seq2SeqTrainingArguments")
 TEMPLATES = "data/template.py"
-ANY = {"Any"}
+GENERATION = ("sortish_sampler", "predict_with_generate", "generation_max_length", "generation_num_beams", "generation_config")
 
 
 def find(path: Path) -> Tree:
@@ -112,7 +113,9 @@ def accepted(module: Module, annotation: ast.expr) -> Raw:
 
 
 def trainer_fields(tree: Tree) -> dict[str, Raw]:
-    """The fields of transformers' class with what `tools/notes/huggingface.json` says of them."""
+    """The fields of transformers' class with what `tools/notes/huggingface.json` says of them; without its source the committed ones."""
+    if not (tree.root.parent / "transformers").exists():
+        return committed_trainer_fields()
     trainer = schema_huggingface.find(tree.root.parent)
     found = schema_huggingface.facts(trainer)
     module = trainer.file(TRAINER_FILE[0])
@@ -127,6 +130,16 @@ def trainer_fields(tree: Tree) -> dict[str, Raw]:
     for key, raw in found.items():
         raw.update({word: value for word, value in notes.get(key, {}).items() if not word.startswith("x-") and word != "deprecated"})
     return found
+
+
+def committed_trainer_fields() -> dict[str, Raw]:
+    """The fields of transformers' class in the committed schema: those that no dataclass of the newest release defines."""
+    schema = json.loads((SCHEMAS / "llamafactory.json").read_text(encoding="utf-8"))
+    sys.path.insert(0, str(ROOT))
+    from cfglint.frameworks.llamafactory.releases import HISTORY
+
+    own = HISTORY.fields("arguments", release(schema["x-framework"]["version"])).keys() - set(GENERATION)
+    return {key: raw for key, raw in schema["properties"].items() if key not in own}
 
 
 def templates(tree: Tree, option: str | None = None) -> list[str]:

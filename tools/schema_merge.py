@@ -23,6 +23,7 @@ NAMING = {  # files that name the newest release of a kind: how the line begins,
     "schemas/README.md": ("| `{kind}.json` |", " {release}"),
     "pyproject.toml": ("conformance = ", '"{package}=={release}"'),
 }
+TABLES = {path.stem.removeprefix("tables_") for path in (ROOT / "tools").glob("tables_*.py")}
 WIDTH = 120
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 DEFINITIONS = "$defs"  # the first step of the path of a note on a field of a model
@@ -76,7 +77,7 @@ def build(
     properties = {key: raw for key, raw in everything.items() if key != DEFINITIONS}
     problems += _incomplete(properties, "")
     before = _committed(kind)
-    if histories is None:
+    if histories is None and not has_history(kind):
         problems += _unexplained("default", before, everything, version)
         problems += _undated(before, everything, version) if before else []
     if problems:
@@ -90,6 +91,11 @@ def build(
     if definitions:
         head[DEFINITIONS] = {**head.get(DEFINITIONS, {}), **definitions}
     return written(_ordered({**head, "properties": properties})) + "\n"
+
+
+def has_history(kind: str) -> bool:
+    """Whether the tables of a kind have the history of its fields, made from the wheels of all releases."""
+    return "def known(" in (ROOT / "tools" / f"tables_{kind}.py").read_text(encoding="utf-8") if kind in TABLES else False
 
 
 def releases(changed: dict[str, str] | None = None) -> str:

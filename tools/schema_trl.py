@@ -90,11 +90,12 @@ JSON_TYPES = {"int": "integer", "float": "number", "bool": "boolean", "str": "st
 def facts(tree: Tree) -> dict[str, Raw]:
     """Key -> what the sources say of it: the fields of TrainingArguments, then those of TRL's classes.
 
-    A default is there where all classes that have the field agree; the packages lie in one folder, as in site-packages.
+    A default is there where all classes that have the field agree. The fields of TrainingArguments are those of transformers next to
+    the package, as in site-packages, else those of the committed schema of transformers.
     """
     notes = json.loads((NOTES / "huggingface.json").read_text(encoding="utf-8"))["keys"]
     found: dict[str, Raw] = {}
-    for key, raw in schema_huggingface.facts(schema_huggingface.find(tree.root.parent)).items():
+    for key, raw in schema_huggingface.next_to(tree.root.parent).items():
         kept = {word: value for word, value in notes.get(key, {}).items() if not word.startswith("x-")}
         found[key] = converted({**raw, **kept})
     defaults: dict[str, list[Any]] = {}

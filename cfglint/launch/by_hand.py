@@ -30,7 +30,7 @@ def line_by_hand(reader: Reader, text: str) -> LaunchLine | None:
     first = words[0].value or ""
     if first.endswith(".py"):
         line.program, words = words[0], words[1:]
-        line.program_path = reader.path_of(first, here)
+        line.program_path = reader.around(here).path_of(first)
     line.arguments = words
     line.processes, line.machine = reader.machine.gpus, True
     if line.processes is None:

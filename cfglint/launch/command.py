@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from cfglint.frameworks import framework, kinds
 from cfglint.launch.arguments import override_arguments, read_arguments
+from cfglint.launch.launcher import launcher_of
 from cfglint.launch.project_files import ROOT
+from cfglint.launch.size_variables import SIZE_VARIABLE
 from cfglint.source.shell.command import CommandDocument
 from cfglint.source.shell.tables import names
 
@@ -38,7 +40,6 @@ WITHOUT_EFFECT = names(  # fields of TrainingArguments that affect no check and 
     "output_dir run_name logging_dir hub_model_id hub_token seed data_seed report_to logging_steps resume_from_checkpoint local_rank"
     " project dataloader_num_workers push_to_hub_model_id push_to_hub_organization push_to_hub_token cache_dir ddp_timeout save_total_limit"
 )
-SIZE_VARIABLE = "NPROC_PER_NODE"  # of swift and LLaMA-Factory
 SURE = 5  # with this many names of TrainingArguments a line is assumed to be for a Trainer
 
 
@@ -46,7 +47,7 @@ def command_document(line: LaunchLine, text: str) -> CommandDocument:
     """The document of a line."""
     call = line.call
     document = CommandDocument(call.path, text, min(call.start, len(text)), min(call.end, len(text)))
-    given, assignments = line.given, line.launcher == "llamafactory-cli"
+    given, assignments = line.given, launcher_of(line).takes_assignments
     document.assignments = assignments and any(file.role == "positional" for file in line.files)
     if takes_overrides(line):
         given = override_arguments(line.arguments)

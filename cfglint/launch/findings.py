@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from cfglint.findings.wording import counted
 from cfglint.frameworks.huggingface.deepspeed_argument import refused_config
-from cfglint.frameworks.launch_line import LineProblem, Options
+from cfglint.frameworks.launch_line import LineProblem
 from cfglint.launch.command import readable
+from cfglint.launch.launcher import launcher_of
 from cfglint.launch.machine import VISIBLE
-from cfglint.launch.torchrun import COUNTED
 from cfglint.source.shell.command import is_placeholder
 from cfglint.source.shell.tables import names
 
@@ -21,14 +21,6 @@ if TYPE_CHECKING:
     from cfglint.launch.slurm import Header
     from cfglint.source.shell.started_command import Call
 
-OF_TORCH = ("torchrun", "torch.distributed.run", "torch.distributed.launch")
-OWN = {
-    "deepspeed": names("num_gpus num_nodes include exclude hostfile master_port"),
-    "torchrun": names("nproc_per_node nnodes node_rank rdzv_backend rdzv_endpoint"),
-    "torch.distributed.launch": names("nproc_per_node nnodes node_rank"),
-    "torch.distributed.run": names("nproc_per_node nnodes node_rank"),
-    "accelerate": names("num_processes num_machines config_file multi_gpu use_deepspeed mixed_precision"),
-}
 NEEDS_VALUE = names("tf32 greater_is_better disable_tqdm")
 HOSTFILE = "launcher:hostfile"
 READ_BY_ACCELERATE = ("--deepspeed", "launcher:deepspeed_config_file")  # by its class HfDeepSpeedConfig
@@ -38,14 +30,13 @@ REQUIRED = ("launcher:config_file", "launcher:accelerate_config", "--deepspeed",
 
 def behind_program(line: LaunchLine, arguments: Iterable[Argument]) -> None:
     """Report options of the launcher after the program, which the program receives."""
-    own = OWN.get(line.launcher, frozenset())
+    own = launcher_of(line).own_options
     for argument in arguments:
         given = line.options is not None and argument.name in line.options
-        if argument.name in own and not given and not (argument.name == "config_file" and line.launcher == "accelerate"):
+        if argument.name in own and not given:
             message = f"`--{argument.name}` comes after the program and is passed to it, not to {line.launcher}"
             helps = f"put it before the program: {line.launcher} --{argument.name} ..."
-            if argument.name != "mixed_precision":
-                line.report("LCH010", "warning", argument.word, f"--{argument.name}", message, remedy=helps)
+            line.report("LCH010", "warning", argument.word, f"--{argument.name}", message, remedy=helps)
 
 
 def visible_devices(line: LaunchLine) -> None:
@@ -54,38 +45,12 @@ def visible_devices(line: LaunchLine) -> None:
     if value is None or not value.value or value.place is None:
         return
     count = len([each for each in value.value.split(",") if each.strip().isdigit()])
-    options = line.options or Options()
-    chosen = any(name in options for name in ("num_gpus", "include", "exclude", "hostfile"))
-    if line.launcher == "deepspeed" and not chosen and options.value("num_nodes") == "1":
-        raised = "ValueError: Cannot specify num_nodes/gpus with include/exclude"
-        message = f"`--num_nodes 1` is refused together with {VISIBLE}: the launcher turns the variable into `--include`"
-        line.report(
-            "LCH005",
-            "error",
-            options.given["num_nodes"].word,
-            "--num_nodes",
-            message,
-            raised,
-            of_launcher=True,
-            remedy="remove `--num_nodes`",
-        )
-    own = line.launcher in OF_TORCH and "nproc_per_node" in options
+    own = line.options is not None and "nproc_per_node" in line.options
     if (own or line.inner == "torchrun") and count and line.gpus_per_node is not None and line.gpus_per_node > count:
         message = f"`{VISIBLE}={value.value}` shows {counted(count, 'GPU')}, but {line.gpus_per_node} processes start"
         line.report(
             "LCH006", "warning", value, VISIBLE, message, remedy=f"set `{VISIBLE}` to {line.gpus_per_node} GPUs, or start {count} processes"
         )
-
-
-def deepspeed_nodes(line: LaunchLine) -> None:
-    """Report `--num_nodes` above 1 without a hostfile."""
-    options = line.options
-    if line.launcher != "deepspeed" or options is None or "hostfile" in options or "include" in options or "exclude" in options:
-        return
-    nodes = options.value("num_nodes") or ""
-    if nodes.isdigit() and int(nodes) > 1:
-        message = f"`--num_nodes {nodes}` requires a hostfile (`--hostfile`, else /job/hostfile), else one node starts"
-        line.report("LCH005", "warning", options.given["num_nodes"].word, "--num_nodes", message, remedy="pass `--hostfile FILE`")
 
 
 def missing_values(line: LaunchLine, arguments: Iterable[Argument], trainer: bool) -> None:
@@ -113,10 +78,9 @@ def missing_values(line: LaunchLine, arguments: Iterable[Argument], trainer: boo
 
 def unusable_counts(line: LaunchLine) -> None:
     """Report numbers of processes and machines that the launcher refuses."""
-    refused = REFUSED.get(line.launcher)
-    if line.options is None or refused is None:
+    if line.options is None:
         return
-    for name, refusal in refused.items():
+    for name, refusal in launcher_of(line).counts.items():
         option = line.options.given.get(name)
         text = option.value.value if option is not None and option.value is not None else None
         if option is None or text is None or option.in_file or is_placeholder(text) or text.isupper():
@@ -134,53 +98,6 @@ def unusable_counts(line: LaunchLine) -> None:
                 of_launcher=True,
                 remedy=f"write `--{name}` and an integer above 0",
             )
-
-
-def not_an_integer(name: str, text: str) -> str:
-    """The message of argparse about a value that `int` does not accept; empty if it accepts the value."""
-    return "" if integer(text) is not None else f"error: argument --{name}: invalid int value: {text!r}"
-
-
-def not_processes(name: str, text: str) -> str:
-    """The message of torchrun about `--nproc_per_node`; a number below 1 stops the agent."""
-    number = integer(text)
-    if number is None:
-        return "" if text in COUNTED else f"ValueError: Unsupported nproc_per_node value: {text}"
-    return "AssertionError" if number < 1 else ""
-
-
-def not_nodes(name: str, text: str) -> str:
-    """The message of torchrun about `--nnodes`, a number or a range."""
-    if text.count(":") > 1:
-        return f'RuntimeError: nnodes={text} is not in "MIN:MAX" format'
-    low, mark, high = text.partition(":")
-    least, most = integer(low), integer(high if mark else low)
-    if least is None or most is None:
-        wrong = low if least is None else high
-        return f"ValueError: invalid literal for int() with base 10: {wrong!r}"
-    if 0 < least <= most:
-        return ""
-    return f"AssertionError: min_nodes must be > 0 and <= max_nodes, got min_nodes={least}, max_nodes={most}"
-
-
-def integer(text: str) -> int | None:
-    """The number that `int` returns for a string; None if it raises."""
-    try:
-        return int(text)
-    except ValueError:
-        return None
-
-
-OF_TORCHRUN = {"nproc_per_node": not_processes, "nnodes": not_nodes}
-OF_ACCELERATE = {"num_processes": not_an_integer, "num_machines": not_an_integer}
-REFUSED = {
-    "torchrun": OF_TORCHRUN,
-    "torch.distributed.launch": OF_TORCHRUN,
-    "torch.distributed.run": OF_TORCHRUN,
-    "deepspeed": {"num_gpus": not_an_integer, "num_nodes": not_an_integer},
-    "accelerate": OF_ACCELERATE,
-    "trl": OF_ACCELERATE,
-}
 
 
 def header_sizes(line: LaunchLine, header: Header) -> None:
@@ -208,7 +125,7 @@ def missing_files(line: LaunchLine, calls: list[Call], written: set[str], firm: 
             if line.program_path is not None:
                 line.report("LCH011", "warning", file.word, "--hostfile", message, remedy="correct the path, or remove `--hostfile`")
             continue
-        if file.role not in REQUIRED or not file.known or (line.program_path is None and line.launcher != "trl"):
+        if file.role not in REQUIRED or not file.known or (line.program_path is None and not launcher_of(line).opens_files):
             continue
         if not mentioned(name, line, calls, written):
             line.problems.append(missing_file(line, file, firm))
@@ -280,28 +197,6 @@ def folder_name(line: LaunchLine) -> str:
     """The folder of a line for display."""
     text = readable(line.folder or "").removeprefix("<root>").lstrip("/")
     return text or "the top of the project"
-
-
-def several_machines(line: LaunchLine) -> None:
-    """Apply accelerate's own checks of a line without a file."""
-    options = line.options
-    if line.launcher != "accelerate" or options is None or "config_file" in options:
-        return
-    total = options.value("num_processes") or ""
-    count = integer(total)
-    if "multi_gpu" in options and count is not None and count < 2:
-        raised = "ValueError: You need to use at least 2 processes to use `--multi_gpu`."
-        message = f"`--num_processes` is {total}; `--multi_gpu` requires at least 2"
-        line.report(
-            "LCH008",
-            "error",
-            options.given["num_processes"].word,
-            "--num_processes",
-            message,
-            raised,
-            of_launcher=True,
-            remedy="remove `--multi_gpu`, or pass a larger `--num_processes`",
-        )
 
 
 def named_with_block(line: LaunchLine, arguments: Iterable[Argument]) -> None:

@@ -7,19 +7,18 @@ from __future__ import annotations
 
 import os
 import re
+from functools import cache
 
+from cfglint.launch.launcher import PYTHON, launchers
 from cfglint.launch.training import ARGUMENTS, BACKWARD, TRAINER_CALL, TRAINS
-from cfglint.source.shell.tables import listed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-LAUNCHERS = listed("torchrun torch.distributed deepspeed accelerate llamafactory axolotl deepy")
-SHORT = re.compile(r"(?<![\w-])(?:ds|swift|trl|xtuner|lmf|megatron)(?![\w-])").search
 PROGRAM = re.compile(r"[\w.+@-]*\.py\b")
 COMMENT = re.compile(r"^[ \t]*#.*$", re.MULTILINE)
-PYTHON = re.compile(r"python[0-9.]*")
+INTERPRETER = re.compile(r"python[0-9.]*")
 FOLLOWING = re.compile(r"""["']?(?:[ \t]+(?:\\\n[ \t]*)?-[uOBEsI]+(?=[ \t]))*[ \t]+(?:\\\n[ \t]*)?([^ \t\n;&|)]*)""")
 HARMLESS = ("-c", "-V", "--version", "-h", "--help", "<<", "<<<")  # words after `python` with which it runs no file
 TOKEN = re.compile(r"[\w.+-]+")
@@ -84,13 +83,22 @@ def may_launch(text: str, names: Mapping[str, list[str]], read: Callable[[str], 
 
 def has_launch(text: str, names: Mapping[str, list[str]], read: Callable[[str], str | None]) -> bool:
     """Whether the text of a script has a word that may start a training."""
-    if any(mark in text for mark in LAUNCHERS) or SHORT(text):
+    if words_of_launchers().search(text):
         return True
     given = sum(name in text or name.replace("_", "-") in text for name in ARGUMENTS) > 1
     programs = {*PROGRAM.findall(text)}
     if programs and (given or any(trains_by_itself(name, names, read) for name in programs)):
         return True
-    return any(runs_training(text, found.end(), given) for found in PYTHON.finditer(text))
+    return any(runs_training(text, found.end(), given) for found in INTERPRETER.finditer(text))
+
+
+@cache
+def words_of_launchers() -> re.Pattern[str]:
+    """A pattern that finds the name of a launcher."""
+    records = [each for each in launchers().values() if each.name != PYTHON]
+    parts = "|".join(re.escape(mark) for each in records for mark in each.marks)
+    words = "|".join(re.escape(word) for each in records for word in each.words)
+    return re.compile(rf"{parts}|(?<![\w-])(?:{words})(?![\w-])")
 
 
 def runs_training(text: str, at: int, given: bool) -> bool:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 
 from cfglint.frameworks.launch_line import LaunchLine, NamedFile
-from cfglint.launch import accelerate, continuations, deepspeed, findings, tools, torchrun
+from cfglint.launch import continuations, findings
 from cfglint.launch.arguments import read_arguments
 from cfglint.launch.command import SURE, TRAINER_NAMES
+from cfglint.launch.launcher import PYTHON, is_command, launcher_of, launchers, launchers_by, marks
 from cfglint.launch.machine import Machine
 from cfglint.launch.project_files import ROOT, Project
 from cfglint.launch.slurm import header
+from cfglint.launch.surroundings import Surroundings
 from cfglint.launch.training import trains
 from cfglint.launch.wrappers import SCRIPTS, called_script, command_name, script_of, unwrapped
 from cfglint.source import files
@@ -28,14 +30,14 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.frameworks.launch_line import Argument
-    from cfglint.source.document import Syntax
+    from cfglint.launch.launcher import Launcher
     from cfglint.source.shell.started_command import Call
     from cfglint.source.shell.state import State
 
 HERE = "%cwd%"  # the start folder of a script while it is undecided
 SUBMITTED_FROM = "SLURM_SUBMIT_DIR"
 MAKEFILES = ("makefile", "gnumakefile")
-MARKS = listed("torchrun torch.distributed deepspeed accelerate llamafactory axolotl swift trl xtuner python deepy lmf megatron")
+LEAST = 3  # characters of the name of a launcher that is looked for anywhere in a script
 RESOLVING = ("readlink", "realpath")  # commands whose output depends on the working folder
 SOURCING = ("source ", "\n. ")  # another file may contain the launch
 LONGEST = 1_000_000
@@ -186,7 +188,7 @@ class Reader:
 
     def lines(self, path: str, text: str) -> list[LaunchLine]:
         """The launch lines of a file; `path` is relative to the working directory."""
-        if not any(mark in text for mark in (*MARKS, *SOURCING, *SCRIPTS)):
+        if not any(mark in text for mark in (*marks(LEAST), *SOURCING, *SCRIPTS)):
             return []
         if len(text) > LONGEST:
             self.evaluations.incomplete[path] = None
@@ -206,7 +208,7 @@ class Reader:
 
         found: list[LaunchLine] = []
         for block in blocks(text):
-            if any(mark in block.text for mark in (*MARKS, *SCRIPTS)):
+            if any(mark in block.text for mark in (*marks(LEAST), *SCRIPTS)):
                 script = Script(path, block.text, block.offset, block.line)
                 found.extend(self.of_script(path, script, block.text))
         return found
@@ -301,17 +303,17 @@ class Reader:
         line.folder = call.folder
         if line.program is not None and line.program is call.cut:
             line.program = None
-        if line.launcher == "python" and line.srun and line.processes == 1:
+        launcher = launcher_of(line)
+        if launcher.is_one_process and line.srun and line.processes == 1:
             line.processes = None
             line.unsure("processes", "srun starts the program itself; the ranks come from its own initialisation")
         arguments, before = read_arguments(line.arguments)
         continuations.leave_out_blank(line, arguments)
         line.given = arguments
         self.name_files(line, arguments, before)
-        always_trains = line.launcher in ("llamafactory-cli", "swift", "megatron", "trl", "axolotl")
         if line.program is not None and not line.module and line.program.value:
-            line.program_path = self.path_of(line.program.value, line.folder)
-        if not always_trains and not self.starts_training(line, arguments) and not self.was_to_train(call, words):
+            line.program_path = self.around(line.folder).path_of(line.program.value)
+        if not launcher.always_trains and not self.starts_training(line, arguments) and not self.was_to_train(call, words):
             return None
         for file in line.files:
             self.locate(file, line, known)
@@ -322,8 +324,7 @@ class Reader:
         findings.behind_program(line, arguments)
         findings.visible_devices(line)
         findings.unusable_counts(line)
-        findings.deepspeed_nodes(line)
-        findings.several_machines(line)
+        launcher.check(line)
         findings.named_with_block(line, arguments)
         trainer = sum(each.name in TRAINER_NAMES for each in arguments) >= SURE
         findings.missing_values(line, arguments, trainer)
@@ -343,96 +344,38 @@ class Reader:
 
     def launched(self, call: Call, words: list[Text]) -> LaunchLine | None:
         """Parse a command as a launch line, by the name of its launcher."""
-        name = command_name(words[0])
-        rest = words[1:]
-        if name.startswith("python") or name.endswith((".py",)):
-            return self.python(call, rest if name.startswith("python") else words)
-        line = LaunchLine(call, LAUNCHERS.get(name, name))
-        if name == "torchrun":
-            torchrun.read(line, rest, self.machine)
-        elif name in ("deepspeed", "ds"):
-            deepspeed.read(line, rest, self.machine, lambda path: self.named_text(path, call.folder))
-        elif name in ("accelerate", "accelerate-launch"):
-            if name == "accelerate":
-                if not rest or rest[0].value != "launch":
-                    return None
-                rest = rest[1:]
-            accelerate.read(line, rest, self.machine, lambda path: self.values(path, call.folder))
-        elif name in ("llamafactory-cli", "lmf"):
-            return line if tools.llamafactory(line, rest, self.machine) else None
-        elif name in ("swift", "megatron"):
-            return line if tools.swift(line, rest, self.machine) else None
-        elif name == "trl":
-            return line if tools.trl(line, rest, self.machine, lambda path: self.values(path, call.folder)) else None
-        elif name == "axolotl":
-            return line if tools.axolotl(line, rest, self.machine, lambda path: self.values(path, call.folder)) else None
-        else:
+        name, rest = command_name(words[0]), words[1:]
+        if name.startswith(PYTHON) or name.endswith(".py"):
+            return self.python(call, rest if name.startswith(PYTHON) else words)
+        launcher = launchers_by("commands").get(name)
+        if launcher is None:
             return None
-        return line
+        following = launcher.commands[name]
+        if following and (not rest or rest[0].value != following):
+            return None
+        return self.read(launcher, call, rest[1:] if following else rest)
+
+    def read(self, launcher: Launcher, call: Call, words: list[Text], name: str = "") -> LaunchLine | None:
+        """The line of a launcher; None if its words do not start a training."""
+        line = LaunchLine(call, name or launcher.name)
+        return line if launcher.read(line, words, self.around(call.folder)) else None
+
+    def around(self, folder: str | None) -> Surroundings:
+        """The machine and the files around a command."""
+        return Surroundings(self.project, self.machine, folder)
 
     def python(self, call: Call, words: list[Text]) -> LaunchLine | None:
-        """Parse `python ...`: one of the launchers as a module, deepy.py, or a program."""
-        line = LaunchLine(call, "python")
-        if not tools.plain(line, words):
+        """Parse `python ...`: a launcher as a module or program, or any other program."""
+        line = self.read(launchers()[PYTHON], call, words)
+        if line is None:
             return None
         program = line.program.string if line.program is not None else ""
-        rest = line.arguments
-        if line.module and program in MODULES:
-            inner = LaunchLine(call, MODULES[program])
-            if MODULES[program] == "deepspeed":
-                deepspeed.read(inner, rest, self.machine, lambda path: self.named_text(path, call.folder))
-            elif MODULES[program] == "accelerate":
-                accelerate.read(inner, rest, self.machine, lambda path: self.values(path, call.folder))
-            elif MODULES[program] == "llamafactory-cli":
-                return inner if tools.llamafactory(inner, rest, self.machine) else None
-            else:
-                torchrun.read(inner, rest, self.machine)
-            return inner
-        name = program.rpartition("/")[2]
-        if name == "deepy.py":
-            line = LaunchLine(call, "deepy.py")
-            tools.deepy(line, rest, self.machine)
-            return line
-        if name == "torch_launch.py":
-            torchrun.read(line, rest, self.machine)
-            return line
-        behind = after_dashes(rest)
-        if behind is not None:
-            return self.launched(call, behind)
-        return line
-
-    # ---- files
-
-    def path_of(self, name: str, folder: str | None) -> str | None:
-        """The path of a file of the project, named relative to a folder; None if there is none."""
-        full = from_root(name, folder)
-        real = self.project.real(full) if full is not None else None
-        if real is None or not self.project.is_file(real):
-            return None
-        return os.path.relpath(real) if os.path.isabs(real) else real
-
-    def is_outside(self, name: str, folder: str | None) -> bool:
-        """Whether a relative name leads out of the project."""
-        full = from_root(name, folder)
-        real = self.project.real(full) if full is not None else None
-        return full is not None and (real is None or real in self.project.outside)
-
-    def named_text(self, name: str, folder: str | None) -> str | None:
-        """The content of a file that is named relative to a folder."""
-        path = self.path_of(name, folder)
-        return self.project.read(path) if path is not None else None
-
-    def values(self, name: str, folder: str | None) -> dict[Any, Any] | None:
-        """The values of a YAML or JSON file that is named relative to a folder."""
-        text = self.named_text(name, folder)
-        if text is None:
-            return None
-        from cfglint.source.loaders import STRICT_JSON, YAML11
-        from cfglint.source.parse import parse
-
-        syntax: Syntax = "json" if name.endswith(".json") else "yaml"
-        value = (STRICT_JSON if syntax == "json" else YAML11).read(parse(name, text, syntax)).value
-        return value if isinstance(value, dict) else None
+        launcher = launchers_by("modules").get(program) if line.module else launchers_by("scripts").get(program.rpartition("/")[2])
+        if launcher is not None:
+            own = line.module or launcher.name in launcher.scripts
+            return self.read(launcher, call, line.arguments, "" if own else PYTHON)
+        behind = after_dashes(line.arguments)
+        return self.launched(call, behind) if behind is not None else line
 
     def locate(self, file: NamedFile, line: LaunchLine, known: bool) -> None:
         """Find a file that a line names."""
@@ -440,15 +383,16 @@ class Reader:
         if written is None:
             line.unsure("files", file.word.reasons)
             return
-        found = self.path_of(written, line.folder)
-        file.outside = found is None and self.is_outside(written, line.folder)
+        around = self.around(line.folder)
+        found = around.path_of(written)
+        file.outside = found is None and around.is_outside(written)
         file.path = files.spelled_like(line.path, found) if found is not None else None
         file.known = known and line.folder is not None and not written.startswith(("/", "~"))
 
     def name_files(self, line: LaunchLine, arguments: list[Any], before: list[Text]) -> None:
         """The config files among the arguments, with their roles."""
         taken = {file.word.string for file in line.files}
-        if line.launcher == "deepy.py":
+        if launcher_of(line).lists_files:
             return
         for word in before:
             if word.string.endswith(CONFIG_ENDS) and word.string not in taken:
@@ -466,34 +410,12 @@ class Reader:
                     continue
                 if name != "deepspeed" and any(mark in name for mark in DATA):
                     continue
-                if name == "deepspeed" and not ends and self.path_of(text, line.call.folder) is None:
+                if name == "deepspeed" and not ends and self.around(line.call.folder).path_of(text) is None:
                     line.deepspeed_word = NamedFile(word, "--deepspeed", "deepspeed")
                     continue
                 line.files.append(
                     NamedFile(word, f"--{name}", "deepspeed" if name in ("deepspeed", "deepspeed_config", "ds_config") else "")
                 )
-
-
-LAUNCHERS = {"ds": "deepspeed", "accelerate-launch": "accelerate", "lmf": "llamafactory-cli"}
-MODULES = {
-    "torch.distributed.launch": "torch.distributed.launch",
-    "torch.distributed.run": "torch.distributed.run",
-    "torch.distributed.elastic.run": "torch.distributed.run",
-    "deepspeed": "deepspeed",
-    "deepspeed.launcher.runner": "deepspeed",
-    "accelerate.commands.launch": "accelerate",
-    "llamafactory.cli": "llamafactory-cli",
-    "llamafactory": "llamafactory-cli",
-}
-
-
-def from_root(name: str, folder: str | None) -> str | None:
-    """A name as a path from the top of the project; None if it is absolute, or its folder is unknown."""
-    if not name.startswith(ROOT):
-        if folder is None or name.startswith(("/", "~", "%")) or not folder.startswith(ROOT):
-            return None
-        name = f"{folder}/{name}"
-    return f"{ROOT}/{normal(name[len(ROOT) :].lstrip('/'))}"
 
 
 def set_start_folder(call: Call, folder: str) -> None:
@@ -514,7 +436,7 @@ def reference_counts(calls: list[Call]) -> dict[tuple[str, str], int]:
     found: dict[tuple[str, str], int] = {}
     for call in calls:
         _, _, inner = unwrapped(call.words)
-        if call.folder is None or not inner or not launches(command_name(inner[0])):
+        if call.folder is None or not inner or not is_command(command_name(inner[0])):
             continue
         for name in named(inner[1:], SOUGHT):
             if not name.startswith(("/", "~", "%")):
@@ -523,21 +445,13 @@ def reference_counts(calls: list[Call]) -> dict[tuple[str, str], int]:
 
 
 def named(words: list[Text], ends: tuple[str, ...]) -> set[str]:
-    """The files with these endings that the words of a command name; those of deepy.py are in the folder of its `-d`."""
+    """The files with these endings that the words of a command name."""
     program = next((index for index, word in enumerate(words) if not word.string.startswith("-")), len(words))
-    if program < len(words) and command_name(words[program]) == "deepy.py":
-        files = tools.deepy_files(words[program + 1 :])
-        words = [words[program], *words[program + 1 : program + 2], *files]
-        return {word.string for word in words if word.string.endswith(ends)}
+    launcher = launchers_by("scripts").get(command_name(words[program])) if program < len(words) else None
+    if launcher is not None and launcher.lists_files:
+        return {word.string for word in (words[program], *launcher.naming_words(words[program + 1 :])) if word.string.endswith(ends)}
     strings = [string for each in words if (string := each.string).endswith(ends)]
     return {each.rpartition("=")[2] if each.startswith("-") else each for each in strings}
-
-
-def launches(name: str) -> bool:
-    """Whether a command may start a program that names files."""
-    return name.startswith("python") or name in LAUNCHERS or name in (
-        "torchrun", "deepspeed", "accelerate", "llamafactory-cli", "swift", "megatron", "trl", "axolotl", "xtuner",
-    )  # fmt: skip
 
 
 def after_dashes(words: list[Text]) -> list[Text] | None:
@@ -546,7 +460,7 @@ def after_dashes(words: list[Text]) -> list[Text] | None:
     if at is None:
         return None
     for index in range(at + 1, min(len(words), at + 40)):
-        if launches(command_name(words[index])):
+        if is_command(command_name(words[index])):
             return words[index:]
     return None
 

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from cfglint.launch.command import SIZE_VARIABLE
-from cfglint.launch.deepspeed import slot_numbers
-from cfglint.launch.findings import OF_TORCH
+from cfglint.launch.launcher import Size, SizePlace, device_list, launcher_of
 from cfglint.launch.machine import VISIBLE
 from cfglint.launch.slurm import Header
-from cfglint.launch.torchrun import COUNTED
 from cfglint.source.change import EditRefused
-from cfglint.source.record import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,30 +15,7 @@ if TYPE_CHECKING:
     from cfglint.source.shell.placed_text import Text
 
 DEVICES = (VISIBLE, "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "ASCEND_RT_VISIBLE_DEVICES")
-OF_TOOLS = ("llamafactory-cli", "swift", "megatron")  # commands that take the processes of a node from a variable
-NODES = {"nnodes": "NNODES", "num_nodes": "", "num_machines": ""}  # option -> the variable of OF_TOOLS
-
-
-@record
-class Size:
-    """The size of a launch: processes of each node, and nodes."""
-
-    per_node: int
-    nodes: int
-
-    @property
-    def processes(self) -> int:
-        """The processes on all nodes."""
-        return self.per_node * self.nodes
-
-
-@record
-class SizePlace:
-    """A value that has to change: its name for reports, the current text, and the new one."""
-
-    key: str
-    text: Text
-    after: str
+NODES = ("nnodes", "num_nodes", "num_machines")
 
 
 def size_places(line: LaunchLine, wanted: Size, before: Size | None) -> list[SizePlace]:
@@ -63,10 +36,8 @@ def of_processes(line: LaunchLine, wanted: Size) -> Iterator[SizePlace]:
         if option is None or option.in_file or option.value is None or not option.value.string.isdigit():
             continue
         yield SizePlace(written(option), option.value, str(count))
-    included = line.options.text("include") if line.options is not None and line.launcher == "deepspeed" else None
-    if included is not None and included.value is not None:
-        yield SizePlace("--include", included, with_slots(included.value, wanted.per_node))
-    for variable in variables(line):
+    yield from launcher_of(line).size_places(line, wanted)
+    for variable in launcher_of(line).size_variables(line):
         text = line.call.environment.get(variable)
         if text is not None and text.string.isdigit():
             yield SizePlace(variable, text, str(wanted.per_node))
@@ -75,34 +46,6 @@ def of_processes(line: LaunchLine, wanted: Size) -> Iterator[SizePlace]:
 def written(option: Option) -> str:
     """The name of an option as the line writes it."""
     return option.word.string.partition("=")[0]
-
-
-def variables(line: LaunchLine) -> tuple[str, ...]:
-    """The variables from which the launcher of a line takes the processes of a node."""
-    if line.launcher in OF_TOOLS:
-        return (SIZE_VARIABLE,)
-    if line.launcher in OF_TORCH and (line.options is None or "nproc_per_node" not in line.options):
-        return ("PET_NPROC_PER_NODE",)
-    return ()
-
-
-def with_slots(included: str, count: int) -> str:
-    """`localhost:0,1@worker-1:0,1` with another number of slots on each host; a host without slots has all of its own."""
-    entries: list[str] = []
-    for entry in included.split("@"):
-        host, mark, slots = entry.partition(":")
-        numbers = slot_numbers(slots)
-        entries.append(f"{host}{mark}{device_list(numbers, count)}" if mark and len(numbers) != count else entry)
-    return "@".join(entries)
-
-
-def device_list(numbers: list[int], count: int) -> str:
-    """So many devices: the first of the current ones, or these and the lowest others."""
-    chosen = [*dict.fromkeys(numbers)][:count]
-    free = (number for number in range(count) if number not in chosen)
-    if len(chosen) < count:
-        chosen = sorted([*chosen, *(number for number, _ in zip(free, range(count - len(chosen)), strict=False))])
-    return ",".join(map(str, chosen))
 
 
 def of_nodes(line: LaunchLine, wanted: Size) -> Iterator[SizePlace]:
@@ -115,9 +58,10 @@ def of_nodes(line: LaunchLine, wanted: Size) -> Iterator[SizePlace]:
         if option is not None and not option.in_file and option.value is not None and option.value.known:
             elastic = ":" in option.value.string
             yield SizePlace(written(option), option.value, f"{wanted.nodes}:{wanted.nodes}" if elastic else str(wanted.nodes))
-    text = line.call.environment.get("NNODES") if line.launcher in OF_TOOLS else None
+    variable = launcher_of(line).nodes_variable
+    text = line.call.environment.get(variable)
     if text is not None and text.known:
-        yield SizePlace("NNODES", text, str(wanted.nodes))
+        yield SizePlace(variable, text, str(wanted.nodes))
     if "nodes" in line.header and Header(line.header).number("nodes") == line.nodes:
         yield SizePlace("#SBATCH --nodes", line.header["nodes"], str(wanted.nodes))
 
@@ -130,9 +74,10 @@ def of_devices(line: LaunchLine, wanted: Size) -> Iterator[SizePlace]:
             continue
         decides = line.by_devices and name == VISIBLE
         yield from of_list(line, name, text, wanted.per_node, decides)
-    listed = line.options.text("gpu_ids") if line.options is not None and line.launcher in ("accelerate", "trl", "axolotl") else None
+    option = launcher_of(line).devices_option
+    listed = line.options.text(option) if line.options is not None and option else None
     if listed is not None and listed.value and listed.value != "all":
-        yield from of_list(line, "--gpu_ids", listed, wanted.per_node, decides=False)
+        yield from of_list(line, f"--{option}", listed, wanted.per_node, decides=False)
 
 
 def of_list(line: LaunchLine, key: str, text: Text, count: int, decides: bool) -> Iterator[SizePlace]:
@@ -142,8 +87,8 @@ def of_list(line: LaunchLine, key: str, text: Text, count: int, decides: bool) -
         return
     if not all(each.isdigit() for each in names):
         raise EditRefused(f"`{key}={text.value}` names devices that are not numbers; list {count} there", line.call.start)
-    if line.launcher == "python" and len(names) == 1:
-        raise EditRefused(one_process(line, count), line.call.start)
+    if launcher_of(line).is_one_process and len(names) == 1:
+        raise EditRefused(launcher_of(line).why_fixed(line, Size(count, 1)), line.call.start)
     yield SizePlace(key, text, device_list([int(each) for each in names], count))
 
 
@@ -194,39 +139,3 @@ def srun_options(words: list[Text]) -> dict[str, Text]:
         elif index + 1 < len(words):
             found[name[2:]] = words[index + 1]
     return found
-
-
-def one_process(line: LaunchLine, count: int) -> str:
-    """The message about a plain `python` line, which starts a single process."""
-    return f"`python` starts one process; start the program with `torchrun --nproc_per_node {count}`"
-
-
-def why_fixed(line: LaunchLine, wanted: Size) -> str:
-    """Why a launch does not get a size by an edit of its script, and what to change by hand."""
-    per_node = wanted.per_node
-    options = line.options
-    if line.launcher in OF_TORCH:
-        given = options.text("nproc_per_node") if options is not None else None
-        if given is None:
-            return f"`{line.launcher}` starts one process per node; add `--nproc_per_node {per_node}`"
-        if given.value in COUNTED:
-            return f"`--nproc_per_node {given.value}` takes what the machine shows; write `--nproc_per_node {per_node}`"
-        return f"`--nproc_per_node` is not a number that could be edited; write `--nproc_per_node {per_node}`"
-    if line.launcher == "deepspeed":
-        if options is not None and "hostfile" in options:
-            return "`--hostfile` sets the nodes and their slots; change the slots in that file"
-        if options is not None and "exclude" in options:
-            return f"`--exclude` sets the GPUs; write `--include localhost:{device_list([], per_node)}` instead"
-        return f"the number of GPUs of `deepspeed` is not known; add `--num_gpus {per_node}`"
-    if line.launcher in ("accelerate", "trl", "axolotl") and line.processes == 1:
-        several = f"`--multi_gpu --num_processes {wanted.processes}`"
-        return f"`accelerate launch` starts one process, because neither the line nor its config asks for several; add {several}"
-    if line.launcher in ("accelerate", "trl", "axolotl"):
-        return f"the number of processes is not a number that could be edited; add `--num_processes {wanted.processes}`"
-    if line.launcher in OF_TOOLS:
-        return f"the number of processes is not a number that could be edited; put `NPROC_PER_NODE={per_node}` before the command"
-    if line.launcher == "python" and not line.srun:
-        return one_process(line, per_node)
-    if line.srun:
-        return f"`srun` starts the processes; set its tasks, and the GPUs of the job, to {wanted.processes}"
-    return f"the number of processes of `{line.launcher}` is not set by an option that could be edited"

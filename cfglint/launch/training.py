@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cfglint.frameworks import framework, kinds
 from cfglint.frameworks.program import HF_PARSERS
+from cfglint.launch.launcher import launcher_of
 from cfglint.source.shell.command import is_placeholder
 from cfglint.source.shell.tables import listed, names
 
@@ -34,7 +35,6 @@ BACKWARD = ".backward("  # a call in a training loop of the program itself
 ENGINE = "deepspeed.initialize("
 TRAINER_CALL = "trainer.train("
 TRAIN_CALL, TRAINER = ".train(", "Trainer("
-LAUNCHERS = ("torchrun", "torch.distributed.run", "torch.distributed.launch", "deepspeed", "accelerate")
 
 
 def trains(line: LaunchLine, names: set[str], read: Callable[[str], str | None]) -> bool:
@@ -51,14 +51,14 @@ def trains(line: LaunchLine, names: set[str], read: Callable[[str], str | None])
     other, named = has_word(name, OTHERS), has_word(name.replace(TRAINED, ""), TRAINS)
     if "do_train" not in names and names & {"do_eval", "eval_only"} and not given:
         return False
-    if line.launcher == "deepy.py":
+    if launcher_of(line).trains_by_default:
         return not other or named
     if other and not (named and not name.startswith(("eval", "infer", "generat", "predict", "test_", "merge", "preprocess"))):
         return given > 1
     if named or given > 1:
         return True
     files = any(not file.role.startswith("launcher:") for file in line.files)
-    if line.launcher in LAUNCHERS and (given or files or "deepspeed" in names):
+    if launcher_of(line).starts_programs and (given or files or "deepspeed" in names):
         return True
     return program_trains(line, read)
 
@@ -69,7 +69,7 @@ def program_trains(line: LaunchLine, read: Callable[[str], str | None]) -> bool:
     text = read(path) if path is not None and path.endswith(".py") else None
     if text is None:
         return False
-    if TRAINER_CALL in text or (BACKWARD in text and (line.launcher in LAUNCHERS or ENGINE in text)):
+    if TRAINER_CALL in text or (BACKWARD in text and (launcher_of(line).starts_programs or ENGINE in text)):
         return True
     return TRAIN_CALL in text and TRAINER in text and any(f"{name}(" in text for name in (*HF_PARSERS, *argument_classes()))
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from cfglint.launch.command import WITHOUT_EFFECT
-from cfglint.launch.resizing import Size, size_places, why_fixed
+from cfglint.launch.launcher import Size, device_list, launcher_of
+from cfglint.launch.resizing import size_places
 from cfglint.rewrite.value_change import ValueChange
 from cfglint.run.checked import CheckedRun
 from cfglint.source import edit
@@ -16,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.frameworks.launch_facts import Launch, Launched, LaunchFacts
     from cfglint.frameworks.launch_line import LaunchLine
-    from cfglint.launch.resizing import SizePlace
+    from cfglint.launch.launcher import SizePlace
     from cfglint.source.document import Document
     from cfglint.source.shell.command import CommandDocument
 
@@ -43,9 +44,10 @@ def resize(run: CheckedRun, gpus: int) -> Resized:
         return on(resized, run.documents, run.facts.replace(gpus=gpus))
     now = relaunched({}, gpus)
     line = line_of(now)
+    one_process = launcher_of(line).is_one_process
     unedited = [now.documents[0], *run.documents[1:]], run.facts.replace(gpus=gpus, launch=now.launch)
     keep_targeted(run.launch, now.launch)
-    if now.facts.gpus == gpus and line.nodes is None and run.facts.nodes is None and line.launcher != "python":
+    if now.facts.gpus == gpus and line.nodes is None and run.facts.nodes is None and not one_process:
         return on(resized, *unedited)  # the number is given from outside
     wanted = wanted_size(run, line, gpus)
     before = Size(line.gpus_per_node or 0, line.nodes or 1) if line.gpus_per_node is not None else None
@@ -90,9 +92,10 @@ def on(resized: Resized, documents: list[Document], facts: LaunchFacts) -> Resiz
 
 def wanted_size(run: CheckedRun, line: LaunchLine, gpus: int) -> Size:
     """The processes of each node and the nodes: the current ones, unless --nodes gives another number."""
-    nodes = run.facts.nodes or line.nodes or (1 if line.launcher == "python" and not line.srun else None)
-    if nodes is None and line.srun and line.launcher == "python":
-        raise EditRefused(why_fixed(line, Size(gpus, 1)), line.call.start)
+    launcher = launcher_of(line)
+    nodes = run.facts.nodes or line.nodes or (1 if launcher.is_one_process and not line.srun else None)
+    if nodes is None and line.srun and launcher.is_one_process:
+        raise EditRefused(launcher.why_fixed(line, Size(gpus, 1)), line.call.start)
     if nodes is None:
         raise EditRefused("the number of nodes is not known; pass --nodes", line.call.start)
     if gpus % nodes:
@@ -153,8 +156,6 @@ def file_changes(document: Document, line: LaunchLine, wanted: Size) -> list[Cha
 
 def device_changes(document: Document, count: int) -> list[Change]:
     """The change of an accelerate config whose `gpu_ids` are fewer than the processes of a machine."""
-    from cfglint.launch.resizing import device_list
-
     node = document.find(("gpu_ids",))[1]
     names = [each.strip() for each in node.raw.split(",")] if node is not None else []
     if node is None or not all(each.isdigit() for each in names) or len(names) >= count:
@@ -181,7 +182,7 @@ def refuse_inconsistent(before: LaunchLine, after: Launched, wanted: Size, gpus:
         where = "computed by the script" if place is None else f"set in {place[0]}"
         raise EditRefused(f"`{left[0].key}` is {left[0].text.string}, {where}: set it to {left[0].after} there by hand", before.call.start)
     if after.facts.gpus != gpus:
-        raise EditRefused(why_fixed(line_of(after), wanted), before.call.start)
+        raise EditRefused(launcher_of(line_of(after)).why_fixed(line_of(after), wanted), before.call.start)
 
 
 def take_arguments(resized: Resized, run: CheckedRun, before: Document, after: Document) -> None:

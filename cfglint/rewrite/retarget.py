@@ -6,6 +6,7 @@ from itertools import combinations
 
 from cfglint.batch import equation, solver
 from cfglint.findings.setting import OVERRIDE, Setting
+from cfglint.launch.launcher import launcher_of
 from cfglint.rewrite.resize import Resized, resize
 from cfglint.rewrite.value_change import ValueChange
 from cfglint.run.checked import CheckedRun
@@ -252,8 +253,9 @@ def unknown_batch(line: LaunchLine) -> str:
     program = line.program.string if line.program is not None else ""
     if line.module and program:
         return f"`{program.split('.')[0].split()[0]}` is not modelled, so how it sets its batch is not known"
-    if line.launcher == "deepy.py":
-        return "`deepy.py` takes the batch from GPT-NeoX configs, and none that this line names is in the project"
+    source = launcher_of(line).batch_source
+    if source:
+        return f"`{line.launcher}` takes the batch from {source}, and none that this line names is in the project"
     if line.program is None or not program or not line.program.known:
         return "the program of this launch is not known, nor how it sets its batch"
     name = program.rpartition("/")[2]
@@ -450,12 +452,13 @@ def _rewrite(found: Retarget, resized: Resized, opened: list[str]) -> None:
 def refuse_other_accumulation(run: CheckedRun, accumulation: int | None) -> None:
     """Raise EditRefused if `accelerate launch` gets an accumulation for a config that is not in the project, where DeepSpeed may use it."""
     line = run.launch.line
-    if line is None or line.launcher != "accelerate" or line.options is None or line.values is not None:
+    option = launcher_of(line).accumulation_option if line is not None else ""
+    if line is None or line.options is None or line.values is not None or not option:
         return
-    given = line.options.value("gradient_accumulation_steps")
+    given = line.options.value(option)
     if given is not None and given != str(accumulation):
         raise EditRefused(
-            f"`accelerate launch` gets `--gradient_accumulation_steps {given}` with a config that is not in the project; "
+            f"`accelerate launch` gets `--{option} {given}` with a config that is not in the project; "
             f"set it to {accumulation}, like that of the program, by hand",
             0,
         )

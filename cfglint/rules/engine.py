@@ -108,6 +108,8 @@ def to_diagnostic(rule: Rule, finding: Finding, config: Config) -> Diagnostic | 
     skipped = config.is_partial and rule.when_partial == SKIP
     if skipped or not config.reaches(rule, finding) or uses_unknown_value(finding, config, rule.about == KEY):
         return None
+    if is_of_missing_field(finding.setting, config):
+        return None
     setting = config.blamed(finding.setting)
     severity = finding.severity or rule.severity
     if severity == ERROR and not is_certain(rule, finding, setting, config):
@@ -130,6 +132,11 @@ def to_diagnostic(rule: Rule, finding: Finding, config: Config) -> Diagnostic | 
         clipped(finding.help) if finding.help else None,
         rule.about,
     )
+
+
+def is_of_missing_field(setting: Setting, config: Config) -> bool:
+    """Whether a finding is about the default of a field that the release does not have: it came later, or was removed or renamed."""
+    return setting.origin == DEFAULT and len(setting.path) == 1 and not config.has_field(str(setting.path[0]))
 
 
 def is_certain(rule: Rule, finding: Finding, setting: Setting, config: Config) -> bool:

@@ -7,6 +7,7 @@ from cfglint.frameworks import kinds as known_kinds
 from cfglint.frameworks.huggingface import SWIFT
 from cfglint.frameworks.launch import megatron
 from cfglint.launch.command import COMMON_NAMES, SURE, TRAINER_ONLY, trainer_names
+from cfglint.launch.launcher import launcher_of
 from cfglint.run.loaded import LAUNCH
 from cfglint.source.shell.tables import listed
 
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from cfglint.source.document import Document
     from cfglint.source.shell.command import CommandDocument
 
-SWIFT_LAUNCHER = "swift"
 # Names that programs with an argument parser of their own do not have in this form.
 TRAINERS_OWN = frozenset(
     listed(
@@ -26,37 +26,31 @@ TRAINERS_OWN = frozenset(
     )
 )
 LENGTH = ("per_device_train_batch_size", "gradient_accumulation_steps", "num_train_epochs")
-# Fields with another default in ms-swift, or one that depends on its own arguments or on the checkpoint. Source: ms-swift 4.6.0
-# trainers/arguments.py:130-220, arguments/sft_args.py.
-REDEFINED = listed(
-    "per_device_eval_batch_size learning_rate weight_decay adam_beta2 lr_scheduler_type warmup_steps gradient_checkpointing bf16 fp16 optim"
-    " logging_steps logging_first_step report_to save_strategy save_steps eval_strategy eval_steps dataloader_num_workers"
-    " dataloader_prefetch_factor dataloader_persistent_workers remove_unused_columns output_dir max_steps"
-)
 
 
 def choose_consumer(launch: Launch, line: LaunchLine, command: CommandDocument, kinds: list[str]) -> None:
     """Decide whose parser takes the arguments, or the file that they name."""
-    names = trainer_names(command)
+    names, launcher = trainer_names(command), launcher_of(line)
     own_parser = has_own_arguments(launch, command) or megatron.takes(command)
     consumer = program_kind(launch) or kind_of_module(line)
     if consumer:
         kinds[:] = [consumer if framework(kind).argument_classes() else kind for kind in kinds]
     file_kind = consumer_among(kinds)
-    if file_kind and line.launcher not in ("megatron", SWIFT_LAUNCHER):
+    if file_kind and not launcher.has_own_parser:
         launch.consumer = file_kind
         return
     consumer = consumer or kind_of_launcher(line)
     if consumer:
         launch.consumer, launch.is_main = consumer, True
         return
-    if len(names) >= 2 and names - COMMON_NAMES and not own_parser and line.launcher not in ("megatron", SWIFT_LAUNCHER):
+    if len(names) >= 2 and names - COMMON_NAMES and not own_parser and not launcher.has_own_parser:
         take_trainer_arguments(launch, line, command, names)
         return
-    if line.launcher == SWIFT_LAUNCHER and len(names) >= 2:
-        launch.consumer, launch.is_main, launch.guessed = "huggingface", True, True
-        command.leave_out("fsdp")  # swift's own field: the name of a preset or the path of a file
-        open_defaults(command, SWIFT_LAUNCHER, (*LENGTH, *REDEFINED))
+    if launcher.parser_of and len(names) >= 2:
+        launch.consumer, launch.is_main, launch.guessed = launcher.parser_of, True, True
+        for key in launcher.own_fields:
+            command.leave_out(key)
+        open_defaults(command, launcher.name, (*LENGTH, *launcher.own_defaults))
         return
     launch.consumer = next((kind for kind in ("deepspeed", "accelerate") if kind in kinds), LAUNCH)
 
@@ -67,7 +61,7 @@ def take_trainer_arguments(launch: Launch, line: LaunchLine, command: CommandDoc
     program = (line.program.string if line.program is not None else "").rpartition("/")[2]
     own_defaults = line.program is not None and "swift/" in line.program.string.replace(".", "/")
     likely = "output_dir" in command.words and (len(names) >= SURE or has_trainers_own(command)) and len(names & TRAINER_ONLY) >= 2
-    for key in redefined_fields(line):
+    for key in launcher_of(line).own_fields:
         command.leave_out(key)
     if command.words.get("deepspeed", ["x"]) == []:  # HfArgumentParser refuses a bare one: the flag is the program's own
         command.leave_out("deepspeed")
@@ -122,8 +116,8 @@ def kind_of_launcher(line: LaunchLine) -> str:
     """The kind of the arguments of a line without a file, if its launcher parses them itself; empty if not, or if it names a file."""
     if any(file.role == "positional" for file in line.files):
         return ""
-    found = (kind for kind in known_kinds() if line.launcher in framework(kind).launchers and framework(kind).takes_whole_lines)
-    return next(found, "")
+    launcher = launcher_of(line)
+    return launcher.kind if launcher.takes_arguments and launcher.kind in known_kinds() else ""
 
 
 def kind_of_module(line: LaunchLine) -> str:
@@ -134,9 +128,4 @@ def kind_of_module(line: LaunchLine) -> str:
 
 def has_own_files(line: LaunchLine) -> bool:
     """Whether the launcher of a line accepts files of one kind only."""
-    return any(line.launcher in framework(kind).launchers for kind in known_kinds())
-
-
-def redefined_fields(line: LaunchLine) -> list[str]:
-    """The Trainer's fields that the tool of a launcher redefines."""
-    return [key for kind in known_kinds() if line.launcher in framework(kind).launchers for key in framework(kind).redefined_fields]
+    return launcher_of(line).kind in known_kinds()

@@ -11,12 +11,12 @@ from cfglint.frameworks.huggingface.fields import FIELDS
 from cfglint.frameworks.launch_facts import Launch, Launched
 from cfglint.frameworks.launch_line import MACHINE
 from cfglint.frameworks.overrides import FLAG, Override
-from cfglint.launch import accelerate
 from cfglint.launch.arguments import may_have_more
 from cfglint.launch.command import WITHOUT_EFFECT, command_document, summary
 from cfglint.launch.continuations import refused_joined_words
 from cfglint.launch.findings import refused_deepspeed_word
 from cfglint.launch.launch_words import listed_below
+from cfglint.launch.launcher import launcher_of
 from cfglint.launch.machine import Machine
 from cfglint.launch.project_files import Project
 from cfglint.launch.reader import Evaluations, Reader
@@ -351,7 +351,7 @@ class LaunchReader:
         """The facts of a launch: its processes, and that its files and arguments are the whole run."""
         is_main, guessed = launch.is_main, launch.guessed
         gpus = line.processes
-        plain = line.launcher == "python" and line.processes == 1 and not line.srun
+        plain = launcher_of(line).is_one_process and line.processes == 1 and not line.srun
         if plain and "deepspeed" not in documents[0].words and not (built is not None and built.document.values.get("deepspeed")):
             from cfglint.launch.machine import visible
 
@@ -434,11 +434,9 @@ def same_launch(line: LaunchLine, other: LaunchLine) -> bool:
 
 
 def launcher_flags(line: LaunchLine, command: CommandDocument) -> tuple[Override, ...]:
-    """The flags of an accelerate launch as overrides of its config file, each with its place."""
-    if line.launcher != "accelerate" or line.options is None:
-        return ()
+    """The flags of a launcher as overrides of its config file, each with its place."""
     found: list[Override] = []
-    for key, option, value in accelerate.flags(line):
+    for key, option, value in launcher_of(line).flags(line):
         word = option.value or option.word
         override = Override(key, [value if value is not None else word.string], FLAG)
         override.unknown = word.reasons
@@ -446,7 +444,7 @@ def launcher_flags(line: LaunchLine, command: CommandDocument) -> tuple[Override
         override.place = (command, Node(SCALAR, start, end, word.string))
         command.flags.setdefault(key.rpartition(".")[2], option.word.string.partition("=")[0])
         found.append(override)
-    if "config_file" not in line.options and found and "num_processes" not in line.options:
+    if found and line.options is not None and "config_file" not in line.options and "num_processes" not in line.options:
         override = Override("num_processes", [str(line.processes)], FLAG)
         override.unknown = () if line.processes is not None else (MACHINE,)
         found.append(override)

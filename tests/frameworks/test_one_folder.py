@@ -34,19 +34,16 @@ NAMED_IN = {
     "generators/huggingface.py": "a note to the user",
     "generators/llamafactory.py": "its generator",
     "generators/trl.py": "its generator",
-    "launch/command.py": "the commands of launch lines",
-    "launch/findings.py": "the commands of launch lines",
-    "launch/launch_words.py": "the commands of launch lines",
+    "launch/launchers/axolotl.py": "its launcher",
+    "launch/launchers/llamafactory.py": "its launcher",
+    "launch/launchers/trl.py": "its launcher",
     "launch/programs/arguments.py": "the names of parsers in a program's source",
     "launch/programs/checks.py": "the names of parsers in a program's source",
     "launch/programs/classes.py": "the packages that a program imports",
     "launch/programs/modules.py": "the packages that a program imports",
     "launch/programs/parsers.py": "the packages that a program imports",
+    "launch/training.py": "words in the names of programs that train",
     "launch/programs/trainers.py": "the packages that a program imports",
-    "launch/reader.py": "the commands of launch lines",
-    "launch/resizing.py": "the commands of launch lines",
-    "launch/tools.py": "the commands of launch lines",
-    "launch/training.py": "the commands of launch lines",
 }
 
 

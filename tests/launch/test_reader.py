@@ -202,7 +202,7 @@ def test_a_file_that_the_script_makes_is_not_missing():
 )
 def test_a_file_is_found_from_a_folder_of_the_project(name, folder, path):
     reader = Reader(Project("", lambda each: each in ("train.py", "~/train.py", "/train.py"), {}.get), Machine(None, None), None)
-    assert reader.path_of(name, folder) == path
+    assert reader.around(folder).path_of(name) == path
 
 
 @each_case(

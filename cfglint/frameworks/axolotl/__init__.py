@@ -86,7 +86,6 @@ class Axolotl(Framework["AxolotlConfig"]):
     repository_owners = ("axolotl-ai-cloud", "openaccess-ai-collective", "winglian")
     oldest = OLDEST
     base = "huggingface"
-    launchers = ("axolotl",)
     reads_arguments = True
     rule_families = {"AXL": title}
     file_match = ("axolotl.yaml", "axolotl.yml", "*.axolotl.yaml", "*.axolotl.yml")

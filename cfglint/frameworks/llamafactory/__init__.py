@@ -72,10 +72,7 @@ class LlamaFactory(Framework["LlamaFactoryConfig"]):
     estimates_memory = True
     telling_keys = OWN
     replaced_rules = REPLACED
-    launchers = ("llamafactory-cli",)
-    redefined_fields = ("overwrite_output_dir",)  # LLaMA-Factory 0.9.5 hparams/training_args.py; transformers has removed its own
     reads_arguments = True
-    takes_whole_lines = True
     rule_families = {"LLF": title}
     file_match = ("llamafactory.yaml", "llamafactory.yml", "*.llamafactory.yaml", "*.llamafactory.yml")
 

@@ -64,7 +64,6 @@ class NeoX(Framework["NeoXConfig"]):
     estimates_memory = True
     package = "gpt-neox"
     newest = NEWEST
-    launchers = ("deepy.py",)
     rule_families = {"NEO": title}
     file_match = ("**/gpt-neox/configs/*.yml", "*.neox.yml", "*.neox.yaml")
     telling_keys = MARKERS

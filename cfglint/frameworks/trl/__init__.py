@@ -139,7 +139,6 @@ class Trl(Framework["TrlConfig"]):
     oldest = OLDEST
     base = "huggingface"
     trainers = TRAINERS
-    launchers = ("trl",)
     reads_arguments = True
     rule_families = {"TRL": title}
     file_match = ("trl_config.yaml", "trl_config.yml", "*.trl.yaml", "*.trl.yml")

@@ -6,6 +6,7 @@ from cfglint.frameworks import fields_of_class
 from cfglint.frameworks.huggingface.fields import FIELDS, PARSED
 from cfglint.frameworks.program import HF_PARSERS, TRL_PARSER, ProgramFacts
 from cfglint.launch.arguments import read_arguments
+from cfglint.launch.launcher import launcher_of
 from cfglint.launch.programs.checks import Known, problems
 
 TYPE_CHECKING = False
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 def match_arguments(line: LaunchLine, command: CommandDocument, program: ProgramFacts) -> None:
     """Expand the names of a command's arguments, and record on the line what its program would refuse."""
-    if not program.parser or line.launcher in ("megatron", "swift"):
+    if not program.parser or launcher_of(line).has_own_parser:
         return
     known = Known(program, framework_fields(program))
     for name in [*command.words]:

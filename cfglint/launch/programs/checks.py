@@ -14,6 +14,7 @@ from cfglint.frameworks.launch_line import LineProblem
 from cfglint.frameworks.program import ARGPARSE, MISSING, TRL_PARSER
 from cfglint.launch.continuations import joined_at, refuse
 from cfglint.launch.findings import NEEDS_VALUE
+from cfglint.launch.launcher import launcher_of
 from cfglint.source.shell.command import is_placeholder
 
 TYPE_CHECKING = False
@@ -25,11 +26,6 @@ if TYPE_CHECKING:
     from cfglint.source.shell.placed_text import Text
 
 ONE = ("1", "?")
-# launcher -> (the argument that it adds, the option that prevents it, the remedy)
-ADDED_RANK = {
-    "deepspeed": ("--local_rank", "no_local_rank", "pass `--no_local_rank` to the launcher"),
-    "torch.distributed.launch": ("--local-rank", "use_env", "start the program with `torchrun`, or pass `--use_env` to the launcher"),
-}
 MOST_NAMED = 8  # choices in a message
 
 
@@ -176,7 +172,7 @@ def refusal(words: list[str], program: ProgramFacts) -> str:
 
 def local_rank(line: LaunchLine, known: Known) -> Iterator[LineProblem]:
     """The problem of the argument that a launcher adds, if the program does not have it."""
-    added = ADDED_RANK.get(line.launcher)
+    added = launcher_of(line).added_rank
     if added is None or line.options is None or line.program is None:
         return
     option, without, remedy = added

@@ -6,14 +6,17 @@ Source: deepspeed 0.19.8 deepspeed/launcher/runner.py (parse_args, fetch_hostfil
 from __future__ import annotations
 
 from cfglint.frameworks.launch_line import MACHINE, NamedFile
+from cfglint.launch.launcher import Launcher, SizePlace, device_list, not_an_integer
 from cfglint.launch.machine import VISIBLE, Machine, number, visible
 from cfglint.launch.options import read_options
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Iterator
 
     from cfglint.frameworks.launch_line import LaunchLine
+    from cfglint.launch.launcher import Size
+    from cfglint.launch.surroundings import Surroundings
     from cfglint.source.shell.placed_text import Text
 
 FLAGS = frozenset(
@@ -22,18 +25,20 @@ FLAGS = frozenset(
         "bind_cores_to_rank", "log_level_local",
     )
 )  # fmt: skip
+RANK = ("--local_rank", "no_local_rank", "pass `--no_local_rank` to the launcher")
 SHORT = {"-H": "hostfile", "-i": "include", "-e": "exclude", "-h": "help"}
 
 
-def read(line: LaunchLine, words: list[Text], machine: Machine, text_of: Callable[[str], str | None]) -> None:
-    """Parse sizes and program of a deepspeed line; `text_of` returns the content of a file named relative to the line's folder."""
+def read(line: LaunchLine, words: list[Text], around: Surroundings) -> bool:
+    """Parse sizes and program of a deepspeed line."""
+    machine = around.machine
     options = read_options(words, FLAGS, SHORT)
     line.options = options
     if "num_accelerators" in options.given:
         options.given["num_gpus"] = options.given["num_accelerators"]
     line.module = "module" in options
     line.program, line.arguments = (options.rest[0], options.rest[1:]) if options.rest else (None, [])
-    hosts = hosts_of(line, text_of)
+    hosts = hosts_of(line, around)
     filtered = options.text("include") or options.text("exclude")
     wanted = options.text("num_gpus"), options.text("num_nodes")
     if filtered is not None and any(text is not None for text in wanted):
@@ -49,16 +54,17 @@ def read(line: LaunchLine, words: list[Text], machine: Machine, text_of: Callabl
         sizes_with_hosts(line, machine, hosts)
     else:
         sizes_of_one_node(line, machine)
+    return True
 
 
-def hosts_of(line: LaunchLine, text_of: Callable[[str], str | None]) -> dict[str, int] | None:
+def hosts_of(line: LaunchLine, around: Surroundings) -> dict[str, int] | None:
     """The slots of each host in the hostfile; None without one. A missing hostfile counts as none."""
     assert line.options is not None
     named = line.options.text("hostfile")
     if named is None:
         return None
     line.files.append(NamedFile(named, "launcher:hostfile", ""))
-    text = text_of(named.value) if named.value is not None else None
+    text = around.text(named.value) if named.value is not None else None
     if text is None:
         if named.value is None:
             line.unsure("nodes", named.reasons)
@@ -165,3 +171,77 @@ def warn_ignored(line: LaunchLine, by: str) -> None:
         return
     message = f"`{VISIBLE}={value.value}` is ignored by the deepspeed launcher: {by} selects the first GPUs of the machine"
     line.report("LCH006", "warning", value, VISIBLE, message, remedy=f"write `--include localhost:{value.value}`, and remove {VISIBLE}")
+
+
+def with_slots(included: str, count: int) -> str:
+    """`localhost:0,1@worker-1:0,1` with another number of slots on each host; a host without slots has all of its own."""
+    entries: list[str] = []
+    for entry in included.split("@"):
+        host, mark, slots = entry.partition(":")
+        numbers = slot_numbers(slots)
+        entries.append(f"{host}{mark}{device_list(numbers, count)}" if mark and len(numbers) != count else entry)
+    return "@".join(entries)
+
+
+def refused_nodes(line: LaunchLine) -> None:
+    """Report `--num_nodes` above 1 without a hostfile."""
+    options = line.options
+    if options is None or "hostfile" in options or "include" in options or "exclude" in options:
+        return
+    nodes = options.value("num_nodes") or ""
+    if nodes.isdigit() and int(nodes) > 1:
+        message = f"`--num_nodes {nodes}` requires a hostfile (`--hostfile`, else /job/hostfile), else one node starts"
+        line.report("LCH005", "warning", options.given["num_nodes"].word, "--num_nodes", message, remedy="pass `--hostfile FILE`")
+
+
+def refused_with_devices(line: LaunchLine) -> None:
+    """Report `--num_nodes 1` together with CUDA_VISIBLE_DEVICES."""
+    value, options = line.call.environment.get(VISIBLE), line.options
+    if value is None or not value.value or value.place is None or options is None:
+        return
+    if any(name in options for name in ("num_gpus", "include", "exclude", "hostfile")) or options.value("num_nodes") != "1":
+        return
+    raised = "ValueError: Cannot specify num_nodes/gpus with include/exclude"
+    message = f"`--num_nodes 1` is refused together with {VISIBLE}: the launcher turns the variable into `--include`"
+    word = options.given["num_nodes"].word
+    line.report("LCH005", "error", word, "--num_nodes", message, raised, of_launcher=True, remedy="remove `--num_nodes`")
+
+
+class DeepSpeed(Launcher):
+    """The deepspeed launcher: all GPUs of each host, or those that options select."""
+
+    name = "deepspeed"
+    commands = {"deepspeed": "", "ds": ""}
+    modules = ("deepspeed", "deepspeed.launcher.runner")
+    marks = ("deepspeed",)
+    words = ("ds",)
+    starts_programs = True
+    own_options = frozenset(("num_gpus", "num_nodes", "include", "exclude", "hostfile", "master_port"))
+    counts = {"num_gpus": not_an_integer, "num_nodes": not_an_integer}
+    added_rank = RANK
+
+    def read(self, line: LaunchLine, words: list[Text], around: Surroundings) -> bool:
+        """Parse sizes and program."""
+        return read(line, words, around)
+
+    def check(self, line: LaunchLine) -> None:
+        """Report numbers of nodes that the launcher refuses or cannot reach."""
+        refused_with_devices(line)
+        refused_nodes(line)
+
+    def size_places(self, line: LaunchLine, wanted: Size) -> Iterator[SizePlace]:
+        """The slots of `--include`."""
+        included = line.options.text("include") if line.options is not None else None
+        if included is not None and included.value is not None:
+            yield SizePlace("--include", included, with_slots(included.value, wanted.per_node))
+
+    def why_fixed(self, line: LaunchLine, wanted: Size) -> str:
+        """Why a launch does not get a size by an edit of its script, and what to change by hand."""
+        if line.options is not None and "hostfile" in line.options:
+            return "`--hostfile` sets the nodes and their slots; change the slots in that file"
+        if line.options is not None and "exclude" in line.options:
+            return f"`--exclude` sets the GPUs; write `--include localhost:{device_list([], wanted.per_node)}` instead"
+        return f"the number of GPUs of `deepspeed` is not known; add `--num_gpus {wanted.per_node}`"
+
+
+LAUNCHERS = (DeepSpeed(),)

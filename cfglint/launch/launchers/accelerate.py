@@ -7,15 +7,17 @@ Source: accelerate 1.15.0 commands/launch.py (_validate_launch_command, launch_c
 from __future__ import annotations
 
 from cfglint.frameworks.launch_line import NamedFile, Option
+from cfglint.launch.launcher import Launcher, integer, not_an_integer
 from cfglint.launch.machine import Machine, number, visible
 from cfglint.launch.options import read_options
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Any
 
     from cfglint.frameworks.launch_line import LaunchLine
+    from cfglint.launch.launcher import Size
+    from cfglint.launch.surroundings import Surroundings
     from cfglint.source.shell.placed_text import Text
 
 FLAGS = frozenset(
@@ -41,16 +43,17 @@ ENGINE_FLAGS = {"use_deepspeed": "DEEPSPEED", "use_fsdp": "FSDP", "use_megatron_
 ENGINES = {"DEEPSPEED": "use_deepspeed", "FSDP": "use_fsdp", "MEGATRON_LM": "use_megatron_lm"}
 
 
-def read(line: LaunchLine, words: list[Text], machine: Machine, values_of: Callable[[str], dict[Any, Any] | None]) -> None:
-    """Parse sizes and program of an `accelerate launch` line; `values_of` returns the values of the file that it names."""
+def read(line: LaunchLine, words: list[Text], around: Surroundings) -> bool:
+    """Parse sizes and program of an `accelerate launch` line."""
     options = read_options(words, FLAGS, SHORT)
     line.options = options
     line.module = "module" in options
     line.program, line.arguments = (options.rest[0], options.rest[1:]) if options.rest else (None, [])
-    resolve(line, machine, values_of)
+    resolve(line, around)
+    return True
 
 
-def resolve(line: LaunchLine, machine: Machine, values_of: Callable[[str], dict[Any, Any] | None]) -> None:
+def resolve(line: LaunchLine, around: Surroundings) -> None:
     """Compute the launch from the flags of a line and the file that they name."""
     assert line.options is not None
     options = line.options
@@ -58,8 +61,8 @@ def resolve(line: LaunchLine, machine: Machine, values_of: Callable[[str], dict[
     file: dict[Any, Any] | None = None
     if named is not None:
         line.files.append(NamedFile(named, "launcher:config_file", "accelerate"))
-        file = values_of(named.value) if named.value is not None else None
-    resolve_with(line, machine, named, file)
+        file = around.values(named.value) if named.value is not None else None
+    resolve_with(line, around.machine, named, file)
 
 
 def resolve_with(line: LaunchLine, machine: Machine, named: Text | None, file: dict[Any, Any] | None) -> None:
@@ -77,7 +80,7 @@ def resolve_with(line: LaunchLine, machine: Machine, named: Text | None, file: d
         return
     total = total_processes(line, file, machine)
     machines_text = options.text("num_machines")
-    from_file = integer((file or {}).get("num_machines"), 1)
+    from_file = int_or((file or {}).get("num_machines"), 1)
     count = number(machines_text, from_file if file is not None else 1, machine, line, "nodes")
     line.values = launch_settings(line, file, type_of)
     if not type_of and file is None and (total is None or total > 1):
@@ -142,10 +145,10 @@ def total_processes(line: LaunchLine, file: dict[Any, Any] | None, machine: Mach
                 "LCH008", "error", named.word, "--config_file", message, raised, of_launcher=True, remedy="pass `--num_processes N`"
             )
         return None
-    return integer(given, None)
+    return int_or(given, None)
 
 
-def integer(value: Any, default: int | None) -> int | None:
+def int_or(value: Any, default: int | None) -> int | None:
     """A value of a file as an integer."""
     if value is None:
         return default
@@ -164,7 +167,7 @@ def launch_settings(line: LaunchLine, file: dict[Any, Any] | None, type_of: str)
     return values
 
 
-def flags(line: LaunchLine) -> list[tuple[str, Option, str | None]]:
+def overriding_flags(line: LaunchLine) -> list[tuple[str, Option, str | None]]:
     """(key of the config file, option, value if it differs from that of the option) for the flags that override the file."""
     assert line.options is not None
     found: list[tuple[str, Option, str | None]] = []
@@ -198,3 +201,66 @@ def deepspeed_file(line: LaunchLine, file: dict[Any, Any] | None, type_of: str) 
         return
     message = "`--deepspeed_config_file` is ignored, because DeepSpeed is not enabled"
     line.report("LCH009", "warning", option.word, "--deepspeed_config_file", message, remedy="add `--use_deepspeed`")
+
+
+def too_few_processes(line: LaunchLine) -> None:
+    """Report `--multi_gpu` with fewer than 2 processes on a line without a file."""
+    options = line.options
+    if options is None or "config_file" in options:
+        return
+    total = options.value("num_processes") or ""
+    count = integer(total)
+    if "multi_gpu" in options and count is not None and count < 2:
+        raised = "ValueError: You need to use at least 2 processes to use `--multi_gpu`."
+        message = f"`--num_processes` is {total}; `--multi_gpu` requires at least 2"
+        line.report(
+            "LCH008",
+            "error",
+            options.given["num_processes"].word,
+            "--num_processes",
+            message,
+            raised,
+            of_launcher=True,
+            remedy="remove `--multi_gpu`, or pass a larger `--num_processes`",
+        )
+
+
+class OfAccelerate(Launcher):
+    """A launcher whose options for processes are those of `accelerate launch`."""
+
+    counts = {"num_processes": not_an_integer, "num_machines": not_an_integer}
+    devices_option = "gpu_ids"
+
+    def why_fixed(self, line: LaunchLine, wanted: Size) -> str:
+        """Why a launch does not get a size by an edit of its script, and what to change by hand."""
+        if line.processes == 1:
+            several = f"`--multi_gpu --num_processes {wanted.processes}`"
+            return f"`accelerate launch` starts one process, because neither the line nor its config asks for several; add {several}"
+        return f"the number of processes is not a number that could be edited; add `--num_processes {wanted.processes}`"
+
+
+class Accelerate(OfAccelerate):
+    """`accelerate launch`."""
+
+    name = "accelerate"
+    commands = {"accelerate": "launch", "accelerate-launch": ""}
+    modules = ("accelerate.commands.launch",)
+    marks = ("accelerate",)
+    starts_programs = True
+    own_options = frozenset(("num_processes", "num_machines", "multi_gpu", "use_deepspeed"))
+    accumulation_option = "gradient_accumulation_steps"
+
+    def read(self, line: LaunchLine, words: list[Text], around: Surroundings) -> bool:
+        """Parse sizes and program."""
+        return read(line, words, around)
+
+    def check(self, line: LaunchLine) -> None:
+        """Report `--multi_gpu` with fewer than 2 processes."""
+        too_few_processes(line)
+
+    def flags(self, line: LaunchLine) -> list[tuple[str, Option, str | None]]:
+        """The flags that override the config file."""
+        return overriding_flags(line) if line.options is not None else []
+
+
+LAUNCHERS = (Accelerate(),)

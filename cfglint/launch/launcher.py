@@ -1,0 +1,158 @@
+"""A launcher: a command that starts the processes of a training. Each module of `launch/launchers` has records, found by being there."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+
+from cfglint.source.record import record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator, Mapping
+
+    from cfglint.frameworks.launch_line import LaunchLine, Option
+    from cfglint.launch.surroundings import Surroundings
+    from cfglint.source.shell.placed_text import Text
+
+PYTHON = "python"
+
+
+@record
+class Size:
+    """The size of a launch: processes of each node, and nodes."""
+
+    per_node: int
+    nodes: int
+
+    @property
+    def processes(self) -> int:
+        """The processes on all nodes."""
+        return self.per_node * self.nodes
+
+
+@record
+class SizePlace:
+    """A value that has to change: its name for reports, the current text, and the new one."""
+
+    key: str
+    text: Text
+    after: str
+
+
+class Launcher:
+    """A command that starts the processes of a training: how it is recognised, how it counts processes, and what it hands on."""
+
+    name = ""  # in reports
+    commands: Mapping[str, str] = {}  # names of the command -> the word that has to follow; the name alone if empty
+    modules: Collection[str] = ()  # modules that `python -m` runs
+    scripts: Collection[str] = ()  # programs that `python` runs
+    marks: Collection[str] = ()  # a script that uses it contains one of these strings,
+    words: Collection[str] = ()  # or one of these words
+    kind = ""  # the kind of the only files that it accepts
+    takes_arguments = False  # whether it also accepts all arguments of that kind on the line, without a file
+    always_trains = False  # whether every line that it accepts starts a training
+    trains_by_default = False  # whether a line does unless the name of its program says otherwise
+    starts_programs = False  # whether it starts any program, so that arguments of a training or a config file are enough
+    is_one_process = False  # whether it starts one process
+    lists_files = False  # whether `read` knows all config files of the line
+    opens_files = False  # whether it opens the config files of the line itself, so that a missing one is an error
+    takes_assignments = False  # whether arguments may be written `key=value`, for OmegaConf
+    parser_of = ""  # the kind whose arguments its own parser extends
+    own_fields: Collection[str] = ()  # fields of that kind that mean something else there,
+    own_defaults: tuple[str, ...] = ()  # and those with another default
+    has_own_parser = False  # whether it parses the arguments itself, and no program does
+    own_options: Collection[str] = ()  # options that it needs before the program
+    counts: Mapping[str, Callable[[str, str], str]] = {}  # option -> the exception for a number of processes or nodes, empty if accepted
+    added_rank: tuple[str, str, str] | None = None  # (argument that it adds, option that prevents it, remedy)
+    devices_option = ""  # the option with the list of devices
+    nodes_variable = ""  # the variable with the number of nodes
+    batch_source = ""  # the files from which it takes the batch, in words
+    accumulation_option = ""  # an option that also sets the gradient accumulation
+
+    def read(self, line: LaunchLine, words: list[Text], around: Surroundings) -> bool:
+        """Parse the words after the command into sizes, program, files and arguments; return whether they may start a training."""
+        raise NotImplementedError
+
+    def check(self, line: LaunchLine) -> None:
+        """Report what the launcher refuses or ignores on a line."""
+
+    def naming_words(self, words: list[Text]) -> list[Text]:
+        """Those of the words after the command that may name files."""
+        return words
+
+    def flags(self, line: LaunchLine) -> list[tuple[str, Option, str | None]]:
+        """(key of the launcher's config file, option, value if it differs from that of the option) for flags that override the file."""
+        return []
+
+    def size_variables(self, line: LaunchLine) -> Collection[str]:
+        """The variables from which it takes the processes of a node."""
+        return ()
+
+    def size_places(self, line: LaunchLine, wanted: Size) -> Iterator[SizePlace]:
+        """Further values of a line that set the number of processes."""
+        return iter(())
+
+    def why_fixed(self, line: LaunchLine, wanted: Size) -> str:
+        """Why a launch does not get a size by an edit of its script, and what to change by hand."""
+        if line.srun:
+            return f"`srun` starts the processes; set its tasks, and the GPUs of the job, to {wanted.processes}"
+        return f"the number of processes of `{line.launcher}` is not set by an option that could be edited"
+
+
+UNKNOWN = Launcher()
+
+
+@cache
+def launchers() -> dict[str, Launcher]:
+    """All launchers by their names in reports."""
+    folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), "launchers")
+    found: dict[str, Launcher] = {}
+    for name in sorted(name.removesuffix(".py") for name in os.listdir(folder) if name.endswith(".py") and not name.startswith("_")):
+        module = __import__(f"cfglint.launch.launchers.{name}", fromlist=["LAUNCHERS"])
+        found.update((each.name, each) for each in module.LAUNCHERS)
+    return found
+
+
+@cache
+def launchers_by(of: str) -> dict[str, Launcher]:
+    """The launchers by their `commands`, `modules` or `scripts`."""
+    return {name: each for each in launchers().values() for name in getattr(each, of)}
+
+
+@cache
+def marks(least: int = 0) -> tuple[str, ...]:
+    """Strings one of which every launch line contains, of at least so many characters."""
+    return tuple(mark for each in launchers().values() for mark in (*each.marks, *each.words) if len(mark) >= least)
+
+
+def launcher_of(line: LaunchLine) -> Launcher:
+    """The launcher of a line; one without any properties for arguments that are given by hand."""
+    return launchers().get(line.launcher, UNKNOWN)
+
+
+def is_command(name: str) -> bool:
+    """Whether a command may start a program that names files."""
+    return name.startswith(PYTHON) or name in launchers_by("commands")
+
+
+def integer(text: str) -> int | None:
+    """The number that `int` returns for a string; None if it raises."""
+    try:
+        return int(text)
+    except ValueError:
+        return None
+
+
+def not_an_integer(name: str, text: str) -> str:
+    """The message of argparse about a value that `int` does not accept; empty if it accepts the value."""
+    return "" if integer(text) is not None else f"error: argument --{name}: invalid int value: {text!r}"
+
+
+def device_list(numbers: list[int], count: int) -> str:
+    """So many devices: the first of the current ones, or these and the lowest others."""
+    chosen = [*dict.fromkeys(numbers)][:count]
+    free = (number for number in range(count) if number not in chosen)
+    if len(chosen) < count:
+        chosen = sorted([*chosen, *(number for number, _ in zip(free, range(count - len(chosen)), strict=False))])
+    return ",".join(map(str, chosen))

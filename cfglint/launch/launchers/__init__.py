@@ -1,0 +1,1 @@
+"""The commands that start trainings: each module here has the records of one tool, in `LAUNCHERS`."""

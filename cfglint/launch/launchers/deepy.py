@@ -1,0 +1,68 @@
+"""GPT-NeoX: `deepy.py train.py -d configs a b.yml`.
+
+Source: GPT-NeoX ea7aefd8 megatron/neox_arguments/arguments.py (consume_deepy_args).
+"""
+
+from __future__ import annotations
+
+from cfglint.frameworks.launch_line import MACHINE, NamedFile
+from cfglint.launch.launcher import Launcher
+from cfglint.launch.options import after_mark
+from cfglint.source.shell.placed_text import literal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.frameworks.launch_line import LaunchLine
+    from cfglint.launch.surroundings import Surroundings
+    from cfglint.source.shell.placed_text import Text
+
+
+class Deepy(Launcher):
+    """GPT-NeoX's program: the sizes are those of the files, else those of the machine."""
+
+    name = "deepy.py"
+    scripts = ("deepy.py",)
+    marks = ("deepy",)
+    kind = "neox"
+    trains_by_default = True
+    lists_files = True
+    batch_source = "GPT-NeoX configs"
+
+    def read(self, line: LaunchLine, words: list[Text], around: Surroundings) -> bool:
+        """Parse `deepy.py train.py -d configs a b.yml`."""
+        line.program = words[0] if words else None
+        line.arguments = words[1:]
+        line.files.extend(NamedFile(word, "neox", "neox") for word in files_of(words))
+        reason = "deepy.py takes GPUs from hostfile / num_gpus / include of the YAML files, else from the machine"
+        line.gpus_per_node, line.nodes, line.processes = around.machine.gpus_per_node, around.machine.nodes, around.machine.gpus
+        line.machine = True
+        if around.machine.gpus is None:
+            line.unsure("gpus_per_node", reason)
+            line.unsure("processes", MACHINE)
+        return True
+
+    def naming_words(self, words: list[Text]) -> list[Text]:
+        """The program and the config files, which are in the folder of `-d`."""
+        return [*words[:1], *files_of(words)]
+
+
+def files_of(words: list[Text]) -> list[Text]:
+    """The config files after the program of a deepy.py line."""
+    folder: Text | None = None
+    names: list[Text] = []
+    index = 1
+    while index < len(words):
+        text = words[index].string
+        if text in ("-d", "--conf_dir") and index + 1 < len(words):
+            folder = words[index + 1]
+            index += 1
+        elif text.startswith("--conf_dir="):
+            folder = after_mark(words[index])
+        elif not text.startswith("-"):
+            names.append(words[index])
+        index += 1
+    full = [name if name.string.endswith((".yml", ".json")) else name + literal(".yml") for name in names]
+    return [folder + literal("/") + name for name in full] if folder is not None else full
+
+
+LAUNCHERS = (Deepy(),)

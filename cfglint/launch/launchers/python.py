@@ -1,0 +1,60 @@
+"""`python train.py`, `python -m module`."""
+
+from __future__ import annotations
+
+from cfglint.launch.launcher import PYTHON, Launcher
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.frameworks.launch_line import LaunchLine
+    from cfglint.launch.launcher import Size
+    from cfglint.launch.surroundings import Surroundings
+    from cfglint.source.shell.placed_text import Text
+
+
+class Python(Launcher):
+    """A program without a launcher: one process, or as many as srun starts."""
+
+    name = PYTHON
+    marks = (PYTHON,)
+    is_one_process = True
+
+    def read(self, line: LaunchLine, words: list[Text], around: Surroundings) -> bool:
+        """Parse `python train.py`, `python -m module`."""
+        index = 0
+        while index < len(words):
+            text = words[index].string
+            if text == "-m":
+                line.module = True
+                line.program = words[index + 1] if index + 1 < len(words) else None
+                line.arguments = words[index + 2 :]
+                break
+            if text in ("-c", "-"):
+                return False
+            if text in ("-W", "-X"):
+                index += 2
+                continue
+            if text.startswith("-"):
+                index += 1
+                continue
+            line.program, line.arguments = words[index], words[index + 1 :]
+            break
+        if line.program is None:
+            return False
+        if line.srun:
+            line.unsure("processes", "srun starts the program itself; the ranks come from its own initialisation")
+        else:
+            line.processes = 1
+        return True
+
+    def why_fixed(self, line: LaunchLine, wanted: Size) -> str:
+        """Why a launch does not get a size by an edit of its script, and what to change by hand."""
+        return super().why_fixed(line, wanted) if line.srun else one_process(wanted.per_node)
+
+
+def one_process(count: int) -> str:
+    """The message about a plain `python` line, which starts a single process."""
+    return f"`python` starts one process; start the program with `torchrun --nproc_per_node {count}`"
+
+
+LAUNCHERS = (Python(),)

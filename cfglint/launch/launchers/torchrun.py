@@ -1,0 +1,142 @@
+"""torchrun and `python -m torch.distributed.run|launch`.
+
+Source: torch 2.13.0 torch/distributed/run.py (get_args_parser, parse_min_max_nnodes, determine_local_world_size).
+"""
+
+from __future__ import annotations
+
+from cfglint.launch.launcher import Launcher, integer
+from cfglint.launch.machine import number, visible
+from cfglint.launch.options import read_options
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.frameworks.launch_line import LaunchLine
+    from cfglint.launch.launcher import Size
+    from cfglint.launch.machine import Machine
+    from cfglint.launch.surroundings import Surroundings
+    from cfglint.source.shell.placed_text import Text
+
+FLAGS = frozenset(("help", "standalone", "module", "no_python", "run_path", "virtual_local_rank", "use_env"))
+SHORT = {"-m": "module", "-r": "redirects", "-t": "tee", "-h": "help"}
+COUNTED = ("gpu", "auto", "cpu", "xpu")
+NAMES = ("nproc_per_node", "nnodes", "node_rank", "master_addr", "master_port", "rdzv_endpoint", "rdzv_backend", "rdzv_id", "standalone")
+RANK = ("--local-rank", "use_env", "start the program with `torchrun`, or pass `--use_env` to the launcher")
+
+
+def read(line: LaunchLine, words: list[Text], around: Surroundings) -> bool:
+    """Parse sizes and program of a torchrun line."""
+    machine = around.machine
+    options = read_options(words, FLAGS, SHORT)
+    line.options = options
+    for name in list(options.given):  # argparse accepts a unique prefix of a name
+        full = [each for each in NAMES if each.startswith(name)]
+        if name not in NAMES and len(full) == 1 and len(name) > 3:
+            options.given[full[0]] = options.given.pop(name)
+    line.module = "module" in options
+    rest = options.rest
+    if "no_python" in options and rest and rest[0].string.rpartition("/")[2].startswith("python"):
+        rest = rest[1:]
+    line.program, line.arguments = (rest[0], rest[1:]) if rest else (None, [])
+    per_node = options.text("nproc_per_node") or line.call.environment.get("PET_NPROC_PER_NODE")
+    nodes = options.text("nnodes") or line.call.environment.get("PET_NNODES")
+    if per_node is not None and per_node.value in COUNTED:
+        each = visible(line, machine)
+    else:
+        each = number(per_node, 1, machine, line, "gpus_per_node")
+    if options.open:
+        each = machine.gpus_per_node if per_node is None else each
+        if per_node is None:
+            line.unsure("gpus_per_node", options.open)
+    line.sized(each, node_count(line, nodes, machine, options.open))
+    return True
+
+
+def node_count(line: LaunchLine, text: Text | None, machine: Machine, more: tuple[str, ...]) -> int | None:
+    """Parse `--nnodes N` or `N:N`; a range is elastic and has no fixed size."""
+    if text is None and more:
+        line.unsure("nodes", more)
+        return machine.nodes
+    if text is not None and text.value is not None and ":" in text.value:
+        low, _, high = text.value.partition(":")
+        if low == high and low.isdigit():
+            return int(low)
+        line.unsure("nodes", f"elastic --nnodes {text.value}")
+        return machine.nodes
+    return number(text, 1, machine, line, "nodes")
+
+
+def not_processes(name: str, text: str) -> str:
+    """The message of torchrun about `--nproc_per_node`; a number below 1 stops the agent."""
+    number = integer(text)
+    if number is None:
+        return "" if text in COUNTED else f"ValueError: Unsupported nproc_per_node value: {text}"
+    return "AssertionError" if number < 1 else ""
+
+
+def not_nodes(name: str, text: str) -> str:
+    """The message of torchrun about `--nnodes`, a number or a range."""
+    if text.count(":") > 1:
+        return f'RuntimeError: nnodes={text} is not in "MIN:MAX" format'
+    low, mark, high = text.partition(":")
+    least, most = integer(low), integer(high if mark else low)
+    if least is None or most is None:
+        wrong = low if least is None else high
+        return f"ValueError: invalid literal for int() with base 10: {wrong!r}"
+    if 0 < least <= most:
+        return ""
+    return f"AssertionError: min_nodes must be > 0 and <= max_nodes, got min_nodes={least}, max_nodes={most}"
+
+
+class Torchrun(Launcher):
+    """torch.distributed's launcher: `--nproc_per_node` processes on each of `--nnodes` nodes."""
+
+    starts_programs = True
+    own_options = frozenset(("nproc_per_node", "nnodes", "node_rank"))
+    counts = {"nproc_per_node": not_processes, "nnodes": not_nodes}
+
+    def read(self, line: LaunchLine, words: list[Text], around: Surroundings) -> bool:
+        """Parse sizes and program."""
+        return read(line, words, around)
+
+    def size_variables(self, line: LaunchLine) -> tuple[str, ...]:
+        """The variable that `--nproc_per_node` overrides."""
+        return ("PET_NPROC_PER_NODE",) if line.options is None or "nproc_per_node" not in line.options else ()
+
+    def why_fixed(self, line: LaunchLine, wanted: Size) -> str:
+        """Why a launch does not get a size by an edit of its script, and what to change by hand."""
+        per_node = wanted.per_node
+        given = line.options.text("nproc_per_node") if line.options is not None else None
+        if given is None:
+            return f"`{line.launcher}` starts one process per node; add `--nproc_per_node {per_node}`"
+        if given.value in COUNTED:
+            return f"`--nproc_per_node {given.value}` takes what the machine shows; write `--nproc_per_node {per_node}`"
+        return f"`--nproc_per_node` is not a number that could be edited; write `--nproc_per_node {per_node}`"
+
+
+class OfCommand(Torchrun):
+    """`torchrun`."""
+
+    name = "torchrun"
+    commands = {"torchrun": ""}
+    scripts = ("torch_launch.py",)
+    marks = ("torchrun", "torch.distributed")
+    own_options = frozenset((*Torchrun.own_options, "rdzv_backend", "rdzv_endpoint"))
+
+
+class OfRun(Torchrun):
+    """`python -m torch.distributed.run`."""
+
+    name = "torch.distributed.run"
+    modules = ("torch.distributed.run", "torch.distributed.elastic.run")
+
+
+class OfLaunch(Torchrun):
+    """`python -m torch.distributed.launch`, which passes the rank as an argument."""
+
+    name = "torch.distributed.launch"
+    modules = ("torch.distributed.launch",)
+    added_rank = RANK
+
+
+LAUNCHERS = (OfCommand(), OfRun(), OfLaunch())

@@ -1,0 +1,110 @@
+"""`trl sft` and the other commands of TRL.
+
+Source: trl 1.16.0 trl/cli.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from cfglint.frameworks.accelerate.packaged import PACKAGED, PACKAGED_PROCESSES
+from cfglint.frameworks.launch_line import NamedFile, Option, Options
+from cfglint.launch.launchers import accelerate
+from cfglint.launch.options import after_mark, is_option
+from cfglint.source.shell.placed_text import literal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cfglint.frameworks.launch_line import LaunchLine
+    from cfglint.launch.surroundings import Surroundings
+    from cfglint.source.shell.placed_text import Text
+
+
+TRAINERS = ("sft", "dpo", "grpo", "kto", "reward", "rloo", "distillation", "bco", "cpo", "orpo", "ppo")
+
+
+class Trl(accelerate.OfAccelerate):
+    """TRL's command: accelerate launch of a script of TRL's; accelerate's options may appear anywhere among the others."""
+
+    name = "trl"
+    commands = {"trl": ""}
+    words = ("trl",)
+    kind = "trl"
+    always_trains = True
+    opens_files = True
+
+    def read(self, line: LaunchLine, words: list[Text], around: Surroundings) -> bool:
+        """Parse `trl sft ...`."""
+        if not words or words[0].value not in TRAINERS:
+            return False
+        line.module = True
+        line.program = literal(f"trl {words[0].value}")
+        line.options, line.arguments = split(words)
+        for option, word in pairwise(words):
+            if option.value == "--config":
+                line.files.append(NamedFile(word, "--config", "trl"))
+                add_file_options(line.options, word, around.values(word.value) if word.value is not None else None)
+        start(line, around)
+        return True
+
+
+def start(line: LaunchLine, around: Surroundings) -> None:
+    """Compute the launch from accelerate's options of a `trl` line; `accelerate_config` is a path or a name of TRL's."""
+    assert line.options is not None
+    given = line.options.given
+    named = given.pop("accelerate_config", None)
+    if named is None or named.value is None:
+        accelerate.resolve(line, around)
+        return
+    name = named.value.value
+    given["config_file"] = named
+    if name in PACKAGED:
+        line.inner = name
+        accelerate.resolve_with(
+            line, around.machine, named.value, {"distributed_type": PACKAGED[name], "num_processes": PACKAGED_PROCESSES}
+        )
+    elif named.in_file:  # the file is added to the run together with the one that names it
+        accelerate.resolve_with(line, around.machine, named.value, around.values(name) if name is not None else None)
+    else:
+        accelerate.resolve(line, around)
+        line.files[-1].role = "launcher:accelerate_config"
+
+
+def split(words: list[Text]) -> tuple[Options, list[Text]]:
+    """(accelerate's options, the words that remain for the script) of the words after `trl`."""
+    options = Options()
+    arguments: list[Text] = []
+    index = 1
+    while index < len(words):
+        word = words[index]
+        name = word.string.partition("=")[0].lstrip("-").replace("-", "_")
+        index += 1
+        if not is_option(word) or name not in LAUNCH_NAMES:
+            arguments.append(word)
+        elif name in accelerate.FLAGS:
+            options.given[name] = Option(name, word, None)
+        elif "=" in word.string:
+            options.given[name] = Option(name, word, after_mark(word))
+        elif index < len(words):
+            options.given[name] = Option(name, word, words[index])
+            index += 1
+    return options, arguments
+
+
+def add_file_options(options: Options, word: Text, values: dict[Any, Any] | None) -> None:
+    """Add accelerate's options from the config file, if the line does not have them; one without a value stops the launch."""
+    for key, value in (values or {}).items():
+        name = key.replace("-", "_") if isinstance(key, str) else ""
+        if name in LAUNCH_NAMES and name not in accelerate.FLAGS and name not in options.given:
+            options.given[name] = Option(name, word, literal(str(value)), in_file=True)
+
+
+LAUNCH_NAMES = frozenset(
+    (*accelerate.TYPES, "num_processes", "num_machines", "config_file", "machine_rank", "main_process_port", "main_process_ip", "gpu_ids",
+     "mixed_precision", "accelerate_config", "deepspeed_config_file", "zero_stage", "num_cpu_threads_per_process", "cpu"),
+)  # fmt: skip
+
+
+LAUNCHERS = (Trl(),)

@@ -1,0 +1,59 @@
+"""Find the rules whose examples hold in one release of a package and not in another, and let them run in the first.
+
+    python tools/example_releases.py PACKAGE OLD NEW
+
+A release that renames a field or changes a default takes away what an example of a rule shows. Such a rule is tested with the release
+before it from then on: its code is added to tests/rules/pinned_examples.json and printed. Where the rule should hold in the newer
+release too, give it an example with the fields of that one, and remove the entry.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
+
+from cfglint.rules.catalogue import every_rule  # noqa: E402
+
+if TYPE_CHECKING:
+    from cfglint.findings.rule import Rule
+
+PINNED = ROOT / "tests" / "rules" / "pinned_examples.json"
+
+
+def main() -> int:
+    package, old, new = sys.argv[1:]
+    pinned: dict[str, dict[str, str]] = json.loads(PINNED.read_text(encoding="utf-8"))
+    with tempfile.TemporaryDirectory() as folder:
+        for rule in every_rule():
+            asked = {**rule.example, **pinned.get(rule.code, {})}
+            if (
+                package not in pinned.get(rule.code, {})
+                and shows(rule, folder, asked, {package: old})
+                and not shows(rule, folder, asked, {package: new})
+            ):
+                pinned.setdefault(rule.code, {})[package] = old
+                print(f"{rule.code} {rule.name}: its examples do not hold in {package} {new}; they are tested with {old}")
+    PINNED.write_text(json.dumps(dict(sorted(pinned.items())), indent=1) + "\n", encoding="utf-8")
+    return 0
+
+
+def shows(rule: Rule, folder: str, asked: dict[str, Any], release: dict[str, str]) -> bool:
+    """Whether the bad examples of a rule are found in a release, and the good one is not."""
+    examples: Any = importlib.import_module("examples")
+    for name, text, facts, is_bad in examples.example_texts(rule):
+        target = {**release, **({**asked, **dict(facts)}.get("target") or {})}
+        run = examples.run_of(rule, text, f"{folder}/{rule.code}-{name}", {**dict(facts), "target": target})
+        if any(each.code == rule.code for each in run.diagnostics) != is_bad:
+            return False
+    return True
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,334 @@
+"""Follow a release of a framework: take it into the tables, lists, schema and notes, and print what it changed.
+
+    python tools/follow.py PACKAGE VERSION [--from PATH] [--neighbour PATH] [--date YYYY-MM-DD] [--check] [--no-records]
+    python tools/follow.py --new
+
+PATH is the unpacked wheel (or source distribution) of the release; without it the release is downloaded from the package index. The tables
+grow from the committed ones and this release alone: the facts of all other releases stay as they are. A release older than the
+newest one goes into the tables and lists only. `--neighbour` is the unpacked release before it, whose checks are compared; the
+committed history of checks (tools/checks) is used where it has that release, else the release is downloaded. `--check` writes nothing.
+
+Printed are the fields that were added, removed or (a guess) renamed, changed defaults and choices, and every `raise`, `assert` and
+validator that was added, changed or removed, with the rules that quote its exception. Exits 0 when nothing needs a hand, 1 when
+something does: a new or changed check without a rule (a check that no file decides goes into tools/checks/undecidable.json with the
+reason), a removed check whose rule is still declared for the release, a key without a description. Exits 2 when the release cannot be read.
+
+`--new` prints what the newest release of each package on the index would change, where the index can be reached; it writes nothing and
+exits 0.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import datetime
+import importlib
+import os
+import subprocess
+import sys
+import tempfile
+import urllib.error
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import covering_rules
+import follow_fields
+import follow_notes
+import list_releases
+import rebuild_tables
+import schema_merge
+import source_checks
+from history_rows import same
+from packaging.version import InvalidVersion, Version
+from schema_source import SourceError, release
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import ModuleType
+
+    from history_rows import Facts, Release
+    from schema_source import Tree
+    from source_checks import Change, Check
+
+ROOT = schema_merge.ROOT
+RECORDS = ("tests/test_docs.py", "tests/test_example_files.py", "tests/test_rules_doc.py", "tests/rules", "tests/report/test_recorded.py")
+SHOWN = 110  # characters of a message
+NOT_REACHED = (urllib.error.URLError, OSError)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
+    parser.add_argument("package", nargs="?", choices=sorted(kinds()), help="trl, transformers, ...")
+    parser.add_argument("version", nargs="?", help="the release: 1.17.0")
+    parser.add_argument("--from", dest="path", type=Path, help="the unpacked wheel of the release")
+    parser.add_argument("--neighbour", type=Path, help="the unpacked wheel of the release before it")
+    parser.add_argument("--date", help="the day of the release, where the index does not say it; else today")
+    parser.add_argument("--check", action="store_true", help="write nothing")
+    parser.add_argument("--no-records", action="store_true", help="do not rewrite the records of documents and examples")
+    parser.add_argument("--new", action="store_true", help="print what the newest releases of the index change")
+    options = parser.parse_args()
+    if options.new:
+        return news()
+    if not (options.package and options.version):
+        parser.error("PACKAGE and VERSION, or --new")
+    try:
+        with tempfile.TemporaryDirectory() as scratch:
+            return follow(options, Path(scratch))
+    except (SourceError, InvalidVersion, *NOT_REACHED) as problem:
+        print(problem, file=sys.stderr)
+        return 2
+
+
+def kinds() -> dict[str, str]:
+    """Package -> kind, of the kinds with a history of all releases."""
+    modules = (path.stem for path in Path(__file__).parent.glob("tables_*.py"))
+    found = {each.removeprefix("tables_"): importlib.import_module(each) for each in modules}
+    return {str(module.PACKAGE): kind for kind, module in found.items() if hasattr(module, "known")}
+
+
+class Following:
+    """A release that is followed: its sources, the committed facts of all releases, and its own."""
+
+    def __init__(self, package: str, version: str, path: Path, day: str) -> None:
+        self.package, self.name, self.path, self.day = package, version, path, day
+        self.kind = kinds()[package]
+        self.release = release(version)
+        self.source: ModuleType = importlib.import_module(f"tables_{self.kind}")
+        self.schema: ModuleType = importlib.import_module(f"schema_{self.kind}")
+        self.tree: Tree = self.schema.find(path)
+        self.target = ROOT / "cfglint" / "frameworks" / self.kind / "_tables.py"
+        tables: dict[str, Any] = {}
+        exec(self.target.read_text(encoding="utf-8"), tables)  # the committed file, also when it was changed since this process began
+        self.before: dict[Release, Facts] = self.source.known(argparse.Namespace(**tables))
+        self.facts: Facts = self.source.facts(path, self.release, days(package, version, day))
+        self.others = {each: facts for each, facts in self.before.items() if each != self.release}
+
+    @property
+    def neighbour(self) -> Release:
+        """The release before this one; for the first one that after it."""
+        older = [each for each in self.others if each < self.release]
+        return max(older) if older else min(self.others)
+
+    @property
+    def is_newest(self) -> bool:
+        """Whether no later release is known."""
+        return bool(self.release > max(self.others))
+
+    def tables(self) -> str:
+        """The text of the tables with this release; SourceError if that would change what they say of another one."""
+        text = str(self.source.text({**self.others, self.release: self.facts}))
+        names: dict[str, Any] = {}
+        exec(text, names)
+        after: dict[Release, Facts] = self.source.known(argparse.Namespace(**names))
+        for each, facts in self.others.items():
+            if any(not same((facts.sections[name],), (after[each].sections.get(name),)) for name in facts.sections):
+                raise SourceError(f"{self.target}: the fields of {'.'.join(map(str, each))} would change")
+        return text
+
+
+def days(package: str, version: str, day: str) -> dict[str, dict[str, str]]:
+    """Package -> release -> its day, by the committed list and the release that is followed."""
+    from cfglint.frameworks._release_dates import RELEASES
+
+    found = {}
+    for name, text in RELEASES.items():
+        pairs = (each.partition("@")[::2] for each in text.split())
+        found[name] = {each: f"20{of[:2]}-{of[2:4]}-{of[4:]}" for each, of in pairs}
+    found.setdefault(package, {}).setdefault(version, day)
+    return found
+
+
+def follow(options: argparse.Namespace, scratch: Path) -> int:
+    """Follow one release: 1 when something needs a hand."""
+    Version(options.version)
+    given = Following(*located(options, scratch))
+    print(f"{given.package} {given.name}, compared with {'.'.join(map(str, given.neighbour))}")
+    lines = list(follow_fields.changes(given.others[given.neighbour].sections, given.facts.sections))
+    print("\nfields and values:" if lines else "\nfields and values: no change")
+    print("".join(f"  {line}\n" for line in lines), end="")
+    history, changed = compared_checks(given, options.neighbour, scratch)
+    needs = [*report_checks(given, changed)]
+    if not options.check:
+        needs += written(given, history)
+        if given.is_newest:
+            pinned(given)
+        if given.is_newest and not options.no_records:
+            records()
+    print("\nneeds a hand:" if needs else "\nnothing needs a hand")
+    print("".join(f"  {line}\n" for line in needs), end="")
+    return 1 if needs else 0
+
+
+def located(options: argparse.Namespace, scratch: Path) -> tuple[str, str, Path, str]:
+    """(package, version, folder of its sources, day of the release)."""
+    known = days(options.package, options.version, "")[options.package][options.version]
+    day = options.date or known or datetime.date.today().isoformat()
+    if options.path is not None:
+        return options.package, options.version, options.path, day
+    path, day = downloaded(options.package, options.version, scratch)
+    return options.package, options.version, path, options.date or day
+
+
+def downloaded(package: str, version: str, scratch: Path) -> tuple[Path, str]:
+    """The folder of a release of the index, and its day."""
+    answer = list_releases.from_index(package, rebuild_tables.INDEX)
+    files = [each for each in (answer or {"files": []})["files"] if str(list_releases.version_of(each["filename"])) == version]
+    if not files:
+        raise SourceError(f"{package} {version} is not in the index: pass --from PATH")
+    path = scratch / version
+    rebuild_tables.unpack(package, files, path)
+    return path, list_releases.date_of(files).isoformat()
+
+
+# Checks
+
+
+def compared_checks(given: Following, neighbour: Path | None, scratch: Path) -> tuple[dict[Release, list[Check]], list[Change] | None]:
+    """(the committed history with this release, what changed against its neighbour, None where that cannot be had)."""
+    history = source_checks.history(given.package)
+    own = source_checks.checks(given.tree.root, given.package)
+    before = history.get(given.neighbour)
+    if neighbour is not None or before is None:
+        with contextlib.suppress(SourceError, *NOT_REACHED):
+            name = ".".join(map(str, given.neighbour))
+            path = neighbour or downloaded(given.package, name, scratch)[0]
+            before = source_checks.checks(given.schema.find(path).root, given.package)
+    if given.release > min(history) if history else given.is_newest:
+        history = {**{each: found for each, found in history.items() if each in given.others}, given.release: own}
+    return history, None if before is None else source_checks.changes(before, own)
+
+
+def report_checks(given: Following, changed: list[Change] | None) -> Iterator[str]:
+    """Print the changed checks, each with its rules; what needs a hand."""
+    if changed is None:
+        print("\nchecks: not compared, the release before it cannot be had: pass --neighbour PATH")
+        return
+    print("\nchecks:" if changed else "\nchecks: no change")
+    notes = source_checks.undecidable(given.package)
+    removed = {rule for each in changed if each.what == "removed" for rule in covering_rules.rules_of(each.check, given.package)}
+    ended = removed - remaining_rules(given) if removed else set()
+    for each in changed:
+        rules = covering_rules.rules_of(each.check, given.package)
+        if each.before is not None:
+            rules = rules or [f"{rule} (its former words)" for rule in covering_rules.rules_of(each.before, given.package)]
+        why = source_checks.reason(each.check, notes)
+        print(f"  {each.what:8}{each.check.place}: {each.check.text[:SHOWN]}")
+        print(f"{details(each)}          rule: {', '.join(rules) or why or 'none'}")
+        if each.what != "removed":
+            if (not rules or rules[0].endswith("words)")) and not why:
+                yield f"{each.what} check without a rule: {each.check.place}: {each.check.text[:SHOWN]}"
+        else:
+            yield from still_declared(given, each.check, ended.intersection(rules))
+
+
+def details(change: Change) -> str:
+    """The conditions of a check, before and after."""
+    lines = []
+    if change.before is not None and change.before.text != change.check.text:
+        lines.append(f"          was: {change.before.text[:SHOWN]}\n")
+    if change.before is not None and change.check.kind != "validator" and change.before.condition != change.check.condition:
+        lines.append(f"          if was: {change.before.condition or 'always'}\n")
+    if change.what != "removed" and change.check.kind != "validator":
+        lines.append(f"          if: {change.check.condition or 'always'}\n")
+    return "".join(lines)
+
+
+def remaining_rules(given: Following) -> set[str]:
+    """The rules of the checks that a release has."""
+    return {
+        rule for check in source_checks.checks(given.tree.root, given.package) for rule in covering_rules.rules_of(check, given.package)
+    }
+
+
+def still_declared(given: Following, check: Check, ended: set[str]) -> Iterator[str]:
+    """The rules of a removed check that run in the release although nothing in it raises their exception."""
+    from cfglint.rules.catalogue import every_rule
+
+    for rule in every_rule():
+        if rule.code in ended and all_in(rule.releases, given.release):
+            remedy = f"give it `releases=` until {given.name}"
+            yield f"removed check whose rule still runs: {rule.code} {rule.name}: {remedy}: {check.text[:SHOWN]}"
+
+
+def all_in(declared: tuple[Any, ...], version: Release) -> bool:
+    """Whether a rule runs in a release."""
+    return not declared or any(version in each for each in declared)
+
+
+# What is written
+
+
+def written(given: Following, history: dict[Release, list[Check]]) -> list[str]:
+    """Write tables, lists, checks, notes and schema; what needs a hand."""
+    given.target.write_text(given.tables(), encoding="utf-8")
+    list_releases.TARGET.write_text(list_releases.with_release(given.package, given.name, given.day), encoding="utf-8")
+    if history:
+        (source_checks.FOLDER / f"{given.package}.json").write_text(source_checks.text(history), encoding="utf-8")
+    return take_into_schema(given) if given.is_newest else []
+
+
+def take_into_schema(given: Following) -> list[str]:
+    """Write notes, schema and what names the newest release; what the notes lack."""
+    notes = schema_merge.NOTES / f"{given.kind}.json"
+    definitions = given.schema.definitions(given.tree) if hasattr(given.schema, "definitions") else {}
+    renamed = {each.old: each.new for each in follow_fields.renamed(given.others[given.neighbour].sections, given.facts.sections)}
+    text, said = follow_notes.updated(
+        notes.read_text(encoding="utf-8"),
+        given.schema.facts(given.tree),
+        definitions,
+        renamed,
+        given.tree,
+        keeps_removed=hasattr(given.schema, "histories"),
+    )
+    notes.write_text(text, encoding="utf-8")
+    print("\nnotes:" if said else "\nnotes: no change")
+    print("".join(f"  {line}\n" for line in said), end="")
+    tool = ROOT / "tools" / "rebuild_schema.py"
+    command = [sys.executable, str(tool), given.kind, str(given.path.resolve()), "--release", given.name]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)  # in a process that has the new tables
+    return [f"tools/notes/{given.kind}.json: {line}" for line in done.stderr.splitlines()] if done.returncode else []
+
+
+def pinned(given: Following) -> None:
+    """Let the rules whose examples the release takes away run in the release before it; in a process that has the new tables."""
+    tool, before = ROOT / "tools" / "example_releases.py", ".".join(map(str, given.neighbour))
+    command = [sys.executable, str(tool), given.package, before, given.name]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    lines = (done.stdout if done.returncode == 0 else done.stderr[-SHOWN:]).splitlines()
+    print("\nexamples of rules:" if lines else "\nexamples of rules: no change")
+    print("".join(f"  {line}\n" for line in lines), end="")
+
+
+def records() -> None:
+    """Rewrite what documents, examples and records show of the newest release."""
+    command = [sys.executable, "-m", "pytest", "-q", "-m", "slow or not slow", "-n", "2", *RECORDS]
+    done = subprocess.run(command, cwd=ROOT, env={**os.environ, "CFGLINT_UPDATE": "1"}, capture_output=True, text=True, check=False)
+    print(f"\nrecords: {done.stdout.strip().splitlines()[-1] if done.stdout.strip() else done.stderr.strip()[-SHOWN:]}")
+
+
+# The index
+
+
+def news() -> int:
+    """Print what the newest release of each package on the index would change."""
+    from cfglint.frameworks._releases import RELEASES
+
+    for package in sorted(kinds()):
+        try:
+            answer = list_releases.from_index(package, rebuild_tables.INDEX)
+            newest = str(max(list_releases.dated((answer or {"files": []})["files"]), default=Version("0")))
+            if Version(newest) <= Version(RELEASES[package]):
+                print(f"{package}: {RELEASES[package]} is the newest release of the index")
+                continue
+            with tempfile.TemporaryDirectory() as scratch:
+                options = argparse.Namespace(
+                    package=package, version=newest, path=None, neighbour=None, date=None, check=True, no_records=True
+                )
+                follow(options, Path(scratch))
+        except (SourceError, *NOT_REACHED) as problem:
+            print(f"{package}: {problem}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

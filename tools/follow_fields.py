@@ -1,0 +1,89 @@
+"""What changed in the fields of a framework between two releases: added, removed and renamed fields, defaults, choices and types."""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from history_rows import literal, same
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from history_rows import Fact, Sections
+
+ALIKE = 0.5  # of the characters of two names, for a removed field to be an added one under another name
+
+
+class Renamed(NamedTuple):
+    """A guess: the added field has the type and default of the removed one and a similar name."""
+
+    section: str
+    old: str
+    new: str
+
+
+def renamed(before: Sections, after: Sections) -> list[Renamed]:
+    """The removed fields that an added one seems to replace."""
+    found = []
+    for section in before.keys() & after.keys():
+        old, new = before[section], after[section]
+        fresh = set(new.keys() - old.keys())
+        for name in sorted(old.keys() - new.keys()):
+            alike = [each for each in fresh if same(old[name], new[each]) and likeness(name, each) >= ALIKE]
+            if alike:
+                best = max(sorted(alike), key=lambda each: likeness(name, each))
+                fresh.discard(best)
+                found.append(Renamed(section, name, best))
+    return sorted(found)
+
+
+def likeness(one: str, other: str) -> float:
+    """How similar two names are: from 0 to 1, 1 if one has the other as one of its parts."""
+    parts = set(one.split("_")), set(other.split("_"))
+    if parts[0] <= parts[1] or parts[1] <= parts[0]:
+        return 1
+    return difflib.SequenceMatcher(None, one, other, autojunk=False).ratio()
+
+
+def changes(before: Sections, after: Sections) -> Iterator[str]:
+    """The changes as lines, section by section."""
+    guesses = renamed(before, after)
+    for section in [*after, *(name for name in before if name not in after)]:
+        old, new = before.get(section, {}), after.get(section, {})
+        name_of = f"{section or 'top level'}: "
+        moved = {each.old: each.new for each in guesses if each.section == section}
+        for name, now in moved.items():
+            yield f"{name_of}renamed `{name}` to `{now}` (a guess: same type and default, similar name)"
+        for name in new.keys() - old.keys() - set(moved.values()):
+            yield f"{name_of}added `{name}` ({described(new[name])})"
+        for name in old.keys() - new.keys() - moved.keys():
+            yield f"{name_of}removed `{name}` ({described(old[name])})"
+        for name in sorted(old.keys() & new.keys()):
+            for line in of_field(old[name], new[name]):
+                yield f"{name_of}`{name}`: {line}"
+
+
+def of_field(old: Fact, new: Fact) -> Iterator[str]:
+    """What changed in one field."""
+    if old[0] != new[0]:
+        yield f"type {literal(old[0])} -> {literal(new[0])}"
+    if not same((old[1],), (new[1],)):
+        yield f"default {literal(old[1])} -> {literal(new[1])}"
+    if not same(old[2:], new[2:]):
+        more, less = (
+            [each for each in one if each not in other] for one, other in ((flat(new[2:]), flat(old[2:])), (flat(old[2:]), flat(new[2:])))
+        )
+        words = [f"added {', '.join(map(literal, more))}"] * bool(more) + [f"removed {', '.join(map(literal, less))}"] * bool(less)
+        yield f"choices: {'; '.join(words) or 'in another order'}"
+
+
+def flat(parts: tuple[Any, ...]) -> list[Any]:
+    """The values in nested tuples."""
+    return [value for part in parts for value in (flat(tuple(part)) if isinstance(part, (tuple, list)) else [part])]
+
+
+def described(fact: Fact) -> str:
+    """The type and default of a field."""
+    kind = fact[0] if isinstance(fact[0], str) else literal(fact[0])
+    return f"{kind}, default {literal(fact[1])}" if kind else f"default {literal(fact[1])}"
