@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from cfglint.source.loaders import Loader
 
 KIND: Final = "verl"
-PROGRAMS = {"verl.trainer.main_ppo": "ppo_trainer"}  # modules whose config is modelled, with their primary config
+PROGRAM = "verl.trainer.main_ppo"  # the module whose config is modelled
 
 
 class Verl(Framework["VerlConfig"]):
@@ -31,7 +31,7 @@ class Verl(Framework["VerlConfig"]):
     newest = RELEASES["verl"]
     repository_owners = ("volcengine", "verl-project")
     rule_families = {"VRL": "verl"}
-    programs = tuple(PROGRAMS)
+    programs = (PROGRAM,)
     no_generator = "the config files are those of the package; a launch line has only what differs from them"
 
     def detect(self, document: Document) -> int:

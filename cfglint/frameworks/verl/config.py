@@ -7,7 +7,7 @@ import posixpath
 from cfglint.findings.setting import DEFAULT, DERIVED, OVERRIDE, Setting
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.unknown import Unknown
-from cfglint.frameworks.verl import FRAMEWORK, PROGRAMS
+from cfglint.frameworks.verl import FRAMEWORK
 from cfglint.frameworks.verl.files import ReleaseFiles
 from cfglint.source.hydra.composition import Composed, compose
 from cfglint.source.hydra.defaults_list import CompositionError
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from cfglint.source.shell.placed_text import Text
 
 OPTIONS_WITH_VALUE = ("--config-name", "-cn", "--config-path", "-cp", "--config-dir", "-cd", "--package", "-p", "--cfg", "-c")
+PRIMARY = "ppo_trainer"  # the primary config of verl.trainer.main_ppo
 NAMES = ("--config-name", "-cn")
 FOLDERS = ("--config-path", "-cp", "--config-dir", "-cd")
 OWN_FOLDER = "config"  # a relative `--config-path`, from the folder of the program
@@ -49,11 +50,6 @@ class VerlConfig(Config):
     """The composed config. `refused` are the words that Hydra refuses; the rest is composed without them."""
 
     framework = FRAMEWORK
-    batch_keys = {
-        "micro_batch": "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu",
-        "global_batch": "data.train_batch_size",
-    }
-
     def __init__(self, documents: list[Document], facts: LaunchFacts) -> None:
         line = facts.launch.line
         own_copy = line is not None and line.program_path is not None  # most copies in projects have keys of their own
@@ -75,7 +71,7 @@ class VerlConfig(Config):
     def _composed(self) -> dict[Any, Any]:
         line = self.facts.launch.line
         words = line.arguments if line is not None else []
-        name, overrides = self._read(words, PROGRAMS.get(line.program.string if line is not None and line.program is not None else "", ""))
+        name, overrides = self._read(words, PRIMARY)
         if not name or self.is_open:
             return {}
         files = ReleaseFiles(self.version)
