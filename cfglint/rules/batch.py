@@ -261,7 +261,7 @@ def _problem(config: Config, reason: BatchReason) -> Iterator[Finding]:
         exception=problem.exception,
         fails_at=problem.fails_at,
         fix=fix,
-        help=None if fix else _remedy(config, problem),
+        help=None if fix else problem.help or _remedy(config, problem),
     )
 
 
@@ -274,8 +274,6 @@ def _remedy(config: Config, problem: BatchProblem) -> str | None:
         return f"set `{setting.name}` to a positive integer"
     if problem.reason == "not-positive" and setting.path == batch.accumulation.path:
         return f"set `{setting.name}` to 1 for no accumulation"
-    if problem.reason == "layout" and "does not divide" in problem.message:
-        return f"set `{setting.name}` to a size that divides the number of GPUs"
     if problem.reason == "elasticity" and setting.path != ("elasticity",):
         return f"remove `{setting.name}`"
     if problem.reason == "missing":

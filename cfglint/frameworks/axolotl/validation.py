@@ -6,7 +6,7 @@ import copy
 
 from cfglint.findings.releases import Releases
 from cfglint.frameworks.axolotl import checks_after, checks_before, plugins
-from cfglint.frameworks.axolotl.fields import Fault, Reading
+from cfglint.frameworks.axolotl.fields import Reading
 from cfglint.frameworks.axolotl.refusals import (
     ATTENTION,
     COMPILE,
@@ -22,7 +22,7 @@ from cfglint.frameworks.axolotl.refusals import (
     refuses,
 )
 from cfglint.frameworks.axolotl.releases import has_validator
-from cfglint.frameworks.pydantic import Refused
+from cfglint.frameworks.pydantic import Fault, Invalid
 from cfglint.frameworks.refusal import Refusal
 
 TYPE_CHECKING = False
@@ -177,8 +177,8 @@ class Validation:
         reading = Reading(self.release, self.config.version)
         try:
             reading.model(name, item, path)
-        except Refused as refused:
-            reading.faults.append(Fault(path, "rule", str(refused)))
+        except Invalid as invalid:
+            reading.faults.append(Fault(path, invalid))
         self.faults += reading.faults
         self.dropped += reading.dropped
 

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import WARN, Example, Finding, rule
-from cfglint.findings.wording import required
 from cfglint.frameworks.axolotl import KIND
-from cfglint.frameworks.axolotl.fields import MISSING
 from cfglint.frameworks.axolotl.plugins import CLASSES
 from cfglint.frameworks.axolotl.refusals import MODEL
 from cfglint.frameworks.axolotl.releases import HISTORY, PLUGIN, TOP, of_plugin, plugin_sections, top
 from cfglint.frameworks.axolotl.rules.common import BASE, KINDS
 from cfglint.frameworks.base import FORK_KEYS
-
-EXPECTED = "Input should be "  # how pydantic's messages about types and choices begin
+from cfglint.frameworks.pydantic import MISSING
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -97,25 +94,15 @@ def field_value(config: AxolotlConfig) -> Iterator[Finding]:
         if fault.kind == MISSING:
             continue
         setting = config.place(fault.path)
-        help_text = 'quote it: `"no"`' if setting.value is False and "valid string" in fault.message else None
+        help_text = 'quote it: `"no"`' if setting.value is False and "a string" in fault.needed else None
         if fault.path == ("warmup_steps",) and isinstance(setting.value, float) and 0 < setting.value < 1:
             help_text = f"replace it with `warmup_ratio: {setting.value}`, a fraction of the steps"
         yield Finding(
             setting,
-            f"`{setting.name}` {fault_text(setting, fault.message)}",
+            fault.explained(setting, setting.name),
             exception=f"ValidationError: 1 validation error for {MODEL}: {'.'.join(map(str, fault.path))}: {fault.message}",
             help=help_text,
         )
-
-
-def fault_text(setting: Setting, message: str) -> str:
-    """The message for an invalid value and the requirement of its field, from pydantic's message; several types are joined by `or`."""
-    if not message.startswith(EXPECTED):
-        words = message.removeprefix("Value error, ").removeprefix("Input ")
-        return f"{words[0].lower()}{words[1:]}"
-    alternatives = [each.removeprefix(EXPECTED).partition(", unable")[0].partition(", got")[0] for each in message.split("; ")]
-    actual = "a mapping" if isinstance(setting.value, dict) else "a list" if isinstance(setting.value, list) else setting.spelled
-    return f"is {actual}; it must be {required(' or '.join(dict.fromkeys(alternatives)))}".replace("'", '"')
 
 
 @rule(

@@ -59,10 +59,10 @@ def parallel_sizes(config: AxolotlConfig) -> Iterator[Finding]:
         return
     found = problem(config.model, config.facts.gpus)
     if found is not None:
-        first, *others = [config.place((key,)) for key in found.keys]
+        first, *others = [config.place(path) for path in found.paths]
         written = [each for each in others if each.written]
         yield Finding(
-            first, found.message, related=written, exception=f"ValueError: {found.says}", fails_at=found.fails_at, help=found.remedy
+            first, found.message, related=written, exception=found.exception, fails_at=found.fails_at, help=found.help_for(config.values)
         )
 
 

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
     from cfglint.findings.setting import Setting
     from cfglint.frameworks.huggingface.config import TrainerConfig
-    from cfglint.frameworks.huggingface.deepspeed_integration import HfDeepSpeedConfig, Refusal
+    from cfglint.frameworks.huggingface.deepspeed_integration import HfDeepSpeedConfig
+    from cfglint.frameworks.refusal import Refusal
 
 TRAINER_SCHEDULER = (4, 33)  # with an optimizer of the DeepSpeed config, the Trainer builds the scheduler itself
 # The `lr_scheduler_type` and `optim` values that match a name in the DeepSpeed config.
@@ -82,7 +83,7 @@ def deepspeed_mismatch(config: TrainerConfig) -> Iterator[Finding]:
     from cfglint.findings.fix_builders import replace
 
     for each in launch.mismatches:
-        if launch.disagrees_on_precision and each.path in launch.PRECISION:
+        if launch.disagrees_on_precision and each.path in launch.HALF_PRECISION:
             continue  # RUN004 reports this, and the trainer stops there
         related = tuple(of(config, name) for name in each.fields)
         if config.facts.launch.guessed and all(field.origin == DEFAULT for field in related):
@@ -122,7 +123,7 @@ def zero_section_missing(config: TrainerConfig) -> Iterator[Finding]:
     Source: accelerate 1.15.0 utils/dataclasses.py:1276.
     """
     found, launch = refusal(config), config.deepspeed
-    if found is not None and launch is not None and found.path == "zero_optimization" and "zero_optimization" not in launch.written:
+    if found is not None and launch is not None and found.key == "zero_optimization" and "zero_optimization" not in launch.written:
         setting = launch.setting("zero_optimization")
         yield Finding(
             setting,
@@ -203,10 +204,10 @@ def auto_unfilled(config: TrainerConfig) -> Iterator[Finding]:
     from cfglint.findings.fix_builders import remove
 
     found, launch = refusal(config), config.deepspeed
-    if found is not None and launch is not None and "not found in kwargs" in found.exception:
-        setting = launch.setting(found.path)
-        fix = remove(setting, f"remove {found.path}", safe=True)
-        yield Finding(setting, f'`{found.path}` is "auto", which the Trainer does not resolve', exception=found.exception, fix=fix)
+    if found is not None and launch is not None and found.kind == launch.UNRESOLVED:
+        setting = launch.setting(found.key)
+        fix = remove(setting, f"remove {found.key}", safe=True)
+        yield Finding(setting, f'`{found.key}` is "auto", which the Trainer does not resolve', exception=found.exception, fix=fix)
 
 
 @rule(
@@ -235,20 +236,18 @@ def deepspeed_refused(config: TrainerConfig) -> Iterator[Finding]:
     Source: accelerate 1.15.0 utils/dataclasses.py:1415-1446, utils/deepspeed.py:186-206, accelerator.py:2212-2234.
     """
     found, launch = refusal(config), config.deepspeed
-    if found is None or launch is None or "not found in kwargs" in found.exception:
+    if found is None or launch is None or found.kind == launch.UNRESOLVED:
         return
-    if found.path == "zero_optimization" and "zero_optimization" not in launch.written:
+    if found.key == "zero_optimization" and "zero_optimization" not in launch.written:
         return
-    _, _, reason = found.exception.partition(": ")
-    message = f"`{found.path}` is not accepted by the Trainer: {reason}"
-    setting, fix = launch.setting(found.path), None
+    setting, fix = launch.setting(found.key), None
     related: tuple[Setting, ...] = ()
     if launch.disagrees_on_precision:
         from cfglint.findings.fix_builders import replace
 
         fix = replace(setting, "auto", 'set it to "auto"', safe=True)
         related = (of(config, launch.precision),)
-    yield Finding(setting, message, related=related, exception=found.exception, fails_at=found.fails_at, fix=fix)
+    yield Finding(setting, found.message, related=related, exception=found.exception, fails_at=found.fails_at, fix=fix)
 
 
 @rule(
