@@ -6,11 +6,15 @@ takes where the framework does not check it. They are never written by a program
 
 from __future__ import annotations
 
+import importlib
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from schema_source import SourceError
+
+if TYPE_CHECKING:
+    from collections.abc import Container
 
 Raw = dict[str, Any]
 

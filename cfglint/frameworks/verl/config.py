@@ -50,9 +50,9 @@ class VerlConfig(Config):
     """The composed config. `refused` are the words that Hydra refuses; the rest is composed without them."""
 
     framework = FRAMEWORK
+
     def __init__(self, documents: list[Document], facts: LaunchFacts) -> None:
-        line = facts.launch.line
-        own_copy = line is not None and line.program_path is not None  # most copies in projects have keys of their own
+        own_copy = facts.launch.in_project  # most copies in projects have keys of their own
         super().__init__(documents, facts)
         command = documents[0]
         assert isinstance(command, CommandDocument)
