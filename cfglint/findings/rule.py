@@ -213,10 +213,15 @@ class Rule:
 
     @property
     def page(self) -> str:
-        """The manual page: the function's docstring, unindented."""
+        """The manual page: the function's docstring, unindented, with what the framework raises where the docstring does not say it."""
         from inspect import cleandoc
 
-        return cleandoc(self.check.__doc__ or "")
+        from cfglint.findings.raised import paragraph
+
+        text = cleandoc(self.check.__doc__ or "")
+        raised = paragraph(self.code, self.raises) if self.severity == "error" and "\n\nRun-time" not in text else ""
+        start, heading, rest = text.partition("\n\nFix:")
+        return f"{start}\n\n{raised}{heading}{rest}" if raised and heading else text
 
 
 RULES: list[Rule] = []

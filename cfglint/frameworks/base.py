@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from cfglint.batch.solver import SplitRule
     from cfglint.findings.rule import Finding, Rule
     from cfglint.findings.vocabulary import Kind, Stage
-    from cfglint.frameworks.launch_facts import LaunchFacts
+    from cfglint.frameworks.launch_facts import Launch, LaunchFacts
     from cfglint.frameworks.memory_inputs import Inputs, Model
     from cfglint.frameworks.overrides import Override
     from cfglint.frameworks.resolved_batch import Batch
@@ -307,6 +307,10 @@ class Framework(Described["Own"]):
     def related_tool(self, document: Document) -> str | None:
         """The name of an unsupported tool that this file belongs to, if this framework recognises it."""
         return None
+
+    def takes(self, launch: Launch) -> bool:
+        """Whether the arguments of a launch are those of this framework, so that they are a config without a file."""
+        return False
 
     def packages(self) -> dict[str, str]:
         """The packages whose version determines the behaviour, with the newest modelled release."""

@@ -63,9 +63,9 @@ def load_shared() -> None:
     from cfglint.rules import batch, files, forks, scalars, syntax  # noqa: F401
 
 
-def inspect(config: Config) -> list[Diagnostic]:
-    """Every diagnostic of a config, in the order of the rules."""
-    return apply(rules_for(config.kind), config, config)
+def inspect(config: Config, code: str = "") -> list[Diagnostic]:
+    """Every diagnostic of a config, in the order of the rules; with `code` those of one rule."""
+    return apply([each for each in rules_for(config.kind) if not code or each.code == code], config, config)
 
 
 def apply(rules: list[Rule], subject: Config | Run, config: Config) -> list[Diagnostic]:

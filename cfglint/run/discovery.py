@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import os
 
-from cfglint.frameworks import detect, framework, related_tool, takes_arguments
+from cfglint.frameworks import detect, framework, is_trainer, related_tool, takes_arguments
 from cfglint.frameworks import kinds as known_kinds
 from cfglint.frameworks.base import MAYBE, NO_MATCH
+from cfglint.project.file_source import FileSource, missing
 from cfglint.run.checked import CheckedRun
 from cfglint.run.discovery_errors import LaunchChoiceError, MissingSectionError, UnknownKindError
-from cfglint.run.file_source import SECTIONS, FileSource, missing
 from cfglint.run.loaded import LAUNCH
-from cfglint.run.paths import BY_HAND, EXTENSIONS, HERE, SCRIPTS, is_one_of, is_program, is_script, line_of
+from cfglint.run.paths import BY_HAND, EXTENSIONS, HERE, SCRIPTS, SECTIONS, is_one_of, is_program, is_script, line_of
 from cfglint.run.references import References
 from cfglint.run.scan_stats import ScanStats
 from cfglint.source import files
 from cfglint.source.document import MAPPING, SCALAR, Document
 from cfglint.source.errors import CfglintError
+from cfglint.source.limits import MAX_SIZE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,9 +28,9 @@ if TYPE_CHECKING:
     from cfglint.project.statements.statement import Statement
     from cfglint.run.launch_runs import LaunchReader
 
-KIND_TRAINER = "huggingface"
 ENGINE = "deepspeed"
 WORTHWHILE = 10_000  # minimum characters of a named file for the quick scan, whose parsers must be imported
+SHORT = 200  # characters of a file that may be the beginning of a longer one
 FEW = 20  # named files; with more of them every file is worth the import
 MOST_NAMES = 1000  # keys of an unrecognised file that are compared with the known kinds
 TYPOGRAPHIC_QUOTES = ("\u201c", "\u201d", "\u2018", "\u2019")  # hjson takes them for letters of a key
@@ -315,11 +316,27 @@ class Discovery:
         if self.kind or self.section or self._kind_by_pattern(path) is not None:
             return False
         one_of_few = path in self.named and len(self.named) <= FEW
-        names = self.source.unrelated_keys(path, WORTHWHILE if one_of_few else 0, path in self.named)
+        names = self._unrelated_keys(path, WORTHWHILE if one_of_few else 0)
         if names is None or (one_of_few and not names):
             return False
         self._count_unrecognized(path, names)
         return True
+
+    def _unrelated_keys(self, path: str, least: int) -> list[str] | None:
+        """The top-level keys of a file that is certainly of no kind; None for any other, and for one with fewer than `least` characters.
+
+        Empty for a file that was not named on the command line and cannot be parsed.
+        """
+        text = self.source.text(path)
+        if text is None or not least <= len(text) <= MAX_SIZE:
+            return None
+        from cfglint.run import quick_scan
+
+        names = quick_scan.unrelated_keys(path, text, files.syntax_by_name(path), SECTIONS)
+        if not names and len(text) <= SHORT:  # it may be what is left of one
+            return None
+        is_broken = names is None and path not in self.named
+        return [] if is_broken and quick_scan.has_no_known_word(path, text, SECTIONS) else names
 
     def _count_unrecognized(self, path: str, names: list[str]) -> None:
         """Count a file of no kind, with its keys if it was named on the command line; files of a branch comparison are not counted."""
@@ -479,7 +496,7 @@ def are_of_one_line(runs: list[CheckedRun]) -> bool:
 
 def steps_with(document: Document, kinds: list[str]) -> list[str]:
     """The package that determines when DeepSpeed's engine takes a step: accelerate, if a Trainer has a DeepSpeed config."""
-    trained = any(KIND_TRAINER in (kind, framework(kind).base) for kind in kinds)
+    trained = any(map(is_trainer, kinds))
     return ["accelerate"] if trained and ("deepspeed" in kinds or document.find(("deepspeed",))[1] is not None) else []
 
 

@@ -1,14 +1,11 @@
-"""What each release changes in the findings of examples and fields: a version in a rule or a table that moves by one release is seen."""
+"""What each release changes in the findings of the examples: a version in a rule that moves by one release is seen."""
 
 from __future__ import annotations
 
-import json
 from itertools import count, pairwise
 
 import pytest
 
-from cfglint.frameworks.deepspeed import _tables as deepspeed
-from cfglint.frameworks.huggingface import _tables as huggingface
 from cfglint.rules.catalogue import every_rule
 from cfglint.source.errors import CfglintError
 from examples import example_texts, kind_of, run_of
@@ -37,55 +34,19 @@ def examples_of(kind):
     for rule in sorted(every_rule(), key=lambda rule: rule.code):
         for title, texts, facts, _ in example_texts(rule):
             if {**rule.example, **dict(facts)}.get("kind", kind_of(rule)) == kind:
-                yield f"{rule.code} {title}", rule, texts, facts
-
-
-def nested(path, value):
-    for name in reversed(path):
-        value = {name: value}
-    return value
-
-
-def deepspeed_fields():
-    """(key, value) of the fields that not every release has, with their defaults."""
-    for section, fields in deepspeed.FIELDS.items():
-        model_since = deepspeed.MODELS[section][1] if section in deepspeed.MODELS else ()
-        for name, (_, default, alias, since, until) in fields.items():
-            if since or until or model_since:
-                yield (*section.split("."), alias or name) if section else (name,), default
-    for path in (*deepspeed.SINCE, *deepspeed.REMOVED):
-        if path[-1] not in deepspeed.FIELDS.get(".".join(path[:-1]), ()):
-            yield path, {}
-
-
-def trainer_fields():
-    for name, (_, default, since, until) in huggingface.FIELDS.items():
-        if since or until:
-            yield (name,), default
-
-
-FIELDS = {"deepspeed": deepspeed_fields, "huggingface": trainer_fields}
-REQUIRED = {"deepspeed": {"train_batch_size": 8}, "huggingface": {"output_dir": "out"}}
-
-
-def fields_of(kind, by_kind):
-    """The same for a file of a single field."""
-    for path, value in FIELDS[kind]() if kind in FIELDS else ():
-        yield ".".join(path), by_kind, json.dumps({**REQUIRED[kind], **nested(path, value)}), {"kind": kind, "strict_keys": True}
+                yield f"{rule.code} {rule.name}, {title}", rule, texts, facts
 
 
 NUMBERS = ("micro_batch", "accumulation", "global_batch", "total_steps", "warmup_steps")
 
 
-def answer(rule, texts, folder, facts, package, release, own):
-    """What is found in a release: the codes; of an example of the rule only its own, with what the framework raises, and the numbers."""
+def answer(rule, texts, folder, facts, package, release):
+    """What the rule finds in a release, with what the framework raises, and the numbers of the run."""
     target = {**rule.example.get("target", {}), **dict(facts).get("target", {}), package: release}
     try:
         run = run_of(rule, texts, folder, {**dict(facts), "target": target})
     except CfglintError:  # no run is left
         return set()
-    if not own:
-        return {each.code for each in run.diagnostics}
     texts = (f"{each.code} {each.exception or each.severity}" for each in run.diagnostics if each.code == rule.code)
     found = {text.partition("\n")[0].replace(f"{folder}/", "") for text in texts}
     return found | {f"{name} {run.resolved[name]}" for name in NUMBERS if run.resolved[name] is not None}
@@ -102,14 +63,12 @@ def changes(releases, answers):
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", RELEASES)
 def test_what_a_release_changes(kind, root, tmp_path, updating):
-    """The findings that come and go with a release; `CFGLINT_UPDATE=1` rewrites the record."""
+    """The findings that come and go with a release; the fields of each are in generated tables. `CFGLINT_UPDATE=1` rewrites the record."""
     releases, package, numbers = RELEASES[kind].split(), PACKAGE.get(kind, kind), count()
     now = {}
-    some = next(rule for rule in every_rule() if kind_of(rule) == kind)
-    for name, rule, texts, facts in [*examples_of(kind), *fields_of(kind, some)]:
-        folder, own = str(tmp_path / str(next(numbers))), name.startswith(rule.code)
-        lines = [*changes(releases, [answer(rule, texts, folder, facts, package, release, own) for release in releases])]
+    for name, rule, texts, facts in examples_of(kind):
+        folder = str(tmp_path / str(next(numbers)))
+        lines = [*changes(releases, [answer(rule, texts, folder, facts, package, release) for release in releases])]
         if lines:
-            title = f"{name.replace(rule.code, f'{rule.code} {rule.name},', 1)}" if own else f"`{name}` alone"
-            now.setdefault(rule.code.rstrip("0123456789") if own else "fields", {})[title] = lines
+            now.setdefault(rule.code.rstrip("0123456789"), {})[name] = lines
     check_folder(root / "tests" / "rules" / "expected" / "releases" / kind, now, updating)

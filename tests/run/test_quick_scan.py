@@ -11,9 +11,10 @@ import pytest
 from cases import each_case
 from cfglint.frameworks import kinds, schema
 from cfglint.frameworks.launch_facts import LaunchFacts
+from cfglint.project.file_source import FileSource
 from cfglint.run.broken import known_names
 from cfglint.run.discovery import Discovery
-from cfglint.run.file_source import SECTIONS, FileSource
+from cfglint.run.paths import SECTIONS
 from cfglint.run.quick_scan import has_no_known_word, known_words, unrelated_keys
 from cfglint.source import outline
 
@@ -42,9 +43,8 @@ def vocabulary() -> list[str]:
 
 def recognised(path: str, text: str) -> bool:
     """Whether a file counts as a config, as unclear or as a related tool's, once it is parsed."""
-    files = FileSource({path: text})
-    files.unrelated_keys = lambda path, least=0, is_named=True: None  # type: ignore[method-assign]
-    discovery = Discovery(LaunchFacts(), source=files)
+    discovery = Discovery(LaunchFacts(), source=FileSource({path: text}))
+    discovery._is_unrelated = lambda path: False  # type: ignore[method-assign]
     return any(True for _ in discovery.looked_at([(0, path)])) or bool(discovery.stats.unclear or discovery.stats.related_tools)
 
 

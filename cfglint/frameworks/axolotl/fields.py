@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from cfglint.frameworks.history import Fields, Row
+    from cfglint.frameworks.history import Row
     from cfglint.frameworks.versions import Version
 
     Path = tuple[str | int, ...]
@@ -43,6 +43,22 @@ GGUF = (
 OWN_NAMES = {"overrides_of_model_kwargs": "model_kwargs", "type_of_model": "model_type", "revision_of_model": "model_revision"}
 
 
+class TopFields:
+    """The fields of the top level of a release with some plugins: their rows, their defaults, and the names of the required ones."""
+
+    __slots__ = ("defaults", "required", "rows")
+
+    def __init__(self, release: Version, plugins: tuple[str, ...]) -> None:
+        self.rows = dict(top(release))
+        for plugin in plugins:
+            self.rows.update(of_plugin(plugin, release))
+        self.defaults: dict[str, Any] = {name: row[DEFAULT] for name, row in self.rows.items()}
+        self.required = [name for name, row in self.rows.items() if is_required(row)]
+
+
+_top_fields: dict[tuple[Version, tuple[str, ...]], TopFields] = {}
+
+
 class Reading(PydanticReading):
     """The result of validating a mapping by a release of axolotl and of transformers: pydantic's errors and the dropped keys."""
 
@@ -52,23 +68,21 @@ class Reading(PydanticReading):
         self.transformers = transformers
         self.dropped: list[Path] = []
 
-    def fields(self, plugins: tuple[str, ...]) -> Fields:
+    def fields(self, plugins: tuple[str, ...]) -> TopFields:
         """The fields of the top level, with those that plugins add."""
-        found = dict(top(self.release))
-        for plugin in plugins:
-            found.update(of_plugin(plugin, self.release))
-        return found
+        key = (self.release, plugins)
+        if key not in _top_fields:
+            _top_fields[key] = TopFields(self.release, plugins)
+        return _top_fields[key]
 
     def top(self, data: dict[Any, Any], plugins: tuple[str, ...]) -> dict[str, Any]:
         """The top-level values: the given ones as pydantic converts them, and the defaults of the others."""
         fields = self.fields(plugins)
-        values: dict[str, Any] = {name: row[DEFAULT] for name, row in fields.items()}
-        for name, row in fields.items():
-            if is_required(row) and name not in data:
-                self.faults.append(Fault((name,), Invalid("Field required", kind=MISSING)))
+        values = dict(fields.defaults)
+        self.faults += [Fault((name,), Invalid("Field required", kind=MISSING)) for name in fields.required if name not in data]
         for key, value in data.items():
             name = OWN_NAMES.get(key, key)
-            field = fields.get(name)
+            field = fields.rows.get(name)
             if field is None or (name != key and name in data):
                 self.dropped.append((key,))
             else:

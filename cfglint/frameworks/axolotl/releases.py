@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.findings.releases import Releases
 from cfglint.frameworks.axolotl._tables import FIELDS, LIBRARIES, RELEASES, SPANS, VALIDATORS
-from cfglint.frameworks.history import UNTIL, History
+from cfglint.frameworks.history import UNTIL, History, holds
 from cfglint.frameworks.versions import dotted, parse_version
 
 TYPE_CHECKING = False
@@ -19,6 +19,7 @@ PLUGIN = "plugin "
 LIMITS, REQUIRED = UNTIL + 1, UNTIL + 2
 
 HISTORY = History(FIELDS, SPANS)
+_validators: dict[Version, dict[str, bool]] = {}  # release -> validator -> whether the release has it
 
 # What several checks depend on.
 BATCH_ALONE = Releases((0, 19, 0))  # micro batch and accumulation need not be written
@@ -82,4 +83,9 @@ def newest_with_transformers(version: Version) -> str:
 
 def has_validator(name: str, release: Version) -> bool:
     """Whether a release has a validator; every name is one of the tables."""
-    return any(release in Releases(since, until) for since, until in VALIDATORS[name])
+    known = _validators.get(release)
+    if known is None:
+        known = _validators[release] = {
+            each: any(holds(since, until, release) for since, until in spans) for each, spans in VALIDATORS.items()
+        }
+    return known[name]

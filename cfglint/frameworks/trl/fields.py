@@ -125,6 +125,16 @@ def trainers_of(release: Version) -> tuple[str, ...]:
     return tuple(name for name in TRAINERS if name in ALWAYS or HISTORY.has_section(name, release))
 
 
+_names_of_trainers: dict[Version, frozenset[str]] = {}
+
+
+def names_of_trainers(release: Version) -> frozenset[str]:
+    """The fields that the classes of a release's trainers define themselves."""
+    if release not in _names_of_trainers:
+        _names_of_trainers[release] = frozenset(name for each in trainers_of(release) for name in HISTORY.fields(each, release))
+    return _names_of_trainers[release]
+
+
 def has(name: Any, release: Version) -> bool:
     """Whether any class of a release has a field of this name."""
     return isinstance(name, str) and HISTORY.has(name, release)
@@ -148,6 +158,6 @@ def belongs(name: str, trainer: str, release: Version) -> bool:
     """Whether the class of a trainer defines a field of this name itself; in any release if no trainer of this one does."""
     if name in ARGUMENTS:
         return False
-    if any(name in HISTORY.fields(each, release) for each in trainers_of(release)):
+    if name in names_of_trainers(release):
         return name in HISTORY.fields(trainer, release)
     return name in HISTORY.names(trainer)

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from typing import Final
 
     from cfglint.frameworks.base import Config
-    from cfglint.frameworks.launch_facts import LaunchFacts
+    from cfglint.frameworks.launch_facts import Launch, LaunchFacts
     from cfglint.frameworks.resolved_batch import Batch
     from cfglint.frameworks.summary import Summary
     from cfglint.frameworks.verl.config import VerlConfig
@@ -33,6 +33,11 @@ class Verl(Framework["VerlConfig"]):
     rule_families = {"VRL": "verl"}
     programs = (PROGRAM,)
     no_generator = "the config files are those of the package; a launch line has only what differs from them"
+
+    def takes(self, launch: Launch) -> bool:
+        """Whether a line runs the module whose config is modelled."""
+        line = launch.line
+        return line is not None and line.module and line.program is not None and line.program.string == PROGRAM
 
     def detect(self, document: Document) -> int:
         """Never: verl's config files are parts of a composition, which a launch line starts."""

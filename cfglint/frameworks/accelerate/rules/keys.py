@@ -51,8 +51,6 @@ def schema() -> Schema:
 def not_a_mapping(config: AccelerateConfig) -> Iterator[Finding]:
     """The accelerate config is a list, a single value or empty, not a mapping.
 
-    Run-time error: `AttributeError: 'list' object has no attribute 'get'`.
-
     Fix: write the keys at top level.
 
     Source: accelerate 1.15.0 commands/config/config_args.py:66.
@@ -79,9 +77,6 @@ def not_a_mapping(config: AccelerateConfig) -> Iterator[Finding]:
 )
 def unknown_launch_key(config: AccelerateConfig) -> Iterator[Finding]:
     """Unknown key; the launcher rejects it.
-
-    Run-time error: `ValueError: The config file at accelerate.yaml had unknown keys (['mixed_precison']), please try
-    upgrading your accelerate version or fix (and potentially remove) these keys from your config file.`
 
     Fix: correct the key or remove it; settings of DeepSpeed and FSDP belong in `deepspeed_config` and `fsdp_config`.
 

@@ -36,8 +36,6 @@ def missing_num_processes(config: AccelerateConfig) -> Iterator[Finding]:
     Only the quoted type `'NO'` defaults to one process; with any other type the number has to be in the file or
     in `--num_processes`.
 
-    Run-time error: ``ValueError: You need to manually pass in `--num_processes` using this config yaml.``
-
     Fix: set `num_processes`, the total over all machines.
 
     Source: accelerate 1.15.0 commands/launch.py:1306.

@@ -43,9 +43,6 @@ INDEXED_BLOCKS = ("deepspeed_config", "fsdp_config", "megatron_lm_config", "dyna
 def distributed_type(config: AccelerateConfig) -> Iterator[Finding]:
     """`distributed_type` is missing or not a valid choice; it is case-sensitive.
 
-    Run-time errors: ``ValueError: A `distributed_type` must be specified in the config file.``; `ValueError: 'multi_gpu'
-    is not a valid DistributedType`.
-
     Fix: use one of NO, MULTI_GPU, DEEPSPEED, FSDP, MEGATRON_LM (or another device type).
 
     Source: accelerate 1.15.0 commands/config/config_args.py:109-110, 169-175; 0.33.0 config_args.py:98-110.
@@ -88,8 +85,6 @@ def distributed_type(config: AccelerateConfig) -> Iterator[Finding]:
 def compute_environment(config: AccelerateConfig) -> Iterator[Finding]:
     """`compute_environment` is not LOCAL_MACHINE, so the file is parsed as a SageMaker config, which has other keys.
 
-    Run-time error: `ValueError: The config file at accelerate.yaml had unknown keys (['num_machines']), ...`.
-
     Fix: write `LOCAL_MACHINE`, or remove the key.
 
     Source: accelerate 1.15.0 commands/config/config_args.py:52-72.
@@ -120,9 +115,6 @@ def mixed_precision(config: AccelerateConfig) -> Iterator[Finding]:
     """`mixed_precision` is not one of the strings no, fp16, bf16 and fp8.
 
     An unquoted `no` is the boolean false in YAML, and the launcher calls a string method on it.
-
-    Run-time errors: `AttributeError: 'bool' object has no attribute 'lower'`; `ValueError: Unknown mixed_precision
-    mode: half. Choose between ['no', 'fp8', 'fp16', 'bf16'].`
 
     Fix: quote it: `'no'`.
 
@@ -274,9 +266,6 @@ def passed_over(config: AccelerateConfig, value: object) -> bool:
 )
 def dynamo_backend(config: AccelerateConfig) -> Iterator[Finding]:
     """`dynamo_backend` is not the name of a backend; an unquoted `NO` is the boolean false in YAML.
-
-    Run-time errors: `AttributeError: 'bool' object has no attribute 'upper'`; `ValueError: Unknown dynamo backend: FOO.
-    Choose between ['NO', 'EAGER', 'AOT_EAGER', 'INDUCTOR', ...].`
 
     Fix: quote it, or remove it.
 

@@ -53,8 +53,6 @@ READ_ELSEWHERE = frozenset(("fsdp", "inference", "world_size", "relora_steps", "
 def not_a_mapping(config: AxolotlConfig) -> Iterator[Finding]:
     """The content of the file is not a mapping of keys to values.
 
-    Run-time error: `ValueError: not enough values to unpack (expected 2, got 1)`.
-
     Fix: write `key: value` lines.
 
     Source: axolotl 0.21.0 cli/config.py:240.
@@ -82,9 +80,6 @@ def field_value(config: AxolotlConfig) -> Iterator[Finding]:
 
     Strings are converted (`"4"`, `1e-5`), fractions are not integers, an unquoted `no` is a boolean and not the string that
     `save_strategy` and `eval_strategy` need, and fields with choices take these only.
-
-    Run-time error: `ValidationError: 1 validation error for AxolotlConfigWCapabilities: warmup_steps: Input should be a valid
-    integer, got a number with a fractional part`.
 
     Fix: write a value of the type that the message names.
 
@@ -122,8 +117,6 @@ def missing_key(config: AxolotlConfig) -> Iterator[Finding]:
     `base_model` and `learning_rate` have none, nor have some keys of nested mappings. In a file that is not the whole run this is a
     warning: the launch line may give it.
 
-    Run-time error: `ValidationError: 1 validation error for AxolotlConfigWCapabilities: learning_rate: Field required`.
-
     Fix: write the key.
 
     Source: axolotl 0.21.0 utils/schemas/training.py:167, model.py:17.
@@ -154,8 +147,6 @@ def plugin_not_found(config: AxolotlConfig) -> Iterator[Finding]:
 
     A plugin of the package `axolotl.integrations` is imported when the file is loaded. Plugins of other packages are unknown,
     so nothing is reported about them.
-
-    Run-time error: `ModuleNotFoundError: No module named 'axolotl.integrations.lyger'`.
 
     Fix: use a plugin of the release, or install the release that has it.
 
@@ -261,16 +252,35 @@ def plugin_of(key: str, config: AxolotlConfig) -> str:
 
 def closest(config: AxolotlConfig, path: tuple[str | int, ...]) -> str:
     """The known key that resembles a dropped one."""
-    from difflib import get_close_matches
-
     from cfglint.frameworks.axolotl.rules.no_effect import RENAMED
     from cfglint.frameworks.axolotl.validation import GONE
 
     key = str(path[-1])
+    alike = [name for name in similar_names(key) if name != key and name not in GONE and name not in RENAMED]
+    if not alike:
+        return ""
     found_at = HISTORY.at(config.own_version)
     of_plugins = {name for section in plugin_sections() for name in found_at.get(section, ())}
     nested = {name for section, fields in found_at.items() if section != TOP and not section.startswith(PLUGIN) for name in fields}
     fields = {*found_at[TOP], *of_plugins} if len(path) == 1 else nested
-    known = [name for name in sorted(fields) if name != key and name not in GONE and name not in RENAMED]
-    found = get_close_matches(key, known, 1, 0.85) if key not in of_plugins or len(path) > 1 else []
-    return found[0] if found and found[0] not in (config.values if len(path) == 1 else ()) else ""
+    near = next((name for name in alike if name in fields), "") if key not in of_plugins or len(path) > 1 else ""
+    return near if near not in (config.values if len(path) == 1 else ()) else ""
+
+
+SIMILAR = 0.85  # share of equal characters
+_by_length: dict[int, list[str]] = {}  # the fields of all releases
+_similar: dict[str, list[str]] = {}  # unknown key -> the names that resemble it
+
+
+def similar_names(key: str) -> list[str]:
+    """The fields of any release that resemble a key, the most similar first."""
+    if key not in _similar:
+        from difflib import get_close_matches
+
+        if not _by_length:
+            for name in sorted({name for section in HISTORY.sections for name in HISTORY.names(section)}):
+                _by_length.setdefault(len(name), []).append(name)
+        lengths = (size for size in _by_length if 2 * min(size, len(key)) >= SIMILAR * (size + len(key)))  # else it cannot be similar
+        names = [name for size in lengths for name in _by_length[size]]
+        _similar[key] = get_close_matches(key, names, len(names) or 1, SIMILAR)
+    return _similar[key]

@@ -289,9 +289,6 @@ def deprecated_with_replacement(config: DeepSpeedConfig) -> Iterator[Finding]:
     DeepSpeed converts the old key to the new one while parsing the section, and raises when the new one is
     set already, even to an equivalent value.
 
-    Run-time error: `AssertionError: Cannot provide deprecated parameter 'cpu_offload' and replacing
-    parameter 'offload_optimizer' together`.
-
     Fix: remove the old key.
 
     Source: deepspeed 0.19.8 runtime/config_utils.py:86-88, runtime/zero/config.py:183-215.

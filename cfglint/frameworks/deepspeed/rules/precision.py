@@ -43,8 +43,6 @@ UNRESOLVED = 'no Hugging Face Trainer resolves "auto" for this key'
 def fp16_and_bf16(config: DeepSpeedConfig) -> Iterator[Finding]:
     """fp16 and bf16 are both on.
 
-    Run-time error: `AssertionError: bfloat16 and fp16 modes cannot be simultaneously enabled`.
-
     Fix: turn one of them off; on hardware that supports bf16 (Ampere and later) that is usually fp16.
 
     Source: deepspeed 0.19.8 runtime/config.py:511.
@@ -88,10 +86,6 @@ def master_weights_need_zero(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     The three keys require stage 1, 2 or 3, and are checked even where fp16 or bf16 is off.
     `bf16_optimizer_states` requires `bf16_master_weights_and_grads`.
-
-    Run-time errors: `AssertionError: Fp16_master_weights_and_grads is only supported with ZeRO Stage 1, 2,
-    or 3.`, `AssertionError: Bf16_master_weights_and_grads is only supported with ZeRO Stage 1, 2, or 3.`,
-    `AssertionError: bf16_optimizer_states requires bf16_master_weights_and_grads to be enabled.`
 
     Fix: use stage 1, 2 or 3, or remove the key.
 
@@ -155,10 +149,6 @@ def master_weights_need_cpu_adam(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     Half-precision master weights require DeepSpeedCPUAdam, offloaded to the CPU. On the GPU only bf16 with
     `bf16_optimizer_states` supports them. The keys of `fp16` and `bf16` are mutually exclusive.
-
-    Run-time errors: `AssertionError: Master weights feature requires ZeRO-2 Offload with DeepSpeedCPUAdam.
-    Current ZeRO-Offload:False`, `AssertionError: fp16_master_weights_and_gradients and
-    bf16_master_weights_and_gradients are mutually exclusive.`
 
     Fix: set `"offload_optimizer": {"device": "cpu"}` with Adam or AdamW, or remove the key.
 
@@ -224,10 +214,6 @@ def gradient_accumulation_type(config: DeepSpeedConfig) -> Iterator[Finding]:
     Without ZeRO, gradients are accumulated in the model's own type. bf16 without an optimizer supports fp32
     and bf16.
 
-    Run-time errors: `ValueError: 'auto' is not a valid DtypeEnum`, `NotImplementedError: unsupported mix of
-    model_dtype=torch.bfloat16 and grad_accum_dtype=torch.float32`, `AssertionError: BF16Optimizer:
-    Unsupported gradient accumulation data type: torch.float16`.
-
     Fix: write `fp32` or the model's own type, or remove the key.
 
     Source: deepspeed 0.19.8 runtime/engine.py:1799-1811, 2323, runtime/bf16_optimizer.py:71.
@@ -283,15 +269,10 @@ def parameter_type(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     The key does not select the type, it only has to agree: with neither section on it has to be fp32.
 
-    Run-time errors: `AssertionError: data_types.param_dtype='fp16' conflicts with the enabled precision
-    mode (model dtype torch.bfloat16)`, `ValueError: 'auto' is not a valid DtypeEnum`.
-
     Fix: remove the key.
 
     Source: deepspeed 0.19.8 runtime/engine.py:1813-1830 (the key is read from 0.19.2 on).
     """
-    from cfglint.findings.fix_builders import remove
-
     for key in ("param_dtype", "buffer_dtype"):
         value = data_type(config, key)
         if value is None or not config.looks_up("data_types", key) or (key == "buffer_dtype" and config.precision == "fp32"):
@@ -308,6 +289,8 @@ def parameter_type(config: DeepSpeedConfig) -> Iterator[Finding]:
                 help=f"remove `data_types.{key}`, or write one of {', '.join(SHORT_NAMES)}",
             )
         elif key == "param_dtype" and found != config.precision and config.knows_precision:
+            from cfglint.findings.fix_builders import remove
+
             raised = f"AssertionError: data_types.param_dtype='{value}' conflicts with the enabled precision mode"
             text = f"`data_types.param_dtype` is {value}, but `fp16` and `bf16` make the model {config.precision}"
             yield Finding(setting, text, exception=raised, fix=remove(setting, "remove `param_dtype`", safe=True))

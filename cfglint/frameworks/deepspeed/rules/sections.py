@@ -98,9 +98,6 @@ def section_value_type(config: DeepSpeedConfig) -> Iterator[Finding]:
     unrounded. That is an integer only if the hidden size is a multiple of 10, as 2560 and 5120 are; for 1024, 2048 or 4096 the run is
     refused. If the hidden size is not known, this is a warning, and `--model` decides it.
 
-    Run-time error: `ValidationError: 1 validation error for DeepSpeedZeroConfig ... Input should be a valid
-    integer, unable to parse string as an integer`.
-
     Fix: write numbers without quotes, booleans as true or false.
 
     Source: deepspeed 0.19.8 runtime/config_utils.py:57; pydantic 2.14 conversion table.

@@ -69,10 +69,6 @@ def deepspeed_mismatch(config: TrainerConfig) -> Iterator[Finding]:
     when training begins. `train_batch_size` must match the number of processes, so a config that sets it works on one cluster
     size only.
 
-    Run-time error: `ValueError: Please correct the following DeepSpeed config values that mismatch
-    TrainingArguments values: - ds train_micro_batch_size_per_gpu=8 vs hf per_device_train_batch_size=4. The easiest
-    method is to set these DeepSpeed config values to 'auto'.`
-
     Fix: set the key to `"auto"` in the DeepSpeed config.
 
     Source: transformers 5.23.0 integrations/deepspeed.py:104-190, 258-266.
@@ -80,8 +76,6 @@ def deepspeed_mismatch(config: TrainerConfig) -> Iterator[Finding]:
     launch = config.deepspeed
     if launch is None or not launch.mismatches:
         return
-    from cfglint.findings.fix_builders import replace
-
     for each in launch.mismatches:
         if launch.disagrees_on_precision and each.path in launch.HALF_PRECISION:
             continue  # RUN004 reports this, and the trainer stops there
@@ -89,6 +83,8 @@ def deepspeed_mismatch(config: TrainerConfig) -> Iterator[Finding]:
         if config.facts.launch.guessed and all(field.origin == DEFAULT for field in related):
             continue  # a program that may not use the Trainer may lack this field
         setting = launch.setting(each.path)
+        from cfglint.findings.fix_builders import replace
+
         fix = replace(setting, "auto", 'set it to "auto"', safe=True) if launch.accepts_auto(setting) else None
         text = f"ValueError: Please correct the following DeepSpeed config values that mismatch TrainingArguments values: {each.line}"
         yield Finding(
@@ -115,8 +111,6 @@ def deepspeed_mismatch(config: TrainerConfig) -> Iterator[Finding]:
 )
 def zero_section_missing(config: TrainerConfig) -> Iterator[Finding]:
     """Under the Trainer a DeepSpeed config requires a `zero_optimization` section, even for stage 0.
-
-    Run-time error: `ValueError: Please specify the ZeRO optimization config in the DeepSpeed config.`
 
     Fix: add the section, for example `"zero_optimization": {"stage": 2}`.
 
@@ -149,9 +143,6 @@ def zero_section_missing(config: TrainerConfig) -> Iterator[Finding]:
 )
 def optimizer_without_scheduler(config: TrainerConfig) -> Iterator[Finding]:
     """A DeepSpeed config has an optimizer and no scheduler, which transformers before 4.33 does not support.
-
-    Run-time error: ``ValueError: Found `optimizer` configured in the DeepSpeed config, but no `scheduler`. Please
-    configure a scheduler in the DeepSpeed config.``
 
     Fix: add a `scheduler` section, or remove the `optimizer` section.
 
@@ -192,10 +183,6 @@ def auto_unfilled(config: TrainerConfig) -> Iterator[Finding]:
     warm-up and total steps, `fp16.enabled`, `bf16.enabled`, and with the model's hidden size `reduce_bucket_size`,
     `stage3_prefetch_bucket_size` and `stage3_param_persistence_threshold`. accelerate adds the stage, the offload
     devices and `stage3_gather_16bit_weights_on_model_save`. Every other key needs a value.
-
-    Run-time error: ``ValueError: `zero_optimization.allgather_bucket_size` not found in kwargs. Please specify
-    `zero_optimization.allgather_bucket_size` without `auto` (set to correct value) in the DeepSpeed config file or
-    pass it in kwargs.``
 
     Fix: write a value, or remove the key to use DeepSpeed's default.
 

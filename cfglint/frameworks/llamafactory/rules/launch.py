@@ -40,8 +40,6 @@ EXCLUDES_ZERO3 = {
 def zero3_conflict(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """`predict_with_generate`, `pissa_init`, `pure_bf16`, `use_unsloth` and `use_kt` do not support ZeRO stage 3.
 
-    Run-time error: ``ValueError: `pure_bf16` is incompatible with DeepSpeed ZeRO-3.``
-
     Fix: ZeRO stage 2, or remove the option.
 
     Source: llamafactory 0.9.5 hparams/parser.py:368-413.
@@ -73,10 +71,6 @@ def zero3_conflict(config: LlamaFactoryConfig) -> Iterator[Finding]:
 )
 def distributed_optimizer(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """Layer-wise GaLore and APOLLO, and BAdam, do not support several processes; layer-wise BAdam does under ZeRO stage 3.
-
-    Run-time error: `ValueError: Distributed training does not support layer-wise GaLore.`, `ValueError: Layer-wise BAdam
-    only supports DeepSpeed ZeRO-3 training.`, `ValueError: Radio-based BAdam does not yet support distributed training,
-    use layer-wise BAdam.`
 
     Fix: use one GPU, or for BAdam `badam_mode: layer` with a ZeRO stage 3 file.
 
@@ -132,8 +126,6 @@ def distributed_optimizer(config: LlamaFactoryConfig) -> Iterator[Finding]:
 def low_rank_with_deepspeed(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """GaLore and APOLLO are incompatible with DeepSpeed.
 
-    Run-time error: `ValueError: GaLore and APOLLO are incompatible with DeepSpeed yet.`
-
     Fix: remove one of them.
 
     Source: llamafactory 0.9.5 hparams/parser.py:400.
@@ -166,8 +158,6 @@ def low_rank_with_deepspeed(config: LlamaFactoryConfig) -> Iterator[Finding]:
 )
 def generation_and_accuracy(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """`predict_with_generate` and `compute_accuracy` are two ways to evaluate that exclude each other.
-
-    Run-time error: ``ValueError: Cannot use `predict_with_generate` and `compute_accuracy` together.``
 
     Fix: keep one of them.
 
@@ -204,9 +194,6 @@ def generation_and_accuracy(config: LlamaFactoryConfig) -> Iterator[Finding]:
 )
 def inference_option(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """`infer_backend` vllm or sglang, and `quantization_device_map: auto`, are for inference.
-
-    Run-time error: `ValueError: vLLM/SGLang backend is only available for API, CLI and Web.`, `ValueError: Cannot use
-    device map for quantized models in training.`
 
     Fix: remove the key from the training file.
 

@@ -59,8 +59,6 @@ def methods(config: LlamaFactoryConfig) -> tuple[str, ...]:
 def unknown_finetuning_type(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """`finetuning_type` must be lora, oft, freeze or full. QLoRA is lora with `quantization_bit: 4`.
 
-    Run-time error: `AssertionError: Invalid fine-tuning method.`
-
     Fix: use one of the four.
 
     Source: llamafactory 0.9.5 hparams/finetuning_args.py:576.
@@ -86,8 +84,6 @@ def unknown_finetuning_type(config: LlamaFactoryConfig) -> Iterator[Finding]:
 def unknown_stage(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """`stage` is pt, sft, rm, ppo, dpo or kto. It is looked at last, when everything else has been accepted.
 
-    Run-time error: `ValueError: Unknown task: sftt.`
-
     Fix: use one of the six.
 
     Source: llamafactory 0.9.5 train/tuner.py:127.
@@ -111,8 +107,6 @@ def unknown_stage(config: LlamaFactoryConfig) -> Iterator[Finding]:
 )
 def lora_only_option(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """`loraplus_lr_ratio`, `use_rslora`, `use_dora` and `pissa_init` require `finetuning_type: lora`.
-
-    Run-time error: ``ValueError: `use_dora` is only valid for LoRA training.``
 
     Fix: set `finetuning_type: lora`, or remove the option.
 
@@ -142,8 +136,6 @@ def lora_only_option(config: LlamaFactoryConfig) -> Iterator[Finding]:
 )
 def llama_pro_with_full(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """`use_llama_pro` trains some blocks, and `finetuning_type: full` trains all.
-
-    Run-time error: ``ValueError: `use_llama_pro` is only valid for Freeze or LoRA training.``
 
     Fix: set `finetuning_type: freeze` or `lora`.
 
@@ -176,9 +168,6 @@ def llama_pro_with_full(config: LlamaFactoryConfig) -> Iterator[Finding]:
 )
 def special_optimizers(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """GaLore, APOLLO and BAdam exclude LoRA, which is the default method, and each other.
-
-    Run-time error: `ValueError: Cannot use LoRA with GaLore, APOLLO or BAdam together.`, `ValueError: Cannot use GaLore,
-    APOLLO or BAdam together.`
 
     Fix: set `finetuning_type: full`, and one of the three.
 
@@ -216,8 +205,6 @@ def low_rank_optimizer(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """GaLore and APOLLO need `optim: adamw_torch`; the default of transformers 5 is `adamw_torch_fused`.
 
     GaLore also accepts adafactor and the 8-bit AdamW.
-
-    Run-time error: `NotImplementedError: Unknown optim: OptimizerNames.ADAMW_TORCH_FUSED.`
 
     Fix: set `optim: adamw_torch`.
 
@@ -261,8 +248,6 @@ def plain_adamw(config: LlamaFactoryConfig) -> Fix | None:
 def layerwise_accumulation(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """Layer-wise GaLore and APOLLO update during the backward pass, so gradients cannot be accumulated.
 
-    Run-time error: `ValueError: Per-layer GaLore does not support gradient accumulation.`
-
     Fix: set `gradient_accumulation_steps: 1`.
 
     Source: llamafactory 0.9.5 train/trainer_utils.py:250, 337.
@@ -291,8 +276,6 @@ def layerwise_accumulation(config: LlamaFactoryConfig) -> Iterator[Finding]:
 )
 def adapter_without_lora(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """`adapter_name_or_path` requires `finetuning_type: lora`.
-
-    Run-time error: `ValueError: Adapter is only valid for the LoRA method.`
 
     Fix: set `finetuning_type: lora`, or merge the adapter into the model first.
 
@@ -380,8 +363,6 @@ def quantization_conflicts(config: LlamaFactoryConfig) -> Iterator[tuple[str, st
 )
 def model_quantization_bits(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """`ref_model_quantization_bit` and `reward_model_quantization_bit` are 4 or 8, in every stage.
-
-    Run-time error: `AssertionError: We only accept 4-bit or 8-bit quantization.`
 
     Fix: use 4 or 8, or remove the key.
 

@@ -176,9 +176,6 @@ def communication_data_type(config: NeoXConfig) -> Iterator[Finding]:
 
     GPT-NeoX accepts only a boolean, DeepSpeed only the strings fp32, fp16 and bf16.
 
-    Run-time errors: `AttributeError: 'bool' object has no attribute 'lower'`, `ValueError: Invalid
-    communication_data_type. Supported data types: ['fp16', 'bf16', 'fp32']`.
-
     Fix: move it into `deepspeed_extra_args`.
 
     Source: DeeperSpeed 91d1c55 (0.16.5) deepspeed/runtime/config.py:252-266; gpt-neox (May 2026)
@@ -288,8 +285,6 @@ def loss_scale_power(config: NeoXConfig) -> Iterator[Finding]:
     """`fp16.initial_scale_power` is not a number.
 
     DeepSpeed raises 2 to this power.
-
-    Run-time error: `TypeError: unsupported operand type(s) for ** or pow(): 'int' and 'str'`.
 
     Fix: use a number, for example 16 for a scale of 65536.
 
@@ -408,8 +403,6 @@ def two_precisions_for_deepspeed(config: NeoXConfig) -> Iterator[Finding]:
     """`deepspeed_extra_args` and `precision` enable different precisions.
 
     GPT-NeoX passes the section of its own precision to DeepSpeed, in addition to the extra one.
-
-    Run-time error: `AssertionError: bfloat16 and fp16 modes cannot be simultaneously enabled`.
 
     Fix: remove the section from `deepspeed_extra_args`.
 

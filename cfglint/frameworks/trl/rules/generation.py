@@ -177,8 +177,6 @@ def indivisible_by(config: TrlConfig) -> int | float | None:
 def generation_not_divisible(config: TrlConfig) -> Iterator[Finding]:
     """`generation_batch_size` is not a multiple of micro batch x processes.
 
-    Run-time error: `ValueError: generation_batch_size (40) must be divisible by the global batch size (32).`
-
     Fix: use a multiple; or set `steps_per_generation` instead, which is valid on any number of GPUs.
 
     Source: trl 1.16.0 trainer/grpo_config.py:1101-1107, trainer/rloo_config.py:664-670.
@@ -212,8 +210,6 @@ def generation_not_divisible(config: TrlConfig) -> Iterator[Finding]:
 )
 def generation_size_twice(config: TrlConfig) -> Iterator[Finding]:
     """`generation_batch_size` and `steps_per_generation` are mutually exclusive.
-
-    Run-time error: `ValueError: 'generation_batch_size' and 'steps_per_generation' can not be both configured at the same time`.
 
     Fix: keep one of them.
 
@@ -371,9 +367,6 @@ def incomplete_groups_in_command(config: TrlConfig) -> Iterator[Finding]:
     It parses the file itself, to separate the keys of accelerate from those of the script, and so builds the trainer's arguments
     in its own process, where the number of processes is 1. The groups of `num_generations` completions must be whole there, too.
 
-    Run-time error: `ValueError: generation_batch_size (1) must be divisible by num_generations (8).`, `ValueError: The global
-    eval batch size (4 * 1) must be divisible by the number of generations used for evaluation (8).`
-
     Fix: use a micro batch x accumulation that is a multiple of `num_generations` on one GPU, a written `generation_batch_size`, or
     `accelerate launch` of the script `trl/scripts/grpo.py`, which has no such check.
 
@@ -425,9 +418,6 @@ def incomplete_groups_in_command(config: TrlConfig) -> Iterator[Finding]:
 def batch_size_search(config: TrlConfig) -> Iterator[Finding]:
     """`auto_find_batch_size` reduces the batch size, but a generation must consist of complete groups.
 
-    Run-time error: `ValueError: auto_find_batch_size is not supported by GRPO, because the generation batch must contain full
-    prompt groups of num_generations completions`.
-
     Fix: set `per_device_train_batch_size`.
 
     Source: trl 1.16.0 trainer/grpo_config.py:1086-1094, trainer/rloo_config.py:649-657.
@@ -457,9 +447,6 @@ def batch_size_search(config: TrlConfig) -> Iterator[Finding]:
 )
 def completions_not_logged(config: TrlConfig) -> Iterator[Finding]:
     """`log_completions_hub_repo` requires `log_completions`.
-
-    Run-time error: `ValueError: log_completions_hub_repo is set, but log_completions is False. Enable log_completions to
-    upload completions to the Hub, or unset log_completions_hub_repo.`
 
     Fix: set `log_completions: true`.
 
@@ -496,10 +483,6 @@ def completions_not_logged(config: TrlConfig) -> Iterator[Finding]:
 )
 def importance_sampling_bounds(config: TrlConfig) -> Iterator[Finding]:
     """The bounds of vLLM's importance sampling are the wrong way round, or a truncating mode has none.
-
-    Run-time error: `ValueError: vllm_importance_sampling_clip_min (3.0) must be less than vllm_importance_sampling_clip_max
-    (2.0).`, ``ValueError: At least one of `vllm_importance_sampling_clip_min` or `vllm_importance_sampling_clip_max` must be
-    set when `vllm_importance_sampling_mode` is a `*_truncate` mode.``
 
     Fix: set the lower bound below the upper one.
 
@@ -550,8 +533,6 @@ NEW_ENGINE = (0, 28, 0)  # from here on generation/vllm_generation.py has the ch
 )
 def vllm_tensor_parallel_size(config: TrlConfig) -> Iterator[Finding]:
     """With `vllm_mode: colocate`, `vllm_tensor_parallel_size` must divide the number of processes.
-
-    Run-time error: `ValueError: tensor_parallel_size (3) must divide world size (8) evenly.`
 
     Fix: use a divisor of the number of GPUs.
 
@@ -620,8 +601,6 @@ def invalid_generation_size(config: TrlConfig) -> Iterator[Finding]:
 )
 def too_few_prompts(config: TrlConfig) -> Iterator[Finding]:
     """The data has fewer prompts than one generation, and an incomplete generation is dropped.
-
-    Run-time error: `ValueError: args.max_steps must be set to a positive value if dataloader does not have a length, was -1`.
 
     Fix: use a smaller batch, or more completions per prompt.
 
