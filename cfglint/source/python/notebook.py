@@ -27,6 +27,8 @@ def code_of(text: str) -> str | None:
     cells = book.get("cells") if isinstance(book, dict) else None
     if not isinstance(cells, list):
         return None
+    if "\n" not in text.strip():
+        return in_order(cells)
     placed = [""] * (text.count("\n") + 2)
     position, line = 0, 0
     for cell in cells:
@@ -37,12 +39,17 @@ def code_of(text: str) -> str | None:
             found = text.find(json.dumps(part, ensure_ascii=False), position)
             found = found if found >= 0 else text.find(json.dumps(part), position)
             if found < 0:
-                return "\n".join("\n".join(of_python(source_of(each))) for each in cells if is_code_cell(each))
+                return in_order(cells)
             line += text.count("\n", position, found)
-            position = found
+            position = found + 1
             if number < len(code):
                 placed[line] = code[number]
     return "\n".join(placed)
+
+
+def in_order(cells: list[Any]) -> str:
+    """The code of some cells without the lines of their file."""
+    return "\n".join("\n".join(of_python(source_of(each))) for each in cells if is_code_cell(each))
 
 
 def is_code_cell(cell: Any) -> bool:
@@ -80,9 +87,10 @@ def without_magic(lines: list[str]) -> Iterator[str]:
     for line in lines:
         stripped = line.lstrip()
         blank = line[: len(line) - len(stripped)]
+        was_continued = continued
         if continued or stripped.startswith(("!", "%", "?")) or (stripped.endswith("?") and " " not in stripped):
             continued = line.rstrip().endswith("\\")
-            yield f"{blank}pass"
+            yield "" if was_continued else f"{blank}pass"
             continue
         name, mark, rest = line.partition("=")
         yield f"{name}= ''" if mark and name.strip().isidentifier() and rest.lstrip().startswith(("!", "%")) else line
