@@ -66,7 +66,12 @@ def failure(path: Path, now: Outcomes, updating: bool) -> str:
     if updating:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(written(head(path), now), encoding="utf-8")
-    differing = [*differences(read(path), now)]
+    return reported(path, read(path), now)
+
+
+def reported(path: Path, expected: Outcomes, now: Outcomes) -> str:
+    """The differences as a person reads them; an empty string if there are none."""
+    differing = [*differences(expected, now)]
     if not differing:
         return ""
     more = [f"... and {len(differing) - SHOWN} more"] if len(differing) > SHOWN else []
@@ -90,6 +95,45 @@ def check_folder(folder: Path, now: Mapping[str, Outcomes], updating: bool) -> N
     failures += filter(None, (failure(folder / f"{name}.txt", outcomes, updating) for name, outcomes in now.items()))
     if failures:
         pytest.fail("\n\n".join(failures), pytrace=False)
+
+
+def check_parts(folder: Path, lines: Iterable[str], updating: bool) -> None:
+    """The same for lines of which some are titles of cases, in a folder of files that a person can read."""
+    now = titled(lines)
+    if updating:
+        folder.mkdir(parents=True, exist_ok=True)
+        for path in folder.glob("*.txt"):
+            path.unlink()
+        for number, part in enumerate(parts(now), 1):
+            (folder / f"{number}.txt").write_text(written((), part), encoding="utf-8")
+    expected = {title: case for path in folder.glob("*.txt") for title, case in read(path).items()}
+    differing = reported(folder, expected, now)
+    if differing:
+        pytest.fail(differing, pytrace=False)
+
+
+def titled(lines: Iterable[str]) -> dict[str, list[str]]:
+    """The lines below each title."""
+    found: dict[str, list[str]] = {}
+    for line in lines:
+        if line.startswith(MARK):
+            title = line.removeprefix(MARK)
+            again = sum(other == title or other.startswith(f"{title}, again") for other in found)
+            case = found.setdefault(f"{title}, again ({again})" if again else title, [])
+        else:
+            case.append(line)
+    return found
+
+
+def parts(cases: Outcomes) -> Iterable[dict[str, Sequence[str]]]:
+    """The cases in their order, in parts that are no larger than a record may be."""
+    part: dict[str, Sequence[str]] = {}
+    for title, lines in cases.items():
+        if part and len(written((), {**part, title: lines}).encode()) > LARGEST:
+            yield part
+            part = {}
+        part[title] = lines
+    yield part
 
 
 def check_cases(path: Path, answer: Callable[[str], Iterable[str]], updating: bool) -> None:

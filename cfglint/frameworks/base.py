@@ -170,7 +170,7 @@ class Config:
 
     def split_rule(self) -> SplitRule | None:
         """The requirements of this framework on micro batch and accumulation beyond their product; None if it has none."""
-        return None
+        return self.framework.split_rule(self)
 
     def nested_configs(self) -> list[Config]:
         """Configs of other kinds that this one adds to the run, such as a DeepSpeed file that a trainer names."""
@@ -384,6 +384,14 @@ class Framework(Described["Own"]):
 
     def memory(self, config: Own, model: Model) -> Inputs | None:
         """The memory settings of a config of this kind; None if that is not modelled."""
+        return None
+
+    def operations(self, config: Own) -> tuple[Any, ...]:
+        """The operations that a trainer applies to the values of its fields, in order; see `huggingface.field_operations`."""
+        return ()
+
+    def split_rule(self, config: Own) -> SplitRule | None:
+        """The requirements of a config of this kind on micro batch and accumulation; see `Config.split_rule`."""
         return None
 
     def account(self, config: Own) -> Summary:

@@ -24,6 +24,7 @@ NAMED_IN = {
     "cli/new.py": "help text",
     "cli/options.py": "help text",
     "cli/prompts.py": "the text of a question",
+    "findings/_rule_releases.py": "generated",
     "findings/_raised.py": "generated",
     "findings/vocabulary.py": "the type of a kind, for mypy",
     "frameworks/_release_dates.py": "generated",
