@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+
 from cfglint.frameworks import framework, kinds
 from cfglint.source import files
+from cfglint.source.root import leads_out
 
 LARGEST = 5_000_000  # bytes of a program or notebook
 PACKAGES = (b"transformers", b"trl", b"deepspeed", b"unsloth")
@@ -14,6 +17,8 @@ _marks: list[bytes] = []
 
 def may_build(path: str) -> bool:
     """Whether a file names a package of trainers, and calls something that makes the arguments of one."""
+    if os.path.islink(path) and leads_out(path, path):
+        return False
     try:
         content = files.read_bytes(path, LARGEST)
     except files.FileProblem:
