@@ -31,7 +31,7 @@ def read(path: Path) -> dict[str, list[str]]:
     """The lines of each case of a file, without empty ones at the end."""
     found: dict[str, list[str]] = {}
     case: list[str] = []
-    for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
+    for line in path.read_text(encoding="utf-8").split("\n") if path.exists() else ():
         if line.startswith(MARK):
             title = line.removeprefix(MARK)
             assert title not in found, f"{path}: two cases are for {title!r}"
@@ -48,7 +48,8 @@ def head(path: Path) -> list[str]:
 
 def trimmed(lines: Iterable[str]) -> list[str]:
     """Lines as a file holds them, without empty ones at the end."""
-    return "\n".join(lines).rstrip("\n").splitlines()
+    text = "\n".join(lines).rstrip("\n")
+    return text.split("\n") if text else []  # `splitlines` breaks at characters that belong to a case
 
 
 def written(shared: Sequence[str], cases: Outcomes) -> str:
@@ -136,15 +137,24 @@ def parts(cases: Outcomes) -> Iterable[dict[str, Sequence[str]]]:
     yield part
 
 
+def inputs(folder: Path) -> list[str]:
+    """The input of each case of a folder."""
+    return ["\n".join(given(lines)) for path in sorted(folder.glob("*.txt")) for lines in read(path).values()]
+
+
 def check_cases(path: Path, answer: Callable[[str], Iterable[str]], updating: bool) -> None:
-    """The same for a file that holds the input of each case: `answer` gives the lines that come of it."""
+    """The same for a file, or each of a folder, that holds the input of each case: `answer` gives the lines that come of it."""
+    if path.is_dir():
+        for each in sorted(path.glob("*.txt")):
+            check_cases(each, answer, updating)
+        return
     inputs = {title: given(lines) for title, lines in read(path).items()}
     assert inputs, f"{path} has no cases"
     check(path, {title: [*text, *came(answer("\n".join(text)))] for title, text in inputs.items()}, updating)
 
 
 def came(outcome: Iterable[str]) -> list[str]:
-    return [f"{CAME}{line}".rstrip() for line in outcome]
+    return [f"{CAME}{line}".rstrip() for lines in outcome for line in lines.split("\n")]
 
 
 def differences(expected: Outcomes, now: Outcomes) -> Iterable[str]:

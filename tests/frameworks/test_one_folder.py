@@ -31,6 +31,7 @@ NAMED_IN = {
     "frameworks/_releases.py": "generated",
     "frameworks/huggingface/__init__.py": "keys of other tools' files, which are not the Trainer's, with or without a kind for them",
     "frameworks/program.py": "the names of parsers in a program's source",
+    "frameworks/verl/_tables.py": "generated",
     "generators/axolotl.py": "its generator",
     "generators/huggingface.py": "a note to the user",
     "generators/llamafactory.py": "its generator",

@@ -6,11 +6,12 @@ import pytest
 
 from cfglint.findings._rule_releases import RULE_RELEASES
 from cfglint.findings.releases import Releases
-from cfglint.findings.rule import Rule
+from cfglint.findings.rule import RULES, Rule
 from cfglint.frameworks import modelled_releases
 from cfglint.frameworks.versions import parse_version
 from cfglint.rules.catalogue import every_rule
 from cfglint.rules.engine import has_check
+from cfglint.run.allowed_releases import gaps
 from examples import launch_of, run_of
 
 BY_CODE = {rule.code: rule for rule in every_rule()}
@@ -59,3 +60,15 @@ def test_a_check_of_a_package_that_another_one_takes_the_place_of_is_not_limited
     neox = launch_of("neox", {"a.yml": "train_batch_size: 8\n"}, "", {}).configs[0]
     assert not has_check(rule, deepspeed)
     assert has_check(rule, neox)
+
+
+def test_the_gap_between_two_spans_of_a_check_is_asked_for():
+    """TRL 0.13.0 to 0.18.2 has no such check, whatever the probes between the ends hit."""
+    rule = Rule("TRL999", "x", "error", ("trl",), None, None, "keep", "", "", None, {}, lambda _: ())
+    rule.releases = (Releases((), (0, 13, 0)), Releases((0, 19, 0)))
+    RULES.append(rule)
+    try:
+        assert gaps("TRL999", "trl", ["0.12.2", "0.13.0", "0.18.2", "0.19.0"]) == [2]
+        assert gaps("TRL999", "transformers", ["4.50.0", "4.51.0"]) == []
+    finally:
+        RULES.remove(rule)
