@@ -300,6 +300,7 @@ OPENERS = {
     "review/branch.py": "checks with `leads_out`",
     "project/git.py": "objects of git, and files in the repository after links",
     "run/discovery.py": "the content of a document that was read before",
+    "run/program_scan.py": "files of a folder; a link is checked with `leads_out`",
     "project/file_source.py": "paths of the command line, and those that `References`, `Project` and `Discovery` have checked",
     "run/quick_scan.py": "cfglint's own schemas",
     "server/neighbours.py": "checks with `leads_out`",
