@@ -7,6 +7,7 @@ workers/config/actor.py, critic.py, rollout.py; 0.3.0 to 0.7.1 workers/fsdp_work
 from __future__ import annotations
 
 from cfglint.frameworks.unknown import Unknown
+from cfglint.frameworks.verl.config import FailedCheck
 from cfglint.frameworks.verl.sizes import (
     ACTOR,
     BATCH,
@@ -23,7 +24,6 @@ from cfglint.frameworks.verl.sizes import (
     uses_critic,
     uses_reference,
 )
-from cfglint.source.record import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,19 +45,6 @@ ESTIMATORS_05 = (*ESTIMATORS_04, "gpg")
 REWARD_MANAGERS = ("naive", "prime")
 AGENT_WORKERS = f"{ROLLOUT}.agent.num_workers"
 LARGEST_LORA = 512
-
-
-@record
-class FailedCheck:
-    """A check that fails: the code of its rule, the key that is the cause, the other keys, and what verl raises."""
-
-    code: str
-    key: str
-    message: str
-    exception: str
-    stage: Stage
-    help: str
-    related: tuple[str, ...] = ()
 
 
 def failed(config: VerlConfig) -> list[FailedCheck]:

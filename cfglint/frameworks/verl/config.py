@@ -20,8 +20,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from cfglint.findings.vocabulary import Stage
     from cfglint.frameworks.launch_facts import LaunchFacts
-    from cfglint.frameworks.verl.checks import FailedCheck
     from cfglint.source.document import Document, Node
     from cfglint.source.shell.placed_text import Text
 
@@ -33,6 +33,19 @@ OWN_FOLDER = "config"  # a relative `--config-path`, from the folder of the prog
 PLAIN_OPTIONS = ("--resolve", "--info", "-i", "--multirun", "-m", "--help", "-h", "--hydra-help", "--version", "--experimental-rerun")
 OWN_COPY, OWN_FILES = "of the project", "with further files"  # why a config is not composed
 MOST_REFUSED = 50  # overrides that are left out one after the other
+
+
+@record
+class FailedCheck:
+    """A check that fails: the code of its rule, the key that is the cause, the other keys, and what verl raises."""
+
+    code: str
+    key: str
+    message: str
+    exception: str
+    stage: Stage
+    help: str
+    related: tuple[str, ...] = ()
 
 
 @record
@@ -174,9 +187,7 @@ class VerlConfig(Config):
     def failing(self) -> list[FailedCheck]:
         """The failing checks, in the order in which a run reaches them."""
         if self._failing is None:
-            from cfglint.frameworks.verl.checks import failed
-
-            self._failing = failed(self)
+            self._failing = FRAMEWORK.failed_checks(self)
         return self._failing
 
     def unresolved(self) -> tuple[tuple[Any, ...], str] | None:
