@@ -108,4 +108,4 @@ def summary(line: LaunchLine, arguments: dict[str, Any]) -> LaunchEntry:
 
 def readable(text: str) -> str:
     """A path of the project for display."""
-    return text.replace(ROOT, "<root>")
+    return text.replace(ROOT, "<root>") if ROOT in text else text

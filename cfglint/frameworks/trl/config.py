@@ -8,7 +8,7 @@ from cfglint.frameworks.trl.arguments import TrlArguments
 from cfglint.frameworks.trl.cli_arguments import complemented
 from cfglint.frameworks.trl.fields import REQUIRED, fields, likely_trainers, trainers_of
 from cfglint.frameworks.trl.launcher_options import is_option
-from cfglint.frameworks.trl.parser import CASTS, NULL_WORDS_READ, Refused, cast
+from cfglint.frameworks.trl.parser import CASTS, NULL_WORDS_READ, UncastString, cast
 from cfglint.source.record import changed
 
 TYPE_CHECKING = False
@@ -50,7 +50,7 @@ class TrlConfig(TrainerConfig):
         self.trainers: tuple[str, ...] = trainers_of(self.trl_version)
         if facts.launch.program is not None and facts.trainer not in self.trainers:  # the program's trainer is not modelled
             facts = facts.replace(strict_keys=False, trainer=None, launch=changed(facts.launch, guessed=True, program=None))
-        self.refused: list[Refused] = []
+        self.refused: list[UncastString] = []
         self.env: Any = {}
         super().__init__(documents, kinds, facts)
         if self.starts_processes:
@@ -91,6 +91,10 @@ class TrlConfig(TrainerConfig):
     def has_field(self, key: str) -> bool:
         """Whether a class of the release has the field: a removed field has no effect."""
         return key in self.arguments.fields.types
+
+    def lacks_field(self, key: str) -> bool:
+        """Whether classes of other releases have the field, and those of the targeted one have not."""
+        return not self.has_field(key) and self.arguments.exists(key)
 
     @property
     def has_own_keys(self) -> bool:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 
+OWN_TYPE_WITH_ZERO = (0, 10, 1)  # first release whose ZeRO accumulates in another type than the model's
 BF16_MASTER = (0, 18, 3)  # master weights in bf16; those in fp16 no longer at stage 2 alone
 BF16_OPTIMIZER_WITHOUT_ZERO = (0, 18, 5)  # it was used for gradients in fp32 before
 BF16_WITHOUT_ZERO = (0, 17, 6)  # gradients in bf16 are accumulated without ZeRO
@@ -237,6 +238,11 @@ def uses_bf16_optimizer(config: DeepSpeedConfig) -> bool:
             facts={"target": {"deepspeed": "0.17.5"}},
         ),
         '{"train_batch_size": 8, "optimizer": {"type": "Adam"}, "data_types": {"grad_accum_dtype": "bf16"}}\n',
+        Example(
+            '{"train_batch_size": 8, "optimizer": {"type": "Adam"}, "zero_optimization": {"stage": 2}, "bf16": {"enabled": true},'
+            ' "data_types": {"grad_accum_dtype": "fp32"}}\n',
+            facts={"target": {"deepspeed": "0.10.0"}},
+        ),
     ),
     good='{"train_batch_size": 8, "optimizer": {"type": "Adam"}, "data_types": {"grad_accum_dtype": "fp32"}}\n',
     example={"gpus": 8, "at": "/data_types/grad_accum_dtype"},
@@ -269,6 +275,10 @@ def gradient_accumulation_type(config: DeepSpeedConfig) -> Iterator[Finding]:
             help=choices,
             note=UNRESOLVED if value == "auto" else None,
         )
+    elif config.stage and config.version < OWN_TYPE_WITH_ZERO and config.has_optimizer and found != config.precision:
+        raised = "NotImplementedError: Model data type and gradient accumulation data type must be equal to use ZeRO"
+        text = f"`data_types.grad_accum_dtype` is {found}; with ZeRO it must be {config.precision}, the model's type"
+        yield Finding(setting, text, exception=raised, help=f"set `data_types.grad_accum_dtype` to {spelled(config.precision)}")
     elif config.stage == 0 and config.has_optimizer:
         needed = type_without_zero(config, found)
         if needed != found:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 
+STAGE_1_EXEMPT = (0, 13, 0)  # first release that scales gradients before reduce-scatter with stage 1
+
 
 def clipping(config: DeepSpeedConfig) -> object:
     """The gradient norm at which DeepSpeed clips."""
@@ -234,6 +236,10 @@ def norm_required(config: DeepSpeedConfig, norm: object) -> str:
     bad=(
         ('{"train_batch_size": 8, "zero_optimization": {"stage": 2}, "optimizer": {"type": "Adam"}, "prescale_gradients": true}\n'),
         '{"train_batch_size": 8, "zero_optimization": {"stage": 2}, "optimizer": {"type": "Adam"}, "gradient_predivide_factor": 2.0}\n',
+        Example(
+            '{"train_batch_size": 8, "zero_optimization": {"stage": 1}, "optimizer": {"type": "Adam"}, "prescale_gradients": true}\n',
+            facts={"target": {"deepspeed": "0.12.6"}},
+        ),
     ),
     good=(
         '{"train_batch_size": 8, "zero_optimization": {"stage": 2, "reduce_scatter": false}, "optimizer": {"type": "Adam"},'
@@ -251,10 +257,11 @@ def scaled_before_reduce_scatter(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     Fix: remove `prescale_gradients` and `gradient_predivide_factor`, or set `"reduce_scatter": false`.
 
-    Source: deepspeed 0.19.8 runtime/zero/stage_1_and_2.py:346-351, runtime/zero/stage3.py:392-396.
+    Source: deepspeed 0.19.8 runtime/zero/stage_1_and_2.py:346-351, runtime/zero/stage3.py:392-396; before 0.13.0 also with stage 1.
     """
     stage = config.stage
-    if stage not in (2, 3) or not config.has_optimizer or config.zero["reduce_scatter"] is not True:
+    scattering = (2, 3) if config.version >= STAGE_1_EXEMPT else (1, 2, 3)
+    if stage not in scattering or not config.has_optimizer or config.zero["reduce_scatter"] is not True:
         return
     if stage == 2 and not averages(config):
         return
