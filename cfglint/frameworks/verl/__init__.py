@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.launch_facts import Launch, LaunchFacts
     from cfglint.frameworks.resolved_batch import Batch
     from cfglint.frameworks.summary import Summary
-    from cfglint.frameworks.verl.config import FailedCheck, VerlConfig
+    from cfglint.frameworks.verl.config import VerlConfig
     from cfglint.source.document import Document
     from cfglint.source.loaders import Loader
 
@@ -52,12 +52,6 @@ class Verl(Framework["VerlConfig"]):
         from cfglint.frameworks.verl.config import VerlConfig
 
         return VerlConfig(documents, facts)
-
-    def failed_checks(self, config: VerlConfig) -> list[FailedCheck]:
-        """The failing checks of a config, in the order in which a run reaches them."""
-        from cfglint.frameworks.verl.checks import failed
-
-        return failed(config)
 
     def batch(self, config: VerlConfig) -> Batch:
         """The batch of one step and of one update."""
