@@ -11,8 +11,8 @@ from pathlib import Path
 
 from cfglint.launch.command import command_document, summary
 from cfglint.launch.machine import Machine
-from cfglint.launch.project_files import Project
 from cfglint.launch.reader import Reader
+from cfglint.source.project_files import Project
 
 FILE = Path(__file__).parent / "projects.txt"
 CASES = [block.partition("\n=>")[0] for block in FILE.read_text(encoding="utf-8").strip("\n").split("\n---\n")]
