@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.frameworks.launch_line import LaunchLine, NamedFile
     from cfglint.frameworks.program import ProgramFacts
+    from cfglint.launch.programs.context import Context
     from cfglint.launch.programs.finding import Found
     from cfglint.run.program_runs import BuiltArguments
     from cfglint.source.document import Document
@@ -96,7 +97,7 @@ class LaunchReader:
         from cfglint.launch.programs.branches import groups
 
         found: list[Launched] = []
-        for group in groups(program, first.launch):
+        for group in groups(program, first.launch, program.evaluations.under(self.context(line, first.launch))):
             runs = [self.run(line, text, lines, which=which) if which else first for which in group]
             for number, run in enumerate(runs, 1) if len(runs) > 1 else ():
                 assert run.launch.entry is not None
@@ -257,7 +258,19 @@ class LaunchReader:
             return None
         from cfglint.run.program_runs import built_arguments
 
-        return built_arguments(program, which, lambda path, text: self.read_program(line, {path: text}))
+        reread = lambda path, text: self.read_program(line, {path: text})  # noqa: E731
+        return built_arguments(program, which, reread, self.context(line, launch))
+
+    def context(self, line: LaunchLine, launch: Launch) -> Context:
+        """The circumstances under which a line starts its program."""
+        from cfglint.launch.programs.context import Context
+
+        project = self.project(line.path)
+        folder = project.real(os.path.normpath(line.folder)) if line.folder is not None else None
+        environment = {name: text.value for name, text in line.call.environment.items() if text.value is not None}
+        words = tuple(None if word.value is None else word.value for word in line.arguments)
+        folders = (folder,) if folder is not None else ()
+        return Context(words, launch.is_open, {**dict(self.facts.environment), **environment}, line.processes, project.read, folders)
 
     def named_by_program(self, line: LaunchLine, command: CommandDocument, program: ProgramFacts) -> list[str]:
         """The DeepSpeed file that the code of the program names, if the line names none."""
@@ -288,15 +301,31 @@ class LaunchReader:
     def built_in(self, path: str) -> list[BuiltArguments]:
         """The arguments that a program builds in code, each for a run of its own; the launch is unknown. Raises FileProblem."""
         from cfglint.launch.programs.finding import program_at
-        from cfglint.run.program_runs import built_arguments
+        from cfglint.run.program_runs import built_arguments, evaluation_of, parsed_arguments
 
         self.source.read(path)
         found = program_at(path, self.project(path))
         program = read_found(found, {})
         if program is None:
             return []
-        every = (built_arguments(program, which, lambda name, text: read_found(found, {name: text})) for which in range(len(program.built)))
+        parsed = parsed_arguments(program)
+        if parsed is not None:
+            return [parsed]
+        context = self.context_without_line(path, found)
+        evaluated = evaluation_of(program, context)
+        reached = [which for which, each in enumerate(program.built) if evaluated is not None and each.node in evaluated.made]
+        chosen = reached if reached and evaluated is not None and evaluated.complete else range(len(program.built))
+        reread = lambda name, text: read_found(found, {name: text})  # noqa: E731
+        every = (built_arguments(program, which, reread, context) for which in chosen)
         return [each for each in every if each is not None and each.kind != LAUNCH]
+
+    def context_without_line(self, path: str, found: Found) -> Context:
+        """The circumstances of a program that no line starts: no arguments, started from the top of its project or its own folder."""
+        from cfglint.launch.programs.context import Context
+
+        project = self.project(path)
+        folders = tuple(dict.fromkeys((project.root, os.path.dirname(path) or ".")))
+        return Context((), False, dict(self.facts.environment), self.facts.gpus, project.read, folders)
 
     def by_hand(self, text: str, given: list[tuple[Document, str]]) -> Launched | None:
         """The run of arguments given on the command line, with further files; None if they are not one list of words."""

@@ -175,6 +175,10 @@ class Modules:
             self._by_path[path] = Module(path, package, text or "", tree) if tree is not None else None
         return self._by_path[path]
 
+    def known(self) -> Iterator[Module]:
+        """The modules that were read."""
+        return (module for module in self._by_path.values() if module is not None)
+
     def named(self, dotted: str) -> Module | None:
         """The module of a dotted name."""
         inside = dotted.replace(".", "/")
