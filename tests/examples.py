@@ -27,6 +27,7 @@ NAMES = {
     "trl": "train.yaml",
     "launch": "train.sh",
     "axolotl": "config.yml",
+    "verl": "train.sh",
 }
 
 

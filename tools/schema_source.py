@@ -230,8 +230,8 @@ class Module:
 
 
 def release(text: str) -> tuple[int, ...]:
-    """A release as the tables have it: `4.38.0`, `2026-05` as numbers; () for none."""
-    return tuple(int(part) for part in text.replace("-", ".").split(".")) if text else ()
+    """A release as the tables have it: `4.38.0`, `2026-05` as numbers, without `.post1`; () for none."""
+    return tuple(int(part) for part in text.replace("-", ".").split(".") if part.isdigit()) if text else ()
 
 
 class Tree:

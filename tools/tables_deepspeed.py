@@ -10,7 +10,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import schema_deepspeed
-from history_rows import Facts, rows, sections_at, spans, table
+from history_rows import Facts, present_at, rows, sections_at, spans, spans_of, table
 from schema_merge import NOTES, OTHER_PACKAGE
 
 if TYPE_CHECKING:
@@ -51,6 +51,7 @@ ROWS = "dict[str, tuple[tuple[Any, ...], ...]]"
 
 PYDANTIC = "pydantic"  # a single value: the major release of pydantic that the models are written for
 KEYS, VALIDATORS, REFUSED = "looked up: ", "validators: ", "refused"  # sections that are tables of their own; the others are models
+OPTIMIZERS, SCHEDULERS = "optimizers", "schedulers"  # names that DeepSpeed has classes of its own for
 TITLES, NULLABLE, IGNORING, CHOICES, REPLACED = "titles", "nullable", "ignoring", "choices", "replaced"  # once, of the newest release
 
 
@@ -81,7 +82,13 @@ def facts(path: Path, version: Release, dates: dict[str, dict[str, str]]) -> Fac
         CHOICES: {each: values for each, values in all_choices(properties, notes).items() if ".".join(each[:-1]) in looked_up},
         REPLACED: {name: made for name, raw in models.items() if (made := replaced(raw["properties"]))},
     }
-    return Facts(sections, values={PYDANTIC: "2" if schema_deepspeed.has_pydantic_2(tree) else "1"}, lasting=lasting)
+    return Facts(sections, own_classes(tree), {PYDANTIC: "2" if schema_deepspeed.has_pydantic_2(tree) else "1"}, lasting)
+
+
+def own_classes(tree: Tree) -> dict[str, set[str]]:
+    """The optimizers and schedulers that a release has itself; all others are torch's."""
+    lists = {OPTIMIZERS: ("runtime/config.py", "DEEPSPEED_OPTIMIZERS"), SCHEDULERS: ("runtime/lr_schedules.py", "VALID_LR_SCHEDULES")}
+    return {name: set(tree.file(file).constant(tree.file(file).assigned[constant])) for name, (file, constant) in lists.items()}
 
 
 def known(tables: Any) -> dict[Release, Facts]:
@@ -102,8 +109,9 @@ def known(tables: Any) -> dict[Release, Facts]:
     return {
         version: Facts(
             {name: found for name, found in sections_at(version, rows_of, tables.SPANS).items() if found or name == REFUSED},
-            values={PYDANTIC: "2" if version >= tables.PYDANTIC_2_SINCE else "1"},
-            lasting=lasting,
+            {OPTIMIZERS: present_at(version, tables.OPTIMIZERS), SCHEDULERS: present_at(version, tables.SCHEDULERS)},
+            {PYDANTIC: "2" if version >= tables.PYDANTIC_2_SINCE else "1"},
+            lasting,
         )
         for version in tables.RELEASES
     }
@@ -155,11 +163,22 @@ def text(found: Mapping[Release, Facts]) -> str:
             "# path: (the first release that refuses the key, the exception).",
             f"REMOVED: dict[tuple[str, ...], tuple[Version, str]] = {display(refused)}",
             "",
+            "# optimizer, as its class is looked up: the releases that have it themselves, as (since, until).",
+            f"OPTIMIZERS: dict[str, tuple[tuple[Version, Version], ...]] = {display(tupled(classes(found, OPTIMIZERS)))}",
+            "",
+            "# The same for learning-rate schedulers.",
+            f"SCHEDULERS: dict[str, tuple[tuple[Version, Version], ...]] = {display(tupled(classes(found, SCHEDULERS)))}",
+            "",
             "# Deprecated fields, which must not be set together with the field that replaces them, by section.",
             f"REPLACED: dict[str, dict[str, str]] = {display(newest.lasting[REPLACED])}",
             "",
         ]
     )
+
+
+def classes(found: Mapping[Release, Facts], kind: str) -> dict[str, list[tuple[Release, Release]]]:
+    """The optimizers or schedulers with the releases that have them."""
+    return dict(sorted(spans_of({version: each.names[kind] for version, each in found.items()}).items()))
 
 
 def fields_of(models: dict[str, Raw]) -> Sections:

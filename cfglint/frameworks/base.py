@@ -170,7 +170,7 @@ class Config:
 
     def split_rule(self) -> SplitRule | None:
         """The requirements of this framework on micro batch and accumulation beyond their product; None if it has none."""
-        return None
+        return self.framework.split_rule(self)
 
     def nested_configs(self) -> list[Config]:
         """Configs of other kinds that this one adds to the run, such as a DeepSpeed file that a trainer names."""
@@ -284,6 +284,7 @@ class Framework(Described["Own"]):
     trainers: tuple[str, ...] = ()  # the trainers that a program can build from a file, if the meaning of the file depends on it
     telling_keys: frozenset[str] = frozenset()  # `detect` and `related_tool` need one of these keys; `_` for each `-`
     is_launcher = False  # whether files of this kind start a run that a file of another kind describes
+    programs: Collection[str] = ()  # modules of its package that take their whole config from the arguments of a line
     reads_arguments = False  # whether arguments of a launch line override the file that the line names
     rule_families: dict[str, str] = {}  # the prefixes of the codes of its rules -> the title in the manual
     file_match: tuple[str, ...] = ()  # patterns of file names by which an editor chooses the schema
@@ -384,6 +385,14 @@ class Framework(Described["Own"]):
 
     def memory(self, config: Own, model: Model) -> Inputs | None:
         """The memory settings of a config of this kind; None if that is not modelled."""
+        return None
+
+    def operations(self, config: Own) -> tuple[Any, ...]:
+        """The operations that a trainer applies to the values of its fields, in order; see `huggingface.field_operations`."""
+        return ()
+
+    def split_rule(self, config: Own) -> SplitRule | None:
+        """The requirements of a config of this kind on micro batch and accumulation; see `Config.split_rule`."""
         return None
 
     def account(self, config: Own) -> Summary:

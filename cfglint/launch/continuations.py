@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from cfglint.findings.wording import counted
 from cfglint.frameworks import is_trainer
-from cfglint.frameworks.huggingface.cli_arguments import converted
+from cfglint.frameworks.argparse_types import converted
 from cfglint.frameworks.huggingface.fields import FIELDS
 from cfglint.frameworks.launch_line import LineProblem
 from cfglint.source.shell.placed_text import Text

@@ -60,12 +60,7 @@ def entry(rule: Rule) -> RuleEntry:
 
 def releases(rule: Rule) -> list[str]:
     """The releases that have the check, one line for each of its variants; empty if all modelled ones do."""
-    if not rule.releases:
-        return []
-    from cfglint.frameworks import framework
-
-    package = framework(rule.kinds[0]).package
-    return [f"{package} {each}" + (f": {each.of}" if each.of else "") for each in rule.releases]
+    return [f"{each.package or framework(rule.kinds[0]).package} {each}" + (f": {each.of}" if each.of else "") for each in rule.releases]
 
 
 def summary(rule: Rule) -> str:

@@ -7,6 +7,7 @@ from cfglint.findings.rule import BATCH, CONFIG, KEY, LAUNCHER_CONFIG, RULES, SK
 from cfglint.findings.setting import DEFAULT
 from cfglint.findings.wording import spelled, with_look_alikes_named
 from cfglint.frameworks import framework
+from cfglint.frameworks._releases import RELEASES
 from cfglint.frameworks.unknown import Unknown
 from cfglint.source.document import MAPPING, SEQUENCE
 
@@ -91,10 +92,11 @@ def apply(rules: list[Rule], subject: Config | Run, config: Config) -> list[Diag
 
 
 def has_check(rule: Rule, config: Config) -> bool:
-    """Whether the release of the rule's framework is one of those that have its check."""
-    own = framework(rule.kinds[0])
-    release = config.facts.version(own.package, own.newest)
-    return any(release in each for each in rule.releases)
+    """Whether the release of the run is one of those that have the check of a rule; true if its package is not that of the config."""
+    own = config.framework.packages()
+    asked = [(each.package or framework(rule.kinds[0]).package, each) for each in rule.releases]
+    known = [(package, each) for package, each in asked if package in own or not config.framework.package]
+    return not known or any(config.facts.version(package, RELEASES[package]) in each for package, each in known)
 
 
 def has_unknown(config: Config) -> bool:

@@ -7,6 +7,7 @@ is evaluated again for a run without findings, or whose releases are all stated.
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, INFO, INTERNAL, WARNING
+from cfglint.frameworks.versions import parse_version
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -157,6 +158,18 @@ def probes(number: int) -> list[int]:
     """Places between the first and the last of a list, evenly spread."""
     step = max(1, number // MOST_PROBES)
     return [*range(step, number, step)]
+
+
+def gaps(code: str, package: str, releases: list[str]) -> list[int]:
+    """The places of the last release of each span in which no check of a rule exists."""
+    from cfglint.findings.rule import RULES
+    from cfglint.frameworks import framework
+
+    having = [each for rule in RULES if rule.code == code and rule.kinds for each in rule.releases]
+    own = next((framework(rule.kinds[0]).package for rule in RULES if rule.code == code and rule.kinds), "")
+    spans = [each for each in having if (each.package or own) == package]
+    lacking = [bool(spans) and not any(parse_version(release) in each for each in spans) for release in releases]
+    return [place for place, lacks in enumerate(lacking) if lacks and not any(lacking[place + 1 : place + 2])]
 
 
 class Evaluation:

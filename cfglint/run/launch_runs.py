@@ -220,6 +220,7 @@ class LaunchReader:
         own = line.copy()
         command = command_document(own, text if not line.is_sourced else self.source.content(line.call.path) or "")
         launch = Launch(command, own, self.program(line), is_open=may_have_more(line.arguments), machine=line.machine)
+        launch.in_project = self.program_file(line) is not None
         launch.again = lambda edited: self.again(line, lines, edited, which)
         command.again = lambda edited: line_and_command(self.again(line, lines, edited, which))[1]
         if line.launcher != BY_HAND:
@@ -282,20 +283,22 @@ class LaunchReader:
 
     def program(self, line: LaunchLine) -> ProgramFacts | None:
         """The facts about the program of a line, if the project contains it."""
-        from cfglint.launch.programs.finding import find
-
-        found = find(line, self.project(line.path))
+        found = self.program_file(line)
         if found is None:
             return None
         if found.path not in self.programs:
             self.programs[found.path] = self.read_program(line, {})
         return self.programs[found.path]
 
-    def read_program(self, line: LaunchLine, texts: dict[str, str]) -> ProgramFacts | None:
-        """The program of a line, parsed again with other contents for some of its files."""
+    def program_file(self, line: LaunchLine) -> Found | None:
+        """The file of the program of a line, if the project contains it."""
         from cfglint.launch.programs.finding import find
 
-        found = find(line, self.project(line.path))
+        return find(line, self.project(line.path))
+
+    def read_program(self, line: LaunchLine, texts: dict[str, str]) -> ProgramFacts | None:
+        """The program of a line, parsed again with other contents for some of its files."""
+        found = self.program_file(line)
         return read_found(found, texts) if found is not None else None
 
     def built_in(self, path: str) -> list[BuiltArguments]:

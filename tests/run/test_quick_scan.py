@@ -88,7 +88,7 @@ BREAKS = ("", "{", "}", "]", ",", ":", '"', "'", "\t", "- ", "\n", "\n<<<<<<< a\
 def test_a_broken_text_without_a_known_word_is_of_no_kind(syntax):
     chance, names = random.Random(3), [*vocabulary(), *("name", "value", "results", "a-b", "train", "model_x") * 60]
     told = 0
-    for _ in range(150):
+    for _ in range(200):
         lines = [f'"{chance.choice(names)}": {chance.choice(["1", "x", "[1]"])}{chance.choice(BREAKS)}' for _ in range(4)]
         text = (chance.choice(BREAKS) + "\n".join(lines))[: chance.randint(20, 200)]
         if has_no_known_word(f"a.{syntax}", text, SECTIONS):

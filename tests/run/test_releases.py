@@ -16,7 +16,7 @@ TYPO = '{"train_batch_size": 256, "zero_optimization": {"stage": 2, "overlap_com
 @each_case(
     ("version", "verdict", "severity", "asked"),
     [
-        ("0.9.5", None, "warning", OLDEST),
+        ("0.8.3", None, "warning", OLDEST),
         ("0.14.2", "reject", "error", "0.14.2"),
         (NEWEST, "reject", "error", NEWEST),
         (f"{NEWEST}.1", "reject", "error", f"{NEWEST}.1"),
@@ -34,7 +34,7 @@ def test_outside_of_the_range(tmp_path, version, verdict, severity, asked):
 def test_a_file_that_cannot_be_read_is_refused_by_every_release(tmp_path):
     path = tmp_path / "ds_config.json"
     path.write_text(TYPO[1:], encoding="utf-8")
-    run = Discovery(LaunchFacts(target={"deepspeed": "0.9.5"}, complete=True), "deepspeed").one([str(path)])
+    run = Discovery(LaunchFacts(target={"deepspeed": "0.8.3"}, complete=True), "deepspeed").one([str(path)])
     assert (run.verdict, run.fails_at) == ("reject", "load")
 
 
@@ -48,13 +48,13 @@ def test_only_the_framework_that_would_raise_counts(tmp_path):
 def test_the_summary_says_so_once(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / ".git").mkdir()
-    (tmp_path / "requirements.txt").write_text("deepspeed==0.9.5\n", encoding="utf-8")
+    (tmp_path / "requirements.txt").write_text("deepspeed==0.8.3\n", encoding="utf-8")
     for name in ("ds_a.json", "ds_b.json"):
         (tmp_path / name).write_text(TYPO, encoding="utf-8")
     assert main(["check", "--format", "json"]) == 0
     captured = capsys.readouterr()
     assert [run["verdict"] for run in json.loads(captured.out)["runs"]] == [None, None]
-    assert captured.err.count("deepspeed 0.9.5 (requirements.txt) is not modelled, 0.14.4 is checked instead") == 1
+    assert captured.err.count("deepspeed 0.8.3 (requirements.txt) is not modelled, 0.9.0 is checked instead") == 1
 
 
 def test_the_ranges_are_told(capsys):

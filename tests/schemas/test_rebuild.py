@@ -547,6 +547,7 @@ OF_WHEELS = {
     "deepspeed",
     "llamafactory",
     "trl",
+    "verl",
 }  # whose tables tools/rebuild_tables.py makes
 TABLES = sorted(path.parent.name for path in (ROOT / "cfglint" / "frameworks").glob("*/_tables.py"))
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from cfglint.frameworks.axolotl.config import AxolotlConfig
     from cfglint.frameworks.base import Config
+    from cfglint.frameworks.huggingface.field_operations import Operation
     from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.frameworks.memory_inputs import Inputs, Model
     from cfglint.frameworks.resolved_batch import Batch
@@ -177,6 +178,12 @@ class Axolotl(Framework["AxolotlConfig"]):
         from cfglint.frameworks.axolotl.batch import resolve
 
         return resolve(config)
+
+    def operations(self, config: AxolotlConfig) -> tuple[Operation, ...]:
+        """The operations of the Trainer."""
+        from cfglint.frameworks.huggingface.field_operations import OPERATIONS
+
+        return OPERATIONS
 
     def numbers(self, config: AxolotlConfig) -> dict[str, int | None]:
         """Total steps and warm-up steps; axolotl turns epochs into steps itself."""

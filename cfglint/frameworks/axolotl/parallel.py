@@ -55,11 +55,8 @@ def _built(model: Model, world: int) -> Refusal | None:
     """The refusal of `build_parallelism_config`."""
     tensor, context, expert = size(model, TENSOR), size(model, CONTEXT), size(model, EXPERT)
     if world % expert:
-        return refused(
-            (EXPERT,),
-            f"`{EXPERT}` ({expert}) does not divide the {world} processes",
-            f"expert_parallel_size ({expert}) must divide world_size ({world}).",
-        )
+        message = f"`{EXPERT}` ({expert}) does not divide the {world} processes"
+        return refused((EXPERT,), message, f"expert_parallel_size ({expert}) must divide world_size ({world}).")
     rest = world // expert // max(tensor, 1) // max(context, 1)
     deepspeed = model.deepspeed and model.release in DEEPSPEED
     if deepspeed and context > 1 and rest > 1:
@@ -77,9 +74,10 @@ def _deepspeed_replicas(model: Model, rest: int) -> Refusal | None:
     replicate = model.dp_replicate_size
     if not replicate or replicate <= 1 or replicate == rest:
         return None
+    message = f"`{REPLICATE}` ({replicate}) must be processes / `{CONTEXT}` ({rest}) under DeepSpeed"
     return refused(
         (REPLICATE, CONTEXT),
-        f"`{REPLICATE}` ({replicate}) must be processes / `{CONTEXT}` ({rest}) under DeepSpeed",
+        message,
         f"dp_replicate_size ({replicate}) must equal world_size / context_parallel_size ({rest}) under DeepSpeed.",
     )
 
@@ -106,14 +104,16 @@ def _data_parallel(model: Model, rest: int) -> tuple[dict[str, int], int]:
 def _without_role(model: Model, left: int, world: int) -> Refusal:
     """The message that processes have no role."""
     if (model.dp_shard_size or 1) > 1 and not (model.fsdp or model.fsdp_config):
+        message = f"`{SHARD}` requires `fsdp_config`"
         return refused(
             (SHARD,),
-            f"`{SHARD}` requires `fsdp_config`",
+            message,
             "dp_shard_size was configured without a corresponding fsdp_config! Please ensure you have configured FSDP using fsdp_config.",
         )
+    message = f"the parallel sizes leave {left} of {world} processes without a role"
     return refused(
         tuple(key for key in (SHARD, REPLICATE, CONTEXT, TENSOR) if getattr(model, key)) or (TENSOR,),
-        f"the parallel sizes leave {left} of {world} processes without a role",
+        message,
         f"The configured parallelisms are incompatible with the current world size ({world})!",
     )
 
@@ -143,9 +143,10 @@ def _handed(model: Model, world: int) -> Refusal | None:
     keys = tuple(key for key in (CONTEXT, TENSOR, SHARD, REPLICATE, EXPERT) if size(model, key) > 1)
     product = " x ".join(f"`{key}` ({size(model, key)})" for key in keys) + f" = {total}" if keys[1:] else f"`{keys[0]}` is {total}"
     names = "dp_shard_size/tp_size/cp_size/sp_size" + ("/ep_size" if patched(model) else "")
+    message = f"{product}, but the run has {world} processes, one on each GPU: the two must be equal"
     return refused(
         keys,
-        f"{product}, but the run has {world} processes, one on each GPU: the two must be equal",
+        message,
         f"ParallelismConfig total_size ({total}) does not match num_processes ({world}). Please adjust dp_replicate_size/ {names}.",
         fitting({key: size(model, key) for key in keys}, total, world) or "",
     )

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from cfglint.source.loaders import Loader
 
 NEWEST = RELEASES["deepspeed"]
-OLDEST = "0.14.4"
+OLDEST = "0.9.0"
 RULE_MODULES = (
     "syntax keys sections values data precision zero offload optimizer scheduler zenflow parallel removed_sections first_step no_effect"
 )

@@ -745,6 +745,31 @@ REMOVED: dict[tuple[str, ...], tuple[Version, str]] = {
     ('zero_optimization', 'zeropp_loco_param'): ((0, 19, 8), "DeepSpeedConfigError: LoCo-Zero++ has been removed; 'zero_optimization.zeropp_loco_param' is no longer supported."),
 }
 
+# optimizer, as its class is looked up: the releases that have it themselves, as (since, until).
+OPTIMIZERS: dict[str, tuple[tuple[Version, Version], ...]] = {
+    'adagrad': (((), ()),),
+    'adam': (((), ()),),
+    'adamw': (((), ()),),
+    'lamb': (((), ()),),
+    'lion': (((0, 11, 0), ()),),
+    'muadam': (((0, 10, 2), ()),),
+    'muadamw': (((0, 10, 2), ()),),
+    'muon': (((0, 17, 6), ()),),
+    'musgd': (((0, 10, 2), ()),),
+    'onebitadam': (((), (0, 19, 7)),),
+    'onebitlamb': (((), (0, 19, 7)),),
+    'zerooneadam': (((), (0, 19, 7)),),
+}
+
+# The same for learning-rate schedulers.
+SCHEDULERS: dict[str, tuple[tuple[Version, Version], ...]] = {
+    'LRRangeTest': (((), ()),),
+    'OneCycle': (((), ()),),
+    'WarmupCosineLR': (((0, 12, 3), ()),),
+    'WarmupDecayLR': (((), ()),),
+    'WarmupLR': (((), ()),),
+}
+
 # Deprecated fields, which must not be set together with the field that replaces them, by section.
 REPLACED: dict[str, dict[str, str]] = {
     'zero_optimization': {'cpu_offload_param': 'offload_param', 'cpu_offload': 'offload_optimizer', 'stage3_gather_fp16_weights_on_model_save': 'gather_16bit_weights_on_model_save'},

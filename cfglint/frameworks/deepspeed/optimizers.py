@@ -6,6 +6,8 @@ the fused ones (DeepSpeed 0.19.8, runtime/engine.py:2377-2549; torch 2.13 for to
 
 from __future__ import annotations
 
+from cfglint.frameworks.deepspeed._tables import OPTIMIZERS
+from cfglint.frameworks.history import holds
 from cfglint.source.record import record
 
 TYPE_CHECKING = False
@@ -13,12 +15,11 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.frameworks.deepspeed.sections import DeepSpeedSections
+    from cfglint.frameworks.versions import Version
 
-OWN = ("adagrad", "adam", "adamw", "lamb", "muadam", "muadamw", "musgd", "lion", "muon")
 MUP = ("muadam", "muadamw", "musgd")
 ONE_BIT = ("onebitadam", "onebitlamb", "zerooneadam")
-ONE_BIT_REMOVED = (0, 19, 7)
-MUON_SINCE = (0, 17, 6)
+ONE_BIT_REMOVED = OPTIMIZERS[ONE_BIT[0]][-1][1]
 NOT_CLASSES = ("lr_scheduler", "swa_utils")  # attributes of torch.optim that pass the check of names and cannot be called
 
 ADAM_KEYS = "lr bias_correction betas eps weight_decay amsgrad"
@@ -106,15 +107,22 @@ def chosen(config: DeepSpeedSections) -> Optimizer | None:
     name = section.get("type") if isinstance(section, dict) else None
     if not isinstance(name, str) or not isinstance(section, dict):
         return None
-    if name.lower() in OWN and (name.lower() != "muon" or config.version >= MUON_SINCE):
+    if name.lower() not in ONE_BIT and has_own(name.lower(), config.version):
         name = name.lower()
     params = section.get("params")
     arguments = dict(params) if isinstance(params, dict) else {}
     return Optimizer(name, class_of(config, name, arguments), params, arguments)
 
 
+def has_own(name: str, version: Version) -> bool:
+    """Whether a release of DeepSpeed has an optimizer of this name itself."""
+    return any(holds(since, until, version) for since, until in OPTIMIZERS.get(name, ()))
+
+
 def class_of(config: DeepSpeedSections, name: str, arguments: dict[Any, Any]) -> str:
     """The class for a name; the parameters that DeepSpeed itself uses are removed from `arguments`."""
+    if not has_own(name.lower(), config.version):
+        return name if name in PARAMETERS and name[0].isupper() and name not in NATIVE and name != "ZenFlowCPUAdam" else ""
     on_cpu = config.offload != "none"
     if name in ("adam", "adamw"):
         return adam_class(config, name, arguments, on_cpu)
@@ -128,9 +136,7 @@ def class_of(config: DeepSpeedSections, name: str, arguments: dict[Any, Any]) ->
         return "MuonWithAuxAdam"
     if name in MUP:
         return {"muadam": "Adam", "muadamw": "AdamW", "musgd": "SGD"}[name]
-    if name.lower() in ONE_BIT and config.version < ONE_BIT_REMOVED:
-        return name.lower()
-    return name if name in PARAMETERS and name[0].isupper() and name not in NATIVE and name != "ZenFlowCPUAdam" else ""
+    return name.lower()  # the 1-bit optimizers
 
 
 def adam_class(config: DeepSpeedSections, name: str, arguments: dict[Any, Any], on_cpu: bool) -> str:

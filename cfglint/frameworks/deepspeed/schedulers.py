@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from cfglint.frameworks.deepspeed._tables import SCHEDULERS
+from cfglint.frameworks.history import holds
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
+    from cfglint.frameworks.versions import Version
 
 OWN = {
     "LRRangeTest": (
@@ -56,14 +60,19 @@ class Scheduler:
 
     __slots__ = ("known", "name", "needs", "own", "params", "takes")
 
-    def __init__(self, name: str, params: Any, given: bool) -> None:
-        entry = OWN.get(name) or TORCH.get(name)
+    def __init__(self, name: str, params: Any, given: bool, version: Version) -> None:
         self.name = name
-        self.own = name in OWN
+        self.own = has_own(name, version)
+        entry = OWN[name] if self.own else TORCH.get(name)
         self.known = entry is not None
         self.needs = entry[0].split() if entry else []
         self.takes = [*self.needs, *entry[1].split()] if entry else []
         self.params = params if given else None
+
+
+def has_own(name: str, version: Version) -> bool:
+    """Whether a release of DeepSpeed has a scheduler of this name itself."""
+    return name in OWN and any(holds(since, until, version) for since, until in SCHEDULERS.get(name, ()))
 
 
 def chosen(config: DeepSpeedConfig) -> Scheduler | None:
@@ -72,4 +81,4 @@ def chosen(config: DeepSpeedConfig) -> Scheduler | None:
     name = section.get("type") if isinstance(section, dict) else None
     if not isinstance(section, dict) or not isinstance(name, str) or not config.has_optimizer:
         return None
-    return Scheduler(name, section.get("params"), "params" in section)
+    return Scheduler(name, section.get("params"), "params" in section, config.version)

@@ -224,7 +224,7 @@ def refused_by_one(problems: list[Problem], note: str) -> None:
 
 
 def lenient(model: Model, raw: Any, is_open: bool, version: Version) -> Section:
-    """A precision section of a release in which it was not strict: no key is checked.
+    """A precision section of a release in which it was not strict: no key is checked, and those that it does not look up are ignored.
 
     If a trainer may still resolve "auto", the key is omitted; otherwise "auto" is a string that counts as true.
     """
@@ -232,10 +232,8 @@ def lenient(model: Model, raw: Any, is_open: bool, version: Version) -> Section:
     given = raw if isinstance(raw, dict) else {}
     if is_open:
         given = {name: value for name, value in given.items() if value != "auto"}
-    looked_up = KEY_HISTORY.fields(model.name, version)
-    defaults = {name: field.default_at(()) for name, field in model.fields.items()}
-    defaults.update({name: row[DEFAULT] for name, row in looked_up.items()})
-    section.values = {name: given.get(name, default) for name, default in defaults.items()}
+    section.values = {name: field.default_at(()) for name, field in model.fields.items()}
+    section.values.update({name: given.get(name, row[DEFAULT]) for name, row in KEY_HISTORY.fields(model.name, version).items()})
     section.given = {name: name for name in given}
     if not section.values["enabled"] and "fp16_master_weights_and_grads" in section.values:
         section.values["fp16_master_weights_and_grads"] = False  # looked up only with fp16 (0.16.9, runtime/config.py:180)

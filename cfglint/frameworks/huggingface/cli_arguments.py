@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.frameworks.argparse_types import converted
 from cfglint.frameworks.huggingface.fields import FIELDS
 from cfglint.frameworks.unknown import Unknown
 from cfglint.source.load_results import LoadResult
@@ -17,9 +18,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.program import Field
     from cfglint.source.document import Document
 
-TRUE = ("yes", "true", "t", "y", "1")
 LISTS = ("debug", "include_for_metrics", "label_names")  # nargs "+" in the parser of transformers 4.51.3 and 5.23.0
-FALSE = ("no", "false", "f", "n", "0")
 
 
 def cast(override: Override) -> Any:
@@ -46,19 +45,6 @@ def cast(override: Override) -> Any:
         if value is not None:
             return value
     return text
-
-
-def converted(kind: str, text: str) -> Any:
-    """The string converted to one type; None where that is not possible."""
-    if kind == "bool":
-        word = text.lower()
-        return True if word in TRUE else False if word in FALSE else None
-    if kind in ("int", "float"):
-        try:
-            return int(text) if kind == "int" else float(text)
-        except ValueError:
-            return None
-    return None
 
 
 class Arguments(Words):

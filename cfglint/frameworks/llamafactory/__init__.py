@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from typing import Final
 
     from cfglint.frameworks.base import Config
+    from cfglint.frameworks.huggingface.field_operations import Operation
     from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
     from cfglint.frameworks.memory_inputs import Inputs, Model
@@ -142,6 +143,12 @@ class LlamaFactory(Framework["LlamaFactoryConfig"]):
         from cfglint.frameworks.llamafactory.memory import inputs
 
         return inputs(config, model)
+
+    def operations(self, config: LlamaFactoryConfig) -> tuple[Operation, ...]:
+        """The operations of the Trainer, and then of LLaMA-Factory, on the values of the Trainer's fields."""
+        from cfglint.frameworks.llamafactory.field_operations import OF_TRAINER
+
+        return (*TRAINER.operations(config), *OF_TRAINER)
 
     def account(self, config: LlamaFactoryConfig) -> Summary:
         """The lines about the trainer, and about what is trained on which data."""

@@ -8,9 +8,11 @@ from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH, Framework
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection
-    from typing import Final
+    from typing import Any, Final
 
+    from cfglint.batch.solver import SplitRule
     from cfglint.frameworks.base import Config
+    from cfglint.frameworks.huggingface.field_operations import Operation
     from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.frameworks.memory_inputs import Inputs, Model
     from cfglint.frameworks.resolved_batch import Batch
@@ -240,6 +242,31 @@ class Trl(Framework["TrlConfig"]):
         from cfglint.frameworks.trl.memory import inputs
 
         return inputs(config, model)
+
+    def operations(self, config: TrlConfig) -> tuple[Operation, ...]:
+        """The operations of the Trainer, and then of TRL, on the values of their fields."""
+        from cfglint.frameworks.huggingface.field_operations import OPERATIONS
+        from cfglint.frameworks.trl.field_operations import OPERATIONS as OF_TRL
+
+        return (*OPERATIONS, *OF_TRL)
+
+    def split_rule(self, config: TrlConfig) -> SplitRule | None:
+        """The requirement on the batch: complete groups of completions in a generation (GRPO, RLOO), pairs in a micro batch (KTO)."""
+        from cfglint.frameworks.trl.batch import split_rule
+
+        return split_rule(config)
+
+    def loaded(self, config: TrlConfig) -> tuple[int | None, Any]:
+        """(samples per epoch, samples that one process takes from the loader at a time) of the trainer's own sampler."""
+        from cfglint.frameworks.trl.batch import loaded
+
+        return loaded(config)
+
+    def batches_because(self, config: TrlConfig) -> str:
+        """How prompts become the batches of one process."""
+        from cfglint.frameworks.trl.summary import batches_because
+
+        return batches_because(config)
 
     def account(self, config: TrlConfig) -> Summary:
         """The lines about the Trainer, and the numbers of one generation."""

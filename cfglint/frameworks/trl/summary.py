@@ -5,7 +5,7 @@ from __future__ import annotations
 from cfglint.frameworks.huggingface.batch import as_integer, of
 from cfglint.frameworks.huggingface.summary import account as of_trainer
 from cfglint.frameworks.summary import BATCH, GPUS, LENGTH
-from cfglint.frameworks.trl.batch import GENERATION, GENERATION_STEPS, generating, generation
+from cfglint.frameworks.trl.batch import GENERATION, GENERATION_STEPS, generation
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def account(config: TrlConfig) -> Summary:
     length = next((name for name in LENGTHS if config.has_field(name)), None)
     if length is not None:
         summary.add(LENGTH, "longest sample", of(config, length))
-    if generating(config):
+    if config.own_sampler:
         made = generation(config)
         summary.derive(BATCH, "generations", "num_generations", made.per_prompt, config.setting("num_generations").place)
         summary.derive(BATCH, "generation batch", GENERATION, made.size, f"micro batch x GPUs x {GENERATION_STEPS}", needs=GPUS)
@@ -43,7 +43,7 @@ def prompts(config: TrlConfig) -> int | None:
 
 def batches_because(config: TrlConfig) -> str:
     """How prompts become the batches of one process, if the trainer generates its training data."""
-    if not generating(config):
+    if not config.own_sampler:
         return ""
     made = generation(config)
     passes = f" x {made.passes} passes" if made.passes != 1 else ""

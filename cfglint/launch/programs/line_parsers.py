@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 
 from cfglint.frameworks import fields_of_class, kind_of_class
-from cfglint.frameworks.huggingface.cli_arguments import converted
+from cfglint.frameworks.argparse_types import converted
 from cfglint.frameworks.huggingface.fields import FIELDS, PARSED
 from cfglint.launch.programs import config_files, hydra
 from cfglint.launch.programs.classes import text_annotation, type_of

@@ -6,7 +6,7 @@ from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import Example, Finding, rule
 from cfglint.findings.wording import described, spelled
 from cfglint.frameworks.accelerate.config import TYPES
-from cfglint.frameworks.accelerate.rules.common import DEEPSPEED, GPUS, KINDS, SAGEMAKER
+from cfglint.frameworks.accelerate.rules.common import DEEPSPEED, GPUS, KEYS_COMPARED, KINDS, SAGEMAKER
 from cfglint.frameworks.remedies import choice
 
 TYPE_CHECKING = False
@@ -92,6 +92,8 @@ def compute_environment(config: AccelerateConfig) -> Iterator[Finding]:
     if not config.local and config.get("compute_environment") != SAGEMAKER:
         setting = config.setting("compute_environment")
         text = f"ValueError: The config file at {config.documents[0].path} had unknown keys"
+        if config.version < KEYS_COMPARED:
+            text = "TypeError: SageMakerConfig.__init__() got an unexpected keyword argument"
         message = f"`compute_environment` is {setting.spelled}; it must be LOCAL_MACHINE or {SAGEMAKER}"
         yield Finding(setting, message, exception=text, help="set `compute_environment: LOCAL_MACHINE`")
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 
 LEVELS = CHOICES["log_level",]
+SIZES_COMPARED = (0, 18, 6)  # the two sizes of tensor parallelism
 
 
 @rule(
@@ -119,7 +120,7 @@ def autotp_size(config: DeepSpeedConfig) -> Iterator[Finding]:
             help=f"set `tensor_parallel.autotp_size` to a divisor of {world}",
         )
     inner = config.section("tensor_parallel")["tensor_parallel"]
-    if inner is not None and inner["tp_size"] not in (1, size):
+    if config.version >= SIZES_COMPARED and inner is not None and inner["tp_size"] not in (1, size):
         raised = f"ValueError: tensor_parallel.tp.tp_size ({inner['tp_size']}) does not match tensor_parallel.autotp_size ({size})."
         text = f"`tensor_parallel.tp.tp_size` is {inner['tp_size']}, but `autotp_size` is {size}"
         yield Finding(config.setting("tensor_parallel", "tp"), text, exception=raised, fails_at="init", help="remove `tensor_parallel.tp`")

@@ -6,7 +6,7 @@ from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import SKIP, WARN, Finding, rule
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.deepspeed.rules import DEEPSPEED
-from cfglint.frameworks.deepspeed.schedulers import OWN, TORCH, WARMUPS, chosen
+from cfglint.frameworks.deepspeed.schedulers import OWN, TORCH, WARMUPS, chosen, has_own
 from cfglint.frameworks.remedies import choice
 
 TYPE_CHECKING = False
@@ -67,13 +67,14 @@ def unknown_scheduler(config: DeepSpeedConfig) -> Iterator[Finding]:
             help='set `scheduler.type` to "WarmupLR", or another scheduler',
         )
         return
-    if name in OWN or name in TORCH:
+    if has_own(name, config.version) or name in TORCH:
         return
     raised = f"AssertionError: DeepSpeed does not recognize LR scheduler {name}"
-    meant = next((known for known in (*OWN, *TORCH) if known.lower() == name.lower()), None)
+    own = [each for each in OWN if has_own(each, config.version)]
+    meant = next((known for known in (*own, *TORCH) if known.lower() == name.lower()), None)
     if meant is None:
         text = f"`scheduler.type` is {spelled(name)}, which neither DeepSpeed nor torch has"
-        yield Finding(setting, text, exception=raised, help=choice("scheduler.type", name, OWN, quoted=True))
+        yield Finding(setting, text, exception=raised, help=choice("scheduler.type", name, own, quoted=True))
         return
     from cfglint.findings.fix_builders import replace
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR
-from cfglint.findings.rule import Finding, rule
+from cfglint.findings.rule import Example, Finding, rule
 from cfglint.findings.wording import described, listed, spelled
 from cfglint.frameworks.deepspeed._tables import CHOICES
 from cfglint.frameworks.deepspeed.rules import DEEPSPEED
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 
 COMMUNICATION = CHOICES["communication_data_type",]
+COMMUNICATION_EARLIER = ("fp16", "bfp16", "fp32")  # before BF16_SINCE
+BF16_SINCE = (0, 14, 1)
+COMMUNICATION_KEYS = ("communication_data_type", "seq_parallel_communication_data_type", "seq_parallel_comm_data_type")
 ALLREDUCE_OPS = CHOICES["gradient_allreduce_op",]
 DTYPES = {
     "fp16": "fp16",
@@ -54,6 +57,7 @@ def not_attribute(value: Any, attribute: str) -> str:
     bad=(
         '{"train_batch_size": 8, "communication_data_type": "float16"}\n',
         '{"train_batch_size": 8, "communication_data_type": 16}\n',
+        Example('{"train_batch_size": 8, "communication_data_type": "bf16"}\n', facts={"target": {"deepspeed": "0.14.0"}}),
     ),
     good='{"train_batch_size": 8, "communication_data_type": "fp16"}\n',
     example={"gpus": 8, "at": "/communication_data_type"},
@@ -68,14 +72,17 @@ def communication_data_type(config: DeepSpeedConfig) -> Iterator[Finding]:
     Run-time error: `ValueError: Invalid communication_data_type. Supported data types: ['fp16', 'bf16',
     'fp32']. Got: float16`; for a value that is not a string, `AttributeError: ... has no attribute 'lower'`.
 
+    Before 0.14.1 the name is bfp16, not bf16.
+
     Fix: use fp16, bf16 or fp32, or remove the key.
 
-    Source: deepspeed 0.19.8 runtime/config.py:217-230.
+    Source: deepspeed 0.19.8 runtime/config.py:217-230, 0.14.0 runtime/config.py:250-264.
     """
-    sequence_key = "seq_parallel_communication_data_type"
-    for key in ("communication_data_type", sequence_key if config.looks_up(sequence_key) else "seq_parallel_comm_data_type"):
+    allowed = COMMUNICATION if config.version >= BF16_SINCE else COMMUNICATION_EARLIER
+    named = ("fp16", "bf16", "fp32") if config.version >= BF16_SINCE else COMMUNICATION_EARLIER
+    for key in COMMUNICATION_KEYS:
         value = config.values.get(key)
-        if value is None:
+        if value is None or not config.looks_up(key):
             continue
         if not isinstance(value, str):
             yield Finding(
@@ -84,13 +91,13 @@ def communication_data_type(config: DeepSpeedConfig) -> Iterator[Finding]:
                 exception=not_attribute(value, "lower"),
                 help=f"remove `{key}`",
             )
-        elif value.lower() not in COMMUNICATION:
-            raised = f"ValueError: Invalid communication_data_type. Supported data types: ['fp16', 'bf16', 'fp32']. Got: {value.lower()}"
+        elif value.lower() not in allowed:
+            raised = f"ValueError: Invalid communication_data_type. Supported data types: {list(named)}. Got: {value.lower()}"
             yield Finding(
                 config.setting(key),
-                f'`{key}` is {spelled(value)}; it must be "fp16", "bf16" or "fp32"',
+                f'`{key}` is {spelled(value)}; it must be "{named[0]}", "{named[1]}" or "{named[2]}"',
                 exception=raised,
-                help=choice(key, value, ("fp16", "bf16", "fp32"), quoted=True),
+                help=choice(key, value, named, quoted=True),
             )
 
 

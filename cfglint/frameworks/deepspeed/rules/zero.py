@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR
-from cfglint.findings.rule import SKIP, WARN, Finding, rule
+from cfglint.findings.rule import SKIP, WARN, Example, Finding, rule
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.deepspeed.releases import default_of_key
 from cfglint.frameworks.deepspeed.rules import DEEPSPEED
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
+
+STAGE_1_EXEMPT = (0, 13, 0)  # first release that scales gradients before reduce-scatter with stage 1
 
 
 def clipping(config: DeepSpeedConfig) -> object:
@@ -30,6 +32,9 @@ def averages(config: DeepSpeedConfig) -> bool:
 def builds_stage_1_or_2(config: DeepSpeedConfig) -> bool:
     """Whether the engine uses the optimizer of stages 1 and 2."""
     return config.stage in (1, 2) and config.has_optimizer and not uses_bf16_optimizer(config) and not config.zero["legacy_stage1"]
+
+
+MUON_AT_STAGE_3 = (0, 18, 9)
 
 
 @rule(
@@ -231,6 +236,10 @@ def norm_required(config: DeepSpeedConfig, norm: object) -> str:
     bad=(
         ('{"train_batch_size": 8, "zero_optimization": {"stage": 2}, "optimizer": {"type": "Adam"}, "prescale_gradients": true}\n'),
         '{"train_batch_size": 8, "zero_optimization": {"stage": 2}, "optimizer": {"type": "Adam"}, "gradient_predivide_factor": 2.0}\n',
+        Example(
+            '{"train_batch_size": 8, "zero_optimization": {"stage": 1}, "optimizer": {"type": "Adam"}, "prescale_gradients": true}\n',
+            facts={"target": {"deepspeed": "0.12.6"}},
+        ),
     ),
     good=(
         '{"train_batch_size": 8, "zero_optimization": {"stage": 2, "reduce_scatter": false}, "optimizer": {"type": "Adam"},'
@@ -248,10 +257,11 @@ def scaled_before_reduce_scatter(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     Fix: remove `prescale_gradients` and `gradient_predivide_factor`, or set `"reduce_scatter": false`.
 
-    Source: deepspeed 0.19.8 runtime/zero/stage_1_and_2.py:346-351, runtime/zero/stage3.py:392-396.
+    Source: deepspeed 0.19.8 runtime/zero/stage_1_and_2.py:346-351, runtime/zero/stage3.py:392-396; before 0.13.0 also with stage 1.
     """
     stage = config.stage
-    if stage not in (2, 3) or not config.has_optimizer or config.zero["reduce_scatter"] is not True:
+    scattering = (2, 3) if config.version >= STAGE_1_EXEMPT else (1, 2, 3)
+    if stage not in scattering or not config.has_optimizer or config.zero["reduce_scatter"] is not True:
         return
     if stage == 2 and not averages(config):
         return
@@ -318,6 +328,12 @@ def odd_allgather_bucket(config: DeepSpeedConfig) -> Iterator[Finding]:
             '{"train_batch_size": 8, "zero_optimization": {"stage": 3, "reduce_scatter": false,'
             ' "zero_quantized_gradients": true}, "optimizer": {"type": "Adam"}}\n'
         ),
+        Example(
+            '{"train_batch_size": 8, "zero_optimization": {"stage": 3}, "optimizer": {"type": "Muon", "params": {"lr": 0.02}}}\n',
+            exception="AssertionError: Muon optimizer is not yet compatible with ZeRO Stage 3",
+            at="/zero_optimization/stage",
+            facts={"target": {"deepspeed": "0.18.8"}},
+        ),
     ),
     good=(
         '{"train_batch_size": 8, "zero_optimization": {"stage": 3, "reduce_scatter": false},'
@@ -328,7 +344,8 @@ def odd_allgather_bucket(config: DeepSpeedConfig) -> Iterator[Finding]:
 def muon_with_reduce_scatter(config: DeepSpeedConfig) -> Iterator[Finding]:
     """Muon at stage 3 with reduce-scatter, or quantized gradients without it.
 
-    Reduce-scatter is on by default; Muon requires complete gradients, so it has to be turned off.
+    Reduce-scatter is on by default; Muon requires complete gradients, so it has to be turned off. Before 0.18.9 Muon does not support
+    stage 3 at all.
     `zero_quantized_gradients` requires reduce-scatter and is incompatible with Muon.
 
     Run-time errors: `ValueError: Muon and reduce scatter cannot be used together`, `ValueError: Muon and
@@ -344,7 +361,15 @@ def muon_with_reduce_scatter(config: DeepSpeedConfig) -> Iterator[Finding]:
     if config.stage != 3 or not config.has_optimizer:
         return
     scatter, quantized = config.zero["reduce_scatter"], config.zero["zero_quantized_gradients"]
-    if optimizer is not None and optimizer.name == "muon" and (scatter or quantized):
+    muon = optimizer is not None and optimizer.name == "muon"
+    if muon and config.version < MUON_AT_STAGE_3:
+        yield Finding(
+            config.at("zero_optimization", "stage"),
+            "`stage` is 3, which Muon does not support in this release",
+            exception="AssertionError: Muon optimizer is not yet compatible with ZeRO Stage 3",
+            help="use ZeRO stage 2, or DeepSpeed 0.18.9 or later",
+        )
+    elif muon and (scatter or quantized):
         other = "reduce scatter" if scatter else "all2all process group"
         key = "reduce_scatter" if scatter else "zero_quantized_gradients"
         raised = f"ValueError: Muon and {other} cannot be used together"

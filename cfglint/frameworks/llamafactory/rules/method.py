@@ -9,7 +9,7 @@ from cfglint.findings.wording import spelled
 from cfglint.frameworks.huggingface.fields import OPTIMIZERS
 from cfglint.frameworks.llamafactory.arguments import comma_list
 from cfglint.frameworks.llamafactory.releases import choices
-from cfglint.frameworks.llamafactory.rules.common import BASE, KIND, KINDS, certainty, conflict
+from cfglint.frameworks.llamafactory.rules.common import APOLLO_KNOWN, BASE, KIND, KINDS, certainty, conflict
 from cfglint.frameworks.remedies import choice
 
 TYPE_CHECKING = False
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from cfglint.findings.diagnostic import Fix
     from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
 
-APOLLO_KNOWN = Releases((0, 9, 2), of="GaLore, APOLLO and BAdam")
+STAGE_NAMED = Releases((0, 8, 3))  # in the message about an unknown stage
+BADAM_WITHOUT_LORA = Releases((0, 8, 0))
 OFT_KNOWN = Releases((0, 9, 4))
 PISSA_REFUSED = Releases((0, 8, 2))
 LORA_OPTIONS = Releases((0, 8, 3), of="`use_rslora`, `use_dora`, `pissa_init`")
@@ -91,7 +92,7 @@ def unknown_stage(config: LlamaFactoryConfig) -> Iterator[Finding]:
     stages = choices("stage", config.own_version)
     if config.stage not in stages:
         message = f"`stage` is {spelled(config.stage)}; it must be one of {', '.join(stages)}"
-        text = f"ValueError: Unknown task: {config.stage}."
+        text = f"ValueError: Unknown task: {config.stage}." if config.own_version in STAGE_NAMED else "ValueError: Unknown task."
         yield Finding(config.field("stage"), message, exception=text, help=choice("stage", config.stage, stages))
 
 
@@ -101,7 +102,7 @@ def unknown_stage(config: LlamaFactoryConfig) -> Iterator[Finding]:
     ERROR,
     kinds=KINDS,
     fails_at="config",
-    bad=FULL + "use_dora: true\n",
+    bad=(FULL + "use_dora: true\n", Example(FULL + "loraplus_lr_ratio: 16.0\n", at="/loraplus_lr_ratio")),
     good=LORA + "use_dora: true\n",
     example={**KIND, "at": "/use_dora"},
 )
@@ -155,6 +156,7 @@ def llama_pro_with_full(config: LlamaFactoryConfig) -> Iterator[Finding]:
     fails_at="config",
     bad=(
         LORA + "use_badam: true\n",
+        Example(LORA + "use_galore: true\n", at="/use_galore"),
         FULL + "use_galore: true\nuse_apollo: true\n",
         Example(
             FULL + "template: llama3\nuse_galore: true\nuse_badam: true\n",
@@ -175,6 +177,8 @@ def special_optimizers(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """
     used = [name for name in SWITCHES if config.own(name)]
     those = "GaLore, APOLLO or BAdam" if config.own_version in APOLLO_KNOWN else "GaLore or BAdam"
+    if config.method == "lora" and config.own_version not in BADAM_WITHOUT_LORA:
+        used, those = [name for name in used if name == "use_galore"], "GaLore"
     if used and config.method == "lora":
         text = f"ValueError: Cannot use LoRA with {those} together."
         message = f"`{used[0]}` is incompatible with `finetuning_type: lora`" + (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.releases import Releases
-from cfglint.findings.rule import Finding, rule
+from cfglint.findings.rule import Example, Finding, rule
 from cfglint.frameworks.llamafactory.rules.common import BASE, FROM_083, FROM_090, KIND, KINDS, SMALL, certainty, conflict, number
 from cfglint.frameworks.remedies import choice
 
@@ -140,7 +140,11 @@ def pissa_stage(config: LlamaFactoryConfig) -> Iterator[Finding]:
     ERROR,
     kinds=KINDS,
     fails_at="config",
-    bad=DPO + "neat_packing: true\n",
+    bad=(
+        DPO + "neat_packing: true\n",
+        Example(DPO + "predict_with_generate: true\n", at="/predict_with_generate"),
+        Example(DPO + "mask_history: true\n", at="/mask_history"),
+    ),
     good=BASE + "neat_packing: true\n",
     example={**KIND, "at": "/neat_packing"},
 )

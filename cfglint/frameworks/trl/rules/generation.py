@@ -19,7 +19,6 @@ from cfglint.frameworks.trl.batch import (
     Generation,
     count,
     evaluation_group,
-    generating,
     generation,
     number,
 )
@@ -143,7 +142,7 @@ UNBRACKETED = Releases((0, 18, 0), (0, 20, 0))  # only the micro batch divides: 
 
 def has_valid_sizes(config: TrlConfig) -> bool:
     """Whether the trainer generates and its sizes are numbers: otherwise the batch or the parser fails first."""
-    return config.parsed and generating(config) and config.batch.problem is None
+    return config.parsed and config.own_sampler and config.batch.problem is None
 
 
 def sizes_conflict(config: TrlConfig) -> bool:
@@ -216,7 +215,7 @@ def generation_size_twice(config: TrlConfig) -> Iterator[Finding]:
     Source: trl 1.16.0 trainer/grpo_config.py:1113-1116, trainer/rloo_config.py:676-679.
     """
     args = config.arguments
-    if generating(config) and args[GENERATION] is not None and args[GENERATION_STEPS] is not None:
+    if config.own_sampler and args[GENERATION] is not None and args[GENERATION_STEPS] is not None:
         message = f"`{GENERATION}` is incompatible with `{GENERATION_STEPS}`"
         yield Finding(of(config, GENERATION), message, related=(of(config, GENERATION_STEPS),), help=either(GENERATION, GENERATION_STEPS))
 
@@ -246,7 +245,7 @@ def too_few_generations(config: TrlConfig) -> Iterator[Finding]:
     Source: trl 1.16.0 trainer/grpo_config.py:1137-1141, trainer/rloo_config.py:700-704; 0.17.0 trainer/grpo_trainer.py:587-591.
     """
     value = config.arguments[GENERATIONS]
-    if not generating(config) or not isinstance(value, (int, float)) or value >= TOO_FEW:
+    if not config.own_sampler or not isinstance(value, (int, float)) or value >= TOO_FEW:
         return
     zero = value == 0 and config.trl_version >= DIVIDES_FIRST
     text = f"ValueError: {label(config)} requires at least 2 generations per prompt to calculate the advantages. You provided {value}"
@@ -422,7 +421,7 @@ def batch_size_search(config: TrlConfig) -> Iterator[Finding]:
 
     Source: trl 1.16.0 trainer/grpo_config.py:1086-1094, trainer/rloo_config.py:649-657.
     """
-    if generating(config) and config.arguments["auto_find_batch_size"]:
+    if config.own_sampler and config.arguments["auto_find_batch_size"]:
         text = f"ValueError: auto_find_batch_size is not supported by {label(config)}, because the generation batch must contain "
         text += "full prompt groups"
         yield Finding(
@@ -541,7 +540,7 @@ def vllm_tensor_parallel_size(config: TrlConfig) -> Iterator[Finding]:
     args, world = config.arguments, config.world_size
     size = count(args["vllm_tensor_parallel_size"])
     name = "vllm_tensor_parallel_size" if config.trl_version < NEW_ENGINE else "tensor_parallel_size"
-    if generating(config) and args["use_vllm"] and args["vllm_mode"] == "colocate" and size and world and world % size:
+    if config.own_sampler and args["use_vllm"] and args["vllm_mode"] == "colocate" and size and world and world % size:
         yield Finding(
             of(config, "vllm_tensor_parallel_size"),
             f"`vllm_tensor_parallel_size` is {size}, which does not divide the {world} processes",

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from cfglint.findings.diagnostic import Fix
     from cfglint.frameworks.trl.config import TrlConfig
-    from cfglint.frameworks.trl.parser import Refused
+    from cfglint.frameworks.trl.parser import UncastString
 
 MAPPING_CHECKED = (1, 10, 0)  # from here on the parser reports that the file must be a mapping
 
@@ -133,7 +133,7 @@ def invalid_string(config: TrlConfig) -> Iterator[Finding]:
         yield Finding(setting, message, exception=f"SystemExit: 2 ({each.text})", fix=meant_number(setting, each), help=f"write {need}")
 
 
-def meant_number(setting: Setting, refused: Refused) -> Fix | None:
+def meant_number(setting: Setting, refused: UncastString) -> Fix | None:
     """The integer that a string such as `1e3` spells."""
     from cfglint.frameworks.huggingface.rules.value_types import spelled_as_number
 

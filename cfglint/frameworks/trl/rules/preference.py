@@ -6,7 +6,7 @@ from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.releases import Releases
 from cfglint.findings.rule import Example, Finding, rule
 from cfglint.frameworks.remedies import choice
-from cfglint.frameworks.trl.batch import WITHOUT_KL, generating
+from cfglint.frameworks.trl.batch import WITHOUT_KL
 from cfglint.frameworks.trl.field_operations import adapters as peft
 from cfglint.frameworks.trl.rules.common import HEAD, KINDS, OLD, certain, losses, of, shown
 
@@ -172,7 +172,7 @@ def reference_not_synchronized(config: TrlConfig) -> Iterator[Finding]:
     setting = of(config, "sync_ref_model")
     head = "You passed `sync_ref_model=True` while"
     checks = synchronizes(config)
-    if checks and generating(config) and args["beta"] == 0.0 and args.known("beta"):
+    if checks and config.own_sampler and args["beta"] == 0.0 and args.known("beta"):
         text = f"ValueError: {head} `beta=0.0`, which means the reference model is not used during training."
         remedy = "set `beta: 0.04`, or set `sync_ref_model: false`"
         message = "`sync_ref_model` requires `beta` above 0"

@@ -7,7 +7,6 @@ from cfglint.findings.releases import Releases
 from cfglint.findings.rule import Example, Finding, rule
 from cfglint.findings.wording import counted
 from cfglint.frameworks.remedies import choice
-from cfglint.frameworks.trl.batch import generating
 from cfglint.frameworks.trl.field_operations import adapters as peft
 from cfglint.frameworks.trl.rules.common import HEAD, KINDS, OLD, certain, losses, of, shown
 
@@ -264,7 +263,7 @@ def streaming_dispatch(config: TrlConfig) -> Iterator[Finding]:
 
     Source: trl 1.16.0 trainer/grpo_trainer.py:898-906, trainer/rloo_trainer.py:591-599.
     """
-    if generating(config) and config.streams and config.accelerator.get("dispatch_batches"):
+    if config.own_sampler and config.streams and config.accelerator.get("dispatch_batches"):
         setting = config.setting("accelerator_config", "dispatch_batches")
         yield Finding(
             setting,
@@ -334,7 +333,7 @@ def reward_weights_length(config: TrlConfig) -> Iterator[Finding]:
     """
     args = config.arguments
     weights, functions = args["reward_weights"], args["reward_funcs"]
-    if not generating(config) or not isinstance(weights, list) or not isinstance(functions, list) or not functions:
+    if not config.own_sampler or not isinstance(weights, list) or not isinstance(functions, list) or not functions:
         return
     count = len(functions) + bool(args["reward_model_name_or_path"])
     if len(weights) != count:
@@ -479,7 +478,7 @@ def unknown_vllm_mode(config: TrlConfig) -> Iterator[Finding]:
     Source: trl 1.16.0 generation/vllm_generation.py, 0.24.0 trainer/grpo_trainer.py, trainer/rloo_trainer.py (__init__).
     """
     args = config.arguments
-    if generating(config) and args["use_vllm"] and args.known("use_vllm", "vllm_mode") and args["vllm_mode"] not in VLLM_MODES:
+    if config.own_sampler and args["use_vllm"] and args.known("use_vllm", "vllm_mode") and args["vllm_mode"] not in VLLM_MODES:
         mode = args["vllm_mode"]
         yield Finding(
             of(config, "vllm_mode"),
@@ -574,7 +573,7 @@ def tokens_of_generated_batches(config: TrlConfig) -> Iterator[Finding]:
 
     Source: transformers 4.51.3 trainer.py:1770-1783 (`num_tokens`), 2294; trl 0.17.0 trainer/grpo_trainer.py (`data_collator`).
     """
-    if generating(config) and config.arguments["include_tokens_per_second"]:
+    if config.own_sampler and config.arguments["include_tokens_per_second"]:
         yield Finding(
             of(config, "include_tokens_per_second"),
             f"`include_tokens_per_second` does not support {config.trainers[0].upper()}",
