@@ -85,7 +85,7 @@ def fetch(folder: Path, package: str, oldest: tuple[int, ...], libraries: tuple[
     files = {each: answer["files"] for each, answer in answers.items() if answer is not None}
     dates = {each: {str(version): str(day) for version, day in list_releases.dated(files[each]).items()} for each in files}
     for name in dates[package]:
-        if name.replace(".", "").isdigit() and release(name) >= oldest and not (folder / name).exists():
+        if is_release(name) and release(name) >= oldest and not (folder / name).exists():
             unpack(package, [each for each in files[package] if str(list_releases.version_of(each["filename"])) == name], folder / name)
     (folder / DATES).write_text(json.dumps(dates), encoding="utf-8")
 

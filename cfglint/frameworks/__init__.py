@@ -9,6 +9,7 @@ from cfglint.frameworks.versions import parse_version
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from cfglint.frameworks.base import Framework
@@ -127,6 +128,11 @@ def nearest_modelled(package: str, version: str) -> str | None:
                 return oldest
             return newest if release[:minor] > parse_version(newest)[:minor] else None
     return None
+
+
+def learn(package: str, version: str, folder: str, opens: Callable[[str], bool]) -> bool:
+    """Take the fields of an unmodelled release from its source in a folder; false if no framework understands it."""
+    return any(framework(kind).learn(parse_version(version), folder, opens) for kind in kinds() if framework(kind).package == package)
 
 
 def detect(document: Document) -> tuple[str | None, int]:

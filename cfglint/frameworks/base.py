@@ -7,7 +7,7 @@ from cfglint.frameworks.versions import dotted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection
     from typing import Any, Generic, TypeVar
 
     from cfglint.batch.solver import SplitRule
@@ -180,6 +180,10 @@ class Config:
         """Whether the framework has a field of this name; true if that is unknown."""
         return True
 
+    def lacks_field(self, key: str) -> bool:
+        """Whether other releases of the framework have a field of this name, and the targeted one has not."""
+        return False
+
     def reads(self, key: str) -> bool:
         """Whether the value of a top-level key has any effect on the run; true if that is unknown."""
         return True
@@ -320,6 +324,10 @@ class Framework(Described["Own"]):
     def modelled(self) -> dict[str, tuple[str, str]]:
         """The packages whose releases this framework models, each with the oldest and the newest of them."""
         return {self.package: (self.oldest or self.newest, self.newest)}
+
+    def learn(self, release: Version, folder: str, opens: Callable[[str], bool]) -> bool:
+        """Take the fields of an unmodelled release from its source in a folder; false if that is not possible."""
+        return False
 
     def completed(self, facts: LaunchFacts) -> LaunchFacts:
         """The facts with the releases that follow from other specified releases."""

@@ -110,7 +110,7 @@ def to_diagnostic(rule: Rule, finding: Finding, config: Config) -> Diagnostic | 
     skipped = config.is_partial and rule.when_partial == SKIP
     if skipped or not config.reaches(rule, finding) or uses_unknown_value(finding, config, rule.about == KEY):
         return None
-    if is_of_missing_field(finding.setting, config):
+    if rule.about != KEY and is_of_missing_field(finding, config):
         return None
     setting = config.blamed(finding.setting)
     severity = finding.severity or rule.severity
@@ -136,9 +136,12 @@ def to_diagnostic(rule: Rule, finding: Finding, config: Config) -> Diagnostic | 
     )
 
 
-def is_of_missing_field(setting: Setting, config: Config) -> bool:
-    """Whether a finding is about the default of a field that the release does not have: it came later, or was removed or renamed."""
-    return setting.origin == DEFAULT and len(setting.path) == 1 and not config.has_field(str(setting.path[0]))
+def is_of_missing_field(finding: Finding, config: Config) -> bool:
+    """Whether a finding is about the value of a field that the release does not have: it came later, or was removed or renamed."""
+    path = finding.setting.path
+    if len(path) != 1 or finding.on_key or finding.setting.document is config.facts.launch.command:  # an option of a command is no field
+        return False
+    return config.lacks_field(str(path[0]))
 
 
 def is_certain(rule: Rule, finding: Finding, setting: Setting, config: Config) -> bool:

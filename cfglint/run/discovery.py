@@ -10,7 +10,7 @@ from cfglint.frameworks.base import MAYBE, NO_MATCH
 from cfglint.run.checked import CheckedRun
 from cfglint.run.discovery_errors import LaunchChoiceError, MissingSectionError, UnknownKindError
 from cfglint.run.loaded import LAUNCH
-from cfglint.run.paths import BY_HAND, EXTENSIONS, HERE, SCRIPTS, SECTIONS, is_one_of, is_program, is_script, line_of
+from cfglint.run.paths import BY_HAND, EXTENSIONS, HERE, PROGRAMS, SCRIPTS, SECTIONS, is_one_of, is_program, is_script, line_of
 from cfglint.run.references import References
 from cfglint.run.scan_stats import ScanStats
 from cfglint.source import files
@@ -123,7 +123,8 @@ class Discovery:
             elif self.kind in (None, LAUNCH) and not self.section and is_script(line_of(path)[0]):
                 yield from ((index, run, None) for run in self.launches(path))
             elif is_program(path) and not self.section:
-                yield from ((index, run, None) for run in self.built_in(path))
+                found_in_folder = path if path not in self.named else None
+                yield from ((index, run, found_in_folder) for run in self.built_in(path))
             else:
                 yield from self._runs_of(index, path)
         except Exception as error:
@@ -171,6 +172,7 @@ class Discovery:
         for each in found:
             documents, kinds = self.references.followed(each.documents, each.kinds)
             self.taken.update(document.path for document in documents[1:])
+            self.taken.update([each.launch.parser.path] if each.launch.parser is not None else ())
             yield self._run(documents, kinds, each.facts)
 
     def built_in(self, path: str) -> Iterator[CheckedRun]:
@@ -187,11 +189,11 @@ class Discovery:
             return
         self.stats.foreign.update(reader.outside)
         chosen = [each for each in found if only is None or each.document.position(each.document.extent[0])[0] == only]
-        if not chosen:
+        if not chosen and path in self.named:
             self._count_unrecognized(path, [])
         for each in chosen:
             documents, kinds = self.references.followed([each.document], [each.kind])
-            self.taken.update(document.path for document in documents[1:])
+            self.taken.update(document.path for document in documents[1:] if document.path != name)
             yield self._run(documents, kinds, each.facts(self.facts))
 
     def _by_hand(self, paths: list[str]) -> CheckedRun | None:
@@ -295,11 +297,19 @@ class Discovery:
 
     def _is_looked_at(self, path: str) -> bool:
         """Whether a file of a folder may be a config or a script, by its name."""
+        if path.endswith(PROGRAMS):
+            return self.kind is None and not self.section and self._may_build(path)
         return path.lower().endswith(EXTENSIONS) or (self.kind in (None, LAUNCH) and is_script(path))
+
+    def _may_build(self, path: str) -> bool:
+        """Whether a Python file of a folder may build the arguments of a trainer, by its text."""
+        from cfglint.run.program_scan import may_build
+
+        return may_build(path)
 
     def _is_tracked(self, path: str, is_folder: bool) -> bool:
         """Whether git tracks a file that an ignore file excludes; only files with a relevant extension matter."""
-        if not is_folder and not path.lower().endswith((*EXTENSIONS, *SCRIPTS)):
+        if not is_folder and not path.lower().endswith((*EXTENSIONS, *SCRIPTS, *PROGRAMS)):
             return False
         from cfglint.project.git_index import TrackedFiles
         from cfglint.source.root import top_of

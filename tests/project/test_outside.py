@@ -301,10 +301,13 @@ OPENERS = {
     "source/git.py": "objects of git, and files in the repository after links",
     "run/discovery.py": "the content of a document that was read before",
     "source/file_source.py": "paths of the command line, and those that `References`, `Project` and `Discovery` have checked",
+    "run/program_scan.py": "files of a folder; a link is checked with `leads_out`",
+    "project/file_source.py": "paths of the command line, and those that `References`, `Project` and `Discovery` have checked",
     "run/quick_scan.py": "cfglint's own schemas",
     "server/neighbours.py": "checks with `leads_out`",
     "server/open_files.py": "open files, and configurations checked by `refuse_foreign_file`",
     "source/dataclass_fields.py": "checks with `leads_out`",
+    "source/python/package.py": "unpacked wheels of the tools, else checked with `leads_out` by `project/package_source.py`",
     "source/files.py": "what its callers pass; ignore rules that are no links",
     "source/writing.py": "files that are about to be written",
 }

@@ -8,6 +8,7 @@ from cfglint.frameworks.versions import parse_version
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Final
 
     from cfglint.frameworks.axolotl.config import AxolotlConfig
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.resolved_batch import Batch
     from cfglint.frameworks.schema_additions import Additions
     from cfglint.frameworks.summary import Summary
+    from cfglint.frameworks.versions import Version
     from cfglint.source.document import Document, Path, Syntax
     from cfglint.source.loaders import Loader
 
@@ -120,6 +122,12 @@ class Axolotl(Framework["AxolotlConfig"]):
             "TYP202",
         )
     )
+
+    def learn(self, release: Version, folder: str, opens: Callable[[str], bool]) -> bool:
+        """Take the fields of an unmodelled release from its source in a folder."""
+        from cfglint.frameworks.axolotl.releases import learn
+
+        return learn(release, folder, opens)
 
     def detect(self, document: Document) -> int:
         """Detect by top-level keys: `base_model` together with others of axolotl."""

@@ -9,6 +9,7 @@ from cfglint.frameworks.versions import dotted, parse_version
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from cfglint.frameworks.history import Fields, Row
@@ -30,6 +31,20 @@ OWN_STEPS = Releases((0, 10, 0))  # axolotl passes its own count of steps as `ma
 EMBEDDINGS = Releases((0, 16, 0))  # there is a kernel for embeddings
 BUILT_IN_PLUGINS = Releases((0, 20, 0))
 REQUIRED_PLUGINS = Releases((0, 21, 0))  # a plugin that cannot be imported ends the run; it was ignored before
+
+
+def learn(release: Version, folder: str, opens: Callable[[str], bool]) -> bool:
+    """Take the fields of an unmodelled release from its source in a folder; false if it is not understood."""
+    from pathlib import Path
+
+    from cfglint.frameworks.axolotl.source_fields import learned
+    from cfglint.source.python.package import SourceError
+
+    try:
+        HISTORY.learn(release, learned(Path(folder), opens))
+    except (SourceError, SyntaxError, OSError, ValueError, RecursionError):
+        return False
+    return True
 
 
 def top(release: Version) -> Fields:

@@ -10,6 +10,7 @@ from cfglint.frameworks.versions import parse_version
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Final
 
     from cfglint.frameworks.base import Config
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.resolved_batch import Batch
     from cfglint.frameworks.schema_additions import Additions
     from cfglint.frameworks.summary import Summary
+    from cfglint.frameworks.versions import Version
     from cfglint.source.document import Document, Path
     from cfglint.source.loaders import Loader
 
@@ -76,6 +78,12 @@ class LlamaFactory(Framework["LlamaFactoryConfig"]):
     reads_arguments = True
     rule_families = {"LLF": title}
     file_match = ("llamafactory.yaml", "llamafactory.yml", "*.llamafactory.yaml", "*.llamafactory.yml")
+
+    def learn(self, release: Version, folder: str, opens: Callable[[str], bool]) -> bool:
+        """Take the fields of an unmodelled release from its source in a folder."""
+        from cfglint.frameworks.llamafactory.releases import learn
+
+        return learn(release, folder, opens)
 
     def detect(self, document: Document) -> int:
         """Detect by the top-level keys of a YAML file; files of its other commands do not count, and it cannot load JSON."""

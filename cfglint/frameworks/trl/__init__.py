@@ -7,7 +7,7 @@ from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH, Framework
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection
     from typing import Any, Final
 
     from cfglint.batch.solver import SplitRule
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.schema_additions import Additions
     from cfglint.frameworks.summary import Summary
     from cfglint.frameworks.trl.config import TrlConfig
+    from cfglint.frameworks.versions import Version
     from cfglint.source.document import Document, Path, Syntax
     from cfglint.source.loaders import Loader
 
@@ -147,6 +148,12 @@ class Trl(Framework["TrlConfig"]):
     telling_keys = OWN | SHARED
     estimates_memory = True
     replaced_rules = ("HFT001", "HFT002", "KEY200", "KEY201", "KEY202", "TYP201")
+
+    def learn(self, release: Version, folder: str, opens: Callable[[str], bool]) -> bool:
+        """Take the fields of an unmodelled release from its source in a folder."""
+        from cfglint.frameworks.trl.fields import learn
+
+        return learn(release, folder, opens)
 
     def detect(self, document: Document) -> int:
         """Detect a trainer's file with keys that only TRL's classes have."""

@@ -92,6 +92,10 @@ class TrlConfig(TrainerConfig):
         """Whether a class of the release has the field: a removed field has no effect."""
         return key in self.arguments.fields.types
 
+    def lacks_field(self, key: str) -> bool:
+        """Whether classes of other releases have the field, and those of the targeted one have not."""
+        return not self.has_field(key) and self.arguments.exists(key)
+
     @property
     def has_own_keys(self) -> bool:
         """Whether the file has keys that no class of TRL ever had: a class of the script takes them, and its trainer may use them."""

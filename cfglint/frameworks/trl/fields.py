@@ -12,10 +12,11 @@ from cfglint.frameworks.huggingface.fields import FIELDS as ARGUMENTS
 from cfglint.frameworks.huggingface.fields import PARSED
 from cfglint.frameworks.huggingface.fields import defaults as argument_defaults
 from cfglint.frameworks.trl import TRAINERS
-from cfglint.frameworks.trl.releases import HISTORY, is_experimental
+from cfglint.frameworks.trl.releases import ENTRY, HISTORY, is_experimental
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from cfglint.frameworks.program import ProgramFacts
@@ -98,6 +99,23 @@ def fields(release: Version, trainers: tuple[str, ...], transformers: Version) -
     if key not in _fields:
         _fields[key] = Fields(release, trainers, transformers)
     return _fields[key]
+
+
+def learn(release: Version, folder: str, opens: Callable[[str], bool]) -> bool:
+    """Take the fields of an unmodelled release from its source in a folder; false if it is not understood."""
+    from pathlib import Path
+
+    from cfglint.frameworks.trl.source_fields import DATASET_SECTION, learned
+    from cfglint.source.python.package import SourceError
+
+    try:
+        found = learned(Path(folder), opens)
+    except (SourceError, SyntaxError, OSError, ValueError, RecursionError):
+        return False
+    ENTRY.learn(release, {DATASET_SECTION: found.pop(DATASET_SECTION, {})})
+    HISTORY.learn(release, found)
+    _fields.clear()
+    return bool(found)
 
 
 def parsed(name: str, transformers: Version) -> str:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def batch(config: VerlConfig) -> Batch:
     """The batch of a run; `global_batch` counts prompts, `micro_batch` samples on each GPU."""
-    sizes = Sizes(config)
+    sizes = Sizes(config.tree)
     parallel, accumulation = sizes.data_parallel(), sizes.accumulation
     micro = sizes.micro() if sizes.is_dynamic is False else None
     return Batch(
@@ -34,7 +34,7 @@ def derived(name: str, value: int | None, because: str) -> Setting:
 
 def numbers(config: VerlConfig) -> dict[str, int | None]:
     """The numbers beyond the batch: steps, and the samples of a step and of an update."""
-    sizes = Sizes(config)
+    sizes = Sizes(config.tree)
     return {
         "steps_per_epoch": sizes.steps_per_epoch,
         "total_steps": sizes.total_steps,

@@ -9,9 +9,9 @@ from cfglint.frameworks.base import Config
 from cfglint.frameworks.unknown import Unknown
 from cfglint.frameworks.verl import FRAMEWORK
 from cfglint.frameworks.verl.files import ReleaseFiles
+from cfglint.frameworks.verl.values import Tree, unknown
 from cfglint.source.hydra.composition import Composed, compose
 from cfglint.source.hydra.defaults_list import CompositionError
-from cfglint.source.hydra.interpolation import MISSING, ResolutionError, Resolver
 from cfglint.source.hydra.overrides import Override, OverrideError, parse_override
 from cfglint.source.record import record
 from cfglint.source.shell.command import CommandDocument
@@ -65,7 +65,7 @@ class VerlConfig(Config):
         if self.is_open:
             self.refused.clear()
             self.facts = facts.replace(outside={**facts.outside, self.package: OWN_COPY if own_copy else OWN_FILES})
-        self._resolver = Resolver(self.values, unknown)
+        self.tree = Tree(self.values, self.facts, self.version)
         self._failing: list[FailedCheck] | None = None
 
     def _composed(self) -> dict[Any, Any]:
@@ -142,33 +142,8 @@ class VerlConfig(Config):
         return False
 
     def value(self, key: str, default: Any = None) -> Any:
-        """The resolved value of a dotted key; Unknown if it cannot be known or resolved, or is a mandatory value that is missing."""
-        try:
-            found = self._resolver.get(tuple(key.split(".")), default)
-        except ResolutionError as problem:
-            return Unknown((str(problem),))
-        return Unknown(("a mandatory value",)) if found == MISSING else found
-
-    def is_missing(self, key: str) -> bool:
-        """Whether a key is a mandatory value that nothing sets."""
-        try:
-            return bool(self._resolver.get(tuple(key.split("."))) == MISSING)
-        except ResolutionError:
-            return False
-
-    def integer(self, key: str, default: int | None = None) -> int | None:
-        """The value of a dotted key if it is an integer, else None."""
-        found = self.value(key, default)
-        return found if type(found) is int else None
-
-    def is_true(self, key: str) -> bool | None:
-        """Whether Python takes the value of a dotted key as true; None if it is unknown."""
-        found = self.value(key)
-        return None if isinstance(found, Unknown) else bool(found)
-
-    def since(self, *release: int) -> bool:
-        """Whether the release is this one or a later one."""
-        return self.version >= release
+        """The resolved value of a dotted key; see `Tree.value`."""
+        return self.tree.value(key, default)
 
     @property
     def failing(self) -> list[FailedCheck]:
@@ -176,21 +151,13 @@ class VerlConfig(Config):
         if self._failing is None:
             from cfglint.frameworks.verl.checks import failed
 
-            self._failing = failed(self)
+            self._failing = failed(self.tree)
         return self._failing
 
     def unresolved(self) -> tuple[tuple[Any, ...], str] | None:
         """The path and the exception of the first interpolation that cannot be resolved; None if all can."""
         written_first = sorted(self.origins, key=lambda path: not isinstance(self.origins[path], Override))
-        return next(((path, problem) for path in written_first if (problem := self._problem(path))), None)
-
-    def _problem(self, path: tuple[Any, ...]) -> str:
-        """The exception that resolving the value at a path raises; empty if it can be resolved."""
-        try:
-            self._resolver.get(path)
-        except ResolutionError as problem:
-            return str(problem)
-        return ""
+        return next(((path, problem) for path in written_first if (problem := self.tree.problem(path))), None)
 
     def setting(self, *path: str | int, value: Any = None, because: str = "") -> Setting:
         """The value at a dotted key with its place: the word of the line, else the default of the release."""
@@ -199,9 +166,9 @@ class VerlConfig(Config):
         origin = self.origins.get(steps)
         if isinstance(origin, Override):
             key_node, node = self.command.find((origin.key,))
-            shown = origin.value if self._problem(steps) else self.value(str(key))
+            shown = origin.value if self.tree.problem(steps) else self.value(str(key))
             return Setting((str(key),), shown, OVERRIDE, self.command, node, key_node, self.place_name(node))
-        is_known = origin is not None and not self._problem(steps) and not self.is_missing(str(key))
+        is_known = origin is not None and not self.tree.problem(steps) and not self.tree.is_missing(str(key))
         shown = self.value(str(key)) if is_known else value
         return Setting(
             (str(key),), shown, DEFAULT if not because else DERIVED, self.command, None, None, because or f"default of {self.release}"
@@ -225,8 +192,3 @@ def attempt(files: ReleaseFiles, name: str, overrides: list[Override]) -> Compos
         return compose(files, name, overrides, unknown)
     except CompositionError as problem:
         return problem
-
-
-def unknown(reason: str) -> Unknown:
-    """The value of what is outside of the config."""
-    return Unknown((reason,))

@@ -10,7 +10,7 @@ import math
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.frameworks.verl.config import VerlConfig
+    from cfglint.frameworks.verl.values import Tree
 
 ACTOR = "actor_rollout_ref.actor"
 ROLLOUT = "actor_rollout_ref.rollout"
@@ -29,16 +29,16 @@ FSDP = ("fsdp", "fsdp2")
 class Sizes:
     """The numbers of a run; each is None where it is unknown, or no integer."""
 
-    def __init__(self, config: VerlConfig) -> None:
-        self.config = config
-        self.batch = config.integer(BATCH)
-        self.samples = config.integer(SAMPLES, 1)
-        self.mini = config.integer(MINI)
-        self.nodes = config.integer("trainer.nnodes")
-        self.gpus_per_node = config.integer("trainer.n_gpus_per_node")
-        self.is_fsdp = config.value(STRATEGY) in FSDP
-        self.is_dynamic = config.is_true(DYNAMIC)
-        self.engine = config.since(0, 8)  # the workers on engines, without the older FSDP workers
+    def __init__(self, tree: Tree) -> None:
+        self.tree = tree
+        self.batch = tree.integer(BATCH)
+        self.samples = tree.integer(SAMPLES, 1)
+        self.mini = tree.integer(MINI)
+        self.nodes = tree.integer("trainer.nnodes")
+        self.gpus_per_node = tree.integer("trainer.n_gpus_per_node")
+        self.is_fsdp = tree.value(STRATEGY) in FSDP
+        self.is_dynamic = tree.is_true(DYNAMIC)
+        self.engine = tree.since(0, 8)  # the workers on engines, without the older FSDP workers
 
     @property
     def gpus(self) -> int | None:
@@ -47,9 +47,9 @@ class Sizes:
 
     def sequence_parallel(self, section: str = ACTOR) -> int | None:
         """The Ulysses size of a worker: the engine's, where the worker's own is not above 1."""
-        own = self.config.integer(f"{section}.ulysses_sequence_parallel_size", 1)
+        own = self.tree.integer(f"{section}.ulysses_sequence_parallel_size", 1)
         if self.engine and own == 1 and section in (ACTOR, REF):
-            return self.config.integer(f"{section}.fsdp_config.ulysses_sequence_parallel_size", 1)
+            return self.tree.integer(f"{section}.fsdp_config.ulysses_sequence_parallel_size", 1)
         return own
 
     def data_parallel(self, section: str = ACTOR) -> int | None:
@@ -64,7 +64,7 @@ class Sizes:
 
     def mini_samples(self, key: str = MINI) -> int | None:
         """The samples of an update over all GPUs, before they are divided."""
-        mini = self.config.integer(key)
+        mini = self.tree.integer(key)
         return mini * self.samples if mini is not None and self.samples is not None else None
 
     def mini_per_gpu(self, section: str = ACTOR) -> int | None:
@@ -82,10 +82,10 @@ class Sizes:
 
     def micro(self, section: str = ACTOR) -> int | None:
         """The micro batch of a GPU: the key of a GPU, else before 0.8 the deprecated global one divided by the data-parallel size."""
-        each = self.config.value(f"{section}.ppo_micro_batch_size_per_gpu")
+        each = self.tree.value(f"{section}.ppo_micro_batch_size_per_gpu")
         if each is not None or self.engine:
             return each if type(each) is int else None
-        every, parallel = self.config.integer(f"{section}.ppo_micro_batch_size"), self.data_parallel(section)
+        every, parallel = self.tree.integer(f"{section}.ppo_micro_batch_size"), self.data_parallel(section)
         return every // parallel if every is not None and parallel else None
 
     @property
@@ -97,7 +97,7 @@ class Sizes:
     @property
     def padding(self) -> int | None:
         """The synthetic samples that 0.9 adds to a step, so that its mini batches are complete; 0 before."""
-        if not self.config.since(0, 9) or self.config.value("trainer.use_v1", True) is False:
+        if not self.tree.since(0, 9) or self.tree.value("trainer.use_v1", True) is False:
             return 0
         total, multiple = self.step_samples, self.multiple
         return -total % multiple if total is not None and multiple else None
@@ -107,7 +107,7 @@ class Sizes:
         """What 0.9 rounds the samples of a step up to: data-parallel size and mini batches."""
         parallel, actor = self.data_parallel(), self.mini_samples()
         found = [parallel, actor]
-        critic = uses_critic(self.config)
+        critic = uses_critic(self.tree)
         if critic is None:
             return None
         if critic:
@@ -119,7 +119,7 @@ class Sizes:
     def updates(self) -> int | None:
         """The optimizer updates of a step."""
         total, padding, parallel, mini = self.step_samples, self.padding, self.data_parallel(), self.mini_per_gpu()
-        epochs = self.config.integer(f"{ACTOR}.ppo_epochs")
+        epochs = self.tree.integer(f"{ACTOR}.ppo_epochs")
         if total is None or padding is None or not parallel or not mini or epochs is None:
             return None
         own = (total + padding) // parallel if self.engine else total // (self.gpus or 1) * (self.sequence_parallel() or 1)
@@ -134,8 +134,8 @@ class Sizes:
     @property
     def rows(self) -> int | None:
         """The examples of the training set, after `train_max_samples`."""
-        rows = self.config.facts.num_examples
-        most = self.config.value("data.train_max_samples", -1) if self.config.since(0, 6) else -1
+        rows = self.tree.facts.num_examples
+        most = self.tree.value("data.train_max_samples", -1) if self.tree.since(0, 6) else -1
         if rows is None or (most is not None and type(most) is not int):
             return None
         return min(rows, most) if most is not None and most >= 0 else rows
@@ -143,35 +143,35 @@ class Sizes:
     @property
     def loader_batch(self) -> int | None:
         """The prompts that the data loader draws at a time."""
-        drawn = self.config.value("data.gen_batch_size") if self.config.since(0, 4) and not self.config.since(0, 9) else None
+        drawn = self.tree.value("data.gen_batch_size") if self.tree.since(0, 4) and not self.tree.since(0, 9) else None
         return self.batch if drawn is None else drawn if type(drawn) is int else None
 
     @property
     def total_steps(self) -> int | None:
         """The steps of the schedule: `total_training_steps`, else the epochs."""
-        given = self.config.value("trainer.total_training_steps")
+        given = self.tree.value("trainer.total_training_steps")
         if given is not None:
             return given if type(given) is int else None
-        each, epochs = self.steps_per_epoch, self.config.integer("trainer.total_epochs")
+        each, epochs = self.steps_per_epoch, self.tree.integer("trainer.total_epochs")
         return each * epochs if each is not None and epochs is not None else None
 
 
-def uses_critic(config: VerlConfig) -> bool | None:
+def uses_critic(tree: Tree) -> bool | None:
     """Whether the run trains a critic; None if it is unknown.
 
     Source: verl 0.9.1 trainer/ppo/utils.py (need_critic), 0.3.0 trainer/ppo/ray_trainer.py:283-291.
     """
-    if config.since(0, 6):
-        enabled = config.value("critic.enable")
+    if tree.since(0, 6):
+        enabled = tree.value("critic.enable")
         if enabled is not None:
-            return config.is_true("critic.enable")
-    estimator = config.value("algorithm.adv_estimator")
+            return tree.is_true("critic.enable")
+    estimator = tree.value("algorithm.adv_estimator")
     return estimator == "gae" if isinstance(estimator, str) else None
 
 
-def uses_reference(config: VerlConfig) -> bool | None:
+def uses_reference(tree: Tree) -> bool | None:
     """Whether the run loads a reference policy; None if it is unknown. 0.3 always checks its keys."""
-    if not config.since(0, 4):
+    if not tree.since(0, 4):
         return True
-    in_reward, loss = config.is_true("algorithm.use_kl_in_reward"), config.is_true(f"{ACTOR}.use_kl_loss")
+    in_reward, loss = tree.is_true("algorithm.use_kl_in_reward"), tree.is_true(f"{ACTOR}.use_kl_loss")
     return True if in_reward or loss else None if in_reward is None or loss is None else False

@@ -34,7 +34,7 @@ def account(config: VerlConfig) -> Summary:
             summary.add(group, label, config.setting(key))
     samples(config, summary)
     length(config, summary)
-    for used, what in ((uses_critic(config), "critic"), (uses_reference(config), "reference policy")):
+    for used, what in ((uses_critic(config.tree), "critic"), (uses_reference(config.tree), "reference policy")):
         if used is not None:
             summary.derive(LAUNCH, what, what.replace(" ", "_"), used, "advantage estimator" if what == "critic" else "KL terms")
     summary.assumed.append("the release's own config files are used, and its workers; rewards, data and Ray work")
@@ -43,7 +43,7 @@ def account(config: VerlConfig) -> Summary:
 
 def samples(config: VerlConfig, summary: Summary) -> None:
     """Add the samples of a step and of an update."""
-    sizes = Sizes(config)
+    sizes = Sizes(config.tree)
     summary.derive(BATCH_GROUP, "samples per step", "samples_per_step", sizes.step_samples, "prompts x samples per prompt")
     summary.derive(
         BATCH_GROUP, "mini batch per GPU", "mini_batch_per_gpu", sizes.mini_per_gpu(), "mini batch x samples per prompt / data parallel"
@@ -57,7 +57,7 @@ def samples(config: VerlConfig, summary: Summary) -> None:
 
 def length(config: VerlConfig, summary: Summary) -> None:
     """Add the steps."""
-    sizes = Sizes(config)
+    sizes = Sizes(config.tree)
     needs = EXAMPLES if config.facts.num_examples is None else ""
     because = "prompts / batch, rounded down"
     summary.derive(LENGTH, "steps per epoch", "steps_per_epoch", sizes.steps_per_epoch, because, needs=needs)
