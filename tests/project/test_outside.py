@@ -302,7 +302,6 @@ OPENERS = {
     "run/discovery.py": "the content of a document that was read before",
     "source/file_source.py": "paths of the command line, and those that `References`, `Project` and `Discovery` have checked",
     "run/program_scan.py": "files of a folder; a link is checked with `leads_out`",
-    "project/file_source.py": "paths of the command line, and those that `References`, `Project` and `Discovery` have checked",
     "run/quick_scan.py": "cfglint's own schemas",
     "server/neighbours.py": "checks with `leads_out`",
     "server/open_files.py": "open files, and configurations checked by `refuse_foreign_file`",
