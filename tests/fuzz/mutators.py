@@ -11,7 +11,7 @@ import yaml
 from seeds import NAMES, Case, own_keys
 from styles import Unspeakable, write
 
-from cfglint.frameworks import kinds
+from cfglint.frameworks import file_kinds
 
 SYNTAXES = {".json": "json", ".jsonc": "json", ".hjson": "json", ".config": "json", ".yaml": "yaml", ".yml": "yaml"}
 TOKEN = re.compile(r"[\w.+-]+|\s+|[^\w\s]")
@@ -27,7 +27,7 @@ PIECES += ("!!str ", "<<: ", "<<: *a\n", "? ", "~", "yes", "1e5", "1.0e+5", "0x1
 PIECES += ("!!int ", "!!python/none ", "=", "null", "-")
 FACTS = (["--gpus", "1"], ["--gpus", "8"], ["--gpus", "7"], ["--gpus", "1000000"], ["--run"], ["--strict-keys"])
 FACTS += (["--num-examples", "1000"], ["--num-examples", "1"], ["--target", "transformers==4.30.0"], ["--target", "transformers==5.0.0"])
-FACTS += (["--target", "deepspeed==0.10.0"], ["--target", "deepspeed==0.16.0"], *(["--kind", kind] for kind in kinds()))
+FACTS += (["--target", "deepspeed==0.10.0"], ["--target", "deepspeed==0.16.0"], *(["--kind", kind] for kind in file_kinds()))
 
 
 class Mutator:

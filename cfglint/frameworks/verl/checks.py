@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 CONFIG: Stage = "config"
 INIT: Stage = "init"
 STEP: Stage = "first-step"
+STAGES = (CONFIG, INIT, STEP)
 INSTANTIATION = "hydra.errors.InstantiationException: Error in call to target"
 LOG_PROB = "log_prob_micro_batch_size"
 LOSS_MODES = ("token-mean", "seq-mean-token-sum", "seq-mean-token-mean", "seq-mean-token-sum-norm")
@@ -65,7 +66,11 @@ def failed(tree: Tree) -> list[FailedCheck]:
     if not tree.values:
         return []
     sizes = Sizes(tree)
-    return [each for check in CHECKS for each in check(tree, sizes)]
+    found = [each for check in CHECKS for each in check(tree, sizes)]
+    if sizes.batch is None or sizes.batch > 0:
+        return found
+    about = sorted((each for each in found if BATCH in (each.key, *each.related)), key=lambda each: STAGES.index(each.stage))
+    return [each for each in found if each not in about[1:]]  # a batch of no prompts fails once, at the first of its checks
 
 
 def numbers(tree: Tree, sizes: Sizes) -> Iterator[FailedCheck]:
