@@ -8,7 +8,7 @@ from itertools import count, pairwise
 import pytest
 
 from cfglint.frameworks.deepspeed import _tables as deepspeed
-from cfglint.frameworks.huggingface import _tables as huggingface
+from cfglint.frameworks.huggingface import fields as huggingface
 from cfglint.frameworks.versions import dotted
 from cfglint.rules.catalogue import every_rule
 from cfglint.source.errors import CfglintError

@@ -275,7 +275,7 @@ def test_axolotl_tables_are_read_from_wheels_and_source_distributions(tmp_path, 
     }
 
 
-@pytest.mark.parametrize("kind", ["deepspeed", "trl", "llamafactory", "axolotl"])
+@pytest.mark.parametrize("kind", ["deepspeed", "huggingface", "trl", "llamafactory", "axolotl"])
 def test_one_release_is_added_to_the_tables_without_the_sources_of_the_others(kind):
     """One that was left out, in the middle or at the end, gives the committed tables again."""
     source = importlib.import_module(f"tables_{kind}")
@@ -542,12 +542,7 @@ PARSED = {  # what TRL's parser makes of a string: the types that the schema may
 
 
 KINDS = sorted(path.stem for path in (ROOT / "tools" / "notes").glob("*.json"))
-OF_WHEELS = {
-    "axolotl",
-    "deepspeed",
-    "llamafactory",
-    "trl",
-}  # whose tables tools/rebuild_tables.py makes
+OF_WHEELS = {"axolotl", "deepspeed", "huggingface", "llamafactory", "trl"}  # whose tables tools/rebuild_tables.py makes
 TABLES = sorted(path.parent.name for path in (ROOT / "cfglint" / "frameworks").glob("*/_tables.py"))
 
 
