@@ -31,7 +31,7 @@ def read(path: Path) -> dict[str, list[str]]:
     """The lines of each case of a file, without empty ones at the end."""
     found: dict[str, list[str]] = {}
     case: list[str] = []
-    for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
+    for line in path.read_text(encoding="utf-8").split("\n") if path.exists() else ():
         if line.startswith(MARK):
             title = line.removeprefix(MARK)
             assert title not in found, f"{path}: two cases are for {title!r}"
@@ -48,7 +48,8 @@ def head(path: Path) -> list[str]:
 
 def trimmed(lines: Iterable[str]) -> list[str]:
     """Lines as a file holds them, without empty ones at the end."""
-    return "\n".join(lines).rstrip("\n").splitlines()
+    text = "\n".join(lines).rstrip("\n")
+    return text.split("\n") if text else []  # `splitlines` breaks at characters that belong to a case
 
 
 def written(shared: Sequence[str], cases: Outcomes) -> str:
@@ -66,7 +67,12 @@ def failure(path: Path, now: Outcomes, updating: bool) -> str:
     if updating:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(written(head(path), now), encoding="utf-8")
-    differing = [*differences(read(path), now)]
+    return reported(path, read(path), now)
+
+
+def reported(path: Path, expected: Outcomes, now: Outcomes) -> str:
+    """The differences as a person reads them; an empty string if there are none."""
+    differing = [*differences(expected, now)]
     if not differing:
         return ""
     more = [f"... and {len(differing) - SHOWN} more"] if len(differing) > SHOWN else []
@@ -92,15 +98,63 @@ def check_folder(folder: Path, now: Mapping[str, Outcomes], updating: bool) -> N
         pytest.fail("\n\n".join(failures), pytrace=False)
 
 
+def check_parts(folder: Path, lines: Iterable[str], updating: bool) -> None:
+    """The same for lines of which some are titles of cases, in a folder of files that a person can read."""
+    now = titled(lines)
+    if updating:
+        folder.mkdir(parents=True, exist_ok=True)
+        for path in folder.glob("*.txt"):
+            path.unlink()
+        for number, part in enumerate(parts(now), 1):
+            (folder / f"{number}.txt").write_text(written((), part), encoding="utf-8")
+    expected = {title: case for path in folder.glob("*.txt") for title, case in read(path).items()}
+    differing = reported(folder, expected, now)
+    if differing:
+        pytest.fail(differing, pytrace=False)
+
+
+def titled(lines: Iterable[str]) -> dict[str, list[str]]:
+    """The lines below each title."""
+    found: dict[str, list[str]] = {}
+    for line in lines:
+        if line.startswith(MARK):
+            title = line.removeprefix(MARK)
+            again = sum(other == title or other.startswith(f"{title}, again") for other in found)
+            case = found.setdefault(f"{title}, again ({again})" if again else title, [])
+        else:
+            case.append(line)
+    return found
+
+
+def parts(cases: Outcomes) -> Iterable[dict[str, Sequence[str]]]:
+    """The cases in their order, in parts that are no larger than a record may be."""
+    part: dict[str, Sequence[str]] = {}
+    for title, lines in cases.items():
+        if part and len(written((), {**part, title: lines}).encode()) > LARGEST:
+            yield part
+            part = {}
+        part[title] = lines
+    yield part
+
+
+def inputs(folder: Path) -> list[str]:
+    """The input of each case of a folder."""
+    return ["\n".join(given(lines)) for path in sorted(folder.glob("*.txt")) for lines in read(path).values()]
+
+
 def check_cases(path: Path, answer: Callable[[str], Iterable[str]], updating: bool) -> None:
-    """The same for a file that holds the input of each case: `answer` gives the lines that come of it."""
+    """The same for a file, or each of a folder, that holds the input of each case: `answer` gives the lines that come of it."""
+    if path.is_dir():
+        for each in sorted(path.glob("*.txt")):
+            check_cases(each, answer, updating)
+        return
     inputs = {title: given(lines) for title, lines in read(path).items()}
     assert inputs, f"{path} has no cases"
     check(path, {title: [*text, *came(answer("\n".join(text)))] for title, text in inputs.items()}, updating)
 
 
 def came(outcome: Iterable[str]) -> list[str]:
-    return [f"{CAME}{line}".rstrip() for line in outcome]
+    return [f"{CAME}{line}".rstrip() for lines in outcome for line in lines.split("\n")]
 
 
 def differences(expected: Outcomes, now: Outcomes) -> Iterable[str]:

@@ -16,6 +16,7 @@ LAYERS = (
     *("frameworks", "findings", "batch", "source", "__init__", "version"),
 )
 MOST_FILES = 4  # next to the folders: __init__, __main__, version and py.typed
+STILL_CIRCLES = ("cfglint.frameworks.axolotl.", "cfglint.frameworks.launch.")  # of a config and what it calls
 TOP, ANYWHERE, TYPED = range(3)  # the lists of `imports_of`
 
 
@@ -94,10 +95,11 @@ def test_no_circle_through_late_imports():
 
 
 def test_no_circle_through_annotations():
-    """The functions that a framework's config calls are annotated with the class of that config; nothing else names what imports it."""
+    """A config asks its framework for what is computed from it; in two folders it still calls functions that name its class."""
     found = graph(TOP, ANYWHERE, TYPED)
     for name, needed in found.items():
-        needed.discard(f"{name.rpartition('.')[0]}.config")
+        if name.startswith(STILL_CIRCLES):
+            needed.discard(f"{name.rpartition('.')[0]}.config")
     assert circle(found) == []
 
 

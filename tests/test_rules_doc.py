@@ -1,26 +1,73 @@
-"""The manual of the rules: the book in `docs/rules.md`, and a page for every code on the command line."""
+"""The manual of the rules: the index `docs/rules.md`, and a page for every code in `docs/rules` and on the command line."""
 
 from __future__ import annotations
 
 import json
+import re
+
+import pytest
 
 from cases import each_case
 from cfglint.cli import main
+from cfglint.findings.raised import recorded
 from cfglint.report import manual
 from cfglint.rules.catalogue import every_rule
+from examples import run_of
 
 RULES = every_rule()
 
 every_page = each_case("rule", RULES, ids=lambda rule: rule.code)
 
 
-def test_the_book_is_current(root, updating):
-    """After a change of a rule: CFGLINT_UPDATE=1 pytest tests/test_rules_doc.py."""
-    path = root / "docs" / "rules.md"
-    now = manual.book(RULES)
+@pytest.fixture(scope="module")
+def raised(tmp_path_factory):
+    """(code, exceptions) of the bad examples of the errors whose docstrings do not say it, but for those of which `raises` says it all."""
+    above, found = str(tmp_path_factory.mktemp("raised")), []
+    for rule in [each for each in RULES if each.severity == "error" and "Run-time " not in each.check.__doc__]:
+        runs = [run_of(rule, each.text, f"{above}/{number}", each.facts) for number, each in enumerate(rule.bad_examples)]
+        findings = [each for run in runs for each in run.diagnostics if each.code == rule.code and each.exception]
+        texts = [re.sub(rf"{above}/\d+/", "", each.exception) for each in findings]
+        if texts and {*texts} != {rule.raises}:
+            found.append((rule.code, [*dict.fromkeys(texts)]))
+    return found
+
+
+def test_what_is_raised_is_current(root, raised, updating):
+    """Before the pages, which show it."""
+    path, now = root / "cfglint" / "findings" / "_raised.py", recorded(raised)
     if updating:
         path.write_text(now, encoding="utf-8")
     assert path.read_text(encoding="utf-8") == now
+
+
+def test_the_index_is_current(root, updating):
+    """After a change of a rule: CFGLINT_UPDATE=1 pytest tests/test_rules_doc.py."""
+    path, now = root / "docs" / "rules.md", manual.index(RULES)
+    if updating:
+        path.write_text(now, encoding="utf-8")
+    assert path.read_text(encoding="utf-8") == now
+
+
+def test_there_is_a_page_for_each_rule(root, updating):
+    pages = {path.stem: path for path in (root / "docs" / "rules").glob("*.md")}
+    for code in pages.keys() - {rule.code for rule in RULES} if updating else ():
+        pages.pop(code).unlink()
+    assert sorted(pages.keys() - {rule.code for rule in RULES}) == []
+
+
+@every_page
+def test_its_page_is_current(rule, root, updating):
+    path, now = root / "docs" / "rules" / f"{rule.code}.md", manual.markdown(rule, 1)
+    if updating:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(now, encoding="utf-8")
+    assert path.read_text(encoding="utf-8") == now
+
+
+def test_the_book_has_all_pages(capsys):
+    assert main(["rule", "--format", "markdown"]) == 0
+    printed = capsys.readouterr().out
+    assert all(manual.markdown(rule, 3) in printed for rule in RULES)
 
 
 @every_page

@@ -39,17 +39,13 @@ def updated(
     present = set(paths({**facts, schema_merge.DEFINITIONS: {"properties": definitions}}))
     kept, said = dict(notes), []
     for path, note in notes.items():
-        if path in present or "x-removed" in note or "x-read-in" in note:
-            continue
-        new = renamed.get(path.rpartition(".")[2])
-        successor = f"{path.rpartition('.')[0]}.{new}".lstrip(".") if new else ""
-        if successor in present and successor not in notes:
+        above, _, name = path.rpartition(".")
+        successor = f"{above}.{renamed.get(name, '')}".lstrip(".")
+        if name in renamed and successor in present and successor not in notes:
             kept[successor] = {word: value for word, value in note.items() if not word.startswith("x-")}
             said.append(f"{path}: its note is also that of {successor}")
-        if keeps_removed:
-            continue
-        kept.pop(path)
-        if successor not in kept:
+        if not (path in present or "x-removed" in note or "x-read-in" in note or keeps_removed):
+            kept.pop(path)
             said.append(f"{path}: its note is removed with the key")
     for path in sorted(present - kept.keys()):
         if not has_description(facts, definitions, path):

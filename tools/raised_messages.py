@@ -21,11 +21,12 @@ Place: TypeAlias = str  # `trainer/sft_trainer.py:SFTTrainer.__init__`
 
 SHORTEST = 15  # characters of a message that identify it
 LEAST = 8  # of one that has to be equal as a whole
-LEAST_PART = 0.55  # of an exception that the constant parts cover
+LEAST_PART = 0.4  # of an exception that the constant parts cover
 LOGGED = ("warning", "warn", "info", "debug", "warning_once", "warning_rank0", "info_rank0", "warning_rank0_once", "print", "log_dist")
 DESCRIBED = ("help", "metadata", "description", "json_schema_extra")
-SKIPPED_FOLDERS = ("tests", "examples", "docs")
+SKIPPED_FOLDERS = ("tests", "examples", "docs", "inference")  # nothing in them is called by a training
 OF_FORMAT = re.compile(r"%[-#0 +]*\d*(?:\.\d+)?[sdrfgieEx]|%\(\w+\)[sdrfg]")
+OF_NAMES = re.compile(r"\{[a-z_][\w.]*\}")  # of a string that is formatted later, or lacks its `f`
 OF_BRACES = re.compile(r"\{[^{}]*\}")
 WORDS = re.compile(r"[\w-]*[A-Za-z][\w-]*")
 SPACES = re.compile(r"\s+")
@@ -151,7 +152,7 @@ def name_of(function: ast.expr) -> str:
 def parts_of(node: ast.expr) -> list[str] | None:
     """The constant parts of an expression that builds a string; None for any other."""
     if isinstance(node, ast.Constant):
-        return [node.value] if isinstance(node.value, str) else None
+        return OF_NAMES.split(node.value) if isinstance(node.value, str) else None
     if isinstance(node, ast.JoinedStr):
         return joined([[each.value] if isinstance(each, ast.Constant) else ["", ""] for each in node.values])  # type: ignore[list-item]
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):

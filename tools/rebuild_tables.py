@@ -64,13 +64,18 @@ def main() -> int:
 
 def tables(source: ModuleType, folder: Path, dates: dict[str, dict[str, str]]) -> str:
     """The text of the tables by the releases in a folder."""
-    folders = {release(each.name): each for each in folder.iterdir() if is_modelled(source, each)}
+    folders = {release(each.name): each for each in sorted(folder.iterdir()) if is_modelled(source, each)}
     return str(source.text({version: source.facts(path, version, dates) for version, path in sorted(folders.items())}))
 
 
 def is_modelled(source: ModuleType, folder: Path) -> bool:
-    """Whether a folder is that of a release of the tables; a post-release has the fields of its release."""
-    return folder.is_dir() and folder.name.replace(".", "").isdigit() and release(folder.name) >= source.OLDEST
+    """Whether a folder is that of a release of the tables."""
+    return folder.is_dir() and is_release(folder.name) and release(folder.name) >= source.OLDEST
+
+
+def is_release(name: str) -> bool:
+    """Whether a name is that of a release, or of a post-release, whose fields are those of the release."""
+    return name.partition(".post")[0].replace(".", "").isdigit()
 
 
 def fetch(folder: Path, package: str, oldest: tuple[int, ...], libraries: tuple[str, ...], wanted: tuple[str, ...] = ()) -> None:
@@ -83,7 +88,7 @@ def fetch(folder: Path, package: str, oldest: tuple[int, ...], libraries: tuple[
     files = {each: answer["files"] for each, answer in answers.items() if answer is not None}
     dates = {each: {str(version): str(day) for version, day in list_releases.dated(files[each]).items()} for each in files}
     for name in dates[package]:
-        if name.replace(".", "").isdigit() and release(name) >= oldest and not (folder / name).exists():
+        if is_release(name) and release(name) >= oldest and not (folder / name).exists():
             of_release = [each for each in files[package] if str(list_releases.version_of(each["filename"])) == name]
             if wanted:
                 unpack_files(package, of_release, wanted, folder / name)

@@ -16,6 +16,7 @@ from schema_merge import SCHEMAS, VALUE_KEYWORDS
 from schema_source import Module, SourceError, Tree, pairs
 
 from cfglint.frameworks.history import NAME
+from cfglint.frameworks.huggingface.source_fields import PLAIN, alternatives, enum_of, field_options, json_type
 from cfglint.frameworks.versions import dotted
 
 if TYPE_CHECKING:
@@ -26,18 +27,6 @@ if TYPE_CHECKING:
 Raw = dict[str, Any]
 
 MODULE = "training_args.py"
-PLAIN = {
-    "bool": "boolean",
-    "int": "integer",
-    "float": "number",
-    "str": "string",
-    "None": "null",
-    "dict": "object",
-    "list": "array",
-    "List": "array",
-    "Dict": "object",
-    "ParallelismConfig": "object",
-}
 WORDS = {"integer": "int", "number": "float", "object": "dict", "string": "str", "array": "list", "boolean": "bool"}
 # Types by which the value is read where the schema takes more or less: a mapping may be JSON text, a list is deprecated.
 READ_AS = {"debug": "choice", "fsdp": "str|bool", "liger_kernel_config": "dict|str"}
@@ -89,15 +78,6 @@ def next_to(folder: Path) -> dict[str, Raw]:
     properties: dict[str, Raw] = json.loads((SCHEMAS / "huggingface.json").read_text(encoding="utf-8"))["properties"]
     kept = (*VALUE_KEYWORDS, "default", "x-checked-at")
     return {key: {word: raw[word] for word in kept if word in raw} for key, raw in properties.items() if "x-removed" not in raw}
-
-
-def field_options(module: Module, statement: ast.AnnAssign) -> dict[str | None, ast.expr] | None:
-    """The arguments of a statement's `field()`; None for a field that the constructor does not take."""
-    call = statement.value
-    if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "field"):
-        raise module.refuse(statement, "a field that is not made by field()")
-    options = {keyword.arg: keyword.value for keyword in call.keywords}
-    return None if "init" in options and module.constant(options["init"]) is False else options
 
 
 def _field(module: Module, statement: ast.AnnAssign, name: str) -> dict[str, Raw]:
@@ -154,55 +134,23 @@ def _accepted(module: Module, annotation: ast.expr) -> Raw:
     types: list[str] = []
     values: list[Any] = []
     extra: Raw = {}
-    for part in _alternatives(annotation):
+    for part in alternatives(annotation):
         if isinstance(part, ast.Name) and part.id not in PLAIN:
-            return {"enum": _enum(module, part), "x-checked-at": "config"}
+            return {"enum": enum_of(module, part), "x-checked-at": "config"}
         if isinstance(part, ast.Subscript) and ast.unparse(part.value) == "Literal":
             values += module.literal_values(part)
             continue
-        types.append(_json_type(module, part))
+        types.append(json_type(module, part))
         if types[-1] == "array" and isinstance(part, ast.Subscript):
             extra["items"] = _items(module, part.slice)
     raw: Raw = {"type": types[0] if len(types) == 1 else types, **extra}
     return {"anyOf": [raw, {"enum": values}]} if values else raw
 
 
-def _alternatives(annotation: ast.expr) -> list[ast.expr]:
-    """The members of `A | B`, `Optional[A]` and `Union[A, B]`, out of quotes where they stand in some."""
-    if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
-        return _alternatives(ast.parse(annotation.value, mode="eval").body)
-    if isinstance(annotation, ast.BinOp) and isinstance(annotation.op, ast.BitOr):
-        return [*_alternatives(annotation.left), *_alternatives(annotation.right)]
-    if isinstance(annotation, ast.Subscript) and isinstance(annotation.value, ast.Name):
-        inner = annotation.slice
-        if annotation.value.id == "Optional":
-            return [*_alternatives(inner), ast.Constant(None)]
-        if annotation.value.id == "Union" and isinstance(inner, ast.Tuple):
-            return [member for part in inner.elts for member in _alternatives(part)]
-    return [annotation]
-
-
-def _json_type(module: Module, part: ast.expr) -> str:
-    if isinstance(part, ast.Constant) and part.value is None:
-        return "null"
-    outer = part.value if isinstance(part, ast.Subscript) else part
-    name = outer.id if isinstance(outer, ast.Name) else ast.unparse(outer)
-    if name not in PLAIN:
-        raise module.refuse(part, "an annotation without a rule")
-    return PLAIN[name]
-
-
 def _items(module: Module, part: ast.expr) -> Raw:
     if isinstance(part, ast.Name) and part.id not in PLAIN:
-        return {"enum": _enum(module, part)}
-    return {"type": _json_type(module, part)}
-
-
-def _enum(module: Module, name: ast.Name) -> list[Any]:
-    found = module.find(name.id)
-    if found is None or not isinstance(found[1], ast.ClassDef):
-        raise module.refuse(name, "an annotation without a rule")
-    return found[0].enum_values(found[1])
+        return {"enum": enum_of(module, part)}
+    return {"type": json_type(module, part)}
 
 
 def histories() -> dict[tuple[str, ...], Raw]:

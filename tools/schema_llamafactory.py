@@ -9,43 +9,24 @@ from __future__ import annotations
 
 import ast
 import json
-import sys
 from typing import TYPE_CHECKING, Any
 
 import schema_huggingface
-from schema_merge import NOTES, ROOT, SCHEMAS
-from schema_source import Module, SourceError, Tree, release
+from schema_merge import NOTES, SCHEMAS
+from schema_source import SourceError, release
+
+from cfglint.frameworks.llamafactory.releases import HISTORY
+from cfglint.frameworks.llamafactory.source_fields import CLASSES, GENERATION, TEMPLATE_FILE, field_of, find, version, words
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from schema_source import Module, Tree
+
+__all__ = ["facts", "find", "version", "words"]
 
 Raw = dict[str, Any]
 
-PACKAGE = "hparams/parser.py"
-CLASSES = (  # in the order in which they are built
-    ("hparams/model_args.py", "ModelArguments"),
-    ("hparams/data_args.py", "DataArguments"),
-    ("hparams/training_args.py", "TrainingArguments"),
-    ("hparams/finetuning_args.py", "FinetuningArguments"),
-    ("hparams/generating_args.py", "GeneratingArguments"),
-)
 TRAINER_BASE = "BaseTrainingArguments"  # an alias that the environment sets; transformers' class without USE_MCA
 TRAINER_FILE = ("training_args_seq2seq.py", "Seq2SeqTrainingArguments")
-TEMPLATES = "data/template.py"
-GENERATION = ("sortish_sampler", "predict_with_generate", "generation_max_length", "generation_num_beams", "generation_config")
-
-
-def find(path: Path) -> Tree:
-    """The package, from site-packages."""
-    for folder in (path / "llamafactory", path / "src" / "llamafactory", path):
-        if (folder / PACKAGE).exists():
-            return Tree(folder)
-    raise SourceError(f"{path}: no LLaMA-Factory source ({PACKAGE})")
-
-
-def version(tree: Tree) -> str | None:
-    """The release that the package states."""
-    return tree.version("extras/env.py", "VERSION")
 
 
 def facts(tree: Tree) -> dict[str, Raw]:
@@ -84,34 +65,6 @@ def fields(module: Module, definition: ast.ClassDef) -> dict[str, Raw]:
     return found
 
 
-def field_of(module: Module, statement: ast.AnnAssign, name: str) -> dict[str, Raw]:
-    """One field by its name; nothing for one that the constructor does not take."""
-    options = schema_huggingface.field_options(module, statement)
-    if options is None:
-        return {}
-    raw = accepted(module, statement.annotation)
-    if "default" in options:
-        raw["default"] = module.constant(options["default"])
-    return {name: raw}
-
-
-def accepted(module: Module, annotation: ast.expr) -> Raw:
-    """What a file should hold by a field's annotation."""
-    types: list[str] = []
-    values: list[Any] = []
-    for part in schema_huggingface._alternatives(annotation):
-        outer = part.value if isinstance(part, ast.Subscript) else part
-        if isinstance(part, ast.Subscript) and ast.unparse(outer) == "Literal":
-            values += module.literal_values(part)
-        elif isinstance(outer, ast.Name) and outer.id not in schema_huggingface.PLAIN:
-            values += schema_huggingface._enum(module, outer)
-        else:
-            types.append(schema_huggingface._json_type(module, part))
-    if values:
-        return {"enum": [*values, *([None] if "null" in types else [])]}
-    return {"type": types[0] if len(types) == 1 else types}
-
-
 def trainer_fields(tree: Tree) -> dict[str, Raw]:
     """The fields of transformers' class with what `tools/notes/huggingface.json` says of them; without its source the committed ones."""
     if not (tree.root.parent / "transformers").exists():
@@ -135,16 +88,13 @@ def trainer_fields(tree: Tree) -> dict[str, Raw]:
 def committed_trainer_fields() -> dict[str, Raw]:
     """The fields of transformers' class in the committed schema: those that no dataclass of the newest release defines."""
     schema = json.loads((SCHEMAS / "llamafactory.json").read_text(encoding="utf-8"))
-    sys.path.insert(0, str(ROOT))
-    from cfglint.frameworks.llamafactory.releases import HISTORY
-
     own = HISTORY.fields("arguments", release(schema["x-framework"]["version"])).keys() - set(GENERATION)
     return {key: raw for key, raw in schema["properties"].items() if key not in own}
 
 
 def templates(tree: Tree, option: str | None = None) -> list[str]:
     """The names under which templates are registered, sorted; with an option those that turn it on."""
-    module = tree.file(TEMPLATES)
+    module = tree.file(TEMPLATE_FILE)
     names = []
     for node in ast.walk(module.syntax):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "register_template":
@@ -152,14 +102,3 @@ def templates(tree: Tree, option: str | None = None) -> list[str]:
             if option is None or (option in given and module.constant(given[option])):
                 names.append(module.constant(given["name"]))
     return sorted(names)
-
-
-WORDS = {"boolean": "bool", "integer": "int", "number": "float", "string": "str", "object": "dict", "array": "list", "null": "None"}
-
-
-def words(raw: Raw) -> str:
-    """The types of a field in the words of the tables."""
-    if "enum" in raw or "anyOf" in raw:
-        return "str"
-    names = [raw["type"]] if isinstance(raw["type"], str) else raw["type"]
-    return "|".join(WORDS[name] for name in names)

@@ -6,23 +6,22 @@ import ast
 from typing import TYPE_CHECKING, Any
 
 import library_bounds
-import schema_axolotl
 from history_rows import Facts, literal, present_at, rows, sections_at, spans, spans_of, steps, table, value_at
 from packaging.requirements import InvalidRequirement, Requirement
-from schema_axolotl import CLASS, LENGTHS, LIMITS, MODULE, OLD_MODULE, Reading
 from schema_source import SourceError, Tree
+
+from cfglint.frameworks.axolotl.source_fields import PLUGIN, PLUGINS, find, sections
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from history_rows import Fact, Release, Sections
+    from history_rows import Fact, Release
 
 PACKAGE = "axolotl"
 OLDEST = (0, 5, 2)  # 0.5.0 and 0.5.1 hold no package, and 0.5.1.post1 lacks axolotl.monkeypatch, which `axolotl train` imports
 LIBRARIES = ("transformers", "trl", "deepspeed")  # whose newest accepted release is kept
-PLUGIN = "plugin "  # sections of the fields that a plugin adds
-SCHEMAS = ("utils/schemas", "utils/config/models", schema_axolotl.PLUGINS)
+SCHEMAS = ("utils/schemas", "utils/config/models", PLUGINS)
 DECORATORS = ("model_validator", "field_validator")
 VALIDATORS = "validators"
 
@@ -52,7 +51,7 @@ FURTHER, CLOSED = "further", "closed"  # what lasts: further names of fields by 
 
 def facts(path: Path, version: Release, dates: dict[str, dict[str, str]]) -> Facts:
     """What the tables have of a release, from its unpacked sources and the days of the releases."""
-    tree = schema_axolotl.find(path)
+    tree = find(path)
     found, further, closed = sections(tree)
     libraries = {library: accepted(library, version, tree, dates) for library in LIBRARIES}
     return Facts(found, {VALIDATORS: set(names_of_validators(tree))}, libraries, {FURTHER: further, CLOSED: closed})
@@ -128,38 +127,6 @@ def mapping(name: str, kind: str, found: Mapping[str, Sequence[Any]]) -> list[st
     return [f"{name}: {kind} = {{", *(f"    {literal(key)}: {literal(tuple(each))}," for key, each in found.items()), "}"]
 
 
-def sections(tree: Tree) -> tuple[Sections, dict[str, dict[str, str]], list[str]]:
-    """(section -> field -> fact, model -> further name -> name, the models that refuse other keys)."""
-    reading = Reading(tree)
-    source = tree.file(MODULE if (tree.root / MODULE).exists() else OLD_MODULE)
-    own = reading.fields(source, reading.model(source, CLASS))
-    found: Sections = {"": {name: fact(raw) for name, raw in own.items()}}
-    for plugin, (owner, arguments) in schema_axolotl.plugins(tree).items():
-        added = {name: fact(raw) for name, raw in reading.fields(owner, arguments).items() if name not in own}
-        if added:
-            found[PLUGIN + plugin] = added
-    closed = [name for name, fields in reading.models.items() if fields.pop("*", None) is not None]
-    names: dict[str, dict[str, str]] = {}
-    for model, fields in reading.models.items():
-        found[model] = {name: fact(raw) for name, raw in fields.items()}
-        further = {other: name for name, raw in fields.items() for other in raw.get("x-names", [])[1:]}
-        if further:
-            names[model] = further
-    return found, names, closed
-
-
-def fact(raw: dict[str, Any]) -> Fact:
-    """What a row has of a field."""
-    limits = tuple((name, raw[name]) for name in (*LIMITS.values(), *LENGTHS.values()) if name in raw)
-    more = (limits, True) if raw.get("x-required") else (limits,) if limits else ()
-    return (tupled(raw["x-reads"]), raw.get("default"), *more)
-
-
-def tupled(reads: Any) -> Any:
-    """Nested lists as tuples."""
-    return tuple(tupled(part) for part in reads) if isinstance(reads, list) else reads
-
-
 def agreed(found: Mapping[Release, dict[str, dict[str, str]]]) -> dict[str, dict[str, str]]:
     """The further names of all releases; SourceError where two releases contradict each other."""
     names: dict[str, dict[str, str]] = {}
@@ -175,7 +142,7 @@ def names_of_validators(tree: Tree) -> Iterator[str]:
     """The methods that pydantic calls, those of a plugin with its folder in front."""
     for path in sorted(each for folder in SCHEMAS for each in (tree.root / folder).rglob("*.py")):
         parts = path.relative_to(tree.root).parts
-        plugin = f"{parts[1]}." if parts[0] == schema_axolotl.PLUGINS else ""
+        plugin = f"{parts[1]}." if parts[0] == PLUGINS else ""
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.FunctionDef) and any(is_validator(each) for each in node.decorator_list):
                 yield plugin + node.name

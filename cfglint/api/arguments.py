@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Mapping
 from math import isfinite
 
-from cfglint.frameworks import kinds, trainers
+from cfglint.frameworks import file_kinds, trainers
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.versions import INSTALLED, is_version
 from cfglint.generators import trainers as generated_trainers
@@ -175,7 +175,7 @@ def launch_facts(
     from_gpus: int | None = None,
 ) -> LaunchFacts:
     """The facts of a launch; raises ArgumentError for an invalid value."""
-    one_of("kind", kind, kinds())
+    one_of("kind", kind, file_kinds())
     packages = versions(target)
     return LaunchFacts(
         gpus=positive("gpus", gpus),

@@ -6,8 +6,8 @@ import os
 from collections.abc import Iterable, Mapping
 
 from cfglint.api.arguments import ArgumentError
+from cfglint.project.file_source import FileSource
 from cfglint.run.discovery import Discovery
-from cfglint.run.file_source import FileSource
 from cfglint.source.errors import CfglintError
 
 TYPE_CHECKING = False

@@ -10,7 +10,7 @@ from cfglint.cli.console import fail, warn
 from cfglint.cli.options import UsageError, add_run_options, load_configuration, suppress, working_directory
 from cfglint.cli.run_all import outcomes
 from cfglint.findings.wording import counted
-from cfglint.frameworks import kinds
+from cfglint.frameworks import file_kinds
 from cfglint.project import baseline
 from cfglint.project.selection import Selection
 from cfglint.report.links import home
@@ -118,6 +118,6 @@ def settings(gpus: int | None, has_baseline: bool, unclear: list[str]) -> str:
     if has_baseline:
         lines.append(f'baseline = "{BASELINE}"  # findings that are accepted; drop resolved ones with `cfglint check --write-baseline`')
     if unclear:
-        lines += ["", f"# [kinds]  # of files that could not be recognised by their keys: {', '.join(kinds())}"]
+        lines += ["", f"# [kinds]  # of files that could not be recognised by their keys: {', '.join(file_kinds())}"]
         lines += [f'# {json.dumps(path)} = "..."' for path in unclear[:MOST_UNCLEAR]]
     return "\n".join(lines) + "\n"

@@ -8,14 +8,14 @@ import sys
 from cfglint.cli.console import warn
 from cfglint.findings.diagnostic import UNUSED_IGNORE
 from cfglint.findings.wording import counted
-from cfglint.frameworks import kinds, trainers
+from cfglint.frameworks import file_kinds, trainers
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.versions import INSTALLED, is_version
 from cfglint.project import settings_file
+from cfglint.project.file_source import EditedSource, FileSource
 from cfglint.project.settings_file import LARGEST, Configuration, ConfigurationError, DeclaredRun
 from cfglint.run.discovery import Discovery
 from cfglint.run.discovery_errors import LaunchChoiceError, UnknownKindError
-from cfglint.run.file_source import EditedSource, FileSource
 from cfglint.run.paths import BY_HAND, HERE, line_of
 from cfglint.source.limits import MAX_SIZE
 from cfglint.source.root import resolved
@@ -48,7 +48,7 @@ class UsageError(Exception):
 def add_run_options(parser: Parser) -> None:
     """Add the options that describe a run: kind, and the facts of its launch."""
     parser.add_argument("--run", action="store_true", help="the paths are the complete configuration of one run")
-    parser.add_argument("--kind", choices=kinds(), help="the kind of the files (of the first, with --run; default: detected)")
+    parser.add_argument("--kind", choices=file_kinds(), help="the kind of the files (of the first, with --run; default: detected)")
     add_fact_options(parser)
     parser.add_argument("--section", metavar="KEY", help="the config is the mapping under KEY in the file")
     parser.add_argument("--stdin-filename", metavar="NAME", help="the file name for standard input (`-`)")

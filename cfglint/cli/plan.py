@@ -7,7 +7,7 @@ import sys
 
 from cfglint.cli.console import fail, warn_of
 from cfglint.cli.options import UsageError, above_zero, add_run_options, load_configuration, one_run, positive
-from cfglint.cli.terminal import columns
+from cfglint.cli.terminal import columns, uses_colour
 from cfglint.report import plans
 from cfglint.rewrite.plan import Pace, plan, table
 from cfglint.rewrite.retarget import MissingFactError, current_gpus
@@ -97,7 +97,7 @@ def run(arguments: Namespace) -> int:
 def _report(form: str, plan_table: PlanTable, run: CheckedRun) -> str:
     """The plans in a format; an HTML page also shows the current run."""
     if form != "html":
-        return plans.render(form, plan_table, terminal=sys.stdout.isatty(), width=columns())
+        return plans.render(form, plan_table, colour=uses_colour(), width=columns())
     from cfglint.explanation.summary import explained
     from cfglint.report import html
 

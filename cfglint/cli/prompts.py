@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cfglint.cli.argument_parser import expected
 from cfglint.cli.options import UsageError, above_zero, positive
+from cfglint.cli.terminal import columns, uses_colour
 from cfglint.generators import RUN, generate, generator_of, kinds, set_frameworks, takes
 from cfglint.generators.job_spec import OFFLOADS, PRECISIONS, Contradiction, JobSpec, Unreachable
 
@@ -233,16 +234,16 @@ def show_plan(dialogue: Dialogue, kind: str, framework: str, facts: Answers, pri
 def planned(made: Generated, gpus: int, num_examples: int | None) -> str:
     """The table of `cfglint plan` on half, all and twice the GPUs."""
     from cfglint.frameworks.launch_facts import LaunchFacts
+    from cfglint.project.file_source import FileSource
     from cfglint.report import plans
     from cfglint.rewrite.plan import Pace, plan, table
     from cfglint.run.discovery import Discovery
-    from cfglint.run.file_source import FileSource
 
     facts = LaunchFacts(gpus, num_examples, complete=True, kind_given=True)
     texts = {file.name: file.text for file in made.files}
     run = Discovery(facts, made.files[0].kind, source=FileSource(texts)).one(list(texts))
     counts = [count for count in (gpus // 2, gpus, 2 * gpus) if count]
-    return plans.render("text", table(plan(run, counts, None, None, Pace())), terminal=True)
+    return plans.render("text", table(plan(run, counts, None, None, Pace())), colour=uses_colour(), width=columns())
 
 
 def given(facts: Answers) -> Answers:

@@ -19,11 +19,11 @@ from cfglint.cli.options import (
 from cfglint.cli.output import check_outputs
 from cfglint.cli.progress import counted_on_terminal
 from cfglint.project import settings_file
+from cfglint.project.git import GitProblem, Repository
 from cfglint.project.settings_file import ConfigurationError
 from cfglint.report import FORMATS
 from cfglint.review.branch import STATES, WORKING, Branch
 from cfglint.review.compare import Comparison
-from cfglint.review.git import GitProblem, Repository
 from cfglint.run.discovery_errors import LaunchChoiceError, UnknownKindError
 from cfglint.run.scan_stats import ScanStats
 from cfglint.source.files import FileProblem
@@ -120,7 +120,7 @@ def compare(branch: Branch, arguments: Namespace, project: Configuration, stats:
     """Compare every changed run: the declared ones, then the other files that changed."""
     before = earlier(branch, project)
     branch.settings = before, project
-    branch.compare(file for declared in project.runs for file in declared.files)
+    branch.compare([file for declared in project.runs for file in declared.files])
     comparisons: list[Comparison] = []
     taken: set[str] = set()
     for declared in project.runs:

@@ -6,7 +6,6 @@ import os
 import sys
 
 from cfglint.cli.options import UsageError, declared_runs, discovery_of
-from cfglint.cli.worker_processes import map_blocks
 from cfglint.findings.diagnostic import INTERNAL
 from cfglint.run.scan_stats import ScanStats
 
@@ -92,6 +91,10 @@ def blocks_with_progress(
     work: Callable[[list[Task]], PartialOutcomes], tasks: list[Task], jobs: int | None, thing: str
 ) -> list[PartialOutcomes]:
     """Process blocks of the tasks, with a progress line on a terminal."""
+    if len(tasks) <= 1:
+        return [work(tasks)]
+    from cfglint.cli.worker_processes import map_blocks
+
     if not sys.stderr.isatty():
         return map_blocks(work, tasks, jobs)
     from cfglint.cli.progress import Progress

@@ -11,11 +11,10 @@ from cfglint.cli.run_all import outcomes
 from cfglint.findings.diagnostic import INTERNAL
 from cfglint.findings.wording import counted
 from cfglint.frameworks import framework
-from cfglint.frameworks.launch_line import MACHINE
 from cfglint.run.discovery_errors import UnknownKindError
 from cfglint.run.scan_stats import ScanStats
-from cfglint.source.shell.expansion import POSITIONAL, UNSET
 from cfglint.source.shell.filters import MACHINE as COUNTED
+from cfglint.source.shell.reasons import DERIVED, MACHINE, PARAMETER, UNSET, Reason, kind_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
 FLAGS = {"gpus_per_node": "--gpus N", "processes": "--gpus N", "nodes": "--nodes N"}
 SIZES = {"gpus_per_node": "GPUs of a node", "processes": "processes", "nodes": "nodes", "files": "config file"}
 REASONS = {"a placeholder": "to be filled in"}
-OF_MACHINE = (MACHINE, COUNTED)
 MOST_NAMES = 4
 BRANCH = "  (in a branch that may not be reached)"
 CALLER = "  (only with arguments, variables or files that the script expects)"
@@ -120,12 +118,8 @@ def sizes(outcome: Outcome) -> str:
 def takes_all(outcome: Outcome) -> bool:
     """Whether a launch uses all GPUs of its machine, and nothing else about its size is unknown."""
     reasons = {each["reason"] for each in outcome.launch["unknown"] if each["field"] in FLAGS} if outcome.launch else set()
-    return any(reason in OF_MACHINE for reason in reasons) and all(reason in OF_MACHINE or is_derived(reason) for reason in reasons)
-
-
-def is_derived(reason: str) -> bool:
-    """Whether a field is unknown only because another one is."""
-    return reason.startswith("see ")
+    kinds = set(map(kind_of, reasons))
+    return MACHINE in kinds and kinds <= {MACHINE, DERIVED}
 
 
 def per_gpu(outcome: Outcome) -> str:
@@ -145,7 +139,7 @@ def unknown(outcome: Outcome) -> list[str]:
     found = []
     for reason, fields in causes.items():
         left = [field for field in fields if field not in FLAGS or not takes_all(outcome)]
-        if left and not is_derived(reason):
+        if left and kind_of(reason) != DERIVED:
             found.append(because(left, reason))
     numbers = outcome.resolved
     if not found and outcome.consumer != "accelerate" and numbers.get("micro_batch") is None and numbers.get("global_batch") is None:
@@ -159,12 +153,11 @@ def because(fields: list[str], reason: str) -> str:
     names = [SIZES.get(field, "--" + field.removeprefix("arguments.")) for field in fields]
     more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
     flag = next((FLAGS[field] for field in fields if field in FLAGS), "--gpus N" if reason == COUNTED else "")
-    if reason.startswith(UNSET):
-        variable = reason.removeprefix(UNSET)
-        reason = f"{variable} is not set in the script"
-        flag = f"--env {variable}=VALUE" if "," not in variable else flag
-    elif reason.startswith(POSITIONAL):
-        reason = f"{reason.removeprefix(POSITIONAL).lstrip(': ')} comes from the call of the script"
+    if isinstance(reason, Reason) and reason.kind == UNSET:
+        flag = f"--env {reason.name}=VALUE"
+        reason = f"{reason.name} is not set in the script"
+    elif isinstance(reason, Reason) and reason.kind == PARAMETER:
+        reason = f"{reason.name} comes from the call of the script"
     return f"{', '.join(names[:MOST_NAMES])}{more}: {REASONS.get(reason, reason)}{f' (pass {flag})' if flag else ''}"
 
 

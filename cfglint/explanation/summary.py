@@ -11,6 +11,7 @@ from cfglint.frameworks.summary import BATCH, GPUS, GROUPS, LAUNCH, Item
 from cfglint.frameworks.unknown import Unknown
 from cfglint.rules.engine import internal_error
 from cfglint.run.loaded import integer
+from cfglint.source.document import pointer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -218,12 +219,17 @@ def value_or_auto(setting: Setting) -> Any:
     return None if isinstance(setting.value, Unknown) else setting.value
 
 
+def is_argument(setting: Setting) -> bool:
+    """Whether a setting is an argument of a launch line: it has the same key as in a file."""
+    return setting.document is not None and setting.document.syntax == "shell"
+
+
 def entry(item: Item) -> SettingEntry:
     """One setting; `file` and `line` are null for an unwritten value."""
     setting = item.setting
     written = setting.document is not None and setting.node is not None and setting.origin != DEFAULT
     return {
-        "key": setting.pointer,
+        "key": pointer(setting.path) if is_argument(setting) else setting.pointer,
         "name": item.label,
         "value": value_or_auto(setting),
         "origin": setting.origin,

@@ -8,14 +8,18 @@ if TYPE_CHECKING:
 
 
 class Releases:
-    """The releases from `since` to before `until`; `()` means no bound. `of` names what holds there, for the manual."""
+    """The releases from `since` to before `until`; `()` means no bound. `of` names what holds there, for the manual.
 
-    __slots__ = ("of", "since", "until")
+    `package` is the one that they are releases of; empty for that of the rule's framework.
+    """
 
-    def __init__(self, since: Release = (), until: Release = (), of: str = "") -> None:
+    __slots__ = ("of", "package", "since", "until")
+
+    def __init__(self, since: Release = (), until: Release = (), of: str = "", package: str = "") -> None:
         self.since = since
         self.until = until
         self.of = of
+        self.package = package
 
     def __contains__(self, release: Release) -> bool:
         """Whether a release is one of them."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from cfglint.findings._rule_releases import RULE_RELEASES
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -133,7 +135,7 @@ class Rule:
     is called with: each config, or the complete run. `by_version`: the finding is valid for some releases only, so its
     fix is safe only if the release is specified. `old_names` are accepted wherever names are.
     `releases` are those of the framework whose source has the check, one entry for each variant of it; empty for all releases. The
-    rule runs in these only.
+    rule runs in these only. `own_releases`: the decorator declares them; the others are generated from the sources.
     `about` is the subject of the findings: what the rule states, else that of the code's family in `FAMILY_SUBJECTS`, else
     `COMBINATION`. `certainty`: whether an error stays one although other arguments of the launch are unknown; the subject decides
     it unless the rule does. `on_construction`: constructing the trainer raises it, so that it needs no training.
@@ -155,6 +157,7 @@ class Rule:
         "name",
         "old_names",
         "on_construction",
+        "own_releases",
         "raises",
         "releases",
         "scope",
@@ -201,7 +204,8 @@ class Rule:
         self.scope = scope
         self.by_version = by_version
         self.old_names = old_names
-        self.releases = releases
+        self.own_releases = bool(releases)
+        self.releases = releases or tuple(generated(code))
         self.about = about or FAMILY_SUBJECTS.get(code[:3], COMBINATION)
         self.on_construction = on_construction
         self.certainty = certainty or ("always" if self.about in CERTAIN_SUBJECTS else "if-complete")
@@ -213,13 +217,27 @@ class Rule:
 
     @property
     def page(self) -> str:
-        """The manual page: the function's docstring, unindented."""
+        """The manual page: the function's docstring, unindented, with what the framework raises where the docstring does not say it."""
         from inspect import cleandoc
 
-        return cleandoc(self.check.__doc__ or "")
+        from cfglint.findings.raised import paragraph
+
+        text = cleandoc(self.check.__doc__ or "")
+        raised = paragraph(self.code, self.raises) if self.severity == "error" and "\n\nRun-time" not in text else ""
+        start, heading, rest = text.partition("\n\nFix:")
+        return f"{start}\n\n{raised}{heading}{rest}" if raised and heading else text
 
 
 RULES: list[Rule] = []
+
+
+def generated(code: str) -> Iterable[Releases]:
+    """The releases of a rule's check that were found in the sources of a package."""
+    for package, of_rules in RULE_RELEASES.items():
+        for since, until in of_rules.get(code, ()):
+            from cfglint.findings.releases import Releases
+
+            yield Releases(since, until, package=package)
 
 
 def names_of(code: str) -> tuple[str, ...]:
@@ -253,7 +271,8 @@ def rule(
     `bad` and `good` are the content of a file (or name -> content for a run of several files) in which the rule must and must not
     find something; `bad` may be a tuple of several, each a content or an `Example`, so that every `Finding` of the rule has
     an example. The manual shows the first one, and `fixed` is the result of `fix` for it. `example` holds their launch facts.
-    `releases` are those of the framework that have the check; several if its variants have different ones.
+    `releases` are those of the framework that have the check, if its source does not tell (`tools/rule_ranges.py`); several if its
+    variants have different ones.
     `about` and `certainty` are needed only where they differ from those of the family.
     """
 

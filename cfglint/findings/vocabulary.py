@@ -27,4 +27,6 @@ if TYPE_CHECKING:
     Certainty: TypeAlias = Literal["always", "if-complete"]  # whether an error stays one although other arguments are unknown
     Origin: TypeAlias = Literal["written", "default", "derived", "auto", "override"]  # where the value of a setting comes from
     BatchReason: TypeAlias = Literal["mismatch", "missing", "type", "not-positive", "layout", "elasticity"]
-    Kind: TypeAlias = Literal["accelerate", "axolotl", "deepspeed", "huggingface", "launch", "llamafactory", "neox", "trl"]
+    Kind: TypeAlias = Literal[
+        "accelerate", "axolotl", "deepspeed", "huggingface", "launch", "llamafactory", "megatron", "neox", "trl", "verl"
+    ]

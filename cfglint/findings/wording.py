@@ -11,13 +11,6 @@ LONGEST_VALUE = 60  # characters of a value in a message
 OTHER_WRITING = ("CJK", "HIRAGANA", "KATAKANA", "HANGUL")  # letters that do not look like those of ASCII
 LATIN_LOOK_ALIKES = "\u0131\u0251\u0261"  # dotless i, alpha, script g
 MOST_LOOK_ALIKES = 3  # that are named for one word
-EXPECTATIONS = (
-    ("a valid integer", "an integer"),
-    ("a valid dictionary", "a mapping"),
-    ("a dictionary or an instance of", "a mapping for"),
-    ("a valid ", "a "),
-    ("2, 3 or 3", "2 or 3"),
-)
 
 
 def spelled(value: Any) -> str:
@@ -70,13 +63,6 @@ def look_alikes(text: str) -> list[str]:
         if name and not name.startswith(OTHER_WRITING) and (char in LATIN_LOOK_ALIKES or not name.startswith("LATIN ")):
             found.append(f"U+{ord(char):04X} {name}")
     return found[:MOST_LOOK_ALIKES]
-
-
-def required(expected: str) -> str:
-    """What pydantic expects, in the wording of cfglint's messages: `an integer` for `a valid integer`."""
-    for words, ours in EXPECTATIONS:
-        expected = expected.replace(words, ours)
-    return expected
 
 
 def shortened(text: str) -> str:

@@ -9,12 +9,15 @@ from cfglint.frameworks.versions import parse_version
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from cfglint.frameworks.base import Framework
+    from cfglint.frameworks.launch_facts import Launch
     from cfglint.source.document import Document
 
 OTHER_PACKAGES = {"torch", "peft"}
+WITHOUT_FILES = ("megatron",)  # kinds whose configs are the arguments of a launch line alone
 _loaded: dict[str, Framework[Any]] = {}
 _kinds: list[str] = []
 
@@ -25,6 +28,21 @@ def kinds() -> list[str]:
         here = os.path.dirname(os.path.abspath(__file__))
         _kinds.extend(sorted(name for name in os.listdir(here) if os.path.exists(os.path.join(here, name, "__init__.py"))))
     return _kinds
+
+
+def file_kinds() -> list[str]:
+    """The names of the kinds that files can have, sorted."""
+    return [kind for kind in kinds() if kind not in WITHOUT_FILES]
+
+
+def fed_by(launch: Launch) -> str:
+    """The kind whose config the arguments of a launch are, without a file; empty if there is none."""
+    return next((kind for kind in kinds() if framework(kind).takes(launch)), "")
+
+
+def is_trainer(kind: str) -> bool:
+    """Whether the arguments of a kind are TrainingArguments, or extend them."""
+    return bool(kind) and "huggingface" in (kind, framework(kind).base)
 
 
 def known_packages() -> set[str]:
@@ -110,6 +128,11 @@ def nearest_modelled(package: str, version: str) -> str | None:
                 return oldest
             return newest if release[:minor] > parse_version(newest)[:minor] else None
     return None
+
+
+def learn(package: str, version: str, folder: str, opens: Callable[[str], bool]) -> bool:
+    """Take the fields of an unmodelled release from its source in a folder; false if no framework understands it."""
+    return any(framework(kind).learn(parse_version(version), folder, opens) for kind in kinds() if framework(kind).package == package)
 
 
 def detect(document: Document) -> tuple[str | None, int]:

@@ -8,4 +8,5 @@ RELEASES = {
     "llamafactory": "0.9.5",
     "transformers": "5.23.0",
     "trl": "1.16.0",
+    "verl": "0.9.1",
 }

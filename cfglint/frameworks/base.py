@@ -7,13 +7,13 @@ from cfglint.frameworks.versions import dotted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection
     from typing import Any, Generic, TypeVar
 
     from cfglint.batch.solver import SplitRule
     from cfglint.findings.rule import Finding, Rule
     from cfglint.findings.vocabulary import Kind, Stage
-    from cfglint.frameworks.launch_facts import LaunchFacts
+    from cfglint.frameworks.launch_facts import Launch, LaunchFacts
     from cfglint.frameworks.memory_inputs import Inputs, Model
     from cfglint.frameworks.overrides import Override
     from cfglint.frameworks.resolved_batch import Batch
@@ -170,7 +170,7 @@ class Config:
 
     def split_rule(self) -> SplitRule | None:
         """The requirements of this framework on micro batch and accumulation beyond their product; None if it has none."""
-        return None
+        return self.framework.split_rule(self)
 
     def nested_configs(self) -> list[Config]:
         """Configs of other kinds that this one adds to the run, such as a DeepSpeed file that a trainer names."""
@@ -179,6 +179,10 @@ class Config:
     def has_field(self, key: str) -> bool:
         """Whether the framework has a field of this name; true if that is unknown."""
         return True
+
+    def lacks_field(self, key: str) -> bool:
+        """Whether other releases of the framework have a field of this name, and the targeted one has not."""
+        return False
 
     def reads(self, key: str) -> bool:
         """Whether the value of a top-level key has any effect on the run; true if that is unknown."""
@@ -284,6 +288,7 @@ class Framework(Described["Own"]):
     trainers: tuple[str, ...] = ()  # the trainers that a program can build from a file, if the meaning of the file depends on it
     telling_keys: frozenset[str] = frozenset()  # `detect` and `related_tool` need one of these keys; `_` for each `-`
     is_launcher = False  # whether files of this kind start a run that a file of another kind describes
+    programs: Collection[str] = ()  # modules of its package that take their whole config from the arguments of a line
     reads_arguments = False  # whether arguments of a launch line override the file that the line names
     rule_families: dict[str, str] = {}  # the prefixes of the codes of its rules -> the title in the manual
     file_match: tuple[str, ...] = ()  # patterns of file names by which an editor chooses the schema
@@ -307,6 +312,10 @@ class Framework(Described["Own"]):
         """The name of an unsupported tool that this file belongs to, if this framework recognises it."""
         return None
 
+    def takes(self, launch: Launch) -> bool:
+        """Whether the arguments of a launch are those of this framework, so that they are a config without a file."""
+        return False
+
     def packages(self) -> dict[str, str]:
         """The packages whose version determines the behaviour, with the newest modelled release."""
         return {self.package: self.newest}
@@ -315,6 +324,10 @@ class Framework(Described["Own"]):
     def modelled(self) -> dict[str, tuple[str, str]]:
         """The packages whose releases this framework models, each with the oldest and the newest of them."""
         return {self.package: (self.oldest or self.newest, self.newest)}
+
+    def learn(self, release: Version, folder: str, opens: Callable[[str], bool]) -> bool:
+        """Take the fields of an unmodelled release from its source in a folder; false if that is not possible."""
+        return False
 
     def completed(self, facts: LaunchFacts) -> LaunchFacts:
         """The facts with the releases that follow from other specified releases."""
@@ -380,6 +393,14 @@ class Framework(Described["Own"]):
 
     def memory(self, config: Own, model: Model) -> Inputs | None:
         """The memory settings of a config of this kind; None if that is not modelled."""
+        return None
+
+    def operations(self, config: Own) -> tuple[Any, ...]:
+        """The operations that a trainer applies to the values of its fields, in order; see `huggingface.field_operations`."""
+        return ()
+
+    def split_rule(self, config: Own) -> SplitRule | None:
+        """The requirements of a config of this kind on micro batch and accumulation; see `Config.split_rule`."""
         return None
 
     def account(self, config: Own) -> Summary:

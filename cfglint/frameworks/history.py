@@ -50,7 +50,7 @@ class History:
     is missing there exists in every release.
     """
 
-    __slots__ = ("_at", "_by_name", "sections", "spans")
+    __slots__ = ("_at", "_by_name", "_learned", "sections", "spans")
 
     def __init__(
         self, sections: Mapping[str, tuple[Row, ...]], spans: Mapping[str, tuple[tuple[Version, Version], ...]] | None = None
@@ -59,13 +59,26 @@ class History:
         self.spans = spans or {}
         self._at: dict[tuple[str, Version], Fields] = {}
         self._by_name: dict[str, dict[str, list[Row]]] = {}
+        self._learned: dict[Version, dict[str, Fields]] = {}
+
+    def learn(self, release: Version, sections: Mapping[str, Mapping[str, tuple[Any, ...]]]) -> None:
+        """Take the fields of a release without rows, as its own source has them: section -> field -> (type, default, ...)."""
+        self._learned[release] = {
+            section: {name: (name, *fact[:2], release, (), *fact[2:]) for name, fact in found.items()}
+            for section, found in sections.items()
+        }
+        self._by_name.clear()
 
     def at(self, release: Version) -> dict[str, Fields]:
         """The sections of a release with their fields."""
+        if release in self._learned:
+            return self._learned[release]
         return {section: self.fields(section, release) for section in self.sections if self.has_section(section, release)}
 
     def fields(self, section: str, release: Version) -> Fields:
         """The fields of a section in a release with their rows; empty for a section that the release does not have."""
+        if release in self._learned:
+            return self._learned[release].get(section, {})
         key = (section, release)
         if key not in self._at:
             rows = self.sections.get(section, ()) if self.has_section(section, release) else ()
@@ -74,6 +87,8 @@ class History:
 
     def has_section(self, section: str, release: Version) -> bool:
         """Whether a release has a section."""
+        if release in self._learned:
+            return section in self._learned[release]
         spans = self.spans.get(section)
         return section in self.sections if spans is None else any(holds(since, until, release) for since, until in spans)
 
@@ -87,6 +102,9 @@ class History:
             found: dict[str, list[Row]] = {}
             for row in self.sections.get(section, ()):
                 found.setdefault(row[NAME], []).append(row)
+            for sections in self._learned.values():
+                for name, row in sections.get(section, {}).items():
+                    found.setdefault(name, [row])
             self._by_name[section] = found
         return self._by_name[section]
 

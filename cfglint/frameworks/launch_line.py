@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from cfglint.source.shell.placed_text import EMPTY
+from cfglint.source.shell.reasons import MACHINE as OF_MACHINE
+from cfglint.source.shell.reasons import Reason, derived
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,7 +14,7 @@ if TYPE_CHECKING:
     from cfglint.source.shell.placed_text import Text
     from cfglint.source.shell.started_command import Call
 
-MACHINE = "the number of GPUs of the machine"
+MACHINE = Reason("the number of GPUs of the machine", OF_MACHINE)
 
 
 class Option:
@@ -220,4 +222,4 @@ class LaunchLine:
         self.gpus_per_node, self.nodes = per_node, nodes
         self.processes = None if per_node is None or nodes is None else per_node * nodes
         if self.processes is None:
-            self.unsure("processes", "see gpus_per_node / nodes")
+            self.unsure("processes", derived("gpus_per_node / nodes"))

@@ -5,6 +5,7 @@ Source: CPython argparse.py (_get_values, _StoreTrueAction, _StoreFalseAction), 
 
 from __future__ import annotations
 
+from cfglint.frameworks.argparse_types import converted
 from cfglint.frameworks.unknown import Unknown
 
 TYPE_CHECKING = False
@@ -34,8 +35,6 @@ def given_value(name: str, option: str, fields: dict[str, Field], command: Comma
 
 def parsed_words(field: Field, words: list[str]) -> Any:
     """The words after an option, converted to the type of its argument; unknown if its parser refuses one of them."""
-    from cfglint.frameworks.huggingface.cli_arguments import converted
-
     if not words:
         return True if field.kind == "bool" else Unknown(("it is given without a value",))
     kind = field.kind.removeprefix("list:")

@@ -58,8 +58,8 @@ class ProgramFacts:
     does an unknown key of a config file. `trainer` is the framework's class of the one trainer that it builds, `own_trainer` whether
     a subclass replaces methods that checks rely on. `changed` are fields that the code sets after parsing. `exact`: the defaults of
     `arguments` are known, as is every class between it and the parser. `config_files` are DeepSpeed files that the code names if the
-    line names none. `built` are the calls that build a trainer's arguments in code, `scopes` the code that it may run (both of
-    `launch.programs`).
+    line names none. `built` are the calls that build a trainer's arguments in code, `scopes` the code that it may run, `evaluations`
+    what its code does with each launch line (all of `launch.programs`).
     """
 
     path: str
@@ -78,6 +78,7 @@ class ProgramFacts:
     config_files: tuple[str, ...] = ()
     built: tuple[Any, ...] = ()
     scopes: tuple[Any, ...] = ()
+    evaluations: Any = None
 
     @property
     def opens_config(self) -> bool:

@@ -1,23 +1,18 @@
 """Conversion of values by pydantic 1, by the type of the field (pydantic 1.10, validators.py).
 
-DeepSpeed's sections are models of pydantic 1 up to 0.14.5, through `pydantic.v1` if pydantic 2 is installed. `earlier`
-returns the loader that replaces one of pydantic 2: fractions are truncated to integers, numbers are accepted as
-strings, but an enumeration is looked up by its value alone.
+DeepSpeed's sections are models of pydantic 1 up to 0.14.5, through `pydantic.v1` if pydantic 2 is installed. Fractions are truncated
+to integers, numbers are accepted as strings, but an enumeration is looked up by its value alone.
 """
 
 from __future__ import annotations
 
-from cfglint.frameworks import pydantic
-from cfglint.frameworks.pydantic import FALSE_WORDS, TRUE_WORDS, Refused
+from cfglint.frameworks.pydantic import BOOLEAN, CHOICE, FALSE_WORDS, INTEGER, NUMBER, TRUE_WORDS, Invalid, Reading, is_simple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from cfglint.frameworks.pydantic import Loader
-
-NULL = "none is not an allowed value"
-MEMBERS = "value is not a valid enumeration member; permitted: "
+    from cfglint.frameworks.pydantic import Loader, Path
 
 
 def boolean(value: Any) -> bool:
@@ -27,7 +22,7 @@ def boolean(value: Any) -> bool:
     word = value.lower() if isinstance(value, str) else ""
     if word in TRUE_WORDS or word in FALSE_WORDS:
         return word in TRUE_WORDS
-    raise Refused("value could not be parsed to a boolean")
+    raise Invalid("value could not be parsed to a boolean", BOOLEAN)
 
 
 def integer(value: Any) -> int:
@@ -37,7 +32,7 @@ def integer(value: Any) -> int:
             return int(value)
         except (ValueError, OverflowError):
             pass
-    raise Refused("value is not a valid integer")
+    raise Invalid("value is not a valid integer", INTEGER)
 
 
 def number(value: Any) -> float:
@@ -47,28 +42,28 @@ def number(value: Any) -> float:
             return float(value)
         except (ValueError, OverflowError):
             pass
-    raise Refused("value is not a valid float")
+    raise Invalid("value is not a valid float", NUMBER)
 
 
 def text(value: Any) -> str:
     """Parse a `str`: strings, and numbers and booleans as Python prints them."""
     if isinstance(value, (str, int, float)):
         return str(value)
-    raise Refused("str type expected")
+    raise Invalid("str type expected", "a string")
 
 
-def path(value: Any) -> str:
+def file_path(value: Any) -> str:
     """Parse a `pathlib.Path`: only strings."""
     if isinstance(value, str):
         return value
-    raise Refused("value is not a valid path")
+    raise Invalid("value is not a valid path", "a path")
 
 
 def items(value: Any) -> list[Any]:
     """Parse a `list`."""
     if isinstance(value, list):
         return value
-    raise Refused("value is not a valid list")
+    raise Invalid("value is not a valid list", "a list")
 
 
 def mapping(value: Any) -> dict[Any, Any]:
@@ -76,62 +71,41 @@ def mapping(value: Any) -> dict[Any, Any]:
     try:
         return dict(value)
     except (TypeError, ValueError):
-        raise Refused("value is not a valid dict") from None
+        raise Invalid("value is not a valid dict", "a mapping") from None
 
 
 def stage(value: Any) -> int:
     """Parse ZeRO's stage: an enumeration of 0 to 3, which equal numbers and booleans select, but no strings."""
     if isinstance(value, (int, float)) and value in (0, 1, 2, 3):
         return int(value)
-    raise Refused(MEMBERS + "0, 1, 2, 3")
+    raise Invalid("value is not a valid enumeration member; permitted: 0, 1, 2, 3", "0, 1, 2 or 3", CHOICE)
 
 
-EARLIER: dict[Loader, Loader] = {
-    pydantic.boolean: boolean,
-    pydantic.integer: integer,
-    pydantic.number: number,
-    pydantic.text: text,
-    pydantic.path: path,
-    pydantic.items: items,
-    pydantic.mapping: mapping,
-    pydantic.stage: stage,
+class EarlierReading(Reading):
+    """The result of reading values by annotations with pydantic 1."""
+
+    major = 1
+
+    def read(self, reads: Any, value: Any, path: Path) -> Any:
+        """Convert a value by an annotation; raises Invalid."""
+        loader = READERS.get(reads) if is_simple(reads) else None
+        if value is None and (loader is not None or reads[0] == "enum"):
+            raise null()
+        return super().read(reads, value, path) if loader is None else loader(value)
+
+
+def null() -> Invalid:
+    """The refusal of null by a type that is not optional."""
+    return Invalid("none is not an allowed value", "another value")
+
+
+READERS: dict[Any, Loader] = {
+    "Path": file_path,
+    "bool": boolean,
+    "dict": mapping,
+    "float": number,
+    "int": integer,
+    "list": items,
+    "str": text,
+    ("enum", 0, 1, 2, 3): stage,
 }
-
-
-def earlier(loader: Loader) -> Loader:
-    """The loader of pydantic 1 for the type that `loader` parses with pydantic 2; other loaders are kept.
-
-    Null is refused with a message of its own if the type is not optional.
-    """
-    parts = pydantic.COMPOSED.get(loader)
-    if parts is not None:
-        combine, arguments = parts
-        if combine is pydantic.one_of:
-            return member(*arguments)
-        return combine(*[earlier(part) for part in arguments])
-    found = EARLIER.get(loader)
-    return loader if found is None else not_null(found)
-
-
-def not_null(loader: Loader) -> Loader:
-    """Return `loader` with a check that refuses null first."""
-
-    def read(value: Any) -> Any:
-        if value is None:
-            raise Refused(NULL)
-        return loader(value)
-
-    return read
-
-
-def member(*choices: str) -> Loader:
-    """A loader for an enumeration of strings."""
-
-    def read(value: Any) -> str:
-        if value is None:
-            raise Refused(NULL)
-        if isinstance(value, str) and value in choices:
-            return value
-        raise Refused(MEMBERS + ", ".join(repr(choice) for choice in choices))
-
-    return read

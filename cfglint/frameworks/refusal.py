@@ -33,6 +33,11 @@ class Refusal(Exception):
         self.help = help
         self.fails_at = fails_at
 
+    @property
+    def key(self) -> str:
+        """The first key, the place of the finding."""
+        return dotted(self.paths[0]) if self.paths else ""
+
     def help_for(self, values: Mapping[str, Any]) -> str | None:
         """The remedy for a file with these values: `set ..., or remove ...`."""
         steps = [step.within(values) if isinstance(step, Removal) else step for step in self.help]

@@ -31,14 +31,23 @@ class Layout:
 class BatchProblem:
     """The reason why a framework would refuse the batch: `reason` is `mismatch`, `missing`, `type`, `not-positive`, or `layout`."""
 
-    __slots__ = ("exception", "fails_at", "message", "reason", "setting")
+    __slots__ = ("exception", "fails_at", "help", "message", "reason", "setting")
 
-    def __init__(self, reason: BatchReason, setting: Setting, message: str, exception: str, fails_at: Stage = "config") -> None:
+    def __init__(
+        self,
+        reason: BatchReason,
+        setting: Setting,
+        message: str,
+        exception: str,
+        fails_at: Stage = "config",
+        help: str | None = None,  # noqa: A002
+    ) -> None:
         self.reason = reason
         self.setting = setting
         self.message = message
         self.exception = exception
         self.fails_at = fails_at
+        self.help = help
 
 
 class Batch:

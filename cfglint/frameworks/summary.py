@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
+    from cfglint.frameworks.launch_facts import Launch
+
 LAUNCH = "Launch"
 BATCH = "Batch"
 LENGTH = "Length"
@@ -64,3 +66,13 @@ class Summary:
         kept = list(islice(steps, MOST_MARKS + 1))
         if len(kept) <= MOST_MARKS:
             self.marks[name] = kept
+
+
+def launched(launch: Launch) -> Summary:
+    """A summary with the lines about the launcher of a launch line."""
+    summary, entry = Summary(""), launch.entry
+    if entry is not None:
+        summary.derive(LAUNCH, "launched as", "launcher", entry["launcher"], "")
+        if entry["called_from"]:
+            summary.derive(LAUNCH, "called from", "called_from", entry["called_from"], "")
+    return summary

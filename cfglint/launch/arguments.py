@@ -38,6 +38,17 @@ def read_arguments(words: Iterable[Text], *, assignments: bool = False) -> tuple
     return found, before
 
 
+def override_arguments(words: Iterable[Text]) -> list[Argument]:
+    """The words of a Hydra command line as arguments: `key=value`, `+key=value`, `~key`, and Hydra's own options."""
+    found: list[Argument] = []
+    for word in words:
+        name, mark, _ = word.string.partition("=")
+        key = name.lstrip("+~-") if not name.startswith("--") else name[2:].replace("-", "_")
+        if key and UNKNOWN not in key:
+            found.append(Argument(key, before_mark(word) if mark else word, [after_mark(word)] if mark else []))
+    return found
+
+
 def is_all_of_caller(word: Text) -> bool:
     """Whether a word is `"$@"` of a script whose call is not known: any number of options with their values."""
     return ALL_OF_CALLER in word.reasons and not word.string.strip(UNKNOWN)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from cfglint.launch.arguments import read_arguments
+from cfglint.frameworks import framework, kinds
+from cfglint.launch.arguments import override_arguments, read_arguments
 from cfglint.launch.launcher import launcher_of
 from cfglint.launch.project_files import ROOT
 from cfglint.launch.size_variables import SIZE_VARIABLE
@@ -48,10 +49,19 @@ def command_document(line: LaunchLine, text: str) -> CommandDocument:
     document = CommandDocument(call.path, text, min(call.start, len(text)), min(call.end, len(text)))
     given, assignments = line.given, launcher_of(line).takes_assignments
     document.assignments = assignments and any(file.role == "positional" for file in line.files)
+    if takes_overrides(line):
+        given = override_arguments(line.arguments)
+        document.assignments = True
     for argument in given if given is not None and not assignments else read_arguments(line.arguments, assignments=assignments)[0]:
         document.add(argument.name, flag(argument), argument.word, argument.texts)
     add_size(document, line)
     return document
+
+
+def takes_overrides(line: LaunchLine) -> bool:
+    """Whether the program of a line takes Hydra's overrides: a module of a framework that is fed by arguments alone."""
+    module = line.program.string if line.module and line.program is not None else ""
+    return any(module in framework(kind).programs for kind in kinds()) if module else False
 
 
 def add_size(document: CommandDocument, line: LaunchLine) -> None:
@@ -98,4 +108,4 @@ def summary(line: LaunchLine, arguments: dict[str, Any]) -> LaunchEntry:
 
 def readable(text: str) -> str:
     """A path of the project for display."""
-    return text.replace(ROOT, "<root>")
+    return text.replace(ROOT, "<root>") if ROOT in text else text

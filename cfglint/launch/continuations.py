@@ -8,7 +8,8 @@ from __future__ import annotations
 from itertools import pairwise
 
 from cfglint.findings.wording import counted
-from cfglint.frameworks.huggingface.cli_arguments import converted
+from cfglint.frameworks import is_trainer
+from cfglint.frameworks.argparse_types import converted
 from cfglint.frameworks.huggingface.fields import FIELDS
 from cfglint.frameworks.launch_line import LineProblem
 from cfglint.source.shell.placed_text import Text
@@ -107,7 +108,7 @@ def kind_of(name: str, launch: Launch) -> str:
     program = launch.parser
     if program is not None and name in program.fields:
         return str(program.fields[name].kind)
-    kinds = FIELDS[name][0].split("|") if name in FIELDS and launch.is_main and not launch.guessed else []
+    kinds = FIELDS[name][0].split("|") if name in FIELDS and launch.is_main and not launch.guessed and is_trainer(launch.consumer) else []
     return next((kind for kind in ("float", "int") if kind in kinds), "") if "str" not in kinds else ""
 
 

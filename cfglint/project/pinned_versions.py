@@ -295,7 +295,7 @@ def own_name(text: str, file: str) -> str:
         return ""
     from cfglint.project.settings_file import ConfigurationError
     from cfglint.project.settings_file import parse as parse_toml
-    from cfglint.project.statements.statement import within
+    from cfglint.project.statements.statement import normalised, within
 
     try:
         project = within(parse_toml(text.encode("utf-8"), "pyproject.toml"), "project")
@@ -304,7 +304,7 @@ def own_name(text: str, file: str) -> str:
     name, dynamic = project.get("name"), project.get("dynamic")
     if not isinstance(name, str) or not isinstance(dynamic, list) or "version" not in dynamic:
         return ""
-    return name.lower().replace("_", "-")
+    return normalised(name)
 
 
 def limit(path: str) -> int:

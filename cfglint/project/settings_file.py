@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from cfglint.findings.diagnostic import SEVERITIES
-from cfglint.frameworks import kinds, trainers
+from cfglint.frameworks import file_kinds, trainers
 from cfglint.frameworks.versions import INSTALLED, is_version
 from cfglint.source.errors import CfglintError
 from cfglint.source.files import FileProblem, read_bytes
@@ -99,7 +99,7 @@ class DeclaredRun:
         if not isinstance(files, list) or not files or not all(isinstance(each, str) for each in files):
             raise ConfigurationError(f"{where}: a run requires `files`, a list of paths, or `launch`, a script or `script:line`")
         self.files = [each if os.path.isabs(each) else os.path.normpath(os.path.join(folder, each)) for each in files]
-        self.kind = one_of(kinds(), table, "kind", where)
+        self.kind = one_of(file_kinds(), table, "kind", where)
         self.gpus: int | None = expect(table, "gpus", int, where)
         self.gpu_memory = gpu_memory(table, where)
         named: str | None = expect(table, "model", str, where)
@@ -145,7 +145,7 @@ class Configuration:
         self.exclude = globs(strings(table, "exclude", where) or [], self.folder, where, "exclude")
         of_kinds = expect(table, "kinds", dict, where) or {}
         self.kinds = {
-            each: one_of(kinds(), of_kinds, glob, f"{where}, `kinds`") or ""
+            each: one_of(file_kinds(), of_kinds, glob, f"{where}, `kinds`") or ""
             for glob, each in zip(of_kinds, globs([*of_kinds], self.folder, where, "kinds"), strict=True)
         }
         self.policy_files = policy_files(table, where)
@@ -249,8 +249,8 @@ def policy_files(table: dict[str, Any], where: str) -> dict[str, str]:
         return {"": given}
     files = expect(table, name, dict, where) or {}
     for kind, file in files.items():
-        if kind not in kinds() or not isinstance(file, str):
-            raise ConfigurationError(f"{where}: `{name}` is a file, or a table with a file for {', '.join(kinds())}")
+        if kind not in file_kinds() or not isinstance(file, str):
+            raise ConfigurationError(f"{where}: `{name}` is a file, or a table with a file for {', '.join(file_kinds())}")
     return dict(files)
 
 

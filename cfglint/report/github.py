@@ -11,6 +11,7 @@ import os
 from cfglint.findings.diagnostic import ERROR, INFO, WARNING, rank
 from cfglint.report.details import details
 from cfglint.report.escapes import shown
+from cfglint.report.links import rule_uri
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,8 +42,9 @@ def command(diagnostic: Diagnostic, outcome: Outcome) -> str:
 
 
 def body(diagnostic: Diagnostic, outcome: Outcome) -> str:
-    """The content of an annotation: the message, and the lines below it in the text report."""
-    return "\n".join([shown(diagnostic.message), *(f"{label}: {shown(text)}" for label, text in details(diagnostic, outcome))])
+    """The content of an annotation: the message, what the text report has below it, and the address of the rule's page, if any."""
+    lines = [shown(diagnostic.message), *(f"{label}: {shown(text)}" for label, text in details(diagnostic, outcome))]
+    return "\n".join([*lines, *filter(None, [rule_uri(diagnostic.code)])])
 
 
 def escape(text: str) -> str:

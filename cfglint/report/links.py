@@ -6,17 +6,17 @@ import os
 
 from cfglint.version import __version__
 
-MANUAL = "docs/rules.md"
+PAGES = "docs/rules"  # the folder of the pages, below the root of the repository
 
 
 def rule_uri(code: str) -> str:
-    """The page of a rule in the manual, at the installed release; empty if that has no address."""
+    """The manual page of a rule, at the installed release; empty if that has no address."""
     repository, revision = home()
-    return f"{repository}/blob/{revision}/{MANUAL}#{anchor(code)}" if repository else ""
+    return f"{repository}/blob/{revision}/{PAGES}/{code}.md" if repository else ""
 
 
 def anchor(code: str) -> str:
-    """The anchor of a rule in the manual, which stays the same when the rule is renamed."""
+    """The anchor of a rule in the index and in the book of all pages, which stays the same when the rule is renamed."""
     return code.lower()
 
 

@@ -1,9 +1,9 @@
-"""The manual of the rules: a list, one page per rule, and the book of all pages."""
+"""The manual of the rules: a list, one page per rule, their index, and the book of all pages."""
 
 from __future__ import annotations
 
 from cfglint.frameworks import framework, kinds
-from cfglint.report.links import anchor
+from cfglint.report.links import anchor, rule_uri
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,12 +60,7 @@ def entry(rule: Rule) -> RuleEntry:
 
 def releases(rule: Rule) -> list[str]:
     """The releases that have the check, one line for each of its variants; empty if all modelled ones do."""
-    if not rule.releases:
-        return []
-    from cfglint.frameworks import framework
-
-    package = framework(rule.kinds[0]).package
-    return [f"{package} {each}" + (f": {each.of}" if each.of else "") for each in rule.releases]
+    return [f"{each.package or framework(rule.kinds[0]).package} {each}" + (f": {each.of}" if each.of else "") for each in rule.releases]
 
 
 def summary(rule: Rule) -> str:
@@ -85,7 +80,9 @@ def page(rule: Rule, form: str = "text") -> str:
     kinds = f"Files: {', '.join(rule.kinds)}\n" if rule.kinds else ""
     stage = f"Fails at: {rule.fails_at}\n" if rule.fails_at else ""
     held = "".join(f"Releases: {line}\n" for line in releases(rule))
-    return head + rule.page + "\n\n" + kinds + stage + held + "".join(example(title, text) for title, text in examples(rule))
+    address = rule_uri(rule.code)
+    link = f"Page: {address}\n" if address else ""
+    return head + rule.page + "\n\n" + kinds + stage + held + link + "".join(example(title, text) for title, text in examples(rule))
 
 
 def example(title: str, text: str) -> str:
@@ -117,21 +114,45 @@ def markdown(rule: Rule, level: int = 2) -> str:
     return "\n".join(parts)
 
 
-def book(rules: list[Rule]) -> str:
-    """All pages by family, after a table: `docs/rules.md`."""
-    parts = [
-        "# Rules\n",
-        "Generated from the rules by `cfglint rule --format markdown`; a test keeps it current. An *error* is a prediction: the framework\n"
-        "would not start. A *warning* means that training starts but does not do what the file says. An *info* means that training does\n"
-        "what the file says, but the setting should be reconsidered.\n",
-    ]
-    table = ["| code | name | severity | what |\n", "|---|---|---|---|\n"]
-    table += [f"| [{each.code}](#{anchor(each.code)}) | {each.name} | {each.severity} | {summary(each)} |\n" for each in rules]
-    parts.append("".join(table))
-    family, titles = "", families()
+HEAD = """# Rules
+
+{}
+An *error* is a prediction: the framework would not start. A *warning* means that training starts but does not do what the file says.
+An *info* means that training does what the file says, but the setting should be reconsidered.
+"""
+
+
+def index(rules: list[Rule]) -> str:
+    """The rules by family, each with a link to its page: `docs/rules.md`. The anchors are those of the book, so that its links arrive."""
+    parts = [HEAD.format("Generated from the rules; a test keeps it and the pages current. `cfglint rule CODE` prints a page.")]
+    for title, members in by_family(rules):
+        rows = (f'| <a id="{anchor(each.code)}"></a>[{each.code}](rules/{each.code}.md) {row(each)}' for each in members)
+        parts.append(f"## {title}\n\n{COLUMNS}{''.join(rows)}")
+    return "\n".join(parts)
+
+
+COLUMNS = "| code | name | severity | what |\n|---|---|---|---|\n"
+
+
+def row(rule: Rule) -> str:
+    """The columns of a rule after its code."""
+    return f"| {rule.name} | {rule.severity} | {summary(rule)} |\n"
+
+
+def by_family(rules: list[Rule]) -> list[tuple[str, list[Rule]]]:
+    """(title, rules) of each family, in the order of the codes."""
+    titles = families()
+    chapters: dict[str, list[Rule]] = {}
     for rule in rules:
-        if rule.code[:3] != family:
-            family = rule.code[:3]
-            parts.append(f"## {titles.get(family, family)}\n")
-        parts.append(f'<a id="{anchor(rule.code)}"></a>\n\n{markdown(rule, 3)}')
+        chapters.setdefault(rule.code[:3], []).append(rule)
+    return [(titles.get(family, family), members) for family, members in chapters.items()]
+
+
+def book(rules: list[Rule]) -> str:
+    """All pages by family, after a table."""
+    table = COLUMNS + "".join(f"| [{each.code}](#{anchor(each.code)}) {row(each)}" for each in rules)
+    parts = [HEAD.format("Printed by `cfglint rule --format markdown`."), table]
+    for title, members in by_family(rules):
+        parts.append(f"## {title}\n")
+        parts += (f'<a id="{anchor(each.code)}"></a>\n\n{markdown(each, 3)}' for each in members)
     return "\n".join(parts)

@@ -6,6 +6,7 @@ import textwrap
 
 from cfglint.report.escapes import shown
 from cfglint.report.markdown import code
+from cfglint.report.text import painted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,13 +40,14 @@ HEADS = (
     ("", "hours"),
     ("", "note"),
 )
+CHOSEN = 1  # the column that is empty if no plan was found
 WIDTH = 80  # columns without a terminal
 MOST_SPLITS = 8  # maximum number of other splits listed per GPU count
 NARROWEST = 20  # minimum columns of a note
 
 
-def render(form: str, plan_table: PlanTable, terminal: bool = False, width: int | None = None) -> str:
-    """The plans in a format; `plan_table` is `cfglint.rewrite.plan.table`; `width`, in columns, is for text."""
+def render(form: str, plan_table: PlanTable, colour: bool = False, width: int | None = None) -> str:
+    """The plans in a format; `plan_table` is `cfglint.rewrite.plan.table`; colours, and the width in columns, are for text."""
     if form == "json":
         from cfglint.report.json import dumps
 
@@ -56,7 +58,7 @@ def render(form: str, plan_table: PlanTable, terminal: bool = False, width: int 
     if form == "markdown":
         return as_markdown(rows, plan_table)
     used = [index for index in range(len(COLUMNS)) if any(line[index] for line in rows)]
-    drawn = on_terminal(rows, used) if terminal else as_text(rows, used, width or WIDTH)
+    drawn = as_text(rows, used, width or WIDTH, colour)
     return drawn + "".join(f"{line}\n" for each in notes(plan_table, shown) for line in wrap(each, width or WIDTH) or [""])
 
 
@@ -152,44 +154,25 @@ def wrap(line: str, width: int) -> list[str]:
     return textwrap.wrap(line.lstrip(), width, initial_indent=indent, subsequent_indent=f"{indent}  ", break_on_hyphens=False)
 
 
-def as_text(rows: list[list[str]], used: list[int], width: int) -> str:
-    """Columns aligned by spaces, the notes folded within their column."""
+def as_text(rows: list[list[str]], used: list[int], width: int, colour: bool) -> str:
+    """Columns aligned by spaces, the notes folded within their column; in colour the head is bold, GPU counts without a plan are dim."""
     *numbers, note = used
     heads = [[HEADS[index][part] for index in numbers] for part in (0, 1)]
     cells = [[line[index] for index in numbers] for line in rows]
     widths = [max(len(line[place]) for line in (*heads, *cells)) for place in range(len(numbers))]
     room = max(width - sum(widths) - 2 * len(widths), NARROWEST)
-    drawn = [aligned(heads[0], widths), f"{aligned(heads[1], widths)}  note"]
+    drawn = [("bold", aligned(heads[0], widths)), ("bold", f"{aligned(heads[1], widths)}  note")]
     for line, row_cells in zip(rows, cells, strict=True):
         first, *more = textwrap.wrap(line[note], room) or [""]
-        drawn.append(f"{aligned(row_cells, widths)}  {first}")
-        drawn += [f"{' ' * (sum(widths) + 2 * len(widths))}{each}" for each in more]
-    return "".join(f"{line.rstrip()}\n" for line in drawn)
+        style = "" if line[CHOSEN] else "dim"
+        drawn.append((style, f"{aligned(row_cells, widths)}  {first}"))
+        drawn += [(style, f"{' ' * (sum(widths) + 2 * len(widths))}{each}") for each in more]
+    return "".join(f"{painted(style, line.rstrip()) if colour else line.rstrip()}\n" for style, line in drawn)
 
 
 def aligned(cells: list[str], widths: list[int]) -> str:
     """The cells of one line, right-aligned."""
     return "  ".join(cell.rjust(width) for cell, width in zip(cells, widths, strict=True))
-
-
-def on_terminal(rows: list[list[str]], used: list[int]) -> str:
-    """A table drawn by rich."""
-    from io import StringIO
-
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for index in used:
-        drawn.add_column("\n".join(HEADS[index]).strip(), justify="left" if index == len(COLUMNS) - 1 else "right")
-    for line in rows:
-        drawn.add_row(*(Text(line[index], style="" if line[1] else "dim") for index in used))
-    console = Console()
-    buffer = StringIO()
-    Console(file=buffer, width=console.width, force_terminal=not console.no_color, no_color=console.no_color).print(drawn)
-    return buffer.getvalue()
 
 
 def as_csv(rows: list[list[str]]) -> str:

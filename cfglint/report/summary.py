@@ -12,6 +12,7 @@ from cfglint.findings.setting import DERIVED, NOT_KNOWN
 from cfglint.frameworks import framework
 from cfglint.frameworks.summary import FILLED, GROUPS
 from cfglint.report.escapes import shown, without_runner_command
+from cfglint.source.shell.reasons import UNSET, Reason
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,7 +34,6 @@ VALUE = 14
 MOST_ERRORS = 3
 ENGINES = ("deepspeed", "accelerate", "launch")  # kinds that parse no arguments of a program
 ENGINE_ARGUMENTS = {"deepspeed", "deepspeed_config", "local_rank", "deepscale", "deepscale_config"}
-UNSET = "unset environment: "
 BLANK = ("", "", "")
 
 LOG_LABELS = (
@@ -161,7 +161,7 @@ def reason(setting: Setting) -> str:
     """The reason why a value of a launch line is unknown, with the option that supplies it."""
     document = setting.document if setting.path and is_unknown(setting) else None
     reasons = document.unknown.get(str(setting.path[0]), ()) if document is not None else ()
-    names = [each.removeprefix(UNSET) for each in reasons if each.startswith(UNSET) and "," not in each]
+    names = [each.name for each in reasons if isinstance(each, Reason) and each.kind == UNSET]
     flags = f" (pass {' '.join(f'--env {name}=VALUE' for name in names)})" if names else ""
     return f", {', '.join(reasons)}{flags}" if reasons else ""
 

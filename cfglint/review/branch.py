@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import stat
 
+from cfglint.project.file_source import FileSource
+from cfglint.project.git import Snapshot
 from cfglint.project.git_index import KnownContents
 from cfglint.project.pinned_versions import may_name_versions
 from cfglint.review import launches, renames
-from cfglint.review.git import Snapshot
 from cfglint.review.releases import changed_releases, stated_changes
 from cfglint.run.discovery import Discovery
 from cfglint.run.discovery_errors import LaunchChoiceError, UnknownKindError
-from cfglint.run.file_source import FileSource
 from cfglint.run.paths import EXTENSIONS, is_program, is_script, line_of
 from cfglint.source import files
 from cfglint.source.limits import MAX_SIZE
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from cfglint.frameworks.launch_facts import LaunchFacts
+    from cfglint.project.git import Repository
     from cfglint.project.settings_file import Configuration
     from cfglint.project.statements.statement import Statement
-    from cfglint.review.git import Repository
     from cfglint.review.releases import ReleaseChange
     from cfglint.run.checked import CheckedRun
     from cfglint.run.scan_stats import ScanStats

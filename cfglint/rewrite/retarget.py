@@ -6,6 +6,7 @@ from itertools import combinations
 
 from cfglint.batch import equation, solver
 from cfglint.findings.setting import OVERRIDE, Setting
+from cfglint.frameworks import takes_arguments
 from cfglint.launch.launcher import launcher_of
 from cfglint.rewrite.resize import Resized, resize
 from cfglint.rewrite.value_change import ValueChange
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from cfglint.source.document import Document, Path
 
 AUTO = "auto"
+BY_HAND = "cfglint does not change the batch of a {title} run: `cfglint explain` shows the keys that set it"
 SUGGESTED_MICRO = 4  # suggested for a trainer that is not among the files; only an example, since its memory use is unknown
 TRAINER_KEYS = {"micro_batch": "per_device_train_batch_size", "accumulation": "gradient_accumulation_steps"}
 INSERTED_FIRST = ("accumulation", "micro_batch", "global_batch", "gpus")
@@ -245,7 +247,8 @@ def refuse_unknown_batch(run: CheckedRun) -> None:
     """Raise MissingFactError for a launch whose program sets the batch in a way that is not known."""
     line = run.launch.line
     if line is not None and run.configs and run.launch.relaunched is not None and "micro_batch" not in run.configs[0].batch_keys:
-        raise MissingFactError(unknown_batch(line))
+        modelled = takes_arguments(run.configs[0].kind)
+        raise MissingFactError(BY_HAND.format(title=run.configs[0].framework.title) if modelled else unknown_batch(line))
 
 
 def unknown_batch(line: LaunchLine) -> str:

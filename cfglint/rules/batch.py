@@ -49,9 +49,6 @@ def batch_mismatch(config: Config) -> Iterator[Finding]:
     pipeline, sequence), so a file that is valid on 8 GPUs fails on 4. A missing number is derived by floor
     division, and the check fails where that has a remainder.
 
-    Run-time error: `AssertionError: Check batch related parameters. train_batch_size is not equal to
-    micro_batch_per_gpu * gradient_acc_step * world_size 256 != 4 * 4 * 8`.
-
     Fix: run `cfglint fix FILE --gpus N`, which keeps the global batch size and the micro batch size and sets the gradient
     accumulation steps; `--global-batch G` sets another global batch size. Without `train_batch_size` the
     framework computes it.
@@ -92,9 +89,6 @@ def batch_missing(config: Config) -> Iterator[Finding]:
 
     One of the two is required; gradient accumulation steps alone are not enough. It is not reported for a
     file that is only a part of a run, because the caller may set it.
-
-    Run-time error: `AssertionError: Either train_batch_size or train_micro_batch_size_per_gpu needs to be
-    provided`.
 
     Fix: set `train_micro_batch_size_per_gpu`.
 
@@ -261,7 +255,7 @@ def _problem(config: Config, reason: BatchReason) -> Iterator[Finding]:
         exception=problem.exception,
         fails_at=problem.fails_at,
         fix=fix,
-        help=None if fix else _remedy(config, problem),
+        help=None if fix else problem.help or _remedy(config, problem),
     )
 
 
@@ -274,8 +268,6 @@ def _remedy(config: Config, problem: BatchProblem) -> str | None:
         return f"set `{setting.name}` to a positive integer"
     if problem.reason == "not-positive" and setting.path == batch.accumulation.path:
         return f"set `{setting.name}` to 1 for no accumulation"
-    if problem.reason == "layout" and "does not divide" in problem.message:
-        return f"set `{setting.name}` to a size that divides the number of GPUs"
     if problem.reason == "elasticity" and setting.path != ("elasticity",):
         return f"remove `{setting.name}`"
     if problem.reason == "missing":

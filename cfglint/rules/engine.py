@@ -7,6 +7,7 @@ from cfglint.findings.rule import BATCH, CONFIG, KEY, LAUNCHER_CONFIG, RULES, SK
 from cfglint.findings.setting import DEFAULT
 from cfglint.findings.wording import spelled, with_look_alikes_named
 from cfglint.frameworks import framework
+from cfglint.frameworks._releases import RELEASES
 from cfglint.frameworks.unknown import Unknown
 from cfglint.source.document import MAPPING, SEQUENCE
 
@@ -63,9 +64,9 @@ def load_shared() -> None:
     from cfglint.rules import batch, files, forks, scalars, syntax  # noqa: F401
 
 
-def inspect(config: Config) -> list[Diagnostic]:
-    """Every diagnostic of a config, in the order of the rules."""
-    return apply(rules_for(config.kind), config, config)
+def inspect(config: Config, code: str = "") -> list[Diagnostic]:
+    """Every diagnostic of a config, in the order of the rules; with `code` those of one rule."""
+    return apply([each for each in rules_for(config.kind) if not code or each.code == code], config, config)
 
 
 def apply(rules: list[Rule], subject: Config | Run, config: Config) -> list[Diagnostic]:
@@ -91,10 +92,11 @@ def apply(rules: list[Rule], subject: Config | Run, config: Config) -> list[Diag
 
 
 def has_check(rule: Rule, config: Config) -> bool:
-    """Whether the release of the rule's framework is one of those that have its check."""
-    own = framework(rule.kinds[0])
-    release = config.facts.version(own.package, own.newest)
-    return any(release in each for each in rule.releases)
+    """Whether the release of the run is one of those that have the check of a rule; true if its package is not that of the config."""
+    own = config.framework.packages()
+    asked = [(each.package or framework(rule.kinds[0]).package, each) for each in rule.releases]
+    known = [(package, each) for package, each in asked if package in own or not config.framework.package]
+    return not known or any(config.facts.version(package, RELEASES[package]) in each for package, each in known)
 
 
 def has_unknown(config: Config) -> bool:
@@ -108,7 +110,7 @@ def to_diagnostic(rule: Rule, finding: Finding, config: Config) -> Diagnostic | 
     skipped = config.is_partial and rule.when_partial == SKIP
     if skipped or not config.reaches(rule, finding) or uses_unknown_value(finding, config, rule.about == KEY):
         return None
-    if is_of_missing_field(finding.setting, config):
+    if rule.about != KEY and is_of_missing_field(finding, config):
         return None
     setting = config.blamed(finding.setting)
     severity = finding.severity or rule.severity
@@ -134,9 +136,12 @@ def to_diagnostic(rule: Rule, finding: Finding, config: Config) -> Diagnostic | 
     )
 
 
-def is_of_missing_field(setting: Setting, config: Config) -> bool:
-    """Whether a finding is about the default of a field that the release does not have: it came later, or was removed or renamed."""
-    return setting.origin == DEFAULT and len(setting.path) == 1 and not config.has_field(str(setting.path[0]))
+def is_of_missing_field(finding: Finding, config: Config) -> bool:
+    """Whether a finding is about the value of a field that the release does not have: it came later, or was removed or renamed."""
+    path = finding.setting.path
+    if len(path) != 1 or finding.on_key or finding.setting.document is config.facts.launch.command:  # an option of a command is no field
+        return False
+    return config.lacks_field(str(path[0]))
 
 
 def is_certain(rule: Rule, finding: Finding, setting: Setting, config: Config) -> bool:

@@ -7,6 +7,7 @@ is evaluated again for a run without findings, or whose releases are all stated.
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, INFO, INTERNAL, WARNING
+from cfglint.frameworks.versions import parse_version
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,8 +29,15 @@ if TYPE_CHECKING:
         def target(self) -> dict[str, str]:
             """The package versions that the prediction is for."""
 
+        @property
+        def is_single(self) -> bool:
+            """Whether it has one config of one file."""
+
         def findings(self) -> list[Diagnostic]:
             """What the rules of the frameworks find at these releases."""
+
+        def findings_of(self, code: str) -> list[Diagnostic]:
+            """What one rule finds in a run of one config."""
 
         def at(self, target: dict[str, str]) -> Run:
             """The same run with other releases of some packages."""
@@ -100,14 +108,16 @@ class Search:
         self.run = run
         self.found = found
         self.packages = packages
+        target = run.target
+        self.asked = {package: target[package] for package in packages}
         self._evaluated: dict[tuple[tuple[str, str], ...], Evaluation] = {}
 
     def at(self, target: Target) -> Evaluation:
         """The findings of the run with other releases of some packages."""
-        whole = {**{package: self.run.target[package] for package in self.packages}, **target}
-        key = tuple(sorted(whole.items()))
+        whole = {**self.asked, **target}
+        key = tuple(whole.items())
         if key not in self._evaluated:
-            self._evaluated[key] = Evaluation(self.run.at(whole).findings())
+            self._evaluated[key] = Evaluation(self.run.at(whole))
         return self._evaluated[key]
 
     def since(self, diagnostic: Diagnostic) -> Target:
@@ -116,11 +126,11 @@ class Search:
         for package, releases in self.packages.items():
             place = self.first(diagnostic, package, releases)
             if place:
-                since[package] = releases[place] if place < len(releases) else self.run.target[package]
+                since[package] = releases[place] if place < len(releases) else self.asked[package]
         if not since and len(self.packages) > 1:
             oldest = {package: releases[0] for package, releases in self.packages.items()}
             if not self.at(oldest).gives(diagnostic):
-                return {package: self.run.target[package] for package in self.packages}
+                return dict(self.asked)
         return since
 
     def first(self, diagnostic: Diagnostic, package: str, releases: list[str]) -> int:
@@ -128,10 +138,10 @@ class Search:
         if self.at({package: releases[0]}).gives(diagnostic):
             if diagnostic.severity != ERROR:
                 return 0
-            missing = [place for place in probes(len(releases)) if not self.at({package: releases[place]}).gives(diagnostic)]
-            if not missing:
+            latest_first = reversed(probes(len(releases)))
+            low = next((place for place in latest_first if not self.at({package: releases[place]}).gives(diagnostic)), 0)
+            if not low:
                 return 0
-            low = missing[-1]
         else:
             low = 0
         high = len(releases)
@@ -150,15 +160,57 @@ def probes(number: int) -> list[int]:
     return [*range(step, number, step)]
 
 
-class Evaluation:
-    """The findings of a run at one combination of releases."""
+def gaps(code: str, package: str, releases: list[str]) -> list[int]:
+    """The places of the last release of each span in which no check of a rule exists."""
+    from cfglint.findings.rule import RULES
+    from cfglint.frameworks import framework
 
-    def __init__(self, found: list[Diagnostic]) -> None:
-        self.severities = {(each.code, each.place.file, each.place.start, each.key): each.severity for each in found}
-        self.refused = {(each.place.file, each.key) for each in found if each.severity == ERROR}
+    having = [each for rule in RULES if rule.code == code and rule.kinds for each in rule.releases]
+    own = next((framework(rule.kinds[0]).package for rule in RULES if rule.code == code and rule.kinds), "")
+    spans = [each for each in having if (each.package or own) == package]
+    lacking = [bool(spans) and not any(parse_version(release) in each for each in spans) for release in releases]
+    return [place for place, lacks in enumerate(lacking) if lacks and not any(lacking[place + 1 : place + 2])]
+
+
+class Evaluation:
+    """The findings of a run at one combination of releases.
+
+    Most findings are there at every release, given by the same rule, so that this rule is asked first. Where an error of one config
+    may make another finding needless, only all rules together answer.
+    """
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self._whole: Findings | None = None
+        self._of_rule: dict[str, Findings] = {}
+
+    @property
+    def whole(self) -> Findings:
+        """The findings of all rules."""
+        if self._whole is None:
+            self._whole = Findings(self.run.findings())
+        return self._whole
 
     def gives(self, diagnostic: Diagnostic) -> bool:
         """Whether there is such a finding; for an error, any error about the same key."""
+        if self._whole is not None or not self.run.is_single:
+            return self.whole.include(diagnostic)
+        code = diagnostic.code
+        if code not in self._of_rule:
+            self._of_rule[code] = Findings(self.run.findings_of(code))
+        included = self._of_rule[code].include(diagnostic)
+        return included if included or diagnostic.severity != ERROR else self.whole.include(diagnostic)
+
+
+class Findings:
+    """What identifies some findings at another release."""
+
+    def __init__(self, found: list[Diagnostic]) -> None:
+        self.places = {(each.code, each.place.file, each.place.start, each.key) for each in found}
+        self.refused = {(each.place.file, each.key) for each in found if each.severity == ERROR}
+
+    def include(self, diagnostic: Diagnostic) -> bool:
+        """Whether there is such a finding; for an error, any error about the same key."""
         if diagnostic.severity == ERROR:
             return (diagnostic.place.file, diagnostic.key) in self.refused
-        return (diagnostic.code, diagnostic.place.file, diagnostic.place.start, diagnostic.key) in self.severities
+        return (diagnostic.code, diagnostic.place.file, diagnostic.place.start, diagnostic.key) in self.places

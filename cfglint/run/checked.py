@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from cfglint.findings.entries import AlternativeEntry
     from cfglint.findings.vocabulary import Stage, Verdict
 
+    Causes = dict[tuple[str, int], list[Diagnostic]]
+
 EARLY: tuple[Stage, ...] = ("load", "config")  # before the files of a run are compared with each other
 COMMENT_MARK = "cfglint:"  # in every comment that suppresses a finding
 
@@ -45,15 +47,25 @@ class CheckedRun(LoadedRun):
         """What the rules of the frameworks find at the releases of the run."""
         return self.attempt("the rules", self._inspected, [])
 
+    @property
+    def is_single(self) -> bool:
+        """Whether it has one config of one file, so that no finding depends on another."""
+        return len(self.configs) == 1 and len(self.documents) == 1 and not self.configs[0].override_places
+
+    def findings_of(self, code: str) -> list[Diagnostic]:
+        """What one rule finds in a run of one config."""
+        return self.attempt("the rules", lambda: inspect(self.configs[0], code), [])
+
     def _inspected(self) -> list[Diagnostic]:
         """The diagnostics of all configs; what follows from an error of the consumer is not a second one."""
         found = [(config.kind, inspect(config)) for config in self.configs]
         refused = [each for _, own in found[:1] for each in own if each.severity == ERROR and each.fails_at in EARLY]
+        causes = by_place(refused)
         kept: list[Diagnostic] = []
         for number, (kind, of_config) in enumerate(found):
             follows = compares if number == 0 else uses
-            causes = refused if number == 0 or kind != LAUNCH else []
-            kept += [each for each in of_config if not any(follows(each, cause) for cause in causes)]
+            is_exempt = not refused or (number and kind == LAUNCH)
+            kept += of_config if is_exempt else [each for each in of_config if not follows(each, causes)]
         return kept
 
     @property
@@ -159,26 +171,31 @@ class CheckedRun(LoadedRun):
         return outcome
 
 
-def compares(each: Diagnostic, cause: Diagnostic) -> bool:
+def compares(each: Diagnostic, causes: Causes) -> bool:
     """Whether a finding compares a value in another file with one that an earlier error refuses.
 
     A Trainer that refuses its own `fp16` and `bf16` never compares them with the DeepSpeed config, and the engine never gets them.
     """
     is_early = each.severity == ERROR and each.fails_at in EARLY
-    return each.place.file != cause.place.file and not is_early and any(at(place) in values(cause) for place, _ in each.related)
+    related = (cause for place, _ in each.related for cause in causes.get(at(place), ()))
+    return not is_early and any(each.place.file != cause.place.file for cause in related)
 
 
-def uses(each: Diagnostic, cause: Diagnostic) -> bool:
+def uses(each: Diagnostic, causes: Causes) -> bool:
     """Whether a finding of the engine is about a value that the consumer refuses, and never passes on.
 
     Two keys that are missing in one section have the same place.
     """
-    return at(each.place) in values(cause) and (each.key == cause.key or at(each.place) != at(cause.place))
+    return any(each.key == cause.key or at(each.place) != at(cause.place) for cause in causes.get(at(each.place), ()))
 
 
-def values(cause: Diagnostic) -> set[tuple[str, int]]:
-    """The places of the values that an error is about."""
-    return {at(cause.place), *(at(place) for place, _ in cause.related)}
+def by_place(refused: list[Diagnostic]) -> Causes:
+    """Errors by the places of the values that they are about."""
+    causes: Causes = {}
+    for cause in refused:
+        for place in {at(cause.place), *(at(place) for place, _ in cause.related)}:
+            causes.setdefault(place, []).append(cause)
+    return causes
 
 
 def at(place: Place) -> tuple[str, int]:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks import framework, kind_of_class, takes_arguments
+from cfglint.frameworks import fed_by, framework, kind_of_class, takes_arguments
 from cfglint.frameworks import kinds as known_kinds
 from cfglint.frameworks.huggingface import SWIFT
-from cfglint.frameworks.launch import megatron
 from cfglint.launch.command import COMMON_NAMES, SURE, TRAINER_ONLY, trainer_names
 from cfglint.launch.launcher import launcher_of
 from cfglint.run.loaded import LAUNCH
@@ -31,7 +30,7 @@ LENGTH = ("per_device_train_batch_size", "gradient_accumulation_steps", "num_tra
 def choose_consumer(launch: Launch, line: LaunchLine, command: CommandDocument, kinds: list[str]) -> None:
     """Decide whose parser takes the arguments, or the file that they name."""
     names, launcher = trainer_names(command), launcher_of(line)
-    own_parser = has_own_arguments(launch, command) or megatron.takes(command)
+    own_parser = has_own_arguments(launch, command) or bool(fed_by(launch))
     consumer = program_kind(launch)
     if consumer:
         kinds[:] = [consumer if framework(kind).argument_classes() else kind for kind in kinds]
@@ -52,7 +51,10 @@ def choose_consumer(launch: Launch, line: LaunchLine, command: CommandDocument, 
             command.leave_out(key)
         open_defaults(command, launcher.name, (*LENGTH, *launcher.own_defaults))
         return
-    launch.consumer = next((kind for kind in ("deepspeed", "accelerate") if kind in kinds), LAUNCH)
+    launch.consumer = next((kind for kind in ("deepspeed", "accelerate") if kind in kinds), "")
+    if not launch.consumer:
+        launch.consumer = fed_by(launch) or LAUNCH
+        launch.is_main = launch.consumer != LAUNCH
 
 
 def take_trainer_arguments(launch: Launch, line: LaunchLine, command: CommandDocument, names: set[str]) -> None:

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import os
 
-from cfglint.frameworks import detect, framework, related_tool, takes_arguments
+from cfglint.frameworks import detect, framework, is_trainer, related_tool, takes_arguments
 from cfglint.frameworks import kinds as known_kinds
 from cfglint.frameworks.base import MAYBE, NO_MATCH
+from cfglint.project.file_source import FileSource, missing
 from cfglint.run.checked import CheckedRun
 from cfglint.run.discovery_errors import LaunchChoiceError, MissingSectionError, UnknownKindError
-from cfglint.run.file_source import SECTIONS, FileSource, missing
 from cfglint.run.loaded import LAUNCH
-from cfglint.run.paths import BY_HAND, EXTENSIONS, HERE, SCRIPTS, is_one_of, is_program, is_script, line_of
+from cfglint.run.paths import BY_HAND, EXTENSIONS, HERE, PROGRAMS, SCRIPTS, SECTIONS, is_one_of, is_program, is_script, line_of
 from cfglint.run.references import References
 from cfglint.run.scan_stats import ScanStats
 from cfglint.source import files
 from cfglint.source.document import MAPPING, SCALAR, Document
 from cfglint.source.errors import CfglintError
+from cfglint.source.limits import MAX_SIZE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,9 +28,9 @@ if TYPE_CHECKING:
     from cfglint.project.statements.statement import Statement
     from cfglint.run.launch_runs import LaunchReader
 
-KIND_TRAINER = "huggingface"
 ENGINE = "deepspeed"
 WORTHWHILE = 10_000  # minimum characters of a named file for the quick scan, whose parsers must be imported
+SHORT = 200  # characters of a file that may be the beginning of a longer one
 FEW = 20  # named files; with more of them every file is worth the import
 MOST_NAMES = 1000  # keys of an unrecognised file that are compared with the known kinds
 TYPOGRAPHIC_QUOTES = ("\u201c", "\u201d", "\u2018", "\u2019")  # hjson takes them for letters of a key
@@ -122,7 +123,8 @@ class Discovery:
             elif self.kind in (None, LAUNCH) and not self.section and is_script(line_of(path)[0]):
                 yield from ((index, run, None) for run in self.launches(path))
             elif is_program(path) and not self.section:
-                yield from ((index, run, None) for run in self.built_in(path))
+                found_in_folder = path if path not in self.named else None
+                yield from ((index, run, found_in_folder) for run in self.built_in(path))
             else:
                 yield from self._runs_of(index, path)
         except Exception as error:
@@ -170,6 +172,7 @@ class Discovery:
         for each in found:
             documents, kinds = self.references.followed(each.documents, each.kinds)
             self.taken.update(document.path for document in documents[1:])
+            self.taken.update([each.launch.parser.path] if each.launch.parser is not None else ())
             yield self._run(documents, kinds, each.facts)
 
     def built_in(self, path: str) -> Iterator[CheckedRun]:
@@ -186,11 +189,11 @@ class Discovery:
             return
         self.stats.foreign.update(reader.outside)
         chosen = [each for each in found if only is None or each.document.position(each.document.extent[0])[0] == only]
-        if not chosen:
+        if not chosen and path in self.named:
             self._count_unrecognized(path, [])
         for each in chosen:
             documents, kinds = self.references.followed([each.document], [each.kind])
-            self.taken.update(document.path for document in documents[1:])
+            self.taken.update(document.path for document in documents[1:] if document.path != name)
             yield self._run(documents, kinds, each.facts(self.facts))
 
     def _by_hand(self, paths: list[str]) -> CheckedRun | None:
@@ -294,11 +297,19 @@ class Discovery:
 
     def _is_looked_at(self, path: str) -> bool:
         """Whether a file of a folder may be a config or a script, by its name."""
+        if path.endswith(PROGRAMS):
+            return self.kind is None and not self.section and self._may_build(path)
         return path.lower().endswith(EXTENSIONS) or (self.kind in (None, LAUNCH) and is_script(path))
+
+    def _may_build(self, path: str) -> bool:
+        """Whether a Python file of a folder may build the arguments of a trainer, by its text."""
+        from cfglint.run.program_scan import may_build
+
+        return may_build(path)
 
     def _is_tracked(self, path: str, is_folder: bool) -> bool:
         """Whether git tracks a file that an ignore file excludes; only files with a relevant extension matter."""
-        if not is_folder and not path.lower().endswith((*EXTENSIONS, *SCRIPTS)):
+        if not is_folder and not path.lower().endswith((*EXTENSIONS, *SCRIPTS, *PROGRAMS)):
             return False
         from cfglint.project.git_index import TrackedFiles
         from cfglint.source.root import top_of
@@ -315,11 +326,27 @@ class Discovery:
         if self.kind or self.section or self._kind_by_pattern(path) is not None:
             return False
         one_of_few = path in self.named and len(self.named) <= FEW
-        names = self.source.unrelated_keys(path, WORTHWHILE if one_of_few else 0, path in self.named)
+        names = self._unrelated_keys(path, WORTHWHILE if one_of_few else 0)
         if names is None or (one_of_few and not names):
             return False
         self._count_unrecognized(path, names)
         return True
+
+    def _unrelated_keys(self, path: str, least: int) -> list[str] | None:
+        """The top-level keys of a file that is certainly of no kind; None for any other, and for one with fewer than `least` characters.
+
+        Empty for a file that was not named on the command line and cannot be parsed.
+        """
+        text = self.source.text(path)
+        if text is None or not least <= len(text) <= MAX_SIZE:
+            return None
+        from cfglint.run import quick_scan
+
+        names = quick_scan.unrelated_keys(path, text, files.syntax_by_name(path), SECTIONS)
+        if not names and len(text) <= SHORT:  # it may be what is left of one
+            return None
+        is_broken = names is None and path not in self.named
+        return [] if is_broken and quick_scan.has_no_known_word(path, text, SECTIONS) else names
 
     def _count_unrecognized(self, path: str, names: list[str]) -> None:
         """Count a file of no kind, with its keys if it was named on the command line; files of a branch comparison are not counted."""
@@ -479,7 +506,7 @@ def are_of_one_line(runs: list[CheckedRun]) -> bool:
 
 def steps_with(document: Document, kinds: list[str]) -> list[str]:
     """The package that determines when DeepSpeed's engine takes a step: accelerate, if a Trainer has a DeepSpeed config."""
-    trained = any(KIND_TRAINER in (kind, framework(kind).base) for kind in kinds)
+    trained = any(map(is_trainer, kinds))
     return ["accelerate"] if trained and ("deepspeed" in kinds or document.find(("deepspeed",))[1] is not None) else []
 
 

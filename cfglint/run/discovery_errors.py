@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks import kinds as known_kinds
+from cfglint.frameworks import file_kinds
 from cfglint.run.paths import is_program, line_of
 from cfglint.source.errors import CfglintError
 
@@ -11,7 +11,7 @@ class UnknownKindError(CfglintError):
     """The kind of a file of a run is unknown, and none was specified."""
 
     def __init__(self, path: str) -> None:
-        super().__init__(f"{path}: could not determine the kind of this file; pass --kind {'|'.join(known_kinds())}")
+        super().__init__(f"{path}: could not determine the kind of this file; pass --kind {'|'.join(file_kinds())}")
         self.path = path
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from functools import cache
+from functools import cache, partial
 
 from cfglint.frameworks import detect, fields_of_class, framework, takes_arguments
 from cfglint.frameworks import kinds as known_kinds
@@ -20,8 +20,8 @@ from cfglint.launch.launcher import launcher_of
 from cfglint.launch.machine import Machine
 from cfglint.launch.project_files import Project
 from cfglint.launch.reader import Evaluations, Reader
+from cfglint.project.file_source import EditedSource, FileSource
 from cfglint.run.consumer import choose_consumer, has_own_arguments, has_own_files, is_strict, program_kind
-from cfglint.run.file_source import EditedSource, FileSource
 from cfglint.run.loaded import LAUNCH
 from cfglint.run.paths import BY_HAND
 from cfglint.source import files
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.frameworks.launch_line import LaunchLine, NamedFile
     from cfglint.frameworks.program import ProgramFacts
+    from cfglint.launch.programs.context import Context
     from cfglint.launch.programs.finding import Found
     from cfglint.run.program_runs import BuiltArguments
     from cfglint.source.document import Document
@@ -96,7 +97,7 @@ class LaunchReader:
         from cfglint.launch.programs.branches import groups
 
         found: list[Launched] = []
-        for group in groups(program, first.launch):
+        for group in groups(program, first.launch, program.evaluations.under(self.context(line, first.launch))):
             runs = [self.run(line, text, lines, which=which) if which else first for which in group]
             for number, run in enumerate(runs, 1) if len(runs) > 1 else ():
                 assert run.launch.entry is not None
@@ -117,7 +118,9 @@ class LaunchReader:
 
     def project(self, path: str) -> Project:
         """The files around a script."""
-        project = Project(self.root(path), self.source.is_file, self.text, lambda each: self.source.leads_out(each, path, self.named))
+        project = Project(
+            self.root(path), self.source.is_file, self.source.content, partial(self.source.leads_out, origin=path, named=self.named)
+        )
         project.outside = self.outside
         return project
 
@@ -125,7 +128,7 @@ class LaunchReader:
         """Whether a called script also starts this launch without its caller."""
         path = line.call.path
         if path not in self.called:
-            self.called[path] = self.lines(path, self.text(path) or "")
+            self.called[path] = self.lines(path, self.source.content(path) or "")
         return any(same_launch(line, each) for each in self.called[path])
 
     def root(self, path: str) -> str:
@@ -134,13 +137,6 @@ class LaunchReader:
         if folder not in self.roots:
             self.roots[folder] = self.source.root(path)
         return self.roots[folder]
-
-    def text(self, path: str) -> str | None:
-        """The content of a file; None if it cannot be read."""
-        try:
-            return self.source.read(path)[0]
-        except files.FileProblem:
-            return None
 
     def again(self, line: LaunchLine, lines: list[LaunchLine], text: str, which: int) -> Launch:
         """The launch of a line in another version of its script. Raises EditRefused if that starts something else."""
@@ -160,7 +156,7 @@ class LaunchReader:
         if line.call.path in texts and line.is_sourced:
             raise EditRefused(sourced_elsewhere(line), line.call.start)
         reader = self.reader_of(texts, gpus, line.script_path)
-        text = reader.text(line.script_path) or text if texts else text
+        text = reader.source.content(line.script_path) or text if texts else text
         now = reader.lines(line.script_path, text)
         if len(now) != len(lines):
             raise EditRefused("the edited script would start something else", line.call.start)
@@ -222,8 +218,9 @@ class LaunchReader:
     def launch(self, line: LaunchLine, text: str, lines: list[LaunchLine], which: int = 0) -> Launch:
         """The launch of a line, one of the `lines` of its script, with its own copy of the line; whose arguments it has is open."""
         own = line.copy()
-        command = command_document(own, text if not line.is_sourced else self.text(line.call.path) or "")
+        command = command_document(own, text if not line.is_sourced else self.source.content(line.call.path) or "")
         launch = Launch(command, own, self.program(line), is_open=may_have_more(line.arguments), machine=line.machine)
+        launch.in_project = self.program_file(line) is not None
         launch.again = lambda edited: self.again(line, lines, edited, which)
         command.again = lambda edited: line_and_command(self.again(line, lines, edited, which))[1]
         if line.launcher != BY_HAND:
@@ -262,7 +259,19 @@ class LaunchReader:
             return None
         from cfglint.run.program_runs import built_arguments
 
-        return built_arguments(program, which, lambda path, text: self.read_program(line, {path: text}))
+        reread = lambda path, text: self.read_program(line, {path: text})  # noqa: E731
+        return built_arguments(program, which, reread, self.context(line, launch))
+
+    def context(self, line: LaunchLine, launch: Launch) -> Context:
+        """The circumstances under which a line starts its program."""
+        from cfglint.launch.programs.context import Context
+
+        project = self.project(line.path)
+        folder = project.real(os.path.normpath(line.folder)) if line.folder is not None else None
+        environment = {name: text.value for name, text in line.call.environment.items() if text.value is not None}
+        words = tuple(None if word.value is None else word.value for word in line.arguments)
+        folders = (folder,) if folder is not None else ()
+        return Context(words, launch.is_open, {**dict(self.facts.environment), **environment}, line.processes, project.read, folders)
 
     def named_by_program(self, line: LaunchLine, command: CommandDocument, program: ProgramFacts) -> list[str]:
         """The DeepSpeed file that the code of the program names, if the line names none."""
@@ -274,34 +283,52 @@ class LaunchReader:
 
     def program(self, line: LaunchLine) -> ProgramFacts | None:
         """The facts about the program of a line, if the project contains it."""
-        from cfglint.launch.programs.finding import find
-
-        found = find(line, self.project(line.path))
+        found = self.program_file(line)
         if found is None:
             return None
         if found.path not in self.programs:
             self.programs[found.path] = self.read_program(line, {})
         return self.programs[found.path]
 
-    def read_program(self, line: LaunchLine, texts: dict[str, str]) -> ProgramFacts | None:
-        """The program of a line, parsed again with other contents for some of its files."""
+    def program_file(self, line: LaunchLine) -> Found | None:
+        """The file of the program of a line, if the project contains it."""
         from cfglint.launch.programs.finding import find
 
-        found = find(line, self.project(line.path))
+        return find(line, self.project(line.path))
+
+    def read_program(self, line: LaunchLine, texts: dict[str, str]) -> ProgramFacts | None:
+        """The program of a line, parsed again with other contents for some of its files."""
+        found = self.program_file(line)
         return read_found(found, texts) if found is not None else None
 
     def built_in(self, path: str) -> list[BuiltArguments]:
         """The arguments that a program builds in code, each for a run of its own; the launch is unknown. Raises FileProblem."""
         from cfglint.launch.programs.finding import program_at
-        from cfglint.run.program_runs import built_arguments
+        from cfglint.run.program_runs import built_arguments, evaluation_of, parsed_arguments
 
         self.source.read(path)
         found = program_at(path, self.project(path))
         program = read_found(found, {})
         if program is None:
             return []
-        every = (built_arguments(program, which, lambda name, text: read_found(found, {name: text})) for which in range(len(program.built)))
+        parsed = parsed_arguments(program)
+        if parsed is not None:
+            return [parsed]
+        context = self.context_without_line(path, found)
+        evaluated = evaluation_of(program, context)
+        reached = [which for which, each in enumerate(program.built) if evaluated is not None and each.node in evaluated.made]
+        chosen = reached if reached and evaluated is not None and evaluated.complete else range(len(program.built))
+        reread = lambda name, text: read_found(found, {name: text})  # noqa: E731
+        every = (built_arguments(program, which, reread, context) for which in chosen)
         return [each for each in every if each is not None and each.kind != LAUNCH]
+
+    def context_without_line(self, path: str, found: Found) -> Context:
+        """The circumstances of a program that no line starts: no arguments, started from the top of its project or its own folder."""
+        from cfglint.launch.programs.context import Context
+
+        project = self.project(path)
+        folders = tuple(dict.fromkeys((project.root, os.path.dirname(path) or ".")))
+        return Context((), False, dict(self.facts.environment), self.facts.gpus, project.read, folders)
 
     def by_hand(self, text: str, given: list[tuple[Document, str]]) -> Launched | None:
         """The run of arguments given on the command line, with further files; None if they are not one list of words."""
@@ -421,6 +448,8 @@ def read_found(found: Found, texts: dict[str, str]) -> ProgramFacts | None:
     """A program, parsed with other contents for some of its files."""
     from cfglint.launch.programs.reading import read_program
 
+    if not texts:
+        return read_program(found.path, found.package, found.folders, found.read)
     return read_program(found.path, found.package, found.folders, lambda path: texts[path] if path in texts else found.read(path))
 
 

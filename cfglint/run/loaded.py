@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks import framework, nearest_modelled
+from cfglint.frameworks import framework, learn, nearest_modelled
 from cfglint.frameworks import kinds as known_kinds
 from cfglint.source.record import changed
 
@@ -56,13 +56,14 @@ class LoadedRun:
         self.unused_ignores: list[Ignore] = []  # comments that suppress nothing, set after the rules have run
         try:
             consumer = framework(self.kinds[0])
-            self.facts = consumer.completed(launched(self.documents, self.kinds, modelled(facts)))
+            self.facts = consumer.completed(launched(self.documents, self.kinds, modelled(facts, self.documents[0].path)))
             config = consumer.config(self.documents, self.kinds, self.facts)
             self.configs = [config, *config.nested_configs()]
             if self.kinds[0] == LAUNCH and config.kind != LAUNCH:
                 from cfglint.frameworks.launch.config import LaunchConfig
 
-                self.configs.append(LaunchConfig(self.documents, self.facts))
+                line = LaunchConfig(self.documents, self.facts)
+                self.configs += [line, *line.nested_configs()]
         except Exception as error:
             self.bugs.append((f"reading {self.kinds[0]}", error))
 
@@ -180,14 +181,25 @@ def launched(documents: list[Document], kinds: list[str], facts: LaunchFacts) ->
     return facts
 
 
-def modelled(facts: LaunchFacts) -> LaunchFacts:
-    """The facts with the nearest modelled release in place of an unmodelled one; `outside` keeps the requested release."""
+def modelled(facts: LaunchFacts, path: str) -> LaunchFacts:
+    """The facts with the nearest modelled release in place of an unmodelled one; `outside` keeps the requested release.
+
+    An unmodelled release whose source is in the project stays the target: its fields are those of the source.
+    """
     nearest = {package: nearest_modelled(package, version) for package, version in facts.target.items()}
     other = {package: release for package, release in nearest.items() if release is not None}
     if not other:
         return facts
     asked = {package: facts.target[package] for package in other}
-    return facts.replace(target={**facts.target, **other}, outside={**asked, **facts.outside})
+    known = {package: version for package, version in asked.items() if has_learned(package, version, path, facts.installed)}
+    return facts.replace(target={**facts.target, **other, **known}, outside={**asked, **facts.outside})
+
+
+def has_learned(package: str, version: str, path: str, installed: bool) -> bool:
+    """Whether the fields of an unmodelled release are those of its source, which is installed or in the checkout of a file."""
+    from cfglint.project.package_source import folders, may_open
+
+    return any(learn(package, version, folder, may_open) for folder in folders(package, version, path, installed))
 
 
 def integer(value: Any) -> int | None:

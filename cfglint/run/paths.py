@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import os
 
+from cfglint.source.files import JSON_EXTENSIONS
+
 BY_HAND = "--args"  # in place of a path: a run that consists of arguments given with --args
 HERE = ""  # the working directory if no path is given; files below it have relative paths
 SCRIPTS = (".sh", ".bash", ".sbatch", ".slurm", ".pbs", ".md", ".mk")
 MAKEFILES = ("makefile", "gnumakefile")
-JSON_EXTENSIONS = (".json", ".jsonc", ".hjson", ".config")
 EXTENSIONS = (".yaml", ".yml", *JSON_EXTENSIONS)
-PROGRAM = ".py"
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.source.document import Syntax
+PROGRAMS = (".py", ".ipynb")
+SECTIONS = ("training_args", "training_arguments", "trainer_args", "train_args", "TrainingArguments")  # sections of a program's own files
 
 
 def is_script(path: str) -> bool:
@@ -25,18 +23,13 @@ def is_script(path: str) -> bool:
 
 def is_program(path: str) -> bool:
     """Whether a named file is searched for calls that build a trainer's arguments: `train.py`, `train.py:12`."""
-    return line_of(path)[0].endswith(PROGRAM)
+    return line_of(path)[0].endswith(PROGRAMS)
 
 
 def line_of(path: str) -> tuple[str, int | None]:
     """`train.sh:12` as path and line."""
     name, mark, number = path.rpartition(":")
     return (name, int(number)) if mark and number.isdigit() and len(number) < 8 else (path, None)
-
-
-def syntax_by_name(path: str) -> Syntax:
-    """`json` or `yaml`, by the extension of a file."""
-    return "json" if path.lower().endswith(JSON_EXTENSIONS) else "yaml"
 
 
 def is_one_of(path: str, globs: list[str]) -> bool:

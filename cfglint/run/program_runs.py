@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks import fields_of_class
+from cfglint.frameworks import fields_of_class, kind_of_class, trainer_of_class
 from cfglint.frameworks.huggingface.fields import FIELDS
 from cfglint.frameworks.launch_facts import Launch
+from cfglint.frameworks.program import HF_PARSERS
 from cfglint.launch.command import WITHOUT_EFFECT
 from cfglint.launch.programs.constructors import built_calls
 from cfglint.launch.programs.evaluation import call_document
+from cfglint.launch.programs.parsers import constructions
 from cfglint.launch.programs.scopes import is_caught
 from cfglint.source.change import EditRefused
+from cfglint.source.python.call import CallDocument
+from cfglint.source.python.literals import Offsets
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,7 +21,8 @@ if TYPE_CHECKING:
 
     from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.frameworks.program import ProgramFacts
-    from cfglint.source.python.call import CallDocument
+    from cfglint.launch.programs.context import Context
+    from cfglint.launch.programs.runs_of_program import Evaluated
 
     Reread = Callable[[str, str], ProgramFacts | None]  # reads the program with another text of one of its files
 
@@ -30,13 +35,16 @@ class BuiltArguments:
 
     __slots__ = ("document", "guessed", "kind", "program", "trainer")
 
-    def __init__(self, program: ProgramFacts, which: int, reread: Reread) -> None:
+    def __init__(self, program: ProgramFacts, which: int, reread: Reread, context: Context) -> None:
         call = built_calls(program)[which]
+        evaluated = evaluation_of(program, context)
+        made = evaluated.made.get(call.node) if evaluated is not None else None  # type: ignore[call-overload]
+        conditional = bool(made.conditions) if made is not None else call.is_conditional
         self.kind = call.kind
-        self.guessed = call.is_conditional or is_caught(call.node, call.scope, program.scopes)
-        self.program = call.facts(program)
+        self.guessed = conditional or is_caught(call.node, call.scope, program.scopes)
+        self.program = call.facts(program, evaluated)
         self.trainer = call.trainer
-        self.document = document_of(program, which, reread)
+        self.document = document_of(program, which, reread, context)
 
     @property
     def undecided(self) -> tuple[str, ...]:
@@ -57,23 +65,51 @@ class BuiltArguments:
         )
 
 
-def built_arguments(program: ProgramFacts, which: int, reread: Reread) -> BuiltArguments | None:
-    """The arguments that one of the calls of a program builds; `reread` parses the program with another content for one file."""
-    return BuiltArguments(program, which, reread) if which < len(built_calls(program)) else None
+class ParsedArguments(BuiltArguments):
+    """The arguments that a parser fills, of a program whose launch line is not known: what it makes of a line without arguments."""
+
+    __slots__ = ()
+
+    def __init__(self, program: ProgramFacts) -> None:
+        parser = next(each for each in constructions(list(program.scopes)) if each.kind in HF_PARSERS)
+        module = parser.scope.module
+        self.kind = kind_of_class(program.arguments)
+        self.guessed = True
+        self.program = program
+        self.trainer = trainer_of_class(program.arguments)
+        self.document = CallDocument(module.path, module.text, parser.kind, *Offsets(module.text).span(parser.call))
 
 
-def document_of(program: ProgramFacts, which: int, reread: Reread) -> CallDocument:
-    """The document of one of the calls that build arguments, with the values of the others."""
-    documents = [call_document(call, program) for call in built_calls(program)]
-    found = documents[which]
-    found.others = [each.values for each in documents if each is not found]
-    found.again = lambda text: read_again(found, text, reread, which)
+def evaluation_of(program: ProgramFacts, context: Context) -> Evaluated | None:
+    """The program, evaluated in its circumstances."""
+    found: Evaluated | None = program.evaluations.under(context) if program.evaluations is not None else None
     return found
 
 
-def read_again(document: CallDocument, text: str, reread: Reread, which: int) -> CallDocument:
+def built_arguments(program: ProgramFacts, which: int, reread: Reread, context: Context) -> BuiltArguments | None:
+    """The arguments that one of the calls of a program builds; `reread` parses the program with another content for one file."""
+    return BuiltArguments(program, which, reread, context) if which < len(built_calls(program)) else None
+
+
+def parsed_arguments(program: ProgramFacts) -> BuiltArguments | None:
+    """The arguments that the parser of a program fills; None if it fills none of a trainer."""
+    fills = program.parser in HF_PARSERS and program.arguments and not program.built
+    return ParsedArguments(program) if fills else None
+
+
+def document_of(program: ProgramFacts, which: int, reread: Reread, context: Context) -> CallDocument:
+    """The document of one of the calls that build arguments, with the values of the others."""
+    evaluated = evaluation_of(program, context)
+    documents = [call_document(call, program, evaluated) for call in built_calls(program)]
+    found = documents[which]
+    found.others = [each.values for each in documents if each is not found]
+    found.again = lambda text: read_again(found, text, reread, which, context)
+    return found
+
+
+def read_again(document: CallDocument, text: str, reread: Reread, which: int, context: Context) -> CallDocument:
     """The same call in another version of its file."""
     program = reread(document.path, text)
     if program is None or len(built_calls(program)) != len(document.others) + 1:
         raise EditRefused("the edited program would build its arguments in another way", document.extent[0])
-    return document_of(program, which, reread)
+    return document_of(program, which, reread, context)

@@ -10,7 +10,7 @@ from cfglint.source import files
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.frameworks.launch_facts import LaunchFacts
-    from cfglint.run.file_source import FileSource
+    from cfglint.project.file_source import FileSource
     from cfglint.source.document import Document, Path
 
 OPENED = (("accelerator_config",), ("fsdp_config",), ("accelerate_config",))  # keys whose string is opened as a file, whatever its suffix

@@ -13,14 +13,14 @@ from pygls import uris
 from pygls.lsp.server import LanguageServer
 
 from cfglint.findings import diagnostic as findings
-from cfglint.report.links import MANUAL, anchor, rule_uri
+from cfglint.report.links import PAGES, rule_uri
 from cfglint.rewrite.apply_fixes import apply_fixes
 from cfglint.rules.catalogue import every_rule
-from cfglint.run.paths import JSON_EXTENSIONS, is_script
+from cfglint.run.paths import is_script
 from cfglint.server import answers
 from cfglint.server.open_files import LARGEST, SETTINGS_FILES, OpenFiles
 from cfglint.server.positions import Lines
-from cfglint.source.files import FileProblem
+from cfglint.source.files import FileProblem, syntax_by_name
 from cfglint.version import __version__
 
 TYPE_CHECKING = False
@@ -259,7 +259,7 @@ class ConfigServer(LanguageServer):
         lines = self.lines_of(path)
         offset = lines.offset(position.line, position.character)
         run, kind = self.run_at(path, offset)
-        syntax: Syntax = "shell" if is_script(path) else "json" if path.lower().endswith(JSON_EXTENSIONS) else "yaml"
+        syntax: Syntax = "shell" if is_script(path) else syntax_by_name(path)
         return [
             types.CompletionItem(
                 each.label,
@@ -301,8 +301,8 @@ def page_link(code: str) -> types.CodeDescription | None:
     if address:
         return types.CodeDescription(address)
     clone = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    manual = os.path.join(clone, MANUAL)
-    return types.CodeDescription(f"{uris.from_fs_path(manual)}#{anchor(code)}") if os.path.isfile(manual) else None
+    page = os.path.join(clone, PAGES, f"{code}.md")
+    return types.CodeDescription(uris.from_fs_path(page) or "") if os.path.isfile(page) else None
 
 
 def wants(only: list[str] | None, kind: str) -> bool:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 
 from cfglint.project import settings_file
+from cfglint.project.file_source import FileSource
 from cfglint.project.selection import Selection
 from cfglint.project.settings_file import Configuration, ConfigurationError, DeclaredRun
 from cfglint.project.suppression import merge_unused
 from cfglint.run.discovery import Discovery
 from cfglint.run.discovery_errors import UnknownKindError
-from cfglint.run.file_source import FileSource
 from cfglint.run.paths import EXTENSIONS, is_one_of, line_of
 from cfglint.server.neighbours import Neighbours
 from cfglint.source.errors import CfglintError

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
-    from cfglint.source.document import FileProblemKind
+    from cfglint.source.document import FileProblemKind, Syntax
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 WIDE_MARKS = ((b"\xff\xfe\0\0", "UTF-32"), (b"\0\0\xfe\xff", "UTF-32"), (b"\xff\xfe", "UTF-16"), (b"\xfe\xff", "UTF-16"))
@@ -24,6 +24,7 @@ LARGEST_RULES = 1_000_000  # bytes of patterns
 SECONDS = 0.5  # of processor time for one path and the patterns of one folder
 ALL_SECONDS = 5.0  # of processor time for all paths that take longer than SLOW
 SLOW = 0.002
+JSON_EXTENSIONS = (".json", ".jsonc", ".hjson", ".config")
 READING = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)  # never waits for a pipe
 KINDS = (
     (stat.S_ISDIR, "is a folder"),
@@ -327,3 +328,8 @@ def parent_rules(folder: str) -> list[Ignore]:
             return rules
         below, above = above, os.path.dirname(above)
     return []
+
+
+def syntax_by_name(path: str) -> Syntax:
+    """`json` or `yaml`, by the extension of a file."""
+    return "json" if path.lower().endswith(JSON_EXTENSIONS) else "yaml"

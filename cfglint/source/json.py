@@ -45,7 +45,7 @@ INDEX_ERROR = "IndexError"
 VALUE_ERROR = "ValueError"
 
 
-class Refused(Exception):
+class HjsonRefusal(Exception):
     """The position where hjson raises `exception`; `reason` is its message, without the place that its own class adds."""
 
     def __init__(self, place: int, reason: str, exception: str = HJSON_ERROR) -> None:
@@ -73,7 +73,7 @@ def parse(path: str, text: str, bom: bool = False, constants: bool = True) -> Do
     parser = Parser(document, constants)
     try:
         parser.run()
-    except Refused as refused:
+    except HjsonRefusal as refused:
         document.problems.append(problem(document, refused))
         parser.abandon()
     except TooDeep:
@@ -85,7 +85,7 @@ def parse(path: str, text: str, bom: bool = False, constants: bool = True) -> Do
     return document
 
 
-def problem(document: Document, refused: Refused) -> Problem:
+def problem(document: Document, refused: HjsonRefusal) -> Problem:
     """A syntax error with the exception that hjson would raise."""
     exception = f"{refused.exception}: {refused.reason}"
     if refused.exception == HJSON_ERROR:
@@ -94,7 +94,7 @@ def problem(document: Document, refused: Refused) -> Problem:
     return Problem(place, min(place + 1, len(document.text)), plain_reason(refused), "syntax", exception)
 
 
-def plain_reason(refused: Refused) -> str:
+def plain_reason(refused: HjsonRefusal) -> str:
     """The message for a syntax error, reworded where that of hjson is unclear."""
     if refused.exception == INDEX_ERROR:
         return "unexpected end of file in a comment or string"
@@ -145,7 +145,7 @@ class Parser:
         else:
             self.bare_root()
         if self.skip():
-            raise Refused(self.position, EXTRA)
+            raise HjsonRefusal(self.position, EXTRA)
 
     def abandon(self) -> None:
         """Close the open collections at the place where parsing stopped."""
@@ -161,7 +161,7 @@ class Parser:
         self.relax(start, start, NO_BRACES)
         try:
             self.collections()
-        except Refused as refused:
+        except HjsonRefusal as refused:
             lone = self.lone_value(start) if refused.exception == HJSON_ERROR else None
             if lone is None:
                 raise
@@ -178,7 +178,7 @@ class Parser:
         other.position = start
         try:
             other.document.roots.append(other.value())
-        except Refused:
+        except HjsonRefusal:
             return None
         return other
 
@@ -205,7 +205,7 @@ class Parser:
             self.position += 1
             char = self.skip()
         if not char and node.kind == SEQUENCE and not node.children:
-            raise Refused(self.position, "End of input while parsing an array (did you forget a closing ']'?)")
+            raise HjsonRefusal(self.position, "End of input while parsing an array (did you forget a closing ']'?)")
         if node.style == BARE:
             ended = not char and bool(node.children)
             node.end = last_end(node)
@@ -223,11 +223,11 @@ class Parser:
         key = self.key()
         try:
             if self.skip() != ":":
-                raise Refused(self.position, "Expecting ':' delimiter")
+                raise HjsonRefusal(self.position, "Expecting ':' delimiter")
             self.position += 1
             self.skip()
             value = self.value()
-        except Refused:
+        except HjsonRefusal:
             node.children.append((key, Node(SCALAR, key.end, key.end)))
             raise
         node.children.append((key, value))
@@ -245,17 +245,17 @@ class Parser:
         end, blank = start, -1
         while (char := text[end : end + 1]) != ":":
             if not char:
-                raise Refused(end, END_IN_KEY)
+                raise HjsonRefusal(end, END_IN_KEY)
             if char in BLANKS:
                 if blank < 0 or blank == end - 1:
                     blank = end
             elif char in "{}[],":
-                raise Refused(start, BAD_KEY.replace("?", char))
+                raise HjsonRefusal(start, BAD_KEY.replace("?", char))
             end += 1
         if start == end:
-            raise Refused(start, "Found ':' but no key name (for an empty key name use quotes)")
+            raise HjsonRefusal(start, "Found ':' but no key name (for an empty key name use quotes)")
         if 0 <= blank != end - 1:
-            raise Refused(blank, "Found whitespace in your key name (use quotes to include)")
+            raise HjsonRefusal(blank, "Found whitespace in your key name (use quotes to include)")
         raw = text[start:end].rstrip() if blank >= 0 else text[start:end]
         self.position = end
         self.relax(start, start + len(raw), BARE_KEY)
@@ -277,14 +277,14 @@ class Parser:
         if char == "'":
             return self.multiline() if self.text.startswith("'''", start) else self.string(char)
         if not char:
-            raise Refused(start, "Expecting value")
+            raise HjsonRefusal(start, "Expecting value")
         return self.bare()
 
     def bare(self) -> Node:
         """Parse a number, a word, or an unquoted string, which extends to the end of its line."""
         text, start = self.text, self.position
         if text[start] in PUNCTUATION:
-            raise Refused(start, "Found a punctuator character when expecting a quoteless string (check your syntax)")
+            raise HjsonRefusal(start, "Found a punctuator character when expecting a quoteless string (check your syntax)")
         end = start
         while (char := text[end : end + 1]) and char not in ",}]#\r\n":
             if char == "/" and text[end + 1 : end + 2] in ("/", "*"):
@@ -336,13 +336,13 @@ class Parser:
         position = start + 1
         while (char := text[position : position + 1]) != quote:
             if not char:
-                raise Refused(start, "Unterminated string starting at")
+                raise HjsonRefusal(start, "Unterminated string starting at")
             if char == "\\":
                 char, position = self.escape(start, position + 1)
                 chunks.append(char)
                 continue
             if char < " ":
-                raise Refused(position + 1, f"Invalid control character {text[position + 1 : position + 2]!r} at")
+                raise HjsonRefusal(position + 1, f"Invalid control character {text[position + 1 : position + 2]!r} at")
             chunks.append(char)
             position += 1
         return "".join(chunks), position
@@ -351,16 +351,16 @@ class Parser:
         """Decode an escape sequence, with `position` after the backslash; return its character and its end."""
         name = self.text[position : position + 1]
         if not name:
-            raise Refused(start, "Unterminated string starting at")
+            raise HjsonRefusal(start, "Unterminated string starting at")
         if name != "u":
             if name not in ESCAPES:
-                raise Refused(position, f"Invalid \\X escape sequence {name!r}")
+                raise HjsonRefusal(position, f"Invalid \\X escape sequence {name!r}")
             if name == "'":
                 self.relax(position - 1, position + 1, ESCAPE)
             return ESCAPES[name], position + 1
         code = self.code(position + 1)
         if code is None:
-            raise Refused(position - 1, "Invalid \\uXXXX escape sequence")
+            raise HjsonRefusal(position - 1, "Invalid \\uXXXX escape sequence")
         position += 5
         if 0xD800 <= code < 0xDC00 and self.text.startswith("\\u", position):
             return self.pair(code, position)
@@ -372,7 +372,7 @@ class Parser:
         if low is None:
             digits = self.text[position + 2 : position + 6]
             if len(digits) == 4 and digits[1] not in "xX":
-                raise Refused(position, "Invalid \\uXXXX escape sequence")
+                raise HjsonRefusal(position, "Invalid \\uXXXX escape sequence")
         elif 0xDC00 <= low < 0xE000:
             return chr(0x10000 + ((high - 0xD800) << 10 | (low - 0xDC00))), position + 6
         return chr(high), position
@@ -387,7 +387,7 @@ class Parser:
         except ValueError:
             return None
         if code < 0:
-            raise Refused(position - 2, "chr() arg not in range(0x110000)", VALUE_ERROR)
+            raise HjsonRefusal(position - 2, "chr() arg not in range(0x110000)", VALUE_ERROR)
         if digits.strip(HEX):
             self.relax(position - 2, position + 4, ESCAPE)
         return code
@@ -397,19 +397,19 @@ class Parser:
         text, start = self.text, self.position
         breaks = self.line_breaks()
         if not breaks:
-            raise Refused(start, "string index out of range", INDEX_ERROR)
+            raise HjsonRefusal(start, "string index out of range", INDEX_ERROR)
         before = bisect_left(breaks, start)
         indent = start - 1 - breaks[before - 1]
         if not before:  # hjson searches backwards for a line break, and before the start continues from the end
             indent += len(text)
         position = self.indent(start + 3, -1)
         if position >= len(text):
-            raise Refused(start, "string index out of range", INDEX_ERROR)
+            raise HjsonRefusal(start, "string index out of range", INDEX_ERROR)
         if text[position] == "\n":
             position = self.indent(position + 1, indent)
         end = text.find("'''", position)
         if end < 0:
-            raise Refused(len(text), "Bad multiline string")
+            raise HjsonRefusal(len(text), "Bad multiline string")
         raw = self.unindented(position, end, indent)
         self.position = end + 3
         self.relax(start, self.position, MULTILINE)
@@ -466,7 +466,7 @@ class Parser:
         if self.text.startswith("/*", start):
             end = self.text.find("*/", start + 2)
             if end < 0:
-                raise Refused(start, "string index out of range", INDEX_ERROR)
+                raise HjsonRefusal(start, "string index out of range", INDEX_ERROR)
             return end + 2
         if self.text[start] != "#" and not self.text.startswith("//", start):
             return start

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import sys
 
+from cfglint import source
 from cfglint.source.document import NOTHING, SCALAR, Node
 
 TYPE_CHECKING = False
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-OWNED = False  # set by the command line: no other code in this process uses PyYAML or tree-sitter
 ERRORS = {
     "reader": "ReaderError",
     "scanner": "ScannerError",
@@ -49,7 +49,7 @@ class Leaf(Node):
 
 def parser() -> Callable[[str], Any] | None:
     """libyaml's parser class, or None if PyYAML was built without it."""
-    if OWNED and "yaml" not in sys.modules and "yaml._yaml" not in sys.modules:
+    if source.IS_OWN_PROCESS and "yaml" not in sys.modules and "yaml._yaml" not in sys.modules:
         load_alone()
     if "yaml._yaml" not in sys.modules:
         try:

@@ -22,7 +22,7 @@ class LoadResult:
         self.problems = problems
 
 
-class Refused(Exception):
+class Unloadable(Exception):
     """Loading fails at a node, with a problem."""
 
     def __init__(self, problem: Problem) -> None:
@@ -30,16 +30,16 @@ class Refused(Exception):
         self.problem = problem
 
 
-def refused(node: Node, exception: str, kind: ProblemKind = "value") -> Refused:
+def refused(node: Node, exception: str, kind: ProblemKind = "value") -> Unloadable:
     """The error at a node, with the exception that the library would raise."""
     what = exception.split(": ", 1)[1]
-    return Refused(Problem(node.head, node.end, what, kind, exception))
+    return Unloadable(Problem(node.head, node.end, what, kind, exception))
 
 
-def too_long(node: Node) -> Refused:
+def too_long(node: Node) -> Unloadable:
     """The error for an integer that exceeds cfglint's own limit."""
     message = f"a number of {len(node.raw):,} digits; the limit is {MOST_DIGITS}"
-    return Refused(Problem(node.head, node.end, message, LIMIT))
+    return Unloadable(Problem(node.head, node.end, message, LIMIT))
 
 
 def constructor_error(text: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from cfglint.source.document import ALIAS, LIMIT, MAPPING, SCALAR, Document, Node, Problem
 from cfglint.source.limits import MOST_EXPANDED, MOST_FOR_PYTHON
-from cfglint.source.load_results import LoadResult, Refused, constructor_error, refused, too_long
+from cfglint.source.load_results import LoadResult, Unloadable, constructor_error, refused, too_long
 from cfglint.source.numbers import DIGITS, TooLong, is_json_number, is_yaml_float, is_yaml_int, printable, yaml_float, yaml_int
 
 TYPE_CHECKING = False
@@ -38,7 +38,7 @@ class Loader:
             return LoadResult(None, problems)
         try:
             return LoadResult(self.construct(document), [])
-        except Refused as refused:
+        except Unloadable as refused:
             return LoadResult(None, [refused.problem])
         except RecursionError:
             return LoadResult(None, [Problem(0, 0, "nested too deeply for Python's parser, with its tags and anchors", LIMIT)])
@@ -47,7 +47,7 @@ class Loader:
         """The value of a single scalar node; its source if the library would raise."""
         try:
             return self.value_of(node)
-        except Refused:
+        except Unloadable:
             return node.raw
 
     def refusals(self, document: Document) -> list[Problem]:
@@ -55,11 +55,11 @@ class Loader:
         raise NotImplementedError
 
     def construct(self, document: Document) -> Any:
-        """The value of a document that parses; raises Refused."""
+        """The value of a document that parses; raises Unloadable."""
         raise NotImplementedError
 
     def value_of(self, node: Node) -> Any:
-        """The value of a scalar; raises Refused."""
+        """The value of a scalar; raises Unloadable."""
         raise NotImplementedError
 
 
@@ -144,7 +144,7 @@ class Construction:
         self.expanded = 0
 
     def value(self, node: Node) -> Any:
-        """The value of any node; raises Refused."""
+        """The value of any node; raises Unloadable."""
         if node.kind == ALIAS:
             return self.aliased(node)
         if node.anchor is not None:
@@ -179,7 +179,7 @@ class Construction:
         """The value that an alias refers to, the same object each time."""
         target = node.resolved()
         if id(target) in self.begun and id(target) not in self.shared:
-            raise Refused(Problem(node.start, node.end, f"alias `*{node.raw}` is inside its own anchor", LIMIT))
+            raise Unloadable(Problem(node.start, node.end, f"alias `*{node.raw}` is inside its own anchor", LIMIT))
         value = self.anchored(target)
         self.expand(node, self.sizes[id(target)])
         return value
@@ -190,7 +190,7 @@ class Construction:
         self.expanded += entries
         if self.expanded > MOST_EXPANDED:
             message = f"aliases and merge keys expand to more than {MOST_EXPANDED:,} entries"
-            raise Refused(Problem(node.start, node.end, message, LIMIT))
+            raise Unloadable(Problem(node.start, node.end, message, LIMIT))
 
     def sequence(self, node: Node) -> list[Any]:
         """The values of a sequence's items."""
@@ -381,7 +381,7 @@ def json_value(loader: Loader, node: Node | None, unique: bool = False) -> Any:
     return result
 
 
-def duplicate_keys(node: Node) -> Refused:
+def duplicate_keys(node: Node) -> Unloadable:
     """DeepSpeed's refusal of an object with equal keys, at the first repeated one."""
     count: dict[str, int] = {}
     again: Node | None = None

@@ -59,7 +59,7 @@ PYTHON_NAMES = {
 
 
 def construct(construction: Construction, node: Node) -> Any:
-    """The value of a node with a tag; raises Refused."""
+    """The value of a node with a tag; raises Unloadable."""
     if node.tag == "!":
         return untagged(construction, node)
     name = type_name(construction, node)

@@ -20,7 +20,6 @@ HEAVY = {
     "logging",
     "omegaconf",
     "pathlib",
-    "rich",
     "ruamel",
     "ruamel.yaml",
     "subprocess",
@@ -126,6 +125,31 @@ def test_a_check_of_one_file_imports_nothing_heavy(tmp_path, name, text):
     assert imported & HEAVY == set()
     assert "cfglint.cli.check" in imported
     assert ("yaml" in imported) == (not name.endswith(".json"))
+
+
+MODULES, KILOBYTES = 97, 800  # of cfglint itself, for one clean file; CONTRIBUTING.md says what they cost
+
+
+@each_case(
+    ("name", "text"),
+    [
+        ("ds_config.json", '{"train_micro_batch_size_per_gpu": 4, "zero_optimization": {"stage": 2}}\n'),
+        ("train.yaml", "output_dir: out\nper_device_train_batch_size: 4\nlearning_rate: 2.0e-5\n"),
+    ],
+)
+def test_a_check_of_one_file_keeps_to_the_budget_of_imports(tmp_path, name, text):
+    (tmp_path / name).write_text(text)
+    code = (
+        "import os, sys; from cfglint.cli import main; "
+        f"status = main(['check', {name!r}, '--gpus', '8']); "
+        "files = [each.__file__ for name, each in sys.modules.items() if name.partition('.')[0] == 'cfglint']; "
+        "print(len(files), sum(map(os.path.getsize, files)) / 1000); sys.exit(status)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    modules, kilobytes = done.stdout.split()
+    assert (done.returncode, done.stderr) == (0, "cfglint: 1 file checked; no findings\n")
+    assert int(modules) <= MODULES
+    assert float(kilobytes) <= KILOBYTES
 
 
 def test_a_closed_pipe_is_no_traceback(tmp_path):

@@ -11,7 +11,7 @@ import re
 from cases import each_case
 from cfglint.explanation import log_analysis, log_parser
 from cfglint.report import render_log
-from examples import recorded
+from records import check_parts
 
 ENDLESS = 2**63 - 1
 NAMES = ("Num examples", "Num Epochs", "Instantaneous batch size per device", "Gradient Accumulation steps")
@@ -113,8 +113,8 @@ def test_logs(root, updating):
             log_analysis.compare(each, CONFIGURED, lambda key: f"train.yaml:{len(key)}")
             lines += [f"not {each.key} {each.logged} but {each.configured} ({each.place})" for each in each.differences]
         if log in PAGES:
-            lines += page_of(found)
-    assert lines == recorded(root / "tests" / "explanation" / "expected" / "logs.txt", lines, updating)
+            lines += ["=== the page about it: " + log.strip().split("\n")[-1].strip(), *page_of(found)]
+    check_parts(root / "tests" / "explanation" / "expected" / "logs", lines, updating)
 
 
 def numbers_after(start, gap, line):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cases import each_case
-from cfglint.findings.wording import counted, described, listed, look_alikes, required, shortened, spelled, with_look_alikes_named
+from cfglint.findings.wording import counted, described, listed, look_alikes, shortened, spelled, with_look_alikes_named
 
 
 @each_case(
@@ -43,21 +43,6 @@ def test_a_value_in_a_message_about_its_type():
 @each_case(("number", "text"), [(0, "0 steps"), (1, "1 step"), (2, "2 steps"), (1000, "1000 steps")])
 def test_a_number_with_its_noun(number, text):
     assert counted(number, "step") == text
-
-
-@each_case(
-    ("expected", "text"),
-    [
-        ("a valid integer", "an integer"),
-        ("a valid dictionary", "a mapping"),
-        ("a dictionary or an instance of X", "a mapping for X"),
-        ("a valid boolean", "a boolean"),
-        ("2, 3 or 3", "2 or 3"),
-        ("less than 5", "less than 5"),
-    ],
-)
-def test_what_pydantic_requires(expected, text):
-    assert required(expected) == text
 
 
 @each_case(("values", "text"), [(["a"], "a"), (["a", "b"], "a or b"), (["a", "b", "c"], "a, b or c")])

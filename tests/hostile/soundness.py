@@ -27,9 +27,9 @@ WATCHED = """
 import io, json, os, sys
 from contextlib import redirect_stderr, redirect_stdout
 
-from cfglint.source import libyaml
+from cfglint import source
 
-libyaml.OWNED = True
+source.IS_OWN_PROCESS = True
 from cfglint.cli import main
 
 WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND

@@ -1,6 +1,6 @@
 """What each launcher makes of its line: processes = GPUs of a node x nodes, the files, what is not known and why, the findings.
 
-A case of `lines.txt` is the line, after `# N` with N GPUs in the machine, after `#SBATCH ...@` in a job with this header. `TAIL` is a
+A case of `lines` is the line, after `# N` with N GPUs in the machine, after `#SBATCH ...@` in a job with this header. `TAIL` is a
 program with arguments of the Trainer.
 """
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from cfglint.launch.machine import Machine
 from cfglint.launch.project_files import Project
 from cfglint.launch.reader import Reader
-from examples import recorded
+from records import check_cases
 
 FILES = {
     "train.py": "",
@@ -26,8 +26,7 @@ FILES = {
     "c.yaml": "num_processes: 6\nmodel_name_or_path: m\n",
 }
 TAIL = "train.py --output_dir o --per_device_train_batch_size 4"
-FILE = Path(__file__).parent / "lines.txt"
-CASES = [text.partition("\n")[0] for text in FILE.read_text(encoding="utf-8").strip().split("\n\n")]
+FOLDER = Path(__file__).parent / "lines"
 
 
 def launches(text):
@@ -55,8 +54,4 @@ def described(line):
 
 def test_lines(updating):
     """`CFGLINT_UPDATE=1` rewrites what comes of them."""
-    lines = []
-    for case in CASES:
-        found = [part for line in launches(case) for part in described(line)]
-        lines += [case, *(f"  {part}" for part in found or ["no launch"]), ""]
-    assert lines[:-1] == recorded(FILE, lines[:-1], updating)
+    check_cases(FOLDER, lambda case: [part for line in launches(case) for part in described(line)] or ["no launch"], updating)

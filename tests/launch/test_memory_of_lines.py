@@ -90,8 +90,8 @@ def test_a_line_of_llamafactory_is_read_like_its_file(explained):
 def test_defaults_of_the_trainer_are_no_facts_about_swift(explained):
     found = explained("swift sft --model m --dataset d --per_device_train_batch_size 1 --num_train_epochs 2")
     values = {each["key"]: each["value"] for each in found["settings"]}
-    assert values["--num_train_epochs"] == 2.0
-    assert {
-        values[name] for name in ("/precision", "--gradient_checkpointing", "--weight_decay", "--lr_scheduler_type", "/evaluations")
-    } == {None}
+    assert values["/num_train_epochs"] == 2.0
+    assert {values[name] for name in ("/precision", "/gradient_checkpointing", "/weight_decay", "/lr_scheduler_type", "/evaluations")} == {
+        None
+    }
     assert found["memory"]["verdict"] != "does-not-fit"

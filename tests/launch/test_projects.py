@@ -1,4 +1,4 @@
-"""The launches of scripts, Makefiles and Markdown files: `projects.txt` holds files of small projects and, behind `=>`, what was recorded.
+"""The launches of scripts, Makefiles and Markdown files: `projects` holds files of small projects and, behind `=>`, what was recorded.
 
 `# file: NAME` begins another file; the first one, `run.sh` without such a line, is the one whose launches are shown: launcher, program,
 sizes and folder, the files that the line names (`here`: in the project; `known`: its folder is certain), the arguments with the text at
@@ -13,9 +13,9 @@ from cfglint.launch.command import command_document, summary
 from cfglint.launch.machine import Machine
 from cfglint.launch.project_files import Project
 from cfglint.launch.reader import Reader
+from records import check_cases
 
-FILE = Path(__file__).parent / "projects.txt"
-CASES = [block.partition("\n=>")[0] for block in FILE.read_text(encoding="utf-8").strip("\n").split("\n---\n")]
+FOLDER = Path(__file__).parent / "projects"
 
 
 def files_of(text):
@@ -55,18 +55,14 @@ def described(line, text):
             yield "    of the launcher"
 
 
-def recorded(text):
+def launches(text):
     files = files_of(text)
     name = next(iter(files))
     project = Project("", files.__contains__, files.get)
     lines = Reader(project, Machine(None, None), None).lines(name, files[name])
-    found = [part for line in lines for part in described(line, files[line.path])]
-    return "\n".join([text, *(f"=> {part}" for part in found or ["no launch"])])
+    return [part for line in lines for part in described(line, files[line.path])] or ["no launch"]
 
 
 def test_projects(updating):
     """`CFGLINT_UPDATE=1` rewrites what comes of them."""
-    found = "\n---\n".join(map(recorded, CASES)) + "\n"
-    if updating:
-        FILE.write_text(found, encoding="utf-8")
-    assert found == FILE.read_text(encoding="utf-8")
+    check_cases(FOLDER, launches, updating)

@@ -1,4 +1,4 @@
-"""What small scripts start: `scripts.txt` holds each script and, behind `=>`, its commands as they were recorded.
+"""What small scripts start: the folder `scripts` holds each script and, behind `=>`, its commands as they were recorded.
 
 A command is shown with its line, its words (without the name `run`), and what is special about it: `conditional` (a branch that is not
 decided), `caller` (a call without arguments ends before), `broken` (bash does not get there), its folder, its exported variables, the
@@ -17,9 +17,10 @@ import pytest
 from cfglint.launch.project_files import ROOT, Project
 from cfglint.launch.reader import Follower
 from cfglint.source.shell.script import Script
+from records import check_cases, inputs
 
-FILE = Path(__file__).parent / "scripts.txt"
-CASES = [block.partition("\n=>")[0] for block in FILE.read_text(encoding="utf-8").strip("\n").split("\n---\n")]
+FOLDER = Path(__file__).parent / "scripts"
+CASES = inputs(FOLDER)
 FILES = {
     "env.sh": "N=4\nrun sourced $1\n",
     "conf/env.sh": "N=5\n",
@@ -57,17 +58,13 @@ def described(call):
     return "  ".join(shown + [f"({reason})" for reason in reasons])
 
 
-def recorded(text):
-    found = [described(call) for call in followed(text).calls]
-    return "\n".join([text, *(f"=> {line}" for line in found or ["nothing"])])
+def commands(text):
+    return [described(call) for call in followed(text).calls] or ["nothing"]
 
 
 def test_scripts(updating):
     """`CFGLINT_UPDATE=1` rewrites what comes of them."""
-    found = "\n---\n".join(map(recorded, CASES)) + "\n"
-    if updating:
-        FILE.write_text(found, encoding="utf-8")
-    assert found == FILE.read_text(encoding="utf-8")
+    check_cases(FOLDER, commands, updating)
 
 
 def certain(text):

@@ -12,7 +12,7 @@ from cfglint.report import render
 from cfglint.report.markdown import MARK
 from hostile_texts import each_hostile_text
 
-markdown_it = pytest.importorskip("markdown_it", reason="markdown-it-py comes with rich; without it nothing renders the comment")
+markdown_it = pytest.importorskip("markdown_it", reason="without markdown-it-py nothing renders the comment")
 RENDERER = markdown_it.MarkdownIt("commonmark", {"html": True}).enable("table").enable("strikethrough")
 OURS = {"table", "thead", "tbody", "tr", "th", "td", "details", "summary", "code", "pre", "h3", "p", "strong"}
 

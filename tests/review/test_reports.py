@@ -12,7 +12,7 @@ from cases import each_case
 from cfglint.report import FORMATS, render_changes
 from cfglint.report.markdown import MARK
 
-markdown_it = pytest.importorskip("markdown_it", reason="markdown-it-py comes with rich; without it nothing renders the comment")
+markdown_it = pytest.importorskip("markdown_it", reason="without markdown-it-py nothing renders the comment")
 RENDERER = markdown_it.MarkdownIt("commonmark", {"html": True}).enable("table").enable("strikethrough")
 OURS = {"table", "thead", "tbody", "tr", "th", "td", "details", "summary", "code", "pre", "h3", "p", "strong"}
 TRAINER = "output_dir: out\nper_device_train_batch_size: 4\nbf16: true\n"

@@ -96,3 +96,16 @@ def test_the_release_of_an_engine_whose_config_is_nested(tmp_path, monkeypatch, 
     (tmp_path / "run.sh").write_text("accelerate launch --config_file accelerate.yaml train.py\n")
     main(["check", "run.sh", "--format", "json"])
     assert json.loads(capsys.readouterr().out)["runs"][0]["target"]["deepspeed"] == "0.14.5"
+
+
+def test_the_overrides_of_a_launch_line_are_asked_at_every_allowed_release(tmp_path, monkeypatch, capsys):
+    """verl 0.8 stopped reading the micro batch of all GPUs together."""
+    monkeypatch.chdir(tmp_path)
+    actor, rollout = "actor_rollout_ref.actor", "actor_rollout_ref.rollout"
+    (tmp_path / "run.sh").write_text(
+        f"python3 -m verl.trainer.main_ppo algorithm.adv_estimator=grpo {actor}.ppo_micro_batch_size=64 {rollout}.name=vllm"
+        f" {rollout}.log_prob_micro_batch_size_per_gpu=16 actor_rollout_ref.ref.log_prob_micro_batch_size_per_gpu=16\n"
+    )
+    assert main(["check", "run.sh", "--format", "json"]) == 0
+    [found] = json.loads(capsys.readouterr().out)["diagnostics"]
+    assert (found["code"], found["severity"], found["since"]) == ("VRL018", "warning", {"verl": "0.8.0"})

@@ -1,4 +1,4 @@
-"""The runs of small projects: `projects.txt` holds their files and, behind `=>`, what was recorded about `cfglint check`.
+"""The runs of small projects: the folder `projects` holds their files and, behind `=>`, what was recorded about `cfglint check`.
 
 `# options: ...` gives the arguments of the command (without: the folder), `# file: NAME` begins a file. Shown are the files and kinds of
 each run, its verdict and numbers, its launch, and the findings with their places; then what is printed besides the report.
@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import json
 import shlex
+from itertools import count
 from pathlib import Path
 
 import pytest
 
 from cfglint.cli import main
+from records import check_cases
 
-FILE = Path(__file__).parent / "projects.txt"
-BLOCKS = FILE.read_text(encoding="utf-8").strip("\n").split("\n---\n")
-CASES = [block.partition("\n=>")[0] for block in BLOCKS]
+FILES = sorted((Path(__file__).parent / "projects").glob("*.txt"))
 
 
 def lay_out(text, folder):
@@ -46,28 +46,25 @@ def described(report):
 
 
 @pytest.fixture
-def recorded(tmp_path, monkeypatch, capsys):
-    def run(text, number):
-        folder = tmp_path / str(number)
+def checked(tmp_path, monkeypatch, capsys):
+    numbers = count()
+
+    def run(text):
+        folder = tmp_path / str(next(numbers))
         folder.mkdir()
         monkeypatch.chdir(folder)
         status = main(["check", *lay_out(text, folder), "--format", "json"])
         shown = capsys.readouterr()
-        lines = [
+        return [
             *(described(json.loads(shown.out)) if shown.out else ()),
             *shown.err.replace(str(folder), "").splitlines(),
             f"status {status}",
         ]
-        return "\n".join([text, *(f"=> {line}" for line in lines)])
 
     return run
 
 
-@pytest.mark.parametrize("number", range(len(CASES)))
-def test_projects(updating, recorded, number):
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_projects(path, updating, checked):
     """`CFGLINT_UPDATE=1` rewrites what comes of them."""
-    found = recorded(CASES[number], number)
-    if updating:
-        BLOCKS[number] = found
-        FILE.write_text("\n---\n".join(BLOCKS) + "\n", encoding="utf-8")
-    assert found == BLOCKS[number]
+    check_cases(path, checked, updating)

@@ -11,9 +11,10 @@ import pytest
 from cases import each_case
 from cfglint.frameworks import kinds, schema
 from cfglint.frameworks.launch_facts import LaunchFacts
+from cfglint.project.file_source import FileSource
 from cfglint.run.broken import known_names
 from cfglint.run.discovery import Discovery
-from cfglint.run.file_source import SECTIONS, FileSource
+from cfglint.run.paths import SECTIONS
 from cfglint.run.quick_scan import has_no_known_word, known_words, unrelated_keys
 from cfglint.source import outline
 
@@ -42,9 +43,8 @@ def vocabulary() -> list[str]:
 
 def recognised(path: str, text: str) -> bool:
     """Whether a file counts as a config, as unclear or as a related tool's, once it is parsed."""
-    files = FileSource({path: text})
-    files.unrelated_keys = lambda path, least=0, is_named=True: None  # type: ignore[method-assign]
-    discovery = Discovery(LaunchFacts(), source=files)
+    discovery = Discovery(LaunchFacts(), source=FileSource({path: text}))
+    discovery._is_unrelated = lambda path: False  # type: ignore[method-assign]
     return any(True for _ in discovery.looked_at([(0, path)])) or bool(discovery.stats.unclear or discovery.stats.related_tools)
 
 
@@ -88,7 +88,7 @@ BREAKS = ("", "{", "}", "]", ",", ":", '"', "'", "\t", "- ", "\n", "\n<<<<<<< a\
 def test_a_broken_text_without_a_known_word_is_of_no_kind(syntax):
     chance, names = random.Random(3), [*vocabulary(), *("name", "value", "results", "a-b", "train", "model_x") * 60]
     told = 0
-    for _ in range(150):
+    for _ in range(200):
         lines = [f'"{chance.choice(names)}": {chance.choice(["1", "x", "[1]"])}{chance.choice(BREAKS)}' for _ in range(4)]
         text = (chance.choice(BREAKS) + "\n".join(lines))[: chance.randint(20, 200)]
         if has_no_known_word(f"a.{syntax}", text, SECTIONS):

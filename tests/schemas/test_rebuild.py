@@ -18,6 +18,7 @@ from types import SimpleNamespace
 import pytest
 
 from cfglint.frameworks.axolotl.releases import HISTORY as RELEASES_OF_AXOLOTL
+from cfglint.frameworks.axolotl.source_fields import tupled
 from cfglint.frameworks.history import DEFAULT, TYPE
 from cfglint.frameworks.llamafactory.releases import HISTORY as RELEASES_OF_LLAMAFACTORY
 from cfglint.frameworks.trl.releases import HISTORY as RELEASES_OF_TRL
@@ -187,7 +188,7 @@ def test_llamafactory_tables_hold_what_the_trainer_does_not_have():
     assert "learning_rate" not in newest["arguments"]
     assert "overwrite_output_dir" in newest["arguments"]
     properties = schema["properties"]
-    words = source.schema_llamafactory.words
+    words = importlib.import_module("schema_llamafactory").words
     typed = {name: raw for name, raw in properties.items() if name in newest["arguments"] and "type" in raw}  # without lists of the notes
     assert {name: (row[TYPE], row[DEFAULT]) for name, row in newest["arguments"].items() if name in typed} == {
         name: (words(raw), raw.get("default")) for name, raw in typed.items()
@@ -234,7 +235,7 @@ def test_axolotl_tables_agree_with_the_schema():
     listed = {"": own, **{name: raw["properties"] for name, raw in schema["$defs"].items()}}
     for section, properties in listed.items():
         assert {name: row[TYPE] for name, row in newest[section].items()} == {
-            name: source.tupled(raw["x-reads"]) for name, raw in properties.items()
+            name: tupled(raw["x-reads"]) for name, raw in properties.items()
         }, section
 
 
@@ -542,7 +543,14 @@ PARSED = {  # what TRL's parser makes of a string: the types that the schema may
 
 
 KINDS = sorted(path.stem for path in (ROOT / "tools" / "notes").glob("*.json"))
-OF_WHEELS = {"axolotl", "deepspeed", "huggingface", "llamafactory", "trl"}  # whose tables tools/rebuild_tables.py makes
+OF_WHEELS = {
+    "axolotl",
+    "deepspeed",
+    "huggingface",
+    "llamafactory",
+    "trl",
+    "verl",
+}  # whose tables tools/rebuild_tables.py makes
 TABLES = sorted(path.parent.name for path in (ROOT / "cfglint" / "frameworks").glob("*/_tables.py"))
 
 

@@ -1,8 +1,9 @@
 """Documents of many shapes: their trees, what is not strict about them, what each loader makes of them, and every change of them.
 
-`documents.txt` holds the documents, each as a Python string behind its syntax, and what was recorded: a line for each node (path, kind,
-span, style, source), the comments and relaxations, the problems, the values of the loaders, the outline of the keys. `edits.txt` holds what
-happens to some of them if one key or value is replaced, renamed, removed or added: the edits, or why they are refused; and how values are
+The folder `documents` holds the documents, each as a Python string behind its syntax, and what was recorded: a line for each node (path,
+kind, span, style, source), the comments and relaxations, the problems, the values of the loaders, the outline of the keys. `edits` holds
+what happens to some of them if one key or value is replaced, renamed, removed or added: the edits, or why they are refused; and
+how values are
 spelled in their style.
 """
 
@@ -12,6 +13,7 @@ import ast
 import json
 from pathlib import Path
 
+import pytest
 import yaml
 
 from cases import each_case
@@ -22,6 +24,7 @@ from cfglint.source.edit import apply, edits
 from cfglint.source.loaders import HJSON, STRICT_JSON, YAML11
 from cfglint.source.parse import parse
 from cfglint.source.spelling import spell, spell_key
+from records import check_cases, read
 
 HERE = Path(__file__).parent
 SPELLED = (
@@ -32,10 +35,13 @@ SPELLED = (
 
 def documents(name):
     """(syntax, content) of the documents of a record."""
-    for line in (HERE / name).read_text(encoding="utf-8").splitlines():
-        if line.startswith(("yaml ", "json ")):
-            syntax, _, text = line.partition(" ")
-            yield syntax, ast.literal_eval(text)
+    for path in sorted((HERE / name).glob("*.txt")):
+        yield from (document(lines[0]) for lines in read(path).values())
+
+
+def document(line):
+    syntax, _, text = line.partition(" ")
+    return syntax, ast.literal_eval(text)
 
 
 def members(node):
@@ -117,24 +123,11 @@ def patched(text, made):
     return text
 
 
-def check(name, describe, updating):
-    blocks = []
-    for syntax, text in documents(name):
-        blocks.append("\n".join([f"{syntax} {text!r}", *(f"  {each}" for each in describe(syntax, text))]))
-    found = "\n".join(blocks) + "\n"
-    if updating:
-        (HERE / name).write_text(found, encoding="utf-8")
-    assert found == (HERE / name).read_text(encoding="utf-8")
-
-
-def test_documents(updating):
-    """`CFGLINT_UPDATE=1` rewrites what is known about them."""
-    check("documents.txt", described, updating)
-
-
-def test_edits(updating):
-    """`CFGLINT_UPDATE=1` rewrites what becomes of them."""
-    check("edits.txt", changed, updating)
+@pytest.mark.parametrize(("name", "describe"), [("documents", described), ("edits", changed)])
+def test_documents(name, describe, updating):
+    """`CFGLINT_UPDATE=1` rewrites what is known about them, and what becomes of them."""
+    for path in sorted((HERE / name).glob("*.txt")):
+        check_cases(path, lambda case: describe(*document(case)), updating)
 
 
 def of_library(syntax, text):
@@ -144,7 +137,7 @@ def of_library(syntax, text):
         return "refused"
 
 
-@each_case(("syntax", "text"), [each for name in ("documents.txt", "edits.txt") for each in documents(name)])
+@each_case(("syntax", "text"), [each for name in ("documents", "edits") for each in documents(name)])
 def test_values_are_those_of_pyyaml_and_json(syntax, text):
     document = parse("x", text, syntax)
     loaded = (YAML11 if syntax == "yaml" else STRICT_JSON).read(document)

@@ -193,8 +193,9 @@ def test_hostile_input_costs_nothing(name):
 def test_the_binding_is_loaded_without_the_package_and_completed_later():
     script = """
 import sys
+from cfglint import source
 from cfglint.source import libyaml, yaml
-libyaml.OWNED = True
+source.IS_OWN_PROCESS = True
 assert yaml.parse("a.yaml", "a: [1]").find(("a", 0))[1].raw == "1"
 assert "yaml" not in sys.modules and "re" not in sys.modules
 assert "ParserError" in yaml.parse("a.yaml", "a: [").problems[0].exception

@@ -8,15 +8,18 @@ from cfglint.frameworks.versions import parse_version
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Final
 
     from cfglint.frameworks.axolotl.config import AxolotlConfig
     from cfglint.frameworks.base import Config
+    from cfglint.frameworks.huggingface.field_operations import Operation
     from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.frameworks.memory_inputs import Inputs, Model
     from cfglint.frameworks.resolved_batch import Batch
     from cfglint.frameworks.schema_additions import Additions
     from cfglint.frameworks.summary import Summary
+    from cfglint.frameworks.versions import Version
     from cfglint.source.document import Document, Path, Syntax
     from cfglint.source.loaders import Loader
 
@@ -120,6 +123,12 @@ class Axolotl(Framework["AxolotlConfig"]):
         )
     )
 
+    def learn(self, release: Version, folder: str, opens: Callable[[str], bool]) -> bool:
+        """Take the fields of an unmodelled release from its source in a folder."""
+        from cfglint.frameworks.axolotl.releases import learn
+
+        return learn(release, folder, opens)
+
     def detect(self, document: Document) -> int:
         """Detect by top-level keys: `base_model` together with others of axolotl."""
         root = document.root
@@ -177,6 +186,12 @@ class Axolotl(Framework["AxolotlConfig"]):
         from cfglint.frameworks.axolotl.batch import resolve
 
         return resolve(config)
+
+    def operations(self, config: AxolotlConfig) -> tuple[Operation, ...]:
+        """The operations of the Trainer."""
+        from cfglint.frameworks.huggingface.field_operations import OPERATIONS
+
+        return OPERATIONS
 
     def numbers(self, config: AxolotlConfig) -> dict[str, int | None]:
         """Total steps and warm-up steps; axolotl turns epochs into steps itself."""

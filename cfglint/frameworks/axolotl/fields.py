@@ -1,48 +1,29 @@
-"""Validates and converts values by the annotations of a release of axolotl's models as pydantic does (pydantic 2.13, lax mode).
+"""Validates and converts values by the annotations of a release of axolotl's models as pydantic does.
 
-An annotation is a name (`"int"`), or a tuple: `("|", "int", "None")`, `("list", "str")`, `("dict", "str", "Any")`,
-`("tuple", "int", "int")`, `("literal", "a", "b")`, `("enum", NAME, "a", "b")`, `("model", NAME)`, `("pattern", "^a")`,
-`("strict", "str")`, `("bounded", "int", {"minimum": 1})`.
+The annotation of an Enum has its name: `("enum", NAME, "a", "b")`.
 """
 
 from __future__ import annotations
 
-from cfglint.frameworks import pydantic
 from cfglint.frameworks.axolotl._tables import CLOSED, NAMES
 from cfglint.frameworks.axolotl.releases import has_validator, is_required, limits, of_model, of_plugin, top
 from cfglint.frameworks.history import DEFAULT
 from cfglint.frameworks.history import TYPE as READS
-from cfglint.frameworks.pydantic import Refused
+from cfglint.frameworks.pydantic import MISSING, UNKNOWN, Fault, Invalid, expected, value_error, within
+from cfglint.frameworks.pydantic import Reading as PydanticReading
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from cfglint.frameworks.history import Fields, Row
+    from cfglint.frameworks.history import Row
     from cfglint.frameworks.versions import Version
 
     Path = tuple[str | int, ...]
 
-TYPE = "type"
-CHOICE = "choice"
-RANGE = "range"
-MISSING = "missing"
-EXTRA = "extra"
-RULE = "rule"
 DATASET = "SFTDataset"
 
-READERS: dict[str, Callable[[Any], Any]] = {
-    "int": pydantic.integer,
-    "float": pydantic.number,
-    "bool": pydantic.boolean,
-    "str": pydantic.text,
-    "dict": pydantic.mapping,
-    "list": pydantic.items,
-    "tuple": pydantic.items,
-    "Any": pydantic.anything,
-}
-EXACT: dict[str, tuple[type, ...]] = {"int": (int,), "float": (float,), "bool": (bool,), "str": (str,), "dict": (dict,), "list": (list,)}
 # Enums of transformers -> the field of its TrainingArguments that has the same values.
 OF_TRANSFORMERS = {"OptimizerNames": "optim", "SchedulerType": "lr_scheduler_type"}
 # Strings that a validator of the model turns into members of torchao's types (utils/schemas/quantization.py:12-30).
@@ -52,82 +33,56 @@ QUANTIZED = {
 }
 # The formats of llama.cpp (utils/schemas/export.py:11-20).
 GGUF = (
-    "F32",
-    "F16",
-    "BF16",
-    "Q8_0",
-    "Q6_K",
-    "Q5_K_M",
-    "Q5_K_S",
-    "Q5_0",
-    "Q4_K_M",
-    "Q4_K_S",
-    "Q4_0",
-    "Q4_1",
-    "Q3_K_L",
-    "Q3_K_M",
-    "Q3_K_S",
-    "Q2_K",
-    "Q2_K_S",
-    "IQ4_XS",
-    "IQ4_NL",
-    "IQ3_M",
-    "IQ3_S",
-    "IQ3_XS",
-    "IQ3_XXS",
-    "IQ2_M",
-    "IQ2_S",
-    "IQ2_XS",
-    "IQ2_XXS",
-    "IQ1_M",
-    "IQ1_S",
-    "TQ1_0",
-    "TQ2_0",
-    "MXFP4_MOE",
-)
+    "F32", "F16", "BF16", "Q8_0", "Q6_K", "Q5_K_M", "Q5_K_S", "Q5_0", "Q4_K_M", "Q4_K_S", "Q4_0", "Q4_1", "Q3_K_L", "Q3_K_M", "Q3_K_S",
+    "Q2_K", "Q2_K_S", "IQ4_XS", "IQ4_NL", "IQ3_M", "IQ3_S", "IQ3_XS", "IQ3_XXS", "IQ2_M", "IQ2_S", "IQ2_XS", "IQ2_XXS", "IQ1_M", "IQ1_S",
+    "TQ1_0", "TQ2_0", "MXFP4_MOE",
+)  # fmt: skip
 
 
 # Names of the fields in axolotl's own code, which the file may use as well (utils/schemas/deprecated.py:154-168, populate_by_name).
 OWN_NAMES = {"overrides_of_model_kwargs": "model_kwargs", "type_of_model": "model_type", "revision_of_model": "model_revision"}
 
 
-class Fault:
-    """A validation error: the path of the value, the kind of error, and pydantic's message."""
+class TopFields:
+    """The fields of the top level of a release with some plugins: their rows, their defaults, and the names of the required ones."""
 
-    __slots__ = ("kind", "message", "path")
+    __slots__ = ("defaults", "required", "rows")
 
-    def __init__(self, path: Path, kind: str, message: str) -> None:
-        self.path = path
-        self.kind = kind
-        self.message = message
+    def __init__(self, release: Version, plugins: tuple[str, ...]) -> None:
+        self.rows = dict(top(release))
+        for plugin in plugins:
+            self.rows.update(of_plugin(plugin, release))
+        self.defaults: dict[str, Any] = {name: row[DEFAULT] for name, row in self.rows.items()}
+        self.required = [name for name, row in self.rows.items() if is_required(row)]
 
 
-class Reading:
+_top_fields: dict[tuple[Version, tuple[str, ...]], TopFields] = {}
+
+
+class Reading(PydanticReading):
     """The result of validating a mapping by a release of axolotl and of transformers: pydantic's errors and the dropped keys."""
 
     def __init__(self, release: Version, transformers: Version) -> None:
+        super().__init__()
         self.release = release
         self.transformers = transformers
-        self.faults: list[Fault] = []
         self.dropped: list[Path] = []
 
-    def fields(self, plugins: tuple[str, ...]) -> Fields:
+    def fields(self, plugins: tuple[str, ...]) -> TopFields:
         """The fields of the top level, with those that plugins add."""
-        found = dict(top(self.release))
-        for plugin in plugins:
-            found.update(of_plugin(plugin, self.release))
-        return found
+        key = (self.release, plugins)
+        if key not in _top_fields:
+            _top_fields[key] = TopFields(self.release, plugins)
+        return _top_fields[key]
 
     def top(self, data: dict[Any, Any], plugins: tuple[str, ...]) -> dict[str, Any]:
         """The top-level values: the given ones as pydantic converts them, and the defaults of the others."""
         fields = self.fields(plugins)
-        values: dict[str, Any] = {name: row[DEFAULT] for name, row in fields.items()}
-        for name, row in fields.items():
-            if is_required(row) and name not in data:
-                self.faults.append(Fault((name,), MISSING, "Field required"))
+        values = dict(fields.defaults)
+        self.faults += [Fault((name,), Invalid("Field required", kind=MISSING)) for name in fields.required if name not in data]
         for key, value in data.items():
             name = OWN_NAMES.get(key, key)
-            field = fields.get(name)
+            field = fields.rows.get(name)
             if field is None or (name != key and name in data):
                 self.dropped.append((key,))
             else:
@@ -137,36 +92,18 @@ class Reading:
     def field(self, row: Row, value: Any, path: Path) -> Any:
         """The value of one field; None if it has an error, which is recorded."""
         try:
-            found = self.read(row[READS], value, path)
-        except Refused as refusal:
-            choice = str(refusal).startswith(("Input should be '", "Input should be 0"))
-            self.faults.append(Fault(path, CHOICE if choice else TYPE, str(refusal)))
+            return within(self.read(row[READS], value, path), limits(row).items())
+        except Invalid as refusal:
+            self.faults.append(Fault(path, refusal))
             return None
-        problem = outside(found, limits(row))
-        if problem:
-            self.faults.append(Fault(path, RANGE, problem))
-        return found
 
-    def read(self, reads: Any, value: Any, path: Path) -> Any:
-        """Convert a value by an annotation; raises Refused."""
-        if isinstance(reads, str):
-            if reads == "None":
-                if value is not None:
-                    raise Refused("Input should be None")
-                return None
-            return READERS[reads](value)
-        form, parts = reads[0], reads[1:]
-        if form == "|":
-            return self.union(parts, value, path)
-        if form in ("literal", "enum"):
-            return one_of(parts if form == "literal" else self.members(*parts), value)
-        if form == "model":
-            return self.model(parts[0], value, path)
-        if form in ("list", "tuple"):
-            return self.items(form, parts, value, path)
-        if form == "dict":
-            return self.mapping(parts, value, path)
-        return restricted(form, parts, value)
+    def trial(self) -> Reading:
+        """A reading whose faults do not count yet."""
+        return Reading(self.release, self.transformers)
+
+    def accept(self, trial: Reading, others: list[Any]) -> None:
+        """Take over the keys that a member of a union drops, unless another model of it may have them."""
+        self.dropped += () if any(isinstance(part, tuple) and part[0] == "model" for part in others) else trial.dropped
 
     def members(self, name: str, *values: Any) -> tuple[Any, ...]:
         """The values of an Enum: those of transformers are in its own tables, and torchao's types have other names in a file."""
@@ -176,64 +113,10 @@ class Reading:
             return choices(OF_TRANSFORMERS[name], self.transformers)[1]
         return QUANTIZED.get(name, values)
 
-    def union(self, parts: tuple[Any, ...], value: Any, path: Path) -> Any:
-        """Convert a value by a union in smart mode: a member of the value's own type takes precedence, else the first that accepts it."""
-        if value is None and "None" in parts:
-            return None
-        members = [part for part in parts if part != "None"]
-        if len(members) == 1:
-            return self.read(members[0], value, path)
-        for part in members:
-            if isinstance(part, str) and type(value) in EXACT.get(part, ()):
-                return value
-        refusals: list[str] = []
-        faults: list[Fault] = []
-        for part in members:
-            trial = Reading(self.release, self.transformers)
-            try:
-                found = trial.read(part, value, path)
-            except Refused as refusal:
-                refusals.append(str(refusal))
-                continue
-            if not trial.faults:
-                self.dropped += trial.dropped if not models_among(members, part) else ()
-                return found
-            faults = faults or trial.faults
-        if faults and isinstance(value, (dict, list)):
-            self.faults += faults
-            return None
-        raise Refused(refusals[0] if len(set(refusals)) < 2 else "; ".join(dict.fromkeys(refusals)))
-
-    def items(self, form: str, parts: tuple[Any, ...], value: Any, path: Path) -> list[Any]:
-        """Convert a list, or a tuple of fixed length."""
-        found = pydantic.items(value)
-        if form == "tuple":
-            if len(found) != len(parts):
-                raise Refused(
-                    "Field required" if len(found) < len(parts) else f"Tuple should have at most {len(parts)} items after validation"
-                )
-            return [self.inner(part, item, (*path, index)) for index, (part, item) in enumerate(zip(parts, found, strict=True))]
-        return [self.inner(parts[0], item, (*path, index)) for index, item in enumerate(found)]
-
-    def inner(self, reads: Any, value: Any, path: Path) -> Any:
-        """Convert a member of a list or mapping; an error is recorded at the member's own path."""
-        try:
-            return self.read(reads, value, path)
-        except Refused as refusal:
-            self.faults.append(Fault(path, TYPE, str(refusal)))
-            return None
-
-    def mapping(self, parts: tuple[Any, ...], value: Any, path: Path) -> dict[Any, Any]:
-        """Convert a mapping with typed keys and values."""
-        found: dict[Any, Any] = {}
-        for key, item in pydantic.mapping(value).items():
-            found[self.inner(parts[0], key, (*path, key))] = self.inner(parts[1], item, (*path, key))
-        return found
-
     def model(self, name: str, value: Any, path: Path) -> Any:
         """Convert a mapping to a nested model: its values with defaults."""
         if not isinstance(value, dict):
-            raise Refused(f"Input should be a valid dictionary or instance of {name}")
+            raise expected(f"a valid dictionary or instance of {name}", "a mapping")
         fields, names = of_model(name, self.release), NAMES.get(name, {})
         if name == DATASET:
             value = dataset(value, self.release)
@@ -246,62 +129,17 @@ class Reading:
             if known in fields:
                 values[known] = self.field(fields[known], item, (*path, key))
             elif name in CLOSED:
-                self.faults.append(Fault((*path, key), EXTRA, "Extra inputs are not permitted"))
+                self.faults.append(Fault((*path, key), Invalid("Extra inputs are not permitted", kind=UNKNOWN)))
             else:
                 self.dropped.append((*path, key))
         for key, row in fields.items():
             if is_required(row) and key not in value:
-                self.faults.append(Fault((*path, key), MISSING, "Field required"))
+                self.faults.append(Fault((*path, key), Invalid("Field required", kind=MISSING)))
         if name in AFTER and len(self.faults) == before and (not AFTER[name][0] or has_validator(AFTER[name][0], self.release)):
             problem = AFTER[name][1](values, value)
             if problem:
-                self.faults.append(Fault(path, RULE, f"Value error, {problem}"))
+                self.faults.append(Fault(path, value_error(problem)))
         return values
-
-
-def models_among(members: list[Any], chosen: Any) -> bool:
-    """Whether a union has further models, which may have a field of a dropped key's name."""
-    return any(part != chosen and isinstance(part, tuple) and part[0] == "model" for part in members)
-
-
-def one_of(choices: tuple[Any, ...], value: Any) -> Any:
-    """Convert a value to a member of `Literal[...]` or of an Enum."""
-    if any(value == choice and type(value) is type(choice) for choice in choices):
-        return value
-    quoted = [repr(choice) for choice in choices]
-    raise Refused(f"Input should be {', '.join(quoted[:-1])} or {quoted[-1]}" if len(quoted) > 1 else f"Input should be {quoted[0]}")
-
-
-def restricted(form: str, parts: tuple[Any, ...], value: Any) -> Any:
-    """Convert a value to a type with a restriction: exact type, a pattern, or bounds."""
-    if form == "strict":
-        if type(value) in EXACT[parts[0]]:
-            return value
-        raise Refused(f"Input should be a valid {parts[0]}")
-    if form == "pattern":
-        found = pydantic.text(value)
-        beginning = parts[0].removeprefix("^")
-        if beginning.replace("_", "").isalnum() and not found.startswith(beginning):
-            raise Refused(f"String should match pattern '{parts[0]}'")
-        return found
-    found = READERS[parts[0]](value)
-    problem = outside(found, parts[1])
-    if problem:
-        raise Refused(problem)
-    return found
-
-
-def outside(value: Any, bounds: dict[str, Any]) -> str:
-    """Pydantic's message for a value outside its bounds."""
-    if not bounds or value is None:
-        return ""
-    if isinstance(value, (list, dict)):
-        least = bounds.get("minItems", 0)
-        return f"List should have at least {least} item after validation, not {len(value)}" if len(value) < least else ""
-    if not isinstance(value, (int, float)):
-        return ""
-    broken = pydantic.broken_limit(value, bounds.items())
-    return f"Input should be {broken}" if broken else ""
 
 
 # ---- validators of models, in addition to those of fields -------------------------------------------------------
@@ -313,7 +151,7 @@ def dataset(value: dict[Any, Any], release: Version) -> dict[Any, Any]:
     if found.get("type") == "chat_template" and not found.get("chat_template"):
         found["chat_template"] = "tokenizer_default"
     if found.get("chat_template") == "jinja" and not found.get("chat_template_jinja"):
-        raise Refused("Value error, chat_template_jinja is required when chat_template is set to jinja")
+        raise value_error("chat_template_jinja is required when chat_template is set to jinja")
     if found.get("chat_template_jinja") and not found.get("chat_template"):
         found["chat_template"] = "jinja"
     if not has_validator("handle_legacy_message_fields", release):
@@ -328,9 +166,7 @@ def dataset(value: dict[Any, Any], release: Version) -> dict[Any, Any]:
             mappings.setdefault(name, name)
             continue
         if name in mappings and mappings[name] != found[old]:
-            raise Refused(
-                f"Value error, Conflicting message {name} fields: {old}='{found[old]}' conflicts with message_property_mappings.{name}"
-            )
+            raise value_error(f"Conflicting message {name} fields: {old}='{found[old]}' conflicts with message_property_mappings.{name}")
         mappings[name] = found.pop(old) or name
     found["message_property_mappings"] = mappings
     return found
@@ -377,7 +213,7 @@ def quantization_formats(value: dict[Any, Any]) -> dict[Any, Any]:
     formats = [str(each).strip().upper() for each in (given.split(",") if isinstance(given, str) else given)]
     unknown = sorted(set(formats) - set(GGUF))
     if unknown:
-        raise Refused(f"Value error, Unknown GGUF quant type(s): {unknown}")
+        raise value_error(f"Unknown GGUF quant type(s): {unknown}")
     return {**value, "quantize": formats}
 
 

@@ -95,14 +95,8 @@ def variable_length(model: Model) -> Refusal | None:
     if model.attn_implementation != "varlen" or native or model.release not in VARIABLE_LENGTH:
         return None
     says = "attn_implementation: varlen is supported only for native full-sequence diffusion models that declare diffusion_varlen."
-    return refuses(
-        ATTENTION,
-        "attn_implementation",
-        "`attn_implementation: varlen` is for native diffusion models only",
-        says,
-        remedy="use another `attn_implementation`",
-        raises="ValueError",
-    )
+    message = "`attn_implementation: varlen` is for native diffusion models only"
+    return refuses(ATTENTION, "attn_implementation", message, says, remedy="use another `attn_implementation`", raises="ValueError")
 
 
 def evaluates(model: Model) -> bool:

@@ -8,11 +8,12 @@ the file gives to accelerate, in the environment (utils/trainer.py:672-726); the
 from __future__ import annotations
 
 from cfglint.findings.releases import Releases
+from cfglint.frameworks.axolotl.refusals import PARALLEL, refuses
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.findings.vocabulary import Stage
     from cfglint.frameworks.axolotl.refusals import Model
+    from cfglint.frameworks.refusal import Refusal
 
 TENSOR = "tensor_parallel_size"
 CONTEXT = "context_parallel_size"
@@ -26,17 +27,9 @@ PURE = (
 )
 
 
-class SizeProblem:
-    """The reason for refusing the sizes: the keys, cfglint's message, that of the exception, and the remedy."""
-
-    __slots__ = ("fails_at", "keys", "message", "remedy", "says")
-
-    def __init__(self, keys: tuple[str, ...], message: str, says: str, remedy: str | None = None) -> None:
-        self.fails_at: Stage = "init"
-        self.keys = keys
-        self.message = message
-        self.says = says
-        self.remedy = remedy
+def refused(keys: tuple[str, ...], message: str, says: str, remedy: str = "") -> Refusal:
+    """The refusal of sizes."""
+    return refuses(PARALLEL, keys, message, says, remedy=remedy, raises="ValueError")
 
 
 def size(model: Model, key: str) -> int:
@@ -44,26 +37,26 @@ def size(model: Model, key: str) -> int:
     return int(getattr(model, key) or 1)
 
 
-def problem(model: Model, world: int | None) -> SizeProblem | None:
+def problem(model: Model, world: int | None) -> Refusal | None:
     """The first reason for refusing the sizes on this many processes; None if there is none, or if the number of processes is unknown."""
     if world is None or model.release not in ACCELERATE:
         return None
     uses = bool(model.fsdp or model.fsdp_config) or size(model, TENSOR) > 1 or size(model, CONTEXT) > 1
     built = _built(model, world) if uses and world > 1 else None
     if built is not None:
-        built.fails_at = "config"  # this fails before the trainer is built
-    return built or _handed(model, world)
+        return built
+    handed = _handed(model, world)
+    if handed is not None:
+        handed.fails_at = "init"  # when the trainer is built
+    return handed
 
 
-def _built(model: Model, world: int) -> SizeProblem | None:
+def _built(model: Model, world: int) -> Refusal | None:
     """The refusal of `build_parallelism_config`."""
     tensor, context, expert = size(model, TENSOR), size(model, CONTEXT), size(model, EXPERT)
     if world % expert:
-        return SizeProblem(
-            (EXPERT,),
-            f"`{EXPERT}` ({expert}) does not divide the {world} processes",
-            f"expert_parallel_size ({expert}) must divide world_size ({world}).",
-        )
+        message = f"`{EXPERT}` ({expert}) does not divide the {world} processes"
+        return refused((EXPERT,), message, f"expert_parallel_size ({expert}) must divide world_size ({world}).")
     rest = world // expert // max(tensor, 1) // max(context, 1)
     deepspeed = model.deepspeed and model.release in DEEPSPEED
     if deepspeed and context > 1 and rest > 1:
@@ -76,14 +69,15 @@ def _built(model: Model, world: int) -> SizeProblem | None:
     return _pure(model, tensor, 1 if deepspeed else context, given.get(REPLICATE, replicate), shard, expert)
 
 
-def _deepspeed_replicas(model: Model, rest: int) -> SizeProblem | None:
+def _deepspeed_replicas(model: Model, rest: int) -> Refusal | None:
     """Check the processes that DeepSpeed's sequence parallelism leaves as replicas."""
     replicate = model.dp_replicate_size
     if not replicate or replicate <= 1 or replicate == rest:
         return None
-    return SizeProblem(
+    message = f"`{REPLICATE}` ({replicate}) must be processes / `{CONTEXT}` ({rest}) under DeepSpeed"
+    return refused(
         (REPLICATE, CONTEXT),
-        f"`{REPLICATE}` ({replicate}) must be processes / `{CONTEXT}` ({rest}) under DeepSpeed",
+        message,
         f"dp_replicate_size ({replicate}) must equal world_size / context_parallel_size ({rest}) under DeepSpeed.",
     )
 
@@ -107,30 +101,32 @@ def _data_parallel(model: Model, rest: int) -> tuple[dict[str, int], int]:
     return given, rest
 
 
-def _without_role(model: Model, left: int, world: int) -> SizeProblem:
+def _without_role(model: Model, left: int, world: int) -> Refusal:
     """The message that processes have no role."""
     if (model.dp_shard_size or 1) > 1 and not (model.fsdp or model.fsdp_config):
-        return SizeProblem(
+        message = f"`{SHARD}` requires `fsdp_config`"
+        return refused(
             (SHARD,),
-            f"`{SHARD}` requires `fsdp_config`",
+            message,
             "dp_shard_size was configured without a corresponding fsdp_config! Please ensure you have configured FSDP using fsdp_config.",
         )
-    return SizeProblem(
+    message = f"the parallel sizes leave {left} of {world} processes without a role"
+    return refused(
         tuple(key for key in (SHARD, REPLICATE, CONTEXT, TENSOR) if getattr(model, key)) or (TENSOR,),
-        f"the parallel sizes leave {left} of {world} processes without a role",
+        message,
         f"The configured parallelisms are incompatible with the current world size ({world})!",
     )
 
 
-def _pure(model: Model, tensor: int, context: int, replicate: int, shard: int, expert: int) -> SizeProblem | None:
+def _pure(model: Model, tensor: int, context: int, replicate: int, shard: int, expert: int) -> Refusal | None:
     """The refusal of accelerate for pure replication together with tensor or context parallelism."""
     if (tensor > 1 or context > 1) and replicate > 1 and shard == 1 and not (expert > 1 and (context > 1 or model.fsdp_config)):
         key = TENSOR if tensor > 1 else CONTEXT
-        return SizeProblem((REPLICATE, key), f"`{REPLICATE}` above 1 with `{key}` above 1 requires `{SHARD}` above 1", PURE)
+        return refused((REPLICATE, key), f"`{REPLICATE}` above 1 with `{key}` above 1 requires `{SHARD}` above 1", PURE)
     return None
 
 
-def _handed(model: Model, world: int) -> SizeProblem | None:
+def _handed(model: Model, world: int) -> Refusal | None:
     """The refusal of accelerate for the sizes that axolotl passes in the environment."""
     tensor, context, expert = size(model, TENSOR), size(model, CONTEXT), size(model, EXPERT)
     shard, replicate = max(size(model, SHARD), 1), max(size(model, REPLICATE), 1)
@@ -147,11 +143,12 @@ def _handed(model: Model, world: int) -> SizeProblem | None:
     keys = tuple(key for key in (CONTEXT, TENSOR, SHARD, REPLICATE, EXPERT) if size(model, key) > 1)
     product = " x ".join(f"`{key}` ({size(model, key)})" for key in keys) + f" = {total}" if keys[1:] else f"`{keys[0]}` is {total}"
     names = "dp_shard_size/tp_size/cp_size/sp_size" + ("/ep_size" if patched(model) else "")
-    return SizeProblem(
+    message = f"{product}, but the run has {world} processes, one on each GPU: the two must be equal"
+    return refused(
         keys,
-        f"{product}, but the run has {world} processes, one on each GPU: the two must be equal",
+        message,
         f"ParallelismConfig total_size ({total}) does not match num_processes ({world}). Please adjust dp_replicate_size/ {names}.",
-        fitting({key: size(model, key) for key in keys}, total, world),
+        fitting({key: size(model, key) for key in keys}, total, world) or "",
     )
 
 

@@ -194,13 +194,8 @@ def former_swiglu(data: Data) -> None:
         return
     if data.get("liger_glu_activation") is not None:
         says = "You cannot have both `liger_swiglu` and `liger_glu_activation` set."
-        raise refuses(
-            PLUGIN,
-            ("liger_swiglu", "liger_glu_activation"),
-            "`liger_swiglu` is the old name of `liger_glu_activation`, and both are set",
-            says,
-            remedy="remove `liger_swiglu`",
-        )
+        message = "`liger_swiglu` is the old name of `liger_glu_activation`, and both are set"
+        raise refuses(PLUGIN, ("liger_swiglu", "liger_glu_activation"), message, says, remedy="remove `liger_swiglu`")
     data["liger_glu_activation"] = data.pop("liger_swiglu")
 
 
@@ -263,13 +258,8 @@ def expert_implementation(data: Data) -> None:
             f"`experts_implementation={chosen!r}` has no backward pass in transformers (expert weights would silently not train). Use "
             "grouped_mm, batched_mm, eager, use_scattermoe or use_sonicmoe."
         )
-        raise refuses(
-            PLUGIN,
-            "experts_implementation",
-            "`experts_implementation: deepgemm` has no backward pass: experts would not train",
-            says,
-            remedy="use another `experts_implementation`",
-        )
+        message = "`experts_implementation: deepgemm` has no backward pass: experts would not train"
+        raise refuses(PLUGIN, "experts_implementation", message, says, remedy="use another `experts_implementation`")
 
 
 def attention_adapters(data: Data) -> None:
@@ -363,12 +353,8 @@ def merge_aware(data: Data) -> None:
         says = (
             f"nvfp4_merge_aware_start_step must be an int >= 0 (absolute step) or a float in (0, 1) (fraction of max steps), got {start!r}"
         )
-        raise refuses(
-            PLUGIN,
-            "nvfp4_merge_aware_start_step",
-            "`nvfp4_merge_aware_start_step` must be an integer of 0 or more, or a fraction between 0 and 1",
-            says,
-        )
+        message = "`nvfp4_merge_aware_start_step` must be an integer of 0 or more, or a fraction between 0 and 1"
+        raise refuses(PLUGIN, "nvfp4_merge_aware_start_step", message, says)
 
 
 def moe_kernels(data: Data) -> None:
@@ -402,13 +388,8 @@ def legacy_diffusion(data: Data) -> None:
     if isinstance(steps, float) and 0 < steps < 1:
         if ratio is not None and ratio != steps:
             says = "Legacy diffusion fractional warmup_steps conflicts with an explicit warmup_ratio. Use only warmup_ratio."
-            raise refuses(
-                PLUGIN,
-                ("warmup_steps", "warmup_ratio"),
-                "a fractional `warmup_steps` of the diffusion plugin differs from `warmup_ratio`",
-                says,
-                raises="ValueError",
-            )
+            message = "a fractional `warmup_steps` of the diffusion plugin differs from `warmup_ratio`"
+            raise refuses(PLUGIN, ("warmup_steps", "warmup_ratio"), message, says, raises="ValueError")
         data["warmup_ratio"], data["warmup_steps"] = steps, None
 
 
@@ -484,9 +465,8 @@ def gradient_chunk(model: Model) -> None:
     if chunk is None or chunk == 0:
         return
     if chunk != "auto" and (chunk < 0 or chunk % 128):
-        raise refuses(
-            LOSS, key, f"`{key}` must be auto or a positive multiple of 128", f"`{key}` must be 'auto' or a positive multiple of 128."
-        )
+        message = f"`{key}` must be auto or a positive multiple of 128"
+        raise refuses(LOSS, key, message, f"`{key}` must be 'auto' or a positive multiple of 128.")
     if not model.cut_cross_entropy_accum_c_fp32:
         raise requires(LOSS, key, "cut_cross_entropy_accum_c_fp32: true", f"`{key}` requires `cut_cross_entropy_accum_c_fp32: true`.")
 
@@ -533,7 +513,7 @@ def expert_topology(model: Model) -> None:
             raise requires(FSDP, f"{key} above 1", f"fsdp_config.{name}: FULL_STATE_DICT", says, at=f"fsdp_config.{name}")
     if model.optimizer in ("adamw_torch_4bit", "ao_adamw_4bit", "ao_adamw_fp8"):
         says = f"expert_parallel_size ({size}) > 1 does not support optimizer: {model.optimizer}."
-        raise excludes(PARALLEL, f"the optimizer {model.optimizer}", f"{key} above 1", says)
+        raise excludes(PARALLEL, f"optimizer: {model.optimizer}", f"{key} above 1", says)
 
 
 AFTER: dict[str, tuple[tuple[str, Callable[[Model], None]], ...]] = {

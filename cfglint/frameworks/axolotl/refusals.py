@@ -46,8 +46,8 @@ FEATURES = {"FSDP": "fsdp_config", "FSDP2": "fsdp_config", "DeepSpeed": "deepspe
 class Subject:
     """What a refusal is about: how its message writes it, the key, and the value.
 
-    `rl`, `rl: dpo` and `tensor_parallel_size above 1` are a key, a key with a value and a large one; `the optimizer muon` has a key, too.
-    In any other wording the key is in backticks, if there is one.
+    `rl`, `rl: dpo` and `tensor_parallel_size above 1` are a key, a key with a value and a large one. In any other wording the key is in
+    backticks, if there is one.
     """
 
     def __init__(self, text: str) -> None:
@@ -57,9 +57,7 @@ class Subject:
         self.plain = not quoted and (" " not in named or ": " in named) and not text[0].isupper()
         self.text = f"`{named}`{LARGE if self.large else ''}" if self.plain else text
         self.key, _, self.value = named.partition(": ")
-        if text.startswith("the optimizer "):
-            self.key, self.value = "optimizer", text
-        elif not self.plain and not quoted:
+        if not self.plain and not quoted:
             self.key = FEATURES.get(text, "")
 
     @property

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from cfglint.findings.releases import Releases
 from cfglint.frameworks.axolotl._tables import FIELDS, LIBRARIES, RELEASES, SPANS, VALIDATORS
-from cfglint.frameworks.history import UNTIL, History
+from cfglint.frameworks.history import UNTIL, History, holds
 from cfglint.frameworks.versions import dotted, parse_version
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from cfglint.frameworks.history import Fields, Row
@@ -19,6 +20,7 @@ PLUGIN = "plugin "
 LIMITS, REQUIRED = UNTIL + 1, UNTIL + 2
 
 HISTORY = History(FIELDS, SPANS)
+_validators: dict[Version, dict[str, bool]] = {}  # release -> validator -> whether the release has it
 
 # What several checks depend on.
 BATCH_ALONE = Releases((0, 19, 0))  # micro batch and accumulation need not be written
@@ -29,6 +31,20 @@ OWN_STEPS = Releases((0, 10, 0))  # axolotl passes its own count of steps as `ma
 EMBEDDINGS = Releases((0, 16, 0))  # there is a kernel for embeddings
 BUILT_IN_PLUGINS = Releases((0, 20, 0))
 REQUIRED_PLUGINS = Releases((0, 21, 0))  # a plugin that cannot be imported ends the run; it was ignored before
+
+
+def learn(release: Version, folder: str, opens: Callable[[str], bool]) -> bool:
+    """Take the fields of an unmodelled release from its source in a folder; false if it is not understood."""
+    from pathlib import Path
+
+    from cfglint.frameworks.axolotl.source_fields import learned
+    from cfglint.source.python.package import SourceError
+
+    try:
+        HISTORY.learn(release, learned(Path(folder), opens))
+    except (SourceError, SyntaxError, OSError, ValueError, RecursionError):
+        return False
+    return True
 
 
 def top(release: Version) -> Fields:
@@ -82,4 +98,9 @@ def newest_with_transformers(version: Version) -> str:
 
 def has_validator(name: str, release: Version) -> bool:
     """Whether a release has a validator; every name is one of the tables."""
-    return any(release in Releases(since, until) for since, until in VALIDATORS[name])
+    known = _validators.get(release)
+    if known is None:
+        known = _validators[release] = {
+            each: any(holds(since, until, release) for since, until in spans) for each, spans in VALIDATORS.items()
+        }
+    return known[name]

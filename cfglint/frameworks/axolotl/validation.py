@@ -6,7 +6,7 @@ import copy
 
 from cfglint.findings.releases import Releases
 from cfglint.frameworks.axolotl import checks_after, checks_before, plugins
-from cfglint.frameworks.axolotl.fields import Fault, Reading
+from cfglint.frameworks.axolotl.fields import Reading
 from cfglint.frameworks.axolotl.refusals import (
     ATTENTION,
     COMPILE,
@@ -22,7 +22,7 @@ from cfglint.frameworks.axolotl.refusals import (
     refuses,
 )
 from cfglint.frameworks.axolotl.releases import has_validator
-from cfglint.frameworks.pydantic import Refused
+from cfglint.frameworks.pydantic import Fault, Invalid
 from cfglint.frameworks.refusal import Refusal
 
 TYPE_CHECKING = False
@@ -177,8 +177,8 @@ class Validation:
         reading = Reading(self.release, self.config.version)
         try:
             reading.model(name, item, path)
-        except Refused as refused:
-            reading.faults.append(Fault(path, "rule", str(refused)))
+        except Invalid as invalid:
+            reading.faults.append(Fault(path, invalid))
         self.faults += reading.faults
         self.dropped += reading.dropped
 
@@ -284,13 +284,8 @@ def safetensors(model: Model) -> None:
     """Check the values as utils/schemas/model.py:166 does."""
     if model.save_safetensors is False:
         says = "save_safetensors=False is not supported in Transformers V5. "
-        raise refuses(
-            REMOVED,
-            "save_safetensors",
-            "`save_safetensors: false` is not supported: transformers 5 always writes safetensors",
-            says,
-            remedy="use another `save_safetensors`",
-        )
+        message = "`save_safetensors: false` is not supported: transformers 5 always writes safetensors"
+        raise refuses(REMOVED, "save_safetensors", message, says, remedy="use another `save_safetensors`")
 
 
 def processor_names(model: Model) -> None:
@@ -298,13 +293,8 @@ def processor_names(model: Model) -> None:
     found = sorted({"revision", "trust_remote_code"} & set(model.processor_kwargs or ()))
     if found:
         says = f"Do not set reserved keys {found} inside `processor_kwargs`"
-        raise refuses(
-            TOKENIZER,
-            f"processor_kwargs.{found[0]}",
-            f"`processor_kwargs` must not contain `{found[0]}`",
-            says,
-            remedy="use the key at the top level",
-        )
+        message = f"`processor_kwargs` must not contain `{found[0]}`"
+        raise refuses(TOKENIZER, f"processor_kwargs.{found[0]}", message, says, remedy="use the key at the top level")
 
 
 def inductor_options(model: Model) -> None:
@@ -312,12 +302,8 @@ def inductor_options(model: Model) -> None:
     bad = sorted(set(model.torch_compile_options or ()) - set(INDUCTOR))
     if bad:
         says = f"torch_compile_options contains disallowed inductor flags: {bad}."
-        raise refuses(
-            COMPILE,
-            f"torch_compile_options.{bad[0]}" if "." not in bad[0] else "torch_compile_options",
-            f"`torch_compile_options` does not allow {bad[0]}",
-            says,
-        )
+        message = f"`torch_compile_options` does not allow {bad[0]}"
+        raise refuses(COMPILE, f"torch_compile_options.{bad[0]}" if "." not in bad[0] else "torch_compile_options", message, says)
 
 
 FIELDS_BEFORE: tuple[tuple[str, Callable[[Data], None]], ...] = (

@@ -15,6 +15,12 @@ if TYPE_CHECKING:
 
     Refusals = Iterator[tuple[str, str]]
 
+FOLDED = (0, 19, 3)  # experts can be folded into tensor parallelism
+FIRST_CHOICES = {
+    "score_apply": ("auto", "pre", "post"),
+    "combine_impl": ("auto", "weighted_sum", "legacy_bmm"),
+    "score_func": ("auto", "softmax", "sigmoid"),
+}
 PRESETS, ACTIVATIONS = (CHOICES["expert_parallel", key] for key in ("preset_model", "expert_activation"))
 CHOSEN = ("score_apply", "combine_impl", "row_weighting_impl", "gate_up_impl", "comm_backend", "score_func")
 # (key, default, minimum, the name of such numbers in the message)
@@ -27,12 +33,29 @@ NAMES = (
 
 def refusals(config: DeepSpeedConfig, section: dict[Any, Any]) -> Refusals:
     """(key, message) for every refusal of AutoEP in an enabled section."""
+    if config.version < FOLDED:
+        yield from first_refusals(config, section)
+        return
     for key in ("validate_folding_routing", "async_split_plan"):
         if not isinstance(section.get(key, False), bool):
             yield key, f"expert_parallel.{key} must be a boolean"
     yield from sizes(config, section)
     yield from choices(section)
     yield from counts(section)
+    yield from groups(section)
+    yield from names(section)
+
+
+def first_refusals(config: DeepSpeedConfig, section: dict[Any, Any]) -> Refusals:
+    """The refusals of the first release, which does not fold experts into tensor parallelism."""
+    experts, tensor = section.get("autoep_size", 1), config.section("tensor_parallel")["autotp_size"] or 0
+    if tensor > 1:
+        yield "", f"AutoEP does not currently support AutoTP (tensor_parallel.autotp_size={tensor})."
+    if config.world_size is not None and isinstance(experts, int) and experts > 0 and config.world_size % experts:
+        yield "autoep_size", f"autoep_size={experts} must divide the stage size (world_size={config.world_size}"
+    for key, allowed in FIRST_CHOICES.items():
+        if key in section and section[key] not in allowed:
+            yield key, f"{key} must be one of {allowed}, got '{section[key]}'"
     yield from groups(section)
     yield from names(section)
 

@@ -7,13 +7,12 @@ before validation (DeepSpeed 0.19.8, runtime/config_utils.py:54-57 and 105-113).
 from __future__ import annotations
 
 from cfglint.findings.setting import NoSuchField
-from cfglint.findings.wording import required, spelled
 from cfglint.frameworks import pydantic
 from cfglint.frameworks.deepspeed._tables import MODELS, PYDANTIC_2_SINCE, REPLACED
 from cfglint.frameworks.deepspeed.releases import MODEL_HISTORY, first_with
 from cfglint.frameworks.history import DEFAULT, SINCE, UNTIL, holds
 from cfglint.frameworks.history import TYPE as TYPE_OF
-from cfglint.frameworks.pydantic import Refused
+from cfglint.frameworks.pydantic import RULE, TYPE, UNKNOWN, Fault, Invalid, Reading, expected, value_error, within
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,73 +21,13 @@ if TYPE_CHECKING:
 
     from cfglint.findings.setting import Setting
     from cfglint.frameworks.history import Row
+    from cfglint.frameworks.pydantic import Path
     from cfglint.frameworks.versions import Version
 
-UNKNOWN = "unknown"
 EARLY = "early"  # only a later release has the key
 TWICE = "twice"  # also set under its other name
-TYPE = "type"
-RANGE = "range"
-CHOICE = "choice"
-RULE = "rule"
 ESCAPED = "escaped"
-EXTRA = "Extra inputs are not permitted"
-EXTRA_EARLIER = "extra fields not permitted"
-EXPECTED = "Input should be "  # how most of pydantic's messages begin
-EXPECTED_EARLIER = {  # the same for pydantic 1
-    "value is not a valid enumeration member; permitted: ": "one of ",
-    "value is not ": "",
-    "value could not be parsed to ": "",
-    "ensure this value is ": "",
-    "str type expected": "a string",
-    "none is not an allowed value": "another value",
-}
 ALIAS = UNTIL + 1  # the name that files use, in the row of a field
-
-
-class Fault:
-    """A refusal by a model: at `path` inside the section, of one of the kinds above, with the message of the exception.
-
-    `raises` names the exception if it is not pydantic's ValidationError.
-    """
-
-    __slots__ = ("kind", "message", "path", "raises", "title")
-
-    def __init__(self, path: tuple[str, ...], kind: str, message: str, title: str = "", raises: str = "ValidationError") -> None:
-        self.path = path
-        self.kind = kind
-        self.message = message
-        self.title = title
-        self.raises = raises
-
-    @property
-    def exception(self) -> str:
-        """The predicted exception, without the line breaks and the link that pydantic adds."""
-        if self.raises != "ValidationError":
-            return f"{self.raises}: {self.message}"
-        place = ".".join(self.path)
-        return (
-            f"ValidationError: 1 validation error for {self.title}: {place}: {self.message}"
-            if place
-            else (f"ValidationError: 1 validation error for {self.title}: {self.message}")
-        )
-
-
-def fault_text(setting: Setting, section: str, message: str) -> str:
-    """The message for a fault: `stage` is 4; it must be 0, 1, 2 or 3; pydantic's own message where it has another form."""
-    name = f"`{setting.name or section}`"
-    shown = setting.spelled
-    if shown == '"auto"' and setting.value != "auto":
-        shown = f"{shown}, filled with {spelled(setting.value)}"
-    if message.startswith(EXPECTED) and not isinstance(setting.value, dict):
-        expected = message.removeprefix(EXPECTED).partition(", unable")[0].partition(", got")[0]
-        return f"{name} is {shown}; it must be {required(expected)}".replace("'", '"')
-    if not isinstance(setting.value, dict):
-        for start, needed in EXPECTED_EARLIER.items():
-            if message.startswith(start):
-                return f"{name} is {shown}; it must be {needed}{message.removeprefix(start)}".replace("'", '"')
-    text = message.removeprefix("Value error, ").removeprefix("Assertion failed, ").removesuffix(".")
-    return f"{name}: {text[:1].lower()}{text[1:]}"
 
 
 class Field:
@@ -128,24 +67,13 @@ class Field:
         """The loader of the value in a release."""
         return self.row(version)[TYPE_OF]
 
-    def loader(self, version: Version) -> Callable[[Any], Any]:
-        """How a release reads the value, its bounds aside."""
+    def read(self, value: Any, version: Version, reading: Reading) -> Any:
+        """Parse a value as a release does; raises Invalid."""
         since, checked = VALIDATED.get(self.section, {}).get(self.name, ((), None))
         reads = self.reads_at(version)
-        found = checked if checked is not None and version >= since else reader(reads[1] if reads[0] == "bounded" else reads)
-        if version >= PYDANTIC_2_SINCE:
-            return found
-        from cfglint.frameworks import pydantic1
-
-        return pydantic1.earlier(found)
-
-    def bound(self, value: Any, version: Version) -> str:
-        """Pydantic's message for a value outside its bounds."""
-        reads = self.reads_at(version)
-        required = pydantic.broken_limit(value, reads[2]) if reads[0] == "bounded" else ""
-        if not required:
-            return ""
-        return f"ensure this value is {required}" if version < PYDANTIC_2_SINCE else f"Input should be {required}"
+        if checked is None or version < since:
+            return reading.read(reads, value, ())
+        return within(checked(value), reads[2] if reads[0] == "bounded" else (), reading.major)
 
 
 class Model:
@@ -160,7 +88,7 @@ class Model:
         self.name = name
         self.title, self.nullable = MODELS[name]
         self.checks_since: Version = ()
-        self.after: Callable[[dict[str, Any]], Iterator[tuple[str, str]]] | None = None
+        self.after: Callable[[dict[str, Any]], Iterator[Invalid]] | None = None
         if name in CHECKED:
             self.checks_since, self.after = CHECKED[name]
         self._fields: dict[str, Field] = {}
@@ -184,26 +112,20 @@ class Model:
         return MODEL_HISTORY.has_section(self.name, version)
 
 
+def reading_of(version: Version) -> Reading:
+    """The reading by the pydantic whose models a release has."""
+    if version >= PYDANTIC_2_SINCE:
+        return Reading()
+    from cfglint.frameworks.pydantic1 import EarlierReading
+
+    return EarlierReading()
+
+
 def model_of(name: str) -> Model:
     """The model of a section: `fp16`, `zero_optimization.offload_param`."""
     found = _models.get(name)
     if found is None:
         found = _models[name] = Model(name)
-    return found
-
-
-def reader(reads: Any) -> Callable[[Any], Any]:
-    """The function with which pydantic 2 parses a value by its annotation."""
-    found = READERS.get(reads)
-    if found is None:
-        word, *arguments = reads
-        if word == "|":
-            found = pydantic.optional(reader(arguments[0]))
-        elif word == "list":
-            found = pydantic.items_of(reader(arguments[0]))
-        else:
-            found = pydantic.one_of(*arguments)
-        READERS[reads] = found
     return found
 
 
@@ -230,9 +152,9 @@ class Section:
         except KeyError:
             raise NoSuchField(f"{self.title}.{name}") from None
 
-    def refuse(self, key: str, kind: str, message: str, raises: str = "ValidationError") -> None:
+    def refuse(self, path: Path, invalid: Invalid, raises: str = "ValidationError") -> None:
         """Record why a key is refused."""
-        self.faults.append(Fault((key,), kind, message, self.title, raises))
+        self.faults.append(Fault(path, invalid, self.title, raises))
 
 
 def known_names(model: Model, version: Version) -> list[str]:
@@ -252,7 +174,8 @@ def read_section(model: Model, raw: dict[Any, Any], version: Version, title: str
         field = model.fields.get(name) if isinstance(name, str) else None
         refused = unexpected(field, key, name, raw, version)
         if field is None or refused:
-            section.refuse(str(key), refused, EXTRA_EARLIER if version < PYDANTIC_2_SINCE else EXTRA)
+            message = "extra fields not permitted" if version < PYDANTIC_2_SINCE else "Extra inputs are not permitted"
+            section.refuse((str(key),), Invalid(message, kind=refused))
             continue
         section.given[name] = key
         section.values[name] = read_field(section, field, key, value)
@@ -260,7 +183,8 @@ def read_section(model: Model, raw: dict[Any, Any], version: Version, title: str
         if name not in section.values:
             section.values[name] = default_of(field, version)
     if model.after is not None and version >= model.checks_since and not section.faults:
-        section.faults.extend(Fault((name,) if name else (), RULE, message, title) for name, message in model.after(section.values))
+        for invalid in model.after(section.values):
+            section.refuse((), invalid)
     return section
 
 
@@ -289,20 +213,14 @@ def read_field(section: Section, field: Field, key: str, value: Any) -> Any:
     """The value of a field, or None after recording a fault in the section."""
     if field.model is not None:
         return read_nested(section, field, key, value)
+    reading = reading_of(section.version)
     try:
-        found = field.loader(section.version)(value)
-    except Refused as refusal:
-        from cfglint.frameworks import pydantic1
-
-        message = str(refusal)
-        kind = CHOICE if message.startswith(("Input should be 0", "Input should be '", pydantic1.MEMBERS)) else TYPE
-        section.refuse(key, kind, message)
+        found = field.read(value, section.version, reading)
+    except Invalid as invalid:
+        section.refuse((key,), invalid)
         return None
-    problem = "" if found is None else field.bound(found, section.version)
-    if problem:
-        section.refuse(key, RANGE, problem)
-        return None
-    return found
+    section.faults += [fault.under(key, section.title) for fault in reading.faults]
+    return None if reading.faults else found
 
 
 def read_nested(section: Section, field: Field, key: str, value: Any) -> Any:
@@ -316,38 +234,38 @@ def read_nested(section: Section, field: Field, key: str, value: Any) -> Any:
 
         try:
             value = pydantic1.mapping(value)
-        except Refused as refusal:
-            section.refuse(key, TYPE, pydantic1.NULL if value is None else str(refusal))
+        except Invalid as invalid:
+            section.refuse((key,), pydantic1.null() if value is None else invalid)
             return None
     if not isinstance(value, dict):
         if model is LEAF_MODULE:
             message = "leaf_module configuration must be a mapping of fields to values"
-            section.refuse(key, ESCAPED, message, "TypeError")
+            section.refuse((key,), Invalid(message, kind=ESCAPED), "TypeError")
         else:
-            section.refuse(key, TYPE, f"Input should be a valid dictionary or instance of {model.title}")
+            section.refuse((key,), expected(f"a valid dictionary or instance of {model.title}", "a mapping"))
         return None
     inner = read_section(model, value, section.version, section.title)
-    section.faults.extend(Fault((key, *fault.path), fault.kind, fault.message, section.title, fault.raises) for fault in inner.faults)
+    section.faults += [fault.under(key, section.title) for fault in inner.faults]
     return None if inner.faults else inner.values
 
 
 def name_list(value: Any) -> list[str]:
     """Parse a list of strings; a string becomes a list of one."""
-    return [value] if isinstance(value, str) else pydantic.items_of(pydantic.text)(value)
+    return [value] if isinstance(value, str) else [pydantic.text(item) for item in pydantic.items(value)]
 
 
 def loss_scale(value: Any) -> float:
     """Parse `fp16.loss_scale`: any value that float() accepts, finite and not negative, but no boolean (precision_config.py:117)."""
     if isinstance(value, bool):
-        raise Refused("Value error, fp16.loss_scale must be a number, not bool")
+        raise value_error("fp16.loss_scale must be a number, not bool", TYPE)
     try:
         found = float(value)
     except (TypeError, ValueError, OverflowError):
-        raise Refused("Value error, fp16.loss_scale must be a number") from None
+        raise value_error("fp16.loss_scale must be a number", TYPE) from None
     if not pydantic.finite(found):
-        raise Refused("Value error, fp16.loss_scale must be a finite number (not inf/-inf/nan)")
+        raise value_error("fp16.loss_scale must be a finite number (not inf/-inf/nan)", TYPE)
     if found < 0:
-        raise Refused("Value error, fp16.loss_scale must be >= 0 (0 enables dynamic loss scaling)")
+        raise value_error("fp16.loss_scale must be >= 0 (0 enables dynamic loss scaling)", TYPE)
     return found
 
 
@@ -356,48 +274,49 @@ def scale_integer(key: str) -> Callable[[Any], int]:
 
     def read(value: Any) -> int:
         if isinstance(value, bool):
-            raise Refused(f"Value error, fp16.{key} must be an integer, not bool")
+            raise value_error(f"fp16.{key} must be an integer, not bool", TYPE)
         if isinstance(value, float) and not pydantic.finite(value):
-            raise Refused(f"Value error, fp16.{key} must be a finite number (not inf/-inf/nan)")
+            raise value_error(f"fp16.{key} must be a finite number (not inf/-inf/nan)", TYPE)
         try:
             int(value)
         except (TypeError, ValueError):
-            raise Refused(f"Value error, fp16.{key} must be an integer") from None
+            raise value_error(f"fp16.{key} must be an integer", TYPE) from None
         return pydantic.integer(value)
 
     return read
 
 
-def check_fp16(values: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def check_fp16(values: dict[str, Any]) -> Iterator[Invalid]:
     """Check that with a dynamic scale the window and the minimum are positive (precision_config.py:182)."""
     if values["enabled"] and values["loss_scale"] == 0:
         for key in ("loss_scale_window", "min_loss_scale"):
             if values[key] <= 0:
-                yield "", f"Value error, fp16.{key} must be > 0 when dynamic loss scaling is enabled (loss_scale=0)"
+                yield value_error(f"fp16.{key} must be > 0 when dynamic loss scaling is enabled (loss_scale=0)")
                 return
 
 
-def check_zenflow(values: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def check_zenflow(values: dict[str, Any]) -> Iterator[Invalid]:
     """Check that intervals are numbers or "auto" (zenflow_config.py:53-70)."""
     if values["select_strategy"] not in ("auto", "step", "epoch"):
-        yield "", 'Value error, select_strategy must be one of "auto", "step", or "epoch"'
+        yield value_error('select_strategy must be one of "auto", "step", or "epoch"')
     elif isinstance(values["select_interval"], str) and values["select_interval"] != "auto":
-        yield "", 'Value error, If select_interval is a string, it must be "auto"'
+        yield value_error('If select_interval is a string, it must be "auto"')
     elif isinstance(values["update_interval"], str) and values["update_interval"] != "auto":
-        yield "", 'Value error, If update_interval is a string, it must be "auto"'
+        yield value_error('If update_interval is a string, it must be "auto"')
     elif isinstance(values["update_interval"], int) and values["update_interval"] < 1:
-        yield "", "Value error, If update_interval is a number, it must be at least 1"
+        yield value_error("If update_interval is a number, it must be at least 1")
 
 
-def check_zero(values: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def check_zero(values: dict[str, Any]) -> Iterator[Invalid]:
     """The checks of the ZeRO section that involve several fields (zero/config.py:388-399)."""
     stage = values["stage"]
     if not values["compute_grad_norm"] and stage not in (1, 2):
-        yield "", "Value error, compute_grad_norm=false is supported only with ZeRO Stage 1 or 2"
+        yield value_error("compute_grad_norm=false is supported only with ZeRO Stage 1 or 2")
         return
     offload = values["offload_optimizer"]
     if offload is not None and offload["ratio"] < 1.0 and stage != 3:
-        yield "", "Assertion failed, Partial offloading only supported for ZeRO Stage 3."
+        message = "Partial offloading only supported for ZeRO Stage 3."
+        yield Invalid(f"Assertion failed, {message}", kind=RULE, text=message)
 
 
 FP16_CHECKED_SINCE = first_with("fp16", "_reject_non_integer_scale_params")
@@ -411,23 +330,10 @@ VALIDATED: dict[str, dict[str, tuple[Version, Callable[[Any], Any]]]] = {
     "zero_optimization.leaf_module": dict.fromkeys(MODEL_HISTORY.names("zero_optimization.leaf_module"), ((), name_list)),
 }
 # Checks that involve several fields: (the first release that has them, the check).
-CHECKED: dict[str, tuple[Version, Callable[[dict[str, Any]], Iterator[tuple[str, str]]]]] = {
+CHECKED: dict[str, tuple[Version, Callable[[dict[str, Any]], Iterator[Invalid]]]] = {
     "zero_optimization": (PYDANTIC_2_SINCE, check_zero),  # the older validator looks up an attribute that a dict does not have
     "zero_optimization.zenflow": ((), check_zenflow),
     "fp16": (first_with("fp16", "_validate_dynamic_loss_scale_params"), check_fp16),
-}
-READERS: dict[Any, Callable[[Any], Any]] = {
-    "bool": pydantic.boolean,
-    "int": pydantic.integer,
-    "float": pydantic.number,
-    "str": pydantic.text,
-    "Path": pydantic.path,
-    "list": pydantic.items,
-    "dict": pydantic.mapping,
-    "Any": pydantic.anything,
-    "torch.dtype": pydantic.torch_type,
-    ("|", "str", "int"): pydantic.text_or_integer,
-    ("enum", 0, 1, 2, 3): pydantic.stage,
 }
 _models: dict[str, Model] = {}
 

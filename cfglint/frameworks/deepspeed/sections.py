@@ -211,7 +211,7 @@ class DeepSpeedSections(Config):
         """Whether a trainer may still resolve "auto": the file may be only a part of the run."""
         return not self.facts.complete and self.trainer is None
 
-    def at(self, name: str, *path: str) -> Setting:
+    def at(self, name: str, *path: str | int) -> Setting:
         """The setting at a path inside a section."""
         return self.setting(*self.section_path(name), *path)
 

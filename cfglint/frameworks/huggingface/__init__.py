@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from cfglint.frameworks.base import Config
     from cfglint.frameworks.huggingface.config import TrainerConfig
+    from cfglint.frameworks.huggingface.field_operations import Operation
     from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.frameworks.memory_inputs import Inputs, Model
     from cfglint.frameworks.resolved_batch import Batch
@@ -218,6 +219,12 @@ class Trainer(Framework["TrainerConfig"]):
         from cfglint.frameworks.huggingface.memory import inputs
 
         return inputs(config, model)
+
+    def operations(self, config: TrainerConfig) -> tuple[Operation, ...]:
+        """The operations of the Trainer."""
+        from cfglint.frameworks.huggingface.field_operations import OPERATIONS
+
+        return OPERATIONS
 
     def account(self, config: TrainerConfig) -> Summary:
         """Length, learning rate, precision, and what the trainer fills in."""

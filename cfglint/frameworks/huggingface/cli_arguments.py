@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from cfglint.frameworks.argparse_types import converted
 from cfglint.frameworks.huggingface.fields import FIELDS
 from cfglint.frameworks.unknown import Unknown
+from cfglint.source.load_results import LoadResult
 from cfglint.source.shell.command import CommandDocument
 from cfglint.source.shell.words import Words
 
@@ -16,9 +18,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.program import Field
     from cfglint.source.document import Document
 
-TRUE = ("yes", "true", "t", "y", "1")
 LISTS = ("debug", "include_for_metrics", "label_names")  # nargs "+" in the parser of transformers 4.51.3 and 5.23.0
-FALSE = ("no", "false", "f", "n", "0")
 
 
 def cast(override: Override) -> Any:
@@ -47,19 +47,6 @@ def cast(override: Override) -> Any:
     return text
 
 
-def converted(kind: str, text: str) -> Any:
-    """The string converted to one type; None where that is not possible."""
-    if kind == "bool":
-        word = text.lower()
-        return True if word in TRUE else False if word in FALSE else None
-    if kind in ("int", "float"):
-        try:
-            return int(text) if kind == "int" else float(text)
-        except ValueError:
-            return None
-    return None
-
-
 class Arguments(Words):
     """Parses the words of a command as `HfArgumentParser` does: each value by the type of its field, unknown ones as strings.
 
@@ -70,6 +57,10 @@ class Arguments(Words):
 
     def __init__(self, launch: Launch) -> None:
         self.fields = launch.parser.fields if launch.parser is not None else {}
+
+    def read(self, document: Document) -> LoadResult:
+        """The values by option."""
+        return LoadResult(self.construct(document), [])
 
     def construct(self, document: Document) -> Any:
         """The values by option; `--no_x` of a field that is true by default means false."""

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from cfglint.findings.vocabulary import Stage
     from cfglint.frameworks.base import Config
     from cfglint.frameworks.huggingface.deepspeed_integration import HfDeepSpeedConfig
-    from cfglint.frameworks.huggingface.field_operations import Operation
 
 
 class TrainerConfig(TrainerFiles):
@@ -58,12 +57,6 @@ class TrainerConfig(TrainerFiles):
     def loaded(self) -> tuple[int | None, Any]:
         """(samples per epoch, samples that one process takes from the loader at a time); None for an unknown number."""
         return self.facts.num_examples, self.batch.micro_batch.value
-
-    def operations(self) -> tuple[Operation, ...]:
-        """The operations that the trainer applies to the values of its fields, in order."""
-        from cfglint.frameworks.huggingface.field_operations import OPERATIONS
-
-        return OPERATIONS
 
     @property
     def own_sampler(self) -> bool:

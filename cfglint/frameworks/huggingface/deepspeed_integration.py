@@ -12,6 +12,7 @@ import copy
 
 from cfglint.findings.setting import DEFAULT, OVERRIDE, WRITTEN, Setting
 from cfglint.frameworks._releases import RELEASES
+from cfglint.frameworks.refusal import Refusal
 from cfglint.source.record import record
 
 TYPE_CHECKING = False
@@ -58,15 +59,6 @@ class Mismatch:
 
 
 @record
-class Refusal:
-    """The reason why filling stopped: the key, the exception and its stage."""
-
-    path: str
-    exception: str
-    fails_at: Stage
-
-
-@record
 class Fill:
     """The origin of the value of an `"auto"`: the trainer's fields, or another source."""
 
@@ -86,6 +78,10 @@ class UnresolvedAuto(Exception):
         self.path = path
 
 
+class PrecisionConflict(ValueError):
+    """The file enables the half-precision type that the trainer does not use."""
+
+
 class HfDeepSpeedConfig:
     """A DeepSpeed configuration under a trainer.
 
@@ -94,7 +90,8 @@ class HfDeepSpeedConfig:
     the engine is built.
     """
 
-    PRECISION = ("fp16.enabled", "bf16.enabled")
+    UNRESOLVED, PRECISION, VALUE = "unresolved auto", "precision", "value"  # the kinds of refusals
+    HALF_PRECISION = ("fp16.enabled", "bf16.enabled")
 
     def __init__(self, trainer: TrainerFiles, values: dict[Any, Any], document: Document, prefix: Path) -> None:
         self.trainer = trainer
@@ -245,13 +242,19 @@ class HfDeepSpeedConfig:
         try:
             step()
         except UnresolvedAuto as error:
-            self.refusal = Refusal(error.path, f"ValueError: {error}", stage)
+            self._refuse(self.UNRESOLVED, error.path, f"ValueError: {error}", stage)
+        except PrecisionConflict as error:
+            self._refuse(self.PRECISION, self._at, f"ValueError: {error}", stage)
         except (AttributeError, TypeError, ValueError, KeyError, RuntimeError, ImportError) as error:
-            self.refusal = Refusal(self._at, f"{type(error).__name__}: {error}", stage)
+            self._refuse(self.VALUE, self._at, f"{type(error).__name__}: {error}", stage)
         if self.refusal is not None:
             for added in set(self.values) - known:  # the engine never gets what a refused step added to the file
                 del self.values[added]
         return self.refusal is None
+
+    def _refuse(self, kind: str, path: str, exception: str, stage: Stage) -> None:
+        reason = exception.partition(": ")[2]
+        self.refusal = Refusal(kind, (path,), f"`{path}` is not accepted by the Trainer: {reason}", exception, fails_at=stage)
 
     def _read(self) -> None:
         self._stage_and_offload()
@@ -345,7 +348,9 @@ class HfDeepSpeedConfig:
             other = "bf16" if mixed == "fp16" else "fp16"
             self._at = f"{other}.enabled"
             if str(self.values.get(other, {}).get("enabled", "False")).lower() == "true":
-                raise ValueError(f"`--mixed_precision` arg cannot be set to `{mixed}` when `{other}` is set in the DeepSpeed config file.")
+                raise PrecisionConflict(
+                    f"`--mixed_precision` arg cannot be set to `{mixed}` when `{other}` is set in the DeepSpeed config file."
+                )
         for name in ("fp16", "bf16"):
             self.values.setdefault(name, {"enabled": False})
             self.fill(f"{name}.enabled", mixed == name, "the trainer's precision")
@@ -457,7 +462,7 @@ class HfDeepSpeedConfig:
     @property
     def disagrees_on_precision(self) -> bool:
         """Whether the trainer fails because the file enables the other half-precision type; other findings about that are redundant."""
-        return self.refusal is not None and self.refusal.path in self.PRECISION and "mixed_precision" in self.refusal.exception
+        return self.refusal is not None and self.refusal.kind == self.PRECISION
 
 
 MOST_REPEATED = 10_000

@@ -51,12 +51,6 @@ class Launch(Framework["LaunchConfig"]):
 
         return batch(config)
 
-    def numbers(self, config: LaunchConfig) -> dict[str, int | None]:
-        """The length of the run from Megatron-LM's arguments."""
-        from cfglint.frameworks.launch import megatron
-
-        return megatron.numbers(config) if config.is_megatron else {}
-
     def account(self, config: LaunchConfig) -> Summary:
         """The lines about launcher and processes."""
         from cfglint.frameworks.launch.config import account

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from cfglint.findings.setting import DERIVED, WRITTEN, Setting
-from cfglint.frameworks import framework
+from cfglint.frameworks import fed_by, framework
 from cfglint.frameworks.base import Config
-from cfglint.frameworks.launch import FRAMEWORK, KIND, megatron
+from cfglint.frameworks.launch import FRAMEWORK, KIND
 from cfglint.frameworks.resolved_batch import Batch, Layout
+from cfglint.frameworks.summary import launched
 from cfglint.frameworks.unknown import Unknown
 from cfglint.source.python.call import CallDocument
 from cfglint.source.shell.command import CommandDocument
@@ -41,18 +42,16 @@ class LaunchConfig(Config):
         node = command.find((command.size_key,))[1] if command.size_key else None
         if node is not None and node.raw.isdigit():
             self.values[command.size_key] = int(node.raw)
-        if self.is_megatron:
-            self.values.update({key: megatron.integer(self, key) for key in megatron.BATCH_KEYS.values() if key in command.words})
-            self.batch_keys = megatron.BATCH_KEYS
 
     def may_have_own_defaults(self) -> bool:
         """No: the options of a launcher do not depend on the program."""
         return False
 
-    @property
-    def is_megatron(self) -> bool:
-        """Whether the arguments are those of Megatron-LM, so that they determine the batch."""
-        return megatron.takes(self.command)
+    def nested_configs(self) -> list[Config]:
+        """The config of a framework that the arguments feed without a file, next to the file that another one loads."""
+        launch = self.facts.launch
+        kind = fed_by(launch)
+        return [framework(kind).config(self.documents, [kind], self.facts)] if kind not in ("", launch.consumer) else []
 
 
 def consumer_config(documents: list[Document], kinds: list[str], facts: LaunchFacts) -> Config:
@@ -135,8 +134,6 @@ def passed(launch: Launch, argument: str) -> tuple[Any, Node | None, list[str]]:
 
 def batch(config: LaunchConfig) -> Batch:
     """The batch of a launch whose program sets the batch itself: the processes, and the accumulation of its accelerator."""
-    if config.is_megatron:
-        return megatron.batch(config)
     nothing = Setting(("batch",), None, DERIVED, because="the program's own")
     data_parallel = Setting(("data_parallel",), None, DERIVED, because="the program's own")
     return Batch(Layout(config.facts.gpus), nothing, accumulation(config) or nothing, data_parallel, nothing)
@@ -163,16 +160,7 @@ def accumulation(config: LaunchConfig) -> Setting | None:
 
 def account(config: LaunchConfig) -> Summary:
     """The summary of a line without a known consumer."""
-    from cfglint.frameworks.summary import LAUNCH, Summary
-
-    summary = Summary("")
-    entry = config.facts.launch.entry
-    assert entry is not None
-    summary.derive(LAUNCH, "launched as", "launcher", entry["launcher"], "")
-    if entry["called_from"]:
-        summary.derive(LAUNCH, "called from", "called_from", entry["called_from"], "")
-    if config.is_megatron:
-        megatron.account(config, summary)
-    elif config.facts.launch.consumer in ("", KIND):
+    summary = launched(config.facts.launch)
+    if config.facts.launch.consumer in ("", KIND):
         summary.assumed.append("the program's own arguments decide batch and length: they are not known")
     return summary

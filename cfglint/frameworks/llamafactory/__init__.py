@@ -10,15 +10,18 @@ from cfglint.frameworks.versions import parse_version
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Final
 
     from cfglint.frameworks.base import Config
+    from cfglint.frameworks.huggingface.field_operations import Operation
     from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
     from cfglint.frameworks.memory_inputs import Inputs, Model
     from cfglint.frameworks.resolved_batch import Batch
     from cfglint.frameworks.schema_additions import Additions
     from cfglint.frameworks.summary import Summary
+    from cfglint.frameworks.versions import Version
     from cfglint.source.document import Document, Path
     from cfglint.source.loaders import Loader
 
@@ -75,6 +78,12 @@ class LlamaFactory(Framework["LlamaFactoryConfig"]):
     reads_arguments = True
     rule_families = {"LLF": title}
     file_match = ("llamafactory.yaml", "llamafactory.yml", "*.llamafactory.yaml", "*.llamafactory.yml")
+
+    def learn(self, release: Version, folder: str, opens: Callable[[str], bool]) -> bool:
+        """Take the fields of an unmodelled release from its source in a folder."""
+        from cfglint.frameworks.llamafactory.releases import learn
+
+        return learn(release, folder, opens)
 
     def detect(self, document: Document) -> int:
         """Detect by the top-level keys of a YAML file; files of its other commands do not count, and it cannot load JSON."""
@@ -142,6 +151,12 @@ class LlamaFactory(Framework["LlamaFactoryConfig"]):
         from cfglint.frameworks.llamafactory.memory import inputs
 
         return inputs(config, model)
+
+    def operations(self, config: LlamaFactoryConfig) -> tuple[Operation, ...]:
+        """The operations of the Trainer, and then of LLaMA-Factory, on the values of the Trainer's fields."""
+        from cfglint.frameworks.llamafactory.field_operations import OF_TRAINER
+
+        return (*TRAINER.operations(config), *OF_TRAINER)
 
     def account(self, config: LlamaFactoryConfig) -> Summary:
         """The lines about the trainer, and about what is trained on which data."""

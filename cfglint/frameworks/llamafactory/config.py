@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from cfglint.findings.setting import Setting
     from cfglint.frameworks.base import Config
     from cfglint.frameworks.huggingface.arguments import Arguments
-    from cfglint.frameworks.huggingface.field_operations import Operation
     from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.frameworks.overrides import Override
     from cfglint.frameworks.versions import Version
@@ -106,12 +105,6 @@ class LlamaFactoryConfig(TrainerConfig):
     def own_trainer(self) -> bool:
         """Whether another trainer runs: PPO's own loop, HyperParallel, or the fork of transformers that KTransformers uses."""
         return self.stage == "ppo" or bool(self.own("use_kt")) or (self.stage == "sft" and bool(self.own("use_hyper_parallel")))
-
-    def operations(self) -> tuple[Operation, ...]:
-        """The operations of the Trainer, and then of LLaMA-Factory, on the values of the Trainer's fields."""
-        from cfglint.frameworks.llamafactory.field_operations import OF_TRAINER
-
-        return (*super().operations(), *OF_TRAINER)
 
     @property
     def makes_optimizer(self) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from cfglint.findings.releases import Releases
 from cfglint.source.document import MAPPING, SCALAR, Document, Node, Problem
-from cfglint.source.load_results import LoadResult, Refused, constructor_error, refused
+from cfglint.source.load_results import LoadResult, Unloadable, constructor_error, refused
 from cfglint.source.loaders import Loader, YamlLoader, is_merge
 from cfglint.source.numbers import is_omegaconf_float, is_yaml_float, is_yaml_int
 from cfglint.source.yaml import PURE
@@ -38,7 +38,7 @@ class OmegaConfLoader(YamlLoader):
             return result
         try:
             return LoadResult(container(result.value, document), [])
-        except Refused as problem:
+        except Unloadable as problem:
             return LoadResult(None, [problem.problem])
 
     def refusals(self, document: Document) -> list[Problem]:
@@ -91,7 +91,7 @@ class MergedLoader(YamlLoader):
             return result
         try:
             return LoadResult(container(result.value, document), [])
-        except Refused as problem:
+        except Unloadable as problem:
             return LoadResult(None, [problem.problem])
 
 
@@ -107,7 +107,7 @@ class JsonLoader(Loader):
 
 
 def container(value: Any, document: Document) -> dict[Any, Any]:
-    """The mapping that OmegaConf creates from the values of the YAML loader; raises Refused."""
+    """The mapping that OmegaConf creates from the values of the YAML loader; raises Unloadable."""
     root = document.root
     if value is None:
         return {}

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from cfglint.frameworks.history import DEFAULT, TYPE, UNTIL, History
-from cfglint.frameworks.llamafactory._tables import FIELDS, LIBRARIES
+from cfglint.frameworks.llamafactory._tables import FIELDS, LIBRARIES, RELEASES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from cfglint.frameworks.history import Fields
@@ -16,6 +17,26 @@ ARGUMENTS, TEMPLATES = "arguments", "templates"
 CHOICES = UNTIL + 1
 
 HISTORY = History(FIELDS)
+
+
+def learn(release: Version, folder: str, opens: Callable[[str], bool]) -> bool:
+    """Take the fields of an unmodelled release from its source in a folder; false if it is not understood."""
+    from pathlib import Path
+
+    from cfglint.frameworks.llamafactory.source_fields import learned
+    from cfglint.source.python.package import SourceError
+
+    try:
+        found = learned(Path(folder), opens, {})
+    except (SourceError, SyntaxError, OSError, ValueError, RecursionError):
+        return False
+    known = HISTORY.fields(ARGUMENTS, RELEASES[-1])
+    for name, fact in found[ARGUMENTS].items():
+        wider = known.get(name)  # a class may take more than its annotation says, which only the tables know
+        if wider is not None and set(fact[0].split("|")) < set(wider[TYPE].split("|")):
+            found[ARGUMENTS][name] = (wider[TYPE], *fact[1:])
+    HISTORY.learn(release, found)
+    return True
 
 
 def arguments(release: Version) -> Fields:

@@ -102,7 +102,8 @@ def resolve_layout(config: NeoXConfig) -> tuple[Layout, BatchProblem | None]:
         f"AssertionError: [ERROR] NeoXArgs.calculate_derived() (global_num_gpus / pp_size) / mp_size "
         f"[({count} / {pipe}) / {tensor}] must be a whole number"
     )
-    return layout, BatchProblem("layout", config.setting(name), text, exception)
+    remedy = f"set `{name}` to a size that divides the number of GPUs"
+    return layout, BatchProblem("layout", config.setting(name), text, exception, help=remedy)
 
 
 def data_parallel_size(layout: Layout) -> float | int | None:

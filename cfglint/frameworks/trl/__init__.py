@@ -7,16 +7,19 @@ from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH, Framework
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection
-    from typing import Final
+    from collections.abc import Callable, Collection
+    from typing import Any, Final
 
+    from cfglint.batch.solver import SplitRule
     from cfglint.frameworks.base import Config
+    from cfglint.frameworks.huggingface.field_operations import Operation
     from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.frameworks.memory_inputs import Inputs, Model
     from cfglint.frameworks.resolved_batch import Batch
     from cfglint.frameworks.schema_additions import Additions
     from cfglint.frameworks.summary import Summary
     from cfglint.frameworks.trl.config import TrlConfig
+    from cfglint.frameworks.versions import Version
     from cfglint.source.document import Document, Path, Syntax
     from cfglint.source.loaders import Loader
 
@@ -146,6 +149,12 @@ class Trl(Framework["TrlConfig"]):
     estimates_memory = True
     replaced_rules = ("HFT001", "HFT002", "KEY200", "KEY201", "KEY202", "TYP201")
 
+    def learn(self, release: Version, folder: str, opens: Callable[[str], bool]) -> bool:
+        """Take the fields of an unmodelled release from its source in a folder."""
+        from cfglint.frameworks.trl.fields import learn
+
+        return learn(release, folder, opens)
+
     def detect(self, document: Document) -> int:
         """Detect a trainer's file with keys that only TRL's classes have."""
         from cfglint.frameworks.huggingface import FRAMEWORK as TRAINER
@@ -240,6 +249,31 @@ class Trl(Framework["TrlConfig"]):
         from cfglint.frameworks.trl.memory import inputs
 
         return inputs(config, model)
+
+    def operations(self, config: TrlConfig) -> tuple[Operation, ...]:
+        """The operations of the Trainer, and then of TRL, on the values of their fields."""
+        from cfglint.frameworks.huggingface.field_operations import OPERATIONS
+        from cfglint.frameworks.trl.field_operations import OPERATIONS as OF_TRL
+
+        return (*OPERATIONS, *OF_TRL)
+
+    def split_rule(self, config: TrlConfig) -> SplitRule | None:
+        """The requirement on the batch: complete groups of completions in a generation (GRPO, RLOO), pairs in a micro batch (KTO)."""
+        from cfglint.frameworks.trl.batch import split_rule
+
+        return split_rule(config)
+
+    def loaded(self, config: TrlConfig) -> tuple[int | None, Any]:
+        """(samples per epoch, samples that one process takes from the loader at a time) of the trainer's own sampler."""
+        from cfglint.frameworks.trl.batch import loaded
+
+        return loaded(config)
+
+    def batches_because(self, config: TrlConfig) -> str:
+        """How prompts become the batches of one process."""
+        from cfglint.frameworks.trl.summary import batches_because
+
+        return batches_because(config)
 
     def account(self, config: TrlConfig) -> Summary:
         """The lines about the Trainer, and the numbers of one generation."""

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from cfglint.findings.releases import Releases
 from cfglint.frameworks.huggingface.batch import as_integer, steps
+from cfglint.frameworks.trl.config import REPEATS
 from cfglint.frameworks.trl.fields import SAME_LOOP
 from cfglint.source.record import record
 
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
     Number = int | float | None
 
-REPEATS: dict[str, Version] = {"grpo": (0, 15, 0), "rloo": (0, 22, 0)}  # first releases whose sampler repeats prompts
 GENERATING = tuple(REPEATS)
 ACCUMULATES: Version = (0, 17, 0)  # from here on one generation supplies all micro batches of an accumulation
 DROPS_INCOMPLETE: Version = (0, 20, 0)
@@ -41,11 +41,6 @@ OWN_EVALUATION: Version = (0, 26, 1)
 WITHOUT_KL = "apo_zero_unpaired"  # the loss of KTO that does not compare samples
 SMALLEST_FOR_KL = 2
 MOST_GENERATIONS = 10_000  # per prompt; the limit of the search for a batch
-
-
-def generating(config: TrlConfig) -> bool:
-    """Whether the trainer generates `num_generations` completions per prompt; those of old releases do not."""
-    return config.only(*(name for name, since in REPEATS.items() if since <= config.trl_version))
 
 
 @record
@@ -81,7 +76,7 @@ def loaded(config: TrlConfig) -> tuple[int | None, Any]:
     examples, micro = config.facts.num_examples, config.batch.micro_batch.value
     if config.streams or config.packs or not config.arguments.known("packing"):
         return None, micro
-    if not generating(config):
+    if not config.own_sampler:
         same = (*SAME_LOOP, "grpo") if config.trl_version < REPEATS["grpo"] else SAME_LOOP
         return (examples if config.only(*same) else None), micro
     made = generation(config)
@@ -99,7 +94,7 @@ def numbers(config: TrlConfig) -> dict[str, int | None]:
     """Steps and warm-up, the length of a sample, and the sizes of a generation if the trainer has one."""
     found = steps(config).numbers()
     found["generation_batch_size"] = found["steps_per_generation"] = None
-    if config.parsed and generating(config) and GENERATION in config.arguments.fields.types:
+    if config.parsed and config.own_sampler and GENERATION in config.arguments.fields.types:
         made = generation(config)
         found["generation_batch_size"], found["steps_per_generation"] = as_integer(made.size), as_integer(made.steps)
     return found
@@ -130,7 +125,7 @@ def split_rule(config: TrlConfig) -> SplitRule | None:
             lambda micro, accumulation, processes: micro >= SMALLEST_FOR_KL, SMALLEST_FOR_KL, "KTO requires a micro batch of 2"
         )
     per_prompt = count(args["num_generations"])
-    if not generating(config) or per_prompt is None or not 1 < per_prompt < MOST_GENERATIONS:
+    if not config.own_sampler or per_prompt is None or not 1 < per_prompt < MOST_GENERATIONS:
         return None
     evaluation = evaluation_group(config)
     size, steps_ = count(args[GENERATION]), count(args[GENERATION_STEPS])

@@ -8,16 +8,14 @@ from cfglint.frameworks.trl.arguments import TrlArguments
 from cfglint.frameworks.trl.cli_arguments import complemented
 from cfglint.frameworks.trl.fields import REQUIRED, fields, likely_trainers, trainers_of
 from cfglint.frameworks.trl.launcher_options import is_option
-from cfglint.frameworks.trl.parser import CASTS, NULL_WORDS_READ, Refused, cast
+from cfglint.frameworks.trl.parser import CASTS, NULL_WORDS_READ, UncastString, cast
 from cfglint.source.record import changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from cfglint.batch.solver import SplitRule
     from cfglint.frameworks.base import Framework
-    from cfglint.frameworks.huggingface.field_operations import Operation
     from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.frameworks.launch_line import LaunchLine
     from cfglint.frameworks.overrides import Override
@@ -30,6 +28,7 @@ PROCESSES = "num_processes"  # an option of `accelerate launch`, to which the co
 HANDS_ON_SFT = (0, 18, 0)
 HANDS_ON = (0, 29, 0)
 COMMAND_BUILDS = (1, 0, 0)  # from here on it also builds the arguments (cli/commands/training.py)
+REPEATS: dict[str, Version] = {"grpo": (0, 15, 0), "rloo": (0, 22, 0)}  # first releases whose sampler repeats prompts
 OTHER_TRAINERS = ("Trainer", "Seq2SeqTrainer")  # of transformers
 ENV = "env"  # removed from the file and exported first
 
@@ -51,7 +50,7 @@ class TrlConfig(TrainerConfig):
         self.trainers: tuple[str, ...] = trainers_of(self.trl_version)
         if facts.launch.program is not None and facts.trainer not in self.trainers:  # the program's trainer is not modelled
             facts = facts.replace(strict_keys=False, trainer=None, launch=changed(facts.launch, guessed=True, program=None))
-        self.refused: list[Refused] = []
+        self.refused: list[UncastString] = []
         self.env: Any = {}
         super().__init__(documents, kinds, facts)
         if self.starts_processes:
@@ -92,6 +91,10 @@ class TrlConfig(TrainerConfig):
     def has_field(self, key: str) -> bool:
         """Whether a class of the release has the field: a removed field has no effect."""
         return key in self.arguments.fields.types
+
+    def lacks_field(self, key: str) -> bool:
+        """Whether classes of other releases have the field, and those of the targeted one have not."""
+        return not self.has_field(key) and self.arguments.exists(key)
 
     @property
     def has_own_keys(self) -> bool:
@@ -159,33 +162,15 @@ class TrlConfig(TrainerConfig):
         """Whether samples are packed into blocks, whose number depends on the data."""
         return bool(self.arguments["packing"])
 
-    def split_rule(self) -> SplitRule | None:
-        """The requirement on the batch: complete groups of completions in a generation (GRPO, RLOO), pairs in a micro batch (KTO)."""
-        from cfglint.frameworks.trl.batch import split_rule
-
-        return split_rule(self)
-
-    def operations(self) -> tuple[Operation, ...]:
-        """The operations of the Trainer, and then of TRL, on the values of their fields."""
-        from cfglint.frameworks.trl.field_operations import OPERATIONS
-
-        return (*super().operations(), *OPERATIONS)
-
     @property
     def own_sampler(self) -> bool:
         """Whether prompts are repeated for several completions."""
-        from cfglint.frameworks.trl.batch import generating
-
-        return generating(self)
+        return self.only(*(name for name, since in REPEATS.items() if since <= self.trl_version))
 
     def batches_because(self) -> str:
         """How prompts become the batches of one process."""
-        from cfglint.frameworks.trl.summary import batches_because
-
-        return batches_because(self)
+        return FRAMEWORK.batches_because(self)
 
     def loaded(self) -> tuple[int | None, Any]:
         """(samples per epoch, samples that one process takes from the loader at a time) of the trainer's own sampler."""
-        from cfglint.frameworks.trl.batch import loaded
-
-        return loaded(self)
+        return FRAMEWORK.loaded(self)

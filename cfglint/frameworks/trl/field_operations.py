@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from cfglint.findings.releases import Releases
 from cfglint.frameworks.huggingface.field_operations import CONFIG, INIT, Operation
-from cfglint.frameworks.trl.batch import generating
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,7 +47,7 @@ def prepares(config: TrlConfig) -> bool:
 
 def group_size(value: Any, config: TrlConfig) -> None:
     """Compare the size as trainer/grpo_config.py:1131 and 0.17.0 trainer/grpo_trainer.py:587 do."""
-    if generating(config):
+    if config.own_sampler:
         divides = config.trl_version >= DIVIDES_FIRST and value is not None
         _ = 1 % (1 if value == 0 else value) if divides else value < 2  # another rule reports 0
         if value is None:
@@ -57,19 +56,19 @@ def group_size(value: Any, config: TrlConfig) -> None:
 
 def generation_size(value: Any, config: TrlConfig) -> None:
     """Divide the size as trainer/grpo_config.py:1103 does."""
-    if generating(config) and value is not None:
+    if config.own_sampler and value is not None:
         _ = value % 1
 
 
 def generation_steps(value: Any, config: TrlConfig) -> None:
     """Multiply the steps as trainer/grpo_config.py:1112 and 1131 do."""
-    if generating(config) and value is not None:
+    if config.own_sampler and value is not None:
         _ = value * 1 % 1
 
 
 def passes(value: Any, config: TrlConfig) -> None:
     """Compute the number of samples as trainer/utils.py:951 (RepeatSampler) does; it must be a valid length."""
-    if not generating(config):
+    if not config.own_sampler:
         return
     if value is None:
         raise TypeError("unsupported operand type(s) for *: 'NoneType' and 'int'")
@@ -83,13 +82,13 @@ def passes(value: Any, config: TrlConfig) -> None:
 
 def completion_length(value: Any, config: TrlConfig) -> None:
     """Check the length as transformers 5.23.0 generation/configuration_utils.py (GenerationConfig.validate) does."""
-    if generating(config) and value is not None and value <= 0:
+    if config.own_sampler and value is not None and value <= 0:
         raise ValueError(f"`max_new_tokens` must be greater than 0, but is {value}.")
 
 
 def repeats(value: Any, config: TrlConfig) -> None:
     """Repeat each prompt as trainer/utils.py:932 (RepeatSampler) does: its length is an integer, or there is none."""
-    if not generating(config) or not isinstance(value, float):
+    if not config.own_sampler or not isinstance(value, float):
         return
     limit = config.arguments["max_steps"]
     if not isinstance(limit, (int, float)) or limit > 0:
@@ -99,7 +98,7 @@ def repeats(value: Any, config: TrlConfig) -> None:
 
 def weights(value: Any, config: TrlConfig) -> None:
     """Use the weights as trainer/grpo_trainer.py:569-574 does: a tensor is made of them."""
-    if generating(config) and value is not None:
+    if config.own_sampler and value is not None:
         len(value)
         if isinstance(value, dict):
             raise TypeError("must be real number, not dict")
@@ -113,7 +112,7 @@ def scaling(value: Any, config: TrlConfig) -> None:
 
 def generates_itself(config: TrlConfig) -> bool:
     """Whether the trainer generates with transformers, and so builds a GenerationConfig."""
-    return generating(config) and config.arguments["use_vllm"] is False and config.arguments.known("use_vllm")
+    return config.own_sampler and config.arguments["use_vllm"] is False and config.arguments.known("use_vllm")
 
 
 def cache(value: Any, config: TrlConfig) -> None:

@@ -12,10 +12,11 @@ from cfglint.frameworks.huggingface.fields import FIELDS as ARGUMENTS
 from cfglint.frameworks.huggingface.fields import PARSED
 from cfglint.frameworks.huggingface.fields import defaults as argument_defaults
 from cfglint.frameworks.trl import TRAINERS
-from cfglint.frameworks.trl.releases import HISTORY, is_experimental
+from cfglint.frameworks.trl.releases import ENTRY, HISTORY, is_experimental
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from cfglint.frameworks.program import ProgramFacts
@@ -100,6 +101,23 @@ def fields(release: Version, trainers: tuple[str, ...], transformers: Version) -
     return _fields[key]
 
 
+def learn(release: Version, folder: str, opens: Callable[[str], bool]) -> bool:
+    """Take the fields of an unmodelled release from its source in a folder; false if it is not understood."""
+    from pathlib import Path
+
+    from cfglint.frameworks.trl.source_fields import DATASET_SECTION, learned
+    from cfglint.source.python.package import SourceError
+
+    try:
+        found = learned(Path(folder), opens)
+    except (SourceError, SyntaxError, OSError, ValueError, RecursionError):
+        return False
+    ENTRY.learn(release, {DATASET_SECTION: found.pop(DATASET_SECTION, {})})
+    HISTORY.learn(release, found)
+    _fields.clear()
+    return bool(found)
+
+
 def parsed(name: str, transformers: Version) -> str:
     """The type to which the parser casts a string for a field of `TrainingArguments`."""
     if name == "warmup_steps" and transformers < RATIO_TAKEN:
@@ -125,6 +143,16 @@ def trainers_of(release: Version) -> tuple[str, ...]:
     return tuple(name for name in TRAINERS if name in ALWAYS or HISTORY.has_section(name, release))
 
 
+_names_of_trainers: dict[Version, frozenset[str]] = {}
+
+
+def names_of_trainers(release: Version) -> frozenset[str]:
+    """The fields that the classes of a release's trainers define themselves."""
+    if release not in _names_of_trainers:
+        _names_of_trainers[release] = frozenset(name for each in trainers_of(release) for name in HISTORY.fields(each, release))
+    return _names_of_trainers[release]
+
+
 def has(name: Any, release: Version) -> bool:
     """Whether any class of a release has a field of this name."""
     return isinstance(name, str) and HISTORY.has(name, release)
@@ -148,6 +176,6 @@ def belongs(name: str, trainer: str, release: Version) -> bool:
     """Whether the class of a trainer defines a field of this name itself; in any release if no trainer of this one does."""
     if name in ARGUMENTS:
         return False
-    if any(name in HISTORY.fields(each, release) for each in trainers_of(release)):
+    if name in names_of_trainers(release):
         return name in HISTORY.fields(trainer, release)
     return name in HISTORY.names(trainer)

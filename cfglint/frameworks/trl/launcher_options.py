@@ -7,6 +7,7 @@ commands/launch.py, whose parser accepts no abbreviations.
 
 from __future__ import annotations
 
+from cfglint.frameworks.argparse_types import converted, invalid_choice, invalid_value, spellings
 from cfglint.frameworks.trl import LAUNCHER_FILE
 from cfglint.source.shell.tables import names
 
@@ -69,23 +70,6 @@ def refused(key: str, text: str) -> str:
     """The message of argparse about the value of an option; empty if it accepts the value."""
     name = key.replace("-", "_")
     kind = "int" if name in INTEGERS else "float" if name in NUMBERS else ""
-    if kind and not converts(text, kind):
-        return f"argument {spellings(name)}: invalid {kind} value: {text!r}"
-    if name in CHOICES and text not in CHOICES[name]:
-        return f"argument {spellings(name)}: invalid choice: {text!r} (choose from {', '.join(CHOICES[name])})"
-    return ""
-
-
-def converts(text: str, kind: str) -> bool:
-    """Whether Python can convert a string to a number."""
-    try:
-        (int if kind == "int" else float)(text)
-    except ValueError:
-        return False
-    return True
-
-
-def spellings(name: str) -> str:
-    """An option as argparse names it in its messages."""
-    dashed = name.replace("_", "-")
-    return f"--{name}" + (f"/--{dashed}" if dashed != name else "")
+    if kind and converted(kind, text) is None:
+        return invalid_value(spellings(name), kind, text)
+    return invalid_choice(spellings(name), text, CHOICES[name]) if name in CHOICES and text not in CHOICES[name] else ""

@@ -7,6 +7,8 @@ scripts/_hf_argparser.py:39-75, 178-262; 0.17.0 scripts/utils.py:165-226 with tr
 
 from __future__ import annotations
 
+from cfglint.frameworks import argparse_types
+from cfglint.frameworks.argparse_types import invalid_value, spellings
 from cfglint.frameworks.unknown import Unknown
 from cfglint.source.limits import MOST_DIGITS
 from cfglint.source.record import record
@@ -16,15 +18,13 @@ if TYPE_CHECKING:
     from collections.abc import Collection
     from typing import Any
 
-TRUE = ("yes", "true", "t", "y", "1")
-FALSE = ("no", "false", "f", "n", "0")
 NULL_WORDS = ("none", "null")
 NULL_WORDS_READ = (1, 6, 0)  # from here on TRL's own parser treats `none` as null for an optional field (scripts/_hf_argparser.py)
 CASTS = (0, 9, 6)  # from here on the values are defaults of argparse; before, they are set as they are (commands/cli_utils.py)
 
 
 @record
-class Refused:
+class UncastString:
     """A string that the parser cannot cast to the type of its field."""
 
     name: str
@@ -34,29 +34,24 @@ class Refused:
     @property
     def text(self) -> str:
         """The message that argparse prints before the process exits with status 2."""
-        dashed = self.name.replace("_", "-")
-        option = f"--{self.name}" + (f"/--{dashed}" if dashed != self.name else "")
-        if self.kind == "bool":
-            choices = "yes/no, true/false, t/f, y/n, 1/0 (case insensitive)"
-            return f"argument {option}: Truthy value expected: got {self.value} but expected one of {choices}."
-        return f"argument {option}: invalid {self.kind} value: {self.value!r}"
+        return invalid_value(spellings(self.name), self.kind, self.value)
 
 
-def cast(values: dict[Any, Any], types: dict[str, str], nullable: Collection[str]) -> tuple[dict[Any, Any], list[Refused]]:
+def cast(values: dict[Any, Any], types: dict[str, str], nullable: Collection[str]) -> tuple[dict[Any, Any], list[UncastString]]:
     """The values as the parser passes them to the dataclasses, and the strings that it refuses, which are left out.
 
     `types` maps a field to the type of its strings; a key that is not in it stays unchanged. For the fields of
     `nullable`, the words "none" and "null" mean null.
     """
     found: dict[Any, Any] = {}
-    refused: list[Refused] = []
+    refused: list[UncastString] = []
     for name, value in values.items():
         kind = types.get(name, "str") if isinstance(name, str) else "str"
         if isinstance(value, str) and kind not in ("str", "list:str", "enum"):
             try:
                 found[name] = converted(value, kind, name in nullable)
             except (ValueError, TypeError):
-                refused.append(Refused(name, value, kind.removeprefix("list:")))
+                refused.append(UncastString(name, value, kind.removeprefix("list:")))
         else:
             found[name] = value
     return found, refused
@@ -65,7 +60,10 @@ def cast(values: dict[Any, Any], types: dict[str, str], nullable: Collection[str
 def converted(text: str, kind: str, null_words: bool) -> Any:
     """A string converted to one of the parser's types; raises ValueError if argparse refuses it."""
     if kind == "bool":
-        return truth(text)
+        word = argparse_types.converted("bool", text)
+        if word is None:
+            raise ValueError(text)
+        return word
     if null_words and text.lower() in NULL_WORDS and not kind.startswith("list:"):
         return None
     if kind in ("int", "list:int"):
@@ -78,14 +76,4 @@ def converted(text: str, kind: str, null_words: bool) -> Any:
         return float(text)
     if kind == "dict" and not text:
         return {}  # dict("") is a mapping, dict of any other string is refused
-    raise ValueError(text)
-
-
-def truth(text: str) -> bool:
-    """Parse a word as a boolean."""
-    word = text.lower()
-    if word in TRUE:
-        return True
-    if word in FALSE:
-        return False
     raise ValueError(text)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks.huggingface.batch import as_integer
+from cfglint.frameworks.huggingface.batch import as_integer, of
 from cfglint.frameworks.huggingface.summary import account as of_trainer
 from cfglint.frameworks.summary import BATCH, GPUS, LENGTH
-from cfglint.frameworks.trl.batch import GENERATION, GENERATION_STEPS, generating, generation
+from cfglint.frameworks.trl.batch import GENERATION, GENERATION_STEPS, generation
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +20,10 @@ def account(config: TrlConfig) -> Summary:
         return summary
     if config.packs:
         summary.derive(LENGTH, "packing", "packing", True, "the number of blocks depends on the data, so the number of steps is unknown")
-    if generating(config):
+    length = next((name for name in LENGTHS if config.has_field(name)), None)
+    if length is not None:
+        summary.add(LENGTH, "longest sample", of(config, length))
+    if config.own_sampler:
         made = generation(config)
         summary.derive(BATCH, "generations", "num_generations", made.per_prompt, config.setting("num_generations").place)
         summary.derive(BATCH, "generation batch", GENERATION, made.size, f"micro batch x GPUs x {GENERATION_STEPS}", needs=GPUS)
@@ -40,7 +43,7 @@ def prompts(config: TrlConfig) -> int | None:
 
 def batches_because(config: TrlConfig) -> str:
     """How prompts become the batches of one process, if the trainer generates its training data."""
-    if not generating(config):
+    if not config.own_sampler:
         return ""
     made = generation(config)
     passes = f" x {made.passes} passes" if made.passes != 1 else ""
@@ -48,4 +51,5 @@ def batches_because(config: TrlConfig) -> str:
 
 
 FEW = 3
+LENGTHS = ("max_length", "max_seq_length")  # the older name is a field as long as the newer one is not
 UNKNOWN_TRAINER = "which trainer the script builds is not known (--trainer)"

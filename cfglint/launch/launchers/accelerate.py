@@ -10,6 +10,7 @@ from cfglint.frameworks.launch_line import NamedFile, Option
 from cfglint.launch.launcher import Launcher, integer, not_an_integer
 from cfglint.launch.machine import Machine, number, visible
 from cfglint.launch.options import read_options
+from cfglint.source.shell.reasons import derived
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -100,9 +101,9 @@ def set_sizes(line: LaunchLine, total: int | None, machines: int | None) -> None
     if total is None or machines is None:
         line.gpus_per_node = None if total is None or machines is None or not machines else total // machines
         if machines is None:
-            line.unsure("nodes", "see num_machines")
+            line.unsure("nodes", derived("num_machines"))
         line.nodes, line.processes = machines, None
-        line.unsure("processes", "see gpus_per_node / nodes")
+        line.unsure("processes", derived("gpus_per_node / nodes"))
         return
     each = total // machines if machines > 1 else total
     line.gpus_per_node, line.nodes = each, max(machines, 1)

@@ -17,19 +17,22 @@ if TYPE_CHECKING:
     from cfglint.frameworks.launch_facts import Launch
     from cfglint.frameworks.program import ProgramFacts
     from cfglint.launch.programs.constructors import AcceleratorCall, Constructor, EngineConfig
+    from cfglint.launch.programs.runs_of_program import Evaluated
     from cfglint.launch.programs.scopes import Scope
 
     Call = Constructor | EngineConfig | AcceleratorCall
 
 
-def groups(program: ProgramFacts, launch: Launch) -> list[list[int]]:
+def groups(program: ProgramFacts, launch: Launch, evaluated: Evaluated | None = None) -> list[list[int]]:
     """The calls that build arguments, by their positions: each group is one run, and its calls are alternatives.
 
-    Calls in branches that the arguments of the line exclude are left out.
+    Calls in branches that the arguments of the line exclude are left out, and those that an evaluation does not reach.
     """
     calls: list[Call] = list(program.built)
     every = range(len(calls))
     possible = [each for each in every if is_possible(calls[each], program, launch)] or every
+    if evaluated is not None and evaluated.complete:
+        possible = [each for each in possible if calls[each].node in evaluated.made] or possible
     found: list[list[int]] = []
     for position in possible:
         group = next((each for each in found if all(exclude_each_other(calls[position], calls[other]) for other in each)), None)

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from cfglint.frameworks.huggingface.cli_arguments import converted
+from cfglint.frameworks.argparse_types import converted, invalid_choice, invalid_value, spellings
 from cfglint.frameworks.launch_line import LineProblem
-from cfglint.frameworks.program import ARGPARSE, MISSING, TRL_PARSER
+from cfglint.frameworks.program import ARGPARSE, HF_PARSERS, MISSING, TRL_PARSER
 from cfglint.launch.continuations import joined_at, refuse
 from cfglint.launch.findings import NEEDS_VALUE
 from cfglint.launch.launcher import launcher_of
@@ -56,9 +56,9 @@ def problems(line: LaunchLine, arguments: list[Argument], before: list[Text], kn
         if any(joined_at(word) is not None for word in argument.texts):
             continue
         if field is not None:
-            yield from wrong_value(argument, field)
+            yield from wrong_value(argument, field, program)
         elif takes == "1" and not argument.texts and argument.name not in NEEDS_VALUE:
-            yield without_value(argument, takes)
+            yield without_value(argument, takes, program)
         rest = argument.texts[1:] if takes in ONE else argument.texts if takes == "0" else []
         if program.is_strict and rest and are_words(argument.texts):
             yield left_over(rest, f"--{argument.name}", program)
@@ -89,12 +89,12 @@ def are_words(texts: list[Text]) -> bool:
     return True
 
 
-def wrong_value(argument: Argument, field: Field) -> Iterator[LineProblem]:
+def wrong_value(argument: Argument, field: Field, program: ProgramFacts) -> Iterator[LineProblem]:
     """The problem of an argument whose value the program does not accept."""
     option = f"--{argument.name}"
     if not argument.texts:
         if field.takes in ("1", "+"):
-            yield without_value(argument, field.takes)
+            yield without_value(argument, field.takes, program)
         return
     for word in argument.texts[:1] if field.takes in ONE else argument.texts if field.takes == "+" else ():
         text = word.value
@@ -103,19 +103,18 @@ def wrong_value(argument: Argument, field: Field) -> Iterator[LineProblem]:
         kind = field.kind.removeprefix("list:")
         if kind in ("int", "float", "bool") and converted(kind, text) is None:
             message = f"`{option}` is {text}, not {'an integer' if kind == 'int' else 'a number' if kind == 'float' else 'a boolean'}"
-            name = "string_to_bool" if kind == "bool" else kind
             yield LineProblem(
                 "LCH017",
                 "error",
                 word,
                 option,
                 message,
-                f"error: argument {option}: invalid {name} value: {text!r}",
+                f"error: {invalid_value(as_named(argument.name, program), kind, text)}",
                 remedy=f"write {'an integer' if kind == 'int' else 'a number' if kind == 'float' else 'True or False'}",
             )
         elif field.choices and text not in map(str, field.choices) and converted(kind, text) not in field.choices:
-            listed = ", ".join(map(str, field.choices[:MOST_NAMED])) + (", ..." if len(field.choices) > MOST_NAMED else "")
-            raised = f"error: argument {option}: invalid choice: {text!r} (choose from {listed})"
+            names = [*map(str, field.choices[:MOST_NAMED]), *(["..."] if len(field.choices) > MOST_NAMED else [])]
+            listed, raised = ", ".join(names), f"error: {invalid_choice(as_named(argument.name, program), text, names)}"
             yield LineProblem(
                 "LCH017",
                 "error",
@@ -127,10 +126,15 @@ def wrong_value(argument: Argument, field: Field) -> Iterator[LineProblem]:
             )
 
 
-def without_value(argument: Argument, takes: str) -> LineProblem:
+def as_named(name: str, program: ProgramFacts) -> str:
+    """An option as the parser names it; `HfArgumentParser` gives each option a second spelling with dashes."""
+    return spellings(name) if program.parser in HF_PARSERS else f"--{name}"
+
+
+def without_value(argument: Argument, takes: str, program: ProgramFacts) -> LineProblem:
     """The problem of an option without the value that it needs."""
     option = f"--{argument.name}"
-    raised = f"error: argument {option}: expected {'one argument' if takes == '1' else 'at least one argument'}"
+    raised = f"error: argument {as_named(argument.name, program)}: expected {'one argument' if takes == '1' else 'at least one argument'}"
     return LineProblem(
         "LCH013", "error", argument.word, option, f"`{option}` requires a value", raised, remedy=f"write the value after `{option}`"
     )
@@ -188,11 +192,11 @@ def missing(line: LaunchLine, given: Container[str], program: ProgramFacts) -> I
         return
     names = [name for name, field in program.fields.items() if field.default is MISSING and field.kind != "bool" and name not in given]
     if names and line.program is not None:
-        listed = ", ".join(f"--{name}" for name in names)
+        listed, required = ", ".join(f"--{name}" for name in names), ", ".join(as_named(name, program) for name in names)
         fields = [program.fields[name].place for name in names]
         message = (
             ", ".join(f"`--{name}`" for name in names)
             + f" {'is' if len(names) == 1 else 'are'} missing; {fields[0]} requires {'it' if len(names) == 1 else 'them'}"
         )
-        raised = f"error: the following arguments are required: {listed}"
+        raised = f"error: the following arguments are required: {required}"
         yield LineProblem("LCH016", "error", line.program, f"--{names[0]}", message, raised, remedy=f"add {listed}")

@@ -12,9 +12,11 @@ from cfglint.frameworks import fields_of_class, kind_of_class, trainer_of_class
 from cfglint.frameworks.huggingface.fields import FIELDS
 from cfglint.frameworks.program import HF_PARSERS, Field, ProgramFacts
 from cfglint.launch.programs.classes import SEQ2SEQ, linearized, read_class
+from cfglint.launch.programs.documents import set_later
 from cfglint.launch.programs.flags import engine_values
 from cfglint.launch.programs.literals import assigned, is_mutated, value_of
 from cfglint.launch.programs.modules import Definition, External
+from cfglint.launch.programs.objects import UNCLEAR, plain
 from cfglint.launch.programs.scopes import FUNCTIONS, dotted
 from cfglint.launch.programs.trainers import is_arguments
 from cfglint.source.record import changed
@@ -22,9 +24,11 @@ from cfglint.source.record import changed
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from collections.abc import Set as AbstractSet
 
     from cfglint.launch.programs.classes import Dataclass
     from cfglint.launch.programs.parsers import Construction
+    from cfglint.launch.programs.runs_of_program import Evaluated
     from cfglint.launch.programs.scopes import Scope
 
     Argument = tuple[str, ast.keyword | ast.expr, ast.expr]  # name, the node that contains it, value
@@ -68,14 +72,19 @@ class Constructor:
         """The trainer that the arguments are for, if their class determines it."""
         return trainer_of_class(self.name)
 
-    def facts(self, program: ProgramFacts) -> ProgramFacts:
-        """The facts of the program with this call in place of a parser."""
+    def facts(self, program: ProgramFacts, evaluated: Evaluated | None = None) -> ProgramFacts:
+        """The facts of the program with this call in place of a parser, as an evaluation of the program leaves it."""
         scopes: list[Scope] = list(program.scopes)
         known = self.known()
         own = self.own.own
-        later = set(self._changed(scopes))
+        made = evaluated.made.get(self.call) if evaluated is not None else None
+        later = set(self._changed(scopes, evaluated.stores if evaluated is not None and made is not None else frozenset()))
         arguments, every = self.arguments
         given = {name for name, _, _ in arguments}
+        if made is not None:
+            every, given = made.every, {*made.arguments}
+            later |= {name for name, value in set_later(made).items() if plain(value) is UNCLEAR}
+            later |= known if any(each.is_open for each in made.results) else set()
         open_fields = later & known if every and not self._is_copied(scopes) else (known - given) | (later & known)
         fields: dict[str, Field] = dict(SEQ2SEQ) if self.name == "Seq2SeqTrainingArguments" else {}
         fields.update((name, field) for name, field in own.items() if name not in known)
@@ -92,9 +101,9 @@ class Constructor:
             exact=self.complete,
         )
 
-    def _changed(self, scopes: list[Scope]) -> Iterator[str]:
-        """The fields that code sets after the call, or that a subclass sets in its own methods."""
-        yield from self._set_later(scopes)
+    def _changed(self, scopes: list[Scope], evaluated: AbstractSet[ast.AST]) -> Iterator[str]:
+        """The fields that code sets after the call, or that a subclass sets in its own methods; not in the code that was evaluated."""
+        yield from self._set_later(scopes, evaluated)
         for each in linearized(self.scope.modules, self.scope.resolve(self.call.func)):
             if isinstance(each, Definition) and isinstance(each.node, ast.ClassDef):
                 for node in ast.walk(each.node):
@@ -102,17 +111,17 @@ class Constructor:
                         yield node.attr
         for scope in scopes:
             for call in scope.calls():
-                if dotted(call.func) == ["setattr"] and len(call.args) > 1:
+                if dotted(call.func) == ["setattr"] and len(call.args) > 1 and call not in evaluated:
                     name = value_of(call.args[1], scope)
                     yield from [name] if isinstance(name, str) else self.known()
 
-    def _set_later(self, scopes: list[Scope]) -> Iterator[str]:
+    def _set_later(self, scopes: list[Scope], evaluated: AbstractSet[ast.AST]) -> Iterator[str]:
         """The fields that code sets on objects that may be these arguments: `args.bf16 = True`, `self.args.bf16 = True`."""
         names = self._names()
         for scope in scopes:
             for node in scope.nodes:
                 owner = dotted(node.value)[-1:] if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) else []
-                if not owner or not isinstance(node, ast.Attribute):
+                if not owner or not isinstance(node, ast.Attribute) or node in evaluated:
                     continue
                 if is_arguments(owner[0], names) or (not names and owner[0] not in OTHER_OBJECTS):
                     yield node.attr
@@ -157,7 +166,7 @@ class EngineConfig:
         """Whether the call is inside a branch or a loop."""
         return self.scope.is_conditional(self.value)
 
-    def facts(self, program: ProgramFacts) -> ProgramFacts:
+    def facts(self, program: ProgramFacts, evaluated: Evaluated | None = None) -> ProgramFacts:
         """The facts of the program, which parses its arguments itself."""
         return program
 
@@ -179,7 +188,7 @@ class AcceleratorCall:
         """Whether the call is inside a branch or a loop."""
         return self.scope.is_conditional(self.call)
 
-    def facts(self, program: ProgramFacts) -> ProgramFacts:
+    def facts(self, program: ProgramFacts, evaluated: Evaluated | None = None) -> ProgramFacts:
         """The facts of the program, which parses its arguments itself."""
         return program
 

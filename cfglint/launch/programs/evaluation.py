@@ -7,6 +7,7 @@ import ast
 from cfglint.frameworks.program import MISSING
 from cfglint.frameworks.unknown import Unknown
 from cfglint.launch.programs.constructors import EngineConfig
+from cfglint.launch.programs.documents import document_of_call
 from cfglint.launch.programs.literals import COMPUTED, arithmetic, assigned, is_mutated, literal
 from cfglint.launch.programs.modules import Definition, target_names_of
 from cfglint.launch.programs.scopes import FUNCTIONS, parameters
@@ -23,12 +24,13 @@ if TYPE_CHECKING:
     from cfglint.frameworks.program import ProgramFacts
     from cfglint.launch.programs.constructors import AcceleratorCall, Constructor
     from cfglint.launch.programs.modules import Module
+    from cfglint.launch.programs.runs_of_program import Evaluated
     from cfglint.launch.programs.scopes import Scope
 
 DEEPEST = 50  # names whose values depend on one another
 
 
-class Evaluated:
+class Found:
     """The value of an expression, and the literal that it comes from; `reason` explains why a value is unknown. `argument` is the
     argument of the program that it comes from.
     """
@@ -45,11 +47,11 @@ class Evaluated:
         self.argument = argument
 
 
-def evaluated(node: ast.expr, scope: Scope, program: ProgramFacts) -> Evaluated:
+def evaluated(node: ast.expr, scope: Scope, program: ProgramFacts) -> Found:
     """Evaluate an argument of a call."""
     value = literal(node)
     if value is not COMPUTED:
-        return Evaluated(value, node, scope.module)
+        return Found(value, node, scope.module)
     if isinstance(node, ast.Name):
         return named(node, scope, program)
     if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
@@ -57,19 +59,19 @@ def evaluated(node: ast.expr, scope: Scope, program: ProgramFacts) -> Evaluated:
         return of_arguments(node, scope, program) if own is None else own
     if isinstance(node, ast.BinOp):
         return calculated(node, scope, program)
-    return Evaluated(COMPUTED, reason=f"`{shown(node)}` is computed by the program")
+    return Found(COMPUTED, reason=f"`{shown(node)}` is computed by the program")
 
 
-def calculated(node: ast.BinOp, scope: Scope, program: ProgramFacts) -> Evaluated:
+def calculated(node: ast.BinOp, scope: Scope, program: ProgramFacts) -> Found:
     """The value of an arithmetic expression such as `BATCH // MICRO` of two known numbers. It has no place of its own."""
     left, right = (evaluated(each, scope, program) for each in (node.left, node.right))
     unclear = next((each for each in (left, right) if each.value is COMPUTED), None)
     if unclear is not None or left.argument or right.argument:
-        return Evaluated(COMPUTED, reason=unclear.reason if unclear is not None else f"`{shown(node)}` is computed by the program")
+        return Found(COMPUTED, reason=unclear.reason if unclear is not None else f"`{shown(node)}` is computed by the program")
     if any(type(each.value) not in (int, float) for each in (left, right)):
-        return Evaluated(COMPUTED, reason=f"`{shown(node)}` is computed by the program")
+        return Found(COMPUTED, reason=f"`{shown(node)}` is computed by the program")
     value = arithmetic(ast.BinOp(constant(left.value), node.op, constant(right.value)))
-    return Evaluated(value, reason="" if value is not COMPUTED else f"`{shown(node)}` is computed by the program")
+    return Found(value, reason="" if value is not COMPUTED else f"`{shown(node)}` is computed by the program")
 
 
 def constant(value: float) -> ast.expr:
@@ -77,12 +79,12 @@ def constant(value: float) -> ast.expr:
     return ast.Constant(value, lineno=1, col_offset=0, end_lineno=1, end_col_offset=1)
 
 
-def of_class(node: ast.Attribute, scope: Scope, program: ProgramFacts) -> Evaluated | None:
+def of_class(node: ast.Attribute, scope: Scope, program: ProgramFacts) -> Found | None:
     """The value of `Config.name` or `config.name`: a literal assigned in a plain class of the program; None for others."""
     found = class_of(node.value, scope)
     if found is None or not isinstance(found.node, ast.ClassDef):
         return None
-    unclear = Evaluated(COMPUTED, reason=f"`{shown(node)}` is not one literal")
+    unclear = Found(COMPUTED, reason=f"`{shown(node)}` is not one literal")
     lines = found.module.assignments(found.node).get(node.attr, [])
     value = getattr(lines[0], "value", None) if len(lines) == 1 else None
     if value is None or any(isinstance(line, FUNCTIONS) for line in found.node.body) or is_set(node.attr, program.scopes):
@@ -90,14 +92,14 @@ def of_class(node: ast.Attribute, scope: Scope, program: ProgramFacts) -> Evalua
     return at_literal(value, found.module, unclear)
 
 
-def of_object(node: ast.Attribute, scope: Scope, program: ProgramFacts) -> Evaluated:
+def of_object(node: ast.Attribute, scope: Scope, program: ProgramFacts) -> Found:
     """The value of `self.name`: a literal in the program's only assignment to it, in a method or in the body of the class."""
     own = scope.module.parent(scope.node)
     lines = scope.module.assignments(own).get(node.attr, []) if isinstance(own, ast.ClassDef) else []
     given = [value for line in lines if (value := getattr(line, "value", None)) is not None]
     for each in program.scopes:
         given.extend(value_behind(target, each) for target in each.stores.get(node.attr, ()))
-    unclear = Evaluated(COMPUTED, reason=f"`{shown(node)}` is not one literal")
+    unclear = Found(COMPUTED, reason=f"`{shown(node)}` is not one literal")
     return at_literal(given[0], scope.module, unclear) if len(given) == 1 and scope.module.is_within(given[0], own) else unclear
 
 
@@ -121,11 +123,11 @@ def class_of(node: ast.expr, scope: Scope) -> Definition | None:
     return None if found.node.bases or found.node.name in found.module.ambiguous else found
 
 
-def named(node: ast.Name, scope: Scope, program: ProgramFacts) -> Evaluated:
+def named(node: ast.Name, scope: Scope, program: ProgramFacts) -> Found:
     """The value of a name whose only assignment is a literal or a sum of others."""
     if node.id in parameters(scope.node):
-        return Evaluated(COMPUTED, reason=f"`{node.id}` is a parameter of `{getattr(scope.node, 'name', '')}()`")
-    unclear = Evaluated(COMPUTED, reason=f"`{node.id}` is not the name of one literal")
+        return Found(COMPUTED, reason=f"`{node.id}` is a parameter of `{getattr(scope.node, 'name', '')}()`")
+    unclear = Found(COMPUTED, reason=f"`{node.id}` is not the name of one literal")
     value, module = assigned(node, scope)
     if value is None or node.id in module.globals:
         return unclear
@@ -137,18 +139,18 @@ def named(node: ast.Name, scope: Scope, program: ProgramFacts) -> Evaluated:
     return unclear if is_mutable and (is_mutated(node.id, scope.module) or is_mutated(node.id, module)) else found
 
 
-def once(node: ast.BinOp, scope: Scope, program: ProgramFacts) -> Evaluated:
+def once(node: ast.BinOp, scope: Scope, program: ProgramFacts) -> Found:
     """The value of an expression that is assigned to a name, computed only once in a scope; that of one which refers to itself is
     unknown.
     """
-    known: dict[tuple[ast.AST, Scope], Evaluated] = scope.modules.evaluated
+    known: dict[tuple[ast.AST, Scope], Found] = scope.modules.evaluated
     key = node, scope
     if key not in known:
-        known[key] = Evaluated(COMPUTED)
+        known[key] = Found(COMPUTED)
         scope.modules.depth += 1
         try:
             scope.modules.budget.spend()
-            known[key] = calculated(node, scope, program) if scope.modules.depth < DEEPEST else Evaluated(COMPUTED)
+            known[key] = calculated(node, scope, program) if scope.modules.depth < DEEPEST else Found(COMPUTED)
         except Exhausted:
             pass
         finally:
@@ -156,23 +158,23 @@ def once(node: ast.BinOp, scope: Scope, program: ProgramFacts) -> Evaluated:
     return known[key]
 
 
-def at_literal(node: ast.expr, module: Module, otherwise: Evaluated) -> Evaluated:
+def at_literal(node: ast.expr, module: Module, otherwise: Found) -> Found:
     """The value of an expression that is a literal."""
     value = literal(node)
-    return otherwise if value is COMPUTED else Evaluated(value, node, module)
+    return otherwise if value is COMPUTED else Found(value, node, module)
 
 
-def of_arguments(node: ast.Attribute, scope: Scope, program: ProgramFacts) -> Evaluated:
+def of_arguments(node: ast.Attribute, scope: Scope, program: ProgramFacts) -> Found:
     """The value of `args.name`: the default of an argument that the program's own parser defines."""
     name = node.value.id if isinstance(node.value, ast.Name) else ""
     field = program.fields.get(node.attr) if program.parser and name in parsed_names(program.scopes) else None
     if field is None:
-        return Evaluated(COMPUTED, reason=f"`{shown(node)}` is computed by the program")
+        return Found(COMPUTED, reason=f"`{shown(node)}` is computed by the program")
     if is_set(node.attr, program.scopes):
-        return Evaluated(COMPUTED, reason=f"`{shown(node)}` is set by the program")
+        return Found(COMPUTED, reason=f"`{shown(node)}` is set by the program")
     default = COMPUTED if field.default is MISSING or isinstance(field.default, Unknown) else field.default
     reason = f"`--{node.attr}` has no literal default" if default is COMPUTED else ""
-    return Evaluated(default, reason=reason, argument=node.attr)
+    return Found(default, reason=reason, argument=node.attr)
 
 
 def parsed_names(scopes: tuple[Scope, ...]) -> Iterator[str]:
@@ -219,10 +221,15 @@ def engine_document(call: EngineConfig, program: ProgramFacts) -> CallDocument:
     return document
 
 
-def call_document(built: Constructor | EngineConfig | AcceleratorCall, program: ProgramFacts) -> CallDocument:
-    """The document of a constructor call, or of the mapping that is passed to an engine."""
+def call_document(
+    built: Constructor | EngineConfig | AcceleratorCall, program: ProgramFacts, evaluated: Evaluated | None = None
+) -> CallDocument:
+    """The document of a constructor call, or of the mapping that is passed to an engine, with the values of an evaluation."""
     if isinstance(built, EngineConfig):
         return engine_document(built, program)
+    made = evaluated.made.get(built.call) or evaluated.accelerators.get(built.call) if evaluated is not None else None
+    if made is not None:
+        return document_of_call(made, program)
     module = built.scope.module
     offsets = Offsets(module.text)
     document = CallDocument(module.path, module.text, built.name, *offsets.span(built.call))

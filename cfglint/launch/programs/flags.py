@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 
-from cfglint.frameworks.huggingface.cli_arguments import converted
+from cfglint.frameworks.argparse_types import converted
 from cfglint.frameworks.program import MISSING, Field
 from cfglint.launch.programs.literals import COMPUTED, keyword, value_of
 from cfglint.launch.programs.modules import Definition, External

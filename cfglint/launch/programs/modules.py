@@ -7,6 +7,7 @@ from functools import cached_property
 
 from cfglint.source.budget import Budget
 from cfglint.source.dataclass_fields import LARGEST, parsed
+from cfglint.source.python.notebook import code_of
 from cfglint.source.record import record
 from cfglint.source.shell.filters import normal
 
@@ -171,9 +172,14 @@ class Modules:
                 self.is_full = True
                 return None
             self._count += text is not None
+            text = code_of(text) if text is not None and path.endswith(".ipynb") else text
             tree = parsed(text) if text is not None and len(text) <= LARGEST else None
             self._by_path[path] = Module(path, package, text or "", tree) if tree is not None else None
         return self._by_path[path]
+
+    def known(self) -> Iterator[Module]:
+        """The modules that were read."""
+        return (module for module in self._by_path.values() if module is not None)
 
     def named(self, dotted: str) -> Module | None:
         """The module of a dotted name."""

@@ -6,13 +6,15 @@ from cfglint.frameworks import fields_of_class, framework, kind_of_class, kinds
 from cfglint.frameworks.huggingface.fields import FIELDS
 from cfglint.frameworks.program import ARGPARSE, HF_PARSERS, Field, ProgramFacts
 from cfglint.launch.programs.classes import SEQ2SEQ, read_class
-from cfglint.launch.programs.constructors import accelerators, constructors, engine_configs
+from cfglint.launch.programs.constructors import MOST, accelerators, constructor, constructors, engine_configs
+from cfglint.launch.programs.context import Context
 from cfglint.launch.programs.evaluation import engine_mappings
 from cfglint.launch.programs.flags import Flags, engine_files
 from cfglint.launch.programs.literals import value_of
 from cfglint.launch.programs.methods import with_methods
 from cfglint.launch.programs.modules import Modules
 from cfglint.launch.programs.parsers import FROM_FILE, added_arguments, constructions, is_strict, result_names
+from cfglint.launch.programs.runs_of_program import Evaluations, scope_around
 from cfglint.launch.programs.scopes import reachable
 from cfglint.launch.programs.trainers import changed_fields, trainers
 from cfglint.source.record import changed
@@ -21,7 +23,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from cfglint.launch.programs.constructors import AcceleratorCall, Constructor, EngineConfig
     from cfglint.launch.programs.parsers import Construction
+    from cfglint.launch.programs.runs_of_program import Evaluated
     from cfglint.launch.programs.scopes import Scope
 
 
@@ -47,8 +51,31 @@ def read_program(path: str, package: str, folders: list[str], read: Callable[[st
         facts.complete, facts.refuses = flags.complete, flags.refuses
     facts.config_files = engine_files(scopes) or default_file(facts)
     facts.scopes = tuple(scopes)
-    facts.built = tuple(constructors(scopes, made) or engine_mappings(facts, engine_configs(scopes)) or accelerators(scopes))
+    facts.evaluations = Evaluations(modules, scopes[0].module)
+    calls: list[Constructor | EngineConfig | AcceleratorCall] = [*constructors(scopes, made)]
+    if not calls and may_build(modules):
+        calls = evaluated_calls(facts.evaluations.under(Context((), True, read=read, folders=tuple(folders))), modules)
+    facts.built = tuple(calls or engine_mappings(facts, engine_configs(scopes)) or accelerators(scopes))
     return facts
+
+
+def may_build(modules: Modules) -> bool:
+    """Whether the text of a module names a class of arguments as if it calls it."""
+    return any(module is not None and any(f"{name}(" in module.text for name in argument_classes()) for module in modules.known())
+
+
+def argument_classes() -> set[str]:
+    """The classes of the arguments of trainers."""
+    return {name for kind in kinds() for name in framework(kind).argument_classes()}
+
+
+def evaluated_calls(evaluated: Evaluated, modules: Modules) -> list[Constructor | EngineConfig | AcceleratorCall]:
+    """The calls that build arguments where only an evaluation finds them."""
+    found: list[Constructor | EngineConfig | AcceleratorCall] = []
+    for made in evaluated.made.values():
+        scope = scope_around(made.node, made.module, modules)
+        found.extend(constructor(scope, made.node))
+    return found if len(found) <= MOST else []
 
 
 def parser_of_line(made: list[Construction]) -> Construction | None:

@@ -19,6 +19,8 @@ WORDS = {"true": "True", "false": "False", "null": "None"}
 
 def edits_of(document: CallDocument, changes: list[Change]) -> list[Edit]:
     """The edits that make all changes; raises EditRefused for a value that is not written as a literal."""
+    if document.path.endswith(".ipynb"):
+        raise EditRefused("the code of a notebook is not edited", document.extent[0])
     return sorted((edit_of(document, change) for change in changes), key=lambda each: each.start)
 
 

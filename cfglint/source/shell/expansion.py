@@ -9,6 +9,7 @@ from cfglint.source.shell.arithmetic import NotArithmetic, assigned, evaluate, i
 from cfglint.source.shell.delimiters import closing, closing_quote, name_end
 from cfglint.source.shell.patterns import GLOB_MARKS, escaped, replaced, trimmed
 from cfglint.source.shell.placed_text import EMPTY, GAP, MayBeNoWord, Part, Text, joined, literal, may_be_no_word, split, unknown
+from cfglint.source.shell.reasons import from_caller, parameter, unset
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,9 +31,7 @@ NAME = re.compile(r"[A-Za-z_]\w*").findall
 SPECIAL = "@*#?$!-_"
 RANDOM = ("RANDOM", "SRANDOM", "$", "!", "BASHPID", "PPID", "SECONDS", "EPOCHSECONDS", "EPOCHREALTIME")
 FROM_RUN_TO_RUN = "changes from run to run (date, $RANDOM, process id)"
-UNSET = "unset environment: "
-POSITIONAL = "positional parameter"
-ALL_OF_CALLER = f"{POSITIONAL}: $@"  # why `$@` is unknown
+ALL_OF_CALLER = parameter("$@")  # why `$@` is unknown
 DEEPEST = 40
 MOST_FIELDS = 2_000
 STEPS_OF_EXPRESSION = 1_000  # of arithmetic: the value of a longer one is unknown, and the evaluation continues
@@ -245,7 +244,7 @@ class Expander:
     def listed(self, values: list[Text] | None, quoted: bool, separate: bool, name: str) -> list[Piece]:
         """Several values: separate words if `separate` and quoted, one string if only quoted, else split."""
         if values is None:
-            return [Piece(fields=[])] if self.assume() else [Piece(unknown(f"{POSITIONAL}: {name}"), not quoted)]
+            return [Piece(fields=[])] if self.assume() else [Piece(unknown(parameter(name)), not quoted)]
         if quoted and separate:
             return [Piece(fields=list(values))]
         return [Piece(joined(values, self.state.separators[:1]), not quoted)]
@@ -265,7 +264,7 @@ class Expander:
         lacks = name in self.state.variables or (name.isdigit() and self.state.positional is not None)  # an element, a parameter
         if lacks or self.state.is_unset(name) or self.assume():
             return EMPTY
-        return unknown(f"{POSITIONAL}: ${name}" if name.isdigit() or name == "#" else UNSET + name)
+        return unknown(parameter(f"${name}") if name.isdigit() or name == "#" else unset(name))
 
     def found(self, name: str) -> Text | None:
         """The value of a variable that the script or the shell sets; None if neither does."""
@@ -385,7 +384,7 @@ class Expander:
         else:
             values = [value] if value is not None else []
             if value is None and name not in self.state.variables and not self.state.is_unset(name) and rest[0] == rest[1]:
-                return [Piece(fields=[])] if self.assume() else [Piece(unknown(UNSET + name), not quoted)]
+                return [Piece(fields=[])] if self.assume() else [Piece(unknown(unset(name)), not quoted)]
         start, end = rest
         if start < end and self.script.text[start] in "#%/^,":
             values = [self.edited(each, start, end) if each.known else unknown(*each.reasons) for each in there(values)]
@@ -586,7 +585,7 @@ def indexes(values: list[Text]) -> list[str]:
 
 def from_caller_alone(parts: list[Part]) -> list[Part]:
     """The parts of a word without quotes, marked if it is only one variable that the caller could set."""
-    if len(parts) != 1 or parts[0].text is not None or not all(each.startswith((UNSET, POSITIONAL)) for each in parts[0].reasons):
+    if len(parts) != 1 or parts[0].text is not None or not all(map(from_caller, parts[0].reasons)):
         return parts
     return [MayBeNoWord(None, None, parts[0].reasons, parts[0].source)]
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 
 from cfglint.source.shell.placed_text import Text, joined, literal, unknown
+from cfglint.source.shell.reasons import MACHINE as OF_MACHINE
+from cfglint.source.shell.reasons import Reason
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-MACHINE = "the number of GPUs of the machine (nvidia-smi or device count)"
+MACHINE = Reason("the number of GPUs of the machine (nvidia-smi or device count)", OF_MACHINE)
 FROM_RUN_TO_RUN = "changes from run to run (date, $RANDOM, process id)"
 MOST = 1_000
 MARK = re.compile(r"%s|%d|%0\d{1,2}d")

@@ -7,7 +7,7 @@ from bisect import bisect_right
 from functools import cache, lru_cache
 from itertools import count
 
-from cfglint.source import libyaml
+from cfglint import source
 from cfglint.source.shell.placed_text import EMPTY, Part, Text
 
 TYPE_CHECKING = False
@@ -141,7 +141,7 @@ def binding(package: str) -> Any:
     In the process of the command line it is loaded without the package, whose own imports (`typing`, `importlib.resources`) take ten
     times as long and are not used.
     """
-    if libyaml.OWNED and package not in sys.modules:
+    if source.IS_OWN_PROCESS and package not in sys.modules:
         from importlib.machinery import PathFinder
 
         found = PathFinder.find_spec(package)

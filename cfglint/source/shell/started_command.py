@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.source.shell.expansion import POSITIONAL, UNSET
+from cfglint.source.shell import reasons
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -108,4 +108,4 @@ def second_word(script: Script, node: Any) -> int:
 
 def from_caller(word: Text) -> bool:
     """Whether a word contains a variable or parameter that only the caller could set."""
-    return any(reason.startswith((UNSET, POSITIONAL)) for reason in word.reasons)
+    return any(map(reasons.from_caller, word.reasons))

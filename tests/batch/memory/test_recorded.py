@@ -8,7 +8,7 @@ from cfglint.batch.memory.savings import savings
 from cfglint.batch.memory.settings import ALL_LINEAR
 from cfglint.batch.memory.shape import of_config
 from cfglint.batch.shapes import config_of, shape_of
-from examples import recorded
+from records import check_parts
 
 LLAMA = config_of("llama-3.2-1b")
 MODELS = (
@@ -113,10 +113,10 @@ def test_the_estimates_are_as_recorded(root, updating):
     """Bytes at each moment, by term at the highest, and the band; `CFGLINT_UPDATE=1` rewrites the record."""
     lines = []
     for model, shape in SHAPES.items():
-        lines.append(model)
+        lines.append(f"=== {model}")
         names = OPTIONS if model in WHOLE else STRUCTURE
         lines += [line(f"  {name}", shape, Settings(**{"sequence": 512, **OPTIONS[name]})) for name in names]
-    assert lines == recorded(root / "tests" / "batch" / "memory" / "expected" / "estimates.txt", lines, updating)
+    check_parts(root / "tests" / "batch" / "memory" / "expected" / "estimates", lines, updating)
 
 
 def test_the_savings_are_as_recorded(root, updating):
@@ -125,7 +125,7 @@ def test_the_savings_are_as_recorded(root, updating):
     for name, more in OPTIONS.items():
         saved = savings(SHAPES["llama-2-7b"], Settings(**{"micro_batch": 2, **more}))
         lines.append(f"{name}: {', '.join(f'{change} {size:.0f}' for change, size in saved)}")
-    assert lines == recorded(root / "tests" / "batch" / "memory" / "expected" / "savings.txt", lines, updating)
+    check_parts(root / "tests" / "batch" / "memory" / "expected" / "savings", ["=== llama-2-7b, micro batch 2", *lines], updating)
 
 
 def test_the_verdict_at_each_limit():

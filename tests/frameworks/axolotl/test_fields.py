@@ -95,7 +95,7 @@ def test_keys_of_nested_models_are_dropped_or_refused():
         (),
     )
     assert reading.dropped == [("fsdp_config", "offload_param")]
-    assert [(fault.path, fault.kind) for fault in reading.faults] == [(("fp8_config", "recipes"), "extra")]
+    assert [(fault.path, fault.kind) for fault in reading.faults] == [(("fp8_config", "recipes"), "unknown")]
 
 
 @each_case("value", ["abc", "no", "[]", "[[a, b]]", "5"])
@@ -148,7 +148,7 @@ def test_the_keys_of_the_trainer_and_of_older_releases_are_known_by_their_names_
     ("line", "message"),
     [
         ("revision_of_model: 3", "`revision_of_model` is 3; it must be a string"),
-        ("type_of_model: [a]", "`type_of_model` is a list; it must be a string"),
+        ("type_of_model: [a]", '`type_of_model` is ["a"]; it must be a string'),
         ("overrides_of_model_kwargs: x", "`overrides_of_model_kwargs` is x; it must be a mapping"),
         ("revision_of_model: main", None),
     ],

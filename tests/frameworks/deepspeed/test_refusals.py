@@ -1,6 +1,6 @@
 """What a release refuses first, and values right beside these that it accepts.
 
-A case of `refusals.txt` is the release and the keys beside `train_batch_size`, on 8 GPUs, and `=> /key: exception` or `=> accepted`.
+A case of the folder `refusals` is the release and the keys beside `train_batch_size`, on 8 GPUs, and `=> /key: exception` or `=> accepted`.
 """
 
 from __future__ import annotations
@@ -9,20 +9,21 @@ import json
 from pathlib import Path
 
 from examples import recorded
+from records import check_cases
 
-FILE = Path(__file__).parent / "refusals.txt"
-CASES = [text.partition("\n=> ")[0] for text in FILE.read_text(encoding="utf-8").strip().split("\n\n")]
+FOLDER = Path(__file__).parent / "refusals"
 
 
 def test_the_first_refusals(runs, updating):
     """`CFGLINT_UPDATE=1` rewrites them."""
-    lines = []
-    for case in CASES:
+
+    def first(case):
         release, _, keys = case.partition(" ")
         run = runs.of({"train_batch_size": 8, **json.loads(keys)}, target=release)
         found = [f"{each.key}: {each.exception}" for each in run.diagnostics if each.severity == "error"]
-        lines += [case, f"=> {found[0] if found else 'accepted'}", ""]
-    assert lines[:-1] == recorded(FILE, lines[:-1], updating)
+        return found[0].splitlines() if found else ["accepted"]
+
+    check_cases(FOLDER, first, updating)
 
 
 NAMES = Path(__file__).parent / "names.txt"

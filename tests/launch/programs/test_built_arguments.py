@@ -71,18 +71,20 @@ def test_columns_count_characters(check):
     [
         ("SIZE = 2\n" + built("per_device_train_batch_size=SIZE"), 2),
         ("SIZE = 2\nif x:\n    SIZE = 4\n" + built("per_device_train_batch_size=SIZE"), None),
-        ("SIZE = 2\ndef f():\n    global SIZE\n    SIZE = 4\n" + built("per_device_train_batch_size=SIZE"), None),
-        ("for size in (1, 2):\n    pass\n" + built("per_device_train_batch_size=size"), None),
+        ("SIZE = 2\ndef f():\n    global SIZE\n    SIZE = 4\n" + built("per_device_train_batch_size=SIZE"), 2),
+        ("SIZE = 2\ndef f():\n    global SIZE\n    SIZE = x\nf()\n" + built("per_device_train_batch_size=SIZE"), None),
+        ("for size in (1, 2):\n    pass\n" + built("per_device_train_batch_size=size"), 2),
         (built("per_device_train_batch_size=2 * 3"), 6),
-        (built("per_device_train_batch_size=int('2')"), None),
+        (built("per_device_train_batch_size=int('2')"), 2),
         (built("per_device_train_batch_size=2", "**more"), 2),
         (built("**more"), None),
         (built(), 8),
-        (built() + "\nargs.per_device_train_batch_size = 3", None),
+        (built() + "\nargs.per_device_train_batch_size = 3", 3),
+        (built() + "\nif x:\n    args.per_device_train_batch_size = 3", None),
         (built() + "\nsetattr(args, name, 3)", None),
         (built() + "\nargs = dataclasses.replace(args, per_device_train_batch_size=3)", None),
         (built() + "\nargs.set_training(batch_size=3)", None),
-        ("A, B = 3, 4\n" + built("per_device_train_batch_size=A"), None),
+        ("A, B = 3, 4\n" + built("per_device_train_batch_size=A"), 3),
         ("TOTAL = 32\nSIZE = 4\n" + built("per_device_train_batch_size=TOTAL // SIZE"), 8),
         ("class C:\n    size = 6\nc = C()\n" + built("per_device_train_batch_size=c.size"), 6),
         ("class C:\n    size = 6\nc = C()\nc.size = x\n" + built("per_device_train_batch_size=c.size"), None),
@@ -104,7 +106,8 @@ def test_nothing_is_found_about_unknown_keywords(check):
     ("change", "codes"), [("", ["RUN001"]), ("own['train_micro_batch_size_per_gpu'] = 4\n", []), ("change(own)\n", [])]
 )
 def test_a_mapping_for_deepspeed(check, change, codes):
-    code = "def change(x): ...\nown = {'train_micro_batch_size_per_gpu': 8, 'zero_optimization': {'stage': 1}}\n" + change
+    code = "def change(x): x['train_micro_batch_size_per_gpu'] = 4\n"
+    code += "own = {'train_micro_batch_size_per_gpu': 8, 'zero_optimization': {'stage': 1}}\n" + change
     found = check(code + built("per_device_train_batch_size=4", "deepspeed=own"))
     assert [each["code"] for each in found["diagnostics"]] == codes
 
@@ -436,7 +439,8 @@ KEYWORDS = "TrainingArguments('out', per_device_train_batch_size=self.rows, grad
         (RUNNER.format("pass", f"return {KEYWORDS}", "Runner({}).build()"), [32]),
         (RUNNER.format("pass", f"def inner():\n            return {KEYWORDS}\n        return inner()", "Runner({}).build()"), [32]),
         (RUNNER.format("pass", f"super().build(); return {KEYWORDS}", "Runner({}).build()"), [32, 4]),
-        (RUNNER.format("if config: self.steps = 8", f"return {KEYWORDS}", "Runner({}).build()"), [None]),
+        (RUNNER.format("if config: self.steps = 8", f"return {KEYWORDS}", "Runner({}).build()"), [32]),
+        (RUNNER.format("if config: self.steps = 8", f"return {KEYWORDS}", "Runner(x()).build()"), [None]),
         (RUNNER.format("pass", "return self.made()", "Runner({}).build()"), []),
         (RUNNER.format("pass", f"return {KEYWORDS}", "Runner"), []),
     ],

@@ -72,6 +72,23 @@ def test_arguments_of_the_program_are_known_and_others_are_refused(launched):
     assert found[code, key]["exception"] == exception
 
 
+@pytest.mark.parametrize(
+    ("words", "exception"),
+    [
+        ("--model_max_length long", "error: argument --model_max_length/--model-max-length: invalid int value: 'long'"),
+        (
+            "--tune_mm maybe",
+            "error: argument --tune_mm/--tune-mm: Truthy value expected: got maybe but expected one of "
+            "yes/no, true/false, t/f, y/n, 1/0 (case insensitive).",
+        ),
+        ("--model_max_length", "error: argument --model_max_length/--model-max-length: expected one argument"),
+    ],
+)
+def test_the_parser_names_both_spellings_of_an_option(launched, words, exception):
+    _, found = launched(HEAD + CLASSES + MAIN, words)
+    assert [each["exception"] for each in found.values()] == [exception]
+
+
 def test_a_removed_argument_ends_a_strict_program_only(launched):
     assert launched(HEAD + CLASSES + MAIN, "--warmup_ratio 0.03")[1]["KEY202", "--warmup_ratio"]["severity"] == "error"
     lax = MAIN.replace("model_args, training_args = parser.parse_args_into_dataclasses()", "{}").format(

@@ -222,7 +222,7 @@ def test_nothing_is_started():
 def test_the_command_loads_the_parser_without_what_its_packages_import():
     """In a process of its own, with the same tree."""
     code = (
-        "import sys; from cfglint.source import libyaml; libyaml.OWNED = {}; from cfglint.source.shell.script import Script; "
+        "import sys; from cfglint import source; source.IS_OWN_PROCESS = {}; from cfglint.source.shell.script import Script; "
         "print(Script('a.sh', 'f() {{ run $1; }}; f a').tree()); print('importlib.resources' in sys.modules)"
     )
     printed = [

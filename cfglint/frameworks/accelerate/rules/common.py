@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from cfglint.findings.vocabulary import Kind
 
 KINDS: tuple[Kind, ...] = ("accelerate",)
+KEYS_COMPARED = (0, 23)  # with those that the launcher knows; before, the class cannot be created with an unknown one
 SAGEMAKER = "AMAZON_SAGEMAKER"
 GPUS = "distributed_type: MULTI_GPU\nnum_processes: 8\n"
 FSDP = "distributed_type: FSDP\nnum_processes: 8\nfsdp_config:\n"

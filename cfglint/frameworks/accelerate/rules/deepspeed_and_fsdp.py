@@ -45,10 +45,6 @@ def setting_belongs_in_deepspeed_file(config: AccelerateConfig) -> Iterator[Find
 
     The same applies when the Trainer config names the DeepSpeed file and the launch is of type DEEPSPEED.
 
-    Run-time error: ``ValueError: When using `deepspeed_config_file`, the following accelerate config variables will be
-    ignored: ['gradient_accumulation_steps', 'gradient_clipping', 'zero_stage', ...]. Please specify them appropriately
-    in the DeepSpeed config file.``
-
     Fix: remove the keys from the accelerate config.
 
     Source: accelerate 1.15.0 utils/dataclasses.py:1507-1532, commands/launch.py:1392-1396.
@@ -95,9 +91,6 @@ def efficient_loading_without_sync(config: AccelerateConfig) -> Iterator[Finding
 
     Only the first rank loads the weights, the others receive them from it. That is the default, so
     `fsdp_sync_module_states: false` alone is an error too.
-
-    Run-time error: ``ValueError: When using `--fsdp_cpu_ram_efficient_loading` set `--fsdp_sync_module_states` to
-    `True` ``.
 
     Fix: write true, or `fsdp_cpu_ram_efficient_loading: false`.
 

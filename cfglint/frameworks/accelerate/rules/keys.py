@@ -5,7 +5,7 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import Example, Finding, rule
 from cfglint.findings.wording import listed, spelled
-from cfglint.frameworks.accelerate.rules.common import DEEPSPEED, GPUS, KINDS
+from cfglint.frameworks.accelerate.rules.common import DEEPSPEED, GPUS, KEYS_COMPARED, KINDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,8 +51,6 @@ def schema() -> Schema:
 def not_a_mapping(config: AccelerateConfig) -> Iterator[Finding]:
     """The accelerate config is a list, a single value or empty, not a mapping.
 
-    Run-time error: `AttributeError: 'list' object has no attribute 'get'`.
-
     Fix: write the keys at top level.
 
     Source: accelerate 1.15.0 commands/config/config_args.py:66.
@@ -80,9 +78,6 @@ def not_a_mapping(config: AccelerateConfig) -> Iterator[Finding]:
 def unknown_launch_key(config: AccelerateConfig) -> Iterator[Finding]:
     """Unknown key; the launcher rejects it.
 
-    Run-time error: `ValueError: The config file at accelerate.yaml had unknown keys (['mixed_precison']), please try
-    upgrading your accelerate version or fix (and potentially remove) these keys from your config file.`
-
     Fix: correct the key or remove it; settings of DeepSpeed and FSDP belong in `deepspeed_config` and `fsdp_config`.
 
     Source: accelerate 1.15.0 commands/config/config_args.py:131-137, 154-160.
@@ -100,6 +95,9 @@ def unknown_launch_key(config: AccelerateConfig) -> Iterator[Finding]:
         block = next((each.path for each in found if len(each.path) == 2 and each.path[1] == key), None) if config.local else None
         meant = str(near[0].path[-1]) if near else ""
         text = f"ValueError: The config file at {config.documents[0].path} had unknown keys ({sorted(map(str, unknown))})"
+        if config.version < KEYS_COMPARED:
+            name = "ClusterConfig" if config.local else "SageMakerConfig"
+            text = f"TypeError: {name}.__init__() got an unexpected keyword argument '{unknown[0]}'"
         where = " (SageMaker config)" if not config.local else other_releases(key)
         hint = f"; did you mean `{meant}`?" if meant and not where else ""
         if block is not None:

@@ -36,8 +36,6 @@ def string_for_port(config: AccelerateConfig) -> Iterator[Finding]:
 
     It does so for every launch of several processes, on the first machine.
 
-    Run-time error: `TypeError: 'str' object cannot be interpreted as an integer`.
-
     Fix: remove the quotes.
 
     Source: accelerate 1.15.0 utils/launch.py:233-235, utils/other.py:464-472; the same in 1.6.0.
@@ -66,8 +64,6 @@ def string_for_port(config: AccelerateConfig) -> Iterator[Finding]:
 def mapping_for_use_cpu(config: AccelerateConfig) -> Iterator[Finding]:
     """`use_cpu` is a mapping, which the launcher treats as a block of options.
 
-    Run-time error: `AttributeError: 'Namespace' object has no attribute 'use_cpu'`.
-
     Fix: true or false.
 
     Source: accelerate 1.15.0 commands/launch.py (_validate_launch_command).
@@ -92,8 +88,6 @@ def sagemaker_not_launched(config: AccelerateConfig) -> Iterator[Finding]:
 
     It asks the config for `parallelism_config`, which only a local one has. `--multi_gpu`, `--use_deepspeed` or
     `--use_fsdp` on the launch line avoids that, so without the launch line this is a warning.
-
-    Run-time error: `AttributeError: 'SageMakerConfig' object has no attribute 'parallelism_config'`.
 
     Fix: launch with an accelerate before 1.10, or use SageMaker's own launcher.
 
@@ -152,8 +146,6 @@ def invalid_wrap_policy(config: AccelerateConfig) -> Iterator[Finding]:
 )
 def num_processes_not_a_number(config: AccelerateConfig) -> Iterator[Finding]:
     """`num_processes` is a mapping or a list, which torchrun gets as an unknown string.
-
-    Run-time error: `ValueError: Unsupported nproc_per_node value: None`.
 
     Fix: use a number.
 
@@ -220,8 +212,6 @@ def size_based_wrap_without_size(config: AccelerateConfig) -> Iterator[Finding]:
     """`SIZE_BASED_WRAP` requires `fsdp_min_num_params` before accelerate 1.13: the default of the launcher is not an integer.
 
     The launcher passes its default `1e8` on as the string "100000000.0".
-
-    Run-time error: `ValueError: invalid literal for int() with base 10: '100000000.0'`.
 
     Fix: add `fsdp_min_num_params: 100000000`.
 

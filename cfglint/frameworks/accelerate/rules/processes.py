@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from cfglint.frameworks.accelerate.config import AccelerateConfig
 
-ADDRESS_REQUIRED = (1, 8)  # from here on the launcher requires the address of the main process; 1.7.0 passes null on
-
 
 @rule(
     "ACC005",
@@ -35,8 +33,6 @@ def missing_num_processes(config: AccelerateConfig) -> Iterator[Finding]:
 
     Only the quoted type `'NO'` defaults to one process; with any other type the number has to be in the file or
     in `--num_processes`.
-
-    Run-time error: ``ValueError: You need to manually pass in `--num_processes` using this config yaml.``
 
     Fix: set `num_processes`, the total over all machines.
 
@@ -202,8 +198,6 @@ def main_process_unknown(config: AccelerateConfig) -> Iterator[Finding]:
 
     Source: accelerate 1.15.0 utils/launch.py:127-133, since 1.8.0.
     """
-    if config.version < ADDRESS_REQUIRED:
-        return
     if config.spawns or not config.local or not isinstance(config.machines, (int, float)) or config.machines <= 1:
         return
     for key, label in (("main_process_ip", "IP"), ("main_process_port", "port")):

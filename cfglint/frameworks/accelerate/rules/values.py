@@ -6,7 +6,7 @@ from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import Example, Finding, rule
 from cfglint.findings.wording import described, spelled
 from cfglint.frameworks.accelerate.config import TYPES
-from cfglint.frameworks.accelerate.rules.common import DEEPSPEED, GPUS, KINDS, SAGEMAKER
+from cfglint.frameworks.accelerate.rules.common import DEEPSPEED, GPUS, KEYS_COMPARED, KINDS, SAGEMAKER
 from cfglint.frameworks.remedies import choice
 
 TYPE_CHECKING = False
@@ -42,9 +42,6 @@ INDEXED_BLOCKS = ("deepspeed_config", "fsdp_config", "megatron_lm_config", "dyna
 )
 def distributed_type(config: AccelerateConfig) -> Iterator[Finding]:
     """`distributed_type` is missing or not a valid choice; it is case-sensitive.
-
-    Run-time errors: ``ValueError: A `distributed_type` must be specified in the config file.``; `ValueError: 'multi_gpu'
-    is not a valid DistributedType`.
 
     Fix: use one of NO, MULTI_GPU, DEEPSPEED, FSDP, MEGATRON_LM (or another device type).
 
@@ -88,8 +85,6 @@ def distributed_type(config: AccelerateConfig) -> Iterator[Finding]:
 def compute_environment(config: AccelerateConfig) -> Iterator[Finding]:
     """`compute_environment` is not LOCAL_MACHINE, so the file is parsed as a SageMaker config, which has other keys.
 
-    Run-time error: `ValueError: The config file at accelerate.yaml had unknown keys (['num_machines']), ...`.
-
     Fix: write `LOCAL_MACHINE`, or remove the key.
 
     Source: accelerate 1.15.0 commands/config/config_args.py:52-72.
@@ -97,6 +92,8 @@ def compute_environment(config: AccelerateConfig) -> Iterator[Finding]:
     if not config.local and config.get("compute_environment") != SAGEMAKER:
         setting = config.setting("compute_environment")
         text = f"ValueError: The config file at {config.documents[0].path} had unknown keys"
+        if config.version < KEYS_COMPARED:
+            text = "TypeError: SageMakerConfig.__init__() got an unexpected keyword argument"
         message = f"`compute_environment` is {setting.spelled}; it must be LOCAL_MACHINE or {SAGEMAKER}"
         yield Finding(setting, message, exception=text, help="set `compute_environment: LOCAL_MACHINE`")
 
@@ -120,9 +117,6 @@ def mixed_precision(config: AccelerateConfig) -> Iterator[Finding]:
     """`mixed_precision` is not one of the strings no, fp16, bf16 and fp8.
 
     An unquoted `no` is the boolean false in YAML, and the launcher calls a string method on it.
-
-    Run-time errors: `AttributeError: 'bool' object has no attribute 'lower'`; `ValueError: Unknown mixed_precision
-    mode: half. Choose between ['no', 'fp8', 'fp16', 'bf16'].`
 
     Fix: quote it: `'no'`.
 
@@ -274,9 +268,6 @@ def passed_over(config: AccelerateConfig, value: object) -> bool:
 )
 def dynamo_backend(config: AccelerateConfig) -> Iterator[Finding]:
     """`dynamo_backend` is not the name of a backend; an unquoted `NO` is the boolean false in YAML.
-
-    Run-time errors: `AttributeError: 'bool' object has no attribute 'upper'`; `ValueError: Unknown dynamo backend: FOO.
-    Choose between ['NO', 'EAGER', 'AOT_EAGER', 'INDUCTOR', ...].`
 
     Fix: quote it, or remove it.
 

@@ -35,12 +35,8 @@ def mixlora_experts(model: Model) -> None:
     chosen = 2 if model.mixlora_top_k is None else model.mixlora_top_k
     if chosen > experts:
         says = f"mixlora_top_k ({chosen}) must be <= mixlora_num_experts ({experts})"
-        raise refuses(
-            ADAPTER,
-            ("mixlora_top_k", "mixlora_num_experts"),
-            f"`mixlora_top_k` ({chosen}) is above `mixlora_num_experts` ({experts})",
-            says,
-        )
+        message = f"`mixlora_top_k` ({chosen}) is above `mixlora_num_experts` ({experts})"
+        raise refuses(ADAPTER, ("mixlora_top_k", "mixlora_num_experts"), message, says)
 
 
 def qlora(model: Model) -> None:

@@ -56,10 +56,5 @@ def torch_attention(model: Model) -> None:
     """Check the values as utils/schemas/config.py:1862 does: transformers 5.20 has no such attention registered."""
     if model.attn_implementation == "flash_attention_torch":
         says = "attn_implementation=flash_attention_torch requires a transformers release that registers torch's varlen attention backend"
-        raise refuses(
-            ATTENTION,
-            "attn_implementation",
-            "`attn_implementation: flash_attention_torch` is not registered in transformers 5.20.1",
-            says,
-            remedy="use another `attn_implementation`",
-        )
+        message = "`attn_implementation: flash_attention_torch` is not registered in transformers 5.20.1"
+        raise refuses(ATTENTION, "attn_implementation", message, says, remedy="use another `attn_implementation`")

@@ -54,9 +54,8 @@ def offloaded_checkpoints(model: Model) -> None:
 def offloading_alone(model: Model) -> None:
     """Check the values as utils/schemas/validation.py:1996 does."""
     if model.activation_offloading and not model.gradient_checkpointing:
-        raise requires(
-            CHECKPOINTING, "activation_offloading", "gradient_checkpointing: true", "activation_offloading requires gradient_checkpointing"
-        )
+        says = "activation_offloading requires gradient_checkpointing"
+        raise requires(CHECKPOINTING, "activation_offloading", "gradient_checkpointing: true", says)
 
 
 def kernel_on(model: Model, flag: str) -> bool:
@@ -124,13 +123,8 @@ def saved_modules(model: Model, given: dict[str, object]) -> None:
                 says = f"selective_checkpointing.save_modules entry {entry!r} " + (
                     f"names a module whose forward is replaced by {flag}: true" if covered else "scopes a decoder layer or model container"
                 )
-                raise refuses(
-                    CHECKPOINTING,
-                    ("selective_checkpointing.save_modules", flag),
-                    f"`selective_checkpointing.save_modules` names {entry}, which `{flag}` replaces",
-                    says,
-                    remedy=f"set `{flag}: false`",
-                )
+                message = f"`selective_checkpointing.save_modules` names {entry}, which `{flag}` replaces"
+                raise refuses(CHECKPOINTING, ("selective_checkpointing.save_modules", flag), message, says, remedy=f"set `{flag}: false`")
 
 
 def expert_checkpointing(model: Model) -> None:

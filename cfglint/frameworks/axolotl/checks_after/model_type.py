@@ -17,10 +17,5 @@ def mpt(model: Model) -> None:
     """Check the values as utils/schemas/validation.py:1968 does."""
     if model.base_model and "mpt" in model.base_model.lower() and model.gradient_checkpointing:
         says = "gradient_checkpointing is not supported for MPT models"
-        raise refuses(
-            MODEL_TYPE,
-            ("gradient_checkpointing", "base_model"),
-            'MPT models (any `base_model` with "mpt" in its name) do not support `gradient_checkpointing`',
-            says,
-            remedy="remove `gradient_checkpointing`",
-        )
+        message = 'MPT models (any `base_model` with "mpt" in its name) do not support `gradient_checkpointing`'
+        raise refuses(MODEL_TYPE, ("gradient_checkpointing", "base_model"), message, says, remedy="remove `gradient_checkpointing`")

@@ -56,7 +56,7 @@ def fsdp_offload_and_8bit(model: Model) -> None:
         return
     if given["offload_params"] and str(model.fsdp_version) != "2":
         says = f"FSDP Offload not compatible with {model.optimizer}"
-        raise excludes(FSDP, f"the optimizer {model.optimizer}", "`fsdp_config.offload_params` under FSDP1", says)
+        raise excludes(FSDP, f"optimizer: {model.optimizer}", "`fsdp_config.offload_params` under FSDP1", says)
 
 
 def rate_groups(model: Model) -> None:
@@ -68,7 +68,7 @@ def rate_groups(model: Model) -> None:
             "lr groups (`loraplus_lr_ratio`, `embedding_lr_scale`, `embedding_lr`, `lr_groups`) are not supported with ao low-bit "
             "optimizers until ao>0.12.0."
         )
-        raise excludes(OPTIMIZER, key, f"the optimizer {model.optimizer}", says)
+        raise excludes(OPTIMIZER, key, f"optimizer: {model.optimizer}", says)
 
 
 def nemotron_checkpointing(model: Model) -> None:
@@ -90,10 +90,11 @@ def dpo_liger(model: Model) -> None:
             "`dpo_use_liger_kernel` does not support the `ipo` loss type (liger-kernel's fused DPO loss cannot length-normalize the "
             "squared margin). Disable the liger kernel or use another loss."
         )
+        message = "`dpo_use_liger_kernel` does not support the loss ipo"
         raise refuses(
             RL,
             ("dpo_use_liger_kernel", "rl" if model.rl == "ipo" else "dpo_loss_type"),
-            "`dpo_use_liger_kernel` does not support the loss ipo",
+            message,
             says,
             remedy="remove `dpo_use_liger_kernel`",
         )

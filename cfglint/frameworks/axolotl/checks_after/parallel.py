@@ -16,7 +16,7 @@ def tensor_parallel_optimizer(model: Model) -> None:
     """Check the values as utils/schemas/validation.py:2335 does."""
     if (model.tensor_parallel_size or 1) > 1 and model.optimizer in ("paged_adamw_8bit", *BNB_8BIT):
         says = "tensor_parallel_size is not supported with paged_adamw_8bit, adamw_8bit, and adamw_bnb_8bit optimizers"
-        raise excludes(PARALLEL, f"the optimizer {model.optimizer}", "`tensor_parallel_size` above 1", says)
+        raise excludes(PARALLEL, f"optimizer: {model.optimizer}", "`tensor_parallel_size` above 1", says)
 
 
 def tensor_parallel_loading(model: Model) -> None:
@@ -55,13 +55,8 @@ def context_parallel(model: Model) -> None:
         return
     if (model.sample_packing or model.batch_flattening) and model.use_glm_dsa_kernels:
         says = "GLM DSA context parallelism does not support packed inputs"
-        raise refuses(
-            PARALLEL,
-            ("context_parallel_size", "use_glm_dsa_kernels"),
-            "`context_parallel_size` above 1 with `use_glm_dsa_kernels` does not support packed samples",
-            says,
-            remedy="set `context_parallel_size: 1`",
-        )
+        message = "`context_parallel_size` above 1 with `use_glm_dsa_kernels` does not support packed samples"
+        raise refuses(PARALLEL, ("context_parallel_size", "use_glm_dsa_kernels"), message, says, remedy="set `context_parallel_size: 1`")
     if model.attn_implementation == "eager" and not model.use_glm_dsa_kernels:
         says = (
             "context parallelism wraps a kernel-backed attention implementation (sdpa/flash/flex); `attn_implementation: eager` is not "
@@ -99,13 +94,8 @@ def context_parallel_deepspeed(model: Model) -> None:
             f"rl: RLType.{model.rl.upper()} with context_parallel_size > 1 under DeepSpeed is not supported: only the SFT trainer "
             "weights each Ulysses rank's loss; use FSDP2."
         )
-        raise refuses(
-            PARALLEL,
-            ("context_parallel_size", "rl", "deepspeed"),
-            "`context_parallel_size` above 1 under DeepSpeed does not support `rl`",
-            says,
-            remedy="use FSDP2",
-        )
+        message = "`context_parallel_size` above 1 under DeepSpeed does not support `rl`"
+        raise refuses(PARALLEL, ("context_parallel_size", "rl", "deepspeed"), message, says, remedy="use FSDP2")
     given = model.context_parallel
     if given and (
         given["backend"] not in ("auto", "ulysses")

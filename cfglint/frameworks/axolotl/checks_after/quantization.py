@@ -19,7 +19,7 @@ def fsdp_8bit(model: Model) -> None:
     """Check the values as utils/schemas/validation.py:1564 does."""
     if model.fsdp_config and model.optimizer in BNB_8BIT and is_fsdp2(model):
         says = f"FSDP2 not compatible with {model.optimizer}, use `adamw_torch_8bit` instead"
-        raise excludes(FSDP, f"the optimizer {model.optimizer}", "FSDP2", says, remedy="use `adamw_torch_8bit`")
+        raise excludes(FSDP, f"optimizer: {model.optimizer}", "FSDP2", says, remedy="use `adamw_torch_8bit`")
 
 
 def fsdp_4bit_loading(model: Model) -> None:

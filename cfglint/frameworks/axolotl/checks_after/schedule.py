@@ -18,9 +18,8 @@ def relora(model: Model) -> None:
     if not by_steps and not model.jagged_restart_steps:
         raise requires(ADAPTER, "relora", "jagged_restart_steps", "jagged_restart_steps must be set to use ReLoRA")
     if model.adapter not in LORA and not (model.adapter == "mora" or (model.adapter and model.foreign_plugins)):
-        raise requires(
-            ADAPTER, f"`{name}`", "`adapter: lora` or `qlora`", "cfg.adapter must support ReLoRA to use ReLoRA restart semantics"
-        )
+        says = "cfg.adapter must support ReLoRA to use ReLoRA restart semantics"
+        raise requires(ADAPTER, f"`{name}`", "`adapter: lora` or `qlora`", says)
     for key, holds, says in (
         ("fsdp", bool(model.fsdp), "fsdp not supported with ReLoRA"),
         ("fsdp_config", bool(model.fsdp_config) and not by_steps, "fsdp not supported with ReLoRA"),

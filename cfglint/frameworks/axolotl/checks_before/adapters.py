@@ -34,13 +34,8 @@ def adapter(data: Data) -> None:
         says = (
             f"Adapter '{name}' is not built in and was not registered by a plugin. Add the plugin that provides this adapter to `plugins:`."
         )
-        raise refuses(
-            ADAPTER,
-            "adapter",
-            f"`adapter` is {spelled(name)}, which is not known",
-            says,
-            remedy="use lora, qlora or llama-adapter, or add its plugin to `plugins`",
-        )
+        message = f"`adapter` is {spelled(name)}, which is not known"
+        raise refuses(ADAPTER, "adapter", message, says, remedy="use lora, qlora or llama-adapter, or add its plugin to `plugins`")
 
 
 def plugin_gives(name: object, data: Data) -> bool:
@@ -68,12 +63,8 @@ def target_patterns(data: Data) -> None:
             f"lora_target_modules contains invalid regex pattern(s): {invalid}. Please provide valid Python regex patterns or plain "
             "module name strings."
         )
-        raise refuses(
-            ADAPTER,
-            "lora_target_modules",
-            f"`lora_target_modules` contains {spelled(invalid[0])}, which is not a valid regular expression",
-            says,
-        )
+        message = f"`lora_target_modules` contains {spelled(invalid[0])}, which is not a valid regular expression"
+        raise refuses(ADAPTER, "lora_target_modules", message, says)
 
 
 def is_pattern(text: str) -> bool:
@@ -194,9 +185,8 @@ def qlora_and_zero3(data: Data) -> None:
 def layer_patterns(data: Data) -> None:
     """Check the values as utils/schemas/validation.py:853 does."""
     if data.get("peft_layers_pattern") and not data.get("peft_layers_to_transform"):
-        raise requires(
-            ADAPTER, "peft_layers_pattern", "peft_layers_to_transform", "peft_layers_pattern requires peft_layers_to_transform to be set"
-        )
+        says = "peft_layers_pattern requires peft_layers_to_transform to be set"
+        raise requires(ADAPTER, "peft_layers_pattern", "peft_layers_to_transform", says)
 
 
 def frozen_layers(data: Data) -> None:

@@ -25,13 +25,8 @@ def batch_size_alone(data: Data) -> None:
         return
     if data.get("batch_size"):
         says = "At least two of micro_batch_size, gradient_accumulation_steps, batch_size must be set"
-        raise refuses(
-            BATCH,
-            "batch_size",
-            "`batch_size` alone is refused",
-            says,
-            remedy="set `micro_batch_size` and `gradient_accumulation_steps` instead",
-        )
+        message = "`batch_size` alone is refused"
+        raise refuses(BATCH, "batch_size", message, says, remedy="set `micro_batch_size` and `gradient_accumulation_steps` instead")
 
 
 def one_batch_key(data: Data) -> None:
@@ -64,9 +59,8 @@ def saves(data: Data) -> None:
         says = "save_strategy and save_steps mismatch. Please set save_strategy to 'steps' or remove save_steps."
         raise requires(SCHEDULE, "save_steps", "save_strategy: steps", says, note=f", and it is {spelled(strategy)}")
     if data.get("saves_per_epoch") and data.get("save_steps"):
-        raise excludes(
-            SCHEDULE, "saves_per_epoch", "save_steps", "save_steps and saves_per_epoch are mutually exclusive and cannot be used together."
-        )
+        says = "save_steps and saves_per_epoch are mutually exclusive and cannot be used together."
+        raise excludes(SCHEDULE, "saves_per_epoch", "save_steps", says)
 
 
 def best_without_metric(data: Data) -> None:
@@ -117,9 +111,8 @@ def evaluations_per_epoch(data: Data, strategy: Any) -> None:
 def two_evaluation_sets(data: Data) -> None:
     """Check the values as utils/schemas/validation.py:335 does."""
     if data.get("test_datasets") and data.get("val_set_size"):
-        raise excludes(
-            EVALUATION, "val_set_size", "test_datasets", "non-zero val_set_size should not be used with test_datasets configuration"
-        )
+        says = "non-zero val_set_size should not be used with test_datasets configuration"
+        raise excludes(EVALUATION, "val_set_size", "test_datasets", says)
 
 
 def benchmark_set(data: Data) -> None:
@@ -151,18 +144,11 @@ def generated_evaluation(data: Data) -> None:
     metrics = data.get("eval_causal_lm_metrics")
     if metrics and not isinstance(metrics, list):
         says = "eval_causal_lm_metrics must be a list"
-        raise refuses(
-            EVALUATION,
-            "eval_causal_lm_metrics",
-            "`eval_causal_lm_metrics` is not a list",
-            says,
-            remedy="remove `eval_causal_lm_metrics`",
-        )
+        message = "`eval_causal_lm_metrics` is not a list"
+        raise refuses(EVALUATION, "eval_causal_lm_metrics", message, says, remedy="remove `eval_causal_lm_metrics`")
     if metrics and set(metrics) - set(METRICS):
         says = "eval_causal_lm_metrics must be one of " + str(set(METRICS))
-        raise refuses(
-            EVALUATION,
-            "eval_causal_lm_metrics",
-            f"`eval_causal_lm_metrics` contains {spelled(sorted(map(str, set(metrics) - set(METRICS))))}; known are {', '.join(METRICS)}",
-            says,
+        message = (
+            f"`eval_causal_lm_metrics` contains {spelled(sorted(map(str, set(metrics) - set(METRICS))))}; known are {', '.join(METRICS)}"
         )
+        raise refuses(EVALUATION, "eval_causal_lm_metrics", message, says)

@@ -9,12 +9,9 @@ def deduplication_without_preparation(data: Data) -> None:
     """Check the values as utils/schemas/config.py:2225 does."""
     if data.get("dataset_exact_deduplication") and data.get("skip_prepare_dataset"):
         says = "dataset_exact_deduplication=True has no effect when skip_prepare_dataset=True."
+        message = "`dataset_exact_deduplication` has no effect with `skip_prepare_dataset: true`, and is refused"
         raise refuses(
-            DATA,
-            ("dataset_exact_deduplication", "skip_prepare_dataset"),
-            "`dataset_exact_deduplication` has no effect with `skip_prepare_dataset: true`, and is refused",
-            says,
-            remedy="remove `dataset_exact_deduplication`",
+            DATA, ("dataset_exact_deduplication", "skip_prepare_dataset"), message, says, remedy="remove `dataset_exact_deduplication`"
         )
 
 
@@ -22,10 +19,11 @@ def deduplication_of_streams(data: Data) -> None:
     """Check the values as utils/schemas/config.py:2214 does."""
     if data.get("dataset_exact_deduplication") and (data.get("streaming") or data.get("pretraining_dataset")):
         says = "dataset_exact_deduplication is not available for streaming datasets. "
+        message = "`dataset_exact_deduplication` does not support streaming data sets"
         raise refuses(
             STREAMING,
             "dataset_exact_deduplication",
-            "`dataset_exact_deduplication` does not support streaming data sets",
+            message,
             says,
             remedy="remove `dataset_exact_deduplication`",
             raises="NotImplementedError",
@@ -36,17 +34,15 @@ def no_data(data: Data) -> None:
     """Check the values as utils/schemas/validation.py:302 does."""
     if data.get("datasets") is None and data.get("pretraining_dataset") is None:
         says = "either datasets or pretraining_dataset is required"
-        raise refuses(
-            DATA, "datasets", "no training data", says, remedy="set `datasets` (a list with `path` and `type`) or `pretraining_dataset`"
-        )
+        message = "no training data"
+        raise refuses(DATA, "datasets", message, says, remedy="set `datasets` (a list with `path` and `type`) or `pretraining_dataset`")
 
 
 def push_without_token(data: Data) -> None:
     """Check the values as utils/schemas/validation.py:324 does."""
     if data.get("push_dataset_to_hub") and data.get("hf_use_auth_token") is not True:
-        raise requires(
-            DATA, "push_dataset_to_hub", "hf_use_auth_token: true", "Require cfg.hf_use_auth_token to be True for push_dataset_to_hub"
-        )
+        says = "Require cfg.hf_use_auth_token to be True for push_dataset_to_hub"
+        raise requires(DATA, "push_dataset_to_hub", "hf_use_auth_token: true", says)
 
 
 def skipped_preparation(data: Data) -> None:

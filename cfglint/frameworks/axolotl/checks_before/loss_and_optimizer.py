@@ -66,10 +66,10 @@ def muon(data: Data) -> None:
     sharding = next((key for key in ("fsdp_config", "fsdp") if data.get(key)), "")
     if sharding and data.release in MUON_ALONE:
         says = "Muon optimizer is currently incompatible with DeepSpeed and FSDP"
-        raise excludes(OPTIMIZER, "the optimizer muon", "FSDP", says, at=("optimizer", sharding))
+        raise excludes(OPTIMIZER, "optimizer: muon", "FSDP", says, at=("optimizer", sharding))
     if data.get("deepspeed"):
-        raise excludes(OPTIMIZER, "the optimizer muon", "DeepSpeed", "Muon optimizer is currently incompatible with DeepSpeed")
-    requires_fsdp2(data, "the optimizer muon", "Muon optimizer is only compatible with FSDP2. Set fsdp_version: 2 to use Muon with FSDP.")
+        raise excludes(OPTIMIZER, "optimizer: muon", "DeepSpeed", "Muon optimizer is currently incompatible with DeepSpeed")
+    requires_fsdp2(data, "optimizer: muon", "Muon optimizer is only compatible with FSDP2. Set fsdp_version: 2 to use Muon with FSDP.")
 
 
 def requires_fsdp2(data: Data, name: str, says: str) -> None:
@@ -90,26 +90,26 @@ def polora(data: Data) -> None:
         return
     if data.get("adapter") not in ("lora", "qlora"):
         says = "polora only updates LoRA (A, B) factors and requires adapter: lora or qlora."
-        raise requires(OPTIMIZER, "the optimizer polora", "`adapter: lora` or `qlora`", says)
+        raise requires(OPTIMIZER, "optimizer: polora", "`adapter: lora` or `qlora`", says)
     if data.get("deepspeed") or (data.get("tensor_parallel_size") or 1) > 1:
         says = "polora is not compatible with DeepSpeed or tensor parallelism. Use single-GPU, DDP, or FSDP2."
         raise excludes(
             OPTIMIZER,
-            "the optimizer polora",
+            "optimizer: polora",
             "DeepSpeed and tensor parallelism",
             says,
             at=("optimizer", "deepspeed", "tensor_parallel_size"),
         )
-    requires_fsdp2(data, "the optimizer polora", "polora requires FSDP2. Set fsdp_version: 2 to use polora with FSDP.")
+    requires_fsdp2(data, "optimizer: polora", "polora requires FSDP2. Set fsdp_version: 2 to use polora with FSDP.")
     for keys, says in POLORA_RIVALS:
         found = [key for key in keys if data.get(key)]
         if found:
-            raise excludes(OPTIMIZER, found[0], "the optimizer polora", says.format(found))
+            raise excludes(OPTIMIZER, found[0], "optimizer: polora", says.format(found))
     if data.get("relora_steps"):
         says = (
             "relora resets optimizer state through Optimizer.state, which polora does not use, so its momentum would survive every merge."
         )
-        raise excludes(OPTIMIZER, "relora_steps", "the optimizer polora", says)
+        raise excludes(OPTIMIZER, "relora_steps", "optimizer: polora", says)
 
 
 def qgalore(data: Data) -> None:
@@ -119,17 +119,17 @@ def qgalore(data: Data) -> None:
     name = data.get("adapter")
     if name:
         says = f"q_galore_adamw8bit operates on full-precision parameters and is incompatible with adapter='{name}'."
-        raise excludes(OPTIMIZER, "the optimizer q_galore_adamw8bit", "an adapter", says, at=("optimizer", "adapter"))
+        raise excludes(OPTIMIZER, "optimizer: q_galore_adamw8bit", "an adapter", says, at=("optimizer", "adapter"))
     if data.get("deepspeed"):
         says = "q_galore_adamw8bit is not yet validated with DeepSpeed. Use DDP or FSDP2."
-        raise excludes(OPTIMIZER, "the optimizer q_galore_adamw8bit", "DeepSpeed", says)
-    requires_fsdp2(data, "the optimizer q_galore_adamw8bit", "q_galore_adamw8bit requires FSDP2. Set fsdp_version: 2.")
+        raise excludes(OPTIMIZER, "optimizer: q_galore_adamw8bit", "DeepSpeed", says)
+    requires_fsdp2(data, "optimizer: q_galore_adamw8bit", "q_galore_adamw8bit requires FSDP2. Set fsdp_version: 2.")
     sharding = data.get("fsdp_config") or {}
     sharded = data.get("fsdp") or data.get("fsdp_config")
     if sharded and data.release not in FSDP2_ONLY and sharding.get("use_orig_params") is not True:
         says = "q_galore_adamw8bit requires fsdp_config.use_orig_params=True so that per-parameter projection state survives FSDP sharding."
         raise requires(
-            OPTIMIZER, "the optimizer q_galore_adamw8bit", "`fsdp_config.use_orig_params: true`", says, at=("optimizer", "fsdp_config")
+            OPTIMIZER, "optimizer: q_galore_adamw8bit", "`fsdp_config.use_orig_params: true`", says, at=("optimizer", "fsdp_config")
         )
     if data.get("optim_target_modules") is None:
         data["optim_target_modules"] = ["attn", "mlp"]
@@ -142,6 +142,6 @@ def flash_optimizers(data: Data) -> None:
         return
     if data.get("deepspeed"):
         says = f"{name} optimizer is incompatible with DeepSpeed. Flash optimizers only support DDP and FSDP2."
-        raise excludes(OPTIMIZER, f"the optimizer {name}", "DeepSpeed", says)
+        raise excludes(OPTIMIZER, f"optimizer: {name}", "DeepSpeed", says)
     says = f"{name} optimizer is only compatible with FSDP2. Set fsdp_version: 2 to use flash optimizers with FSDP."
-    requires_fsdp2(data, f"the optimizer {name}", says)
+    requires_fsdp2(data, f"optimizer: {name}", says)

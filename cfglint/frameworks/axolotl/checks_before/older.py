@@ -51,9 +51,8 @@ def batch_flattening(data: Data) -> None:
 def packing_with_xformers(data: Data) -> None:
     """check_sample_packing_w_xformers: utils/schemas/config.py of 0.9.0."""
     if data.get("sample_packing") and data.get("xformers_attention"):
-        raise excludes(
-            ATTENTION, "xformers_attention", "sample_packing", "sample_packing not compatible with xformers_attention. Use flash_attention"
-        )
+        says = "sample_packing not compatible with xformers_attention. Use flash_attention"
+        raise excludes(ATTENTION, "xformers_attention", "sample_packing", says)
 
 
 def packing_with_shifted_attention(data: Data) -> None:
@@ -114,9 +113,8 @@ def kernels_and_unsloth(data: Data) -> None:
     flag = next((flag for flag in LORA_KERNELS if data.get(flag)), "")
     other = next((flag for flag in UNSLOTH_LORA if data.get(flag)), "")
     if flag and other:
-        raise excludes(
-            ADAPTER, other, flag, "both lora_mlp_kernel and unsloth_lora_mlp cannot be true (similarly for lora_qkv_kernel, lora_o_kernel)"
-        )
+        says = "both lora_mlp_kernel and unsloth_lora_mlp cannot be true (similarly for lora_qkv_kernel, lora_o_kernel)"
+        raise excludes(ADAPTER, other, flag, says)
 
 
 def unsloth_and_8bit(data: Data) -> None:
@@ -177,11 +175,11 @@ def fsdp_offload_and_8bit(data: Data) -> None:
         return
     name, second = data.get("optimizer"), data.release in WITH_FSDP2 and str(given.get("fsdp_version")) == "2"
     if given.get("fsdp_offload_params") and not second:
-        raise excludes(FSDP, f"the optimizer {name}", "`fsdp_config.fsdp_offload_params`", f"FSDP Offload not compatible with {name}")
+        raise excludes(FSDP, f"optimizer: {name}", "`fsdp_config.fsdp_offload_params`", f"FSDP Offload not compatible with {name}")
     if second and name in BNB_8BIT:
         says = f"FSDP2 not compatible with {name}, use `adamw_torch_8bit` instead"
         raise excludes(
-            FSDP, f"the optimizer {name}", "FSDP2", says, at=("optimizer", "fsdp_config.fsdp_version"), remedy="use `adamw_torch_8bit`"
+            FSDP, f"optimizer: {name}", "FSDP2", says, at=("optimizer", "fsdp_config.fsdp_version"), remedy="use `adamw_torch_8bit`"
         )
 
 

@@ -50,20 +50,12 @@ def grpo_batch(data: Data) -> None:
             f"GRPO: generation batch size must be divisible by `trl.num_generations`. Got effective_gbs={size} (from {source}) and "
             f"num_generations={generations}."
         )
-        raise refuses(
-            RL,
-            ("trl.num_generations", "micro_batch_size", "gradient_accumulation_steps"),
-            f"the generation batch size {size} is not a multiple of `trl.num_generations` ({generations})",
-            says,
-        )
+        message = f"the generation batch size {size} is not a multiple of `trl.num_generations` ({generations})"
+        raise refuses(RL, ("trl.num_generations", "micro_batch_size", "gradient_accumulation_steps"), message, says)
     if world > 1 and size < generations * world:
         says = f"GRPO with world_size={world} requires effective_gbs >= num_generations * world_size = {generations * world}, got {size}."
-        raise refuses(
-            RL,
-            ("trl.num_generations", "micro_batch_size", "gradient_accumulation_steps"),
-            f"the generation batch size {size} is below `trl.num_generations` x GPUs ({generations} x {world})",
-            says,
-        )
+        message = f"the generation batch size {size} is below `trl.num_generations` x GPUs ({generations} x {world})"
+        raise refuses(RL, ("trl.num_generations", "micro_batch_size", "gradient_accumulation_steps"), message, says)
 
 
 def generation_batch(data: Data, explicit: Any, world: int) -> tuple[int, str]:
@@ -87,12 +79,8 @@ def dpo_losses(data: Data) -> None:
             says = (
                 f"`dpo_loss_type` and `dpo_loss_weights` must be the same length, but got {len(losses)} losses and {len(weights)} weights"
             )
-            raise refuses(
-                RL,
-                ("dpo_loss_weights", "dpo_loss_type"),
-                f"`dpo_loss_weights` has {len(weights)} entries, but `dpo_loss_type` has {len(losses)}",
-                says,
-            )
+            message = f"`dpo_loss_weights` has {len(weights)} entries, but `dpo_loss_type` has {len(losses)}"
+            raise refuses(RL, ("dpo_loss_weights", "dpo_loss_type"), message, says)
     elif losses is not None or weights is not None:
         key = "dpo_loss_type" if losses is not None else "dpo_loss_weights"
         says = (
@@ -106,12 +94,8 @@ def gdpo_aggregation(data: Data) -> None:
     """Check the values as utils/schemas/validation.py:976 does."""
     if data.get("rl") == "gdpo" and data.get("trl", {}).get("multi_objective_aggregation") == "sum_then_normalize":
         says = "`multi_objective_aggregation` value set as `sum_then_normalize` => GRPO, but GDPO was selected"
-        raise refuses(
-            RL,
-            ("trl.multi_objective_aggregation", "rl"),
-            "`multi_objective_aggregation: sum_then_normalize` is GRPO, and `rl` is gdpo",
-            says,
-        )
+        message = "`multi_objective_aggregation: sum_then_normalize` is GRPO, and `rl` is gdpo"
+        raise refuses(RL, ("trl.multi_objective_aggregation", "rl"), message, says)
 
 
 def rl_checkpointing(data: Data) -> None:
@@ -140,9 +124,8 @@ def grpo_liger(data: Data) -> None:
         and data.get("trl").get("use_liger_loss")
         and data.get("context_parallel_size", 1) > 1
     ):
-        raise excludes(
-            RL, "trl.use_liger_loss", "context_parallel_size above 1", "GRPO + SP + Liger not currently supported", note=" under GRPO"
-        )
+        says = "GRPO + SP + Liger not currently supported"
+        raise excludes(RL, "trl.use_liger_loss", "context_parallel_size above 1", says, note=" under GRPO")
 
 
 def kto(data: Data) -> None:

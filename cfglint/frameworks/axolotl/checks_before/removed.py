@@ -27,13 +27,8 @@ def former_noise(data: Data) -> None:
             "noisy_embedding_alpha is deprecated, use neftune_noise_alpha; both are set, please remove the deprecated "
             "noisy_embedding_alpha setting"
         )
-        raise refuses(
-            REMOVED,
-            ("noisy_embedding_alpha", "neftune_noise_alpha"),
-            "`noisy_embedding_alpha` is the old name of `neftune_noise_alpha`, and both are set",
-            says,
-            remedy="remove `noisy_embedding_alpha`",
-        )
+        message = "`noisy_embedding_alpha` is the old name of `neftune_noise_alpha`, and both are set"
+        raise refuses(REMOVED, ("noisy_embedding_alpha", "neftune_noise_alpha"), message, says, remedy="remove `noisy_embedding_alpha`")
     data["neftune_noise_alpha"] = data.pop("noisy_embedding_alpha")
 
 
@@ -46,10 +41,11 @@ def former_buffer(data: Data) -> None:
             "pretrain_multipack_buffer_size is deprecated, use streaming_multipack_buffer_size; both are set, please remove the "
             "deprecated pretrain_multipack_buffer_size setting"
         )
+        message = "`pretrain_multipack_buffer_size` is the old name of `streaming_multipack_buffer_size`, and both are set"
         raise refuses(
             REMOVED,
             ("pretrain_multipack_buffer_size", "streaming_multipack_buffer_size"),
-            "`pretrain_multipack_buffer_size` is the old name of `streaming_multipack_buffer_size`, and both are set",
+            message,
             says,
             remedy="remove `pretrain_multipack_buffer_size`",
         )
@@ -64,6 +60,5 @@ def unsloth(data: Data) -> None:
             f"`{'`, `'.join(found)}` {'has' if len(found) == 1 else 'have'} been removed. Please use `lora_mlp_kernel`, "
             "`lora_qkv_kernel`, `lora_o_kernel` instead."
         )
-        raise refuses(
-            REMOVED, tuple(found), f"`{found[0]}` was removed", says, remedy="use `lora_mlp_kernel`, `lora_qkv_kernel` and `lora_o_kernel`"
-        )
+        message = f"`{found[0]}` was removed"
+        raise refuses(REMOVED, tuple(found), message, says, remedy="use `lora_mlp_kernel`, `lora_qkv_kernel` and `lora_o_kernel`")

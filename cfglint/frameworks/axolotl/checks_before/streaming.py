@@ -64,10 +64,5 @@ def several_packed_streams(data: Data) -> None:
     """Check the values as utils/schemas/validation.py:1916 does."""
     if data.get("streaming") and data.get("sample_packing") and data.get("datasets") and len(data.get("datasets")) > 1:
         says = "Sample packing with multiple streaming datasets is not yet supported"
-        raise refuses(
-            STREAMING,
-            ("sample_packing", "streaming", "datasets"),
-            "`sample_packing` with `streaming` supports a single data set",
-            says,
-            raises="NotImplementedError",
-        )
+        message = "`sample_packing` with `streaming` supports a single data set"
+        raise refuses(STREAMING, ("sample_packing", "streaming", "datasets"), message, says, raises="NotImplementedError")

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import WARN, Example, Finding, rule
-from cfglint.findings.wording import required
 from cfglint.frameworks.axolotl import KIND
-from cfglint.frameworks.axolotl.fields import MISSING
 from cfglint.frameworks.axolotl.plugins import CLASSES
 from cfglint.frameworks.axolotl.refusals import MODEL
 from cfglint.frameworks.axolotl.releases import HISTORY, PLUGIN, TOP, of_plugin, plugin_sections, top
 from cfglint.frameworks.axolotl.rules.common import BASE, KINDS
 from cfglint.frameworks.base import FORK_KEYS
-
-EXPECTED = "Input should be "  # how pydantic's messages about types and choices begin
+from cfglint.frameworks.pydantic import MISSING
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,8 +53,6 @@ READ_ELSEWHERE = frozenset(("fsdp", "inference", "world_size", "relora_steps", "
 def not_a_mapping(config: AxolotlConfig) -> Iterator[Finding]:
     """The content of the file is not a mapping of keys to values.
 
-    Run-time error: `ValueError: not enough values to unpack (expected 2, got 1)`.
-
     Fix: write `key: value` lines.
 
     Source: axolotl 0.21.0 cli/config.py:240.
@@ -86,9 +81,6 @@ def field_value(config: AxolotlConfig) -> Iterator[Finding]:
     Strings are converted (`"4"`, `1e-5`), fractions are not integers, an unquoted `no` is a boolean and not the string that
     `save_strategy` and `eval_strategy` need, and fields with choices take these only.
 
-    Run-time error: `ValidationError: 1 validation error for AxolotlConfigWCapabilities: warmup_steps: Input should be a valid
-    integer, got a number with a fractional part`.
-
     Fix: write a value of the type that the message names.
 
     Source: axolotl 0.21.0 utils/schemas/config.py and its base classes; pydantic 2.13.
@@ -97,25 +89,15 @@ def field_value(config: AxolotlConfig) -> Iterator[Finding]:
         if fault.kind == MISSING:
             continue
         setting = config.place(fault.path)
-        help_text = 'quote it: `"no"`' if setting.value is False and "valid string" in fault.message else None
+        help_text = 'quote it: `"no"`' if setting.value is False and "a string" in fault.needed else None
         if fault.path == ("warmup_steps",) and isinstance(setting.value, float) and 0 < setting.value < 1:
             help_text = f"replace it with `warmup_ratio: {setting.value}`, a fraction of the steps"
         yield Finding(
             setting,
-            f"`{setting.name}` {fault_text(setting, fault.message)}",
+            fault.explained(setting, setting.name),
             exception=f"ValidationError: 1 validation error for {MODEL}: {'.'.join(map(str, fault.path))}: {fault.message}",
             help=help_text,
         )
-
-
-def fault_text(setting: Setting, message: str) -> str:
-    """The message for an invalid value and the requirement of its field, from pydantic's message; several types are joined by `or`."""
-    if not message.startswith(EXPECTED):
-        words = message.removeprefix("Value error, ").removeprefix("Input ")
-        return f"{words[0].lower()}{words[1:]}"
-    alternatives = [each.removeprefix(EXPECTED).partition(", unable")[0].partition(", got")[0] for each in message.split("; ")]
-    actual = "a mapping" if isinstance(setting.value, dict) else "a list" if isinstance(setting.value, list) else setting.spelled
-    return f"is {actual}; it must be {required(' or '.join(dict.fromkeys(alternatives)))}".replace("'", '"')
 
 
 @rule(
@@ -134,8 +116,6 @@ def missing_key(config: AxolotlConfig) -> Iterator[Finding]:
 
     `base_model` and `learning_rate` have none, nor have some keys of nested mappings. In a file that is not the whole run this is a
     warning: the launch line may give it.
-
-    Run-time error: `ValidationError: 1 validation error for AxolotlConfigWCapabilities: learning_rate: Field required`.
 
     Fix: write the key.
 
@@ -167,8 +147,6 @@ def plugin_not_found(config: AxolotlConfig) -> Iterator[Finding]:
 
     A plugin of the package `axolotl.integrations` is imported when the file is loaded. Plugins of other packages are unknown,
     so nothing is reported about them.
-
-    Run-time error: `ModuleNotFoundError: No module named 'axolotl.integrations.lyger'`.
 
     Fix: use a plugin of the release, or install the release that has it.
 
@@ -274,16 +252,35 @@ def plugin_of(key: str, config: AxolotlConfig) -> str:
 
 def closest(config: AxolotlConfig, path: tuple[str | int, ...]) -> str:
     """The known key that resembles a dropped one."""
-    from difflib import get_close_matches
-
     from cfglint.frameworks.axolotl.rules.no_effect import RENAMED
     from cfglint.frameworks.axolotl.validation import GONE
 
     key = str(path[-1])
+    alike = [name for name in similar_names(key) if name != key and name not in GONE and name not in RENAMED]
+    if not alike:
+        return ""
     found_at = HISTORY.at(config.own_version)
     of_plugins = {name for section in plugin_sections() for name in found_at.get(section, ())}
     nested = {name for section, fields in found_at.items() if section != TOP and not section.startswith(PLUGIN) for name in fields}
     fields = {*found_at[TOP], *of_plugins} if len(path) == 1 else nested
-    known = [name for name in sorted(fields) if name != key and name not in GONE and name not in RENAMED]
-    found = get_close_matches(key, known, 1, 0.85) if key not in of_plugins or len(path) > 1 else []
-    return found[0] if found and found[0] not in (config.values if len(path) == 1 else ()) else ""
+    near = next((name for name in alike if name in fields), "") if key not in of_plugins or len(path) > 1 else ""
+    return near if near not in (config.values if len(path) == 1 else ()) else ""
+
+
+SIMILAR = 0.85  # share of equal characters
+_by_length: dict[int, list[str]] = {}  # the fields of all releases
+_similar: dict[str, list[str]] = {}  # unknown key -> the names that resemble it
+
+
+def similar_names(key: str) -> list[str]:
+    """The fields of any release that resemble a key, the most similar first."""
+    if key not in _similar:
+        from difflib import get_close_matches
+
+        if not _by_length:
+            for name in sorted({name for section in HISTORY.sections for name in HISTORY.names(section)}):
+                _by_length.setdefault(len(name), []).append(name)
+        lengths = (size for size in _by_length if 2 * min(size, len(key)) >= SIMILAR * (size + len(key)))  # else it cannot be similar
+        names = [name for size in lengths for name in _by_length[size]]
+        _similar[key] = get_close_matches(key, names, len(names) or 1, SIMILAR)
+    return _similar[key]

@@ -49,8 +49,6 @@ def parallel_sizes(config: AxolotlConfig) -> Iterator[Finding]:
     axolotl passes only the sizes in the file to accelerate, so `context_parallel_size: 2` alone is refused on 8 GPUs:
     `dp_replicate_size` x `dp_shard_size` x tensor x context parallel size has to be the number of processes.
 
-    Run-time error: `ValueError: ParallelismConfig total_size (2) does not match num_processes (8). Please adjust ...`.
-
     Fix: write `dp_shard_size` (with `fsdp_config`) for the rest of the processes.
 
     Source: axolotl 0.21.0 utils/distributed.py:345-446, utils/trainer.py:672; accelerate 1.15.0 parallelism_config.py:336-380.
@@ -59,10 +57,10 @@ def parallel_sizes(config: AxolotlConfig) -> Iterator[Finding]:
         return
     found = problem(config.model, config.facts.gpus)
     if found is not None:
-        first, *others = [config.place((key,)) for key in found.keys]
+        first, *others = [config.place(path) for path in found.paths]
         written = [each for each in others if each.written]
         yield Finding(
-            first, found.message, related=written, exception=f"ValueError: {found.says}", fails_at=found.fails_at, help=found.remedy
+            first, found.message, related=written, exception=found.exception, fails_at=found.fails_at, help=found.help_for(config.values)
         )
 
 
@@ -80,8 +78,6 @@ def optimizer_unhandled(config: AxolotlConfig) -> Iterator[Finding]:
     """An optimizer that is in axolotl's list, and that its builder does not build.
 
     These are `ao_adamw_4bit` and `ao_adamw_8bit` from 0.12.0 on, and `dion` without `dion_lr`.
-
-    Run-time error: `ValueError: Unhandled optimizer: ao_adamw_8bit. Please raise an Issue.`
 
     Fix: use `adamw_torch_8bit` or `adamw_torch_4bit`, the names of torchao's optimizers in transformers; for `dion` set `dion_lr`.
 
@@ -120,8 +116,6 @@ def optimizer_unhandled(config: AxolotlConfig) -> Iterator[Finding]:
 def empty_learning_rate(config: AxolotlConfig) -> Iterator[Finding]:
     """`learning_rate` is the empty string, which axolotl does not convert to a number.
 
-    Run-time error: `TypeError: '<=' not supported between instances of 'float' and 'str'`.
-
     Fix: use a number.
 
     Source: axolotl 0.21.0 utils/schemas/training.py:320-325; torch 2.13 optim/adam.py:58.
@@ -149,8 +143,6 @@ def empty_learning_rate(config: AxolotlConfig) -> Iterator[Finding]:
 )
 def cosine_ratio(config: AxolotlConfig) -> Iterator[Finding]:
     """`cosine_min_lr_ratio` or `cosine_constant_lr_ratio` is not between 0 and 1.
-
-    Run-time error: `AssertionError: cosine_min_lr_ratio must be between 0.0 and 1.0`.
 
     Fix: use a fraction: 0.1 for 10 % of the peak learning rate.
 
@@ -190,8 +182,6 @@ def schedule_argument(config: AxolotlConfig) -> Iterator[Finding]:
 
     `one_cycle` is a schedule of axolotl's own, which passes `lr_scheduler_kwargs` to torch; `rex` ignores them.
 
-    Run-time error: `TypeError: OneCycleLR.__init__() got an unexpected keyword argument 'num_cycles'`.
-
     Fix: pct_start, anneal_strategy, cycle_momentum, base_momentum, max_momentum, div_factor, final_div_factor, three_phase and
     last_epoch are the arguments that there are.
 
@@ -225,8 +215,6 @@ def schedule_argument(config: AxolotlConfig) -> Iterator[Finding]:
 def dataset_without_path(config: AxolotlConfig) -> Iterator[Finding]:
     """An entry of `datasets` has no `path`.
 
-    Run-time error: `TypeError: argument should be a str or an os.PathLike object where __fspath__ returns a str, not 'NoneType'`.
-
     Fix: write the path of a file or folder, or the name of a data set on the Hugging Face Hub.
 
     Source: axolotl 0.21.0 core/builders/causal.py:445.
@@ -257,8 +245,6 @@ def dataset_without_path(config: AxolotlConfig) -> Iterator[Finding]:
 def infinite_epochs(config: AxolotlConfig) -> Iterator[Finding]:
     """`num_epochs` is not finite, so that axolotl cannot compute the number of steps.
 
-    Run-time error: `OverflowError: cannot convert float infinity to integer`.
-
     Fix: use a number of epochs; for a run of a fixed length, a large one together with `max_steps`.
 
     Source: axolotl 0.21.0 utils/trainer.py:536, 557; utils/data/sft.py:124 computes it for `max_steps` as well.
@@ -286,8 +272,6 @@ def infinite_epochs(config: AxolotlConfig) -> Iterator[Finding]:
 )
 def trainer_class(config: AxolotlConfig) -> Iterator[Finding]:
     """`trainer_cls` is not the path of a class in a module.
-
-    Run-time error: `ValueError: Failed to load custom trainer class 'abc': Invalid module string format: abc`.
 
     Fix: write module and class, as in `package.module.Trainer`.
 

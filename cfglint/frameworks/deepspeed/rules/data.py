@@ -40,8 +40,6 @@ LTD_SCHEDULE_KEYS = ("min_value", "max_value", "schedule_config", "schedule_type
 def data_efficiency_section(config: DeepSpeedConfig) -> Iterator[Finding]:
     """A section of `data_efficiency` is not an object.
 
-    Run-time error: `AttributeError: 'NoneType' object has no attribute 'get'`.
-
     Fix: write an object, or remove the key.
 
     Source: deepspeed 0.19.8 runtime/data_pipeline/config.py:14-140.
@@ -69,8 +67,6 @@ def curriculum_without_metrics(config: DeepSpeedConfig) -> Iterator[Finding]:
     """Curriculum learning is on without `curriculum_metrics`.
 
     The `enabled` keys of the sections around it have no effect: the innermost one decides.
-
-    Run-time error: `AssertionError: Curriculum learning is enabled, curriculum_metrics must be specified`.
 
     Fix: set `curriculum_metrics`, or `"enabled": false` in the innermost section.
 
@@ -106,9 +102,6 @@ def dynamic_batching_values(config: DeepSpeedConfig) -> Iterator[Finding]:
     """Dynamic batching has no `max_tokens`, or a size that is not an integer.
 
     The sizes are converted even where the feature is off.
-
-    Run-time errors: `AssertionError: Dynamic batching is enabled, so max_tokens must be specified`,
-    `ValueError: invalid literal for int() with base 10: 'auto'`.
 
     Fix: set `max_tokens`, and write integers.
 

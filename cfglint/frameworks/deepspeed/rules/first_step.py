@@ -35,8 +35,6 @@ def clipping_not_a_number(config: DeepSpeedConfig) -> Iterator[Finding]:
     DeepSpeed compares it with zero at the first optimizer step, not earlier. An `"auto"` that no Hugging Face
     Trainer resolves is such a string.
 
-    Run-time error: `TypeError: '>' not supported between instances of 'str' and 'float'`.
-
     Fix: write a number; 0 turns clipping off.
 
     Source: deepspeed 0.19.8 runtime/engine.py:3506.
@@ -81,9 +79,6 @@ def steps_per_print(config: DeepSpeedConfig) -> Iterator[Finding]:
     """`steps_per_print` is 0 or not a number.
 
     DeepSpeed divides the step count by it after the first step. Null turns printing off; 0 does not.
-
-    Run-time errors: `ZeroDivisionError: integer modulo by zero`, `TypeError: unsupported operand type(s)
-    for %: 'int' and 'str'`.
 
     Fix: write null, or a number of steps.
 

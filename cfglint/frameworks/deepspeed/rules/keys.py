@@ -7,10 +7,11 @@ from itertools import islice
 from cfglint.findings.diagnostic import ERROR, INFO, WARNING
 from cfglint.findings.rule import Example, Finding, rule
 from cfglint.frameworks.deepspeed._tables import IGNORING, REMOVED
-from cfglint.frameworks.deepspeed.models import EARLY, MONITORS, REPLACEMENTS, SECTIONS, TWICE, UNKNOWN, set_twice
+from cfglint.frameworks.deepspeed.models import EARLY, MONITORS, REPLACEMENTS, SECTIONS, TWICE, set_twice
 from cfglint.frameworks.deepspeed.releases import KEY_HISTORY
 from cfglint.frameworks.deepspeed.rules import DEEPSPEED
 from cfglint.frameworks.history import SINCE
+from cfglint.frameworks.pydantic import UNKNOWN
 from cfglint.frameworks.versions import dotted
 
 TYPE_CHECKING = False
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from cfglint.findings.diagnostic import Fix
     from cfglint.findings.setting import Setting
     from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
-    from cfglint.frameworks.deepspeed.models import Fault
+    from cfglint.frameworks.pydantic import Fault
     from cfglint.frameworks.similar_keys import Candidate
     from cfglint.frameworks.versions import Version
 
@@ -287,9 +288,6 @@ def deprecated_with_replacement(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     DeepSpeed converts the old key to the new one while parsing the section, and raises when the new one is
     set already, even to an equivalent value.
-
-    Run-time error: `AssertionError: Cannot provide deprecated parameter 'cpu_offload' and replacing
-    parameter 'offload_optimizer' together`.
 
     Fix: remove the old key.
 

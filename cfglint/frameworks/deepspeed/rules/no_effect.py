@@ -267,13 +267,13 @@ def string_counts_as_true(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     Source: deepspeed 0.19.8 runtime/config.py:209-270 (plain lookups), used as `if value`.
     """
-    from cfglint.findings.fix_builders import replace
-
     paths = [(key,) for key in TRUTHY] + [("torch_autocast", "enabled")]
     for path in paths:
         value = config.get(*path)
         if isinstance(value, str) and value.lower() in OFF_WORDS:
             setting = config.setting(*path)
+            from cfglint.findings.fix_builders import replace
+
             fix = replace(setting, False, "write false", safe=False)
             yield Finding(
                 setting,

@@ -76,8 +76,6 @@ def nvme_without_path(config: DeepSpeedConfig) -> Iterator[Finding]:
 def partial_offload_needs_cpu_adam(config: DeepSpeedConfig) -> Iterator[Finding]:
     """An offload ratio below 1 with an optimizer other than DeepSpeedCPUAdam.
 
-    Run-time error: `AssertionError: Hybrid Optimizer Only Supports DeepSpeedCPUAdam`.
-
     Fix: use `Adam` or `AdamW` without `torch_adam`, or remove `ratio`.
 
     Source: deepspeed 0.19.8 runtime/zero/stage3.py:312-316.
@@ -114,8 +112,6 @@ def super_offload_needs_cpu_adam(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     It copies learning rate, betas, eps, weight decay and amsgrad from the optimizer; the fused and the other
     optimizers do not have all of them.
-
-    Run-time error: `KeyError: 'amsgrad'`.
 
     Fix: use `Adam` or `AdamW` without `torch_adam`, offloaded to the CPU; or set `"super_offload": false`.
 

@@ -106,9 +106,6 @@ def max_grad_norm_in_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
     DeepSpeed clips gradients itself, by `gradient_clipping` at top level. Parsing the config only logs a
     warning; the engine then raises, whatever the value.
 
-    Run-time error: `ValueError: 'max_grad_norm' is not supported as an optimizer parameter, please switch
-    to using the deepspeed parameter 'gradient_clipping'`.
-
     Fix: move the value to `gradient_clipping` (without that key, the clipping norm is 1.0 from 0.19.3
     on).
 
@@ -148,8 +145,6 @@ def unknown_optimizer_parameter(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     The class depends on the rest of the config: Adam is FusedAdam on the GPU, DeepSpeedCPUAdam with an
     offloaded optimizer, torch's own with `torch_adam`, and each has different parameters.
-
-    Run-time error: `TypeError: FusedAdam.__init__() got an unexpected keyword argument 'beta1'`.
 
     Fix: remove it, or use a parameter of the class.
 
@@ -286,8 +281,6 @@ def two_betas(value: Any, compared: bool, floats: bool) -> str:
 )
 def lamb_needs_dynamic_scale(config: DeepSpeedConfig) -> Iterator[Finding]:
     """Lamb with a static loss scale; DeepSpeed checks this even where fp16 is off.
-
-    Run-time error: `AssertionError: DeepSpeed lamb optimizer requires dynamic loss scaling`.
 
     Fix: set `"loss_scale": 0`.
 

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 
 OWN_TYPE_WITH_ZERO = (0, 10, 1)  # first release whose ZeRO accumulates in another type than the model's
-FP16_MASTER_AT_ANY_STAGE = (0, 18, 3)
+BF16_MASTER = (0, 18, 3)  # master weights in bf16; those in fp16 no longer at stage 2 alone
+BF16_OPTIMIZER_WITHOUT_ZERO = (0, 18, 5)  # it was used for gradients in fp32 before
+BF16_WITHOUT_ZERO = (0, 17, 6)  # gradients in bf16 are accumulated without ZeRO
+ZERO_2 = 2
 TORCH = {"fp16": "torch.float16", "bf16": "torch.bfloat16", "fp32": "torch.float32", "int8": "torch.int8"}
 
 
@@ -28,6 +31,10 @@ def data_type(config: DeepSpeedConfig, key: str) -> Any:
 
 
 SHORT_NAMES = ("fp32", "fp16", "bf16", "int8")  # of the data types; each has longer ones
+OLD_MASTER_WEIGHTS = (
+    "AssertionError: fp16_master_and_gradients requires optimizer to support keeping fp16 master and gradients while keeping the optimizer"
+    " states in fp32."
+)
 UNRESOLVED = 'no Hugging Face Trainer resolves "auto" for this key'
 
 
@@ -43,8 +50,6 @@ UNRESOLVED = 'no Hugging Face Trainer resolves "auto" for this key'
 )
 def fp16_and_bf16(config: DeepSpeedConfig) -> Iterator[Finding]:
     """fp16 and bf16 are both on.
-
-    Run-time error: `AssertionError: bfloat16 and fp16 modes cannot be simultaneously enabled`.
 
     Fix: turn one of them off; on hardware that supports bf16 (Ampere and later) that is usually fp16.
 
@@ -90,14 +95,13 @@ def master_weights_need_zero(config: DeepSpeedConfig) -> Iterator[Finding]:
     The three keys require stage 1, 2 or 3, and are checked even where fp16 or bf16 is off.
     `bf16_optimizer_states` requires `bf16_master_weights_and_grads`.
 
-    Run-time errors: `AssertionError: Fp16_master_weights_and_grads is only supported with ZeRO Stage 1, 2,
-    or 3.`, `AssertionError: Bf16_master_weights_and_grads is only supported with ZeRO Stage 1, 2, or 3.`,
-    `AssertionError: bf16_optimizer_states requires bf16_master_weights_and_grads to be enabled.`
-
     Fix: use stage 1, 2 or 3, or remove the key.
 
     Source: deepspeed 0.19.8 runtime/config.py:702-714.
     """
+    if config.version < BF16_MASTER:
+        yield from fp16_at_stage_2(config)
+        return
     if config.stage == 0:
         for section, key in (
             ("fp16", "fp16_master_weights_and_grads"),
@@ -114,18 +118,22 @@ def master_weights_need_zero(config: DeepSpeedConfig) -> Iterator[Finding]:
                     related=(config.at("zero_optimization", "stage"),),
                     help=f"remove `{section}.{key}`",
                 )
-    if config.stage in (1, 3) and config.version < FP16_MASTER_AT_ANY_STAGE and config.section("fp16")["fp16_master_weights_and_grads"]:
-        raised = "AssertionError: Fp16_master_weights_and_grads is only supported with ZeRO Stage 2 for now."
-        setting = config.at("fp16", "fp16_master_weights_and_grads")
-        text = f"`fp16.fp16_master_weights_and_grads` requires ZeRO stage 2 in this release, but the stage is {config.stage}"
-        remedy = "remove `fp16.fp16_master_weights_and_grads`, or use DeepSpeed 0.18.3 or later"
-        yield Finding(setting, text, exception=raised, related=(config.at("zero_optimization", "stage"),), help=remedy)
     bf16 = config.section("bf16")
     if bf16["bf16_optimizer_states"] and not bf16["bf16_master_weights_and_grads"]:
         raised = "AssertionError: bf16_optimizer_states requires bf16_master_weights_and_grads to be enabled."
         text = "`bf16.bf16_optimizer_states` requires `bf16_master_weights_and_grads`"
         remedy = "set `bf16.bf16_master_weights_and_grads` to true, or set `bf16.bf16_optimizer_states` to false"
         yield Finding(config.at("bf16", "bf16_optimizer_states"), text, exception=raised, help=remedy)
+
+
+def fp16_at_stage_2(config: DeepSpeedConfig) -> Iterator[Finding]:
+    """The check of the releases before 0.18.3, which have the key of fp16 alone."""
+    if config.stage != ZERO_2 and config.section("fp16")["fp16_master_weights_and_grads"]:
+        raised = "AssertionError: Fp16_master_weights_and_grads is only supported with ZeRO Stage 2 for now."
+        setting = config.at("fp16", "fp16_master_weights_and_grads")
+        text = f"`fp16.fp16_master_weights_and_grads` requires ZeRO stage 2 in this release, but the stage is {config.stage}"
+        remedy = "remove `fp16.fp16_master_weights_and_grads`, or use DeepSpeed 0.18.3 or later"
+        yield Finding(setting, text, exception=raised, related=(config.at("zero_optimization", "stage"),), help=remedy)
 
 
 @rule(
@@ -144,6 +152,15 @@ def master_weights_need_zero(config: DeepSpeedConfig) -> Iterator[Finding]:
             '{"train_batch_size": 8, "zero_optimization": {"stage": 2}, "optimizer": {"type": "Adam"},'
             ' "fp16": {"enabled": true, "fp16_master_weights_and_grads": true}, "bf16": {"bf16_master_weights_and_grads": true}}\n'
         ),
+        Example(
+            (
+                '{"train_batch_size": 8, "zero_optimization": {"stage": 2}, "optimizer": {"type": "Adam"},'
+                ' "fp16": {"enabled": true, "fp16_master_weights_and_grads": true}}\n'
+            ),
+            exception="AssertionError: fp16_master_and_gradients requires optimizer to support keeping fp16 master and gradients",
+            at="/fp16/fp16_master_weights_and_grads",
+            facts={"target": {"deepspeed": "0.18.2"}},
+        ),
     ),
     good=(
         '{"train_batch_size": 8, "zero_optimization": {"stage": 2, "offload_optimizer": {"device": "cpu"}}, "optimizer": {"type": "Adam"},'
@@ -157,10 +174,6 @@ def master_weights_need_cpu_adam(config: DeepSpeedConfig) -> Iterator[Finding]:
     Half-precision master weights require DeepSpeedCPUAdam, offloaded to the CPU. On the GPU only bf16 with
     `bf16_optimizer_states` supports them. The keys of `fp16` and `bf16` are mutually exclusive.
 
-    Run-time errors: `AssertionError: Master weights feature requires ZeRO-2 Offload with DeepSpeedCPUAdam.
-    Current ZeRO-Offload:False`, `AssertionError: fp16_master_weights_and_gradients and
-    bf16_master_weights_and_gradients are mutually exclusive.`
-
     Fix: set `"offload_optimizer": {"device": "cpu"}` with Adam or AdamW, or remove the key.
 
     Source: deepspeed 0.19.8 runtime/base_optimizer.py:489-530, runtime/zero/stage_1_and_2.py:332,
@@ -168,7 +181,7 @@ def master_weights_need_cpu_adam(config: DeepSpeedConfig) -> Iterator[Finding]:
     """
     stage, optimizer = config.stage, config.optimizer
     fp16 = config.section("fp16")["fp16_master_weights_and_grads"]
-    bf16 = config.section("bf16")["bf16_master_weights_and_grads"]
+    bf16 = config.version >= BF16_MASTER and config.section("bf16")["bf16_master_weights_and_grads"]
     if not (fp16 or bf16) or stage not in (1, 2, 3) or optimizer is None or uses_bf16_optimizer(config):
         return
     if fp16 and bf16:
@@ -188,6 +201,8 @@ def master_weights_need_cpu_adam(config: DeepSpeedConfig) -> Iterator[Finding]:
         section, key = ("fp16", "fp16_master_weights_and_grads") if fp16 else ("bf16", "bf16_master_weights_and_grads")
         raised = f"AssertionError: Master weights feature requires ZeRO-{stage} Offload with DeepSpeedCPUAdam. Current ZeRO-"
         raised += f"{'3 ' if stage == 3 else ''}Offload:{offloaded}"
+        if config.version < BF16_MASTER:
+            raised = OLD_MASTER_WEIGHTS
         text = f"`{section}.{key}` requires DeepSpeedCPUAdam, an Adam that is offloaded to the CPU"
         yield Finding(
             config.at(section, key),
@@ -215,6 +230,15 @@ def uses_bf16_optimizer(config: DeepSpeedConfig) -> bool:
         '{"train_batch_size": 8, "optimizer": {"type": "Adam"}, "bf16": {"enabled": true}, "data_types": {"grad_accum_dtype": "fp32"}}\n',
         '{"train_batch_size": 8, "bf16": {"enabled": true}, "data_types": {"grad_accum_dtype": "fp16"}}\n',
         Example(
+            (
+                '{"train_batch_size": 8, "optimizer": {"type": "Adam"}, "bf16": {"enabled": true},'
+                ' "data_types": {"grad_accum_dtype": "bf16"}}\n'
+            ),
+            exception="NotImplementedError: Bfloat16 wrapper must use a gradient accumulation type of fp32",
+            facts={"target": {"deepspeed": "0.17.5"}},
+        ),
+        '{"train_batch_size": 8, "optimizer": {"type": "Adam"}, "data_types": {"grad_accum_dtype": "bf16"}}\n',
+        Example(
             '{"train_batch_size": 8, "optimizer": {"type": "Adam"}, "zero_optimization": {"stage": 2}, "bf16": {"enabled": true},'
             ' "data_types": {"grad_accum_dtype": "fp32"}}\n',
             facts={"target": {"deepspeed": "0.10.0"}},
@@ -229,10 +253,6 @@ def gradient_accumulation_type(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     Without ZeRO, gradients are accumulated in the model's own type. bf16 without an optimizer supports fp32
     and bf16.
-
-    Run-time errors: `ValueError: 'auto' is not a valid DtypeEnum`, `NotImplementedError: unsupported mix of
-    model_dtype=torch.bfloat16 and grad_accum_dtype=torch.float32`, `AssertionError: BF16Optimizer:
-    Unsupported gradient accumulation data type: torch.float16`.
 
     Fix: write `fp32` or the model's own type, or remove the key.
 
@@ -259,14 +279,34 @@ def gradient_accumulation_type(config: DeepSpeedConfig) -> Iterator[Finding]:
         raised = "NotImplementedError: Model data type and gradient accumulation data type must be equal to use ZeRO"
         text = f"`data_types.grad_accum_dtype` is {found}; with ZeRO it must be {config.precision}, the model's type"
         yield Finding(setting, text, exception=raised, help=f"set `data_types.grad_accum_dtype` to {spelled(config.precision)}")
-    elif config.stage == 0 and config.has_optimizer and found != config.precision:
-        raised = f"NotImplementedError: unsupported mix of model_dtype={TORCH[config.precision]} and grad_accum_dtype={TORCH[found]}"
-        text = f"`data_types.grad_accum_dtype` is {found}; without ZeRO it must be {config.precision}, the model's type"
-        yield Finding(setting, text, exception=raised, help=f"set `data_types.grad_accum_dtype` to {spelled(config.precision)}")
+    elif config.stage == 0 and config.has_optimizer:
+        needed = type_without_zero(config, found)
+        if needed != found:
+            raised = f"NotImplementedError: {mixed_types(config, found)}"
+            text = f"`data_types.grad_accum_dtype` is {found}; without ZeRO it must be {needed}" + (
+                ", the model's type" if needed == config.precision else " with bf16"
+            )
+            yield Finding(setting, text, exception=raised, help=f"set `data_types.grad_accum_dtype` to {spelled(needed)}")
     elif config.stage == 0 and not config.has_optimizer and found not in ("fp32", "bf16"):
         raised = f"AssertionError: BF16Optimizer: Unsupported gradient accumulation data type: {TORCH[found]}"
         text = f"`data_types.grad_accum_dtype` is {found}; it must be fp32 or bf16 with bf16 and without an optimizer"
         yield Finding(setting, text, exception=raised, help='set `data_types.grad_accum_dtype` to "fp32"')
+
+
+def type_without_zero(config: DeepSpeedConfig, asked: str) -> str:
+    """The type in which gradients are accumulated without ZeRO; the one that is asked for, if the release supports it."""
+    if config.precision != "bf16" or config.version >= BF16_OPTIMIZER_WITHOUT_ZERO:
+        return config.precision
+    return asked if asked == "fp32" or (asked == "bf16" and config.version >= BF16_WITHOUT_ZERO) else "fp32"
+
+
+def mixed_types(config: DeepSpeedConfig, found: str) -> str:
+    """The message about a type that is not supported with the model's."""
+    if config.version >= BF16_WITHOUT_ZERO:
+        return f"unsupported mix of model_dtype={TORCH[config.precision]} and grad_accum_dtype={TORCH[found]}"
+    if found == config.precision:
+        return "Bfloat16 wrapper must use a gradient accumulation type of fp32, enable ZeRO to use Bfloat16 gradient accumulation"
+    return "unsupported mix of model dtype and gradient accumulation type"
 
 
 def accumulates(config: DeepSpeedConfig) -> bool:
@@ -293,15 +333,10 @@ def parameter_type(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     The key does not select the type, it only has to agree: with neither section on it has to be fp32.
 
-    Run-time errors: `AssertionError: data_types.param_dtype='fp16' conflicts with the enabled precision
-    mode (model dtype torch.bfloat16)`, `ValueError: 'auto' is not a valid DtypeEnum`.
-
     Fix: remove the key.
 
     Source: deepspeed 0.19.8 runtime/engine.py:1813-1830 (the key is read from 0.19.2 on).
     """
-    from cfglint.findings.fix_builders import remove
-
     for key in ("param_dtype", "buffer_dtype"):
         value = data_type(config, key)
         if value is None or not config.looks_up("data_types", key) or (key == "buffer_dtype" and config.precision == "fp32"):
@@ -318,6 +353,8 @@ def parameter_type(config: DeepSpeedConfig) -> Iterator[Finding]:
                 help=f"remove `data_types.{key}`, or write one of {', '.join(SHORT_NAMES)}",
             )
         elif key == "param_dtype" and found != config.precision and config.knows_precision:
+            from cfglint.findings.fix_builders import remove
+
             raised = f"AssertionError: data_types.param_dtype='{value}' conflicts with the enabled precision mode"
             text = f"`data_types.param_dtype` is {value}, but `fp16` and `bf16` make the model {config.precision}"
             yield Finding(setting, text, exception=raised, fix=remove(setting, "remove `param_dtype`", safe=True))

@@ -223,8 +223,6 @@ def initial_scale_power_type(config: DeepSpeedConfig) -> Iterator[Finding]:
     Up to 0.17.0 the section is not converted to its types, so that a number in quotes stays a string. From 0.17.1 on,
     "16" is accepted.
 
-    Run-time error: `TypeError: unsupported operand type(s) for ** or pow(): 'int' and 'str'`.
-
     Fix: write the number without quotes.
 
     Source: deepspeed 0.16.9 runtime/config.py:204-213.

@@ -49,8 +49,6 @@ def unknown_scheduler(config: DeepSpeedConfig) -> Iterator[Finding]:
     DeepSpeed has WarmupLR, WarmupDecayLR, WarmupCosineLR, OneCycle and LRRangeTest; any other name is
     looked up in `torch.optim.lr_scheduler`. Without an optimizer the section is ignored.
 
-    Run-time error: `AssertionError: DeepSpeed does not recognize LR scheduler warmuplr`.
-
     Fix: use one of these names, spelled like this.
 
     Source: deepspeed 0.19.8 runtime/engine.py:1922-1932.

@@ -5,9 +5,10 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.wording import spelled
-from cfglint.frameworks.deepspeed.models import CHOICE, ESCAPED, RANGE, RULE, TYPE, fault_text
+from cfglint.frameworks.deepspeed.models import ESCAPED
 from cfglint.frameworks.deepspeed.rules import DEEPSPEED
 from cfglint.frameworks.deepspeed.rules.keys import given_sections
+from cfglint.frameworks.pydantic import BOOLEAN, CHOICE, INTEGER, NUMBER, RANGE, RULE, TYPE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,27 +43,26 @@ def faults(config: DeepSpeedConfig, kind: str) -> Iterator[Finding]:
         for fault in config.section(name).faults:
             if fault.kind == kind:
                 setting = config.at(name, *fault.path)
-                text = fault_text(setting, name, fault.message)
                 note = ASSUMED_SIZE if config.is_assumed(setting) else None
                 yield Finding(
                     setting,
-                    text,
+                    fault.explained(setting, setting.name or name),
                     exception=fault.exception,
                     consumer_only=is_tuning_list(config, setting.value),
                     note=note,
-                    help=fault_help(setting, fault.message),
+                    help=fault_help(setting, fault.needed),
                 )
 
 
-def fault_help(setting: Setting, message: str) -> str:
+def fault_help(setting: Setting, needed: str) -> str:
     """The instruction to write the number or boolean that a string spells, if one is required; else to remove the key."""
     text = setting.value.strip().lower() if isinstance(setting.value, str) else ""
-    if "boolean" in message and text in ("true", "false"):
+    if BOOLEAN in needed and text in ("true", "false"):
         return f"set `{setting.name}` to {text}"
     number = as_number(text)
-    if number is not None and "integer" in message and number.is_integer():
+    if number is not None and INTEGER in needed and number.is_integer():
         return f"set `{setting.name}` to {int(number)}"
-    return f"set `{setting.name}` to {text}" if number is not None and "number" in message else f"remove `{setting.name}` for the default"
+    return f"set `{setting.name}` to {text}" if number is not None and needed == NUMBER else f"remove `{setting.name}` for the default"
 
 
 def as_number(text: str) -> float | None:
@@ -97,9 +97,6 @@ def section_value_type(config: DeepSpeedConfig) -> Iterator[Finding]:
     Before transformers 4.45.0, `stage3_prefetch_bucket_size: "auto"` is filled with 0.9 times the square of the model's hidden size,
     unrounded. That is an integer only if the hidden size is a multiple of 10, as 2560 and 5120 are; for 1024, 2048 or 4096 the run is
     refused. If the hidden size is not known, this is a warning, and `--model` decides it.
-
-    Run-time error: `ValidationError: 1 validation error for DeepSpeedZeroConfig ... Input should be a valid
-    integer, unable to parse string as an integer`.
 
     Fix: write numbers without quotes, booleans as true or false.
 

@@ -34,6 +34,9 @@ def builds_stage_1_or_2(config: DeepSpeedConfig) -> bool:
     return config.stage in (1, 2) and config.has_optimizer and not uses_bf16_optimizer(config) and not config.zero["legacy_stage1"]
 
 
+MUON_AT_STAGE_3 = (0, 18, 9)
+
+
 @rule(
     "DSP010",
     "unsupported-gradient-sum",
@@ -87,8 +90,6 @@ def zero_without_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
     These stages partition the optimizer's states, so an optimizer is required: in the config, or passed to
     `deepspeed.initialize`. A misspelt `optimizer` section, or one without `type`, does not count.
 
-    Run-time error: `AssertionError: zero stage 2 requires an optimizer`.
-
     Fix: add an `optimizer` section, or pass an optimizer to `deepspeed.initialize`.
 
     Source: deepspeed 0.19.8 runtime/engine.py:2659.
@@ -125,9 +126,6 @@ def untested_zero_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
     Adam, AdamW, Adagrad, Lion and Muon are tested. Any other, such as Lamb or SGD, requires
     `"zero_allow_untested_optimizer": true`.
 
-    Run-time error: `AssertionError: You are using an untested ZeRO Optimizer. Please add
-    <"zero_allow_untested_optimizer": true> in the configuration file to use it.`
-
     Fix: set `"zero_allow_untested_optimizer": true`, or use one of the optimizers above.
 
     Source: deepspeed 0.19.8 runtime/engine.py:2298-2305, runtime/zero/utils.py:45.
@@ -160,9 +158,6 @@ def untested_zero_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
 )
 def legacy_stage1(config: DeepSpeedConfig) -> Iterator[Finding]:
     """`legacy_stage1` is on: that implementation was removed in 0.5.9.
-
-    Run-time error: `Exception: The deprecated version of ZeRO Stage 1 is not supported in deepspeed >=
-    0.5.9.`
 
     Fix: remove the key.
 
@@ -260,10 +255,6 @@ def scaled_before_reduce_scatter(config: DeepSpeedConfig) -> Iterator[Finding]:
     `gradient_allreduce_op: sum` the check does not apply. `prescale_gradients` is not converted to a boolean: a
     string such as "false" counts as true.
 
-    Run-time errors: `AssertionError: pre-scale gradients is not yet supported with ZeRO-2 with reduce
-    scatter enabled`, `AssertionError: gradient_predivide_factor != 1.0 is not yet supported with ZeRO-3
-    with reduce scatter enabled`.
-
     Fix: remove `prescale_gradients` and `gradient_predivide_factor`, or set `"reduce_scatter": false`.
 
     Source: deepspeed 0.19.8 runtime/zero/stage_1_and_2.py:346-351, runtime/zero/stage3.py:392-396; before 0.13.0 also with stage 1.
@@ -309,9 +300,6 @@ def scaled_before_reduce_scatter(config: DeepSpeedConfig) -> Iterator[Finding]:
 def odd_allgather_bucket(config: DeepSpeedConfig) -> Iterator[Finding]:
     """An odd `allgather_bucket_size` with stage 1 or 2.
 
-    Run-time error: `AssertionError: allgather_bucket_size must be a multiple of
-    nccl_start_alignment_factor, 2`.
-
     Fix: write an even number; 500000000 is the default.
 
     Source: deepspeed 0.19.8 runtime/zero/stage_1_and_2.py:389.
@@ -340,6 +328,12 @@ def odd_allgather_bucket(config: DeepSpeedConfig) -> Iterator[Finding]:
             '{"train_batch_size": 8, "zero_optimization": {"stage": 3, "reduce_scatter": false,'
             ' "zero_quantized_gradients": true}, "optimizer": {"type": "Adam"}}\n'
         ),
+        Example(
+            '{"train_batch_size": 8, "zero_optimization": {"stage": 3}, "optimizer": {"type": "Muon", "params": {"lr": 0.02}}}\n',
+            exception="AssertionError: Muon optimizer is not yet compatible with ZeRO Stage 3",
+            at="/zero_optimization/stage",
+            facts={"target": {"deepspeed": "0.18.8"}},
+        ),
     ),
     good=(
         '{"train_batch_size": 8, "zero_optimization": {"stage": 3, "reduce_scatter": false},'
@@ -350,7 +344,8 @@ def odd_allgather_bucket(config: DeepSpeedConfig) -> Iterator[Finding]:
 def muon_with_reduce_scatter(config: DeepSpeedConfig) -> Iterator[Finding]:
     """Muon at stage 3 with reduce-scatter, or quantized gradients without it.
 
-    Reduce-scatter is on by default; Muon requires complete gradients, so it has to be turned off.
+    Reduce-scatter is on by default; Muon requires complete gradients, so it has to be turned off. Before 0.18.9 Muon does not support
+    stage 3 at all.
     `zero_quantized_gradients` requires reduce-scatter and is incompatible with Muon.
 
     Run-time errors: `ValueError: Muon and reduce scatter cannot be used together`, `ValueError: Muon and
@@ -366,7 +361,15 @@ def muon_with_reduce_scatter(config: DeepSpeedConfig) -> Iterator[Finding]:
     if config.stage != 3 or not config.has_optimizer:
         return
     scatter, quantized = config.zero["reduce_scatter"], config.zero["zero_quantized_gradients"]
-    if optimizer is not None and optimizer.name == "muon" and (scatter or quantized):
+    muon = optimizer is not None and optimizer.name == "muon"
+    if muon and config.version < MUON_AT_STAGE_3:
+        yield Finding(
+            config.at("zero_optimization", "stage"),
+            "`stage` is 3, which Muon does not support in this release",
+            exception="AssertionError: Muon optimizer is not yet compatible with ZeRO Stage 3",
+            help="use ZeRO stage 2, or DeepSpeed 0.18.9 or later",
+        )
+    elif muon and (scatter or quantized):
         other = "reduce scatter" if scatter else "all2all process group"
         key = "reduce_scatter" if scatter else "zero_quantized_gradients"
         raised = f"ValueError: Muon and {other} cannot be used together"
@@ -401,8 +404,6 @@ def secondary_partition_does_not_divide(config: DeepSpeedConfig) -> Iterator[Fin
     The secondary partition of the parameters is over groups of that many GPUs; a number larger than the GPU
     count means all GPUs.
 
-    Run-time error: `AssertionError: 12 is not divisible by 8`.
-
     Fix: write the number of GPUs of one node, or another divisor of the GPU count.
 
     Source: deepspeed 0.19.8 utils/groups.py:71, 943.
@@ -435,10 +436,6 @@ def secondary_partition_does_not_divide(config: DeepSpeedConfig) -> Iterator[Fin
 )
 def unmanaged_accumulation(config: DeepSpeedConfig) -> Iterator[Finding]:
     """`managed_gradient_accumulation: false` with overlapped communication below stage 2, or with DeepCompile.
-
-    Run-time errors: `AssertionError: managed_gradient_accumulation=False supports ZeRO overlap_comm only
-    with ZeRO stage 2`, `AssertionError: managed_gradient_accumulation=False is not supported with
-    DeepCompile`.
 
     Fix: remove `managed_gradient_accumulation`, or set `"overlap_comm": false`; DeepCompile requires the
     default (true).
@@ -480,8 +477,6 @@ def unmanaged_accumulation(config: DeepSpeedConfig) -> Iterator[Finding]:
 def autocast_with_quantized_weights(config: DeepSpeedConfig) -> Iterator[Finding]:
     """`zero_quantized_weights` together with `torch_autocast`.
 
-    Run-time error: `AssertionError: Cannot enable both torch autocast and zero quantized weights`.
-
     Fix: keep one of the two; `bf16` instead of `torch_autocast` is compatible with quantized weights.
 
     Source: deepspeed 0.19.8 runtime/torch_autocast.py:32.
@@ -510,9 +505,6 @@ def secondary_partition_without_optimizer(config: DeepSpeedConfig) -> Iterator[F
 
     The engine calls a method on itself that only the optimizer of stage 3 has. A model built under
     `deepspeed.zero.Init` has its groups already and is not affected.
-
-    Run-time error: `AttributeError: 'DeepSpeedEngine' object has no attribute
-    '_set_zero_group_parallelism'`.
 
     Fix: add an `optimizer` section, or remove `zero_hpz_partition_size`.
 

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
     from cfglint.findings.setting import Setting
     from cfglint.frameworks.huggingface.config import TrainerConfig
-    from cfglint.frameworks.huggingface.deepspeed_integration import HfDeepSpeedConfig, Refusal
+    from cfglint.frameworks.huggingface.deepspeed_integration import HfDeepSpeedConfig
+    from cfglint.frameworks.refusal import Refusal
 
 TRAINER_SCHEDULER = (4, 33)  # with an optimizer of the DeepSpeed config, the Trainer builds the scheduler itself
 # The `lr_scheduler_type` and `optim` values that match a name in the DeepSpeed config.
@@ -68,10 +69,6 @@ def deepspeed_mismatch(config: TrainerConfig) -> Iterator[Finding]:
     when training begins. `train_batch_size` must match the number of processes, so a config that sets it works on one cluster
     size only.
 
-    Run-time error: `ValueError: Please correct the following DeepSpeed config values that mismatch
-    TrainingArguments values: - ds train_micro_batch_size_per_gpu=8 vs hf per_device_train_batch_size=4. The easiest
-    method is to set these DeepSpeed config values to 'auto'.`
-
     Fix: set the key to `"auto"` in the DeepSpeed config.
 
     Source: transformers 5.23.0 integrations/deepspeed.py:104-190, 258-266.
@@ -79,15 +76,15 @@ def deepspeed_mismatch(config: TrainerConfig) -> Iterator[Finding]:
     launch = config.deepspeed
     if launch is None or not launch.mismatches:
         return
-    from cfglint.findings.fix_builders import replace
-
     for each in launch.mismatches:
-        if launch.disagrees_on_precision and each.path in launch.PRECISION:
+        if launch.disagrees_on_precision and each.path in launch.HALF_PRECISION:
             continue  # RUN004 reports this, and the trainer stops there
         related = tuple(of(config, name) for name in each.fields)
         if config.facts.launch.guessed and all(field.origin == DEFAULT for field in related):
             continue  # a program that may not use the Trainer may lack this field
         setting = launch.setting(each.path)
+        from cfglint.findings.fix_builders import replace
+
         fix = replace(setting, "auto", 'set it to "auto"', safe=True) if launch.accepts_auto(setting) else None
         text = f"ValueError: Please correct the following DeepSpeed config values that mismatch TrainingArguments values: {each.line}"
         yield Finding(
@@ -115,14 +112,12 @@ def deepspeed_mismatch(config: TrainerConfig) -> Iterator[Finding]:
 def zero_section_missing(config: TrainerConfig) -> Iterator[Finding]:
     """Under the Trainer a DeepSpeed config requires a `zero_optimization` section, even for stage 0.
 
-    Run-time error: `ValueError: Please specify the ZeRO optimization config in the DeepSpeed config.`
-
     Fix: add the section, for example `"zero_optimization": {"stage": 2}`.
 
     Source: accelerate 1.15.0 utils/dataclasses.py:1276.
     """
     found, launch = refusal(config), config.deepspeed
-    if found is not None and launch is not None and found.path == "zero_optimization" and "zero_optimization" not in launch.written:
+    if found is not None and launch is not None and found.key == "zero_optimization" and "zero_optimization" not in launch.written:
         setting = launch.setting("zero_optimization")
         yield Finding(
             setting,
@@ -148,9 +143,6 @@ def zero_section_missing(config: TrainerConfig) -> Iterator[Finding]:
 )
 def optimizer_without_scheduler(config: TrainerConfig) -> Iterator[Finding]:
     """A DeepSpeed config has an optimizer and no scheduler, which transformers before 4.33 does not support.
-
-    Run-time error: ``ValueError: Found `optimizer` configured in the DeepSpeed config, but no `scheduler`. Please
-    configure a scheduler in the DeepSpeed config.``
 
     Fix: add a `scheduler` section, or remove the `optimizer` section.
 
@@ -192,10 +184,6 @@ def auto_unfilled(config: TrainerConfig) -> Iterator[Finding]:
     `stage3_prefetch_bucket_size` and `stage3_param_persistence_threshold`. accelerate adds the stage, the offload
     devices and `stage3_gather_16bit_weights_on_model_save`. Every other key needs a value.
 
-    Run-time error: ``ValueError: `zero_optimization.allgather_bucket_size` not found in kwargs. Please specify
-    `zero_optimization.allgather_bucket_size` without `auto` (set to correct value) in the DeepSpeed config file or
-    pass it in kwargs.``
-
     Fix: write a value, or remove the key to use DeepSpeed's default.
 
     Source: accelerate 1.15.0 utils/dataclasses.py:1356-1374, accelerator.py:2355.
@@ -203,10 +191,10 @@ def auto_unfilled(config: TrainerConfig) -> Iterator[Finding]:
     from cfglint.findings.fix_builders import remove
 
     found, launch = refusal(config), config.deepspeed
-    if found is not None and launch is not None and "not found in kwargs" in found.exception:
-        setting = launch.setting(found.path)
-        fix = remove(setting, f"remove {found.path}", safe=True)
-        yield Finding(setting, f'`{found.path}` is "auto", which the Trainer does not resolve', exception=found.exception, fix=fix)
+    if found is not None and launch is not None and found.kind == launch.UNRESOLVED:
+        setting = launch.setting(found.key)
+        fix = remove(setting, f"remove {found.key}", safe=True)
+        yield Finding(setting, f'`{found.key}` is "auto", which the Trainer does not resolve', exception=found.exception, fix=fix)
 
 
 @rule(
@@ -235,20 +223,18 @@ def deepspeed_refused(config: TrainerConfig) -> Iterator[Finding]:
     Source: accelerate 1.15.0 utils/dataclasses.py:1415-1446, utils/deepspeed.py:186-206, accelerator.py:2212-2234.
     """
     found, launch = refusal(config), config.deepspeed
-    if found is None or launch is None or "not found in kwargs" in found.exception:
+    if found is None or launch is None or found.kind == launch.UNRESOLVED:
         return
-    if found.path == "zero_optimization" and "zero_optimization" not in launch.written:
+    if found.key == "zero_optimization" and "zero_optimization" not in launch.written:
         return
-    _, _, reason = found.exception.partition(": ")
-    message = f"`{found.path}` is not accepted by the Trainer: {reason}"
-    setting, fix = launch.setting(found.path), None
+    setting, fix = launch.setting(found.key), None
     related: tuple[Setting, ...] = ()
     if launch.disagrees_on_precision:
         from cfglint.findings.fix_builders import replace
 
         fix = replace(setting, "auto", 'set it to "auto"', safe=True)
         related = (of(config, launch.precision),)
-    yield Finding(setting, message, related=related, exception=found.exception, fails_at=found.fails_at, fix=fix)
+    yield Finding(setting, found.message, related=related, exception=found.exception, fails_at=found.fails_at, fix=fix)
 
 
 @rule(

@@ -63,8 +63,6 @@ def not_a_mapping(config: TrainerConfig) -> Iterator[Finding]:
 def output_dir_missing(config: TrainerConfig) -> Iterator[Finding]:
     """`output_dir` is required before transformers 4.49.
 
-    Run-time error: `TypeError: TrainingArguments.__init__() missing 1 required positional argument: 'output_dir'`.
-
     Fix: set it to a folder. From 4.49.0 on it is optional and defaults to `trainer_output`.
 
     Source: transformers 4.42.4 training_args.py:785, 5.23.0 training_args.py:1517.
@@ -168,9 +166,6 @@ def steps_needed(config: TrainerConfig) -> Iterator[Finding]:
     `logging_strategy: steps` (the default) requires `logging_steps` other than 0. With `eval_strategy: steps`,
     an `eval_steps` that is unset or 0 defaults to `logging_steps`, which must then be positive.
 
-    Run-time error: `ValueError: logging strategy IntervalStrategy.STEPS requires non-zero --logging_steps`,
-    `ValueError: evaluation strategy IntervalStrategy.STEPS requires either non-zero --eval_steps or --logging_steps`.
-
     Fix: set the number of steps, or set the strategy to "no".
 
     Source: transformers 5.23.0 training_args.py:1576-1583, 1732.
@@ -208,8 +203,6 @@ def fractional_steps(config: TrainerConfig) -> Iterator[Finding]:
     """A number of steps above 1 is not an integer.
 
     `logging_steps`, `eval_steps` and `save_steps` below 1 are a ratio of the total steps; above 1 they count steps.
-
-    Run-time error: `ValueError: --save_steps must be an integer if bigger than 1: 12.5`.
 
     Fix: use an integer, or a ratio below 1.
 
@@ -250,8 +243,6 @@ def best_model_strategies(config: TrainerConfig) -> Iterator[Finding]:
 
     Every evaluation needs a checkpoint, so `save_strategy` and `eval_strategy` must be equal; from 4.47.0 on
     `save_strategy: best` is accepted too. The defaults are "steps" for `save_strategy` and "no" for `eval_strategy`.
-
-    Run-time error: `ValueError: --load_best_model_at_end requires the save and eval strategy to match`.
 
     Fix: set both strategies to the same value.
 
@@ -309,9 +300,6 @@ def best_model_steps(config: TrainerConfig) -> Iterator[Finding]:
 
     Otherwise there would be checkpoints without an evaluation. Ratios (below 1) and numbers of steps cannot be combined.
     Up to 4.52 a ratio such as 0.3 is rejected for 0.1 although it is a multiple, because of floating-point rounding.
-
-    Run-time error: `ValueError: --load_best_model_at_end requires the saving steps to be a round multiple of
-    the evaluation steps, but found 300, which is not a round multiple of 200.`
 
     Fix: use a multiple; `eval_steps` defaults to `logging_steps`.
 
@@ -382,8 +370,6 @@ def _not_a_multiple(save: float, every: float, version: tuple[int, ...]) -> str:
 def empty_cache_steps(config: TrainerConfig) -> Iterator[Finding]:
     """`torch_empty_cache_steps` is not a positive integer.
 
-    Run-time error: ``ValueError: `torch_empty_cache_steps` must be an integer bigger than 0, got 0.``
-
     Fix: use a positive integer, or remove the key to never empty the cache.
 
     Source: transformers 5.23.0 training_args.py:1725-1730 (from 4.43.0); 4.46.3 training_args.py:1599-1603 lets every
@@ -424,8 +410,6 @@ def empty_cache_steps(config: TrainerConfig) -> Iterator[Finding]:
 )
 def scheduler_needs_evaluation(config: TrainerConfig) -> Iterator[Finding]:
     """`reduce_lr_on_plateau` and `greedy` require evaluations, and `eval_strategy` is "no".
-
-    Run-time error: `ValueError: lr_scheduler_type reduce_lr_on_plateau requires an eval strategy`.
 
     Fix: set `eval_strategy` to "steps" or "epoch".
 
@@ -493,9 +477,6 @@ def prefetch_without_workers(config: TrainerConfig) -> Iterator[Finding]:
 def configured_state(config: TrainerConfig) -> Iterator[Finding]:
     """`accelerator_config.use_configured_state` requires an `Accelerator` that the script built earlier.
 
-    Run-time error: `ValueError: Passing 'use_configured_state':True to the AcceleratorConfig requires a
-    pre-configured AcceleratorState or PartialState to be defined before calling TrainingArguments.`
-
     Fix: remove it, unless the script builds an `Accelerator` first.
 
     Source: transformers 5.23.0 training_args.py:1858-1864 (from 4.42.0).
@@ -524,9 +505,6 @@ def backend_without_launcher(config: TrainerConfig) -> Iterator[Finding]:
     """`ddp_backend` is set for a single process without a launcher.
 
     With a single GPU the run is a plain `python train.py`; a backend makes accelerate look for a process group.
-
-    Run-time error: `ValueError: Default process group has not been initialized, please make sure to call
-    init_process_group.`
 
     Fix: remove `ddp_backend`; with a launcher nccl is the default.
 

@@ -146,8 +146,6 @@ def workers_needed(config: TrainerConfig) -> Iterator[Finding]:
 def prefetch_negative(config: TrainerConfig) -> Iterator[Finding]:
     """`dataloader_prefetch_factor` is negative.
 
-    Run-time error: `ValueError: prefetch_factor option should be non-negative`.
-
     Fix: use a number of batches per worker; the default is 2.
 
     Source: torch 2.13 utils/data/dataloader.py.

@@ -336,8 +336,6 @@ def _old_values(section: Section, given: list[Any], config: TrainerConfig) -> It
 def fsdp_alone(config: TrainerConfig) -> Iterator[Finding]:
     """`fsdp` is set, and a single GPU runs without a launcher.
 
-    Run-time error: `ValueError: Using fsdp only works in distributed training.`
-
     Fix: use several GPUs with torchrun or accelerate launch, or remove `fsdp`.
 
     Source: transformers 5.23.0 trainer.py:476, 4.42.4 trainer.py:494.
@@ -364,9 +362,6 @@ def fsdp_alone(config: TrainerConfig) -> Iterator[Finding]:
 )
 def fsdp_and_deepspeed(config: TrainerConfig) -> Iterator[Finding]:
     """`fsdp` and `deepspeed` are both enabled, and they are incompatible.
-
-    Run-time error: `ValueError: Using --fsdp xxx together with --deepspeed is not possible, deactivate one of
-    those flags.`
 
     Fix: remove one of them.
 

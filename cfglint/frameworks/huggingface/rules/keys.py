@@ -55,8 +55,6 @@ def unknown_argument(config: TrainerConfig) -> Iterator[Finding]:
     may define dataclasses of its own, whose keys are in the same file; without strict keys, an unknown key is reported only if
     it looks like a typo of a field.
 
-    Run-time error: `ValueError: Some keys are not used by the HfArgumentParser: ['learning_rte']`.
-
     Fix: correct the name; if the key belongs to the script's own dataclass, do not use strict keys.
 
     Source: transformers 5.23.0 hf_argparser.py:382-383.
@@ -173,8 +171,6 @@ def argument_not_yet(config: TrainerConfig) -> Iterator[Finding]:
     A parser for `TrainingArguments` alone rejects it as an unknown key. It is not reported where the script may define keys of
     its own.
 
-    Run-time error: `ValueError: Some keys are not used by the HfArgumentParser: ['torch_empty_cache_steps']`.
-
     Fix: remove the key, or upgrade to a release that has it.
 
     Source: the first release of each field, from the wheels of transformers 4.30.2 to 5.23.0;
@@ -208,9 +204,6 @@ def argument_not_yet(config: TrainerConfig) -> Iterator[Finding]:
 )
 def accelerator_config_key(config: TrainerConfig) -> Iterator[Finding]:
     """`accelerator_config` has an unknown key, or is neither a mapping nor a file name.
-
-    Run-time error: `TypeError: AcceleratorConfig.__init__() got an unexpected keyword argument 'split_batch'`,
-    `ValueError: The config file at ... had unknown keys (['split_batch'])`.
 
     Fix: use a valid key: split_batches, dispatch_batches, even_batches, use_seedable_sampler, non_blocking,
     gradient_accumulation_kwargs and use_configured_state.
@@ -257,8 +250,6 @@ def accelerator_config_key(config: TrainerConfig) -> Iterator[Finding]:
 )
 def accumulation_keyword(config: TrainerConfig) -> Iterator[Finding]:
     """`gradient_accumulation_kwargs` has an unknown key, or is not a mapping.
-
-    Run-time error: `TypeError: GradientAccumulationPlugin.__init__() got an unexpected keyword argument 'steps'`.
 
     Fix: use a valid key: num_steps, adjust_scheduler, sync_with_dataloader and sync_each_batch.
 

@@ -56,9 +56,6 @@ def optimizer_value(config: TrainerConfig) -> Iterator[Finding]:
     `learning_rate` and `adam_epsilon` must not be negative, the betas must be at least 0 and below 1. torch's AdamW also
     requires both betas to be floats: write `0.0`, not `0`.
 
-    Run-time error: `ValueError: Invalid learning rate: -1`, `ValueError: Invalid beta parameter at index 1: 1.0`,
-    `ValueError: Invalid epsilon value: -1`, `ValueError: betas must be either both floats or both Tensors`.
-
     Fix: use a value in the range. Where the DeepSpeed config has an optimizer, these fields are only compared with it.
 
     Source: torch 2.13 optim/adam.py:58-72.
@@ -102,8 +99,6 @@ def optimizer_value(config: TrainerConfig) -> Iterator[Finding]:
 )
 def optimizer_arguments(config: TrainerConfig) -> Iterator[Finding]:
     """`optim_args` is not a list of `name=value` pairs, or a value is not the number that the optimizer requires.
-
-    Run-time error: `ValueError: not enough values to unpack (expected 2, got 1)`, `ValueError: could not convert string to float: 'x'`.
 
     Fix: write `name=value` pairs, separated by commas.
 
@@ -174,10 +169,6 @@ def converted_arguments(config: TrainerConfig) -> Conversions:
 )
 def target_modules(config: TrainerConfig) -> Iterator[Finding]:
     """GaLore and APOLLO require `optim_target_modules`; their layer-wise variants do not support gradient accumulation or DDP.
-
-    Run-time error: ``ValueError: You need to define `optim_target_modules` to use galore_adamw optimizers``,
-    `ValueError: Layerwise galore_adamw_layerwise does not support gradient accumulation!`, `NotImplementedError:
-    Layer-wise galore_adamw_layerwise does not support DDP at this time`.
 
     Fix: set `optim_target_modules`, for example "all-linear".
 

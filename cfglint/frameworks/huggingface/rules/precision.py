@@ -32,8 +32,6 @@ def two_half_precisions(config: TrainerConfig) -> Iterator[Finding]:
 
     The string "false" counts as enabled too.
 
-    Run-time error: `ValueError: At most one of fp16 and bf16 can be True, but not both`.
-
     Fix: disable one of them; use bf16 on Ampere GPUs and newer.
 
     Source: transformers 5.23.0 training_args.py:1784.
@@ -62,8 +60,6 @@ def two_half_precisions(config: TrainerConfig) -> Iterator[Finding]:
 def two_half_evaluations(config: TrainerConfig) -> Iterator[Finding]:
     """`fp16_full_eval` and `bf16_full_eval` are both enabled.
 
-    Run-time error: `ValueError: At most one of fp16 and bf16 can be True for full eval, but not both`.
-
     Fix: disable one of them.
 
     Source: transformers 5.23.0 training_args.py:1787.
@@ -91,8 +87,6 @@ def two_half_evaluations(config: TrainerConfig) -> Iterator[Finding]:
 )
 def bf16_with_apex(config: TrainerConfig) -> Iterator[Finding]:
     """apex does not support bf16.
-
-    Run-time error: ``ValueError: `--half_precision_backend apex`: GPU bf16 is not supported by apex.``
 
     Fix: remove `half_precision_backend` (and `fp16_backend`); both were removed in 5.0.0.
 

@@ -164,8 +164,6 @@ def string_for_boolean(config: TrainerConfig) -> Iterator[Finding]:
 
     Source: transformers 5.23.0 training_args.py:1613-1618 (`if self.bf16`), hf_argparser.py:372-384 (no coercion).
     """
-    from cfglint.findings.fix_builders import replace
-
     for name, value in config.arguments.given.items():
         if isinstance(value, str) and config.arguments.kind_of(name) == "bool":
             word = value.strip().lower()
@@ -173,6 +171,8 @@ def string_for_boolean(config: TrainerConfig) -> Iterator[Finding]:
                 continue
             setting = config.setting(name)
             if word in FALSE_WORDS:
+                from cfglint.findings.fix_builders import replace
+
                 fix = replace(setting, False, "change to false", safe=False)
                 yield Finding(setting, f"`{name}` is the string {shown(value)}, which counts as true", fix=fix, consumer_only=True)
 

@@ -46,9 +46,6 @@ def invalid_accelerator_argument(config: LaunchConfig) -> Iterator[Finding]:
 
     The program is read as a syntax tree; only literals are checked. Arguments of earlier releases are not reported.
 
-    Run-time errors: `ValueError: Unknown mixed_precision mode: bfloat16. Choose between ['no', 'fp8', 'fp16', 'bf16']`,
-    `TypeError: Accelerator.__init__() got an unexpected keyword argument 'mixed_precison'`.
-
     Fix: correct the name, or use one of the precisions.
 
     Source: accelerate 1.15.0 accelerator.py:234-258, 312-317.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import ERROR, INFO, WARNING
 from cfglint.findings.rule import ARGUMENT, Finding, rule
 from cfglint.findings.setting import WRITTEN, Setting
+from cfglint.frameworks import is_trainer
 from cfglint.frameworks.huggingface.cli_arguments import takes_one
 from cfglint.frameworks.launch import KIND
 from cfglint.frameworks.program import HF_PARSERS
@@ -155,8 +156,6 @@ def conflicting_gpu_selection(config: LaunchConfig) -> Iterator[Finding]:
     `--num_gpus` and `--num_nodes` cannot be combined with `--include` and `--exclude`; `--num_nodes` above 1 needs a hostfile. With
     CUDA_VISIBLE_DEVICES set and no flag that chooses GPUs, the launcher converts it to an `--include`, so that `--num_nodes 1` is
     refused, too.
-
-    Run-time error: ValueError: Cannot specify num_nodes/gpus with include/exclude
 
     Fix: choose the GPUs in one way only.
 
@@ -338,7 +337,8 @@ def unquoted_list(config: LaunchConfig) -> Iterator[Finding]:
     command = config.command
     launch = config.facts.launch
     program = launch.parser
-    if not launch.is_main or launch.guessed or (program is not None and (program.is_strict or program.parser not in ("", *HF_PARSERS))):
+    others = program is not None and (program.is_strict or program.parser not in ("", *HF_PARSERS))
+    if others or launch.guessed or not (launch.is_main and is_trainer(launch.consumer)):
         return  # LCH003 reports the arguments that a strict program refuses
     own = {*program.fields, *program.defaults} if program is not None else ()
     for key, words in command.words.items():

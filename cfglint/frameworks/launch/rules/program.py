@@ -79,8 +79,6 @@ def missing_program_argument(config: LaunchConfig) -> Iterator[Finding]:
 
     A field of a dataclass without a default, or an argument with `required=True`, has to be given.
 
-    Run-time error: error: the following arguments are required: --data_path
-
     Fix: pass the argument, or give it a default in the program.
 
     Source: transformers 5.23.0 hf_argparser.py:158-260, CPython argparse.py (parse_known_args).
@@ -101,8 +99,6 @@ def missing_program_argument(config: LaunchConfig) -> Iterator[Finding]:
 )
 def invalid_argument_value(config: LaunchConfig) -> Iterator[Finding]:
     """A value on the launch line does not have the type of the program's argument, or is not one of its choices.
-
-    Run-time error: error: argument --max_tokens: invalid int value: '2k'
 
     Fix: write a value of that type.
 

@@ -40,9 +40,6 @@ EVALUATED = BASE + "eval_dataset: other\n"
 def validation_size(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """`val_size` moves samples of the training set to the evaluation set, so it needs `dataset` and excludes `eval_dataset`.
 
-    Run-time error: ``ValueError: Cannot specify `val_size` if `eval_dataset` is not None.``,
-    ``ValueError: Cannot specify `val_size` if `dataset` is None.``
-
     Fix: remove one of the two.
 
     Source: llamafactory 0.9.5 hparams/data_args.py:159-163.
@@ -149,9 +146,6 @@ def streaming_options(config: LlamaFactoryConfig) -> Iterator[Finding]:
 
     So it needs `max_steps`, and excludes `max_samples` and a `val_size` that is a ratio.
 
-    Run-time error: ``ValueError: Please specify `max_steps` in streaming mode.``, `ValueError: Streaming mode should have
-    an integer val size.`, ``ValueError: `max_samples` is incompatible with `streaming`.``
-
     Fix: set `max_steps`, write `val_size` as a number of samples, remove `max_samples`.
 
     Source: llamafactory 0.9.5 hparams/data_args.py:176-180, hparams/parser.py:356.
@@ -202,8 +196,6 @@ def streaming_options(config: LlamaFactoryConfig) -> Iterator[Finding]:
 def two_loss_masks(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """`mask_history` and `train_on_prompt` are incompatible: one removes turns from the loss, the other adds the prompt.
 
-    Run-time error: ``ValueError: `mask_history` is incompatible with `train_on_prompt`.``
-
     Fix: keep one of them.
 
     Source: llamafactory 0.9.5 hparams/data_args.py:182.
@@ -233,8 +225,6 @@ def unknown_template(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """`template` is not a template of this release.
 
     Releases add templates, and forks have their own. Without `template` the tokenizer's own chat template is used.
-
-    Run-time error: `ValueError: Template lama3 does not exist.`
 
     Fix: use a name that the release has.
 
@@ -284,8 +274,6 @@ def nearest_template(name: str, release: Version) -> str | None:
 def template_without_prompt_loss(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """The template ends a turn by the end-of-sequence token alone, and `train_on_prompt` does not support that.
 
-    Run-time error: ``ValueError: Current template does not support `train_on_prompt`.``
-
     Fix: another template, or no `train_on_prompt`.
 
     Source: llamafactory 0.9.5 data/template.py:643.
@@ -315,8 +303,6 @@ def template_without_prompt_loss(config: LlamaFactoryConfig) -> Iterator[Finding
 )
 def dataset_missing(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """`do_train` requires `dataset`.
-
-    Run-time error: `ValueError: Please specify dataset for training.`
 
     Fix: name a data set of `dataset_info.json`.
 
@@ -408,8 +394,6 @@ def asks_for_evaluation(config: LlamaFactoryConfig) -> str | None:
 def pixel_range(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """The most pixels of an image or frame are fewer than the least: 1024 for images and 256 for frames by default.
 
-    Run-time error: ``ValueError: `image_max_pixels` cannot be smaller than `image_min_pixels`.``
-
     Fix: raise `image_max_pixels` or `video_max_pixels`.
 
     Source: llamafactory 0.9.5 hparams/model_args.py:347-351.
@@ -447,8 +431,6 @@ def special_tokens_file_missing(config: LlamaFactoryConfig) -> Iterator[Finding]
     """`new_special_tokens_config` names a file that does not exist.
 
     The exception hides the reason: LLaMA-Factory fails while it logs that the file cannot be read.
-
-    Run-time error: `AttributeError: 'Logger' object has no attribute 'error_rank0'`.
 
     Fix: use the path of a YAML file, relative to the folder where `llamafactory-cli` is started.
 

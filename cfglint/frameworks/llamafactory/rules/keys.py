@@ -67,8 +67,6 @@ def unknown_key(config: LlamaFactoryConfig) -> Iterator[Finding]:
     with three or more unknown keys is taken to be written for one, and reported once. Keys of Megatron-core
     (`tensor_model_parallel_size`, ...) are known with USE_MCA=1, an environment variable: they are a warning.
 
-    Run-time error: `ValueError: Some keys are not used by the HfArgumentParser: ['lora_ranks']`.
-
     Fix: use the name of the field, or remove the key.
 
     Source: llamafactory 0.9.5 hparams/parser.py:101-107, 211; transformers 5.6.0 hf_argparser.py (parse_dict).
@@ -184,8 +182,6 @@ def nearest(key: str, config: LlamaFactoryConfig) -> str | None:
 )
 def model_missing(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """`model_name_or_path` is required.
-
-    Run-time error: ``ValueError: Please provide `model_name_or_path`.``
 
     Fix: name the model.
 

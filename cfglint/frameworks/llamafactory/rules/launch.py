@@ -5,7 +5,7 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.releases import Releases
 from cfglint.findings.rule import Example, Finding, rule
-from cfglint.frameworks.llamafactory.rules.common import BASE, FROM_083, FROM_090, KIND, KINDS, conflict
+from cfglint.frameworks.llamafactory.rules.common import APOLLO_KNOWN, BASE, FROM_083, FROM_090, KIND, KINDS, conflict
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,7 +17,6 @@ FULL = BASE + "finetuning_type: full\n"
 ZERO3 = '{"train_micro_batch_size_per_gpu": "auto", "zero_optimization": {"stage": 3}}\n'
 ZERO2 = '{"train_micro_batch_size_per_gpu": "auto", "zero_optimization": {"stage": 2}}\n'
 ENGINES_LISTED = Releases((0, 9, 3))  # before, only vllm is refused
-APOLLO_KNOWN = Releases((0, 9, 2))
 EXCLUDES_ZERO3 = {
     "predict_with_generate": (FROM_090, "`predict_with_generate` is incompatible with DeepSpeed ZeRO-3."),
     "pissa_init": (FROM_083, "Please use scripts/pissa_init.py to initialize PiSSA in DeepSpeed ZeRO-3."),
@@ -33,14 +32,16 @@ EXCLUDES_ZERO3 = {
     ERROR,
     kinds=KINDS,
     fails_at="config",
-    bad={"train.yaml": FULL + "pure_bf16: true\ndeepspeed: ds.json\n", "ds.json": ZERO3},
+    bad=(
+        {"train.yaml": FULL + "pure_bf16: true\ndeepspeed: ds.json\n", "ds.json": ZERO3},
+        Example({"train.yaml": FULL + "use_unsloth: true\ndeepspeed: ds.json\n", "ds.json": ZERO3}, at="/use_unsloth"),
+        Example({"train.yaml": BASE + "pissa_init: true\ndeepspeed: ds.json\n", "ds.json": ZERO3}, at="/pissa_init"),
+    ),
     good={"train.yaml": FULL + "pure_bf16: true\ndeepspeed: ds.json\n", "ds.json": ZERO2},
     example={**KIND, "gpus": 8, "at": "/pure_bf16"},
 )
 def zero3_conflict(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """`predict_with_generate`, `pissa_init`, `pure_bf16`, `use_unsloth` and `use_kt` do not support ZeRO stage 3.
-
-    Run-time error: ``ValueError: `pure_bf16` is incompatible with DeepSpeed ZeRO-3.``
 
     Fix: ZeRO stage 2, or remove the option.
 
@@ -73,10 +74,6 @@ def zero3_conflict(config: LlamaFactoryConfig) -> Iterator[Finding]:
 )
 def distributed_optimizer(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """Layer-wise GaLore and APOLLO, and BAdam, do not support several processes; layer-wise BAdam does under ZeRO stage 3.
-
-    Run-time error: `ValueError: Distributed training does not support layer-wise GaLore.`, `ValueError: Layer-wise BAdam
-    only supports DeepSpeed ZeRO-3 training.`, `ValueError: Radio-based BAdam does not yet support distributed training,
-    use layer-wise BAdam.`
 
     Fix: use one GPU, or for BAdam `badam_mode: layer` with a ZeRO stage 3 file.
 
@@ -125,14 +122,26 @@ def distributed_optimizer(config: LlamaFactoryConfig) -> Iterator[Finding]:
     kinds=KINDS,
     fails_at="config",
     raises="ValueError: GaLore and APOLLO are incompatible with DeepSpeed yet.",
-    bad={"train.yaml": FULL + "use_apollo: true\noptim: adamw_torch\ndeepspeed: ds.json\n", "ds.json": ZERO2},
+    bad=(
+        {"train.yaml": FULL + "use_apollo: true\noptim: adamw_torch\ndeepspeed: ds.json\n", "ds.json": ZERO2},
+        Example(
+            {"train.yaml": FULL + "use_badam: true\ntemplate: llama2\ndeepspeed: ds.json\n", "ds.json": ZERO2},
+            exception="ValueError: GaLore and BAdam are incompatible with DeepSpeed yet.",
+            at="/use_badam",
+            facts={"target": {"llamafactory": "0.8.2"}},
+        ),
+        Example(
+            {"train.yaml": FULL + "use_galore: true\ntemplate: llama2\ndeepspeed: ds.json\n", "ds.json": ZERO2},
+            exception="ValueError: GaLore is incompatible with DeepSpeed yet.",
+            at="/use_galore",
+            facts={"target": {"llamafactory": "0.9.1"}},
+        ),
+    ),
     good={"train.yaml": FULL + "deepspeed: ds.json\n", "ds.json": ZERO2},
     example={**KIND, "gpus": 8, "at": "/use_apollo"},
 )
 def low_rank_with_deepspeed(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    """GaLore and APOLLO are incompatible with DeepSpeed.
-
-    Run-time error: `ValueError: GaLore and APOLLO are incompatible with DeepSpeed yet.`
+    """GaLore and APOLLO are incompatible with DeepSpeed, and before 0.8.3 BAdam is.
 
     Fix: remove one of them.
 
@@ -140,8 +149,8 @@ def low_rank_with_deepspeed(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """
     if config.arguments["deepspeed"] is None:
         return
-    refused = "GaLore and APOLLO are" if config.own_version in APOLLO_KNOWN else "GaLore is"
-    for name in ("use_galore", "use_apollo"):
+    names, refused = refused_under_deepspeed(config)
+    for name in names:
         if config.own(name):
             yield Finding(
                 config.field(name),
@@ -150,6 +159,13 @@ def low_rank_with_deepspeed(config: LlamaFactoryConfig) -> Iterator[Finding]:
                 related=(config.field("deepspeed"),),
                 help=f"set `{name}: false`, or remove `deepspeed`",
             )
+
+
+def refused_under_deepspeed(config: LlamaFactoryConfig) -> tuple[tuple[str, ...], str]:
+    """The optimizers that the release refuses under DeepSpeed, and how its message begins."""
+    if config.own_version in APOLLO_KNOWN:
+        return ("use_galore", "use_apollo"), "GaLore and APOLLO are"
+    return (("use_galore",), "GaLore is") if config.own_version in FROM_083 else (("use_galore", "use_badam"), "GaLore and BAdam are")
 
 
 @rule(
@@ -166,8 +182,6 @@ def low_rank_with_deepspeed(config: LlamaFactoryConfig) -> Iterator[Finding]:
 )
 def generation_and_accuracy(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """`predict_with_generate` and `compute_accuracy` are two ways to evaluate that exclude each other.
-
-    Run-time error: ``ValueError: Cannot use `predict_with_generate` and `compute_accuracy` together.``
 
     Fix: keep one of them.
 
@@ -204,9 +218,6 @@ def generation_and_accuracy(config: LlamaFactoryConfig) -> Iterator[Finding]:
 )
 def inference_option(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """`infer_backend` vllm or sglang, and `quantization_device_map: auto`, are for inference.
-
-    Run-time error: `ValueError: vLLM/SGLang backend is only available for API, CLI and Web.`, `ValueError: Cannot use
-    device map for quantized models in training.`
 
     Fix: remove the key from the training file.
 

@@ -9,7 +9,7 @@ from cfglint.findings.wording import spelled
 from cfglint.frameworks.huggingface.fields import OPTIMIZERS
 from cfglint.frameworks.llamafactory.arguments import comma_list
 from cfglint.frameworks.llamafactory.releases import choices
-from cfglint.frameworks.llamafactory.rules.common import BASE, KIND, KINDS, certainty, conflict
+from cfglint.frameworks.llamafactory.rules.common import APOLLO_KNOWN, BASE, KIND, KINDS, certainty, conflict
 from cfglint.frameworks.remedies import choice
 
 TYPE_CHECKING = False
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from cfglint.findings.diagnostic import Fix
     from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
 
-APOLLO_KNOWN = Releases((0, 9, 2), of="GaLore, APOLLO and BAdam")
+STAGE_NAMED = Releases((0, 8, 3))  # in the message about an unknown stage
+BADAM_WITHOUT_LORA = Releases((0, 8, 0))
 OFT_KNOWN = Releases((0, 9, 4))
 PISSA_REFUSED = Releases((0, 8, 2))
 LORA_OPTIONS = Releases((0, 8, 3), of="`use_rslora`, `use_dora`, `pissa_init`")
@@ -59,8 +60,6 @@ def methods(config: LlamaFactoryConfig) -> tuple[str, ...]:
 def unknown_finetuning_type(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """`finetuning_type` must be lora, oft, freeze or full. QLoRA is lora with `quantization_bit: 4`.
 
-    Run-time error: `AssertionError: Invalid fine-tuning method.`
-
     Fix: use one of the four.
 
     Source: llamafactory 0.9.5 hparams/finetuning_args.py:576.
@@ -86,8 +85,6 @@ def unknown_finetuning_type(config: LlamaFactoryConfig) -> Iterator[Finding]:
 def unknown_stage(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """`stage` is pt, sft, rm, ppo, dpo or kto. It is looked at last, when everything else has been accepted.
 
-    Run-time error: `ValueError: Unknown task: sftt.`
-
     Fix: use one of the six.
 
     Source: llamafactory 0.9.5 train/tuner.py:127.
@@ -95,7 +92,7 @@ def unknown_stage(config: LlamaFactoryConfig) -> Iterator[Finding]:
     stages = choices("stage", config.own_version)
     if config.stage not in stages:
         message = f"`stage` is {spelled(config.stage)}; it must be one of {', '.join(stages)}"
-        text = f"ValueError: Unknown task: {config.stage}."
+        text = f"ValueError: Unknown task: {config.stage}." if config.own_version in STAGE_NAMED else "ValueError: Unknown task."
         yield Finding(config.field("stage"), message, exception=text, help=choice("stage", config.stage, stages))
 
 
@@ -105,14 +102,12 @@ def unknown_stage(config: LlamaFactoryConfig) -> Iterator[Finding]:
     ERROR,
     kinds=KINDS,
     fails_at="config",
-    bad=FULL + "use_dora: true\n",
+    bad=(FULL + "use_dora: true\n", Example(FULL + "loraplus_lr_ratio: 16.0\n", at="/loraplus_lr_ratio")),
     good=LORA + "use_dora: true\n",
     example={**KIND, "at": "/use_dora"},
 )
 def lora_only_option(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """`loraplus_lr_ratio`, `use_rslora`, `use_dora` and `pissa_init` require `finetuning_type: lora`.
-
-    Run-time error: ``ValueError: `use_dora` is only valid for LoRA training.``
 
     Fix: set `finetuning_type: lora`, or remove the option.
 
@@ -143,8 +138,6 @@ def lora_only_option(config: LlamaFactoryConfig) -> Iterator[Finding]:
 def llama_pro_with_full(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """`use_llama_pro` trains some blocks, and `finetuning_type: full` trains all.
 
-    Run-time error: ``ValueError: `use_llama_pro` is only valid for Freeze or LoRA training.``
-
     Fix: set `finetuning_type: freeze` or `lora`.
 
     Source: llamafactory 0.9.5 hparams/finetuning_args.py:592.
@@ -163,6 +156,7 @@ def llama_pro_with_full(config: LlamaFactoryConfig) -> Iterator[Finding]:
     fails_at="config",
     bad=(
         LORA + "use_badam: true\n",
+        Example(LORA + "use_galore: true\n", at="/use_galore"),
         FULL + "use_galore: true\nuse_apollo: true\n",
         Example(
             FULL + "template: llama3\nuse_galore: true\nuse_badam: true\n",
@@ -177,15 +171,14 @@ def llama_pro_with_full(config: LlamaFactoryConfig) -> Iterator[Finding]:
 def special_optimizers(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """GaLore, APOLLO and BAdam exclude LoRA, which is the default method, and each other.
 
-    Run-time error: `ValueError: Cannot use LoRA with GaLore, APOLLO or BAdam together.`, `ValueError: Cannot use GaLore,
-    APOLLO or BAdam together.`
-
     Fix: set `finetuning_type: full`, and one of the three.
 
     Source: llamafactory 0.9.5 hparams/finetuning_args.py:595-599.
     """
     used = [name for name in SWITCHES if config.own(name)]
     those = "GaLore, APOLLO or BAdam" if config.own_version in APOLLO_KNOWN else "GaLore or BAdam"
+    if config.method == "lora" and config.own_version not in BADAM_WITHOUT_LORA:
+        used, those = [name for name in used if name == "use_galore"], "GaLore"
     if used and config.method == "lora":
         text = f"ValueError: Cannot use LoRA with {those} together."
         message = f"`{used[0]}` is incompatible with `finetuning_type: lora`" + (
@@ -216,8 +209,6 @@ def low_rank_optimizer(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """GaLore and APOLLO need `optim: adamw_torch`; the default of transformers 5 is `adamw_torch_fused`.
 
     GaLore also accepts adafactor and the 8-bit AdamW.
-
-    Run-time error: `NotImplementedError: Unknown optim: OptimizerNames.ADAMW_TORCH_FUSED.`
 
     Fix: set `optim: adamw_torch`.
 
@@ -261,8 +252,6 @@ def plain_adamw(config: LlamaFactoryConfig) -> Fix | None:
 def layerwise_accumulation(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """Layer-wise GaLore and APOLLO update during the backward pass, so gradients cannot be accumulated.
 
-    Run-time error: `ValueError: Per-layer GaLore does not support gradient accumulation.`
-
     Fix: set `gradient_accumulation_steps: 1`.
 
     Source: llamafactory 0.9.5 train/trainer_utils.py:250, 337.
@@ -291,8 +280,6 @@ def layerwise_accumulation(config: LlamaFactoryConfig) -> Iterator[Finding]:
 )
 def adapter_without_lora(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """`adapter_name_or_path` requires `finetuning_type: lora`.
-
-    Run-time error: `ValueError: Adapter is only valid for the LoRA method.`
 
     Fix: set `finetuning_type: lora`, or merge the adapter into the model first.
 
@@ -380,8 +367,6 @@ def quantization_conflicts(config: LlamaFactoryConfig) -> Iterator[tuple[str, st
 )
 def model_quantization_bits(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """`ref_model_quantization_bit` and `reward_model_quantization_bit` are 4 or 8, in every stage.
-
-    Run-time error: `AssertionError: We only accept 4-bit or 8-bit quantization.`
 
     Fix: use 4 or 8, or remove the key.
 

@@ -51,8 +51,6 @@ def of(release: str, **facts: str) -> ExampleFacts:
 def template_missing(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """Before 0.9.2 every stage but pt requires `template`.
 
-    Run-time error: ``ValueError: Please specify which `template` to use.``
-
     Fix: name the template of the model.
 
     Source: llamafactory 0.9.1 hparams/parser.py (get_train_args).
@@ -80,8 +78,6 @@ def template_missing(config: LlamaFactoryConfig) -> Iterator[Finding]:
 )
 def split_tokens_of_fast_tokenizer(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """Before 0.9.5 `split_special_tokens` requires a slow tokenizer, and `use_fast_tokenizer` is true by default.
-
-    Run-time error: ``ValueError: `split_special_tokens` is only supported for slow tokenizers.``
 
     Fix: set `use_fast_tokenizer: false`.
 
@@ -112,8 +108,6 @@ def split_tokens_of_fast_tokenizer(config: LlamaFactoryConfig) -> Iterator[Findi
 )
 def projector_only_with_adapter(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """`train_mm_proj_only`, a key of 0.8.0 to 0.9.1, requires `finetuning_type: full`; the default is lora.
-
-    Run-time error: ``ValueError: `train_mm_proj_only` is only valid for full training.``
 
     Fix: set `finetuning_type: full`.
 
@@ -146,8 +140,6 @@ def projector_only_with_adapter(config: LlamaFactoryConfig) -> Iterator[Finding]
 def neat_packing_with_new_transformers(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """LLaMA-Factory 0.9.4 refuses `neat_packing` with transformers 4.53.0 and newer; it accepts transformers 4.51.0 to 4.57.1.
 
-    Run-time error: `ValueError: Neat packing is incompatible with transformers>=4.53.0.`
-
     Fix: install transformers 4.52, or another release of LLaMA-Factory, or use `packing` alone.
 
     Source: llamafactory 0.9.4 hparams/parser.py (get_train_args).
@@ -179,10 +171,6 @@ def neat_packing_with_new_transformers(config: LlamaFactoryConfig) -> Iterator[F
 )
 def option_refused_by_old_release(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """Before 0.8.3 `pure_bf16` excludes mixed precision, generation excludes training, and bits and label lengths are checked.
-
-    Run-time error: ``ValueError: Turn off mixed precision training when using `pure_bf16`.``, ``ValueError:
-    `predict_with_generate` cannot be set as True while training.``, `AssertionError: We only accept 4-bit or 8-bit
-    quantization.`, ``ValueError: `reserved_label_len` must be smaller than `cutoff_len`.``
 
     Fix: follow the message.
 
@@ -238,9 +226,6 @@ def option_refused_by_old_release(config: LlamaFactoryConfig) -> Iterator[Findin
 def images_refused_by_old_release(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """Before 0.9.0 `visual_inputs` excludes `use_unsloth` and `packing`; before 0.8.2 `use_dora` excludes `use_unsloth`.
 
-    Run-time error: `ValueError: Unsloth does not support MLLM yet. Stay tuned.`, `ValueError: Cannot use packing in MLLM
-    fine-tuning.`, `ValueError: Unsloth does not support DoRA.`
-
     Fix: remove one of the two.
 
     Source: llamafactory 0.8.3 hparams/model_args.py (__post_init__), hparams/parser.py (get_train_args).
@@ -270,8 +255,6 @@ def images_refused_by_old_release(config: LlamaFactoryConfig) -> Iterator[Findin
 )
 def unknown_ray_storage(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """`ray_storage_filesystem`, a key of 0.9.3 and 0.9.4, is s3, gs or gcs.
-
-    Run-time error: `ValueError: ray_storage_filesystem must be one of ['s3', 'gs', 'gcs'], got hdfs`
 
     Fix: use one of the three.
 

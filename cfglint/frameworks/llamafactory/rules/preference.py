@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.releases import Releases
-from cfglint.findings.rule import Finding, rule
+from cfglint.findings.rule import Example, Finding, rule
 from cfglint.frameworks.llamafactory.rules.common import BASE, FROM_083, FROM_090, KIND, KINDS, SMALL, certainty, conflict, number
 from cfglint.frameworks.remedies import choice
 
@@ -42,8 +42,6 @@ SFT_ONLY = {
 def reward_model_missing(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """Stage ppo requires `reward_model`.
 
-    Run-time error: ``ValueError: `reward_model` is necessary for PPO training.``
-
     Fix: name the reward model.
 
     Source: llamafactory 0.9.5 hparams/finetuning_args.py:580.
@@ -69,8 +67,6 @@ def reward_model_missing(config: LlamaFactoryConfig) -> Iterator[Finding]:
 )
 def reward_model_type(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """In stage ppo a reward model that is an adapter (lora, the default, or oft) requires the same `finetuning_type`.
-
-    Run-time error: ``ValueError: `reward_model_type` cannot be lora for Freeze/Full PPO training.``
 
     Fix: set `reward_model_type: full`.
 
@@ -102,8 +98,6 @@ def reward_model_type(config: LlamaFactoryConfig) -> Iterator[Finding]:
 def label_smoothing_loss(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """In stage dpo `dpo_label_smoothing` requires `pref_loss: sigmoid`, the default.
 
-    Run-time error: ``ValueError: `dpo_label_smoothing` is only valid for sigmoid loss function.``
-
     Fix: keep one of the two.
 
     Source: llamafactory 0.9.5 hparams/finetuning_args.py:589.
@@ -130,8 +124,6 @@ def label_smoothing_loss(config: LlamaFactoryConfig) -> Iterator[Finding]:
 def pissa_stage(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """PiSSA changes the base model, so it excludes the stages that compare with it: ppo, kto, and dpo but for orpo and simpo.
 
-    Run-time error: `ValueError: Cannot use PiSSA for current training stage.`
-
     Fix: remove `pissa_init`.
 
     Source: llamafactory 0.9.5 hparams/finetuning_args.py:574, 601.
@@ -148,14 +140,16 @@ def pissa_stage(config: LlamaFactoryConfig) -> Iterator[Finding]:
     ERROR,
     kinds=KINDS,
     fails_at="config",
-    bad=DPO + "neat_packing: true\n",
+    bad=(
+        DPO + "neat_packing: true\n",
+        Example(DPO + "predict_with_generate: true\n", at="/predict_with_generate"),
+        Example(DPO + "mask_history: true\n", at="/mask_history"),
+    ),
     good=BASE + "neat_packing: true\n",
     example={**KIND, "at": "/neat_packing"},
 )
 def supervised_only_option(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """`predict_with_generate`, `neat_packing`, `train_on_prompt` and `mask_history` are for stage sft.
-
-    Run-time error: ``ValueError: `neat_packing` cannot be set as True except SFT.``
 
     Fix: remove the option.
 
@@ -183,8 +177,6 @@ def supervised_only_option(config: LlamaFactoryConfig) -> Iterator[Finding]:
 def prediction_without_generation(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """In stage sft `do_predict` requires `predict_with_generate`.
 
-    Run-time error: ``ValueError: Please enable `predict_with_generate` to save model predictions.``
-
     Fix: set `predict_with_generate: true`.
 
     Source: llamafactory 0.9.5 hparams/parser.py:326.
@@ -209,8 +201,6 @@ def prediction_without_generation(config: LlamaFactoryConfig) -> Iterator[Findin
 )
 def best_model_stage(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """Stages rm and ppo do not support `load_best_model_at_end`.
-
-    Run-time error: ``ValueError: RM and PPO stages do not support `load_best_model_at_end`.``
 
     Fix: remove it.
 
@@ -241,10 +231,6 @@ def ppo_option(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """Stage ppo supports only training, without shifted attention, and only some trackers.
 
     `use_kt` and `use_unsloth` do not support a reward model that is a LoRA adapter, which is the default.
-
-    Run-time error: `ValueError: PPO training does not support evaluation, use the SFT stage to evaluate models.`,
-    `ValueError: PPO training is incompatible with S^2-Attn.`, `ValueError: Unsloth does not support lora reward model.`,
-    `ValueError: PPO only accepts wandb, tensorboard, or trackio logger.`
 
     Fix: follow the message.
 

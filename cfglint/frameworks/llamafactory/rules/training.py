@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 def trackio_project(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """Trackio needs a project; an empty `project` is none.
 
-    Run-time error: ``ValueError: `--project` must be specified when using Trackio.``
-
     Fix: name the project, or leave the key out for transformers' own.
 
     Source: llamafactory 0.9.5 hparams/parser.py:136.

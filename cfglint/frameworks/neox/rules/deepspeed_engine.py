@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.findings.setting import Setting
-    from cfglint.frameworks.deepspeed.models import Fault
     from cfglint.frameworks.neox.config import NeoXConfig
+    from cfglint.frameworks.pydantic import Fault
 
 TYPES = ("fp32", "fp16", "bf16")
 DEEPSPEED = (0, 16, 5)  # GPT-NeoX pins DeeperSpeed 91d1c55, a fork of this release of DeepSpeed
@@ -78,7 +78,8 @@ def deepspeed_section(config: NeoXConfig) -> Iterator[Finding]:
     Source: DeeperSpeed 91d1c55 (0.16.5) deepspeed/runtime/zero/config.py, runtime/config_utils.py:57,
     comm/config.py, monitor/config.py.
     """
-    from cfglint.frameworks.deepspeed.models import EXTRA, fault_text
+    from cfglint.frameworks.deepspeed.models import EARLY, TWICE
+    from cfglint.frameworks.pydantic import UNKNOWN
 
     autotuning = config.argument("autotuning")
     tuned = isinstance(autotuning, dict) and bool(autotuning.get("enabled"))  # lists are then what the tuner tries
@@ -88,13 +89,13 @@ def deepspeed_section(config: NeoXConfig) -> Iterator[Finding]:
             continue
         for path, fault in section_faults(name, section):
             setting = engine_setting(config, *path)
-            if fault.message == EXTRA:
+            if fault.kind in (UNKNOWN, EARLY, TWICE):
                 yield _unknown_key(setting, section, path, fault)
             else:
                 tried = tuned and isinstance(setting.value, list)
                 yield Finding(
                     setting,
-                    fault_text(setting, name, fault.message),
+                    fault.explained(setting, setting.name or name),
                     exception=fault.exception,
                     consumer_only=tried,
                     help=None if isinstance(setting.value, dict) else f"remove `{setting.name}` for the default",
@@ -108,8 +109,8 @@ def section_faults(name: str, section: dict[Any, Any]) -> list[tuple[tuple[str, 
     from cfglint.frameworks.deepspeed.models import MONITOR, MONITORS, SECTIONS, read_section
 
     if name in MONITORS:
-        return [(fault.path, fault) for fault in read_section(MONITOR, {name: section}, DEEPSPEED).faults]
-    return [((name, *fault.path), fault) for fault in read_section(SECTIONS[name], section, DEEPSPEED).faults]
+        return [(tuple(map(str, fault.path)), fault) for fault in read_section(MONITOR, {name: section}, DEEPSPEED).faults]
+    return [((name, *map(str, fault.path)), fault) for fault in read_section(SECTIONS[name], section, DEEPSPEED).faults]
 
 
 def _replaced_keys(config: NeoXConfig, section: dict[Any, Any]) -> Iterator[Finding]:
@@ -174,9 +175,6 @@ def communication_data_type(config: NeoXConfig) -> Iterator[Finding]:
     """`communication_data_type` has no valid value at top level.
 
     GPT-NeoX accepts only a boolean, DeepSpeed only the strings fp32, fp16 and bf16.
-
-    Run-time errors: `AttributeError: 'bool' object has no attribute 'lower'`, `ValueError: Invalid
-    communication_data_type. Supported data types: ['fp16', 'bf16', 'fp32']`.
 
     Fix: move it into `deepspeed_extra_args`.
 
@@ -287,8 +285,6 @@ def loss_scale_power(config: NeoXConfig) -> Iterator[Finding]:
     """`fp16.initial_scale_power` is not a number.
 
     DeepSpeed raises 2 to this power.
-
-    Run-time error: `TypeError: unsupported operand type(s) for ** or pow(): 'int' and 'str'`.
 
     Fix: use a number, for example 16 for a scale of 65536.
 
@@ -407,8 +403,6 @@ def two_precisions_for_deepspeed(config: NeoXConfig) -> Iterator[Finding]:
     """`deepspeed_extra_args` and `precision` enable different precisions.
 
     GPT-NeoX passes the section of its own precision to DeepSpeed, in addition to the extra one.
-
-    Run-time error: `AssertionError: bfloat16 and fp16 modes cannot be simultaneously enabled`.
 
     Fix: remove the section from `deepspeed_extra_args`.
 

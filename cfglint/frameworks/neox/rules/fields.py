@@ -71,8 +71,6 @@ def unknown_argument(config: NeoXConfig) -> Iterator[Finding]:
     are no deprecated aliases: `save_interval`, `gas`, `mlp_type` and other names of earlier versions or
     forks fail in the same way as a typo.
 
-    Run-time error: `TypeError: NeoXArgs.__init__() got an unexpected keyword argument 'save_interval'`.
-
     Fix: use the current name, or remove the key.
 
     Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:285; the fields are in
@@ -215,8 +213,6 @@ def null_in_arithmetic(config: NeoXConfig) -> Iterator[Finding]:
     """An argument is set to null, and GPT-NeoX uses it in a comparison.
 
     null passes every type check, so it fails only in the first comparison.
-
-    Run-time error: `TypeError: '>' not supported between instances of 'NoneType' and 'int'`.
 
     Fix: remove the argument to use its default.
 

@@ -39,9 +39,6 @@ def argument_in_two_files(config: NeoXConfig) -> Iterator[Finding]:
     GPT-NeoX merges its files into one flat mapping and rejects duplicate keys, even with equal
     values. The same happens in a single file when the spelling with dashes comes before the one with underscores.
 
-    Run-time error: `ValueError: Conf file data.yml has the following duplicate keys with previously loaded
-    file: seed`.
-
     Fix: keep it in one of the files. If the values are equal, the later one can be removed safely.
 
     Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:246-249.
@@ -76,9 +73,6 @@ def files_of_one_name(config: NeoXConfig) -> Iterator[Finding]:
     """Two files of a run have the same file name, in different folders.
 
     GPT-NeoX saves all config files to one folder with every checkpoint.
-
-    Run-time error: `AssertionError: At least two config files have the same filename. This will result in
-    conflicts when saving out configs with the checkpoint in one single directory.`
 
     Fix: rename one of them.
 

@@ -221,9 +221,6 @@ def rotary_fraction(config: NeoXConfig) -> Iterator[Finding]:
 def dropout_range(config: NeoXConfig) -> Iterator[Finding]:
     """A dropout is not a probability between 0 and 1.
 
-    Run-time errors: `ValueError: dropout probability has to be between 0 and 1, but got 10`, `TypeError: '<'
-    not supported between instances of 'NoneType' and 'int'`.
-
     Fix: use a probability such as 0.1, or remove the key for no dropout.
 
     Source: gpt-neox (May 2026) megatron/model/word_embeddings.py:115, megatron/model/transformer.py:439.
@@ -306,8 +303,6 @@ def sparse_attention_broken(config: NeoXConfig) -> Iterator[Finding]:
 
     Layers of the kinds `local`, `sparse_fixed`, `sparse_variable`, `bigbird` and `bslongformer` call a class
     of DeeperSpeed with an argument that was removed there.
-
-    Run-time error: `TypeError: SparseSelfAttention.__init__() got an unexpected keyword argument 'mpu'`.
 
     Fix: use `global` or `flash` layers; set `sliding_window_width` for a local window.
 
@@ -476,9 +471,6 @@ def _layers(config: NeoXConfig) -> list[str]:
 def fusion_incompatible(config: NeoXConfig) -> Iterator[Finding]:
     """A fused kernel is incompatible with another setting.
 
-    Run-time errors: `ValueError: neox_args.layernorm_fusion not supported for non_parametric_layernorm`,
-    `ValueError: onnx_safe + bias_gelu_fusion not compatible`.
-
     Fix: disable the fusion.
 
     Source: gpt-neox (May 2026) megatron/model/norms.py:38-41, megatron/model/activations.py:46-47.
@@ -588,9 +580,6 @@ def orthogonal_broken(config: NeoXConfig) -> Iterator[Finding]:
 
     The call omits an argument, so that `mup_init_scale` (1.0) is used as the muP switch, which this
     method rejects. `scaled_orthogonal` is called correctly.
-
-    Run-time error: `ValueError: Orthogonal init needs to be patched to support mup. Disable mup or use a
-    different init method to avoid this error`.
 
     Fix: use another method.
 

@@ -103,8 +103,6 @@ def tokenizer_files(config: NeoXConfig) -> Iterator[Finding]:
 def seed_not_positive(config: NeoXConfig) -> Iterator[Finding]:
     """`seed` is zero, negative or null.
 
-    Run-time error: `ValueError: Seed (0) should be a positive integer.`
-
     Fix: use a positive integer.
 
     Source: gpt-neox (May 2026) megatron/initialize.py:216-225.
@@ -250,9 +248,6 @@ def optimizer_parameter(config: NeoXConfig) -> Iterator[Finding]:
     Set `weight_decay` at top level: GPT-NeoX passes it itself (default 0.1), and a second one
     among the parameters is rejected. (SM3 accepts none.) `max_grad_norm` is not an optimizer parameter either.
 
-    Run-time errors: `TypeError: FusedAdam.__init__() got an unexpected keyword argument 'max_grad_norm'`,
-    `TypeError: FusedAdam() got multiple values for keyword argument 'weight_decay'`.
-
     Fix: set `weight_decay`, and `gradient_clipping` instead of `max_grad_norm`, at top level.
 
     Source: gpt-neox (May 2026) megatron/training.py:1001-1110; DeeperSpeed 91d1c55 (0.16.5)
@@ -363,8 +358,6 @@ def optimizer_value(config: NeoXConfig) -> Iterator[Finding]:
 def mup_optimizer(config: NeoXConfig) -> Iterator[Finding]:
     """muP (maximal update parametrization) requires the optimizer Adam or SGD.
 
-    Run-time error: `AssertionError: If use_mup == True, you must specify either the adam or sgd optimizers.`
-
     Fix: use `Adam` or `SGD`, or set `use_mup: false`.
 
     Source: gpt-neox (May 2026) megatron/training.py:997-1000.
@@ -399,8 +392,6 @@ def mup_optimizer(config: NeoXConfig) -> Iterator[Finding]:
 def scheduler_overridden_and_restored(config: NeoXConfig) -> Iterator[Finding]:
     """The learning-rate schedule is both overridden and loaded from the checkpoint.
 
-    Run-time error: `AssertionError: both override and use-checkpoint are set.`
-
     Fix: remove one of them.
 
     Source: gpt-neox (May 2026) megatron/learning_rates.py:52-57.
@@ -431,8 +422,6 @@ def scheduler_overridden_and_restored(config: NeoXConfig) -> Iterator[Finding]:
 )
 def warmup_null(config: NeoXConfig) -> Iterator[Finding]:
     """`warmup` is null, but the schedule requires a number.
-
-    Run-time error: `TypeError: unsupported operand type(s) for *: 'NoneType' and 'int'`.
 
     Fix: use 0 for no warm-up; the default is 0.01 of the decay.
 
@@ -506,10 +495,6 @@ def preference_training(config: NeoXConfig) -> Iterator[Finding]:
     Any `pipe_parallel_size` >= 1 enables the pipeline engine. KTO compares the samples of a micro batch with each
     other.
 
-    Run-time errors: `AssertionError: Pipeline parallel is currently unsupported when using any of kto, dpo,
-    rm. Set pipe_parallel_size to 0`, `AssertionError: For KTO training, the train_micro_batch_size_per_gpu
-    must be greater than 1.`
-
     Fix: set `pipe_parallel_size: 0`, and a micro batch of at least 2 for KTO.
 
     Source: gpt-neox (May 2026) megatron/training.py:416-419, 484-489.
@@ -545,9 +530,6 @@ def noise_scale_with_zero(config: NeoXConfig) -> Iterator[Finding]:
     """`log_gradient_noise_scale` is incompatible with ZeRO.
 
     The exception mentions stage 2 and above; the check already rejects stage 1.
-
-    Run-time error: `NotImplementedError: Gradient Noise Scale logging does not work with zero stage 2+, as the
-    gradients are distributed across ranks.`
 
     Fix: remove `log_gradient_noise_scale`, or use stage 0.
 

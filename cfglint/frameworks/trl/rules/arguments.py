@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 def quantized_twice(config: TrlConfig) -> Iterator[Finding]:
     """`load_in_8bit` and `load_in_4bit` are incompatible.
 
-    Run-time error: `ValueError: You can't use 8 bit and 4 bit precision at the same time`.
-
     Fix: keep one of them.
 
     Source: trl 1.16.0 trainer/model_config.py:173-175, 0.17.0 trainer/model_config.py:174-176.
@@ -66,8 +64,6 @@ LISTED_IN_LOSS = Releases((0, 20, 0), (0, 29, 0), "`Length of loss_weights list 
 )
 def loss_weights_length(config: TrlConfig) -> Iterator[Finding]:
     """DPO's `loss_weights` needs one weight for each loss of `loss_type`.
-
-    Run-time error: ``ValueError: `loss_weights` must have the same length as `loss_type` when combining multiple losses.``
 
     Fix: as many weights as losses.
 
@@ -116,8 +112,6 @@ def loss_weights_length(config: TrlConfig) -> Iterator[Finding]:
 )
 def invalid_pad_to_multiple(config: TrlConfig) -> Iterator[Finding]:
     """`pad_to_multiple_of` is an integer, "auto", or null.
-
-    Run-time error: `ValueError: invalid literal for int() with base 10: 'eight'`.
 
     Fix: use an integer.
 

@@ -19,7 +19,6 @@ from cfglint.frameworks.trl.batch import (
     Generation,
     count,
     evaluation_group,
-    generating,
     generation,
     number,
 )
@@ -143,7 +142,7 @@ UNBRACKETED = Releases((0, 18, 0), (0, 20, 0))  # only the micro batch divides: 
 
 def has_valid_sizes(config: TrlConfig) -> bool:
     """Whether the trainer generates and its sizes are numbers: otherwise the batch or the parser fails first."""
-    return config.parsed and generating(config) and config.batch.problem is None
+    return config.parsed and config.own_sampler and config.batch.problem is None
 
 
 def sizes_conflict(config: TrlConfig) -> bool:
@@ -176,8 +175,6 @@ def indivisible_by(config: TrlConfig) -> int | float | None:
 )
 def generation_not_divisible(config: TrlConfig) -> Iterator[Finding]:
     """`generation_batch_size` is not a multiple of micro batch x processes.
-
-    Run-time error: `ValueError: generation_batch_size (40) must be divisible by the global batch size (32).`
 
     Fix: use a multiple; or set `steps_per_generation` instead, which is valid on any number of GPUs.
 
@@ -213,14 +210,12 @@ def generation_not_divisible(config: TrlConfig) -> Iterator[Finding]:
 def generation_size_twice(config: TrlConfig) -> Iterator[Finding]:
     """`generation_batch_size` and `steps_per_generation` are mutually exclusive.
 
-    Run-time error: `ValueError: 'generation_batch_size' and 'steps_per_generation' can not be both configured at the same time`.
-
     Fix: keep one of them.
 
     Source: trl 1.16.0 trainer/grpo_config.py:1113-1116, trainer/rloo_config.py:676-679.
     """
     args = config.arguments
-    if generating(config) and args[GENERATION] is not None and args[GENERATION_STEPS] is not None:
+    if config.own_sampler and args[GENERATION] is not None and args[GENERATION_STEPS] is not None:
         message = f"`{GENERATION}` is incompatible with `{GENERATION_STEPS}`"
         yield Finding(of(config, GENERATION), message, related=(of(config, GENERATION_STEPS),), help=either(GENERATION, GENERATION_STEPS))
 
@@ -250,7 +245,7 @@ def too_few_generations(config: TrlConfig) -> Iterator[Finding]:
     Source: trl 1.16.0 trainer/grpo_config.py:1137-1141, trainer/rloo_config.py:700-704; 0.17.0 trainer/grpo_trainer.py:587-591.
     """
     value = config.arguments[GENERATIONS]
-    if not generating(config) or not isinstance(value, (int, float)) or value >= TOO_FEW:
+    if not config.own_sampler or not isinstance(value, (int, float)) or value >= TOO_FEW:
         return
     zero = value == 0 and config.trl_version >= DIVIDES_FIRST
     text = f"ValueError: {label(config)} requires at least 2 generations per prompt to calculate the advantages. You provided {value}"
@@ -371,9 +366,6 @@ def incomplete_groups_in_command(config: TrlConfig) -> Iterator[Finding]:
     It parses the file itself, to separate the keys of accelerate from those of the script, and so builds the trainer's arguments
     in its own process, where the number of processes is 1. The groups of `num_generations` completions must be whole there, too.
 
-    Run-time error: `ValueError: generation_batch_size (1) must be divisible by num_generations (8).`, `ValueError: The global
-    eval batch size (4 * 1) must be divisible by the number of generations used for evaluation (8).`
-
     Fix: use a micro batch x accumulation that is a multiple of `num_generations` on one GPU, a written `generation_batch_size`, or
     `accelerate launch` of the script `trl/scripts/grpo.py`, which has no such check.
 
@@ -425,14 +417,11 @@ def incomplete_groups_in_command(config: TrlConfig) -> Iterator[Finding]:
 def batch_size_search(config: TrlConfig) -> Iterator[Finding]:
     """`auto_find_batch_size` reduces the batch size, but a generation must consist of complete groups.
 
-    Run-time error: `ValueError: auto_find_batch_size is not supported by GRPO, because the generation batch must contain full
-    prompt groups of num_generations completions`.
-
     Fix: set `per_device_train_batch_size`.
 
     Source: trl 1.16.0 trainer/grpo_config.py:1086-1094, trainer/rloo_config.py:649-657.
     """
-    if generating(config) and config.arguments["auto_find_batch_size"]:
+    if config.own_sampler and config.arguments["auto_find_batch_size"]:
         text = f"ValueError: auto_find_batch_size is not supported by {label(config)}, because the generation batch must contain "
         text += "full prompt groups"
         yield Finding(
@@ -457,9 +446,6 @@ def batch_size_search(config: TrlConfig) -> Iterator[Finding]:
 )
 def completions_not_logged(config: TrlConfig) -> Iterator[Finding]:
     """`log_completions_hub_repo` requires `log_completions`.
-
-    Run-time error: `ValueError: log_completions_hub_repo is set, but log_completions is False. Enable log_completions to
-    upload completions to the Hub, or unset log_completions_hub_repo.`
 
     Fix: set `log_completions: true`.
 
@@ -496,10 +482,6 @@ def completions_not_logged(config: TrlConfig) -> Iterator[Finding]:
 )
 def importance_sampling_bounds(config: TrlConfig) -> Iterator[Finding]:
     """The bounds of vLLM's importance sampling are the wrong way round, or a truncating mode has none.
-
-    Run-time error: `ValueError: vllm_importance_sampling_clip_min (3.0) must be less than vllm_importance_sampling_clip_max
-    (2.0).`, ``ValueError: At least one of `vllm_importance_sampling_clip_min` or `vllm_importance_sampling_clip_max` must be
-    set when `vllm_importance_sampling_mode` is a `*_truncate` mode.``
 
     Fix: set the lower bound below the upper one.
 
@@ -551,8 +533,6 @@ NEW_ENGINE = (0, 28, 0)  # from here on generation/vllm_generation.py has the ch
 def vllm_tensor_parallel_size(config: TrlConfig) -> Iterator[Finding]:
     """With `vllm_mode: colocate`, `vllm_tensor_parallel_size` must divide the number of processes.
 
-    Run-time error: `ValueError: tensor_parallel_size (3) must divide world size (8) evenly.`
-
     Fix: use a divisor of the number of GPUs.
 
     Source: trl 1.16.0 generation/vllm_generation.py:313-318.
@@ -560,7 +540,7 @@ def vllm_tensor_parallel_size(config: TrlConfig) -> Iterator[Finding]:
     args, world = config.arguments, config.world_size
     size = count(args["vllm_tensor_parallel_size"])
     name = "vllm_tensor_parallel_size" if config.trl_version < NEW_ENGINE else "tensor_parallel_size"
-    if generating(config) and args["use_vllm"] and args["vllm_mode"] == "colocate" and size and world and world % size:
+    if config.own_sampler and args["use_vllm"] and args["vllm_mode"] == "colocate" and size and world and world % size:
         yield Finding(
             of(config, "vllm_tensor_parallel_size"),
             f"`vllm_tensor_parallel_size` is {size}, which does not divide the {world} processes",
@@ -620,8 +600,6 @@ def invalid_generation_size(config: TrlConfig) -> Iterator[Finding]:
 )
 def too_few_prompts(config: TrlConfig) -> Iterator[Finding]:
     """The data has fewer prompts than one generation, and an incomplete generation is dropped.
-
-    Run-time error: `ValueError: args.max_steps must be set to a positive value if dataloader does not have a length, was -1`.
 
     Fix: use a smaller batch, or more completions per prompt.
 

@@ -77,9 +77,6 @@ def unknown_key(config: TrlConfig) -> Iterator[Finding]:
     it looks like a typo. The command `trl sft --config FILE` passes every such key to `accelerate launch` as an option, which
     refuses those that it does not have: `error: unrecognized arguments: --learning_rte`, exit status 2.
 
-    Run-time error: `ValueError: Unknown arguments from config file: ['--learning_rte', '1e-05']. Please remove them, add
-    them to the dataclass, or set fail_with_unknown_args=False.`
-
     Fix: use the name of the field; names are written with underscores.
 
     Source: trl 1.16.0 scripts/utils.py:352-357, cli/commands/training.py; 0.18.0 has no such check; 0.12.2 commands/cli_utils.py:193.
@@ -210,8 +207,6 @@ def removed_key(config: TrlConfig) -> Iterator[Finding]:
     `TrlParser` refuses it by default; TRL's own scripts, and older releases, drop it silently, and the run uses the
     default: an old recipe with `max_seq_length: 4096` trains on 1024 tokens, and one with `warmup_ratio` has no warm-up.
 
-    Run-time error: `ValueError: Unknown arguments from config file: ['--max_seq_length', '4096']. ...`
-
     Fix: use the replacement. `max_seq_length` is `max_length`, `torch_dtype` is `dtype`, `evaluation_strategy` is
     `eval_strategy`, `warmup_ratio: 0.1` is `warmup_steps: 0.1`; `max_prompt_length` has no replacement.
 
@@ -336,8 +331,6 @@ def flag_with_value(config: TrlConfig) -> Iterator[Finding]:
     """A key that TRL's command passes to `accelerate launch` is an option without a value there.
 
     The value of the key follows the option on the line, and accelerate uses it as the script to start.
-
-    Run-time error: `python: can't open file 'True': [Errno 2] No such file or directory`.
 
     Fix: give the option on the line, `trl sft --config FILE --multi_gpu`, or use a key with a value, such as `num_processes`.
 

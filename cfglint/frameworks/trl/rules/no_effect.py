@@ -7,7 +7,6 @@ from cfglint.findings.releases import Releases
 from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.base import FORK_KEYS
 from cfglint.frameworks.remedies import either
-from cfglint.frameworks.trl.batch import generating
 from cfglint.frameworks.trl.field_operations import adapters as peft
 from cfglint.frameworks.trl.rules.common import HEAD, KINDS, of, shown
 from cfglint.frameworks.trl.rules.trainers import zero_stage
@@ -54,7 +53,7 @@ def vllm_option_unused(config: TrlConfig) -> Iterator[Finding]:
     Source: trl 1.16.0 trainer/grpo_config.py (use_vllm), trainer/grpo_trainer.py:1086-1130.
     """
     args = config.arguments
-    if not generating(config) or args["use_vllm"] or not args.known("use_vllm") or has_own_program(config):
+    if not config.own_sampler or args["use_vllm"] or not args.known("use_vllm") or has_own_program(config):
         return
     given = [name for name in args.given if name.startswith("vllm_") and name in args.fields.own]
     if given:
@@ -182,7 +181,7 @@ def evaluation_generations_unused(config: TrlConfig) -> Iterator[Finding]:
     Source: trl 1.16.0 trainer/grpo_config.py:1118-1127.
     """
     args = config.arguments
-    if generating(config) and args["num_generations_eval"] and args.eval_strategy == "no" and not args["eval_on_start"]:
+    if config.own_sampler and args["num_generations_eval"] and args.eval_strategy == "no" and not args["eval_on_start"]:
         setting = of(config, "num_generations_eval")
         yield Finding(
             setting,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from cfglint.findings.diagnostic import Fix
     from cfglint.frameworks.trl.config import TrlConfig
-    from cfglint.frameworks.trl.parser import Refused
+    from cfglint.frameworks.trl.parser import UncastString
 
 MAPPING_CHECKED = (1, 10, 0)  # from here on the parser reports that the file must be a mapping
 
@@ -80,8 +80,6 @@ def not_a_mapping(config: TrlConfig) -> Iterator[Finding]:
 def environment_not_a_mapping(config: TrlConfig) -> Iterator[Finding]:
     """`env` must be a mapping: its entries become environment variables before anything else is read.
 
-    Run-time error: ``ValueError: `env` field should be a dict in the YAML file.``
-
     Fix: set `env: {NAME: value}`.
 
     Source: trl 1.16.0 scripts/utils.py:332-337, 0.17.0 scripts/utils.py:188-193.
@@ -135,7 +133,7 @@ def invalid_string(config: TrlConfig) -> Iterator[Finding]:
         yield Finding(setting, message, exception=f"SystemExit: 2 ({each.text})", fix=meant_number(setting, each), help=f"write {need}")
 
 
-def meant_number(setting: Setting, refused: Refused) -> Fix | None:
+def meant_number(setting: Setting, refused: UncastString) -> Fix | None:
     """The integer that a string such as `1e3` spells."""
     from cfglint.frameworks.huggingface.rules.value_types import spelled_as_number
 
@@ -239,9 +237,6 @@ def output_dir_required(config: TrlConfig) -> Iterator[Finding]:
 )
 def invalid_dataset_entry(config: TrlConfig) -> Iterator[Finding]:
     """An entry of `datasets` requires `path`, and accepts name, data_dir, data_files, split, columns and (from 1.8) fraction.
-
-    Run-time error: `TypeError: DatasetConfig.__init__() missing 1 required positional argument: 'path'`,
-    `TypeError: DatasetConfig.__init__() got an unexpected keyword argument 'type'`.
 
     Fix: write a mapping with `path` for each data set.
 

@@ -6,7 +6,7 @@ from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.releases import Releases
 from cfglint.findings.rule import Example, Finding, rule
 from cfglint.frameworks.remedies import choice
-from cfglint.frameworks.trl.batch import WITHOUT_KL, generating
+from cfglint.frameworks.trl.batch import WITHOUT_KL
 from cfglint.frameworks.trl.field_operations import adapters as peft
 from cfglint.frameworks.trl.rules.common import HEAD, KINDS, OLD, certain, losses, of, shown
 
@@ -172,7 +172,7 @@ def reference_not_synchronized(config: TrlConfig) -> Iterator[Finding]:
     setting = of(config, "sync_ref_model")
     head = "You passed `sync_ref_model=True` while"
     checks = synchronizes(config)
-    if checks and generating(config) and args["beta"] == 0.0 and args.known("beta"):
+    if checks and config.own_sampler and args["beta"] == 0.0 and args.known("beta"):
         text = f"ValueError: {head} `beta=0.0`, which means the reference model is not used during training."
         remedy = "set `beta: 0.04`, or set `sync_ref_model: false`"
         message = "`sync_ref_model` requires `beta` above 0"
@@ -220,9 +220,6 @@ STREAMED = {"dpo": Releases((0, 29, 0), of="DPO"), "kto": Releases((1, 3, 0), of
 def precompute_with_streaming(config: TrlConfig) -> Iterator[Finding]:
     """`precompute_ref_log_probs` processes the data once before training, but streamed data has no end.
 
-    Run-time error: ``ValueError: `precompute_ref_log_probs=True` is not supported with IterableDataset. Please use a map-style
-    Dataset or set `precompute_ref_log_probs=False`.``
-
     Fix: load the data, or leave one of the two out.
 
     Source: trl 1.16.0 trainer/dpo_trainer.py:1168-1173, trainer/kto_trainer.py.
@@ -269,10 +266,6 @@ def kto_batch(config: TrlConfig) -> Iterator[Finding]:
 
     Not for `loss_type: apo_zero_unpaired`, which has no KL term.
 
-    Run-time error: `ValueError: Actual (not effective) batch size must be > 1. KTO will not work properably because the KL term
-    will be equivalent to the implied reward.`, ``ValueError: Loss type `'kto'` estimates the KL divergence term and requires
-    `train_sampling_strategy='sequential'` ``.
-
     Fix: use a micro batch of 2 or more; leave `train_sampling_strategy` out.
 
     Source: trl 1.16.0 trainer/kto_trainer.py:837-849, 0.17.0 trainer/kto_trainer.py:640-646.
@@ -317,8 +310,6 @@ def kto_batch(config: TrlConfig) -> Iterator[Finding]:
 def reward_length_missing(config: TrlConfig) -> Iterator[Finding]:
     """The reward trainer of old releases drops samples that are longer than `max_length`, so it cannot be null.
 
-    Run-time error: `TypeError: '<=' not supported between instances of 'int' and 'NoneType'`.
-
     Fix: use a length.
 
     Source: trl 0.17.0 trainer/reward_trainer.py:177, 220.
@@ -350,8 +341,6 @@ def reward_adapter_task(config: TrlConfig) -> Iterator[Finding]:
     """A reward model with LoRA requires `lora_task_type: SEQ_CLS`; the default is CAUSAL_LM.
 
     An adapter for text generation expects a model that generates, but a reward model returns a number.
-
-    Run-time error: `AttributeError: 'LlamaForSequenceClassification' object has no attribute 'prepare_inputs_for_generation'`.
 
     Fix: set `lora_task_type: SEQ_CLS`.
 

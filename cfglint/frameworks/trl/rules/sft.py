@@ -70,8 +70,6 @@ def skips_preparation(config: TrlConfig) -> bool:
 def packing_without_length(config: TrlConfig) -> Iterator[Finding]:
     """Packing cuts the data into blocks of `max_length` tokens (before 0.16 `max_seq_length`), so it cannot be null.
 
-    Run-time error: ``ValueError: When packing is enabled, `max_length` can't be `None`.``
-
     Fix: use the length of a block.
 
     Source: trl 1.16.0 trainer/sft_trainer.py:1466-1468, 0.17.0 trainer/sft_trainer.py:624-626.
@@ -112,9 +110,6 @@ def packing_without_length(config: TrlConfig) -> Iterator[Finding]:
 )
 def padding_free_with_length(config: TrlConfig) -> Iterator[Finding]:
     """`padding_free` without `packing` requires `max_length: null`; it is 1024 when it is left out.
-
-    Run-time error: ``ValueError: When `padding_free=True` without packing, `max_length` is not enforced. Either enable packing
-    (e.g., `packing=True, packing_strategy='bfd'`), provide already truncated inputs, or set `max_length=None`.``
 
     Fix: set `packing: true`, or `max_length: null` for data that is short enough already.
 
@@ -160,10 +155,6 @@ def invalid_sft_choice(config: TrlConfig) -> Iterator[Finding]:
 
     The parser does not check the choices of a value that comes from a file. `packing_strategy` is only looked at with
     `packing`, `truncation_mode` only without it and with a `max_length`.
-
-    Run-time error: ``ValueError: Invalid `loss_type` nll2 passed. Supported values are 'nll' and 'dft'.``, `ValueError: Invalid
-    packing strategy 'ffd', must be one of ('bfd', 'bfd_split', 'wrapped').`, `ValueError: Unsupported truncation mode: left,
-    expected 'keep_start' or 'keep_end'`.
 
     Fix: use one of the values in the exception.
 
@@ -251,9 +242,6 @@ def chunked_loss(config: TrlConfig) -> Iterator[Finding]:
 
     From 1.6 on it is the default, unless `use_liger_kernel` is on.
 
-    Run-time error: ``ValueError: `loss_type='chunked_nll'` is not compatible with `use_liger_kernel=True`.``, ``ValueError:
-    `loss_type='chunked_nll'` is not supported when `lm_head` is wrapped by a PEFT adapter``.
-
     Fix: set `loss_type: nll`.
 
     Source: trl 1.4.0 trainer/sft_trainer.py:1236-1276.
@@ -293,9 +281,6 @@ def adapts_head(modules: object) -> bool:
 )
 def liger_with_fused_loss(config: TrlConfig) -> Iterator[Finding]:
     """TRL's trainers have a fused loss of their own, and refuse Liger's.
-
-    Run-time error: ``ValueError: `liger_kernel_config={"fused_linear_cross_entropy": True}` is not supported: it replaces the
-    model's forward, which this trainer patches with a fused LM head.``
 
     Fix: leave `fused_linear_cross_entropy` out.
 

@@ -7,7 +7,6 @@ from cfglint.findings.releases import Releases
 from cfglint.findings.rule import Example, Finding, rule
 from cfglint.findings.wording import counted
 from cfglint.frameworks.remedies import choice
-from cfglint.frameworks.trl.batch import generating
 from cfglint.frameworks.trl.field_operations import adapters as peft
 from cfglint.frameworks.trl.rules.common import HEAD, KINDS, OLD, certain, losses, of, shown
 
@@ -78,9 +77,6 @@ KTO_PAIR, KTO_PAIR_REFUSED = "kto_pair", Releases((0, 9, 6), (0, 29, 0))  # anot
 def selective_checkpointing(config: TrlConfig) -> Iterator[Finding]:
     """Selective checkpointing requires `gradient_checkpointing`, without `use_reentrant`, and not ZeRO-3 with LoRA.
 
-    Run-time error: ``ValueError: `gradient_checkpointing_kwargs={'selective': True}` requires `gradient_checkpointing=True`.``,
-    ``ValueError: `gradient_checkpointing_kwargs={'selective': True}` requires non-reentrant gradient checkpointing.``
-
     Fix: leave `gradient_checkpointing` on and `use_reentrant` out.
 
     Source: trl 1.16.0 trainer/sft_trainer.py:874-886, 1084-1096.
@@ -141,9 +137,6 @@ def zero_stage(config: TrlConfig) -> object:
 def streaming_without_steps(config: TrlConfig) -> Iterator[Finding]:
     """Data that is streamed has no length, so `max_steps` is required.
 
-    Run-time error: `ValueError: The train_dataset does not implement __len__, so the number of training steps cannot be
-    inferred; max_steps has to be specified.`
-
     Fix: set `max_steps`.
 
     Source: transformers 5.23.0 trainer.py:666-671, trl 1.16.0 scripts/utils.py:104-107, 427-436.
@@ -193,9 +186,6 @@ LIGER_HEAD: dict[str, Releases] = {
 def adapter_on_output_layer(config: TrlConfig) -> Iterator[Finding]:
     """A LoRA adapter on `lm_head` would never be trained: the fused loss reads the layer's weight itself.
 
-    Run-time error: ``ValueError: Applying a PEFT adapter to `lm_head` is not supported: the log-probabilities are computed from
-    `lm_head.weight` directly, so the adapter would never be trained. Remove `'lm_head'` from your `target_modules`.``
-
     Fix: leave it out of `lora_target_modules`.
 
     Source: trl 1.16.0 trainer/sft_trainer.py:1065-1073, and the same in DPO, KTO, GRPO and RLOO.
@@ -234,8 +224,6 @@ def adapter_on_output_layer(config: TrlConfig) -> Iterator[Finding]:
 def unknown_loss(config: TrlConfig) -> Iterator[Finding]:
     """The trainer has no loss of this name; the choices of a value from a file are not checked before the first step.
 
-    Run-time error: `ValueError: Unknown loss type: sigmoidd. Should be one of ['sigmoid', 'hinge', 'ipo', ...]`.
-
     Fix: use a name of the release.
 
     Source: trl 1.16.0 trainer/dpo_trainer.py:1511-1516, trainer/grpo_trainer.py:3138; 0.17.0 trainer/dpo_trainer.py:1037-1042,
@@ -271,14 +259,11 @@ def unknown_loss(config: TrlConfig) -> Iterator[Finding]:
 def streaming_dispatch(config: TrlConfig) -> Iterator[Finding]:
     """GRPO and RLOO do not support `dispatch_batches` with streamed data.
 
-    Run-time error: ``ValueError: Iterable datasets require `dispatch_batches=False`, but it is set to `True` in
-    `accelerator_config`. Please set it to `False`.``
-
     Fix: leave it out.
 
     Source: trl 1.16.0 trainer/grpo_trainer.py:898-906, trainer/rloo_trainer.py:591-599.
     """
-    if generating(config) and config.streams and config.accelerator.get("dispatch_batches"):
+    if config.own_sampler and config.streams and config.accelerator.get("dispatch_batches"):
         setting = config.setting("accelerator_config", "dispatch_batches")
         yield Finding(
             setting,
@@ -301,9 +286,6 @@ def streaming_dispatch(config: TrlConfig) -> Iterator[Finding]:
 )
 def vespo_importance_sampling(config: TrlConfig) -> Iterator[Finding]:
     """VESPO with vLLM requires importance sampling by token; the default mode is by sequence.
-
-    Run-time error: ``ValueError: VESPO loss requires `vllm_importance_sampling_mode` to be either 'token_truncate' or
-    'token_mask'. Got: sequence_mask.``
 
     Fix: set `vllm_importance_sampling_mode: token_mask`.
 
@@ -345,15 +327,13 @@ def reward_weights_length(config: TrlConfig) -> Iterator[Finding]:
 
     A reward model (`reward_model_name_or_path`) is one more function. A script that builds its functions itself is not judged.
 
-    Run-time error: `ValueError: Number of reward weights (2) must match number of reward functions (1)`.
-
     Fix: as many weights as functions.
 
     Source: trl 1.16.0 trainer/grpo_trainer.py:567-575, scripts/grpo.py:90-118.
     """
     args = config.arguments
     weights, functions = args["reward_weights"], args["reward_funcs"]
-    if not generating(config) or not isinstance(weights, list) or not isinstance(functions, list) or not functions:
+    if not config.own_sampler or not isinstance(weights, list) or not isinstance(functions, list) or not functions:
         return
     count = len(functions) + bool(args["reward_model_name_or_path"])
     if len(weights) != count:
@@ -392,9 +372,6 @@ def model_options_for_instance(config: TrlConfig) -> Iterator[Finding]:
 
     A script of your own that passes a model's name may have them.
 
-    Run-time error: `ValueError: You passed model_init_kwargs to the DPOTrainer/DPOConfig, but your model is already
-    instantiated.`
-
     Fix: set `torch_dtype`, `attn_implementation` and `model_revision` as keys of their own.
 
     Source: trl 0.17.0 trainer/dpo_trainer.py:275-279, trainer/kto_trainer.py:345-347,
@@ -430,9 +407,6 @@ ITERABLE = {"grpo": Releases((0, 17, 0), (1, 9, 0), "GRPO"), "rloo": Releases((0
 def streaming_not_supported(config: TrlConfig) -> Iterator[Finding]:
     """GRPO and RLOO of these releases do not support streamed data.
 
-    Run-time error: `NotImplementedError: Iterable datasets are not yet supported in GRPOTrainer. Please use a standard dataset
-    instead.`
-
     Fix: set `dataset_streaming: false`.
 
     Source: trl 1.8.0 trainer/grpo_trainer.py, trainer/rloo_trainer.py (__init__).
@@ -467,8 +441,6 @@ def single_lora_target(config: TrlConfig) -> Iterator[Finding]:
 
     No module has the complete name `q_proj`: those of a model are named `model.layers.0.self_attn.q_proj`.
 
-    Run-time error: `ValueError: Target modules q_proj not found in the base model. Please check the target modules and try again.`
-
     Fix: write a pattern, `lora_target_modules: .*q_proj`, or name two modules.
 
     Source: trl 1.16.0 trainer/model_config.py:177-178, 0.9.6 trainer/model_config.py; peft 0.19.1 tuners/tuners_utils.py
@@ -501,14 +473,12 @@ def single_lora_target(config: TrlConfig) -> Iterator[Finding]:
 def unknown_vllm_mode(config: TrlConfig) -> Iterator[Finding]:
     """`vllm_mode` is server or colocate.
 
-    Run-time error: `ValueError: vllm_mode must be either 'server' or 'colocate', got 'local'.`
-
     Fix: use one of them.
 
     Source: trl 1.16.0 generation/vllm_generation.py, 0.24.0 trainer/grpo_trainer.py, trainer/rloo_trainer.py (__init__).
     """
     args = config.arguments
-    if generating(config) and args["use_vllm"] and args.known("use_vllm", "vllm_mode") and args["vllm_mode"] not in VLLM_MODES:
+    if config.own_sampler and args["use_vllm"] and args.known("use_vllm", "vllm_mode") and args["vllm_mode"] not in VLLM_MODES:
         mode = args["vllm_mode"]
         yield Finding(
             of(config, "vllm_mode"),
@@ -535,8 +505,6 @@ VLLM_MODES = ("server", "colocate")
 )
 def missing_sapo_temperature(config: TrlConfig) -> Iterator[Finding]:
     """The loss sapo needs both of its temperatures, which have defaults.
-
-    Run-time error: ``ValueError: When using `sapo` loss, both `sapo_temperature_neg` and `sapo_temperature_pos` must be set.``
 
     Fix: leave them out, or set numbers.
 
@@ -573,8 +541,6 @@ PRECOMPUTED: dict[str, Releases] = {"dpo": Releases((0, 7, 5), (0, 29, 0), "DPO"
 def precomputed_reference_with_zero3(config: TrlConfig) -> Iterator[Finding]:
     """DPO and KTO of these releases cannot compute the reference's log probabilities in advance under ZeRO-3.
 
-    Run-time error: ``ValueError: You cannot use `precompute_ref_log_probs=True` with Deepspeed ZeRO-3.``
-
     Fix: set `precompute_ref_log_probs: false`, or use ZeRO stage 2.
 
     Source: trl 0.17.0 trainer/kto_trainer.py:768-773, 1.0.0 experimental/kto/kto_trainer.py:703-707, 0.28.0 trainer/dpo_trainer.py.
@@ -603,13 +569,11 @@ def precomputed_reference_with_zero3(config: TrlConfig) -> Iterator[Finding]:
 def tokens_of_generated_batches(config: TrlConfig) -> Iterator[Finding]:
     """`include_tokens_per_second` counts the tokens of the batches, and those of GRPO and RLOO are lists of prompts.
 
-    Run-time error: `TypeError: list indices must be integers or slices, not str`.
-
     Fix: set `include_tokens_per_second: false`.
 
     Source: transformers 4.51.3 trainer.py:1770-1783 (`num_tokens`), 2294; trl 0.17.0 trainer/grpo_trainer.py (`data_collator`).
     """
-    if generating(config) and config.arguments["include_tokens_per_second"]:
+    if config.own_sampler and config.arguments["include_tokens_per_second"]:
         yield Finding(
             of(config, "include_tokens_per_second"),
             f"`include_tokens_per_second` does not support {config.trainers[0].upper()}",
@@ -636,8 +600,6 @@ def rloo_with_deepspeed(config: TrlConfig) -> Iterator[Finding]:
     """The RLOO configuration of old releases has a field `world_size`, null by default, which `deepspeed` multiplies.
 
     It hides the number of processes of `TrainingArguments`. Releases from 0.22 on have another RLOO trainer.
-
-    Run-time error: `TypeError: unsupported operand type(s) for *: 'NoneType' and 'int'`.
 
     Fix: remove `deepspeed`, and have `accelerate launch` start DeepSpeed.
 

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 def deepspeed_off(config: NeoXConfig) -> Iterator[Finding]:
     """`deepspeed` is false or null, but GPT-NeoX requires DeepSpeed.
 
-    Run-time error: `ValueError: NeoXArgs.__post_init__() NeoXArgs values cannot be validated`.
-
     Fix: remove the key.
 
     Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1211-1213.
@@ -56,8 +54,6 @@ def deepspeed_off(config: NeoXConfig) -> Iterator[Finding]:
 )
 def hosts_included_and_excluded(config: NeoXConfig) -> Iterator[Finding]:
     """`include` and `exclude` are both set, with a hostfile.
-
-    Run-time error: `ValueError: include_str and exclude_str are mutually exclusive.`
 
     Fix: remove one of them.
 
@@ -87,8 +83,6 @@ def extra_args_key(config: NeoXConfig) -> Iterator[Finding]:
 
     The check for duplicate keys asks a dictionary for an attribute instead of a key; so it rejects
     `items`, `get` or `update`, but never a key that is set twice.
-
-    Run-time error: `ValueError: Key items is already specified elsewhere.`
 
     Fix: remove the key.
 
@@ -122,8 +116,6 @@ def not_for_json(config: NeoXConfig) -> Iterator[Finding]:
     """A value inside a section cannot be serialized to JSON: a date, a set, binary data.
 
     The launcher passes its arguments to the workers as JSON. YAML parses an unquoted date as a date.
-
-    Run-time error: `TypeError: Object of type date is not JSON serializable`.
 
     Fix: quote the value.
 

@@ -37,9 +37,6 @@ def optimizer_section(config: NeoXConfig) -> Iterator[Finding]:
 
     Both require `type` to be a string and `params` to be a mapping, which may be empty.
 
-    Run-time errors: `KeyError: 'params'`, `AttributeError: 'NoneType' object has no attribute 'get'`,
-    `ValueError: NeoXArgs.__post_init__() NeoXArgs types cannot be validated`.
-
     Fix: write for example `{type: Adam, params: {lr: 0.0006}}`.
 
     Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1053-1060, 1425-1462.
@@ -99,9 +96,6 @@ def zero_stage(config: NeoXConfig) -> Iterator[Finding]:
     A section without `stage` is an error, not ZeRO stage 0; so are a number in quotes and `1e0`, which YAML 1.1
     parses as a string. With an `autotuning` section other values pass this check and fail in DeepSpeed.
 
-    Run-time errors: `KeyError: 'stage'`, `AssertionError: Zero Stage must be an integer unless you are doing
-    autotuning, not 4`.
-
     Fix: set `stage` to 0, 1, 2 or 3.
 
     Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1013-1048.
@@ -142,8 +136,6 @@ def onebitadam_needs_iterations(config: NeoXConfig) -> Iterator[Finding]:
 
     DeepSpeed builds its learning-rate schedule from `train_iters`.
 
-    Run-time error: `AssertionError: OneBitAdam requires train_iters to be specified`.
-
     Fix: set `train_iters`, or use another optimizer.
 
     Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1062-1065.
@@ -168,8 +160,6 @@ def onebitadam_needs_iterations(config: NeoXConfig) -> Iterator[Finding]:
 )
 def experts_with_zero(config: NeoXConfig) -> Iterator[Finding]:
     """Mixture of experts is incompatible with ZeRO stage 2 and 3.
-
-    Run-time error: `AssertionError: MoE is not compatible with zero stages 2 and 3`.
 
     Fix: use stage 0 or 1.
 
@@ -205,9 +195,6 @@ def learning_rate(config: NeoXConfig) -> Iterator[Finding]:
     """`optimizer.params.lr` is null, or `min_lr` is greater.
 
     The learning rate is `optimizer.params.lr`; its default is 0.001.
-
-    Run-time errors: `ValueError: NeoXArgs.validate_values() lr is None`, `ValueError:
-    NeoXArgs.validate_values() min_lr must be smaller or equal lr`.
 
     Fix: set `lr` to a number above `min_lr`; in YAML 1.1 `1e-4` is a string, `1.0e-4` a number.
 

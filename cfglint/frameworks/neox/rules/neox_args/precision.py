@@ -79,8 +79,6 @@ def bfloat16_needs_zero_section(config: NeoXConfig) -> Iterator[Finding]:
 
     The code that warns about bfloat16 with ZeRO reads the section before its default is set.
 
-    Run-time error: `TypeError: 'NoneType' object is not subscriptable`.
-
     Fix: add `zero_optimization: {stage: 0}`, which is the default.
 
     Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:999.
@@ -104,9 +102,6 @@ def bfloat16_needs_zero_section(config: NeoXConfig) -> Iterator[Finding]:
 )
 def half_cross_entropy_needs_fp16(config: NeoXConfig) -> Iterator[Finding]:
     """`fp16_lm_cross_entropy` requires fp16.
-
-    Run-time error: `ValueError: NeoXArgs.validate_values() lm cross entropy in fp16 only support in fp16
-    mode.`
 
     Fix: remove it, or train in fp16.
 

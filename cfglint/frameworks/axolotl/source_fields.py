@@ -1,0 +1,426 @@
+"""The fields of axolotl's configuration models as the source of a release has them.
+
+The top level is `AxolotlInputConfig` (utils/schemas/config.py), whose fields come from its base classes; each bundled
+plugin adds the fields of its own `args.py`. A field's annotation is kept twice: as JSON Schema keywords for editors, and
+as `x-reads`, the annotation itself in lists, from which `check` knows what pydantic makes of a value.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+
+from cfglint.frameworks.unknown import Unknown
+from cfglint.source.python.package import Module, SourceError, Tree
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+    from typing import Any
+
+    Raw = dict[str, Any]
+    Fact = tuple[Any, ...]
+    Sections = dict[str, dict[str, Fact]]
+
+MODULE = "utils/schemas/config.py"
+OLD_MODULE = "utils/config/models/input/v0_4_1/__init__.py"  # up to 0.7.0
+CLASS = "AxolotlInputConfig"
+PLUGINS = "integrations"
+SIMPLE = ("int", "float", "bool", "str", "dict", "list", "tuple", "None", "Any")
+STRICT = {"StrictStr": "str", "StrictBool": "bool", "StrictInt": "int"}
+BOUNDED = {
+    "PositiveInt": ("int", {"exclusiveMinimum": 0}),
+    "NonNegativeInt": ("int", {"minimum": 0}),
+    "PositiveFloat": ("float", {"exclusiveMinimum": 0}),
+}
+JSON_TYPES = {
+    "int": "integer",
+    "float": "number",
+    "bool": "boolean",
+    "str": "string",
+    "dict": "object",
+    "list": "array",
+    "tuple": "array",
+    "None": "null",
+}
+# Enums of other packages with their values; those of transformers differ by its release, so rules take them from its own tables.
+OUTSIDE = {"Resampling": (0, 1, 2, 3, 4, 5), "OptimizerNames": (), "SchedulerType": ()}
+LIMITS = {"ge": "minimum", "gt": "exclusiveMinimum", "le": "maximum", "lt": "exclusiveMaximum", "multiple_of": "multipleOf"}
+LENGTHS = {"min_length": "minItems", "max_length": "maxItems"}
+IGNORED = {
+    "default",
+    "default_factory",
+    "description",
+    "json_schema_extra",
+    "alias",
+    "validation_alias",
+    "allow_inf_nan",
+    "strict",
+    "title",
+    "deprecated",
+}
+# Defaults that the source computes.
+COMPUTED = {
+    "mixlora_num_experts": 8,
+    "mixlora_top_k": 2,
+    "mixlora_router_aux_loss_coef": 0.01,
+    "mixlora_router_init_range": 0.02,
+    "mixlora_jitter_noise": 0.0,
+}
+REQUIRED = object()
+PLUGIN = "plugin "  # sections of the fields that a plugin adds
+UNREAD = "the source of the package computes it"
+
+
+def find(path: Path, lenient: bool = False, opens: Callable[[str], bool] | None = None) -> Tree:
+    """The package, from site-packages or the folder itself."""
+    for folder in (path / "axolotl", path / "src" / "axolotl", path):
+        if (folder / MODULE).exists() or (folder / OLD_MODULE).exists():
+            return Tree(folder, lenient, opens)
+    raise SourceError(f"{path}: no axolotl source ({MODULE})")
+
+
+def read(tree: Tree) -> tuple[dict[str, Raw], dict[str, dict[str, Raw]]]:
+    reading = Reading(tree)
+    module = tree.file(MODULE if (tree.root / MODULE).exists() else OLD_MODULE)
+    found = reading.fields(module, reading.model(module, CLASS))
+    for plugin, (owner, arguments) in plugins(tree).items():
+        for name, raw in reading.fields(owner, arguments).items():
+            found.setdefault(name, {**raw, "x-plugin": plugin})
+    return found, reading.models
+
+
+def plugins(tree: Tree) -> dict[str, tuple[Module, ast.ClassDef]]:
+    """Plugin folder -> the class that it adds to the configuration, as its `get_input_args` names it."""
+    found: dict[str, tuple[Module, ast.ClassDef]] = {}
+    for folder in sorted((tree.root / PLUGINS).iterdir()):
+        for path in sorted(folder.glob("*.py")) if folder.is_dir() else ():
+            module = tree.module(".".join([tree.package, PLUGINS, folder.name, *([path.stem] if path.stem != "__init__" else [])]))
+            named = input_class(module) if module is not None else ""
+            arguments = tree.module(f"{tree.package}.{PLUGINS}.{folder.name}.args")
+            definition = arguments.definitions.get(named) if named and arguments else None
+            if arguments is not None and isinstance(definition, ast.ClassDef):
+                found[folder.name] = (arguments, definition)
+    return found
+
+
+def input_class(module: Module) -> str:
+    """The class that the plugin of a module gives as its input arguments; empty without one."""
+    for node in ast.walk(module.syntax):
+        if isinstance(node, ast.FunctionDef) and node.name == "get_input_args":
+            last = node.body[-1]
+            if isinstance(last, ast.Return) and isinstance(last.value, ast.Constant) and isinstance(last.value.value, str):
+                return last.value.value.rsplit(".", 1)[-1]
+    return ""
+
+
+class Reading:
+    """Reads models; `models` are those that fields refer to, each once."""
+
+    def __init__(self, tree: Tree) -> None:
+        self.tree = tree
+        self.models: dict[str, dict[str, Raw]] = {}
+
+    def model(self, module: Module, name: str) -> ast.ClassDef:
+        """A class of a module; SourceError when it is missing."""
+        definition = module.definitions.get(name)
+        if not isinstance(definition, ast.ClassDef):
+            raise SourceError(f"{module.path}: class {name} is missing")
+        return definition
+
+    def fields(self, module: Module, definition: ast.ClassDef) -> dict[str, Raw]:
+        """The fields of a model with those that it inherits; a class overrides its bases, an earlier base the later ones."""
+        found: dict[str, Raw] = {}
+        for base in reversed(definition.bases):
+            if isinstance(base, ast.Name):
+                owner = module.definition_of(base)
+                if owner is not None and isinstance(owner[1], ast.ClassDef):
+                    found.update(self.fields(owner[0], owner[1]))
+        for statement in definition.body:
+            if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+                annotation = ast.unparse(statement.annotation)
+                if not annotation.startswith("ClassVar") and statement.target.id != "model_config":
+                    name, raw = self.field(module, statement, statement.target.id)
+                    found[name] = raw
+        return found
+
+    def field(self, module: Module, statement: ast.AnnAssign, name: str) -> tuple[str, Raw]:
+        """(the key in a file, what the source says of it)."""
+        limits: Raw = {}
+        reads = self.annotation(module, statement.annotation, limits)
+        options = self.options(module, statement.value, limits)
+        default = COMPUTED.get(name, options.pop("default"))
+        within = limits.pop("default", default)
+        default = within if default is REQUIRED else default
+        raw = {**shown(reads, self), **limits, "x-reads": reads}
+        if default is not REQUIRED:
+            raw["default"] = default
+        else:
+            raw["x-required"] = True
+        names = options.get("names", [name])
+        if names != [name]:
+            raw["x-names"] = names
+        raw["description"] = (
+            f"{spelled(reads)}; " + ("required" if default is REQUIRED else f"default {json.dumps(default, default=str)}") + "."
+        )
+        return names[0], raw
+
+    def annotation(self, module: Module, node: ast.expr, limits: Raw) -> Any:
+        """The annotation of a field; in a lenient reading one without a rule takes anything."""
+        try:
+            return self.reads(module, node, limits)
+        except SourceError:
+            if self.tree.lenient:
+                return "Any"
+            raise
+
+    def options(self, module: Module, value: ast.expr | None, limits: Raw) -> Raw:
+        """`default`, and `names` where the file uses others, of the right side of a field; limits go into `limits`."""
+        if value is None:
+            return {"default": REQUIRED}
+        if not (isinstance(value, ast.Call) and ast.unparse(value.func) == "Field"):
+            return {"default": self.constant(module, value)}
+        found: Raw = {"default": REQUIRED}
+        if value.args and not (isinstance(value.args[0], ast.Constant) and value.args[0].value is ...):
+            found["default"] = self.constant(module, value.args[0])
+        for keyword in value.keywords:
+            if keyword.arg == "default":
+                found["default"] = self.constant(module, keyword.value)
+            elif keyword.arg == "default_factory":
+                found["default"] = self.made(module, keyword.value)
+            elif keyword.arg == "alias":
+                found["names"] = [module.constant(keyword.value)]
+            elif keyword.arg == "validation_alias" and isinstance(keyword.value, ast.Call):
+                found["names"] = [module.constant(each) for each in keyword.value.args]
+            elif keyword.arg in LIMITS:
+                limits[LIMITS[keyword.arg]] = module.constant(keyword.value)
+            elif keyword.arg in LENGTHS:
+                limits[LENGTHS[keyword.arg]] = module.constant(keyword.value)
+            elif keyword.arg not in IGNORED and not self.tree.lenient:
+                raise module.refuse(value, f"Field option without a rule ({keyword.arg})")
+        return found
+
+    def constant(self, module: Module, node: ast.expr) -> Any:
+        """A default; one that the source computes stands in COMPUTED, so any value will do here."""
+        try:
+            if isinstance(node, ast.Attribute):  # a member of an Enum, of this package or not
+                return self.member(module, node)
+            return module.constant(node)
+        except SourceError:
+            if isinstance(node, (ast.Name, ast.Call)):
+                return None
+            if self.tree.lenient:
+                return Unknown((UNREAD,))
+            raise
+
+    def member(self, module: Module, node: ast.Attribute) -> Any:
+        """The value of a member of an Enum; those of transformers are their names in lower case."""
+        owner = node.value if node.attr == "value" and isinstance(node.value, ast.Attribute) else node
+        if isinstance(owner.value, ast.Name) and owner.value.id in OUTSIDE:
+            return owner.attr.lower()
+        try:
+            return module.constant(owner)
+        except SourceError:  # a type of torch, which files write by this name
+            return owner.attr
+
+    def made(self, module: Module, factory: ast.expr) -> Any:
+        """What a default factory makes."""
+        if isinstance(factory, ast.Name):
+            return [] if factory.id == "list" else {}
+        if isinstance(factory, ast.Lambda) and isinstance(factory.body, ast.Call):
+            return {}  # a model with its own defaults
+        if isinstance(factory, ast.Lambda):
+            return self.constant(module, factory.body)
+        if self.tree.lenient:
+            return Unknown((UNREAD,))
+        raise module.refuse(factory, "a default factory without a rule")
+
+    def reads(self, module: Module, node: ast.expr, limits: Raw) -> Any:
+        """An annotation as nested lists: `["|", "int", "None"]`, `["list", "str"]`, `["literal", "a", "b"]`, `["model", NAME]`."""
+        if isinstance(node, ast.Constant):
+            return "None" if node.value is None else self.reads(module, ast.parse(str(node.value), mode="eval").body, limits)
+        if isinstance(node, ast.BinOp):
+            return union([self.reads(module, node.left, limits), self.reads(module, node.right, limits)])
+        if isinstance(node, ast.Name):
+            return self.named(module, node, limits)
+        if isinstance(node, ast.Subscript):
+            return self.subscript(module, node, limits)
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "conlist":  # up to 0.6.0
+            limits.update({LENGTHS[keyword.arg]: module.constant(keyword.value) for keyword in node.keywords if keyword.arg in LENGTHS})
+            return ["list", self.reads(module, node.args[0], {})]
+        raise module.refuse(node, "an annotation without a rule")
+
+    def named(self, module: Module, node: ast.Name, limits: Raw) -> Any:
+        """A type by its name: a plain one, an Enum, a model, or an alias."""
+        if node.id in SIMPLE:
+            return node.id
+        if node.id in STRICT:
+            return ["strict", STRICT[node.id]]
+        if node.id in BOUNDED:
+            return ["bounded", *BOUNDED[node.id]]
+        if node.id in OUTSIDE:
+            return ["enum", node.id, *OUTSIDE[node.id]]
+        found = module.find(node.id)
+        if found is None:
+            raise module.refuse(node, "a type without a rule")
+        owner, definition = found
+        if isinstance(definition, ast.ClassDef):
+            if "Enum" in owner.bases(definition):
+                return ["enum", node.id, *owner.enum_values(definition)]
+            if node.id not in self.models:
+                self.models[node.id] = {}
+                self.models[node.id] = self.fields(owner, definition)
+                if any("forbid" in ast.unparse(each) for each in definition.body if isinstance(each, ast.Assign)):
+                    self.models[node.id]["*"] = {"x-section-policy": "reject"}
+            return ["model", node.id]
+        if isinstance(definition, ast.expr):
+            return self.reads(owner, definition, limits)
+        raise module.refuse(node, "a type without a rule")
+
+    def subscript(self, module: Module, node: ast.Subscript, limits: Raw) -> Any:
+        """A type with parameters."""
+        name = ast.unparse(node.value).rsplit(".", 1)[-1].lower()
+        parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        if name == "literal":
+            return ["literal", *module.literal_values(node)]
+        if name == "optional":
+            return union([self.reads(module, parts[0], limits), "None"])
+        if name == "union":
+            return union([self.reads(module, part, limits) for part in parts])
+        if name == "annotated":
+            return self.annotated(module, parts, limits)
+        if name in ("list", "dict", "tuple"):
+            return [name, *(self.reads(module, part, {}) for part in parts)]
+        raise module.refuse(node, "an annotation without a rule")
+
+    def annotated(self, module: Module, parts: list[ast.expr], limits: Raw) -> Any:
+        """`Annotated[T, MinLen(1)]`, `Annotated[str, StringConstraints(pattern=...)]`."""
+        reads = self.reads(module, parts[0], limits)
+        for part in parts[1:]:
+            called = ast.unparse(part.func) if isinstance(part, ast.Call) else ""
+            if isinstance(part, ast.Call) and called == "MinLen":
+                limits["minItems"] = module.constant(part.args[0])
+            elif isinstance(part, ast.Call) and called == "StringConstraints":
+                pattern = [module.constant(each.value) for each in part.keywords if each.arg == "pattern"]
+                reads = ["pattern", *pattern] if pattern else reads
+            elif isinstance(part, ast.Call) and called == "Field":
+                within: Raw = {}
+                given = self.options(module, part, within)["default"]
+                if given is not REQUIRED:
+                    within["default"] = given
+                if "default" in within:
+                    limits["default"] = within.pop("default")
+                if within and isinstance(reads, str):
+                    reads = ["bounded", reads, within]
+        return reads
+
+
+def union(parts: list[Any]) -> Any:
+    """A union without nesting and repeats."""
+    flat: list[Any] = ["|"]
+    for part in parts:
+        for each in part[1:] if isinstance(part, list) and part and part[0] == "|" else [part]:
+            if each not in flat:
+                flat.append(each)
+    return flat if len(flat) > 2 else flat[1]
+
+
+def spelled(reads: Any) -> str:
+    """An annotation as people write it: `int | None`."""
+    if isinstance(reads, str):
+        return {"None": "null", "Any": "anything"}.get(reads, JSON_TYPES.get(reads, reads))
+    if reads[0] == "|":
+        return " or ".join(spelled(part) for part in reads[1:])
+    if reads[0] in ("literal", "enum"):
+        return " or ".join(json.dumps(value) for value in reads[1 if reads[0] == "literal" else 2 :])
+    if reads[0] in ("strict", "bounded"):
+        return spelled(reads[1])
+    if reads[0] == "pattern":
+        return f"string matching {reads[1]}"
+    if reads[0] == "list":
+        return f"list of {spelled(reads[1])}"
+    return "mapping" if reads[0] in ("dict", "model") else "list"
+
+
+def shown(reads: Any, reading: Reading) -> Raw:
+    """JSON Schema keywords for editors; what pydantic would also convert is not offered."""
+    members = reads[1:] if isinstance(reads, list) and reads[0] == "|" else [reads]
+    types: list[str] = []
+    values: list[Any] = []
+    parts: list[Raw] = []
+    models = [member for member in members if isinstance(member, list) and member[0] == "model"]
+    if len(models) == 1 and len(members) == 1 + ("None" in members):
+        return nested(models[0], reading)  # a model's own schema takes null
+    for member in members:
+        if member == "Any":
+            return {"x-any": True}
+        if isinstance(member, str):
+            types.append(JSON_TYPES[member])
+        elif member[0] in ("literal", "enum"):
+            values += member[1:] if member[0] == "literal" else member[2:]
+        elif member[0] in ("strict", "bounded"):
+            types.append(JSON_TYPES[member[1]])
+        elif member[0] == "pattern":
+            parts.append({"type": "string", "pattern": member[1]})
+        else:
+            parts.append(nested(member, reading))
+    if "number" in types and "integer" in types:
+        types.remove("integer")
+    if "number" in types and "string" in types and not parts and not values and set(types) <= {"number", "string", "null"}:
+        pass  # a number may be written as a string
+    if values and types == ["null"] and not parts:
+        return {"enum": [*values, None]}
+    if values:
+        parts.append({"enum": values})
+    if types:
+        parts.insert(0, {"type": types[0] if len(types) == 1 else types})
+    return parts[0] if len(parts) == 1 else {"anyOf": parts}
+
+
+def nested(member: list[Any], reading: Reading) -> Raw:
+    """A list, mapping, tuple or model in JSON Schema."""
+    if member[0] == "list":
+        return {"type": "array", "items": shown(member[1], reading)}
+    if member[0] == "tuple":
+        return {"type": "array"}
+    if member[0] == "dict":
+        return {"type": "object", "additionalProperties": shown(member[2], reading)}
+    return {"$ref": f"#/$defs/{member[1]}"}
+
+
+def learned(path: Path, opens: Callable[[str], bool]) -> Sections:
+    """Section -> field -> fact of a release whose source is in a folder; a default that the source computes is unknown."""
+    return sections(find(path, lenient=True, opens=opens))[0]
+
+
+def sections(tree: Tree) -> tuple[Sections, dict[str, dict[str, str]], list[str]]:
+    """(section -> field -> fact, model -> further name -> name, the models that refuse other keys)."""
+    reading = Reading(tree)
+    source = tree.file(MODULE if (tree.root / MODULE).exists() else OLD_MODULE)
+    own = reading.fields(source, reading.model(source, CLASS))
+    found: Sections = {"": {name: fact(raw) for name, raw in own.items()}}
+    for plugin, (owner, arguments) in plugins(tree).items():
+        added = {name: fact(raw) for name, raw in reading.fields(owner, arguments).items() if name not in own}
+        if added:
+            found[PLUGIN + plugin] = added
+    closed = [name for name, fields in reading.models.items() if fields.pop("*", None) is not None]
+    names: dict[str, dict[str, str]] = {}
+    for model, fields in reading.models.items():
+        found[model] = {name: fact(raw) for name, raw in fields.items()}
+        further = {other: name for name, raw in fields.items() for other in raw.get("x-names", [])[1:]}
+        if further:
+            names[model] = further
+    return found, names, closed
+
+
+def fact(raw: dict[str, Any]) -> Fact:
+    """What a row has of a field."""
+    limits = tuple((name, raw[name]) for name in (*LIMITS.values(), *LENGTHS.values()) if name in raw)
+    more = (limits, True) if raw.get("x-required") else (limits,) if limits else ()
+    return (tupled(raw["x-reads"]), raw.get("default"), *more)
+
+
+def tupled(reads: Any) -> Any:
+    """Nested lists as tuples."""
+    return tuple(tupled(part) for part in reads) if isinstance(reads, list) else reads

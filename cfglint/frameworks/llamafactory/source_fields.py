@@ -1,0 +1,164 @@
+"""The fields of LLaMA-Factory's dataclasses and its templates as the source of a release has them.
+
+Values are not coerced, and a `Literal` is checked by no parser.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from cfglint.frameworks.huggingface.source_fields import PLAIN, alternatives, enum_of, field_options, json_type
+from cfglint.frameworks.unknown import Unknown
+from cfglint.source.python.package import Module, SourceError, Tree
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+    from typing import Any
+
+    Raw = dict[str, Any]
+    Fact = tuple[Any, ...]
+
+PACKAGE = "hparams/parser.py"
+CLASSES = (  # in the order in which they are built
+    ("hparams/model_args.py", "ModelArguments"),
+    ("hparams/data_args.py", "DataArguments"),
+    ("hparams/training_args.py", "TrainingArguments"),
+    ("hparams/finetuning_args.py", "FinetuningArguments"),
+    ("hparams/generating_args.py", "GeneratingArguments"),
+)
+TEMPLATE_FILE = "data/template.py"
+WORDS = {"boolean": "bool", "integer": "int", "number": "float", "string": "str", "object": "dict", "array": "list", "null": "None"}
+TRAINERS = ("BaseTrainingArguments", "Seq2SeqTrainingArguments")  # transformers' class, whose fields are not these tables'
+ARGUMENTS, TEMPLATES = "arguments", "templates"
+# transformers' Seq2SeqTrainingArguments, the same from 4.37.2 to 5.23.0 (training_args_seq2seq.py).
+GENERATION: dict[str, Fact] = {
+    "sortish_sampler": ("bool", False),
+    "predict_with_generate": ("bool", False),
+    "generation_max_length": ("int|None", None),
+    "generation_num_beams": ("int|None", None),
+    "generation_config": ("str|None", None),
+}
+REGISTERED = ("register_template", "_register_template")  # the second up to 0.9.2
+
+
+def learned(path: Path, opens: Callable[[str], bool], noted: Mapping[str, Raw]) -> dict[str, dict[str, Fact]]:
+    """The fields and templates of a release whose source is in a folder; a default that the source computes is unknown."""
+    tree = find(path, lenient=True, opens=opens)
+    return {ARGUMENTS: arguments(tree, noted), TEMPLATES: templates(tree)}
+
+
+def find(path: Path, lenient: bool = False, opens: Callable[[str], bool] | None = None) -> Tree:
+    """The package, from site-packages."""
+    for folder in (path / "llamafactory", path / "src" / "llamafactory", path):
+        if (folder / PACKAGE).exists():
+            return Tree(folder, lenient, opens)
+    raise SourceError(f"{path}: no LLaMA-Factory source ({PACKAGE})")
+
+
+def version(tree: Tree) -> str | None:
+    """The release that the package states."""
+    return tree.version("extras/env.py", "VERSION")
+
+
+def field_of(module: Module, statement: ast.AnnAssign, name: str) -> dict[str, Raw]:
+    """One field by its name; nothing for one that the constructor does not take."""
+    options = field_options(module, statement)
+    if options is None:
+        return {}
+    raw = accepted(module, statement.annotation)
+    if "default" in options:
+        raw["default"] = constant(module, options["default"])
+    return {name: raw}
+
+
+def constant(module: Module, node: ast.expr) -> Any:
+    """The value of a constant; in a lenient reading unknown if it is none."""
+    try:
+        return module.constant(node)
+    except SourceError:
+        if module.tree.lenient:
+            return Unknown(("the source of the package computes it",))
+        raise
+
+
+def accepted(module: Module, annotation: ast.expr) -> Raw:
+    """What a file should hold by a field's annotation."""
+    types: list[str] = []
+    values: list[Any] = []
+    for part in alternatives(annotation):
+        outer = part.value if isinstance(part, ast.Subscript) else part
+        if isinstance(part, ast.Subscript) and ast.unparse(outer) == "Literal":
+            values += module.literal_values(part)
+        elif isinstance(outer, ast.Name) and outer.id not in PLAIN:
+            values += enum_of(module, outer)
+        else:
+            types.append(json_type(module, part))
+    if values:
+        return {"enum": [*values, *([None] if "null" in types else [])]}
+    return {"type": types[0] if len(types) == 1 else types}
+
+
+def words(raw: Raw) -> str:
+    """The types of a field in the words of the tables."""
+    if "enum" in raw or "anyOf" in raw:
+        return "str"
+    names = [raw["type"]] if isinstance(raw["type"], str) else raw["type"]
+    return "|".join(WORDS[name] for name in names)
+
+
+def arguments(tree: Tree, noted: Mapping[str, Raw]) -> dict[str, Fact]:
+    """Field -> (types, default, allowed values) of the five dataclasses, without those of transformers' TrainingArguments.
+
+    `noted` has the types that a field takes beyond its annotation: a list where its class splits a string.
+    """
+    found = dict(GENERATION)
+    for file, name in CLASSES:
+        if not (tree.root / file).exists():
+            continue  # before 0.9.2 the trainer's class is transformers' own
+        source = tree.file(file)
+        definition = source.definitions.get(name)
+        if not isinstance(definition, ast.ClassDef):
+            raise SourceError(f"{source.path}: class {name} is missing")
+        found.update(fields(source, definition, noted))
+    return found
+
+
+def fields(source: Module, definition: ast.ClassDef, noted: Mapping[str, Raw]) -> dict[str, Fact]:
+    """The fields of a dataclass, those of its bases first."""
+    found: dict[str, Fact] = {}
+    for base in reversed(definition.bases):
+        name = base.id if isinstance(base, ast.Name) else ast.unparse(base)
+        if name in TRAINERS:
+            continue
+        located = source.find(name)
+        if located is None or not isinstance(located[1], ast.ClassDef):
+            if source.tree.lenient:
+                continue
+            raise source.refuse(base, "a base class without a rule")
+        found.update(fields(located[0], located[1], noted))
+    for statement in definition.body:
+        if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+            for name, raw in field_of(source, statement, statement.target.id).items():
+                found[name] = fact({**raw, **noted.get(name, {})})
+    return found
+
+
+def fact(raw: Raw) -> Fact:
+    """What a row has of a field."""
+    values = raw.get("enum", ())
+    return (words(raw), raw.get("default"), *((tuple(values),) if len(values) > 1 else ()))
+
+
+def templates(tree: Tree) -> dict[str, Fact]:
+    """Template -> ('', whether `efficient_eos` is set)."""
+    source = tree.file(TEMPLATE_FILE)
+    found: dict[str, Fact] = {}
+    for node in ast.walk(source.syntax):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in REGISTERED:
+            given = {keyword.arg: keyword.value for keyword in node.keywords}
+            if "name" in given and isinstance(given["name"], ast.Constant):
+                efficient = "efficient_eos" in given and bool(source.constant(given["efficient_eos"]))
+                found[source.constant(given["name"])] = ("", efficient)
+    return found

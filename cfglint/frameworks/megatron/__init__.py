@@ -1,0 +1,80 @@
+"""Megatron-LM, whose programs take all settings as arguments of a launch line: it has no files."""
+
+from __future__ import annotations
+
+from cfglint.frameworks.base import NO_MATCH, Framework
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
+
+    from cfglint.frameworks.base import Config
+    from cfglint.frameworks.launch_facts import Launch, LaunchFacts
+    from cfglint.frameworks.megatron.config import MegatronConfig
+    from cfglint.frameworks.resolved_batch import Batch
+    from cfglint.frameworks.summary import Summary
+    from cfglint.source.document import Document
+    from cfglint.source.loaders import Loader
+
+KIND: Final = "megatron"
+REQUIRED = ("micro_batch_size", "num_layers", "hidden_size", "num_attention_heads")  # without these, Megatron-LM does not start
+
+
+class Megatron(Framework["MegatronConfig"]):
+    """The arguments of Megatron-LM's programs, or of forks that compute the batch in the same way."""
+
+    kind = KIND
+    title = "Megatron-LM"
+    no_generator = "Megatron-LM has no config files: its settings are the arguments of the launch line"
+
+    def takes(self, launch: Launch) -> bool:
+        """Whether a line has the arguments without which Megatron-LM does not start."""
+        return launch.command is not None and all(name in launch.command.words for name in REQUIRED)
+
+    def detect(self, document: Document) -> int:
+        """Return no match: there are no files."""
+        return NO_MATCH
+
+    def may_be(self, names: list[str], path: str) -> bool:
+        """Return false."""
+        return False
+
+    def packages(self) -> dict[str, str]:
+        """Return no packages: releases are not told apart."""
+        return {}
+
+    def config(self, documents: list[Document], kinds: list[str], facts: LaunchFacts) -> Config:
+        """The config of a launch line."""
+        from cfglint.frameworks.megatron.config import MegatronConfig
+
+        return MegatronConfig(documents, facts)
+
+    def batch(self, config: MegatronConfig) -> Batch:
+        """The batch of the arguments."""
+        from cfglint.frameworks.megatron.batch import batch
+
+        return batch(config)
+
+    def numbers(self, config: MegatronConfig) -> dict[str, int | None]:
+        """The length of the run."""
+        from cfglint.frameworks.megatron.batch import numbers
+
+        return numbers(config)
+
+    def account(self, config: MegatronConfig) -> Summary:
+        """The lines about launcher, parallelism, length, learning rate and precision."""
+        from cfglint.frameworks.megatron.batch import account
+
+        return account(config)
+
+    def load_rules(self) -> None:
+        """Register no rules: those of launch lines are enough."""
+
+    def loader(self, document: Document, facts: LaunchFacts) -> Loader:
+        """The loader for the words of a command."""
+        from cfglint.source.shell.words import WORDS
+
+        return WORDS
+
+
+FRAMEWORK = Megatron()

@@ -1,0 +1,85 @@
+"""verl: launch lines whose arguments are overrides of the config files of the package."""
+
+from __future__ import annotations
+
+from cfglint.frameworks._releases import RELEASES
+from cfglint.frameworks.base import NO_MATCH, Framework
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
+
+    from cfglint.frameworks.base import Config
+    from cfglint.frameworks.launch_facts import Launch, LaunchFacts
+    from cfglint.frameworks.resolved_batch import Batch
+    from cfglint.frameworks.summary import Summary
+    from cfglint.frameworks.verl.config import VerlConfig
+    from cfglint.source.document import Document
+    from cfglint.source.loaders import Loader
+
+KIND: Final = "verl"
+PROGRAM = "verl.trainer.main_ppo"  # the module whose config is modelled
+
+
+class Verl(Framework["VerlConfig"]):
+    """A command line of verl's trainer: Hydra composes the package's config files and the overrides of the line."""
+
+    kind = KIND
+    title = "verl"
+    package = "verl"
+    oldest = "0.3.0"
+    newest = RELEASES["verl"]
+    repository_owners = ("volcengine", "verl-project")
+    rule_families = {"VRL": "verl"}
+    programs = (PROGRAM,)
+    no_generator = "the config files are those of the package; a launch line has only what differs from them"
+
+    def takes(self, launch: Launch) -> bool:
+        """Whether a line runs the module whose config is modelled."""
+        line = launch.line
+        return line is not None and line.module and line.program is not None and line.program.string == PROGRAM
+
+    def detect(self, document: Document) -> int:
+        """Never: verl's config files are parts of a composition, which a launch line starts."""
+        return NO_MATCH
+
+    def may_be(self, names: list[str], path: str) -> bool:
+        """Return false: the content never matters."""
+        return False
+
+    def config(self, documents: list[Document], kinds: list[str], facts: LaunchFacts) -> Config:
+        """The config that Hydra composes for a launch line."""
+        from cfglint.frameworks.verl.config import VerlConfig
+
+        return VerlConfig(documents, facts)
+
+    def batch(self, config: VerlConfig) -> Batch:
+        """The batch of one step and of one update."""
+        from cfglint.frameworks.verl.batch import batch
+
+        return batch(config)
+
+    def numbers(self, config: VerlConfig) -> dict[str, int | None]:
+        """The steps, and the samples of a step and an update."""
+        from cfglint.frameworks.verl.batch import numbers
+
+        return numbers(config)
+
+    def account(self, config: VerlConfig) -> Summary:
+        """The lines about rollout, batch, length and learning rate."""
+        from cfglint.frameworks.verl.summary import account
+
+        return account(config)
+
+    def load_rules(self) -> None:
+        """Register the rules of verl."""
+        from cfglint.frameworks.verl import rules  # noqa: F401
+
+    def loader(self, document: Document, facts: LaunchFacts) -> Loader:
+        """The loader for the words of a command."""
+        from cfglint.source.shell.words import WORDS
+
+        return WORDS
+
+
+FRAMEWORK = Verl()

@@ -1,0 +1,47 @@
+"""The batch of a verl run: prompts and samples of a step, the mini batch of an update, micro batches, and the steps."""
+
+from __future__ import annotations
+
+from cfglint.findings.setting import DERIVED, Setting
+from cfglint.frameworks.resolved_batch import Batch, Layout
+from cfglint.frameworks.verl.sizes import BATCH, MICRO, Sizes
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.frameworks.verl.config import VerlConfig
+
+
+def batch(config: VerlConfig) -> Batch:
+    """The batch of a run; `global_batch` counts prompts, `micro_batch` samples on each GPU."""
+    sizes = Sizes(config.tree)
+    parallel, accumulation = sizes.data_parallel(), sizes.accumulation
+    micro = sizes.micro() if sizes.is_dynamic is False else None
+    return Batch(
+        Layout(sizes.gpus, sequence_parallel=sizes.sequence_parallel() or 1),
+        config.setting(MICRO, value=micro) if micro is not None else derived("micro_batch", None, "dynamic batch sizes, or unknown"),
+        derived("accumulation", accumulation, "samples of an update on each GPU / micro batch"),
+        derived("data_parallel", parallel, "GPUs / sequence-parallel size"),
+        config.setting(BATCH, value=sizes.batch),
+        sizes.batch,
+        gpus_per_replica=sizes.sequence_parallel() or 1,
+    )
+
+
+def derived(name: str, value: int | None, because: str) -> Setting:
+    """A derived number."""
+    return Setting((name,), value, DERIVED, because=because)
+
+
+def numbers(config: VerlConfig) -> dict[str, int | None]:
+    """The numbers beyond the batch: steps, and the samples of a step and of an update."""
+    sizes = Sizes(config.tree)
+    return {
+        "steps_per_epoch": sizes.steps_per_epoch,
+        "total_steps": sizes.total_steps,
+        "rollout_n": sizes.samples,
+        "samples_per_step": sizes.step_samples,
+        "mini_batch_samples": sizes.trained_mini,
+        "mini_batch_per_gpu": sizes.mini_per_gpu(),
+        "updates_per_step": sizes.updates,
+        "padding_samples": sizes.padding,
+    }

@@ -1,0 +1,80 @@
+"""The config files of a release of verl, from the generated tables, as Hydra finds them in the installed package."""
+
+from __future__ import annotations
+
+import posixpath
+
+from cfglint.frameworks.history import DEFAULT, History
+from cfglint.frameworks.verl._tables import FIELDS, SPANS
+from cfglint.source.hydra.defaults_list import Source
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cfglint.frameworks.versions import Version
+
+HISTORY = History(FIELDS, SPANS)
+DEFAULTS, HEADER, CLASS = "@defaults", "@package", "class "
+SUFFIX = ".yaml"
+_loaded: dict[tuple[str, Version], Source] = {}
+
+
+class ReleaseFiles:
+    """The repository of a composition: the files below `verl/trainer/config` of a release."""
+
+    def __init__(self, release: Version) -> None:
+        self._release = release
+
+    def load(self, path: str) -> Source | None:
+        """The file at a path; None if the release does not have it."""
+        name = posixpath.normpath(path.removesuffix(SUFFIX))
+        if not self._has(name):
+            return None
+        key = (name, self._release)
+        if key not in _loaded:
+            _loaded[key] = source(name, self._release)
+        return _loaded[key]
+
+    def is_group(self, path: str) -> bool:
+        """Whether the release has files in a folder of this path."""
+        return any(name.startswith(f"{path}/") and self._has(name) for name in FIELDS)
+
+    def options(self, group: str) -> list[str]:
+        """The names of the files in a group."""
+        return sorted(posixpath.basename(name) for name in FIELDS if posixpath.dirname(name) == group and self._has(name))
+
+    def _has(self, name: str) -> bool:
+        return not name.startswith(CLASS) and HISTORY.has_section(name, self._release)
+
+
+def source(name: str, release: Version) -> Source:
+    """A file of a release as Hydra loads it."""
+    values: dict[Any, Any] = {}
+    defaults: list[Any] = []
+    package: str | None = None
+    for key, row in HISTORY.fields(name, release).items():
+        if key == DEFAULTS:
+            defaults = [{each[0]: each[1]} if isinstance(each, (list, tuple)) else each for each in row[DEFAULT]]
+        elif key == HEADER:
+            package = row[DEFAULT]
+        else:
+            place(values, key.split("."), as_lists(row[DEFAULT]))
+    return Source(name, values, defaults, package)
+
+
+def place(values: dict[Any, Any], steps: list[str], value: Any) -> None:
+    """Set the value at a path, with the mappings that lead there."""
+    for step in steps[:-1]:
+        values = values.setdefault(step, {})
+    values[steps[-1]] = value
+
+
+def as_lists(value: Any) -> Any:
+    """A constant of the tables with its tuples as lists."""
+    return [as_lists(each) for each in value] if isinstance(value, (list, tuple)) else value
+
+
+def fields_of_class(name: str, release: Version) -> set[str]:
+    """The fields of a dataclass of verl's configs in a release; empty if it has no such class."""
+    return set(HISTORY.fields(f"{CLASS}{name}", release))

@@ -1,0 +1,460 @@
+"""Rules about verl's own checks: each failing check of `verl/checks.py` is a finding at its key."""
+
+from __future__ import annotations
+
+from cfglint.findings.diagnostic import ERROR
+from cfglint.findings.rule import Example, Finding, rule
+from cfglint.frameworks.verl.rules.composition import BASE, KINDS, LINE, RUN
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from cfglint.findings.rule import ExampleFacts, Text
+    from cfglint.findings.vocabulary import Stage
+    from cfglint.frameworks.verl.config import VerlConfig
+
+ACTOR = "actor_rollout_ref.actor"
+ROLLOUT = "actor_rollout_ref.rollout"
+OLD: ExampleFacts = {"kind": "launch", "target": {"verl": "0.5.0"}}
+OLDER: ExampleFacts = {"kind": "launch", "target": {"verl": "0.3.0"}}
+GLOBAL = f"{RUN} {ACTOR}.ppo_micro_batch_size=8 {ROLLOUT}.log_prob_micro_batch_size_per_gpu=4"
+
+
+def check_of(
+    code: str, name: str, fails_at: Stage, bad: Text | tuple[Text | Example, ...], good: str, example: ExampleFacts = LINE
+) -> Callable[[Callable[[], None]], None]:
+    """Register the rule of one kind of failing checks; its page is the docstring of the decorated function."""
+
+    def register(described: Callable[[], None]) -> None:
+        def check(config: VerlConfig) -> Iterator[Finding]:
+            return failing(config, code)
+
+        check.__doc__ = described.__doc__
+        check.__module__ = described.__module__
+        rule(code, name, ERROR, kinds=KINDS, fails_at=fails_at, bad=bad, good=good, example=example)(check)
+
+    return register
+
+
+def failing(config: VerlConfig, code: str) -> Iterator[Finding]:
+    """The failing checks of a rule."""
+    for each in config.failing:
+        if each.code == code:
+            yield Finding(
+                config.setting(each.key),
+                each.message,
+                related=[setting for setting in map(config.setting, each.related) if setting.written],
+                exception=each.exception,
+                fails_at=each.stage,
+                help=each.help,
+            )
+
+
+@check_of(
+    "VRL010",
+    "size-not-an-integer",
+    "config",
+    (f"{BASE} data.train_batch_size=1e3\n", f"{BASE} {ROLLOUT}.n=\n", f"{BASE} data.train_batch_size=0\n"),
+    f"{BASE} data.train_batch_size=1000\n",
+)
+def size_not_an_integer() -> None:
+    """A batch size, a number of samples or of GPUs is not an integer.
+
+    `1e3` is a float, and nothing behind `=` is an empty string.
+
+    Run-time error: `TypeError`, or `ValueError: batch_size should be a positive integer value, but got batch_size=1000.0`
+
+    Fix: write digits, without quotes.
+
+    Source: hydra-core 1.3.8 grammar/OverrideLexer.g4; verl 0.9.1 utils/config.py:115; torch utils/data/sampler.py (BatchSampler).
+    """
+
+
+@check_of(
+    "VRL011",
+    "unknown-choice",
+    "config",
+    (
+        f"{BASE} {ACTOR}.loss_agg_mode=mean\n",
+        f"{BASE} {ROLLOUT}.mode=sync\n",
+        Example(f"{BASE} {ACTOR}.strategy=fsdp3\n", facts=OLD),
+        Example(f"{BASE} algorithm.adv_estimator=ppo\n", facts=OLD),
+        Example(f"{BASE} reward_model.reward_manager=mine\n", facts=OLDER),
+        Example(f"{BASE} {ACTOR}.optim.warmup_style=linear\n", facts={"kind": "launch", "target": {"verl": "0.6.1"}}),
+    ),
+    f"{BASE} {ACTOR}.loss_agg_mode=token-mean\n",
+)
+def unknown_choice() -> None:
+    """A value is not among those that the release accepts: loss aggregation, strategy, estimator, schedule, rollout mode.
+
+    Run-time error: `hydra.errors.InstantiationException: Error in call to target ...: ValueError('Invalid loss_agg_mode: mean')`, or
+    `NotImplementedError` without text.
+
+    Fix: write one of the values that the message lists.
+
+    Source: verl 0.9.1 workers/config/actor.py, rollout.py, optimizer.py; 0.5.0 trainer/ppo/ray_trainer.py:372-386.
+    """
+
+
+@check_of(
+    "VRL012",
+    "strategies-differ",
+    "config",
+    f"{BASE} {ACTOR}.strategy=fsdp critic.strategy=megatron\n",
+    f"{BASE} {ACTOR}.strategy=fsdp critic.strategy=fsdp\n",
+    OLD,
+)
+def strategies_differ() -> None:
+    """Up to 0.5 actor and critic need the same kind of strategy, also where the run has no critic.
+
+    Run-time error: `AssertionError`
+
+    Fix: set both to the same value.
+
+    Source: verl 0.5.0 trainer/main_ppo.py (TaskRunner.run).
+    """
+
+
+@check_of(
+    "VRL013",
+    "indivisible-megatron-sizes",
+    "config",
+    f"{BASE} model_engine=megatron {ACTOR}.use_dynamic_bsz=False {ACTOR}.megatron.tensor_model_parallel_size=3\n",
+    f"{BASE} model_engine=megatron {ACTOR}.use_dynamic_bsz=False {ACTOR}.megatron.tensor_model_parallel_size=2\n",
+)
+def indivisible_megatron_sizes() -> None:
+    """The GPUs are not a multiple of tensor x pipeline x context parallel size of the actor.
+
+    Run-time error: `AssertionError: n_gpus (8) must be divisible by model_parallel_size (3) times context_parallel_size (1)`
+
+    Fix: choose sizes whose product divides the number of GPUs.
+
+    Source: verl 0.9.1 utils/config.py:117-128.
+    """
+
+
+@check_of(
+    "VRL014",
+    "indivisible-batch",
+    "config",
+    (
+        f"{BASE} data.train_batch_size=300 {ACTOR}.ppo_mini_batch_size=64\n",
+        Example(f"{BASE} data.train_batch_size=300 {ACTOR}.ppo_mini_batch_size=64\n", facts=OLDER),
+    ),
+    f"{BASE} data.train_batch_size=256 {ACTOR}.ppo_mini_batch_size=64\n",
+)
+def indivisible_batch() -> None:
+    """Prompts x samples per prompt (`data.train_batch_size` x `rollout.n`) are not a multiple of the GPUs.
+
+    Run-time error: `AssertionError: real_train_batch_size (300) must be divisible by minimal possible batch size (8)`
+
+    Fix: change the batch, or the samples per prompt. From 0.6 on the check does not exist with dynamic batch sizes.
+
+    Source: verl 0.9.1 utils/config.py:110-140, 0.3.0 trainer/ppo/ray_trainer.py (_validate_config).
+    """
+
+
+@check_of(
+    "VRL015",
+    "missing-micro-batch",
+    "config",
+    (
+        f"{RUN}\n",
+        f"{RUN} {ACTOR}.ppo_micro_batch_size_per_gpu=4\n",
+        f"{BASE} critic.enable=True\n",
+        Example(f"{RUN}\n", facts=OLD),
+    ),
+    f"{BASE}\n",
+)
+def missing_micro_batch() -> None:
+    """A worker has no micro batch size: the actor, the rollout, the reference policy or the critic. There is no default.
+
+    Run-time error: `ValueError: [actor_rollout_ref.rollout] Please set at least one of
+    'actor_rollout_ref.rollout.log_prob_micro_batch_size' or 'actor_rollout_ref.rollout.log_prob_micro_batch_size_per_gpu'.`
+
+    Fix: set the key for each GPU, or `actor_rollout_ref.actor.use_dynamic_bsz=True`.
+
+    Source: verl 0.9.1 utils/config.py:142-190, workers/config/actor.py (__post_init__).
+    """
+
+
+@check_of(
+    "VRL016",
+    "two-micro-batches",
+    "config",
+    (f"{BASE} {ACTOR}.ppo_micro_batch_size=8\n", f"{BASE} {ROLLOUT}.log_prob_micro_batch_size=8\n"),
+    f"{BASE}\n",
+)
+def two_micro_batches() -> None:
+    """The deprecated global micro batch and that of a GPU are both set.
+
+    Run-time error: `hydra.errors.InstantiationException: Error in call to target ...: ValueError("[actor] You have set both ...")`
+
+    Fix: remove the global one.
+
+    Source: verl 0.9.1 utils/config.py:142-170, workers/config/actor.py (__post_init__).
+    """
+
+
+@check_of(
+    "VRL017",
+    "mini-batch-above-batch",
+    "config",
+    (f"{BASE} data.train_batch_size=128\n", Example(f"{BASE} data.train_batch_size=128\n", facts=OLD)),
+    f"{BASE} data.train_batch_size=128 {ACTOR}.ppo_mini_batch_size=128\n",
+)
+def mini_batch_above_batch() -> None:
+    """The mini batch of an update has more prompts than a step.
+
+    Run-time error: `ValueError: train_batch_size (128) must be >= actor.ppo_mini_batch_size (256)`; before 0.6 an `AssertionError` without
+    text.
+
+    Fix: set `ppo_mini_batch_size` to at most `data.train_batch_size`; its default is 256.
+
+    Source: verl 0.9.1 workers/config/actor.py (validate), 0.5.0 trainer/ppo/ray_trainer.py.
+    """
+
+
+@check_of(
+    "VRL018",
+    "unusable-global-micro-batch",
+    "config",
+    (GLOBAL + "\n", GLOBAL.replace("size=8", "size=12") + "\n", GLOBAL.replace("size=8", "size=4") + "\n"),
+    f"{BASE}\n",
+)
+def unusable_global_micro_batch() -> None:
+    """The deprecated global micro batch does not divide the mini batch, or is less than the GPUs.
+
+    From 0.8 on the workers do not read it at all.
+
+    Run-time error: `ValueError: ppo_mini_batch_size (256) must be divisible by ppo_micro_batch_size (12)`, or `AssertionError`
+
+    Fix: set the key that ends in `_per_gpu`.
+
+    Source: verl 0.9.1 workers/config/actor.py (validate), workers/engine_workers.py:636-637.
+    """
+
+
+@check_of(
+    "VRL019",
+    "missing-rollout-engine",
+    "init",
+    f"{BASE.replace(f'{ROLLOUT}.name=vllm ', '')}\n".replace(f" {ROLLOUT}.name=vllm", ""),
+    f"{BASE}\n",
+)
+def missing_rollout_engine() -> None:
+    """From 0.6 on the inference engine has no default.
+
+    Run-time error: `omegaconf.errors.MissingMandatoryValue: Missing mandatory value: actor_rollout_ref.rollout.name`
+
+    Fix: `actor_rollout_ref.rollout.name=vllm`, or sglang.
+
+    Source: verl 0.9.1 trainer/config/rollout/rollout.yaml.
+    """
+
+
+@check_of(
+    "VRL020",
+    "padding-with-sequence-parallelism",
+    "config",
+    f"{BASE} {ACTOR}.ulysses_sequence_parallel_size=2 actor_rollout_ref.model.use_remove_padding=False\n",
+    f"{BASE} {ACTOR}.ulysses_sequence_parallel_size=2 actor_rollout_ref.model.use_remove_padding=True\n",
+)
+def padding_with_sequence_parallelism() -> None:
+    """Ulysses sequence parallelism works on sequences without padding only.
+
+    Run-time error: `ValueError: When using sequence parallelism for actor/ref policy, you must enable `use_remove_padding`.`
+
+    Fix: `actor_rollout_ref.model.use_remove_padding=True`, which is the default from 0.7 on.
+
+    Source: verl 0.9.1 workers/config/actor.py (FSDPActorConfig.validate).
+    """
+
+
+@check_of(
+    "VRL021",
+    "refused-sampling",
+    "config",
+    (
+        f"{BASE} {ROLLOUT}.temperature=0 {ROLLOUT}.val_kwargs.do_sample=True\n",
+        f"{BASE} actor_rollout_ref.model.lora_rank=1024\n",
+    ),
+    f"{BASE} {ROLLOUT}.temperature=0.7 {ROLLOUT}.val_kwargs.do_sample=True\n",
+)
+def refused_sampling() -> None:
+    """Validation that samples needs a temperature above 0, and vLLM accepts LoRA ranks up to 512.
+
+    Run-time error: `AssertionError: validation gen temperature should be greater than 0 when enabling do_sample`
+
+    Fix: raise the temperature, or set `val_kwargs.do_sample=False`; choose a smaller rank.
+
+    Source: verl 0.9.1 utils/config.py:200-217.
+    """
+
+
+@check_of(
+    "VRL022",
+    "batch-above-training-set",
+    "init",
+    (f"{BASE}\n", Example(f"{BASE}\n", facts={"kind": "launch", "target": {"verl": "0.5.0"}, "num_examples": 500})),
+    f"{BASE} data.train_batch_size=256\n",
+    {**LINE, "num_examples": 500},
+)
+def batch_above_training_set() -> None:
+    """The training set has fewer examples than one batch, and incomplete batches are dropped.
+
+    Run-time error: `AssertionError: Train dataloader is empty!`; in 0.9 `ZeroDivisionError: integer division or modulo by zero`
+
+    Fix: set a smaller `data.train_batch_size`.
+
+    Source: verl 0.8.0 trainer/ppo/ray_trainer.py (_create_dataloader), 0.9.1 trainer/ppo/v1/trainer_base.py (fit).
+    """
+
+
+@check_of(
+    "VRL023",
+    "indivisible-rollout-groups",
+    "init",
+    (
+        f"{BASE} {ROLLOUT}.tensor_model_parallel_size=3\n",
+        f"{BASE} {ROLLOUT}.tensor_model_parallel_size=0\n",
+        f"{BASE} trainer.n_gpus_per_node=1\n",
+    ),
+    f"{BASE} {ROLLOUT}.tensor_model_parallel_size=4\n",
+)
+def indivisible_rollout_groups() -> None:
+    """The GPUs are not a multiple of those of one inference engine. The default of `tensor_model_parallel_size` is 2.
+
+    Run-time error: `AssertionError: rollout world_size: 8 is not divisible by infer_world_size: 3`
+
+    Fix: set `actor_rollout_ref.rollout.tensor_model_parallel_size` to a divisor of the GPUs.
+
+    Source: verl 0.9.1 workers/engine_workers.py:650-660, 0.5.0 workers/fsdp_workers.py (_build_rollout).
+    """
+
+
+@check_of(
+    "VRL024",
+    "indivisible-mini-batch",
+    "init",
+    (
+        f"{BASE} data.train_batch_size=1000 {ACTOR}.ppo_mini_batch_size=100\n",
+        Example(f"{BASE} {ACTOR}.ppo_mini_batch_size=24\n", facts=OLD),
+        Example(f"{BASE} {ACTOR}.ppo_mini_batch_size=4\n", facts=OLD),
+    ),
+    f"{BASE} {ACTOR}.ppo_mini_batch_size=64\n",
+)
+def indivisible_mini_batch() -> None:
+    """The samples of an update do not divide among the GPUs or, on each of them, into micro batches.
+
+    Run-time error: `AssertionError: normalized ppo_mini_batch_size 3 should be divisible by ppo_micro_batch_size_per_gpu 4`, from 0.8 on
+    `AssertionError: Got mini_batch_size=100 and self.engine.get_data_parallel_size()=8`
+
+    Fix: choose `ppo_mini_batch_size` x `rollout.n` as a multiple of data-parallel size x micro batch.
+
+    Source: verl 0.7.1 workers/fsdp_workers.py:248-270, 0.9.1 workers/engine_workers.py (train_mini_batch).
+    """
+
+
+@check_of(
+    "VRL025",
+    "dynamic-batches-differ",
+    "init",
+    f"{BASE} {ROLLOUT}.log_prob_use_dynamic_bsz=True\n",
+    f"{BASE}\n",
+)
+def dynamic_batches_differ() -> None:
+    """From 0.8 on actor and rollout have to agree on dynamic batch sizes.
+
+    Run-time error: `AssertionError`
+
+    Fix: remove `log_prob_use_dynamic_bsz`, which follows `use_dynamic_bsz` of the actor.
+
+    Source: verl 0.9.1 workers/engine_workers.py:620.
+    """
+
+
+@check_of(
+    "VRL026",
+    "unequal-chunks",
+    "first-step",
+    (
+        Example(f"{BASE} data.train_batch_size=100 {ROLLOUT}.n=2 {ACTOR}.ppo_mini_batch_size=64\n", facts=OLDER),
+        Example(
+            f"{BASE} data.train_batch_size=60 {ACTOR}.ppo_mini_batch_size=60 trainer.n_gpus_per_node=2"
+            f" {ACTOR}.ppo_micro_batch_size_per_gpu=1 {ROLLOUT}.log_prob_micro_batch_size_per_gpu=1\n",
+            facts={"kind": "launch", "target": {"verl": "0.8.0"}},
+        ),
+    ),
+    f"{BASE} data.train_batch_size=256 {ROLLOUT}.n=2 {ACTOR}.ppo_mini_batch_size=64\n",
+)
+def unequal_chunks() -> None:
+    """The samples of a step do not divide among the GPUs, or among the workers of the agent loop (8 by default).
+
+    Run-time error: `AssertionError: only support equal chunk. Got size of DataProto 60 and chunk 8.`
+
+    Fix: change the batch, or `actor_rollout_ref.rollout.agent.num_workers`.
+
+    Source: verl 0.9.1 protocol.py (chunk), experimental/agent_loop/agent_loop.py.
+    """
+
+
+@check_of(
+    "VRL027",
+    "incomplete-mini-batch",
+    "first-step",
+    f"{BASE} data.train_batch_size=96 {ACTOR}.ppo_mini_batch_size=64\n",
+    f"{BASE} data.train_batch_size=128 {ACTOR}.ppo_mini_batch_size=64\n",
+    {"kind": "launch", "target": {"verl": "0.8.0"}},
+)
+def incomplete_mini_batch() -> None:
+    """In 0.8 a step consists of complete mini batches. Before, a shorter last one was trained; 0.9 fills it up.
+
+    Run-time error: `AssertionError: 12 % 8 != 0`
+
+    Fix: set `ppo_mini_batch_size` to a divisor of `data.train_batch_size`.
+
+    Source: verl 0.8.0 workers/engine_workers.py (train_mini_batch).
+    """
+
+
+@check_of(
+    "VRL028",
+    "indivisible-micro-batch",
+    "first-step",
+    (
+        f"{BASE} {ACTOR}.ppo_mini_batch_size=64 {ACTOR}.ppo_micro_batch_size_per_gpu=3\n",
+        f"{BASE} {ROLLOUT}.log_prob_micro_batch_size_per_gpu=3\n",
+    ),
+    f"{BASE} {ACTOR}.ppo_mini_batch_size=64\n",
+)
+def indivisible_micro_batch() -> None:
+    """From 0.8 on every micro batch has to divide what a GPU processes.
+
+    For the actor that is its part of the mini batch, for log probabilities its part of the step.
+
+    Run-time error: `AssertionError: data size must be divisible by force_group_size * micro_batch_size_per_gpu`
+
+    Fix: set the micro batch to a divisor, or `actor_rollout_ref.actor.use_dynamic_bsz=True`.
+
+    Source: verl 0.9.1 workers/engine/utils.py (prepare_micro_batches).
+    """
+
+
+@check_of(
+    "VRL029",
+    "sequence-parallelism-above-gpus",
+    "init",
+    f"{BASE} {ACTOR}.ulysses_sequence_parallel_size=16 actor_rollout_ref.model.use_remove_padding=True\n",
+    f"{BASE} {ACTOR}.ulysses_sequence_parallel_size=8 actor_rollout_ref.model.use_remove_padding=True\n",
+)
+def sequence_parallelism_above_gpus() -> None:
+    """The sequence-parallel size is larger than the number of GPUs, so that the data-parallel size is 0.
+
+    Run-time error: `ZeroDivisionError: integer division or modulo by zero`
+
+    Fix: choose a divisor of the GPUs.
+
+    Source: verl 0.7.1 workers/fsdp_workers.py:248, 0.9.1 workers/engine/fsdp/transformer_impl.py.
+    """

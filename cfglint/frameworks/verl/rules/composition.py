@@ -1,0 +1,212 @@
+"""Rules about the overrides of a line that Hydra refuses, and about references that OmegaConf cannot resolve."""
+
+from __future__ import annotations
+
+from cfglint.findings.diagnostic import ERROR, WARNING
+from cfglint.findings.rule import KEY, Example, Finding, rule
+from cfglint.frameworks.base import FORK_KEYS
+from cfglint.frameworks.similar_keys import Spelling, near
+from cfglint.frameworks.verl import KIND
+from cfglint.source.hydra.overrides import ADD, DELETE
+from cfglint.source.hydra.values import Sweep
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from cfglint.findings.rule import ExampleFacts
+    from cfglint.findings.vocabulary import Kind, Severity
+    from cfglint.frameworks.verl.config import RefusedWord, VerlConfig
+
+KINDS: tuple[Kind, ...] = (KIND,)
+SHOWN = 3  # keys that a message names
+LINE: ExampleFacts = {"kind": "launch", "target": {"verl": "0.9.1"}}
+RUN = "python3 -m verl.trainer.main_ppo algorithm.adv_estimator=grpo actor_rollout_ref.rollout.name=vllm"
+BASE = f"{RUN} actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=4 actor_rollout_ref.rollout.log_prob_micro_batch_size_per_gpu=4"
+
+
+def is_about_key(refused: RefusedWord) -> bool:
+    """Whether the override itself can be parsed, so that it does not fit the config."""
+    return refused.override is not None
+
+
+def has_several(refused: RefusedWord) -> bool:
+    """Whether an override has several values."""
+    return refused.override is not None and isinstance(refused.override.value, Sweep)
+
+
+def likely(config: VerlConfig, key: str) -> str | None:
+    """The key that was probably meant: a typo in the same section, or the same name in one other section."""
+    section, _, name = key.rpartition(".")
+    paths = [tuple(map(str, path)) for path in config.origins]
+    beside = near(name, [((path[-1],), Spelling(path[-1])) for path in paths if ".".join(path[:-1]) == section])
+    if beside:
+        return f"{section}.{beside[0].name}" if section else beside[0].name
+    same = [".".join(path) for path in paths if path[-1] == name]
+    return same[0] if len(same) == 1 else None
+
+
+@rule(
+    "VRL001",
+    "invalid-override",
+    ERROR,
+    kinds=KINDS,
+    fails_at="load",
+    bad=(f"{BASE} data.shuffle\n", f"{BASE} data.seed=1,2\n", f"{BASE} --data.seed=1\n"),
+    good=f"{BASE} data.shuffle=True\n",
+    example=LINE,
+    about=KEY,
+)
+def invalid_override(config: VerlConfig) -> Iterator[Finding]:
+    """A word of the line is not an override that Hydra's grammar accepts, or names several values.
+
+    Run-time error: `hydra.errors.OverrideParseException: Error parsing override 'data.shuffle'`,
+    `hydra.errors.ConfigCompositionException: Ambiguous value for argument 'data.seed=1,2'`, or of argparse:
+    `error: unrecognized arguments: --data.seed=1`
+
+    Fix: write `key=value`, without dashes; quote a value that has `=`, `#` or `,`.
+
+    Source: hydra-core 1.3.8 grammar/OverrideParser.g4, _internal/config_loader_impl.py (validate_sweep_overrides_legal).
+    """
+    for each in config.refused:
+        several = has_several(each)
+        if not is_about_key(each) or several:
+            what = "has several values" if several else "is not an override of the form `key=value`"
+            yield Finding(
+                config.word_setting(each),
+                f"`{each.text}` {what}" if each.text else "the config cannot be composed",
+                exception=each.exception.replace("\n", " "),
+                on_key=True,
+                help="write a list as `key=[a,b]`, or quote the value"
+                if several
+                else "write `key=value` without dashes, and quote special characters",
+            )
+
+
+@rule(
+    "VRL002",
+    "unknown-override",
+    ERROR,
+    kinds=KINDS,
+    fails_at="load",
+    bad=(
+        f"{BASE} data.train_batch_ize=512\n",
+        f"{BASE} ~data.nope\n",
+        f"{BASE} model_engine=nope\n",
+        Example(f"{BASE} lean.goals=1 lean.length=2 retriever.topk=3\n", facts={"target": {}}),
+    ),
+    good=f"{BASE} +data.own_key=512\n",
+    example=LINE,
+    about=KEY,
+)
+def unknown_override(config: VerlConfig) -> Iterator[Finding]:
+    """An override without a plus sign names a key, or an option of a config group, that the release's config does not have.
+
+    Run-time error: `hydra.errors.ConfigCompositionException: Could not override 'data.train_batch_ize'.`
+
+    Fix: correct the key, or write `+key=value` for a key of your own, if something reads it.
+
+    Source: hydra-core 1.3.8 _internal/config_loader_impl.py (_apply_overrides_to_config); verl trainer/config.
+    """
+    unknown = [each for each in config.refused if each.override is not None and each.override.sign != ADD and not has_several(each)]
+    stated = config.facts.is_known(config.package)
+    if len(unknown) >= FORK_KEYS and not stated:
+        names = ", ".join(f"`{each.text.partition('=')[0]}`" for each in unknown[:SHOWN])
+        yield Finding(
+            config.word_setting(unknown[0]),
+            f"{len(unknown)} keys are not in the config of {config.release}: {names}, ...",
+            severity=WARNING,
+            exception="",
+            on_key=True,
+            note="the line was probably written for a fork or another release, whose config has them",
+            help="name the release with --target verl==X",
+        )
+        return
+    for each in unknown:
+        yield unknown_key(config, each, ERROR if stated else WARNING)
+
+
+def unknown_key(config: VerlConfig, refused: RefusedWord, severity: Severity) -> Finding:
+    """The finding about one override that names no key."""
+    assert refused.override is not None
+    key = refused.override.key
+    similar = likely(config, key)
+    if refused.options:
+        message = f"`{key}` has no option `{refused.override.value}` in {config.release}"
+        remedy = f"write one of {', '.join(f'`{key}={each}`' for each in refused.options)}"
+    elif similar:
+        message, remedy = f"`{key}` is not a key of the config of {config.release}; did you mean `{similar}`?", f"write `{similar}`"
+    else:
+        message = f"`{key}` is not a key of the config of {config.release}"
+        own = refused.override.sign != DELETE
+        remedy = f"remove it, or write `+{refused.override.text}` if the program reads it" if own else f"remove `{refused.text}`"
+    return Finding(
+        config.word_setting(refused),
+        message,
+        exception=refused.exception.replace("\n", " "),
+        severity=severity,
+        on_key=True,
+        help=remedy,
+    )
+
+
+@rule(
+    "VRL003",
+    "existing-key-appended",
+    ERROR,
+    kinds=KINDS,
+    fails_at="load",
+    bad=f"{BASE} +data.shuffle=False\n",
+    good=f"{BASE} ++data.shuffle=False\n",
+    example=LINE,
+    about=KEY,
+)
+def existing_key(config: VerlConfig) -> Iterator[Finding]:
+    """An override with one plus sign names a key that the release's config already has.
+
+    Run-time error: `hydra.errors.ConfigCompositionException: Could not append to config. An item is already at 'data.shuffle'.`
+
+    Fix: remove the plus sign; `++` sets a key whether it exists or not.
+
+    Source: hydra-core 1.3.8 _internal/config_loader_impl.py (_apply_overrides_to_config).
+    """
+    for each in config.refused:
+        if each.override is None or each.override.sign != ADD or has_several(each):
+            continue
+        yield Finding(
+            config.word_setting(each),
+            f"`{each.override.key}` is already a key of the config of {config.release}",
+            exception=each.exception.replace("\n", " "),
+            on_key=True,
+            help=f"write `{each.override.text[1:]}`",
+        )
+
+
+@rule(
+    "VRL004",
+    "unresolved-reference",
+    ERROR,
+    kinds=KINDS,
+    fails_at="config",
+    bad=f"{BASE} 'trainer.experiment_name=${{name}}'\n",
+    good=f"{BASE} 'trainer.experiment_name=${{trainer.project_name}}'\n",
+    example=LINE,
+)
+def unresolved_reference(config: VerlConfig) -> Iterator[Finding]:
+    """A value refers with `${...}` to a key that the config does not have.
+
+    Run-time error: `omegaconf.errors.InterpolationKeyError: Interpolation key 'name' not found`
+
+    Fix: name an existing key; for a variable of the shell, use double quotes, so that the shell replaces it.
+
+    Source: verl 0.9.1 trainer/main_ppo.py (OmegaConf.resolve); omegaconf 2.3.1 base.py.
+    """
+    found = config.unresolved()
+    if found is not None:
+        path, exception = found
+        yield Finding(
+            config.setting(*path),
+            f"`{'.'.join(map(str, path))}` refers to a key that does not exist",
+            exception=exception,
+            help="name an existing key, or let the shell replace the variable",
+        )

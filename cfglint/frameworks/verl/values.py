@@ -1,0 +1,65 @@
+"""The values of a composed config by their dotted keys, resolved."""
+
+from __future__ import annotations
+
+from cfglint.frameworks.unknown import Unknown
+from cfglint.source.hydra.interpolation import MISSING, ResolutionError, Resolver
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cfglint.frameworks.launch_facts import LaunchFacts
+    from cfglint.frameworks.versions import Version
+
+
+class Tree:
+    """A composed config: what the checks and the sizes of a run are computed from, at a release of verl."""
+
+    def __init__(self, values: dict[Any, Any], facts: LaunchFacts, release: Version) -> None:
+        self.values = values
+        self.facts = facts
+        self._release = release
+        self._resolver = Resolver(values, unknown)
+
+    def value(self, key: str, default: Any = None) -> Any:
+        """The resolved value of a dotted key; Unknown if it cannot be known or resolved, or is a mandatory value that is missing."""
+        try:
+            found = self._resolver.get(tuple(key.split(".")), default)
+        except ResolutionError as problem:
+            return Unknown((str(problem),))
+        return Unknown(("a mandatory value",)) if found == MISSING else found
+
+    def is_missing(self, key: str) -> bool:
+        """Whether a key is a mandatory value that nothing sets."""
+        try:
+            return bool(self._resolver.get(tuple(key.split("."))) == MISSING)
+        except ResolutionError:
+            return False
+
+    def integer(self, key: str, default: int | None = None) -> int | None:
+        """The value of a dotted key if it is an integer, else None."""
+        found = self.value(key, default)
+        return found if type(found) is int else None
+
+    def is_true(self, key: str) -> bool | None:
+        """Whether Python takes the value of a dotted key as true; None if it is unknown."""
+        found = self.value(key)
+        return None if isinstance(found, Unknown) else bool(found)
+
+    def since(self, *release: int) -> bool:
+        """Whether the release is this one or a later one."""
+        return self._release >= release
+
+    def problem(self, path: tuple[Any, ...]) -> str:
+        """The exception that resolving the value at a path raises; empty if it can be resolved."""
+        try:
+            self._resolver.get(path)
+        except ResolutionError as problem:
+            return str(problem)
+        return ""
+
+
+def unknown(reason: str) -> Unknown:
+    """The value of what is outside of the config."""
+    return Unknown((reason,))

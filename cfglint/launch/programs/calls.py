@@ -1,0 +1,284 @@
+"""Evaluates the calls of a program: of its own functions and classes, and of the libraries whose results are known.
+
+Recorded are the calls that build a trainer's arguments, a trainer, an engine or an accelerator, with the values that they get.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from cfglint.frameworks import kind_of_class
+from cfglint.launch.programs import library
+from cfglint.launch.programs.expressions import shown
+from cfglint.launch.programs.interpreter import STARRED, Interpreter
+from cfglint.launch.programs.modules import External
+from cfglint.launch.programs.objects import (
+    OPEN,
+    Built,
+    Class,
+    Frame,
+    Function,
+    Instance,
+    Mapping,
+    Method,
+    Opaque,
+    Value,
+    same,
+    unknown,
+)
+from cfglint.source.dataclass_fields import annotated
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cfglint.launch.programs.context import Context
+    from cfglint.launch.programs.modules import Module, Modules
+
+TRAINING = ("transformers", "trl", "unsloth")  # packages of trainers and of the classes of their arguments
+ENGINE = "deepspeed.initialize"
+ACCELERATOR = "accelerate.Accelerator"
+SEVERAL = "the call is made several times, with different values"
+FIRST = "output_dir"  # the first parameter of the classes of arguments
+
+
+class MadeCall:
+    """A recorded call: what it calls, its arguments with the nodes that name them, and the conditions that it depends on.
+
+    `every`: it has no other arguments. `result` is the object of arguments that it makes.
+    """
+
+    def __init__(self, name: str, node: ast.Call, module: Module, conditions: tuple[tuple[ast.AST, int], ...]) -> None:
+        self.name = name
+        self.node = node
+        self.module = module
+        self.conditions = conditions
+        self.arguments: dict[str, tuple[ast.AST, Value]] = {}
+        self.positional: list[Value] = []
+        self.every = True
+        self.result: Built | None = None
+        self.results: list[Built] = []
+        self.made_of: Class | None = None
+
+    def add(self, other: MadeCall) -> None:
+        """Join the arguments of another evaluation of the same call: what differs is unknown."""
+        for name in {*self.arguments, *other.arguments}:
+            here, there = self.arguments.get(name), other.arguments.get(name)
+            key = (here or there)[0]  # type: ignore[index]
+            equal = here is not None and there is not None and same(here[1], there[1])
+            self.arguments[name] = (
+                here if equal and here is not None else (key, unknown("the call is made several times, with different values"))
+            )
+        self.every = self.every and other.every
+        self.results.extend(other.results)
+
+
+class Evaluation(Interpreter):
+    """The evaluation of a program under a context: the words of its launch line, its environment, its GPUs."""
+
+    def __init__(self, modules: Modules, budget: Any, context: Context) -> None:
+        super().__init__(modules, budget, context)
+        self.made: dict[ast.Call, MadeCall] = {}  # of arguments of trainers
+        self.trainers: dict[ast.Call, MadeCall] = {}
+        self.engines: dict[ast.Call, MadeCall] = {}
+        self.accelerators: dict[ast.Call, MadeCall] = {}
+
+    def variable(self, name: Value) -> Value:
+        """The value of a variable of the environment."""
+        return library.variable(self, [name])
+
+    def call(self, node: ast.Call, frame: Frame) -> Value:
+        """Evaluate a call."""
+        inherited = self._super_call(node, frame)
+        if inherited is not None:
+            return inherited
+        function = self.evaluate(node.func, frame)
+        given, named = self.given(node, frame)
+        before, self.site = self.site, (node, frame)
+        try:
+            return self.called(function, given, named, node)
+        finally:
+            self.site = before
+
+    def called(self, function: Value, given: list[Value], named: dict[Any, Value], node: ast.AST) -> Value:
+        """The result of a call of something."""
+        data = function.data
+        if isinstance(data, Function):
+            return self._run(data, given, named, node)
+        if isinstance(data, Class):
+            return self.instance(data, given, named, node)
+        if isinstance(data, External):
+            return self.external(data.name, given, named, node)
+        if isinstance(data, Method):
+            return library.method(self, data, given, named)
+        if isinstance(data, Instance) and data.made_of is not None:
+            own = self.of_class(data.made_of, "__call__", function)
+            if own is not None and isinstance(own.data, Function):
+                return self._run(own.data, given, named, node)
+        if not function.known:
+            for each in (*given, *named.values()):
+                self.opened(each)
+        return unknown(f"`{shown(node)}` is computed by the program")
+
+    def _run(self, function: Function, given: list[Value], named: dict[Any, Value], node: ast.AST) -> Value:
+        """Call a function of the program; one that a library has made a command gets the arguments of the launch line."""
+        if not self.active and not given and not named:
+            made = library.command(self, function)
+            if made is not None:
+                given, named = made
+        return self.run_function(function, given, named, node)
+
+    def _super_call(self, node: ast.Call, frame: Frame) -> Value | None:
+        """The result of `super().method(...)`; None for other calls."""
+        path = node.func
+        if not isinstance(path, ast.Attribute) or not isinstance(path.value, ast.Call) or shown(path.value.func) != "super":
+            return None
+        inside: Frame | None = frame
+        while inside is not None and inside.owner is None:
+            inside = inside.closure
+        given, named = self.given(node, frame)
+        if inside is None or inside.owner is None:
+            return unknown()
+        owner, value = inside.owner
+        for each in owner.line()[1:]:
+            if isinstance(each, Class) and isinstance(each.slots.get(path.attr), Value):
+                function = each.slots[path.attr].data
+                return self.run_function(function.of(value, each), given, named, node) if isinstance(function, Function) else unknown()
+            if isinstance(each, External) and path.attr == "__init__":
+                before, self.site = self.site, (node, frame)
+                try:
+                    self._framework_object(each.name, given, named, node, None)
+                finally:
+                    self.site = before
+                return unknown()
+        return unknown()
+
+    # -- objects of classes
+
+    def instance(self, made_of: Class, given: list[Value], named: dict[Any, Value], node: ast.AST) -> Value:
+        """An object of a class of the program."""
+        line = made_of.line()
+        base = next((each.name for each in line if isinstance(each, External)), "")
+        own = self.of_class(made_of, "__init__", unknown())
+        if is_framework(base) and kind_of_class(base.rpartition(".")[2]) and own is None:
+            return self._framework_object(base, given, named, node, made_of)
+        data = Instance(made_of)
+        value = Value(data)
+        if own is not None and isinstance(own.data, Function):
+            self.run_function(own.data.of(value, own.data.owner or made_of), given, named, node)
+            return value
+        if is_framework(base):
+            self._framework_object(base, given, named, node, made_of)
+        if None in line or (base and not has_fields(base)):
+            data.slots[OPEN] = True
+        self.fill(data, made_of, given, named)
+        after = self.of_class(made_of, "__post_init__", value)
+        if after is not None and isinstance(after.data, Function):
+            self.run_function(after.data, [], {}, node)
+        return value
+
+    def fill(self, data: Instance, made_of: Class, given: list[Value], named: dict[Any, Value]) -> None:
+        """Set the fields of an object of a dataclass."""
+        names = field_names(made_of)
+        for place, name in enumerate(names):
+            if place < len(given):
+                data.slots[name] = given[place]
+            elif name in named:
+                data.slots[name] = named[name]
+            else:
+                default = self.of_class(made_of, name, None)
+                if None in named:
+                    data.slots[name] = unknown()
+                elif default is not None:
+                    data.slots[name] = library.fresh(self, default)
+        for name, value in named.items():
+            if name is not None and name not in names:
+                data.slots[name] = value
+
+    def external(self, name: str, given: list[Value], named: dict[Any, Value], node: ast.AST) -> Value:
+        """The result of a call of something outside of the program."""
+        last = name.rpartition(".")[2]
+        if is_framework(name) and (kind_of_class(last) or last.endswith("Trainer")):
+            return self._framework_object(name, given, named, node, None)
+        if name in (ENGINE, ACCELERATOR):
+            self.record(self.engines if name == ENGINE else self.accelerators, name, given, named, node)
+            return Value(Opaque(name))
+        return library.external(self, name, given, named, node)
+
+    def _framework_object(self, name: str, given: list[Value], named: dict[Any, Value], node: ast.AST, made_of: Class | None) -> Value:
+        """An object of a framework's class of arguments, or a trainer."""
+        last = name.rpartition(".")[2]
+        if not kind_of_class(last):
+            if last.endswith("Trainer"):
+                self.record(self.trainers, last, given, named, node)
+            return self._opaque(last, named)
+        found = self.record(self.made, last, given, named, node)
+        arguments = {key: value for key, value in named.items() if key is not None}
+        arguments.update(zip((FIRST,), given, strict=False))
+        built = Built(last, arguments, made_of)
+        if found is not None:
+            found.made_of = made_of
+            found.result = built
+            found.results.append(built)
+        return Value(built)
+
+    def _opaque(self, name: str, named: dict[Any, Value]) -> Value:
+        """The trainer, with its arguments."""
+        found = Opaque(name)
+        if "args" in named:
+            found.slots["args"] = named["args"]
+        return Value(found)
+
+    def record(
+        self, among: dict[ast.Call, MadeCall], name: str, given: list[Value], named: dict[Any, Value], node: ast.AST
+    ) -> MadeCall | None:
+        """Record a call with its arguments; None if it is only tried."""
+        if self.trial or self.site is None or not isinstance(node, ast.Call):
+            return None
+        call, frame = self.site
+        found = MadeCall(name.removeprefix("accelerate."), call, frame.module, tuple(self.conditions))
+        found.positional = given
+        words = {word.arg: word for word in call.keywords}
+        if among is self.made and given and call.args:
+            found.arguments[FIRST] = (call.args[0], given[0])
+        for key, value in named.items():
+            if key is not None:
+                found.arguments[key] = (words.get(key) or self._source_of(call, key, frame), value)
+        found.every = None not in named and not any(each.reason == STARRED for each in given)
+        if call in among:
+            among[call].add(found)
+            return among[call]
+        among[call] = found
+        return found
+
+    def _source_of(self, call: ast.Call, name: str, frame: Frame) -> ast.AST:
+        """The node that gives an argument of an unpacked mapping: the key of a literal one, else the mapping itself."""
+        spread = [word for word in call.keywords if word.arg is None]
+        for word in spread:
+            value = self.evaluate(word.value, frame) if isinstance(word.value, (ast.Name, ast.Dict)) else unknown()
+            if isinstance(value.node, ast.Dict) and value.module is frame.module:
+                for key in value.node.keys:
+                    if isinstance(key, ast.Constant) and key.value == name:
+                        return key
+            if isinstance(value.data, Mapping) and name in value.data.slots:
+                return word.value
+        return spread[0].value if spread else call
+
+
+def is_framework(name: str) -> bool:
+    """Whether a dotted name is one of a package of trainers."""
+    return name.partition(".")[0] in TRAINING
+
+
+def has_fields(name: str) -> bool:
+    """Whether a base class outside of the program adds nothing that its objects have as attributes."""
+    return name.rpartition(".")[2] in ("BaseModel", "NamedTuple", "TypedDict", "Enum", "object", "ABC", "Struct", "BaseSettings", "Generic")
+
+
+def field_names(made_of: Class) -> list[str]:
+    """The fields of a dataclass and of its bases, in the order of its parameters."""
+    found: dict[str, None] = {}
+    for each in reversed(made_of.line()):
+        if isinstance(each, Class):
+            found.update((name, None) for name, line in annotated(each.node) if "ClassVar" not in ast.dump(line.annotation))
+    return list(found)

@@ -1,0 +1,245 @@
+"""The configuration files that a program loads itself: YAML, JSON and TOML, OmegaConf's containers."""
+
+from __future__ import annotations
+
+from cfglint.launch.programs.objects import OPEN, UNCLEAR, FilePath, Mapping, OpenFile, Sequence, Value, plain, unknown, wrapped
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cfglint.launch.programs.interpreter import Interpreter
+
+    Given = list[Value]
+    Named = dict[Any, Value]
+
+YAML_LOADS = ("safe_load", "load", "full_load", "unsafe_load", "load_yaml")
+LARGEST = 200_000  # characters of a config
+MOST_ENTRIES = 5000
+PARSED = {
+    **{f"yaml.{name}": "yaml" for name in YAML_LOADS},
+    "json.load": "json",
+    "json.loads": "json",
+    "json5.load": "json",
+    "hjson.load": "json",
+    "orjson.loads": "json",
+    **{f"{package}.{name}": "toml" for package in ("tomllib", "tomli", "toml") for name in ("load", "loads")},
+}
+OMEGACONF = "omegaconf.OmegaConf."
+
+
+def external(run: Interpreter, name: str, given: Given, named: Named) -> Value | None:
+    """The result of a function that loads or joins configs; None for other functions."""
+    if name in PARSED and given:
+        return loaded(run, PARSED[name], given[0])
+    if name.startswith(OMEGACONF):
+        return omegaconf(run, name.removeprefix(OMEGACONF), given, named)
+    return None
+
+
+def content(run: Interpreter, path: Value) -> Value:
+    """The content of a file that the program opens."""
+    found = file_of(run, path)
+    return Value(found[1]) if found is not None and len(found[1]) <= LARGEST else unknown(f"the content of {spelled(path)} is unknown")
+
+
+def file_of(run: Interpreter, path: Value) -> tuple[str, str] | None:
+    """(path, content) of a file of the project."""
+    text = path.data.text if isinstance(path.data, FilePath) else path.data
+    return run.context.content(text) if isinstance(text, str) and len(text) < 1000 else None
+
+
+def spelled(path: Value) -> str:
+    """A path for a reason."""
+    text = path.data.text if isinstance(path.data, FilePath) else path.data
+    return f"`{text}`" if isinstance(text, str) and "\0" not in text and len(text) < 100 else "a file"
+
+
+def loaded(run: Interpreter, syntax: str, source: Value, omega: bool = False) -> Value:
+    """The values of a config that a program loads from an open file, a path or a text."""
+    if isinstance(source.data, str):
+        text, place = source.data, "config"
+    else:
+        path = source.data.path if isinstance(source.data, OpenFile) else source
+        found = file_of(run, path)
+        if found is None:
+            return unknown(f"{spelled(path)} is not read")
+        place, text = found
+    content = values(place, text, syntax, omega)
+    if content is UNCLEAR or entries(content, 0) > MOST_ENTRIES:
+        return unknown("the file is not understood")
+    return wrapped(content, by_attribute=omega)
+
+
+def entries(content: Any, count: int) -> int:
+    """The number of values in a config, counted up to the limit."""
+    count += 1
+    inside = content.values() if isinstance(content, dict) else content if isinstance(content, (list, tuple)) else ()
+    for each in inside:
+        if count > MOST_ENTRIES:
+            break
+        count = entries(each, count)
+    return count
+
+
+def values(path: str, text: str, syntax: str, omega: bool = False) -> Any:
+    """The values of a content; `UNCLEAR` if its parser refuses it."""
+    if len(text) > LARGEST:
+        return UNCLEAR
+    if syntax == "toml":
+        return of_toml(text)
+    if syntax == "json":
+        import json
+
+        try:
+            return json.loads(text)
+        except (ValueError, RecursionError):
+            return UNCLEAR
+    from cfglint.source.loaders import YAML11
+    from cfglint.source.parse import parse
+
+    loader: Any = YAML11
+    if omega:
+        from cfglint.frameworks.llamafactory.loader import OmegaConfLoader
+
+        loader = OmegaConfLoader("OmegaConf.load")
+    result = loader.read(parse(path, text, "yaml"))
+    return UNCLEAR if result.problems else result.value
+
+
+def of_toml(text: str) -> Any:
+    """The values of a TOML content, where Python can parse it."""
+    try:
+        import tomllib
+
+        return tomllib.loads(text)
+    except (ImportError, ValueError, RecursionError):
+        return UNCLEAR
+
+
+def omegaconf(run: Interpreter, name: str, given: Given, named: Named) -> Value:
+    """A function of OmegaConf."""
+    first = given[0] if given else None
+    if name == "load" and first is not None:
+        return loaded(run, "yaml", Value(OpenFile(first)), omega=True)
+    if name in ("create", "structured"):
+        content = plain(first) if first is not None else {}
+        return wrapped(content, by_attribute=True) if content is not UNCLEAR else structured(run, first)
+    if name in ("merge", "unsafe_merge"):
+        return merged(run, given)
+    if name in ("from_cli", "from_dotlist"):
+        words: Any = plain(first) if first is not None else list(run.context.words)
+        is_open = first is None and run.context.is_open
+        if not isinstance(words, (list, tuple)) or None in words or is_open:
+            return Value(Mapping({OPEN: True}, by_attribute=True))
+        return from_words([str(each) for each in words])
+    if name in ("to_container", "to_object") and first is not None and isinstance(first.data, Mapping):
+        return resolved(run, first)
+    if name == "select" and len(given) > 1 and isinstance(given[1].data, str):
+        found = first or unknown()
+        for step in given[1].data.split("."):
+            found = run.item(found, Value(step))
+        return found
+    if name in ("set_struct", "set_readonly", "resolve", "save", "register_new_resolver", "to_yaml"):
+        return Value(None)
+    return unknown()
+
+
+def structured(run: Interpreter, value: Value | None) -> Value:
+    """A container of an object or class of the program whose parts are not all known."""
+    if value is None:
+        return unknown()
+    from cfglint.launch.programs.objects import Class, Instance
+
+    if isinstance(value.data, Class):
+        value = run.instance(value.data, [], {}, run.here())
+    data = value.data
+    if not isinstance(data, (Instance, Mapping)):
+        return unknown()
+    mapping = Mapping(None, by_attribute=True)
+    for key, each in data.slots.items():
+        nested = isinstance(each, Value) and isinstance(each.data, (Instance, Mapping))
+        mapping.slots[key] = structured(run, each) if nested else each
+    share_root(mapping, mapping)
+    return Value(mapping)
+
+
+def share_root(mapping: Mapping, root: Mapping) -> None:
+    """Make a mapping the whole config for the interpolations in it."""
+    mapping.root = root
+    for each in mapping.items.values():
+        if isinstance(each.data, Mapping):
+            share_root(each.data, root)
+
+
+def merged(run: Interpreter, given: Given) -> Value:
+    """Several configs, the keys of the last one first."""
+    found = Mapping(None, by_attribute=True)
+    for each in given:
+        other = structured(run, each).data
+        if not isinstance(other, Mapping):
+            for key in found.items:
+                found.slots[key] = unknown("another config may set it")
+            found.slots[OPEN] = True
+            continue
+        merge_into(found, other)
+    share_root(found, found)
+    return Value(found)
+
+
+def merge_into(found: Mapping, other: Mapping) -> None:
+    """Take the keys of another config, mapping by mapping."""
+    if other.is_open:
+        for key in found.items:
+            found.slots[key] = unknown("another config may set it")
+        found.slots[OPEN] = True
+    for key, value in other.items.items():
+        mine = found.slots.get(key)
+        if isinstance(value.data, Mapping):
+            inside = Mapping(None, by_attribute=found.by_attribute)
+            if isinstance(mine, Value) and isinstance(mine.data, Mapping):
+                merge_into(inside, mine.data)
+            merge_into(inside, value.data)
+            found.slots[key] = Value(inside)
+        else:
+            found.slots[key] = value
+
+
+def from_words(words: list[str]) -> Value:
+    """The config of `a.b=c` words."""
+    found = Mapping(None, by_attribute=True)
+    for word in words:
+        name, mark, text = word.lstrip("-").partition("=")
+        set_path(found, name.split("."), wrapped(value_of_word(text), True) if mark else unknown())
+    share_root(found, found)
+    return Value(found)
+
+
+def value_of_word(text: str) -> Any:
+    """The value of `a=text` as OmegaConf reads it."""
+    found = values("words", f"x: {text}", "yaml", omega=True)
+    return found["x"] if isinstance(found, dict) else UNCLEAR
+
+
+def set_path(mapping: Mapping, steps: list[str], value: Value) -> None:
+    """Set the value behind several keys."""
+    for step in steps[:-1]:
+        inner = mapping.slots.get(step)
+        if not isinstance(inner, Value) or not isinstance(inner.data, Mapping):
+            inner = mapping.slots[step] = Value(Mapping(None, by_attribute=mapping.by_attribute))
+        mapping = inner.data
+    mapping.slots[steps[-1]] = value
+
+
+def resolved(run: Interpreter, value: Value) -> Value:
+    """A config as plain containers, with its interpolations resolved."""
+    data = value.data
+    if isinstance(data, Mapping):
+        mapping = Mapping()
+        mapping.slots.update({key: resolved(run, run.item(value, Value(key))) for key in data.items})
+        if data.is_open:
+            mapping.slots[OPEN] = True
+        return Value(mapping)
+    if isinstance(data, Sequence):
+        return Value(Sequence([resolved(run, each) for each in data.items], data.kind))
+    return value

@@ -1,0 +1,54 @@
+"""The circumstances under which a program is evaluated."""
+
+from __future__ import annotations
+
+import os
+
+from cfglint.launch.programs.objects import PROJECT
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+
+class Context:
+    """The words of the launch line (None for unknown ones), whether there may be others, the variables of the environment, the
+    number of processes, and the contents of the files of the project that the program opens.
+    """
+
+    def __init__(
+        self,
+        words: tuple[str | None, ...] = (),
+        is_open: bool = False,
+        environment: Mapping[str, str] | None = None,
+        gpus: int | None = None,
+        read: Callable[[str], str | None] = lambda path: None,
+        folders: tuple[str, ...] = (),
+        main: str = "",
+    ) -> None:
+        self.words = words
+        self.is_open = is_open
+        self.environment = environment or {}
+        self.gpus = gpus
+        self.read = read
+        self.folders = folders
+        self.main = main
+        self.files: list[str] = []  # the files of the project that were read
+
+    def content(self, path: str) -> tuple[str, str] | None:
+        """(path, content) of a file that the program opens; None if it is not found, or its folder is not certain."""
+        anchored = path.startswith(PROJECT)
+        inside = path.removeprefix(PROJECT)
+        if inside.startswith("~") or "\0" in inside or (not anchored and os.path.isabs(inside)):
+            return None
+        found: dict[str, str] = {}
+        for folder in ("",) if anchored else self.folders:
+            place = os.path.normpath(os.path.join(folder, inside))
+            text = self.read(place) if place not in found else None
+            if text is not None:
+                found[place] = text
+        if not found or len(set(found.values())) > 1:
+            return None
+        place = next(iter(found))
+        self.files.append(place)
+        return place, found[place]

@@ -1,0 +1,116 @@
+"""The calls that an evaluation has recorded, as documents: each argument with its value and its place."""
+
+from __future__ import annotations
+
+import ast
+
+from cfglint.frameworks.unknown import Unknown
+from cfglint.launch.programs.literals import literal
+from cfglint.launch.programs.objects import OPEN, UNCLEAR, Value, plain, same, unknown
+from cfglint.source.document import MAPPING, SCALAR, SEQUENCE, Node
+from cfglint.source.python.call import CallDocument
+from cfglint.source.python.literals import Offsets, node_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cfglint.frameworks.program import ProgramFacts
+    from cfglint.launch.programs.calls import MadeCall
+
+NO_REASON = "the program computes it"
+
+
+def document_of_call(made: MadeCall, program: ProgramFacts) -> CallDocument:
+    """The document of a call, with the values that the code gives to fields of its result afterwards."""
+    module = made.module
+    offsets = Offsets(module.text)
+    document = CallDocument(module.path, module.text, made.name, *offsets.span(made.node))
+    final = set_later(made)
+    for name, (key, value) in made.arguments.items():
+        add(document, name, key, final.pop(name, value), made, offsets, program)
+    for name, value in final.items():
+        add(document, name, made.node, value, made, offsets, program)
+    return document
+
+
+def set_later(made: MadeCall) -> dict[str, Value]:
+    """The fields that the code sets after the call, with their last values."""
+    found: dict[str, Value] = {}
+    for result in made.results:
+        for name, value in result.slots.items():
+            if name is OPEN or not isinstance(value, Value):
+                continue
+            before = found.get(name, value)
+            found[name] = value if same(before, value) else unknown("the code sets it to different values")
+    return found
+
+
+def add(document: CallDocument, name: str, key: ast.AST, value: Value, made: MadeCall, offsets: Offsets, program: ProgramFacts) -> None:
+    """Add an argument of a call to its document."""
+    key_node = key_of(name, key, offsets)
+    expression = key.value if isinstance(key, ast.keyword) else value_of_key(key, made) if isinstance(key, ast.Constant) else key
+    content = plain(value)
+    span = offsets.span(expression) if isinstance(expression, ast.expr) else (key_node.start, key_node.end)
+    if content is UNCLEAR:
+        reasons = (value.reason or NO_REASON,)
+        document.leave_open(key_node, *span, Unknown(reasons), reasons)
+        return
+    written = value.node if value.module is made.module and value.node is not None else None
+    if written is not None and literal(written) == content and type(literal(written)) is type(content):
+        document.add(key_node, node_of(written, offsets), content)
+        document.literal.add(name)
+    else:
+        document.add(key_node, computed_node(content, *span), content)
+    if value.argument and value.argument in program.fields:
+        document.borrowed[name] = value.argument
+
+
+def key_of(name: str, key: ast.AST, offsets: Offsets) -> Node:
+    """The node that names an argument."""
+    if isinstance(key, ast.keyword) and key.arg is not None:
+        start = offsets.offset(key.lineno, key.col_offset)
+        return Node(SCALAR, start, start + len(name), name)
+    start, end = offsets.span(key) if isinstance(key, ast.expr) else (0, 0)
+    if isinstance(key, ast.Constant) and key.value == name:
+        return Node(SCALAR, start, end, name, offsets.text[start])
+    return Node(SCALAR, start, end, name)
+
+
+def value_of_key(key: ast.AST, made: MadeCall) -> ast.AST:
+    """The value behind a key of a dict display."""
+    above = made.module.parent(key)
+    if isinstance(above, ast.Dict):
+        return next((value for each, value in zip(above.keys, above.values, strict=True) if each is key), key)
+    return key
+
+
+def computed_node(content: Any, start: int, end: int) -> Node:
+    """A value without a literal of its own, at the expression that gives it."""
+    if isinstance(content, dict):
+        node = Node(MAPPING, start, end, style="flow")
+        node.children = [(Node(SCALAR, start, end, str(key)), computed_node(value, start, end)) for key, value in content.items()]
+        return node
+    if isinstance(content, (list, tuple)):
+        node = Node(SEQUENCE, start, end, style="flow")
+        node.children = [computed_node(each, start, end) for each in content]
+        return node
+    return Node(SCALAR, start, end, str(content), '"' if isinstance(content, str) else "")
+
+
+def engine_document(call: MadeCall, config: Value, program: ProgramFacts) -> CallDocument | None:
+    """The mapping that is passed to `deepspeed.initialize`, as a document; None if it is not completely known."""
+    content = plain(config)
+    if not isinstance(content, dict):
+        return None
+    module = call.module
+    offsets = Offsets(module.text)
+    written = config.node if config.module is module else None
+    if written is not None and literal(written) != content:
+        written = None
+    place = written if written is not None else call.node
+    document = CallDocument(module.path, module.text, call.name, *offsets.span(place))
+    document.roots = [node_of(written, offsets) if written is not None else computed_node(content, *offsets.span(place))]
+    document.values = content
+    document.literal = {each for each in content if isinstance(each, str)} if written is not None else set()
+    return document

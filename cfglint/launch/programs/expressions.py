@@ -1,0 +1,633 @@
+"""Evaluates the expressions of a program with the values that are known. Nothing is executed; what cannot be known is unknown."""
+
+from __future__ import annotations
+
+import ast
+import operator
+
+from cfglint.launch.programs.modules import External
+from cfglint.launch.programs.objects import (
+    ITEMS,
+    NONE,
+    OPEN,
+    PLAIN,
+    UNCLEAR,
+    Built,
+    Class,
+    Container,
+    FilePath,
+    Frame,
+    Function,
+    Instance,
+    Mapping,
+    Method,
+    ModuleObject,
+    Opaque,
+    OpenFile,
+    Sequence,
+    Value,
+    same,
+    unknown,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from typing import Any
+
+    from cfglint.launch.programs.modules import Modules
+    from cfglint.launch.programs.objects import Slots
+    from cfglint.source.budget import Budget
+
+LONGEST = 10_000  # characters of a string, items of a list
+LARGEST = 10**15
+MOST_TURNS = 64  # turns of a loop or of a comprehension
+BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.Pow: operator.pow,
+}
+ORDERED: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+}
+ALWAYS_TRUE = (Function, Class, ModuleObject, Instance, External, FilePath, OpenFile, Built)
+
+
+class Expressions:
+    """The evaluation of expressions; `Interpreter` adds statements and calls."""
+
+    def __init__(self, modules: Modules, budget: Budget) -> None:
+        self.modules = modules
+        self.budget = budget
+        self.journal: list[tuple[Slots, Any, Any]] = []
+        self.stores: set[ast.AST] = set()  # the assignments to attributes, and the calls of `setattr`, that were evaluated
+
+    # -- what the interpreter adds
+
+    def call(self, node: ast.Call, frame: Frame) -> Value:
+        """Evaluate a call."""
+        raise NotImplementedError
+
+    def set_variable(self, name: str, value: Value) -> None:
+        """Set a variable of the environment."""
+        raise NotImplementedError
+
+    def variable(self, name: Value) -> Value:
+        """The value of a variable of the environment."""
+        raise NotImplementedError
+
+    def run_function(self, function: Function, given: list[Value], named: dict[str, Value], node: ast.AST) -> Value:
+        """Evaluate the call of a function of the program."""
+        raise NotImplementedError
+
+    def global_name(self, name: str, frame: Frame) -> Value | None:
+        """The value of a name of a module that the module does not assign; None if there is none."""
+        raise NotImplementedError
+
+    def of_package(self, name: str) -> Value:
+        """A module or definition by its dotted name."""
+        raise NotImplementedError
+
+    # -- changes
+
+    def write(self, slots: Slots, key: Any, content: Any) -> None:
+        """Change a part of an object so that the change can be undone."""
+        self.journal.append((slots, key, slots.get(key, UNCLEAR)))
+        slots[key] = content
+
+    def remove(self, slots: Slots, key: Any) -> None:
+        """Remove a part of an object so that the change can be undone."""
+        self.journal.append((slots, key, slots.pop(key, UNCLEAR)))
+
+    def opened(self, value: Value) -> None:
+        """Note that code which is not understood may change an object."""
+        if isinstance(value.data, Container) and not isinstance(value.data, (Class, Built)):
+            slots = value.data.slots
+            self.write(slots, OPEN, True)
+            for key, each in list(slots.items()):
+                if isinstance(each, Value) and isinstance(each.data, (Mapping, Sequence, Instance)) and not each.data.is_open:
+                    self.opened(each)
+                elif isinstance(each, Value) and not isinstance(each.data, Function):
+                    self.write(slots, key, unknown("code that is not understood may change it"))
+            if isinstance(value.data, Sequence):
+                self.write(slots, ITEMS, ())
+
+    # -- expressions
+
+    def evaluate(self, node: ast.expr, frame: Frame) -> Value:
+        """The value of an expression."""
+        self.budget.spend()
+        if isinstance(node, ast.Constant):
+            return Value(node.value, node, frame.module) if isinstance(node.value, PLAIN) else unknown()
+        method = getattr(self, f"_{type(node).__name__.lower()}", None)
+        found: Value = method(node, frame) if method is not None else unknown()
+        if not found.known and not found.reason:
+            found = unknown(f"`{shown(node)}` is computed by the program")
+        return found
+
+    def _name(self, node: ast.Name, frame: Frame) -> Value:
+        found = self.lookup(node.id, frame)
+        return found if found is not None else unknown(f"`{node.id}` is not assigned by the program")
+
+    def lookup(self, name: str, frame: Frame) -> Value | None:
+        """The value of a name, as Python finds it; None if no code that was evaluated assigns it."""
+        inside: Frame | None = frame
+        while inside is not None:
+            found: Value | None = inside.slots.get(name)
+            if found is not None:
+                return found
+            inside = inside.closure
+        return self.global_name(name, frame)
+
+    def _attribute(self, node: ast.Attribute, frame: Frame) -> Value:
+        return self.attribute(self.evaluate(node.value, frame), node.attr)
+
+    def attribute(self, owner: Value, name: str) -> Value:
+        """The value of an attribute of an object."""
+        data = owner.data
+        if isinstance(data, External):
+            return self.of_package(f"{data.name}.{name}")
+        if isinstance(data, ModuleObject):
+            return data.frame.slots.get(name) or self.global_name(name, data.frame) or unknown()
+        if isinstance(data, Built):
+            own = self.of_class(data.made_of, name, owner) if data.made_of is not None else None
+            return data.slots.get(name) or data.arguments.get(name) or own or Value(Method(owner, name))
+        if isinstance(data, Instance):
+            return self.of_instance(data, owner, name)
+        if isinstance(data, Class):
+            return self.of_class(data, name, None) or Value(Method(owner, name))
+        if isinstance(data, Mapping) and data.by_attribute and name not in ("get", "items", "keys", "values", "pop", "update", "copy"):
+            return self.item(owner, Value(name))
+        if isinstance(data, Opaque):
+            return data.slots.get(name) or Value(Method(owner, name))
+        if isinstance(data, FilePath) and name in ("parent", "name", "stem", "suffix"):
+            return path_part(data, name)
+        return Value(Method(owner, name)) if owner.known else unknown(owner.reason)
+
+    def of_instance(self, data: Instance, owner: Value, name: str) -> Value:
+        """An attribute of an object of the program's own classes."""
+        found = data.slots.get(name)
+        if isinstance(found, Value):
+            return found
+        if name == "__dict__":
+            mapping = Mapping()
+            mapping.slots = data.slots
+            return Value(mapping)
+        if data.made_of is not None and not data.is_open:
+            return self.of_class(data.made_of, name, owner) or unknown()
+        inherited = self.of_class(data.made_of, name, owner) if data.made_of is not None else None
+        return inherited if inherited is not None and isinstance(inherited.data, Function) else unknown()
+
+    def of_class(self, made_of: Class, name: str, owner: Value | None) -> Value | None:
+        """An attribute that a class or one of its bases defines, bound to an object."""
+        for each in made_of.line():
+            if not isinstance(each, Class):
+                return None
+            found = each.slots.get(name)
+            if isinstance(found, Value):
+                function = found.data
+                if not isinstance(function, Function) or isinstance(function.node, ast.Lambda) or "staticmethod" in function.marks:
+                    return found
+                if "classmethod" in function.marks:
+                    return Value(function.of(Value(made_of), each))
+                if owner is None:
+                    return found
+                bound = function.of(owner, each)
+                is_property = "property" in function.marks or "functools.cached_property" in function.marks
+                return self.run_function(bound, [], {}, function.node) if is_property else Value(bound)
+        return None
+
+    def _subscript(self, node: ast.Subscript, frame: Frame) -> Value:
+        owner = self.evaluate(node.value, frame)
+        if isinstance(node.slice, ast.Slice):
+            return self._part_of(owner, node.slice, frame)
+        return self.item(owner, self.evaluate(node.slice, frame))
+
+    def _part_of(self, owner: Value, node: ast.Slice, frame: Frame) -> Value:
+        bounds = [self.evaluate(each, frame) if each is not None else NONE for each in (node.lower, node.upper, node.step)]
+        if not all(each.data is None or type(each.data) is int for each in bounds):
+            return unknown()
+        part = slice(*(each.data for each in bounds))
+        if isinstance(owner.data, Sequence) and not owner.data.is_open:
+            return Value(Sequence(owner.data.items[part], owner.data.kind))
+        return Value(owner.data[part]) if isinstance(owner.data, str) else unknown()
+
+    def item(self, owner: Value, key: Value) -> Value:
+        """The value behind a key or a position."""
+        data = owner.data
+        if not isinstance(key.data, PLAIN):
+            return unknown()
+        if isinstance(data, External) and data.name == "os.environ":
+            return self.variable(key)
+        if isinstance(data, Mapping):
+            found = data.slots.get(key.data)
+            return self.interpolated(found, data) if isinstance(found, Value) else unknown()
+        if type(key.data) is not int:
+            return unknown()
+        if isinstance(data, Sequence) and not data.is_open and -len(data.items) <= key.data < len(data.items):
+            return data.items[key.data]
+        if isinstance(data, str) and -len(data) <= key.data < len(data):
+            return Value(data[key.data])
+        return unknown()
+
+    def interpolated(self, value: Value, inside: Mapping, depth: int = 0) -> Value:
+        """The value of a key of an OmegaConf config, in which `${a.b}` refers to another key."""
+        text = value.data
+        if not inside.by_attribute or not isinstance(text, str) or "${" not in text:
+            return value
+        if not text.startswith("${") or text.find("}") != len(text) - 1 or depth > 10:
+            return unknown("an interpolation is computed by the program")
+        steps = text[2:-1]
+        if not all(step.isidentifier() for step in steps.split(".")):
+            return unknown(f"`{text}` is computed by the program")
+        found: Value | None = None
+        at: Any = inside.root
+        for step in steps.split("."):
+            found = at.slots.get(step) if isinstance(at, Mapping) else None
+            at = found.data if found is not None else None
+        return self.interpolated(found, inside, depth + 1) if found is not None else unknown()
+
+    def _binop(self, node: ast.BinOp, frame: Frame) -> Value:
+        return self.operated(node.op, self.evaluate(node.left, frame), self.evaluate(node.right, frame))
+
+    def operated(self, operation: ast.operator, left: Value, right: Value) -> Value:
+        """The result of an operation with two values."""
+        one, other = left.data, right.data
+        unclear = next((each for each in (left, right) if not each.known), None)
+        if unclear is not None:
+            return unknown(unclear.reason)
+        if isinstance(one, FilePath) and isinstance(operation, ast.Div):
+            text = other.text if isinstance(other, FilePath) else other
+            return Value(FilePath(joined_path(one.text, text))) if isinstance(text, str) else unknown()
+        if isinstance(one, Sequence) and isinstance(other, Sequence) and isinstance(operation, ast.Add):
+            return Value(Sequence((*one.items, *other.items), one.kind)) if not one.is_open and not other.is_open else unknown()
+        if isinstance(one, Mapping) and isinstance(other, Mapping) and isinstance(operation, ast.BitOr):
+            return Value(merged([one, other]))
+        return calculated(operation, one, other)
+
+    def _unaryop(self, node: ast.UnaryOp, frame: Frame) -> Value:
+        inner = self.evaluate(node.operand, frame)
+        if isinstance(node.op, ast.Not):
+            holds = self.truth(inner)
+            return unknown(inner.reason) if holds is None else Value(not holds)
+        if not isinstance(inner.data, (bool, int, float)):
+            return unknown(inner.reason)
+        if isinstance(node.op, ast.USub):
+            written = isinstance(node.operand, ast.Constant)
+            return Value(-inner.data, node if written else None, inner.module)
+        return Value(+inner.data) if isinstance(node.op, ast.UAdd) else unknown()
+
+    def _boolop(self, node: ast.BoolOp, frame: Frame) -> Value:
+        stops = isinstance(node.op, ast.Or)
+        unclear: Value | None = None
+        value = NONE
+        for each in node.values:
+            value = self.evaluate(each, frame)
+            holds = self.truth(value)
+            if holds is None:
+                unclear = unclear or value
+            elif holds is stops:
+                return value if unclear is None else self._decided(value, stops)
+        return value if unclear is None else unknown(unclear.reason)
+
+    def _decided(self, value: Value, stops: bool) -> Value:
+        """The result of a condition with an unknown part that another part decides: only its truth is known."""
+        return Value(stops) if isinstance(value.data, bool) else unknown()
+
+    def truth(self, value: Value) -> bool | None:
+        """Whether a value is true; None if that is unknown."""
+        data = value.data
+        if isinstance(data, PLAIN):
+            return bool(data)
+        if isinstance(data, ALWAYS_TRUE):
+            return True
+        if isinstance(data, (Mapping, Sequence)):
+            filled = bool(data.items)
+            return True if filled else None if data.is_open else False
+        return None
+
+    def holds(self, node: ast.expr, frame: Frame) -> bool | None:
+        """Whether a condition holds; None if that is unknown."""
+        return self.truth(self.evaluate(node, frame))
+
+    def _compare(self, node: ast.Compare, frame: Frame) -> Value:
+        left = self.evaluate(node.left, frame)
+        result: bool | None = True
+        for operation, expression in zip(node.ops, node.comparators, strict=True):
+            right = self.evaluate(expression, frame)
+            part = self.compared(operation, left, right)
+            if part is False:
+                return Value(False)
+            result = None if part is None else result
+            left = right
+        return unknown() if result is None else Value(True)
+
+    def compared(self, operation: ast.cmpop, left: Value, right: Value) -> bool | None:
+        """Whether a comparison of two values holds; None if that is unknown."""
+        if isinstance(operation, (ast.NotEq, ast.IsNot, ast.NotIn)):
+            positive = {ast.NotEq: ast.Eq, ast.IsNot: ast.Is, ast.NotIn: ast.In}[type(operation)]()
+            found = self.compared(positive, left, right)
+            return None if found is None else not found
+        if not left.known or not right.known:
+            return None
+        if isinstance(operation, ast.In):
+            return self._contained(left, right)
+        if isinstance(operation, (ast.Eq, ast.Is)):
+            return self._equal(left, right)
+        test = ORDERED.get(type(operation))
+        one, other = left.data, right.data
+        if isinstance(one, Sequence) and isinstance(other, Sequence):
+            one, other = [each.data for each in one.items], [each.data for each in other.items]
+        try:
+            return None if test is None or isinstance(one, Container) else bool(test(one, other))
+        except TypeError:
+            return None
+
+    def _equal(self, left: Value, right: Value) -> bool | None:
+        """Whether two values are equal."""
+        one, other = left.data, right.data
+        if isinstance(one, PLAIN) and isinstance(other, PLAIN):
+            return bool(one == other)
+        if same(left, right):
+            return True
+        if (one is None or other is None) and not isinstance(one, (Method, Opaque)) and not isinstance(other, (Method, Opaque)):
+            return False  # an object that is known is not None
+        if isinstance(one, Sequence) and isinstance(other, Sequence) and all(each.is_plain for each in (*one.items, *other.items)):
+            return [each.data for each in one.items] == [each.data for each in other.items]
+        return None
+
+    def _contained(self, left: Value, right: Value) -> bool | None:
+        """Whether a value is in a container."""
+        inside = right.data
+        if isinstance(inside, str):
+            return left.data in inside if isinstance(left.data, str) else None
+        if not isinstance(left.data, PLAIN):
+            return None
+        if isinstance(inside, Mapping):
+            return True if left.data in inside.items else None if inside.is_open else False
+        if isinstance(inside, Sequence):
+            if any(each.is_plain and each.data == left.data for each in inside.items):
+                return True
+            return None if inside.is_open or not all(each.is_plain for each in inside.items) else False
+        return None
+
+    def _ifexp(self, node: ast.IfExp, frame: Frame) -> Value:
+        holds = self.holds(node.test, frame)
+        if holds is not None:
+            return self.evaluate(node.body if holds else node.orelse, frame)
+        found = self.alternatives(node, [lambda: self.evaluate(node.body, frame), lambda: self.evaluate(node.orelse, frame)])
+        return found[0] if same(found[0], found[1]) else unknown(f"`{shown(node.test)}` is unknown")
+
+    def alternatives(self, node: ast.AST, made: list[Callable[[], Value]]) -> list[Value]:
+        """The values of expressions of which only one is evaluated."""
+        return [each() for each in made]
+
+    def _dict(self, node: ast.Dict, frame: Frame) -> Value:
+        mapping = Mapping()
+        for key, value in zip(node.keys, node.values, strict=True):
+            content = self.evaluate(value, frame)
+            if key is None:
+                self.update(mapping, content)
+                continue
+            name = self.evaluate(key, frame)
+            if isinstance(name.data, PLAIN):
+                mapping.slots[name.data] = content
+            else:
+                mapping.slots[OPEN] = True
+        return Value(mapping, node, frame.module)
+
+    def update(self, mapping: Mapping, content: Value) -> None:
+        """Take the keys of another mapping."""
+        other = content.data
+        if isinstance(other, Instance):
+            other = Mapping(other.slots)
+        if not isinstance(other, Mapping):
+            for key in mapping.items:
+                self.write(mapping.slots, key, unknown())
+            self.write(mapping.slots, OPEN, True)
+            return
+        for key, value in list(other.slots.items()):
+            self.write(mapping.slots, key, self.interpolated(value, other) if isinstance(value, Value) else value)
+
+    def _list(self, node: ast.List | ast.Tuple | ast.Set, frame: Frame) -> Value:
+        found: list[Value] = []
+        is_open = False
+        for each in node.elts:
+            if isinstance(each, ast.Starred):
+                inner = self.evaluate(each.value, frame).data
+                found.extend(inner.items if isinstance(inner, Sequence) else ())
+                is_open = is_open or not isinstance(inner, Sequence) or inner.is_open
+            else:
+                found.append(self.evaluate(each, frame))
+        kind = {ast.List: "list", ast.Tuple: "tuple", ast.Set: "set"}[type(node)]
+        sequence = Sequence(found, kind)
+        if is_open:
+            sequence.slots[OPEN] = True
+        return Value(sequence, node, frame.module)
+
+    _tuple = _set = _list
+
+    def _joinedstr(self, node: ast.JoinedStr, frame: Frame) -> Value:
+        parts: list[str] = []
+        for each in node.values:
+            part = self.evaluate(each, frame)
+            if not isinstance(part.data, str):
+                return unknown()
+            parts.append(part.data)
+        return Value("".join(parts))
+
+    def _formattedvalue(self, node: ast.FormattedValue, frame: Frame) -> Value:
+        inner = self.evaluate(node.value, frame)
+        form = self.evaluate(node.format_spec, frame) if node.format_spec is not None else Value("")
+        data = inner.data.text if isinstance(inner.data, FilePath) else inner.data
+        if not isinstance(data, PLAIN) or not isinstance(form.data, str) or node.conversion not in (-1, 115):
+            return unknown()
+        try:
+            return Value(format(data, form.data)) if len(form.data) < 10 else unknown()
+        except (ValueError, TypeError):
+            return unknown()
+
+    def _lambda(self, node: ast.Lambda, frame: Frame) -> Value:
+        return Value(Function(node, frame))
+
+    def _namedexpr(self, node: ast.NamedExpr, frame: Frame) -> Value:
+        found = self.evaluate(node.value, frame)
+        self.write(frame.slots, node.target.id, found)
+        return found
+
+    def _await(self, node: ast.Await, frame: Frame) -> Value:
+        return self.evaluate(node.value, frame)
+
+    def _call(self, node: ast.Call, frame: Frame) -> Value:
+        return self.call(node, frame)
+
+    # -- comprehensions
+
+    def _listcomp(self, node: ast.ListComp | ast.GeneratorExp | ast.SetComp, frame: Frame) -> Value:
+        found: list[Value] = []
+        inside = Frame(frame.module, frame)
+        for turn in self._turns(node.generators, inside):
+            if not turn:
+                return unknown()
+            found.append(self.evaluate(node.elt, inside))
+        return Value(Sequence(found))
+
+    _generatorexp = _setcomp = _listcomp
+
+    def _dictcomp(self, node: ast.DictComp, frame: Frame) -> Value:
+        mapping = Mapping()
+        inside = Frame(frame.module, frame)
+        for turn in self._turns(node.generators, inside):
+            key = self.evaluate(node.key, inside) if turn else unknown()
+            if not isinstance(key.data, PLAIN):
+                return Value(Mapping({OPEN: True}))
+            mapping.slots[key.data] = self.evaluate(node.value, inside)
+        return Value(mapping)
+
+    def _turns(self, generators: list[ast.comprehension], frame: Frame) -> Iterator[bool]:
+        """The turns of a comprehension; False for one that cannot be evaluated."""
+        if not generators:
+            yield True
+            return
+        first = generators[0]
+        items = self.iterated(self.evaluate(first.iter, frame))
+        if items is None:
+            yield False
+            return
+        for each in items:
+            self.assign(first.target, each, frame)
+            conditions = [self.holds(test, frame) for test in first.ifs]
+            if None in conditions:
+                yield False
+                return
+            if all(conditions):
+                yield from self._turns(generators[1:], frame)
+
+    def iterated(self, value: Value) -> list[Value] | None:
+        """The values that a loop goes through; None if they are unknown, or too many."""
+        data = value.data
+        items: Iterable[Value] | None = None
+        if isinstance(data, Sequence) and not data.is_open:
+            items = data.items
+        elif isinstance(data, Mapping) and not data.is_open:
+            items = [Value(key) for key in data.items]
+        elif isinstance(data, str):
+            items = [Value(each) for each in data[: MOST_TURNS + 1]]
+        found = list(items) if items is not None else None
+        return found if found is not None and len(found) <= MOST_TURNS else None
+
+    # -- targets of assignments
+
+    def assign(self, target: ast.expr, value: Value, frame: Frame) -> None:
+        """Assign a value to a name, an attribute, an item, or to several of them."""
+        if isinstance(target, ast.Name):
+            self.bind(target.id, value, frame)
+        elif isinstance(target, ast.Starred):
+            self.assign(target.value, unknown(), frame)
+        elif isinstance(target, (ast.Tuple, ast.List)):
+            for each, part in zip(target.elts, self._unpacked(value, target.elts), strict=True):
+                self.assign(each, part, frame)
+        elif isinstance(target, ast.Attribute):
+            self.stores.add(target)
+            self.set_attribute(self.evaluate(target.value, frame), target.attr, value)
+        elif isinstance(target, ast.Subscript):
+            self._set_item(self.evaluate(target.value, frame), target.slice, value, frame)
+
+    def bind(self, name: str, value: Value, frame: Frame) -> None:
+        """Assign a value to a name."""
+        self.write((frame.top if name in frame.globals else frame).slots, name, value)
+
+    def _unpacked(self, value: Value, targets: list[ast.expr]) -> list[Value]:
+        """The values of the targets of an unpacking."""
+        data = value.data
+        starred = next((place for place, each in enumerate(targets) if isinstance(each, ast.Starred)), None)
+        if isinstance(data, Sequence) and not data.is_open:
+            items = list(data.items)
+            if starred is None and len(items) == len(targets):
+                return items
+            if starred is not None and len(items) >= len(targets) - 1:
+                behind = len(targets) - starred - 1
+                return [*items[:starred], unknown(), *items[len(items) - behind :]]
+        return [unknown(value.reason)] * len(targets)
+
+    def set_attribute(self, owner: Value, name: str, value: Value) -> None:
+        """Set an attribute of an object."""
+        data = owner.data
+        if isinstance(data, ModuleObject):
+            self.write(data.frame.slots, name, value)
+        elif isinstance(data, (Instance, Built, Opaque, Class)) or (isinstance(data, Mapping) and data.by_attribute):
+            self.write(data.slots, name, value)
+
+    def _set_item(self, owner: Value, place: ast.expr, value: Value, frame: Frame) -> None:
+        """Set an item of a container."""
+        data = owner.data
+        key = self.evaluate(place, frame) if not isinstance(place, ast.Slice) else unknown()
+        if isinstance(data, Mapping):
+            if isinstance(key.data, PLAIN):
+                self.write(data.slots, key.data, value)
+            else:
+                for each in data.items:
+                    self.write(data.slots, each, unknown())
+                self.write(data.slots, OPEN, True)
+        elif isinstance(data, External) and data.name == "os.environ" and isinstance(key.data, str):
+            self.set_variable(key.data, value)
+        elif isinstance(data, Sequence):
+            if type(key.data) is int and -len(data.items) <= key.data < len(data.items):
+                items = list(data.items)
+                items[key.data] = value
+                self.write(data.slots, "items", tuple(items))
+            else:
+                self.write(data.slots, OPEN, True)
+
+
+def calculated(operation: ast.operator, one: Any, other: Any) -> Value:
+    """The result of an operation with two numbers or strings; unknown for one that Python refuses, or that is too large."""
+    function = BINARY.get(type(operation))
+    numbers = isinstance(one, (int, float)) and isinstance(other, (int, float))
+    texts = isinstance(one, str) and isinstance(other, PLAIN) and isinstance(operation, (ast.Add, ast.Mod))
+    if function is None or not (numbers or texts):
+        return unknown()
+    if numbers and (abs(one) > LARGEST or abs(other) > LARGEST or (isinstance(operation, ast.Pow) and abs(other) > 64)):
+        return unknown()
+    try:
+        result = function(one, other)
+    except (ArithmeticError, ValueError, TypeError):
+        return unknown()
+    return Value(result) if isinstance(result, PLAIN) and len(str(result)) < LONGEST else unknown()
+
+
+def merged(mappings: list[Mapping]) -> Mapping:
+    """The keys of several mappings, the last one first."""
+    found = Mapping()
+    for each in mappings:
+        found.slots.update(each.slots)
+    return found
+
+
+def joined_path(first: str, second: str) -> str:
+    """Two parts of a path as `os.path.join` joins them."""
+    if second.startswith(("/", "\0")):
+        return second
+    return f"{first.rstrip('/')}/{second}" if first else second
+
+
+def path_part(path: FilePath, name: str) -> Value:
+    """The parent or the name of a path."""
+    head, _, tail = path.text.rstrip("/").rpartition("/")
+    if name == "parent":
+        return Value(FilePath(head or ("\0" if path.text.startswith("\0") else ".")))
+    stem, mark, suffix = tail.rpartition(".")
+    return Value(tail if name == "name" else (stem or tail) if name == "stem" else mark + suffix if stem else "")
+
+
+def shown(node: ast.AST) -> str:
+    """An expression on one line, shortened if it is long."""
+    text = " ".join(ast.unparse(node).split())
+    return text if len(text) <= 40 else text[:37] + "..."

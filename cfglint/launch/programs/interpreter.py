@@ -1,0 +1,609 @@
+"""Evaluates the statements of a program: its top level, its functions and classes, and the branches that its conditions leave open.
+
+A condition that is known decides. Of one that is unknown every branch is evaluated by itself, and what they leave different is unknown
+afterwards. A loop whose turns are unknown is evaluated once, with what it changes unknown.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import contextlib
+
+from cfglint.launch.programs.expressions import Expressions, shown
+from cfglint.launch.programs.modules import FRAMEWORKS, External, Module, imported
+from cfglint.launch.programs.objects import (
+    COUNT,
+    ITEMS,
+    NONE,
+    OPEN,
+    UNCLEAR,
+    Class,
+    Frame,
+    Function,
+    Mapping,
+    Method,
+    ModuleObject,
+    Opaque,
+    Sequence,
+    Value,
+    same,
+    unknown,
+)
+from cfglint.source.budget import Exhausted
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, NoReturn
+
+    from cfglint.launch.programs.context import Context
+    from cfglint.launch.programs.modules import Modules
+    from cfglint.launch.programs.objects import Slots
+    from cfglint.source.budget import Budget
+
+    Writes = dict[tuple[int, Any], tuple[Slots, Any, Any]]
+
+NOWHERE = ast.Pass()
+DEEPEST = 30  # calls within calls
+IMPORT_ERRORS = ("ImportError", "ModuleNotFoundError")
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+BUILTINS = frozenset(dir(builtins))
+
+
+class Signal(Exception):
+    """A statement that ends a block."""
+
+
+class Return(Signal):
+    """A `return`, with its value."""
+
+    def __init__(self, value: Value) -> None:
+        self.value = value
+
+
+class Left(Signal):
+    """Every branch of a condition has ended the function."""
+
+
+class Break(Signal):
+    """A `break` or `continue`."""
+
+
+class End(Signal):
+    """An exception, or the end of the program."""
+
+
+class Interpreter(Expressions):
+    """The evaluation of statements; `Evaluation` adds what calls of libraries do."""
+
+    def __init__(self, modules: Modules, budget: Budget, context: Context) -> None:
+        super().__init__(modules, budget)
+        self.context = context
+        self.frames: dict[str, Frame] = {}  # of the modules, by their paths
+        self.conditions: list[tuple[ast.AST, int]] = []
+        self.trial = 0  # depth of evaluations that are repeated, in which calls are not recorded
+        self.active: list[ast.AST] = []  # the functions that are evaluated at the moment
+        self.site: tuple[ast.Call, Frame] | None = None  # the call that is evaluated
+        self.environment = Mapping()  # the variables that the program sets
+        self.hydra_folder = NONE
+        self.argv: Value | None = None
+
+    # -- what `Evaluation` adds
+
+    def called(self, function: Value, given: list[Value], named: dict[Any, Value], node: ast.AST) -> Value:
+        """The result of a call of something."""
+        raise NotImplementedError
+
+    def instance(self, made_of: Class, given: list[Value], named: dict[Any, Value], node: ast.AST) -> Value:
+        """An object of a class of the program."""
+        raise NotImplementedError
+
+    # -- the call that is evaluated
+
+    def here(self) -> ast.AST:
+        """The call that is evaluated."""
+        return self.site[0] if self.site is not None else NOWHERE
+
+    def here_module(self) -> Module:
+        """The module of the call that is evaluated."""
+        assert self.site is not None
+        return self.site[1].module
+
+    def words(self) -> Value:
+        """The program and the words of its launch line."""
+        if self.argv is None:
+            words = [Value(each) if each is not None else unknown() for each in self.context.words]
+            self.argv = Value(Sequence([Value("train.py"), *words]))
+            if self.context.is_open or None in self.context.words:
+                self.argv.data.slots[OPEN] = True
+        return self.argv
+
+    def set_variable(self, name: str, value: Value) -> None:
+        """Set a variable of the environment."""
+        self.write(self.environment.slots, name, value)
+
+    def end(self) -> NoReturn:
+        """End the program."""
+        raise End
+
+    # -- modules
+
+    def run_main(self, module: Module) -> None:
+        """Evaluate the top level of the program."""
+        frame = Frame(module)
+        self.frames[module.path] = frame
+        self._name_module(frame, "__main__")
+        with contextlib.suppress(Signal, RecursionError):
+            self.block(module.tree.body, frame)
+
+    def _name_module(self, frame: Frame, name: str) -> None:
+        frame.slots["__name__"] = Value(name)
+        frame.slots["__file__"] = Value("\0/" + frame.module.path.removeprefix("./"))
+
+    def module_frame(self, module: Module) -> Frame:
+        """The names of a module of the project, whose top level is evaluated the first time."""
+        if module.path not in self.frames:
+            frame = self.frames[module.path] = Frame(module)
+            self._name_module(frame, module.path)
+            conditions, self.conditions = self.conditions, []
+            try:
+                self.block(module.tree.body, frame)
+            except Signal:
+                pass
+            finally:
+                self.conditions = conditions
+        return self.frames[module.path]
+
+    def of_package(self, name: str) -> Value:
+        """A module, a definition of the project, or a name of a package, by its dotted name."""
+        first = name.partition(".")[0]
+        if name == "sys.argv":
+            return self.words()
+        if first in FRAMEWORKS or first == "builtins":
+            return Value(External(name))
+        module = self.modules.named(name)
+        if module is not None:
+            return Value(ModuleObject(self.module_frame(module)))
+        parent, _, last = name.rpartition(".")
+        inside = self.modules.named(parent) if parent else None
+        if inside is not None:
+            frame = self.module_frame(inside)
+            return frame.slots.get(last) or self.global_name(last, frame) or unknown(f"`{name}` is not found")
+        return Value(External(name))
+
+    def global_name(self, name: str, frame: Frame) -> Value | None:
+        """The value of a name that a module takes from an `import *`, or of a function of Python."""
+        for star in frame.top.module.stars:
+            module = self.modules.named(star) if star.partition(".")[0] not in FRAMEWORKS else None
+            if module is not None and module is not frame.top.module:
+                found = self.module_frame(module).slots.get(name)
+                if found is not None:
+                    return found  # type: ignore[no-any-return]
+            elif module is None and name[:1].isupper() and star.partition(".")[0] in FRAMEWORKS:
+                return Value(External(f"{star}.{name}"))
+        return Value(External(f"builtins.{name}")) if name in BUILTINS else None
+
+    # -- statements
+
+    def block(self, body: list[ast.stmt], frame: Frame) -> None:
+        """Evaluate statements in order."""
+        for each in body:
+            self.budget.spend()
+            method = getattr(self, f"_do_{type(each).__name__.lower()}", None)
+            if method is not None:
+                method(each, frame)
+
+    def _do_expr(self, node: ast.Expr, frame: Frame) -> None:
+        self.evaluate(node.value, frame)
+
+    def _do_assign(self, node: ast.Assign, frame: Frame) -> None:
+        value = self.evaluate(node.value, frame)
+        for target in node.targets:
+            self.assign(target, value, frame)
+
+    def _do_annassign(self, node: ast.AnnAssign, frame: Frame) -> None:
+        if node.value is not None:
+            self.assign(node.target, self.evaluate(node.value, frame), frame)
+
+    def _do_augassign(self, node: ast.AugAssign, frame: Frame) -> None:
+        before = self.evaluate(as_loaded(node.target), frame)
+        added = self.evaluate(node.value, frame)
+        if isinstance(before.data, Sequence) and isinstance(node.op, ast.Add) and isinstance(added.data, Sequence):
+            self.write(before.data.slots, ITEMS, (*before.data.items, *added.data.items))
+            if added.data.is_open:
+                self.write(before.data.slots, OPEN, True)
+            return
+        if isinstance(before.data, Mapping) and isinstance(node.op, ast.BitOr):
+            self.update(before.data, added)
+            return
+        self.assign(node.target, self.operated(node.op, before, added), frame)
+
+    def _do_delete(self, node: ast.Delete, frame: Frame) -> None:
+        for target in node.targets:
+            if isinstance(target, ast.Name) and target.id in frame.slots:
+                self.remove(frame.slots, target.id)
+            elif isinstance(target, ast.Subscript):
+                owner, key = self.evaluate(target.value, frame), self.evaluate(target.slice, frame)
+                if isinstance(owner.data, Mapping) and key.is_plain and key.data in owner.data.slots:
+                    self.remove(owner.data.slots, key.data)
+                else:
+                    self.opened(owner)
+
+    def _do_global(self, node: ast.Global, frame: Frame) -> None:
+        frame.globals.update(node.names)
+
+    def _do_nonlocal(self, node: ast.Nonlocal, frame: Frame) -> None:
+        for name in node.names:
+            above = frame.closure
+            while above is not None and name not in above.slots:
+                above = above.closure
+            if above is not None:
+                self.write(above.slots, name, unknown())
+
+    def _do_return(self, node: ast.Return, frame: Frame) -> None:
+        raise Return(self.evaluate(node.value, frame) if node.value is not None else NONE)
+
+    def _do_raise(self, node: ast.Raise, frame: Frame) -> None:
+        raise End
+
+    def _do_break(self, node: ast.Break, frame: Frame) -> None:
+        raise Break
+
+    _do_continue = _do_break
+
+    def _do_assert(self, node: ast.Assert, frame: Frame) -> None:
+        if self.holds(node.test, frame) is False:
+            raise End
+
+    def _do_if(self, node: ast.If, frame: Frame) -> None:
+        holds = self.holds(node.test, frame)
+        if holds is not None:
+            self.block(node.body if holds else node.orelse, frame)
+            return
+        self.branch(node, [lambda: self.block(node.body, frame), lambda: self.block(node.orelse, frame)], frame)
+
+    def _do_match(self, node: ast.Match, frame: Frame) -> None:
+        self.branch(node, [lambda body=each.body: self.block(body, frame) for each in node.cases], frame)  # type: ignore[misc]
+
+    def _do_with(self, node: ast.With | ast.AsyncWith, frame: Frame) -> None:
+        for item in node.items:
+            value = self.evaluate(item.context_expr, frame)
+            if item.optional_vars is not None:
+                self.assign(item.optional_vars, value, frame)
+        self.block(node.body, frame)
+
+    _do_asyncwith = _do_with
+
+    def _do_try(self, node: ast.Try, frame: Frame) -> None:
+        handlers = [each for each in node.handlers if not is_import_error(each) and not ends(each.body)]
+        if not handlers:
+            self._body_of_try(node, frame)
+        else:
+            ways: list[Callable[[], None]] = [lambda: self._body_of_try(node, frame)]
+            ways += [lambda body=each.body: self.block(body, frame) for each in handlers]  # type: ignore[misc]
+            self.branch(node, ways, frame)
+        self.block(node.finalbody, frame)
+
+    def _body_of_try(self, node: ast.Try, frame: Frame) -> None:
+        self.block(node.body, frame)
+        self.block(node.orelse, frame)
+
+    def _do_for(self, node: ast.For | ast.AsyncFor, frame: Frame) -> None:
+        items = self.iterated(self.evaluate(node.iter, frame))
+        if items is None:
+            self._unknown_loop(node, frame, node.target)
+            return
+        for each in items:
+            self.assign(node.target, each, frame)
+            try:
+                self.block(node.body, frame)
+            except Break:
+                if any(isinstance(inner, ast.Break) for inner in ast.walk(node)):
+                    break
+        self.block(node.orelse, frame)
+
+    _do_asyncfor = _do_for
+
+    def _do_while(self, node: ast.While, frame: Frame) -> None:
+        if self.holds(node.test, frame) is not False:
+            self._unknown_loop(node, frame, None)
+
+    def _unknown_loop(self, node: ast.For | ast.AsyncFor | ast.While, frame: Frame, target: ast.expr | None) -> None:
+        """Evaluate a loop whose turns are unknown: what it changes is unknown before, in and after it."""
+
+        def turn() -> None:
+            if target is not None:
+                self.assign(target, unknown("it depends on the turn of a loop"), frame)
+            self.block(node.body, frame)
+
+        self.trial += 1
+        try:
+            self._spoil(self._attempt(turn)[1])
+        finally:
+            self.trial -= 1
+        self.conditions.append((node, 0))
+        try:
+            leaves, writes = self._attempt(turn)
+        finally:
+            self.conditions.pop()
+        self._spoil(writes)
+        if isinstance(leaves, Return):
+            frame.returned.append(leaves.value)
+
+    def _attempt(self, way: Callable[[], None]) -> tuple[Signal | None, Writes]:
+        """Evaluate something, and undo what it changes: (the signal that ended it, its changes)."""
+        mark, start = len(self.journal), next(COUNT)
+        leaves: Signal | None = None
+        try:
+            way()
+        except Signal as signal:
+            leaves = signal
+        except Exhausted:
+            self.undo(mark, start)
+            raise
+        return leaves, self.undo(mark, start)
+
+    def undo(self, mark: int, start: int) -> Writes:
+        """Undo the changes since a mark; their results by place. Objects that were made since then keep theirs."""
+        found: Writes = {}
+        changes = [each for each in self.journal[mark:] if each[0].born < start]
+        for slots, key, _ in changes:
+            found[id(slots), key] = (slots, key, slots.get(key, UNCLEAR))
+        for slots, key, before in reversed(changes):
+            if before is UNCLEAR:
+                slots.pop(key, None)
+            else:
+                slots[key] = before
+        del self.journal[mark:]
+        return found
+
+    def branch(self, node: ast.AST, ways: list[Callable[[], None]], frame: Frame) -> None:
+        """Evaluate the branches of an unknown condition, each by itself, and join what they leave."""
+        ended: list[Signal] = []
+        through: list[Writes] = []
+        for side, way in enumerate(ways):
+            before = len(self.conditions)
+            if side or not isinstance(node, ast.Try):  # the body of a `try` is no alternative
+                self.conditions.append((node, side))
+            try:
+                leaves, writes = self._attempt(way)
+            finally:
+                del self.conditions[before:]
+            if leaves is None:
+                through.append(writes)
+                continue
+            ended.append(leaves)
+            if isinstance(leaves, Return):
+                frame.returned.append(leaves.value)
+            if not isinstance(leaves, End):
+                frame.left.append(writes)
+        if not through:
+            raise next((each if isinstance(each, Break) else Left() for each in ended if not isinstance(each, End)), End())
+        self.join(through)
+
+    def join(self, ways: list[Writes]) -> None:
+        """Make the changes of several branches: what they leave different is unknown."""
+        places = {place: (slots, key) for each in ways for place, (slots, key, _) in each.items()}
+        for place, (slots, key) in places.items():
+            current = slots.get(key, UNCLEAR)
+            contents = [each[place][2] if place in each else current for each in ways]
+            if all(same(contents[0], other) for other in contents[1:]):
+                if contents[0] is UNCLEAR:
+                    self.remove(slots, key)
+                else:
+                    self.write(slots, key, contents[0])
+            else:
+                self._spoil_one(slots, key)
+
+    def _spoil(self, writes: Writes) -> None:
+        """Make what some code may have changed unknown."""
+        for slots, key, _ in writes.values():
+            self._spoil_one(slots, key)
+
+    def _spoil_one(self, slots: Slots, key: Any) -> None:
+        if key is OPEN:
+            self.write(slots, OPEN, True)
+        elif key == ITEMS and isinstance(slots.get(ITEMS, ()), tuple):
+            self.write(slots, ITEMS, ())
+            self.write(slots, OPEN, True)
+        else:
+            self.write(slots, key, unknown("it depends on a condition or a loop"))
+
+    def alternatives(self, node: ast.AST, made: list[Callable[[], Value]]) -> list[Value]:
+        """The values of expressions of which only one is evaluated, as the branches of a condition."""
+        found: list[Value] = []
+        ways: list[Writes] = []
+        for side, each in enumerate(made):
+            self.conditions.append((node, side))
+            try:
+                leaves, writes = self._attempt(lambda each=each: found.append(each()))  # type: ignore[misc]
+            finally:
+                self.conditions.pop()
+            if leaves is None:
+                ways.append(writes)
+            else:
+                found.append(unknown())
+        if ways:
+            self.join(ways)
+        return found
+
+    # -- definitions and imports
+
+    def _do_import(self, node: ast.Import, frame: Frame) -> None:
+        for alias in node.names:
+            whole = alias.asname is not None
+            name = alias.name if whole else alias.name.partition(".")[0]
+            if not whole and "." in alias.name:
+                self.of_package(alias.name)
+            self.bind(alias.asname or name, self.of_package(name), frame)
+
+    def _do_importfrom(self, node: ast.ImportFrom, frame: Frame) -> None:
+        for name, dotted in imported(node, frame.module.package, []):
+            self.bind(name, self.of_package(dotted), frame)
+
+    def _do_functiondef(self, node: ast.FunctionDef | ast.AsyncFunctionDef, frame: Frame) -> None:
+        self.bind(node.name, self._decorated(self._function(node, frame), node, frame), frame)
+
+    _do_asyncfunctiondef = _do_functiondef
+
+    def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef, frame: Frame) -> Function:
+        function = Function(node, frame)
+        arguments = node.args
+        positional = [*arguments.posonlyargs, *arguments.args]
+        pairs = list(zip(positional[len(positional) - len(arguments.defaults) :], arguments.defaults, strict=True))
+        pairs += [(each, default) for each, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if default is not None]
+        function.defaults = {each.arg: self.evaluate(default, frame) for each, default in pairs}
+        return function
+
+    def _decorated(self, function: Function, node: ast.FunctionDef | ast.AsyncFunctionDef, frame: Frame) -> Value:
+        """A function with its decorators: those of libraries are noted, those of the program are called."""
+        value = Value(function)
+        for each in reversed(node.decorator_list):
+            call = each if isinstance(each, ast.Call) else None
+            made = self.evaluate(call.func if call is not None else each, frame)
+            name = self.name_of(made)
+            if name:
+                given, named = self.given(call, frame) if call is not None else ([], {})
+                function.marks.setdefault(name.removeprefix("builtins."), []).append((given, named))
+        return value
+
+    def name_of(self, value: Value) -> str:
+        """The dotted name of something outside of the program."""
+        data = value.data
+        if isinstance(data, Method) and isinstance(data.owner.data, Opaque):
+            return f"{data.owner.data.name}.{data.name}"
+        return data.name if isinstance(data, External) else ""
+
+    def given(self, call: ast.Call, frame: Frame) -> tuple[list[Value], dict[str, Value]]:
+        """The arguments of a call. The key None among the named ones stands for further, unknown names."""
+        given: list[Value] = []
+        for each in call.args:
+            value = self.evaluate(each.value if isinstance(each, ast.Starred) else each, frame)
+            if not isinstance(each, ast.Starred):
+                given.append(value)
+            elif isinstance(value.data, Sequence) and not value.data.is_open:
+                given.extend(value.data.items)
+            else:
+                given.append(Value(UNCLEAR, reason=STARRED))
+        named: dict[Any, Value] = {}
+        for word in call.keywords:
+            value = self.evaluate(word.value, frame)
+            if word.arg is not None:
+                named[word.arg] = value
+                continue
+            inner = value.data
+            if isinstance(inner, Mapping):
+                named.update({key: self.interpolated(each, inner) for key, each in inner.items.items()})
+            if not isinstance(inner, Mapping) or inner.is_open:
+                named[None] = value
+        return given, named
+
+    def _do_classdef(self, node: ast.ClassDef, frame: Frame) -> None:
+        made = Class(node, frame, [self.evaluate(base, frame) for base in node.bases])
+        marks = [self.name_of(self.evaluate(each.func if isinstance(each, ast.Call) else each, frame)) for each in node.decorator_list]
+        made.is_dataclass = any("dataclass" in name or name.startswith(("attr", "pydantic", "draccus", "chz")) for name in marks)
+        inside = Frame(frame.module, frame)
+        inside.slots = made.slots
+        with contextlib.suppress(Signal):
+            self.block(node.body, inside)
+        self.bind(node.name, Value(made), frame)
+
+    # -- functions
+
+    def run_function(self, function: Function, given: list[Value], named: dict[str, Value], node: ast.AST) -> Value:
+        """Evaluate the call of a function of the program."""
+        if len(self.active) >= DEEPEST or self.active.count(function.node) > 1 or is_generator(function.node):
+            for each in (*given, *named.values()):
+                self.opened(each)
+            return unknown(f"`{getattr(function.node, 'name', 'lambda')}()` is not evaluated")
+        frame = Frame(function.frame.module, function.frame)
+        if function.bound is not None:
+            given = [function.bound, *given]
+            frame.owner = (function.owner, function.bound) if function.owner is not None else None
+        self._bind_parameters(function, frame, given, named)
+        if isinstance(function.node, ast.Lambda):
+            return self.evaluate(function.node.body, frame)
+        self.active.append(function.node)
+        try:
+            self.block(function.node.body, frame)
+            frame.returned.append(NONE)
+        except Return as signal:
+            frame.returned.append(signal.value)
+        except (Left, Break):
+            pass
+        finally:
+            self.active.pop()
+        for writes in frame.left:
+            self.join([{place: each for place, each in writes.items() if each[0] is not frame.slots}, {}])
+        return self._result(frame, function)
+
+    def _result(self, frame: Frame, function: Function) -> Value:
+        """The result of a call: unknown if there are several."""
+        results = frame.returned or [unknown()]
+        if all(same(results[0], each) for each in results[1:]):
+            return results[0]
+        for each in results:
+            self.opened(each)
+        reason = next((each.reason for each in results if each.reason), "")
+        return unknown(reason or f"`{getattr(function.node, 'name', 'lambda')}()` has several results")
+
+    def _bind_parameters(self, function: Function, frame: Frame, given: list[Value], named: dict[Any, Value]) -> None:
+        """Give the parameters of a function their values."""
+        arguments = function.node.args
+        positional = [*arguments.posonlyargs, *arguments.args]
+        cut = next((place for place, each in enumerate(given) if each.reason == STARRED), len(given))
+        names = {each.arg for each in (*positional, *arguments.kwonlyargs)}
+        for place, parameter in enumerate((*positional, *arguments.kwonlyargs)):
+            name = parameter.arg
+            if place < len(positional) and place < cut:
+                value = given[place]
+            elif name in named:
+                value = named[name]
+            elif cut < len(given) or None in named or name not in function.defaults:
+                value = unknown(f"`{name}` is a parameter of `{getattr(function.node, 'name', 'lambda')}()`")
+            else:
+                value = function.defaults[name]
+            frame.slots[name] = value
+        if arguments.vararg is not None:
+            frame.slots[arguments.vararg.arg] = Value(Sequence(given[len(positional) : cut], "tuple"))
+            if cut < len(given):
+                frame.slots[arguments.vararg.arg].data.slots[OPEN] = True
+        if arguments.kwarg is not None:
+            rest = {name: value for name, value in named.items() if name is not None and name not in names}
+            frame.slots[arguments.kwarg.arg] = Value(Mapping({**rest, **({OPEN: True} if None in named else {})}))
+
+
+STARRED = "further arguments are unknown"
+
+
+def as_loaded(node: ast.expr) -> ast.expr:
+    """The target of an assignment as an expression that is read."""
+    return node
+
+
+def ends(body: list[ast.stmt]) -> bool:
+    """Whether a handler certainly ends the program, or the function with an exception."""
+    last = body[-1]
+    if isinstance(last, ast.Raise):
+        return True
+    call = last.value if isinstance(last, ast.Expr) else None
+    return isinstance(call, ast.Call) and shown(call.func) in ("sys.exit", "exit", "quit", "os._exit")
+
+
+def is_import_error(handler: ast.ExceptHandler) -> bool:
+    """Whether a handler is for a package that is not installed; packages are taken as installed."""
+    types = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+    return all(isinstance(each, ast.Name) and each.id in IMPORT_ERRORS for each in types)
+
+
+def is_generator(node: ast.AST) -> bool:
+    """Whether a function yields its results."""
+    stack = list(getattr(node, "body", [])) if not isinstance(node, ast.Lambda) else []
+    while stack:
+        each = stack.pop()
+        if isinstance(each, (ast.Yield, ast.YieldFrom)):
+            return True
+        if not isinstance(each, (*FUNCTIONS, ast.ClassDef, ast.Lambda)):
+            stack.extend(ast.iter_child_nodes(each))
+    return False

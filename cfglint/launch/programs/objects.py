@@ -1,0 +1,300 @@
+"""The objects that an evaluated program handles: known values, containers, functions, classes, and what is unknown."""
+
+from __future__ import annotations
+
+import itertools
+
+from cfglint.launch.programs.modules import External
+from cfglint.source.record import record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import ast
+    from collections.abc import Iterable
+    from typing import Any
+
+    from cfglint.launch.programs.modules import Module
+
+PROJECT = "\0/"  # the beginning of an absolute path in the project, whose top is unknown
+OPEN = object()  # a slot of containers that may have further, unknown contents
+ITEMS = "items"  # the slot of a sequence
+PLAIN = (type(None), bool, int, float, str)
+
+
+class Unclear:
+    """The content of a value that is not known."""
+
+    def __repr__(self) -> str:
+        return "?"
+
+
+UNCLEAR = Unclear()
+
+
+class Value:
+    """A value of the program: its content, the literal that it was written as, and the argument of the program that it comes from.
+
+    `reason` explains why it is unknown.
+    """
+
+    __slots__ = ("argument", "data", "module", "node", "reason")
+
+    def __init__(self, data: Any, node: ast.expr | None = None, module: Module | None = None, reason: str = "", argument: str = "") -> None:
+        self.data = data
+        self.node = node
+        self.module = module
+        self.reason = reason
+        self.argument = argument
+
+    @property
+    def known(self) -> bool:
+        """Whether the content is known; that of a container may have unknown parts."""
+        return self.data is not UNCLEAR
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is a number, a string, a boolean or None."""
+        return isinstance(self.data, PLAIN)
+
+
+def unknown(reason: str = "") -> Value:
+    """An unknown value."""
+    return Value(UNCLEAR, reason=reason)
+
+
+NONE = Value(None)
+
+
+COUNT = itertools.count()
+
+
+class Slots(dict):  # type: ignore[type-arg]
+    """The parts of an object; `born` is a number that grows from object to object."""
+
+    __slots__ = ("born",)
+
+    def __init__(self, parts: dict[Any, Any] | None = None) -> None:
+        super().__init__(parts or {})
+        self.born = next(COUNT)
+
+
+class Container:
+    """An object with changeable parts, all in `slots`, so that changes can be undone."""
+
+    __slots__ = ("slots",)
+
+    def __init__(self, slots: dict[Any, Any] | None = None) -> None:
+        self.slots = slots if isinstance(slots, Slots) else Slots(slots)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it may have further, unknown parts."""
+        return OPEN in self.slots
+
+
+class Mapping(Container):
+    """A dict; `by_attribute`: its keys are attributes as well, as in OmegaConf's. `root` is the whole config that it is a part of."""
+
+    __slots__ = ("by_attribute", "root")
+
+    def __init__(self, slots: dict[Any, Any] | None = None, by_attribute: bool = False) -> None:
+        super().__init__(slots)
+        self.by_attribute = by_attribute
+        self.root: Mapping = self
+
+    @property
+    def items(self) -> dict[Any, Value]:
+        """The known keys and their values."""
+        return {key: value for key, value in self.slots.items() if key is not OPEN}
+
+
+class Sequence(Container):
+    """A list, a tuple or a set."""
+
+    __slots__ = ("kind",)
+
+    def __init__(self, items: Iterable[Value] = (), kind: str = "list") -> None:
+        super().__init__({ITEMS: tuple(items)})
+        self.kind = kind
+
+    @property
+    def items(self) -> tuple[Value, ...]:
+        """The values."""
+        found: tuple[Value, ...] = self.slots[ITEMS]
+        return found
+
+
+class Frame(Container):
+    """The names of a function call, of a class body or of a module. `returned` are the possible results of the call, `left` the
+    changes that the branches made which ended it.
+    """
+
+    __slots__ = ("closure", "globals", "left", "module", "owner", "returned")
+
+    def __init__(self, module: Module, closure: Frame | None = None) -> None:
+        super().__init__()
+        self.module = module
+        self.closure = closure
+        self.globals: set[str] = set()
+        self.returned: list[Value] = []
+        self.left: list[dict[Any, Any]] = []
+        self.owner: tuple[Class, Value] | None = None  # the class of a method, and its object
+
+    @property
+    def top(self) -> Frame:
+        """The names of the module."""
+        found = self
+        while found.closure is not None:
+            found = found.closure
+        return found
+
+
+class Function:
+    """A function of the program, with the object that it is bound to; `marks` are the decorators and their arguments."""
+
+    __slots__ = ("bound", "defaults", "frame", "marks", "node", "owner")
+
+    def __init__(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, frame: Frame) -> None:
+        self.node = node
+        self.frame = frame
+        self.bound: Value | None = None
+        self.owner: Class | None = None
+        self.defaults: dict[str, Value] = {}
+        self.marks: dict[str, list[tuple[list[Value], dict[Any, Value]]]] = {}
+
+    def of(self, value: Value, owner: Class) -> Function:
+        """The function as a method of an object."""
+        found = Function(self.node, self.frame)
+        found.defaults, found.marks, found.bound, found.owner = self.defaults, self.marks, value, owner
+        return found
+
+
+class Class(Container):
+    """A class of the program; `bases` are its base classes."""
+
+    __slots__ = ("bases", "frame", "is_dataclass", "node")
+
+    def __init__(self, node: ast.ClassDef, frame: Frame, bases: list[Value]) -> None:
+        super().__init__()
+        self.node = node
+        self.frame = frame
+        self.bases = bases
+        self.is_dataclass = False
+
+    def line(self) -> list[Class | External | None]:
+        """The class and its bases, itself first; None for an unknown one."""
+        found: list[Class | External | None] = [self]
+        for base in self.bases:
+            content = base.data
+            found.extend(content.line() if isinstance(content, Class) else [content if isinstance(content, External) else None])
+        return found
+
+
+class Instance(Container):
+    """An object of a class of the program, or one that has attributes only (`SimpleNamespace`)."""
+
+    __slots__ = ("made_of",)
+
+    def __init__(self, made_of: Class | None = None) -> None:
+        super().__init__()
+        self.made_of = made_of
+
+
+class Opaque(Container):
+    """The result of a call outside of the program, of which only the name of what was called is known."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.name = name
+
+
+class Built(Container):
+    """An object of a framework's class of arguments: its slots are the fields that the code sets after it was made."""
+
+    __slots__ = ("arguments", "made_of", "name")
+
+    def __init__(self, name: str, arguments: dict[str, Value], made_of: Class | None = None) -> None:
+        super().__init__()
+        self.name = name
+        self.arguments = arguments
+        self.made_of = made_of
+
+
+class ModuleObject:
+    """A module of the project."""
+
+    __slots__ = ("frame",)
+
+    def __init__(self, frame: Frame) -> None:
+        self.frame = frame
+
+
+@record
+class Method:
+    """A method of an object that is not of the program's own classes."""
+
+    owner: Value
+    name: str
+
+
+class OpenFile:
+    """An opened file: its path as the program spells it."""
+
+    __slots__ = ("path",)
+
+    def __init__(self, path: Value) -> None:
+        self.path = path
+
+
+class FilePath:
+    """A `pathlib.Path`."""
+
+    __slots__ = ("text",)
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether two contents of a slot are the same."""
+    if one is other:
+        return True
+    if not isinstance(one, Value) or not isinstance(other, Value):
+        return False
+    if one.data is other.data and one.data is not UNCLEAR:
+        return True
+    if isinstance(one.data, External) and isinstance(other.data, External):
+        return one.data.name == other.data.name
+    return one.is_plain and other.is_plain and type(one.data) is type(other.data) and bool(one.data == other.data)
+
+
+def plain(value: Value, depth: int = 0) -> Any:
+    """The content as Python's own numbers, strings, lists and dicts; `UNCLEAR` if a part is unknown."""
+    data = value.data
+    if isinstance(data, PLAIN):
+        return UNCLEAR if isinstance(data, str) and "\0" in data else data
+    if depth > 20:
+        return UNCLEAR
+    if isinstance(data, FilePath):
+        return UNCLEAR if "\0" in data.text else data.text
+    if isinstance(data, Sequence) and not data.is_open:
+        found = [plain(each, depth + 1) for each in data.items]
+        return UNCLEAR if UNCLEAR in found else tuple(found) if data.kind == "tuple" else found
+    if isinstance(data, Mapping) and not data.is_open:
+        pairs = {key: plain(each, depth + 1) for key, each in data.items.items()}
+        return UNCLEAR if any(each is UNCLEAR for each in pairs.values()) else pairs
+    return UNCLEAR
+
+
+def wrapped(data: Any, by_attribute: bool = False, root: Mapping | None = None) -> Value:
+    """Python's own numbers, strings, lists and dicts as a value."""
+    if isinstance(data, dict):
+        mapping = Mapping(by_attribute=by_attribute)
+        mapping.root = root or mapping
+        mapping.slots.update((key, wrapped(each, by_attribute, mapping.root)) for key, each in data.items())
+        return Value(mapping)
+    if isinstance(data, (list, tuple)):
+        return Value(Sequence([wrapped(each, by_attribute, root) for each in data], "tuple" if isinstance(data, tuple) else "list"))
+    return Value(data) if isinstance(data, PLAIN) else unknown()

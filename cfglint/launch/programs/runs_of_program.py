@@ -1,0 +1,64 @@
+"""The evaluations of one program: with each launch line that starts it, and with a line that is unknown."""
+
+from __future__ import annotations
+
+from cfglint.launch.programs.calls import Evaluation
+from cfglint.launch.programs.scopes import FUNCTIONS, Scope
+from cfglint.source.budget import STEPS, Budget, Exhausted
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import ast
+
+    from cfglint.launch.programs.context import Context
+    from cfglint.launch.programs.modules import Module, Modules
+
+MOST = 32  # evaluations of one program that are remembered
+MOST_STEPS = 4 * STEPS  # of all evaluations of one program
+
+
+class Evaluations:
+    """The evaluations of a program, by their circumstances. `files` are the contents that stand for those of the project."""
+
+    def __init__(self, modules: Modules, main: Module) -> None:
+        self.modules = modules
+        self.main = main
+        self.budget = Budget(MOST_STEPS)
+        self._known: dict[tuple[object, ...], Evaluated] = {}
+
+    def under(self, context: Context) -> Evaluated:
+        """The program, evaluated in its circumstances."""
+        key = (context.words, context.is_open, tuple(sorted(context.environment.items())), context.gpus, context.folders)
+        if key not in self._known:
+            if len(self._known) >= MOST:
+                self._known.clear()
+            self._known[key] = Evaluated(self.modules, self.main, context, self.budget)
+        return self._known[key]
+
+
+class Evaluated:
+    """One evaluation: what it built, and whether it came to the end. `stores` are the places that it has evaluated."""
+
+    def __init__(self, modules: Modules, main: Module, context: Context, budget: Budget) -> None:
+        self.complete = True
+        evaluation = Evaluation(modules, Budget(STEPS, budget), context)
+        try:
+            evaluation.run_main(main)
+        except (Exhausted, RecursionError):
+            self.complete = False
+        self.made = evaluation.made
+        self.trainers = evaluation.trainers
+        self.engines = evaluation.engines
+        self.accelerators = evaluation.accelerators
+        self.stores = evaluation.stores
+
+
+def scope_around(call: ast.AST, module: Module, modules: Modules) -> Scope:
+    """The function around a call, with the functions in it; the top level of the module outside of functions."""
+    found: ast.AST = module.tree
+    above = module.parent(call)
+    while above is not None:
+        if isinstance(above, FUNCTIONS):
+            found = above
+        above = module.parent(above)
+    return Scope(modules, module, found, is_main=found is module.tree)

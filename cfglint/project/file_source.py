@@ -1,0 +1,146 @@
+"""The source of a run's files: the disk, or contents in memory."""
+
+from __future__ import annotations
+
+import os
+
+from cfglint.source import files
+from cfglint.source.document import Document, Problem
+from cfglint.source.parse import parse
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Container, Mapping
+
+    from cfglint.project.pinned_versions import Disk
+    from cfglint.source.document import Syntax
+
+
+class FileSource:
+    """The source of files: the disk, with `texts` in place of some files: strings, or raw bytes (standard input).
+
+    `disk` is the source of the files that specify versions, None for the disk itself.
+    """
+
+    disk: Disk | None = None
+
+    def __init__(self, texts: Mapping[str, str | bytes] | None = None) -> None:
+        self.texts = texts or {}
+
+    def is_file(self, path: str) -> bool:
+        """Whether there is such a file."""
+        return path in self.texts or os.path.isfile(path)
+
+    def is_given(self, path: str) -> bool:
+        """Whether the content of a file was passed, so that it is not read from disk."""
+        return path in self.texts
+
+    def identity(self, path: str) -> str:
+        """A common name for all spellings of a file's path."""
+        from cfglint.source.root import resolved
+
+        return resolved(path)
+
+    def leads_out(self, path: str, origin: str, named: Container[str] = ()) -> bool:
+        """Whether a file is outside the project of the one that names it, and was neither passed nor `named` on the command line."""
+        if path in named or self.is_given(path):
+            return False
+        from cfglint.source.root import leads_out
+
+        return leads_out(path, origin)
+
+    def root(self, path: str) -> str:
+        """The top of the project around a file, relative to the working directory."""
+        from cfglint.project.pinned_versions import repository
+
+        return os.path.relpath(repository(path)[-1])
+
+    def read_bytes(self, path: str) -> bytes:
+        """The content of a file; raises FileProblem."""
+        return files.read_bytes(path)
+
+    def read(self, path: str) -> tuple[str, bool]:
+        """Return (content, whether it had a byte order mark); raises FileProblem."""
+        given = self.texts.get(path)
+        if isinstance(given, str):
+            return given, False
+        if given is not None:
+            return files.decode(path, given), given.startswith(files.BYTE_ORDER_MARK)
+        return files.read(path)[:2]
+
+    def document(self, path: str, syntax: Syntax | None = None) -> Document:
+        """The document of a file; an error while reading it is among its problems."""
+        syntax = syntax or files.syntax_by_name(path)
+        try:
+            text, bom = self.read(path)
+        except files.FileProblem as problem:
+            document = parse(path, problem.text, syntax) if problem.text else Document(path, "", syntax)
+            place = min(len(problem.text), problem.offset)
+            document.problems[:] = [Problem(place, place, str(problem), problem.kind, problem.exception)]
+            return document
+        return parse(path, text, syntax, bom)
+
+    def text(self, path: str) -> str | None:
+        """The content of a file; None if it cannot be read as text."""
+        given = self.texts.get(path)
+        try:
+            return given if isinstance(given, str) else files.decode(path, self.read_bytes(path) if given is None else given)
+        except files.FileProblem:
+            return None
+
+    def content(self, path: str) -> str | None:
+        """The decoded content of a file; None if it cannot be read."""
+        try:
+            return self.read(path)[0]
+        except files.FileProblem:
+            return None
+
+
+class EditedSource(FileSource):
+    """Another source with new contents for some of its files, whatever their paths are spelled like."""
+
+    def __init__(self, source: FileSource, texts: Mapping[str, str]) -> None:
+        super().__init__(source.texts)
+        self.source = source
+        self.disk = source.disk
+        self.edited = {source.identity(path): text for path, text in texts.items()}
+
+    def is_file(self, path: str) -> bool:
+        """Whether there is such a file."""
+        return self.source.is_file(path)
+
+    def is_given(self, path: str) -> bool:
+        """Whether the content of a file was passed, so that it is not read from disk."""
+        return self.source.is_given(path)
+
+    def leads_out(self, path: str, origin: str, named: Container[str] = ()) -> bool:
+        """Whether a file is outside the project of the one that names it, and was neither passed nor `named` on the command line."""
+        return self.source.leads_out(path, origin, named)
+
+    def identity(self, path: str) -> str:
+        """A common name for all spellings of a file's path."""
+        return self.source.identity(path)
+
+    def root(self, path: str) -> str:
+        """The top of the project around a file, relative to the working directory."""
+        return self.source.root(path)
+
+    def read_bytes(self, path: str) -> bytes:
+        """The content of a file; raises FileProblem."""
+        text = self.edited.get(self.identity(path))
+        return self.source.read_bytes(path) if text is None else text.encode()
+
+    def read(self, path: str) -> tuple[str, bool]:
+        """Return (content, whether it had a byte order mark); raises FileProblem."""
+        text = self.edited.get(self.identity(path))
+        return self.source.read(path) if text is None else (text, False)
+
+    def text(self, path: str) -> str | None:
+        """The content of a file; None if it cannot be read as text."""
+        text = self.edited.get(self.identity(path))
+        return self.source.text(path) if text is None else text
+
+
+def missing(document: Document) -> bool:
+    """Whether the file does not exist or may not be opened: exit status 2."""
+    return any(problem.kind == "unreadable" for problem in document.problems)

@@ -1,0 +1,359 @@
+"""The contents of a git repository, read without running any of its own programs.
+
+Only plumbing commands that print objects, trees and the index are run. Hooks and file system monitors of the
+repository's configuration are disabled, these commands use no filters or external diffs, and nothing
+is fetched, not even by a partial clone.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+
+from cfglint.project.file_source import FileSource
+from cfglint.project.pinned_versions import Disk
+from cfglint.source import files
+from cfglint.source.errors import CfglintError
+from cfglint.source.root import is_inside, resolved
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Container, Iterable, Iterator
+    from typing import IO
+
+OFF = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
+ENVIRONMENT = {
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_ALLOW_PROTOCOL": "none",  # for releases before 2.45, which fetch missing objects despite the line above
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_LITERAL_PATHSPECS": "0",  # `:/` is the entire repository
+    "LC_ALL": "C",
+}
+ALGORITHMS = ("sha1", "sha256")
+LINK = "120000"
+REGULAR = ("100644", "100755")
+MOST_CONTENT = 50_000_000  # bytes of one file
+TIMEOUT = 120  # seconds for one command
+MOST_LINKS = 10  # links that are followed from one file
+NOT_CHECKED_OUT = "S"
+
+
+class GitProblem(CfglintError):
+    """The repository cannot be used; the message names the remedy."""
+
+
+class Entry:
+    """A file of a tree or of the index: its mode and the id of its content. `sparse`: it is not checked out."""
+
+    __slots__ = ("id", "mode", "sparse")
+
+    def __init__(self, mode: str, content_id: str, sparse: bool = False) -> None:
+        self.mode = mode
+        self.id = content_id
+        self.sparse = sparse
+
+
+class Repository:
+    """The repository around a folder. Paths in it are relative to `top`, with forward slashes. Raises GitProblem if there is none."""
+
+    def __init__(self, folder: str = ".") -> None:
+        self.folder = folder
+        self._batch: subprocess.Popen[bytes] | None = None
+        asked = self._try("rev-parse", "--show-toplevel", "--show-object-format", "--is-shallow-repository")
+        if asked.returncode:
+            said = complaint(asked.stderr)
+            if "not a git repository" in said:
+                raise GitProblem("not in a git repository; `cfglint diff OLD NEW` compares files without one")
+            raise GitProblem(f"git: {said}")
+        *top, algorithm, shallow = ["", "", *os.fsdecode(asked.stdout).removesuffix("\n").split("\n")]
+        if algorithm not in ALGORITHMS or not any(top):
+            raise GitProblem("unexpected output of git; check with `git --version` that it is git")
+        self.algorithm = algorithm
+        self.top = os.path.abspath("\n".join(top[2:]))  # the name of a folder may contain line breaks
+        self.shallow = shallow == "true"
+        self.is_at_top = self.top == os.getcwd()  # paths are the same for git and for the user
+
+    def __enter__(self) -> Repository:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._batch is not None:
+            self._batch.kill()
+            self._batch.communicate()
+
+    # ---- commits
+
+    def commit(self, name: str) -> str | None:
+        """The commit id of a name; None if there is none. Raises GitProblem for a name that looks like an option."""
+        if name.startswith("-"):
+            raise GitProblem(f"{name}: a revision must not start with a dash")
+        asked = self._try("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
+        return hexadecimal(asked.stdout) if asked.returncode == 0 else None
+
+    def merge_base(self, one: str, other: str) -> str | None:
+        """The newest common ancestor of two commits; None if none is known."""
+        asked = self._try("merge-base", "--end-of-options", one, other)
+        return hexadecimal(asked.stdout) if asked.returncode == 0 else None
+
+    # ---- trees
+
+    def tree(self, commit: str) -> dict[str, Entry]:
+        """The files of a commit by path."""
+        found: dict[str, Entry] = {}
+        for record in self._records("ls-tree", "-r", "-z", "--full-tree", "--end-of-options", commit):
+            head, _, path = record.partition("\t")
+            mode, _, content_id = head.split(" ")
+            if not leads_out(path):
+                found[path] = Entry(mode, content_id)
+        return found
+
+    def index(self) -> dict[str, Entry]:
+        """The files of the index by path; in a conflict those of our side."""
+        found: dict[str, Entry] = {}
+        for record in self._records("ls-files", "-s", "-t", "-z", "--full-name", ":/"):
+            head, _, path = record.partition("\t")
+            tag, mode, content_id, stage = head.split(" ")
+            if stage in ("0", "2"):
+                found[path] = Entry(mode, content_id, tag == NOT_CHECKED_OUT)
+        return found
+
+    def untracked(self) -> list[str]:
+        """The files of the working tree that are neither tracked nor ignored."""
+        return [path for path in self._records("ls-files", "-o", "-z", "--exclude-standard", "--full-name", ":/") if not path.endswith("/")]
+
+    # ---- contents
+
+    def content(self, content_id: str) -> bytes:
+        """The bytes of a file's content, up to 50 MB and one byte. Raises GitProblem if the repository does not contain them."""
+        if self._batch is None:
+            self._batch = subprocess.Popen(
+                self._command("cat-file", "--batch"),
+                cwd=self.folder,
+                env={**os.environ, **ENVIRONMENT},
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+            )
+        ask, answer = pipes(self._batch)
+        try:
+            ask.write(f"{content_id}\n".encode("ascii"))
+            ask.flush()
+        except BrokenPipeError:
+            raise GitProblem("git cat-file exited unexpectedly") from None
+        wait_for(answer)
+        head = answer.readline().split()
+        if len(head) != 3:
+            raise GitProblem(f"the repository does not contain object {content_id}; in a partial clone, run git fetch --refetch first")
+        size = int(head[2])
+        content = answer.read(min(size, MOST_CONTENT + 1))
+        left = size + 1 - len(content)
+        while left > 0:
+            left -= len(answer.read(min(left, MOST_CONTENT))) or left
+        return content
+
+    def id_of(self, content: bytes) -> str:
+        """The id under which the repository would store a content."""
+        import hashlib
+
+        return hashlib.new(self.algorithm, b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
+
+    def name(self, path: str) -> str:
+        """The path of a repository file relative to the working directory."""
+        if self.is_at_top:
+            return path.replace("/", os.sep)
+        return os.path.relpath(os.path.join(self.top, path))
+
+    def path(self, name: str) -> str | None:
+        """The path in the repository of a file that is named relative to the working directory; None for one outside."""
+        path = os.path.relpath(os.path.abspath(name), self.top).replace(os.sep, "/")
+        return None if path == ".." or path.startswith("../") else path
+
+    # ---- git
+
+    def _command(self, *arguments: str) -> list[str]:
+        return ["git", *OFF, *arguments]
+
+    def _try(self, *arguments: str) -> subprocess.CompletedProcess[bytes]:
+        try:
+            return subprocess.run(
+                self._command(*arguments),
+                cwd=self.folder,
+                env={**os.environ, **ENVIRONMENT},
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                check=False,
+                timeout=TIMEOUT,
+            )
+        except FileNotFoundError:
+            raise GitProblem("git was not found on the PATH") from None
+        except OSError as error:
+            raise GitProblem(f"git cannot be run: {error.strerror}") from None
+        except subprocess.TimeoutExpired:
+            raise GitProblem(silent(arguments[0])) from None
+
+    def _records(self, *arguments: str) -> Iterator[str]:
+        """The zero-terminated records that a command prints."""
+        asked = self._try(*arguments)
+        if asked.returncode:
+            raise GitProblem(f"git {arguments[0]}: {complaint(asked.stderr)}")
+        return (os.fsdecode(record) for record in asked.stdout.split(b"\0") if record)
+
+
+def complaint(stderr: bytes) -> str:
+    """The error message of git, after any traces and warnings."""
+    lines = stderr.decode("utf-8", "replace").strip().splitlines() or ["no answer"]
+    said = next((line for line in lines if line.startswith("fatal:")), lines[0])
+    return f"{said}; `git config --global --add safe.directory FOLDER` trusts its owner" if "dubious ownership" in said else said
+
+
+def silent(command: str) -> str:
+    """The message for a git command without an answer."""
+    return f"git {command} did not answer for {TIMEOUT} seconds; is one of the files a named pipe?"
+
+
+def wait_for(answer: IO[bytes]) -> None:
+    """Return as soon as there is an answer to read; raises GitProblem on a timeout. On Windows it waits without one."""
+    import select
+
+    if hasattr(select, "poll"):
+        ready = select.poll()
+        ready.register(answer, select.POLLIN)
+        if not ready.poll(TIMEOUT * 1000):
+            raise GitProblem(silent("cat-file"))
+
+
+def hexadecimal(answer: bytes) -> str | None:
+    """The id in an answer of git; None for anything else."""
+    text = answer.strip().decode("ascii", "replace")
+    return text if text and not text.strip("0123456789abcdef") else None
+
+
+def leads_out(path: str) -> bool:
+    """Whether a path of a tree leads out of the repository, which git itself never writes."""
+    return path.startswith("/") or ".." in path.split("/")
+
+
+def pipes(process: subprocess.Popen[bytes]) -> tuple[IO[bytes], IO[bytes]]:
+    """(the standard input of a process, its standard output)."""
+    assert process.stdin is not None
+    assert process.stdout is not None
+    return process.stdin, process.stdout
+
+
+class Snapshot(FileSource):
+    """The files of a commit or of the index, under the names that they have in the working tree.
+
+    Files that git does not store (ignored files, files outside of the repository) are read from disk, as they have
+    no other state; `known` are the paths that git stores or would store.
+    """
+
+    def __init__(self, repository: Repository, entries: dict[str, Entry], known: set[str]) -> None:
+        super().__init__()
+        self.repository = repository
+        self.entries = entries
+        self.known = known
+        self.disk = Past(self)
+        self._targets: dict[str, str] = {}  # of links
+
+    def is_file(self, path: str) -> bool:
+        return self._entry(path) is not None or (self._unkept(path) and super().is_file(path))
+
+    def identity(self, path: str) -> str:
+        return os.path.abspath(path)
+
+    def read(self, path: str) -> tuple[str, bool]:
+        data = self.read_bytes(path)
+        return files.decode(path, data), data.startswith(files.BYTE_ORDER_MARK)
+
+    def read_bytes(self, path: str) -> bytes:
+        """The bytes of a file; raises FileProblem."""
+        entry = self._entry(path)
+        if entry is not None:
+            return self.repository.content(entry.id)
+        if self._unkept(path):
+            return files.read_bytes(path)
+        raise files.FileProblem(path, "does not exist")
+
+    def leads_out(self, path: str, origin: str, named: Container[str] = ()) -> bool:
+        """Whether a file is outside the project of the one that names it; a file that git stores is inside, after its own links."""
+        return self._entry(path) is None and super().leads_out(path, origin, named)
+
+    def _unkept(self, path: str) -> bool:
+        """Whether a file is read from disk: git does not store it, and no link on disk leads from the repository to it."""
+        inside = self.repository.path(path)
+        return inside is None or (inside not in self.known and is_inside(path, resolved(self.repository.top)))
+
+    def _entry(self, path: str) -> Entry | None:
+        """The regular file that a name refers to after the links of this state, to files and to folders; None if they lead elsewhere."""
+        inside = self.repository.path(path)
+        found = self.entries.get(inside) if inside is not None else None
+        if inside is not None and (found is None or found.mode == LINK):
+            found = self.entries.get(self._followed(inside) or "")
+        return found if found is not None and found.mode in REGULAR else None
+
+    def _followed(self, path: str) -> str | None:
+        """A path after the links of this state; None if they lead out of the repository."""
+        left, links = path.split("/"), 0
+        found: list[str] = []
+        while left:
+            step = left.pop(0)
+            target = self._target("/".join([*found, step]))
+            if target is not None:
+                links += 1
+                if links > MOST_LINKS or os.path.isabs(target):
+                    return None
+                left[:0] = target.split("/")
+            elif step == os.pardir:
+                if not found:
+                    return None
+                found.pop()
+            elif step not in ("", os.curdir):
+                found.append(step)
+        return "/".join(found)
+
+    def _target(self, path: str) -> str | None:
+        """The target of a link of this state; None for anything else."""
+        entry = self.entries.get(path)
+        if entry is None or entry.mode != LINK:
+            return None
+        if path not in self._targets:
+            self._targets[path] = os.fsdecode(self.repository.content(entry.id))
+        return self._targets[path]
+
+
+class Past(Disk):
+    """The folders of a snapshot, for the versions that its files specify."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+        self._names: dict[str, list[str]] | None = None
+
+    def names(self, folder: str) -> list[str]:
+        inside = self._snapshot.repository.path(folder)
+        if inside is None:
+            return super().names(folder)
+        if self._names is None:
+            self._names = by_folder(self._snapshot.entries)
+        return self._names.get(inside, [])
+
+    def is_folder(self, path: str) -> bool:
+        inside = self._snapshot.repository.path(path)
+        return super().is_folder(path) if inside is None else bool(self.names(path))
+
+    def text(self, path: str) -> str:
+        try:
+            return self._snapshot.read_bytes(path).decode("utf-8", "replace")
+        except files.FileProblem:
+            return ""
+
+
+def by_folder(paths: Iterable[str]) -> dict[str, list[str]]:
+    """The names in each folder, files and folders; `.` is the top."""
+    names: dict[str, dict[str, None]] = {".": {}}
+    for path in paths:
+        above = "."
+        for name in path.split("/"):
+            names.setdefault(above, {})[name] = None
+            above = name if above == "." else f"{above}/{name}"
+    return {folder: list(each) for folder, each in names.items()}

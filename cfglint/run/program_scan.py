@@ -1,0 +1,35 @@
+"""Recognises Python files that build no trainer's arguments by their text, before anything is parsed."""
+
+from __future__ import annotations
+
+import os
+
+from cfglint.frameworks import framework, kinds
+from cfglint.source import files
+from cfglint.source.root import leads_out
+
+LARGEST = 5_000_000  # bytes of a program or notebook
+PACKAGES = (b"transformers", b"trl", b"deepspeed", b"unsloth")
+PARSERS = (b"HfArgumentParser(", b"TrlParser(", b"deepspeed.initialize(")
+
+_marks: list[bytes] = []
+
+
+def may_build(path: str) -> bool:
+    """Whether a file names a package of trainers, and calls something that makes the arguments of one."""
+    if os.path.islink(path) and leads_out(path, path):
+        return False
+    try:
+        content = files.read_bytes(path, LARGEST)
+    except files.FileProblem:
+        return False
+    return any(each in content for each in PACKAGES) and any(each in content for each in marks())
+
+
+def marks() -> list[bytes]:
+    """The calls by which a program is recognised."""
+    if not _marks:
+        classes = {name for kind in kinds() for name in framework(kind).argument_classes()}
+        endings = [name for name in classes if name not in ("TrainingArguments", "Seq2SeqTrainingArguments")]
+        _marks.extend((b"TrainingArguments(", *PARSERS, *(f"{name}(".encode() for name in sorted(endings))))
+    return _marks

@@ -1,0 +1,205 @@
+"""A composition: the files of the defaults list merged in order, then the overrides of values in struct mode.
+
+Source: hydra-core 1.3.8 _internal/config_loader_impl.py; omegaconf 2.3.1 basecontainer.py (_map_merge), omegaconf.py (OmegaConf.update).
+"""
+
+from __future__ import annotations
+
+from cfglint.source.hydra.defaults_list import COMPOSITION, CompositionError, DefaultsList
+from cfglint.source.hydra.interpolation import MISSING, ResolutionError, Resolver
+from cfglint.source.hydra.overrides import ADD, DELETE, FORCE, sweep_error
+from cfglint.source.record import record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from cfglint.source.hydra.defaults_list import Repository
+    from cfglint.source.hydra.overrides import Override
+
+HYDRA = "hydra"  # Hydra's own settings, which are not part of the program's config
+
+
+@record
+class Composed:
+    """The composed tree, unresolved; `origins` maps each leaf to where it was set: (path of the file, path in it), or its override."""
+
+    values: dict[Any, Any]
+    origins: dict[tuple[Any, ...], tuple[str, tuple[Any, ...]] | Override]
+
+
+def compose(repository: Repository, name: str, overrides: list[Override], unknown: Callable[[str], Any]) -> Composed:
+    """The config that Hydra hands to the program; raises CompositionError for what it refuses."""
+    for override in overrides:
+        exception = sweep_error(override)
+        if exception is not None:
+            raise CompositionError(exception, override)
+    program = [override for override in overrides if not is_hydra(override)]
+    chosen = DefaultsList(repository, program)
+    composed = Composed({}, {})
+    for part in chosen.parts(name):
+        package = tuple(part.package.split(".")) if part.package else ()
+        own = {key: value for key, value in part.source.values.items() if not (part.primary and key == HYDRA)}
+        merge(composed, package, own, in_file(part.source.path, len(package)))
+    for override in chosen.values:
+        apply(composed, override, unknown)
+    return composed
+
+
+def in_file(file: str, depth: int) -> Callable[[tuple[Any, ...]], tuple[str, tuple[Any, ...]]]:
+    """The function that gives the origin of a path of the tree, of which a file sets what is that deep."""
+    return lambda path: (file, path[depth:])
+
+
+def is_hydra(override: Override) -> bool:
+    """Whether an override is about Hydra's own settings."""
+    return override.key == HYDRA or override.key.startswith((f"{HYDRA}.", f"{HYDRA}/"))
+
+
+def merge(composed: Composed, at: tuple[Any, ...], values: Mapping[Any, Any], origin: Callable[[tuple[Any, ...]], Any]) -> None:
+    """Merge a mapping into the tree at a path: mappings key by key, everything else replaces."""
+    target: Any = composed.values
+    for step in at:
+        inner = target.get(step)
+        if not isinstance(inner, dict):
+            inner = target[step] = {}
+        target = inner
+    merge_into(composed, target, at, values, origin)
+
+
+def merge_into(
+    composed: Composed, target: dict[Any, Any], at: tuple[Any, ...], values: Mapping[Any, Any], origin: Callable[[tuple[Any, ...]], Any]
+) -> None:
+    """Merge a mapping into a mapping of the tree. A mandatory value (`???`) does not replace what is there."""
+    for key, value in values.items():
+        path = (*at, key)
+        if isinstance(value, dict):
+            inner = target.get(key)
+            if not isinstance(inner, dict):
+                inner = target[key] = {}
+                composed.origins[path] = origin(path)
+            merge_into(composed, inner, path, value, origin)
+        elif value != MISSING or key not in target:
+            replace(composed, target, path, value, origin(path))
+
+
+def replace(composed: Composed, target: Any, path: tuple[Any, ...], value: Any, origin: Any) -> None:
+    """Set the value at a path, which lies directly in a mapping or list of the tree."""
+    if isinstance(item(target, path[-1]), (dict, list)):
+        forget(composed, path)
+    target[int(path[-1]) if isinstance(target, list) else path[-1]] = value
+    composed.origins[path] = origin
+
+
+def forget(composed: Composed, path: tuple[Any, ...]) -> None:
+    """Remove the origins of what was below a path."""
+    below = [known for known in composed.origins if known[: len(path)] == path and len(known) > len(path)]
+    for known in below:
+        del composed.origins[known]
+
+
+def apply(composed: Composed, override: Override, unknown: Callable[[str], Any]) -> None:
+    """Apply an override of a value; raises CompositionError."""
+    if override.package is not None:
+        message = f"Override {override.text} looks like a config group override, but config group '{override.key}' does not exist."
+        raise CompositionError(f"{COMPOSITION}: {message}", override)
+    path = tuple(override.key.split("."))
+    if override.sign == DELETE:
+        delete(composed, override, path, unknown)
+    elif override.sign == ADD and not isinstance(override.value, (dict, list)) and exists(composed, override, path, unknown):
+        raise CompositionError(
+            f"{COMPOSITION}: Could not append to config. An item is already at '{override.key}'.\n"
+            f"Either remove + prefix: '{override.text[1:]}'\n"
+            f"Or add a second + to add or override '{override.key}': '+{override.text}'",
+            override,
+        )
+    else:
+        put(composed, override, path)
+
+
+def exists(composed: Composed, override: Override, path: tuple[Any, ...], unknown: Callable[[str], Any]) -> bool:
+    """Whether there is a value other than null at a path; raises CompositionError if it cannot be resolved."""
+    try:
+        value = Resolver(composed.values, unknown).get(path)
+    except ResolutionError as problem:
+        raise CompositionError(f"{COMPOSITION}: Error merging override {override.text}: {problem}", override) from None
+    return value is not None and value != MISSING
+
+
+def delete(composed: Composed, override: Override, path: tuple[Any, ...], unknown: Callable[[str], Any]) -> None:
+    """Delete the value at a path, which has to be there and, where the override names a value, to be that one."""
+    if not exists(composed, override, path, unknown):
+        raise CompositionError(f"{COMPOSITION}: Could not delete from config. '{override.key}' does not exist.", override)
+    current = Resolver(composed.values, unknown).get(path)
+    if override.value is not None and override.value != current:
+        message = f"Could not delete from config. The value of '{override.key}' is {current} and not {override.value}."
+        raise CompositionError(f"{COMPOSITION}: {message}", override)
+    parent: Any = composed.values
+    for step in path[:-1]:
+        parent = item(parent, step)
+    del parent[int(path[-1]) if isinstance(parent, list) else path[-1]]
+    forget(composed, path)
+    composed.origins.pop(path, None)
+
+
+def put(composed: Composed, override: Override, path: tuple[Any, ...]) -> None:
+    """Set the value at a path. Without a plus sign every key has to exist; a mapping is merged into a mapping."""
+    adds = override.sign in (ADD, FORCE)
+    target: Any = composed.values
+    for index, step in enumerate(path[:-1]):
+        inner = item(target, step)
+        if not isinstance(inner, (dict, list)):
+            if not adds or (isinstance(target, list) and inner is None):
+                raise not_there(override)
+            inner = {}
+            replace(composed, target, path[: index + 1], inner, override)
+        target = inner
+    last: Any = path[-1]
+    if isinstance(target, list):
+        if not last.isdecimal() or int(last) >= len(target):
+            raise CompositionError(f"{COMPOSITION}: Error merging override {override.text}", override)
+        replace(composed, target, path, override.value, override)
+        return
+    if not adds and last not in target:
+        raise not_there(override)
+    if {type(override.value), type(target.get(last))} == {dict, list}:  # a list does not merge with a mapping
+        raise CompositionError(f"{COMPOSITION}: Error merging override {override.text}", override)
+    if isinstance(override.value, dict):
+        put_mapping(composed, override, target, path, adds)
+        return
+    replace(composed, target, path, override.value, override)
+
+
+def put_mapping(composed: Composed, override: Override, target: dict[Any, Any], path: tuple[Any, ...], adds: bool) -> None:
+    """Merge a mapping into the one at a path; without a plus sign it may not have new keys."""
+    current = target.get(path[-1])
+    if not isinstance(current, dict):
+        current = {}
+        replace(composed, target, path, current, override)
+    elif not adds and not has_all(current, override.value):
+        raise not_there(override)
+    merge_into(composed, current, path, override.value, lambda _: override)
+
+
+def has_all(current: Mapping[Any, Any], values: Mapping[Any, Any]) -> bool:
+    """Whether a mapping has every key of another one, in depth."""
+    for key, value in values.items():
+        if key not in current:
+            return False
+        if isinstance(value, dict) and isinstance(current[key], dict) and not has_all(current[key], value):
+            return False
+    return True
+
+
+def item(target: Any, step: str) -> Any:
+    """The value of a mapping or list at a step; None if there is none."""
+    if isinstance(target, dict):
+        return target.get(step)
+    return target[int(step)] if step.isdecimal() and int(step) < len(target) else None
+
+
+def not_there(override: Override) -> CompositionError:
+    """The exception for a key that the config does not have."""
+    exception = f"{COMPOSITION}: Could not override '{override.key}'.\nTo append to your config use +{override.text}"
+    return CompositionError(exception, override)

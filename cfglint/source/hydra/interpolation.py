@@ -1,0 +1,169 @@
+"""The interpolations of OmegaConf: `${a.b}`, `${.sibling}`, `${oc.select:key,default}` and strings that contain them.
+
+Source: omegaconf 2.3.1 base.py (Container.resolve_parent_container, _evaluate_custom_resolver), resolvers/oc.
+"""
+
+from __future__ import annotations
+
+import re
+
+from cfglint.source.hydra.values import GrammarError, Parser, tokens
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+MISSING = "???"
+RELATIVE = re.compile(r"\.*")
+STEPS = re.compile(r"[^.\[\]]+")
+MOST_STEPS = 10_000  # references that are followed for one composition
+MOST_LENGTH = 100_000  # characters of a resolved string
+
+
+class ResolutionError(Exception):
+    """An interpolation that cannot be resolved; the argument is the exception that OmegaConf raises."""
+
+
+class Resolver:
+    """Resolves the interpolations of a tree.
+
+    `unknown` makes the value of what is outside of it: an environment variable, a resolver of the program.
+    """
+
+    def __init__(self, root: dict[Any, Any], unknown: Callable[[str], Any]) -> None:
+        self._root = root
+        self._unknown = unknown
+        self._active: set[tuple[Any, ...]] = set()
+        self._steps = 0
+
+    def get(self, path: tuple[Any, ...], default: Any = None) -> Any:
+        """The resolved value at a path; the default if there is none. Raises ResolutionError."""
+        parent, found = self._look_up(path)
+        return self.value(parent, path) if found else default
+
+    def has(self, path: tuple[Any, ...]) -> bool:
+        """Whether the tree has a value at a path."""
+        return self._look_up(path)[1]
+
+    def value(self, value: Any, path: tuple[Any, ...]) -> Any:
+        """A value of the tree at a path, with its interpolations resolved in depth."""
+        if isinstance(value, dict):
+            return {key: self.value(item, (*path, key)) for key, item in value.items()}
+        if isinstance(value, list):
+            return [self.value(item, (*path, index)) for index, item in enumerate(value)]
+        if not isinstance(value, str) or "${" not in value:
+            return value
+        if path in self._active:
+            raise ResolutionError(f"omegaconf.errors.InterpolationResolutionError: Recursive interpolation detected in '{value}'")
+        self._steps += 1
+        if self._steps > MOST_STEPS:
+            return self._unknown("too many interpolations")
+        self._active.add(path)
+        try:
+            return self._string(value, path)
+        finally:
+            self._active.discard(path)
+
+    def _look_up(self, path: tuple[Any, ...]) -> tuple[Any, bool]:
+        value: Any = self._root
+        for index, step in enumerate(path):
+            if isinstance(value, str) and "${" in value:
+                value = self.value(value, path[:index])
+            if isinstance(value, dict) and step in value:
+                value = value[step]
+            elif isinstance(value, list) and str(step).isdecimal() and int(step) < len(value):
+                value = value[int(step)]
+            else:
+                return None, False
+        return value, True
+
+    def _string(self, text: str, path: tuple[Any, ...]) -> Any:
+        parts: list[Any] = []
+        position = 0
+        while True:
+            begin = text.find("${", position)
+            if begin < 0:
+                parts.append(text[position:])
+                break
+            end = closing(text, begin)
+            if end is None:
+                raise ResolutionError(f"omegaconf.errors.GrammarParseError: missing BRACE_CLOSE at '<EOF>' in '{text}'")
+            if begin > position:
+                parts.append(text[position:begin])
+            value = self._reference(text[begin + 2 : end], path)
+            if begin == 0 and end == len(text) - 1:
+                return value
+            parts.append(value)
+            position = end + 1
+        known = [part for part in parts if part != ""]
+        if all(isinstance(part, (str, int, float, bool, type(None))) for part in known):
+            joined = "".join(map(str, known))
+            return joined if len(joined) <= MOST_LENGTH else self._unknown("a very long string")
+        return next(part for part in known if not isinstance(part, (str, int, float, bool, type(None))))
+
+    def _reference(self, body: str, path: tuple[Any, ...]) -> Any:
+        body = body.strip()
+        if "${" in body:
+            name, colon, _ = body.partition(":")
+            if not colon or name not in ("oc.select", "oc.env"):
+                return self._unknown(f"the interpolation ${{{body}}}")
+        name, colon, arguments = body.partition(":")
+        if colon:
+            return self._resolve(name.strip(), arguments, path)
+        target = absolute(body, path)
+        value, found = self._look_up(target)
+        if not found:
+            raise ResolutionError(f"omegaconf.errors.InterpolationKeyError: Interpolation key '{body}' not found")
+        if value == MISSING:
+            raise ResolutionError(f"omegaconf.errors.InterpolationToMissingValueError: Missing mandatory value: {body}")
+        return self.value(value, target)
+
+    def _resolve(self, name: str, arguments: str, path: tuple[Any, ...]) -> Any:
+        if name == "oc.select":
+            return self._select(arguments, path)
+        if name == "oc.env":
+            return self._unknown(f"the environment variable {arguments.partition(',')[0].strip()}")
+        return self._unknown(f"the resolver {name}")
+
+    def _select(self, arguments: str, path: tuple[Any, ...]) -> Any:
+        key, comma, default = arguments.partition(",")
+        target = absolute(key.strip(), path)
+        value, found = self._look_up(target)
+        if found and value != MISSING:
+            selected = self.value(value, target)
+            if selected is not None or not comma:
+                return selected
+        return self._argument(default.strip(), path) if comma else None
+
+    def _argument(self, text: str, path: tuple[Any, ...]) -> Any:
+        if "${" in text:
+            return self._string(text, path)
+        try:
+            return Parser(tokens(text)).element() if text else ""
+        except GrammarError as problem:
+            raise ResolutionError(f"omegaconf.errors.GrammarParseError: {problem}") from None
+
+
+def closing(text: str, begin: int) -> int | None:
+    """The position of the brace that closes `${` at a position; None if there is none."""
+    depth = 0
+    for position in range(begin + 1, len(text)):
+        if text[position] == "{":
+            depth += 1
+        elif text[position] == "}":
+            depth -= 1
+            if depth == 0:
+                return position
+    return None
+
+
+def absolute(key: str, path: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The path that a reference in the value at a path means: relative to its mapping with one leading dot, one level up for each more."""
+    match = RELATIVE.match(key)
+    dots = match.end() if match is not None else 0
+    steps = tuple(STEPS.findall(key[dots:]))
+    if not dots:
+        return steps
+    base = path[: max(0, len(path) - dots)]
+    return (*base, *steps)

@@ -1,0 +1,97 @@
+"""Overrides of a Hydra command line: `key=value`, `+key=value`, `++key=value`, `~key`, `group@package=option`.
+
+Source: hydra-core 1.3.8 grammar/OverrideParser.g4, core/override_parser/types.py.
+"""
+
+from __future__ import annotations
+
+import re
+
+from cfglint.source.hydra.values import GrammarError, Sweep, parse_value
+from cfglint.source.record import record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Final
+
+CHANGE: Final = ""
+ADD: Final = "+"
+FORCE: Final = "++"
+DELETE: Final = "~"
+
+NAME = r"[a-zA-Z_][a-zA-Z0-9_-]*"
+STEP = r"(?:[a-zA-Z_$][a-zA-Z0-9_$-]*|0|[1-9](?:_?[0-9])*)"
+PACKAGE = rf"(?:[a-zA-Z_$][a-zA-Z0-9_$-]*|{STEP}(?:\.{STEP})+|)"
+PREFIX = re.compile(r"\+\+|\+|~|")
+KEY = re.compile(rf"(?P<key>{NAME}(?:/{NAME})+|{PACKAGE})(?:@(?P<package>{PACKAGE}))?(?=[=]|\Z)")
+EXCEPTION = "hydra.errors.OverrideParseException"
+
+
+@record
+class Override:
+    """One override. `sign` is `+`, `++`, `~` or empty; `package` follows an `@`; `text` is the word as Hydra gets it.
+
+    `has_value` is false for `~key` alone, whose value is None.
+    """
+
+    sign: str
+    key: str
+    package: str | None
+    value: Any
+    text: str
+    has_value: bool = True
+
+    @property
+    def target(self) -> str:
+        """The key with its package, as the defaults list names a group."""
+        return self.key if self.package is None else f"{self.key}@{self.package}"
+
+
+class OverrideError(Exception):
+    """A word that is not an override; the argument is the exception that Hydra raises."""
+
+
+def parse_override(text: str) -> Override:
+    """The override of one word of a command line; raises OverrideError."""
+    sign = PREFIX.match(text)
+    begin = sign.end() if sign is not None else 0
+    match = KEY.match(text, begin)
+    if match is None:
+        raise error(text, reason(text, begin))
+    sign_text = text[:begin]
+    key, package = match["key"], match["package"]
+    if match.end() == len(text):
+        if sign_text != DELETE:
+            raise error(text, "missing EQUAL at '<EOF>'")
+        return Override(sign_text, key, package, None, text, False)
+    try:
+        value = parse_value(text[match.end() + 1 :].lstrip(" \t"))
+    except GrammarError as problem:
+        raise error(text, str(problem)) from None
+    return Override(sign_text, key, package, value, text)
+
+
+def reason(text: str, begin: int) -> str:
+    """Why a word has no key: a character that no key has, or one at the wrong place."""
+    key = re.compile(r"[a-zA-Z0-9_$.~+@:/-]*").match(text, begin)
+    end = key.end() if key is not None else begin
+    if end < len(text) and text[end] != "=":
+        return f"LexerNoViableAltException: {text[end]}"
+    if text[begin:end].isdigit() or text[begin : begin + 1] == "-":
+        return f"LexerNoViableAltException: {text[begin]}"
+    return f"extraneous input '{text[begin:end]}'"
+
+
+def error(text: str, why: str) -> OverrideError:
+    """Hydra's exception for a word."""
+    return OverrideError(f"{EXCEPTION}: Error parsing override '{text}'\n{why}")
+
+
+def sweep_error(override: Override) -> str | None:
+    """The exception for several values without `--multirun`; None for a single value."""
+    if not isinstance(override.value, Sweep):
+        return None
+    exception = "hydra.errors.ConfigCompositionException"
+    if override.value.simple:
+        return f"{exception}: Ambiguous value for argument '{override.text}'"
+    return f"{exception}: Sweep parameters '{override.text}' requires --multirun"

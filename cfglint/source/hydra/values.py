@@ -1,0 +1,227 @@
+"""The values of Hydra's overrides: numbers, booleans, strings, lists, mappings and function calls.
+
+Source: hydra-core 1.3.8 grammar/OverrideLexer.g4 and OverrideParser.g4, core/override_parser/overrides_visitor.py.
+"""
+
+from __future__ import annotations
+
+import re
+
+from cfglint.source.record import record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+INTEGER = r"(?:0|[1-9](?:_?[0-9])*)"
+POINT = rf"(?:{INTEGER}?\.[0-9](?:_?[0-9])*|{INTEGER}\.)"
+EXPONENT = rf"(?:(?:{POINT}|{INTEGER})[eE][+-]?[0-9](?:_?[0-9])*)"
+# In the order of the lexer: of several that match, the longest is taken, of equally long ones the first.
+TOKENS = [
+    (name, re.compile(pattern, re.DOTALL))
+    for name, pattern in (
+        ("(", r"[ \t]*\([ \t]*"),
+        (",", r"[ \t]*,[ \t]*"),
+        (")", r"[ \t]*\)"),
+        ("[", r"\[[ \t]*"),
+        ("]", r"[ \t]*\]"),
+        ("{", r"\{[ \t]*"),
+        ("}", r"[ \t]*\}"),
+        (":", r"[ \t]*:[ \t]*"),
+        ("=", r"[ \t]*=[ \t]*"),
+        ("float", rf"[+-]?(?:{EXPONENT}|{POINT}|[Ii][Nn][Ff]|[Nn][Aa][Nn])"),
+        ("integer", rf"[+-]?{INTEGER}"),
+        ("boolean", r"[Tt][Rr][Uu][Ee]|[Ff][Aa][Ll][Ss][Ee]"),
+        ("null", r"[Nn][Uu][Ll][Ll]"),
+        ("character", r"[/\-\\+.$%*@?|]"),
+        ("name", r"[a-zA-Z_][a-zA-Z0-9_-]*"),
+        ("escape", r"(?:\\[\\()\[\]{}:=, \t])+"),
+        ("space", r"[ \t]+"),
+        ("quoted", r'"(?:(?:\\\\)*|.*?[^\\](?:\\\\)*)"' + r"|'(?:(?:\\\\)*|.*?[^\\](?:\\\\)*)'"),
+        ("reference", r"\$\{[^}]+\}"),
+    )
+]
+IN_KEYS = ("name", "null", "integer", "float", "boolean", "character", "escape", "space")
+IN_WORDS = (*IN_KEYS, "reference", ":")
+SWEEPS = ("choice", "range", "interval", "glob", "tag")
+CASTS = ("int", "float", "str", "bool", "json_str")
+FUNCTIONS = (*SWEEPS, *CASTS, "sort", "shuffle", "extend_list")
+END = ("end", "")
+MOST_NESTED = 100  # lists and mappings within each other
+
+
+class GrammarError(Exception):
+    """A string that Hydra's grammar does not accept; the argument is Hydra's message."""
+
+
+@record
+class Sweep:
+    """Several values, one for each run of `--multirun`. `simple`: they are separated by commas, without a function."""
+
+    simple: bool
+
+
+@record
+class Call:
+    """A function call whose value is not computed here, such as `shuffle([1,2])`."""
+
+    name: str
+
+
+def tokens(text: str) -> list[tuple[str, str]]:
+    """The tokens of a value as (kind, source); raises GrammarError at a character that no token begins with."""
+    found: list[tuple[str, str]] = []
+    position = 0
+    while position < len(text):
+        best = ("", "")
+        for name, pattern in TOKENS:
+            match = pattern.match(text, position)
+            if match is not None and len(match[0]) > len(best[1]):
+                best = (name, match[0])
+        if not best[1]:
+            raise GrammarError(f"LexerNoViableAltException: {text[position]}")
+        found.append(best)
+        position += len(best[1])
+    return found
+
+
+def parse_value(text: str) -> Any:
+    """The value of an override: the string behind its `=`; a Sweep for several values. Raises GrammarError."""
+    if not text:
+        return ""
+    parser = Parser(tokens(text))
+    first = parser.element()
+    count = 1
+    while parser.kind == ",":
+        parser.advance()
+        parser.element()
+        count += 1
+    parser.expect("end")
+    return first if count == 1 else Sweep(True)
+
+
+class Parser:
+    """A recursive descent over tokens."""
+
+    def __init__(self, found: list[tuple[str, str]]) -> None:
+        self._tokens = found
+        self._next = 0
+        self._depth = 0
+
+    @property
+    def token(self) -> tuple[str, str]:
+        """The next token."""
+        return self._tokens[self._next] if self._next < len(self._tokens) else END
+
+    @property
+    def kind(self) -> str:
+        """The kind of the next token."""
+        return self.token[0]
+
+    def advance(self) -> str:
+        """Consume the next token and return its source."""
+        source = self.token[1]
+        self._next += 1
+        return source
+
+    def expect(self, kind: str) -> None:
+        """Consume a token of a kind; raises GrammarError if the next one is another."""
+        if self.kind != kind:
+            wanted = "<EOF>" if kind == "end" else f"'{kind}'"
+            raise GrammarError(f"mismatched input '{self.token[1] or '<EOF>'}' expecting {wanted}")
+        self.advance()
+
+    def element(self) -> Any:
+        """A list, a mapping, a function call, a quoted string, or a word."""
+        self._depth += 1
+        if self._depth > MOST_NESTED:
+            raise GrammarError("nested too deeply")
+        try:
+            if self.kind == "[":
+                return self._list()
+            if self.kind == "{":
+                return self._mapping()
+            if self.kind == "name" and self._next + 1 < len(self._tokens) and self._tokens[self._next + 1][0] == "(":
+                return self._call()
+            if self.kind == "quoted":
+                return unquoted(self.advance())
+            return self._word(IN_WORDS)
+        finally:
+            self._depth -= 1
+
+    def _list(self) -> list[Any]:
+        self.advance()
+        items: list[Any] = []
+        while self.kind != "]":
+            if items:
+                self.expect(",")
+            items.append(self.element())
+        self.advance()
+        return items
+
+    def _mapping(self) -> dict[Any, Any]:
+        self.advance()
+        pairs: dict[Any, Any] = {}
+        first = True
+        while self.kind != "}":
+            if not first:
+                self.expect(",")
+            key = self._word(IN_KEYS)
+            self.expect(":")
+            pairs[key] = self.element()
+            first = False
+        self.advance()
+        return pairs
+
+    def _call(self) -> Any:
+        name = self.advance()
+        self.advance()
+        arguments: list[Any] = []
+        while self.kind != ")":
+            if arguments:
+                self.expect(",")
+            if self.kind == "name" and self._next + 1 < len(self._tokens) and self._tokens[self._next + 1][0] == "=":
+                self.advance()
+                self.advance()
+            arguments.append(self.element())
+        self.advance()
+        if name not in FUNCTIONS:
+            raise GrammarError(f"Unknown function '{name}'")
+        return Sweep(False) if name in SWEEPS else Call(name)
+
+    def _word(self, allowed: tuple[str, ...]) -> Any:
+        parts: list[tuple[str, str]] = []
+        while self.kind in allowed:
+            kind = self.kind
+            parts.append((kind, self.advance()))
+        if not parts:
+            raise GrammarError(f"no viable alternative at input '{self.token[1] or '<EOF>'}'")
+        if len(parts) == 1 and parts[0][0] == "space":
+            raise GrammarError("Trying to parse a primitive that is all whitespaces")
+        if parts[0][0] == "space":
+            del parts[0]
+        if parts[-1][0] == "space":
+            del parts[-1]
+        if len(parts) == 1:
+            return scalar(*parts[0])
+        return "".join(source[1::2] if kind == "escape" else source for kind, source in parts)
+
+
+def scalar(kind: str, source: str) -> Any:
+    """The value of a single token."""
+    if kind == "integer":
+        return int(source)
+    if kind == "float":
+        return float(source)
+    if kind == "boolean":
+        return source.lower() == "true"
+    if kind == "null":
+        return None
+    return source[1::2] if kind == "escape" else source
+
+
+def unquoted(source: str) -> str:
+    """The content of a quoted string: backslashes before a quote, or at the end, escape."""
+    quote, body = source[0], source[1:-1]
+    body = re.sub(rf"(?:\\\\)*\\{quote}", lambda match: match[0][1::2], body)
+    return re.sub(r"(?:\\\\)+$", lambda match: match[0][1::2], body)

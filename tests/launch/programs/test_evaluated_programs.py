@@ -1,0 +1,241 @@
+"""The values that an evaluation of a program gives the arguments that it builds; nothing is executed."""
+
+from __future__ import annotations
+
+import pytest
+
+from cfglint.launch.programs.calls import Evaluation
+from cfglint.launch.programs.context import Context
+from cfglint.launch.programs.modules import Modules
+from cfglint.launch.programs.objects import UNCLEAR, plain
+from cfglint.source.budget import Budget
+
+IMPORTS = "import argparse, json, os, sys, yaml\nfrom transformers import HfArgumentParser, TrainingArguments\n"
+BUILT = "\nargs = TrainingArguments('out', per_device_train_batch_size={})\n"
+
+
+def values(code, words=(), files=(), name="per_device_train_batch_size", **context):
+    """The values of a keyword of all calls that build arguments; None for unknown ones."""
+    texts = {"train.py": IMPORTS + code, **dict(files)}
+    modules = Modules(["."], texts.get)
+    evaluation = Evaluation(modules, Budget(), Context(tuple(words), read=texts.get, folders=(".",), **context))
+    evaluation.run_main(modules.module_of("train.py"))
+    calls = [made.arguments.get(name) for made in evaluation.made.values()]
+    found = [plain(each[1]) if each is not None else UNCLEAR for each in calls]
+    return [None if each is UNCLEAR else each for each in found]
+
+
+def value(code, expression, words=(), files=(), **context):
+    [found] = values(code + BUILT.format(expression), words, files, **context)
+    return found
+
+
+OWN_CLASS = """
+class C:
+    size = 2
+    def __init__(self, n):
+        self.n = n
+    @property
+    def all(self):
+        return self.n * self.size
+"""
+OWN_DATACLASS = """
+from dataclasses import dataclass, field
+@dataclass
+class C:
+    n: int = 2
+    rows: list = field(default_factory=lambda: [1, 2])
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "expression", "expected"),
+    [
+        ("", "64 // 4 // 2", 8),
+        ("", "max(1, 2) * len([1, 2, 3])", 6),
+        ("rows = {'a': 4}\nrows['a'] += 1", "rows['a']", 5),
+        ("rows = dict(a=4)\nrows.update(a=6)", "rows.get('a', 1)", 6),
+        ("rows = [n * 2 for n in (1, 2)]", "sum(rows)", 6),
+        ("def pick(n, by=2):\n    return n * by", "pick(3)", 6),
+        ("def pick(n):\n    if n > 2:\n        return 1\n    return 2", "pick(3)", 1),
+        ("def pick(n):\n    if x:\n        return 1\n    return 2", "pick(3)", None),
+        ("size = 4\nif unknown():\n    size = 8", "size", None),
+        ("size = 4\nif unknown():\n    other = 8", "size", 4),
+        ("size = 4\nif unknown():\n    raise ValueError", "size", 4),
+        ("size = 4\nif unknown():\n    size = 8\nelse:\n    size = 8", "size", 8),
+        ("size = 1\nfor each in unknown():\n    size = size * 2", "size", None),
+        ("size = 1\nfor each in range(3):\n    size *= 2", "size", 8),
+        ("size = 1\nwhile unknown():\n    size += 1", "size", None),
+        ("try:\n    import flash_attn\n    size = 4\nexcept ImportError:\n    size = 2", "size", 4),
+        ("try:\n    size = unknown()\nexcept ValueError:\n    size = 2", "size", None),
+        (OWN_CLASS, "C(3).all", 6),
+        (OWN_DATACLASS, "len(C(n=3).rows) * C(n=3).n", 6),
+        ("from types import SimpleNamespace\nc = SimpleNamespace(n=4)\nc.n += 1", "c.n", 5),
+        ("c = unknown()\nc.n = 4", "c.n", None),
+        ("rows = {'a': 4}\nunknown_name(rows)", "rows['a']", None),
+        ("import torch\nsize = 4 if torch.cuda.is_bf16_supported() else 2", "size", 4),
+        ("a, *rest, b = 1, 2, 3, 4", "b", 4),
+        ("text = f'{2}{3}'", "int(text)", 23),
+        ("size = 4 if (found := unknown()) else 2", "size", None),
+        ("def outer():\n    n = 1\n    def inner():\n        nonlocal n\n        n = 2\n    inner()\n    return n", "outer()", None),
+    ],
+)
+def test_values_of_expressions(code, expression, expected):
+    assert value(code, expression) == expected
+
+
+PARSER = """
+parser = argparse.ArgumentParser()
+group = parser.add_argument_group('size')
+group.add_argument('--rows', type=int, default='4')
+parser.add_argument('--more', action='store_true')
+parser.add_argument('--scale', type=lambda text: int(text) * 2, default=1)
+parser.add_argument('--gpus', nargs='+', type=int, default=[1])
+parser.add_argument('--pack', action=argparse.BooleanOptionalAction, default=True)
+args, rest = parser.parse_known_args()
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "expression", "expected"),
+    [
+        ("", "args.rows", 4),
+        ("--rows 8", "args.rows", 8),
+        ("--row=8", "args.rows", 8),
+        ("--rows 8 --rows 2", "args.rows", 2),
+        ("", "2 if args.more else 1", 1),
+        ("--more", "2 if args.more else 1", 2),
+        ("--scale 3", "args.scale", 6),
+        ("--gpus 1 2 3 --more", "len(args.gpus)", 3),
+        ("--no-pack", "2 if args.pack else 1", 1),
+        ("--unknown 7", "args.rows", 4),
+    ],
+)
+def test_arguments_of_the_line(words, expression, expected):
+    assert value(PARSER, expression, words.split()) == expected
+
+
+@pytest.mark.parametrize(("words", "expected"), [((None,), None), (("--rows", None), None), (("--rows", "2"), 2)])
+def test_unknown_words_of_the_line(words, expected):
+    assert value(PARSER, "args.rows", words) == expected
+
+
+def test_a_subcommand():
+    code = "parser = argparse.ArgumentParser()\nsub = parser.add_subparsers(dest='what')\ntrain = sub.add_parser('train')\n"
+    code += "train.add_argument('--rows', type=int, default=3)\nargs = parser.parse_args()\n"
+    assert value(code, "args.rows if args.what == 'train' else 1", ["train", "--rows", "5"]) == 5
+    assert value(code, "args.rows", []) is None
+
+
+DATACLASS = "from dataclasses import dataclass\n@dataclass\nclass Own:\n    rows: int = 3\n    big: bool = False\n"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        DATACLASS + "(own,) = HfArgumentParser(Own).parse_args_into_dataclasses()",
+        DATACLASS + "own = HfArgumentParser((Own,)).parse_args_into_dataclasses()[0]",
+        DATACLASS + "own, train = HfArgumentParser((Own, TrainingArguments)).parse_args_into_dataclasses()",
+        DATACLASS + "import tyro\nown = tyro.cli(Own)",
+        DATACLASS + "from simple_parsing import parse\nown = parse(Own)",
+    ],
+)
+def test_dataclasses_that_a_parser_fills(code):
+    assert value(code, "own.rows * (2 if own.big else 1)", ["--rows", "5", "--big"]) == 10
+    assert value(code, "own.rows", []) == 3
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("import fire\ndef main(rows: int = 3):{}\nfire.Fire(main)", ["--rows=5"]),
+        ("import typer\ndef main(rows: int = typer.Option(3)):{}\ntyper.run(main)", ["--rows", "5"]),
+        ("import click\n@click.command()\n@click.option('--rows', default=3)\ndef main(rows):{}\nmain()", ["--rows", "5"]),
+    ],
+)
+def test_functions_that_a_library_calls(code, words):
+    code = code.format("\n    TrainingArguments('out', per_device_train_batch_size=rows)")
+    assert values(code, words) == [5]
+    assert values(code) == [3]
+
+
+CONFIG = "train:\n  rows: 6\n  lr: 1e-4\n"
+
+
+@pytest.mark.parametrize(
+    ("code", "expression"),
+    [
+        ("cfg = yaml.safe_load(open('conf/a.yaml'))", "cfg['train']['rows']"),
+        ("with open('conf/a.yaml') as file:\n    cfg = yaml.safe_load(file)", "cfg['train'].get('rows', 1)"),
+        ("from pathlib import Path\ncfg = yaml.safe_load((Path(__file__).parent / 'conf' / 'a.yaml').read_text())", "cfg['train']['rows']"),
+        (
+            "path = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'conf', 'a.yaml')\ncfg = yaml.safe_load(open(path))",
+            "cfg['train']['rows']",
+        ),
+        ("from omegaconf import OmegaConf\ncfg = OmegaConf.load('conf/a.yaml')", "cfg.train.rows"),
+        ("cfg = yaml.safe_load(open(sys.argv[1]))", "cfg['train']['rows']"),
+    ],
+)
+def test_a_file_of_the_project(code, expression):
+    assert value(code, expression, ["conf/a.yaml"], {"conf/a.yaml": CONFIG}) == 6
+    assert value(code, expression, ["conf/a.yaml"]) is None
+
+
+def test_a_number_that_yaml_reads_as_a_string():
+    assert value("cfg = yaml.safe_load(open('a.yaml'))", "cfg['train']['lr']", files={"a.yaml": CONFIG}) == "1e-4"
+    assert value("from omegaconf import OmegaConf\ncfg = OmegaConf.load('a.yaml')", "cfg.train.lr", files={"a.yaml": CONFIG}) == 1e-4
+
+
+def test_configs_that_omegaconf_joins():
+    code = "from omegaconf import OmegaConf\ncfg = OmegaConf.merge(OmegaConf.load('a.yaml'), OmegaConf.from_cli())"
+    assert value(code, "cfg.train.rows", ["train.rows=2"], {"a.yaml": CONFIG}) == 2
+
+
+HYDRA = """
+import hydra
+@hydra.main(config_path='conf', config_name='main')
+def main(cfg):
+    TrainingArguments('out', per_device_train_batch_size=cfg.size)
+main()"""
+PRIMARY = "defaults:\n  - train: small\n  - _self_\nsize: ${train.rows}\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"), [([], 2), (["train=big"], 9), (["train.rows=7"], 7), (["+size=1"], 1), (["--config-name=x"], None)]
+)
+def test_the_config_of_hydra(words, expected):
+    files = {"conf/main.yaml": PRIMARY, "conf/train/small.yaml": "rows: 2", "conf/train/big.yaml": "rows: 9"}
+    assert values(HYDRA, words, files) == [expected]
+
+
+@pytest.mark.parametrize(("gpus", "expected"), [(4, 16), (None, None)])
+def test_the_number_of_processes(gpus, expected):
+    assert value("", "64 // int(os.environ.get('WORLD_SIZE', 1))", gpus=gpus) == expected
+
+
+def test_the_environment_is_unknown_unless_it_is_given():
+    assert value("", "int(os.environ.get('ROWS', 2))") is None
+    assert value("", "int(os.environ.get('ROWS', 2))", environment={"ROWS": "3"}) == 3
+    assert value("os.environ['ROWS'] = '4'", "int(os.environ['ROWS'])") == 4
+
+
+def test_a_call_that_is_made_with_different_values():
+    assert values("for rows in (1, 2):" + BUILT.format("rows").replace("\n", "\n    ")) == [None]
+
+
+def test_keywords_of_a_mapping():
+    assert values("more = {'per_device_train_batch_size': 4}\nTrainingArguments('out', **more, seed=1)") == [4]
+    assert values(
+        "more = json.load(open('a.json'))\nTrainingArguments(**more)", files={"a.json": '{"per_device_train_batch_size": 3}'}
+    ) == [3]
+
+
+def test_modules_of_the_project():
+    files = {"conf.py": "ROWS = 4\nclass C:\n    rows = 5\n", "more/__init__.py": "from conf import C as D\n"}
+    assert value("from conf import ROWS", "ROWS", files=files) == 4
+    assert value("import conf as c", "c.C.rows", files=files) == 5
+    assert value("from more import D", "D.rows", files=files) == 5
+
+
+def test_a_recursion_ends():
+    assert value("def f(n):\n    return f(n + 1)", "f(1)") is None

@@ -1,0 +1,164 @@
+"""An unmodelled release whose source is installed or in the checkout: its fields and defaults are those of the source."""
+
+from __future__ import annotations
+
+import pytest
+
+from cfglint import check
+from cfglint.frameworks.trl.releases import HISTORY
+
+CONFIG = """from dataclasses import dataclass, field
+from transformers import TrainingArguments
+
+WORDS = 3
+
+@dataclass
+class SFTConfig(TrainingArguments):
+    packing_method: str = field(default="bfd", metadata={"choices": ["bfd", "wrapped"]})
+    packing: bool = False
+    max_length: int | None = field(default=WORDS * 100)
+    computed: int = compute()
+"""
+TRAIN = "output_dir: out\npacking: false\n"
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    """A project with a made-up TRL in one of its folders."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("VIRTUAL_ENV", "CONDA_PREFIX"):
+        monkeypatch.delenv(name, raising=False)
+    (tmp_path / ".git").mkdir()
+
+    def with_source(folder, version="99.1.0", config=CONFIG, metadata=True):
+        place = tmp_path / folder
+        (place / "trl" / "trainer").mkdir(parents=True)
+        (place / "trl" / "__init__.py").write_text(f'__version__ = "{version}"\n')
+        (place / "trl" / "trainer" / "__init__.py").touch()
+        (place / "trl" / "trainer" / "sft_config.py").write_text(config)
+        (place / "trl" / "trainer" / "sft_trainer.py").touch()
+        if metadata:
+            (place / f"trl-{version}.dist-info").mkdir()
+        return tmp_path
+
+    return with_source
+
+
+SITE = ".venv/lib/python3.12/site-packages"
+
+
+def found(folder, text, **options):
+    """(code, severity, key) of the findings about keys and values of a file."""
+    path = folder / "train.yaml"
+    path.write_text(text)
+    outcome = check([str(path)], kind="trl", trainer="sft", strict_keys=True, **options)
+    return [(each.code, each.severity, each.key) for each in outcome.diagnostics if each.code.startswith("TRL")]
+
+
+def test_the_installed_source_says_which_keys_exist(project):
+    """A key of the source is known, a removed one is not; all of it are warnings, as the checks are those of another release."""
+    text = TRAIN + "packing_method: bfd\npacking_strategy: bfd\n"
+    assert found(project(SITE), text, target="installed") == [("TRL010", "warning", "/packing_strategy")]
+
+
+def test_the_environment_of_the_project_is_read_for_a_stated_release(project):
+    """Without `--target installed`, the release that the project states has to be the installed one."""
+    folder = project(SITE)
+    (folder / "requirements.txt").write_text("trl==99.1.0\n")
+    assert found(folder, TRAIN + "packing_method: bfd\n") == []
+    (folder / "requirements.txt").write_text("trl==99.2.0\n")
+    assert found(folder, TRAIN + "packing_method: bfd\n") == [("TRL010", "warning", "/packing_method")]
+
+
+@pytest.mark.parametrize("place", ["", "src"])
+def test_a_vendored_copy_is_read(project, place):
+    assert found(project(place, metadata=False), TRAIN + "packing_method: bfd\nassistant_only_loss: true\n") == [
+        ("TRL010", "warning", "/assistant_only_loss")
+    ]
+
+
+def test_defaults_are_those_of_the_source_and_computed_ones_are_unknown(project):
+    from cfglint.frameworks.trl.source_fields import learned
+    from cfglint.frameworks.unknown import Unknown
+
+    fields = learned(project(SITE) / SITE, lambda path: True)["sft"]
+    assert fields["max_length"] == ("int|None", 300)
+    assert fields["packing_method"] == ("str", "bfd", ("bfd", "wrapped"))
+    assert fields["computed"] == ("int", None)
+    other = project("other", config=CONFIG.replace("WORDS * 100", "words()[0] + 1")) / "other"
+    assert isinstance(learned(other, lambda path: True)["sft"]["max_length"][1], Unknown)
+
+
+def test_a_source_that_is_not_understood_leaves_the_nearest_release(project):
+    """A file that Python cannot parse: the fields are those of the newest modelled release."""
+    assert found(project(SITE, version="99.3.0", config="class SFTConfig("), TRAIN + "packing_method: bfd\n", target="installed") == [
+        ("TRL010", "warning", "/packing_method")
+    ]
+
+
+def test_a_modelled_release_keeps_its_rows(project):
+    """Whatever lies in the environment under its number."""
+    before = HISTORY.fields("sft", (1, 16, 0))
+    assert found(project(SITE, version="1.16.0"), TRAIN + "packing_method: bfd\n", target="installed") == [
+        ("TRL010", "error", "/packing_method")
+    ]
+    assert HISTORY.fields("sft", (1, 16, 0)) is before
+
+
+AXOLOTL = """from pydantic import BaseModel, Field
+
+class AxolotlInputConfig(BaseModel):
+    base_model: str
+    learning_rate: float
+    micro_batches: int | None = 3
+    new_kind: Something[int] = Field(default=make() + 1, brand_new=1)
+"""
+LLAMAFACTORY = {
+    "model_args": "class ModelArguments:\n    model_name_or_path: str = field(default=None)\n    brand_new: int = field(default=2 * 3)\n",
+    "data_args": "class DataArguments:\n    dataset: str = field(default=None)\n",
+    "training_args": "class TrainingArguments(BaseTrainingArguments):\n    computed: int = field(default=make())\n",
+    "finetuning_args": "class FinetuningArguments(Missing):\n    stage: str = field(default='sft')\n",
+    "generating_args": "class GeneratingArguments:\n    top_p: float = field(default=0.7)\n",
+    "parser": "",
+}
+
+
+def test_axolotl_fields_of_another_release(tmp_path):
+    """An annotation without a rule takes anything, and a default that is computed is unknown; the rest is read."""
+    from cfglint.frameworks.axolotl import FRAMEWORK
+    from cfglint.frameworks.axolotl.releases import top
+    from cfglint.frameworks.history import DEFAULT, TYPE
+    from cfglint.frameworks.unknown import Unknown
+
+    schemas = tmp_path / "axolotl" / "utils" / "schemas"
+    schemas.mkdir(parents=True)
+    (tmp_path / "axolotl" / "integrations").mkdir()
+    (tmp_path / "axolotl" / "__init__.py").touch()
+    (schemas / "config.py").write_text(AXOLOTL)
+    assert FRAMEWORK.learn((99, 1, 0), str(tmp_path), lambda path: True)
+    fields = top((99, 1, 0))
+    assert list(fields) == ["base_model", "learning_rate", "micro_batches", "new_kind"]
+    assert fields["micro_batches"][TYPE : DEFAULT + 1] == (("|", "int", "None"), 3)
+    assert fields["new_kind"][TYPE] == "Any"
+    assert isinstance(fields["new_kind"][DEFAULT], Unknown)
+    assert not FRAMEWORK.learn((99, 2, 0), str(tmp_path / "axolotl" / "utils"), lambda path: True)
+
+
+def test_llamafactory_fields_of_another_release(tmp_path):
+    """A base class that is not in the package is left out."""
+    from cfglint.frameworks.llamafactory import FRAMEWORK
+    from cfglint.frameworks.llamafactory.releases import arguments, default
+    from cfglint.frameworks.unknown import Unknown
+
+    root = tmp_path / "llamafactory"
+    (root / "hparams").mkdir(parents=True)
+    (root / "data").mkdir()
+    (root / "__init__.py").touch()
+    (root / "data" / "template.py").write_text('register_template(name="mine")\n')
+    for name, text in LLAMAFACTORY.items():
+        (root / "hparams" / f"{name}.py").write_text(text)
+    assert FRAMEWORK.learn((99, 1, 0), str(tmp_path), lambda path: True)
+    assert {"brand_new", "dataset", "stage", "top_p", "computed"} <= arguments((99, 1, 0)).keys()
+    assert "lora_rank" not in arguments((99, 1, 0))
+    assert default("brand_new", (99, 1, 0)) == 6
+    assert isinstance(default("computed", (99, 1, 0)), Unknown)

@@ -1,0 +1,74 @@
+"""The releases of rules that were found in the sources of packages: the generated data, and what the engine makes of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from cfglint.findings._rule_releases import RULE_RELEASES
+from cfglint.findings.releases import Releases
+from cfglint.findings.rule import RULES, Rule
+from cfglint.frameworks import modelled_releases
+from cfglint.frameworks.versions import parse_version
+from cfglint.rules.catalogue import every_rule
+from cfglint.rules.engine import has_check
+from cfglint.run.allowed_releases import gaps
+from examples import launch_of, run_of
+
+BY_CODE = {rule.code: rule for rule in every_rule()}
+GENERATED = [(package, code, spans) for package, of_rules in RULE_RELEASES.items() for code, spans in of_rules.items()]
+
+
+@pytest.mark.parametrize(("package", "code", "spans"), GENERATED, ids=[code for _, code, _ in GENERATED])
+def test_generated_releases_are_those_of_a_rule_that_declares_none(package, code, spans):
+    assert not BY_CODE[code].own_releases
+    assert {(each.package, each.since, each.until) for each in BY_CODE[code].releases} >= {(package, *span) for span in spans}
+    ends = [end for span in spans for end in span]
+    assert ends == sorted(ends[:-1]) + ends[-1:]
+    assert all(end in map(parse_version, every(package)) for end in ends if end)
+
+
+def every(package):
+    from cfglint.frameworks._release_dates import RELEASES
+
+    return [each.partition("@")[0] for each in RELEASES[package].split()]
+
+
+@pytest.mark.parametrize(("package", "code", "spans"), GENERATED, ids=[code for _, code, _ in GENERATED])
+def test_a_rule_finds_its_examples_in_releases_that_have_its_check_only(package, code, spans, tmp_path):
+    rule, (since, until) = BY_CODE[code], spans[-1]
+    modelled = modelled_releases(package)
+    having = [each for each in modelled if parse_version(each) in Releases(since, until)]
+    lacking = [each for each in modelled if not any(parse_version(each) in Releases(*span) for span in spans)]
+    assert found(rule, tmp_path, package, having[-1])
+    assert not any(found(rule, tmp_path, package, each) for each in (*lacking[-1:], *lacking[:1]))
+
+
+def found(rule, folder, package, release):
+    for example in rule.bad_examples:
+        facts = {**rule.example, **example.facts}
+        facts["target"] = {**facts.get("target", {}), package: release}
+        if any(each.code == rule.code for each in run_of(rule, example.text, str(folder), facts).diagnostics):
+            return True
+    return False
+
+
+def test_a_check_of_a_package_that_another_one_takes_the_place_of_is_not_limited():
+    """GPT-NeoX runs its own DeepSpeed, of which no release is asked."""
+    rule = Rule("BAT999", "x", "error", (), None, None, "keep", "", "", None, {}, lambda _: (), releases=())
+    rule.releases = (Releases((), (0, 9, 0), package="deepspeed"),)
+    deepspeed = launch_of("deepspeed", {"ds.json": '{"train_batch_size": 8}'}, "", {}).configs[0]
+    neox = launch_of("neox", {"a.yml": "train_batch_size: 8\n"}, "", {}).configs[0]
+    assert not has_check(rule, deepspeed)
+    assert has_check(rule, neox)
+
+
+def test_the_gap_between_two_spans_of_a_check_is_asked_for():
+    """TRL 0.13.0 to 0.18.2 has no such check, whatever the probes between the ends hit."""
+    rule = Rule("TRL999", "x", "error", ("trl",), None, None, "keep", "", "", None, {}, lambda _: ())
+    rule.releases = (Releases((), (0, 13, 0)), Releases((0, 19, 0)))
+    RULES.append(rule)
+    try:
+        assert gaps("TRL999", "trl", ["0.12.2", "0.13.0", "0.18.2", "0.19.0"]) == [2]
+        assert gaps("TRL999", "transformers", ["4.50.0", "4.51.0"]) == []
+    finally:
+        RULES.remove(rule)

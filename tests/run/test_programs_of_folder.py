@@ -1,0 +1,58 @@
+"""Programs and notebooks that a folder holds are runs, if they build the arguments of a trainer."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from cfglint.cli import main
+
+BUILT = """
+from transformers import Trainer, TrainingArguments
+Trainer(args=TrainingArguments('out', per_device_train_batch_size=4)).train()
+"""
+PARSED = """
+from transformers import HfArgumentParser, TrainingArguments
+(args,) = HfArgumentParser(TrainingArguments).parse_args_into_dataclasses()
+"""
+
+
+@pytest.fixture
+def runs(tmp_path, monkeypatch, capsys):
+    """The files and the batch of the runs of a folder."""
+    (tmp_path / ".git").mkdir()
+    monkeypatch.chdir(tmp_path)
+
+    def checked(**texts):
+        for name, text in texts.items():
+            (tmp_path / name.replace("__", ".")).write_text(text)
+        main(["check", ".", "--gpus", "2", "--format", "json"])
+        found = json.loads(capsys.readouterr().out)["runs"]
+        return [([name.removeprefix("./") for name in each["files"]], each["resolved"]["global_batch"]) for each in found]
+
+    return checked
+
+
+def test_a_program_by_what_it_builds(runs):
+    assert runs(v1__py=BUILT, other__py="import transformers\nprint('TrainingArguments')\n") == [(["v1.py"], 8)]
+
+
+def test_a_program_that_a_line_starts_is_in_its_run_only(runs):
+    assert runs(v1__py=BUILT, run__sh="torchrun --nproc_per_node 3 v1.py\n") == [(["run.sh", "v1.py"], 12)]
+
+
+def test_a_module_that_another_program_uses(runs):
+    module = "from transformers import TrainingArguments\ndef made():\n    return TrainingArguments('out', per_device_train_batch_size=3)\n"
+    assert runs(v1__py="from parts import made\nimport transformers\nargs = made()\n# TrainingArguments(\n", parts__py=module) == [
+        (["parts.py"], 6)
+    ]
+
+
+def test_a_program_with_a_parser_of_arguments(runs):
+    assert runs(v1__py=PARSED) == [(["v1.py"], 16)]
+
+
+def test_a_notebook(runs):
+    cells = [{"cell_type": "code", "source": BUILT.splitlines(keepends=True)}]
+    assert runs(a__ipynb=json.dumps({"cells": cells}, indent=1)) == [(["a.ipynb"], 8)]

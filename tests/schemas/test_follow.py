@@ -1,0 +1,154 @@
+"""Following a release: a made-up one, whose source is written from the committed tables of the newest release with some changes."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from cfglint.frameworks._releases import RELEASES
+from cfglint.frameworks.history import DEFAULT, TYPE, UNTIL
+from cfglint.frameworks.trl._tables import TRANSFORMERS_NEEDED
+from cfglint.frameworks.trl.releases import ENTRY, HISTORY, is_experimental
+from cfglint.frameworks.trl.source_fields import BESIDE, CONFIGS, DATASET, DATASET_SECTION
+from cfglint.frameworks.versions import parse_version
+
+pytestmark = pytest.mark.slow
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+NEWEST = parse_version(RELEASES["trl"])
+NEXT = f"{NEWEST[0]}.{NEWEST[1] + 1}.0"
+COPIED = ("cfglint", "tools", "schemas", "README.md", "pyproject.toml", "tests/examples.py", "tests/rules")
+TYPES = {"enum": "Choice", "list:object": "list[Any]"}
+CHECK = """
+    def __post_init__(self):
+        if self.packing and self.loss_type == "focal":
+            raise ValueError(f"The focal loss does not support packing, but `packing` is {self.packing}.")
+"""
+
+
+def annotation(row):
+    kind, optional = row[TYPE].removesuffix("|None"), row[TYPE].endswith("|None")
+    text = TYPES.get(kind) or (f"list[{kind.partition(':')[2]}]" if ":" in kind else kind)
+    return f"{text} | None" if optional else text
+
+
+def source_of(row):
+    """The line of a dataclass for a row of the tables."""
+    values = f', metadata={{"choices": {list(row[UNTIL + 1])!r}}}' if len(row) > UNTIL + 1 else ""
+    default = "" if row[DEFAULT] == "required" else f"default={row[DEFAULT]!r}"
+    return f"    {row[0]}: {annotation(row)} = field({(default + values).removeprefix(', ')})\n"
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    """An unpacked wheel with the classes of the newest release."""
+    folder = tmp_path_factory.mktemp("wheel")
+    root = folder / "trl"
+    metadata = folder / f"trl-{NEXT}.dist-info"
+    metadata.mkdir()
+    metadata.joinpath("METADATA").write_text(f"Requires-Dist: transformers{TRANSFORMERS_NEEDED[-1][1]}\n")
+    places = {**BESIDE, DATASET_SECTION: (DATASET,)}
+    for section, fields in {**HISTORY.at(NEWEST), DATASET_SECTION: ENTRY.fields(DATASET_SECTION, NEWEST)}.items():
+        place = f"experimental/{section}" if is_experimental(section, NEWEST) else "trainer"
+        file, name = (f"{place}/{section}_config.py", CONFIGS[section]) if section in CONFIGS else places[section][0]
+        base = "(TrainingArguments)" if section in CONFIGS else ""
+        path = root / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("a") as out:
+            out.write(f"class {name}{base}:\n    x = 1\n" + "".join(map(source_of, fields.values())))
+    for folder_name in ("", "trainer", "scripts"):
+        (root / folder_name / "__init__.py").touch()
+    (root / "trainer" / "sft_trainer.py").touch()
+    with (root / "scripts" / "utils.py").open("a") as out:
+        out.write('ENVIRONMENT = "env"  # the key that the parser itself reads\n')
+    return folder
+
+
+@pytest.fixture(scope="module")
+def copied(tmp_path_factory):
+    """A copy of what following a release reads and writes, whose history of checks begins with the made-up source."""
+    folder = tmp_path_factory.mktemp("copy")
+    for name in COPIED:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
+        copy(ROOT / name, folder / name)
+    (folder / "tools" / "checks" / "trl.json").write_text(json.dumps({"releases": [list(NEWEST)], "checks": []}))
+    return folder
+
+
+def followed(copied, wheel, *options):
+    """(exit status, output) of following the made-up release."""
+    command = [sys.executable, "tools/follow.py", "trl", NEXT, "--from", str(wheel), "--no-records", *options]
+    done = subprocess.run(command, cwd=copied, capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout + done.stderr
+
+
+def answered(copied, release):
+    """All fields of a release by the tables of the copy."""
+    fields = f"{{name: {{key: row[:3] + row[5:] for key, row in found.items()}} for name, found in HISTORY.at({release!r}).items()}}"
+    code = f"from cfglint.frameworks.trl.releases import HISTORY; print({fields})"
+    return subprocess.run([sys.executable, "-c", code], cwd=copied, capture_output=True, text=True, check=True).stdout
+
+
+@pytest.fixture(scope="module")
+def changed(wheel):
+    """The made-up release: one field renamed, two defaults and the choices of one field changed, one check added."""
+    path = wheel / "trl" / "trainer" / "sft_config.py"
+    text = path.read_text()
+    for old, new in (
+        ("    eos_token: ", "    eos_token_text: "),
+        ("default=1024", "default=2048"),
+        ("default='text'", "default='content'"),
+        ("['nll', 'dft', 'chunked_nll']", "['nll', 'dft', 'chunked_nll', 'focal']"),
+    ):
+        assert text.count(old) == 1, old
+        text = text.replace(old, new)
+    path.write_text(text + CHECK)
+    return wheel
+
+
+def test_a_release_is_taken_in_and_its_new_check_asks_for_a_rule(copied, changed):
+    """All in one, as the steps build on each other: nothing to do but the rule, and other releases answer as before."""
+    before = [answered(copied, release) for release in ((0, 17, 0), NEWEST)]
+    status, said = followed(copied, changed)
+    assert status == 1, said
+    lines = [line.strip() for line in said.splitlines()]
+    assert "sft: renamed `eos_token` to `eos_token_text` (a guess: same type and default, similar name)" in lines
+    assert "sft: `max_length`: default 1024 -> 2048" in lines
+    assert 'sft: `dataset_text_field`: default "text" -> "content"' in lines
+    assert 'sft: `loss_type`: choices: added "focal"' in lines
+    assert len([line for line in lines if line.startswith(("sft: ", "dpo: ", "grpo: "))]) == 4
+    place = "added check without a rule: trainer/sft_config.py:SFTConfig.__post_init__: ValueError: The focal loss does not support packing"
+    assert [line for line in lines[lines.index("needs a hand:") + 1 :] if not line.startswith(place)] == []
+    assert [answered(copied, release) for release in ((0, 17, 0), NEWEST)] == before
+    assert "'eos_token_text': ('eos_token_text'" in answered(copied, parse_version(NEXT))
+    assert f'"trl": "{NEXT}"' in (copied / "cfglint" / "frameworks" / "_releases.py").read_text()
+    notes = json.loads((copied / "tools" / "notes" / "trl.json").read_text())["keys"]
+    assert notes["eos_token_text"]["description"] == "Token that ends a sequence. Must be in the vocabulary."
+    schema = json.loads((copied / "schemas" / "trl.json").read_text())
+    assert schema["x-framework"]["version"] == NEXT
+    assert "eos_token_text" in schema["properties"]
+
+    # A rule that quotes the exception: nothing is left to do, and nothing else changes.
+    rule = 'TEXT = f"ValueError: The focal loss does not support packing, but `packing` is {True}."\n'
+    (copied / "cfglint" / "frameworks" / "trl" / "rules" / "focal.py").write_text(rule)
+    tables = (copied / "cfglint" / "frameworks" / "trl" / "_tables.py").read_text()
+    status, said = followed(copied, changed)
+    assert (status, said.splitlines()[-1]) == (0, "nothing needs a hand"), said
+    assert (copied / "cfglint" / "frameworks" / "trl" / "_tables.py").read_text() == tables
+
+
+def test_a_check_that_no_file_decides_is_noted_with_its_reason(copied, changed):
+    """In the place of a rule."""
+    (copied / "cfglint" / "frameworks" / "trl" / "rules" / "focal.py").unlink(missing_ok=True)
+    notes = copied / "tools" / "checks" / "undecidable.json"
+    text = notes.read_text()
+    notes.write_text(json.dumps([{"package": "trl", "message": "The focal loss", "reason": "made up"}]))
+    status, said = followed(copied, changed, "--check")
+    notes.write_text(text)
+    assert (status, "rule: made up" in said) == (0, True), said

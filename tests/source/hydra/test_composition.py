@@ -1,0 +1,153 @@
+"""Compositions of a few small files, with the errors that Hydra raises for overrides that do not fit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from cfglint.source.hydra.composition import Composed, compose
+from cfglint.source.hydra.defaults_list import CompositionError, Source
+from cfglint.source.hydra.overrides import Override, parse_override
+from tests.cases import each_case
+
+FILES: dict[str, dict[str, Any]] = {
+    "main": {
+        "defaults": ["base", {"engine": "dp"}, {"actor@worker.actor": "${engine}_actor"}, {"optional extra": "none"}, "_self_"],
+        "steps": 10,
+        "worker": {"micro": None, "actor": {"lr": 1e-6}},
+        "logger": ["console"],
+    },
+    "base": {"steps": 1, "name": "run"},
+    "engine/dp": {},
+    "engine/megatron": {},
+    "actor/dp_actor": {
+        "defaults": [{"../optim@optim": "adam"}],
+        "lr": 1.0,
+        "size": "${oc.select:worker.micro,4}",
+    },
+    "actor/megatron_actor": {"lr": 2.0, "tensor": 1},
+    "optim/adam": {"betas": [0.9, 0.999]},
+    "own": {"defaults": ["main", {"override engine": "megatron"}, "_self_"], "steps": 5},
+    "placed/here": {"package": "_global_", "placed": True},
+}
+
+
+class Files:
+    """A repository of the files above."""
+
+    def load(self, path: str) -> Source | None:
+        import posixpath
+
+        name = posixpath.normpath(path)
+        if name not in FILES:
+            return None
+        values = dict(FILES[name])
+        return Source(name, values, values.pop("defaults", []), values.pop("package", None))
+
+    def is_group(self, path: str) -> bool:
+        return any(name.startswith(f"{path}/") for name in FILES)
+
+    def options(self, group: str) -> list[str]:
+        return sorted(name.rpartition("/")[2] for name in FILES if name.rpartition("/")[0] == group)
+
+
+def composed(*overrides: str, name: str = "main") -> Composed:
+    return compose(Files(), name, [parse_override(word) for word in overrides], lambda reason: f"<{reason}>")
+
+
+def test_files_are_merged_in_the_order_of_the_defaults_list() -> None:
+    assert composed().values == {
+        "steps": 10,
+        "name": "run",
+        "engine": {},
+        "worker": {"actor": {"optim": {"betas": [0.9, 0.999]}, "lr": 1e-6, "size": "${oc.select:worker.micro,4}"}, "micro": None},
+        "logger": ["console"],
+    }
+
+
+def test_a_group_that_the_line_changes_changes_what_is_named_after_it() -> None:
+    assert composed("engine=megatron").values["worker"]["actor"] == {"lr": 1e-6, "tensor": 1}
+
+
+def test_a_config_may_override_a_group_of_the_config_that_it_extends() -> None:
+    values = composed(name="own").values
+    assert (values["steps"], values["worker"]["actor"]) == (5, {"lr": 1e-6, "tensor": 1})
+
+
+def test_a_package_in_the_first_comment_places_a_file() -> None:
+    assert composed("+placed=here").values["placed"] is True
+
+
+def test_each_value_knows_the_file_or_the_word_that_set_it() -> None:
+    origins = composed("steps=3", "+worker.extra.deep=1").origins
+    assert origins[("name",)] == ("base", ("name",))
+    assert origins[("worker", "actor", "lr")] == ("main", ("worker", "actor", "lr"))
+    assert origins[("worker", "actor", "optim", "betas")] == ("optim/adam", ("betas",))
+    for path in (("steps",), ("worker", "extra", "deep")):
+        word = origins[path]
+        assert isinstance(word, Override)
+        assert word.key == ".".join(path)
+
+
+@each_case(
+    ("words", "path", "expected"),
+    [
+        (["steps=null"], ("steps",), None),
+        (["+worker.micro=4"], ("worker", "micro"), 4),  # a null value may be appended to
+        (["++name=x"], ("name",), "x"),
+        (["+a.b.c=1"], ("a",), {"b": {"c": 1}}),
+        (["worker={micro: 2}"], ("worker", "micro"), 2),
+        (["logger.0=wandb"], ("logger",), ["wandb"]),
+        (["steps=1", "steps=2"], ("steps",), 2),
+        (["~worker.actor.optim.betas"], ("worker", "actor", "optim"), {}),
+        (["hydra.run.dir=x"], ("steps",), 10),
+    ],
+)
+def test_overrides_that_fit(words: list[str], path: tuple[str, ...], expected: object) -> None:
+    value: Any = composed(*words).values
+    for step in path:
+        value = value[step]
+    assert value == expected
+
+
+REFUSED = [
+    ("foo.bar=1", "Could not override 'foo.bar'."),
+    ("steps.x=5", "Could not override 'steps.x'."),
+    ("+steps=5", "Could not append to config. An item is already at 'steps'."),
+    ("~nope", "Could not delete from config. 'nope' does not exist."),
+    ("~steps=11", "Could not delete from config. The value of 'steps' is 10 and not 11."),
+    ("worker={nope: 2}", "Could not override 'worker'."),
+    ("+logger={}", "Error merging override +logger={}"),
+    ("engine=5", "ValueError: Config group override must be a string or a list. Got int"),
+    ("engine=nope", "Could not find 'engine/nope'; available options in 'engine': dp, megatron"),
+    ("optim=adam", "Could not override 'optim'. No match in the defaults list."),
+    ("++engine=dp", "force-add of config groups is not supported"),
+    ("~optim", "Could not delete 'optim'. No match in the defaults list"),
+    ("nope@x=1", "looks like a config group override"),
+    ("steps=1,2", "Ambiguous value"),
+]
+
+
+@each_case(("word", "exception"), REFUSED)
+def test_an_override_that_does_not_fit_quotes_hydras_exception_and_is_its_cause(word: str, exception: str) -> None:
+    with pytest.raises(CompositionError) as raised:
+        composed(word)
+    assert exception in raised.value.exception
+    if "Could not find" not in exception:
+        assert raised.value.override is not None
+        assert raised.value.override.text == word
+
+
+def test_a_primary_config_that_does_not_exist() -> None:
+    with pytest.raises(CompositionError, match="MissingConfigException: Cannot find primary config 'nope'"):
+        composed(name="nope")
+
+
+def test_files_that_include_each_other_end() -> None:
+    FILES["loop"] = {"defaults": ["loop"]}
+    try:
+        with pytest.raises(CompositionError, match="RecursionError"):
+            composed(name="loop")
+    finally:
+        del FILES["loop"]

@@ -1,0 +1,75 @@
+"""Interpolations: references, defaults that follow another key, and what cannot be known."""
+
+from __future__ import annotations
+
+import pytest
+
+from cfglint.source.hydra.interpolation import ResolutionError, Resolver
+from tests.cases import each_case
+
+TREE = {
+    "a": 8,
+    "name": "x",
+    "list": [1, 2],
+    "nothing": None,
+    "must": "???",
+    "inner": {
+        "up": "${a}",
+        "sibling": "${.micro}",
+        "above": "${..a}",
+        "micro": 4,
+        "text": "run-${name}-${a}",
+        "select": "${oc.select:.missing,${a}}",
+        "null_select": "${oc.select:nothing,16}",
+        "plain_select": "${oc.select:.micro,7}",
+        "item": "${list.1}",
+        "through": "${link.micro}",
+        "environment": "${oc.env:HOME}",
+        "joined": "x${oc.env:HOME}",
+        "own": "${my:1}",
+    },
+    "link": "${inner}",
+    "loop": "${loop}",
+    "gone": "${nope}",
+    "mandatory": "${must}",
+    "broken": "${a",
+}
+
+
+@each_case(
+    ("key", "expected"),
+    [
+        ("up", 8),
+        ("sibling", 4),
+        ("above", 8),
+        ("text", "run-x-8"),
+        ("select", 8),
+        ("null_select", 16),
+        ("plain_select", 4),
+        ("item", 2),
+        ("environment", ["the environment variable HOME"]),
+        ("joined", ["the environment variable HOME"]),
+        ("own", ["the resolver my"]),
+    ],
+)
+def test_a_value_is_resolved_or_unknown(key: str, expected: object) -> None:
+    assert Resolver(TREE, lambda reason: [reason]).get(("inner", key)) == expected
+
+
+@each_case(
+    ("key", "exception"),
+    [
+        ("loop", "Recursive interpolation"),
+        ("gone", "InterpolationKeyError: Interpolation key 'nope' not found"),
+        ("mandatory", "InterpolationToMissingValueError"),
+        ("broken", "GrammarParseError"),
+    ],
+)
+def test_what_cannot_be_resolved_quotes_omegaconfs_exception(key: str, exception: str) -> None:
+    with pytest.raises(ResolutionError, match=exception):
+        Resolver(TREE, str).get((key,))
+
+
+def test_a_missing_key_has_its_default() -> None:
+    assert Resolver(TREE, str).get(("inner", "nope"), 3) == 3
+    assert not Resolver(TREE, str).has(("inner", "nope"))
