@@ -2,9 +2,10 @@
 
     python tools/rebuild_tables.py KIND FOLDER [--fetch] [--check]
 
-KIND is deepspeed, huggingface, trl, llamafactory or axolotl. FOLDER has a folder for each release (`0.17.0`, ...) that holds the
+KIND is deepspeed, huggingface, trl, llamafactory, axolotl or verl. FOLDER has a folder for each release (`0.17.0`, ...) that holds the
 package and its metadata, and `dates.json` with the day of each release on the index, also of the libraries whose releases the tables
-name. `--fetch` downloads first what FOLDER lacks; of transformers only the files that are read, because all wheels together are 1 GB.
+name. `--fetch` downloads first what FOLDER lacks, yanked releases too, which files pin; of transformers only the files that are read,
+because all wheels together are 1 GB.
 `--check` compares only, and exits 1 when the file would change.
 """
 
@@ -86,7 +87,10 @@ def fetch(folder: Path, package: str, oldest: tuple[int, ...], libraries: tuple[
     if missing:
         raise SourceError(f"{', '.join(missing)}: not in the index")
     files = {each: answer["files"] for each, answer in answers.items() if answer is not None}
-    dates = {each: {str(version): str(day) for version, day in list_releases.dated(files[each]).items()} for each in files}
+    dates = {
+        each: {str(version): str(day) for version, day in list_releases.dated(found, with_yanked=each == package).items()}
+        for each, found in files.items()
+    }
     for name in dates[package]:
         if is_release(name) and release(name) >= oldest and not (folder / name).exists():
             of_release = [each for each in files[package] if str(list_releases.version_of(each["filename"])) == name]
