@@ -13,7 +13,10 @@ from cases import each_case
 
 TOOLS = str(Path(__file__).resolve().parent.parent.parent / "tools")
 NOTES = {"keys": {"old": {"description": "A key."}, "stage.size": {"description": "A size.", "type": "integer"}}}
-BEFORE = {"old": {"description": "A key.", "type": ["boolean", "null"], "default": None}, "stage": {"properties": {"size": {"type": "string"}}}}
+BEFORE = {
+    "old": {"description": "A key.", "type": ["boolean", "null"], "default": None},
+    "stage": {"properties": {"size": {"type": "string"}}},
+}
 
 
 @pytest.fixture(scope="module", autouse=True)
