@@ -6,7 +6,7 @@ from math import inf
 
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import SKIP, Example, Finding, rule
-from cfglint.frameworks.huggingface.fields import CHOICES, choices, has_choice, has_field
+from cfglint.frameworks.huggingface.fields import CHOICES, FIELDS, choices, has_choice, has_field
 from cfglint.frameworks.huggingface.rules.common import KINDS, OLD, article, certainty, lost_strategy, number, of, shown, strategy
 from cfglint.frameworks.huggingface.rules.keys import ACCELERATOR_KEYS
 from cfglint.frameworks.remedies import choice
@@ -265,7 +265,6 @@ def best_model_strategies(config: TrainerConfig) -> Iterator[Finding]:
         remedy = matched(strategy(config).name, when)
         yield Finding(best, f"{message} {shown(when)}", related=related, exception=text, severity=severity, help=remedy)
     elif not config.facts.strict_keys:  # else the parser rejects the removed key, and that is the finding
-        from cfglint.frameworks.huggingface._tables import FIELDS
         from cfglint.frameworks.huggingface.rules.migrations import replacement
         from cfglint.frameworks.versions import dotted
 
