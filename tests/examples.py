@@ -12,9 +12,9 @@ import yaml
 
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.memory import named_model
-from cfglint.project.file_source import FileSource
 from cfglint.project.policy_schema import PolicySchemas
 from cfglint.run.discovery import Discovery
+from cfglint.source.file_source import FileSource
 from records import check_cases, head
 
 ALONE = re.compile(r', "\w+_parallel": 1(?!\d)')  # sizes of the layout that are 1

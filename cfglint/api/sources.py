@@ -6,9 +6,9 @@ import os
 from collections.abc import Iterable, Mapping
 
 from cfglint.api.arguments import ArgumentError
-from cfglint.project.file_source import FileSource
 from cfglint.run.discovery import Discovery
 from cfglint.source.errors import CfglintError
+from cfglint.source.file_source import FileSource
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -13,11 +13,11 @@ from cfglint.generators import FRAMEWORK, RUN, generate, kinds, set_frameworks, 
 from cfglint.generators.generated import path_in, schema_line, schema_name
 from cfglint.generators.job_spec import FLAGS, OPTIMIZERS, PRECISIONS, SCHEDULERS, Contradiction, JobSpec, Unreachable, flag
 from cfglint.generators.neox_shapes import SHAPES
-from cfglint.project.file_source import FileSource, missing
 from cfglint.run.discovery import Discovery
 from cfglint.run.discovery_errors import LaunchChoiceError, UnknownKindError
 from cfglint.run.paths import line_of
 from cfglint.source import files, writing
+from cfglint.source.file_source import FileSource, missing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

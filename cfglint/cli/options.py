@@ -12,11 +12,11 @@ from cfglint.frameworks import file_kinds, trainers
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.versions import INSTALLED, is_version
 from cfglint.project import settings_file
-from cfglint.project.file_source import EditedSource, FileSource
 from cfglint.project.settings_file import LARGEST, Configuration, ConfigurationError, DeclaredRun
 from cfglint.run.discovery import Discovery
 from cfglint.run.discovery_errors import LaunchChoiceError, UnknownKindError
 from cfglint.run.paths import BY_HAND, HERE, line_of
+from cfglint.source.file_source import EditedSource, FileSource
 from cfglint.source.limits import MAX_SIZE
 from cfglint.source.root import resolved
 

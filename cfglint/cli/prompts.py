@@ -234,10 +234,10 @@ def show_plan(dialogue: Dialogue, kind: str, framework: str, facts: Answers, pri
 def planned(made: Generated, gpus: int, num_examples: int | None) -> str:
     """The table of `cfglint plan` on half, all and twice the GPUs."""
     from cfglint.frameworks.launch_facts import LaunchFacts
-    from cfglint.project.file_source import FileSource
     from cfglint.report import plans
     from cfglint.rewrite.plan import Pace, plan, table
     from cfglint.run.discovery import Discovery
+    from cfglint.source.file_source import FileSource
 
     facts = LaunchFacts(gpus, num_examples, complete=True, kind_given=True)
     texts = {file.name: file.text for file in made.files}

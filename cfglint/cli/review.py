@@ -19,7 +19,6 @@ from cfglint.cli.options import (
 from cfglint.cli.output import check_outputs
 from cfglint.cli.progress import counted_on_terminal
 from cfglint.project import settings_file
-from cfglint.project.git import GitProblem, Repository
 from cfglint.project.settings_file import ConfigurationError
 from cfglint.report import FORMATS
 from cfglint.review.branch import STATES, WORKING, Branch
@@ -27,6 +26,7 @@ from cfglint.review.compare import Comparison
 from cfglint.run.discovery_errors import LaunchChoiceError, UnknownKindError
 from cfglint.run.scan_stats import ScanStats
 from cfglint.source.files import FileProblem
+from cfglint.source.git import GitProblem, Repository
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from cfglint.frameworks.launch_line import Argument
-from cfglint.launch.options import after_mark, before_mark
 from cfglint.source.shell.expansion import ALL_OF_CALLER
-from cfglint.source.shell.placed_text import UNKNOWN
+from cfglint.source.shell.placed_text import UNKNOWN, after_mark, before_mark
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

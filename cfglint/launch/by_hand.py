@@ -6,7 +6,7 @@ import os
 
 from cfglint.frameworks.launch_line import MACHINE, LaunchLine
 from cfglint.launch.arguments import read_arguments
-from cfglint.launch.project_files import ROOT
+from cfglint.source.project_files import ROOT
 from cfglint.source.shell.filters import normal
 from cfglint.source.shell.script import Script
 

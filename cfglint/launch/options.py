@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.frameworks.launch_line import Option, Options
-from cfglint.source.shell.placed_text import Text
+from cfglint.source.shell.placed_text import Text, after_mark
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,35 +55,3 @@ def is_option(word: Text) -> bool:
     if not text.startswith("-") or text == "-" or " " in text.partition("=")[0]:
         return False
     return not text[1:2].isdigit() and text[1:2] != "."
-
-
-def after_mark(word: Text) -> Text:
-    """The part of a word after the first `=`."""
-    from cfglint.source.shell.placed_text import Part
-
-    parts: list[Part] = []
-    seen = False
-    for part in word.parts:
-        if seen or part.text is None:
-            parts.append(part)
-            continue
-        at = part.text.find("=")
-        if at >= 0:
-            seen = True
-            if at + 1 < len(part.text):
-                parts.append(part.cut(at + 1, len(part.text)))
-    return Text(parts)
-
-
-def before_mark(word: Text) -> Text:
-    """The part of a word before the first `=`."""
-    from cfglint.source.shell.placed_text import Part
-
-    parts: list[Part] = []
-    for part in word.parts:
-        at = -1 if part.text is None else part.text.find("=")
-        if at >= 0:
-            parts.append(part.cut(0, at))
-            break
-        parts.append(part)
-    return Text(parts)

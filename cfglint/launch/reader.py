@@ -10,19 +10,18 @@ from cfglint.launch.arguments import read_arguments
 from cfglint.launch.command import SURE, TRAINER_NAMES
 from cfglint.launch.launcher import PYTHON, is_command, launcher_of, launchers, launchers_by, marks
 from cfglint.launch.machine import Machine
-from cfglint.launch.project_files import ROOT, Project
 from cfglint.launch.slurm import header
 from cfglint.launch.surroundings import Surroundings
 from cfglint.launch.training import trains
-from cfglint.launch.wrappers import SCRIPTS, called_script, command_name, script_of, unwrapped
 from cfglint.source import files
 from cfglint.source.budget import Budget
-from cfglint.source.shell.filters import TOOLS, normal
-from cfglint.source.shell.interpreter import Interpreter
-from cfglint.source.shell.nested_scripts import call_script, run_inner
-from cfglint.source.shell.placed_text import EMPTY, Part, Text, literal
+from cfglint.source.project_files import ROOT, Project
+from cfglint.source.shell.filters import normal
+from cfglint.source.shell.follower import HERE, Follower, Suspended, UndecidedFolder
+from cfglint.source.shell.placed_text import Part, Text, literal
 from cfglint.source.shell.script import Script
 from cfglint.source.shell.tables import listed
+from cfglint.source.shell.wrappers import SCRIPTS, command_name, unwrapped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,14 +30,12 @@ if TYPE_CHECKING:
 
     from cfglint.frameworks.launch_line import Argument
     from cfglint.launch.launcher import Launcher
+    from cfglint.source.shell.interpreter import Interpreter
     from cfglint.source.shell.started_command import Call
-    from cfglint.source.shell.state import State
 
-HERE = "%cwd%"  # the start folder of a script while it is undecided
 SUBMITTED_FROM = "SLURM_SUBMIT_DIR"
 MAKEFILES = ("makefile", "gnumakefile")
 LEAST = 3  # characters of the name of a launcher that is looked for anywhere in a script
-RESOLVING = ("readlink", "realpath")  # commands whose output depends on the working folder
 SOURCING = ("source ", "\n. ")  # another file may contain the launch
 LONGEST = 1_000_000
 WORTH_A_LOOK = 1_000  # steps after which the words of a script and of the files that it can reach are looked at
@@ -52,103 +49,8 @@ DATA = listed(
 )
 
 
-class UndecidedFolder(Exception):
-    """The effect of a script depends on the folder that it is started from; within each of `groups` it may be the same."""
-
-    def __init__(self, groups: list[list[str]]) -> None:
-        super().__init__()
-        self.groups = groups
-
-
 class NothingToFind(Exception):
     """Raised in a long evaluation if the script cannot start a training."""
-
-
-class Follower(Interpreter):
-    """An interpreter that follows `bash -c` and called scripts, also after srun and similar commands.
-
-    `folders` are the possible start folders while the actual one is undecided: a step that depends on it raises Unsettled.
-    """
-
-    project: Project
-    folders: Sequence[str] = ()
-    may_launch: Callable[[], bool] | None = None
-
-    def statement(self, node: Any) -> bool | None:
-        """Follow one statement; after some steps ask whether the script may start a training at all."""
-        if self.may_launch is not None and self.budget.spent > WORTH_A_LOOK:
-            ask, self.may_launch = self.may_launch, None
-            if not ask():
-                raise NothingToFind
-        return super().statement(node)
-
-    def settle_folder(self) -> None:
-        """Raise Unsettled if the start folder is undecided."""
-        if self.folders:
-            raise UndecidedFolder([[folder] for folder in self.folders])
-
-    def exist(self, path: str) -> bool | None:
-        """Whether a path exists; if the start folder is undecided, only if all candidates agree."""
-        located = self.located(path)
-        if located is None or not located.startswith(HERE):
-            return super().exist(path)
-        answers = {folder: self.exists(normal(folder + located[len(HERE) :])) for folder in self.folders}
-        given = [*dict.fromkeys(answers.values())]
-        if len(given) == 1:
-            return given[0]
-        raise UndecidedFolder([[folder for folder, each in answers.items() if each is answer] for answer in given])
-
-    def located(self, path: str) -> str | None:
-        """A path relative to the working folder; one above an undecided start folder requires a decision."""
-        found = super().located(path)
-        if found is not None and (self.state.folder or "").startswith(HERE) and not found.startswith((HERE, "/", "%", "~")):
-            self.settle_folder()
-        return found
-
-    def join(self, other: State) -> None:
-        """Merge two states into what they have in common; an undecided folder may be the same as one of the project."""
-        one, two = self.state.folder or "", other.folder or ""
-        if one != two and any(each.startswith(HERE) for each in (one, two)) and any(each.startswith(ROOT) for each in (one, two)):
-            self.settle_folder()
-        super().join(other)
-
-    def readable(self, located: str) -> str:
-        """The path of a sourced or called file, relative to the working directory, like that of the script."""
-        real = self.project.real(located)
-        if real is None:
-            return located
-        return files.spelled_like(self.script.path, os.path.relpath(real) if os.path.isabs(real) else real)
-
-    def printed(self, words: list[Text]) -> Text:
-        """The output of a command; if the input of a tool depends on an undecided folder, that must be decided first."""
-        name = (words[0].value or "").rpartition("/")[2]
-        given = [*words[1:], self.stdin or EMPTY]
-        if self.folders and (name in TOOLS or name == "dirname") and all(each.known for each in given):
-            relative = name in RESOLVING and any(not each.string.startswith(("/", "%", "~", "-")) for each in given[:-1])
-            if relative or any(HERE in each.string for each in given):
-                self.settle_folder()
-        return super().printed(words)
-
-    def note(self, words: list[Text], environment: dict[str, Text], node: Any) -> None:
-        """Record a command, or follow the script that is passed to it."""
-        wrappers, given, inner = unwrapped(words)
-        text = script_of(inner)
-        script = called_script(inner)
-        start = len(self.calls)
-        if text is not None:
-            exported = {**self.state.environment(), **environment, **given}
-            self.apart(self.in_environment, exported, text, node)
-        elif script is None or not call_script(self, *script, {**self.state.environment(), **environment, **given}, node):
-            super().note(words, environment, node)
-            return
-        for call in self.calls[start:]:
-            call.words = [*wrappers, *call.words]
-
-    def in_environment(self, environment: dict[str, Text], text: Text, node: Any) -> bool | None:
-        """Run a string as a script with the exported variables."""
-        self.state.variables = dict(environment)
-        self.state.exported = set(environment)
-        return run_inner(self, Script(self.script.path, "", parts=text), node)
 
 
 class Evaluations:
@@ -259,10 +161,25 @@ class Reader:
         return {folder: run for part in parts for folder, run in part.items()}
 
     def follow(self, script: Script, folder: str, name: str, text: str, folders: Sequence[str] = ()) -> Interpreter:
-        """Interpret a script from a start folder; from `HERE` if it is one of the undecided `folders`."""
+        """Interpret a script from a start folder; from `HERE` if it is one of the undecided `folders`.
+
+        Raises NothingToFind, after some steps, for a script that cannot start a training.
+        """
+        left, spent = self.budget.left, self.budget.spent
+        try:
+            return self.interpreted(script, folder, name, text, folders, WORTH_A_LOOK)
+        except Suspended:
+            if not self.may_launch(script.text):
+                raise NothingToFind from None
+        self.budget.left, self.budget.spent = left, spent
+        return self.interpreted(script, folder, name, text, folders)
+
+    def interpreted(
+        self, script: Script, folder: str, name: str, text: str, folders: Sequence[str], limit: int | None = None
+    ) -> Interpreter:
+        """The interpreted script; raises Suspended after the given number of steps."""
         interpreter = Follower(folder, name, self.project.text, self.project.exists, self.budget)
-        interpreter.project, interpreter.folders = self.project, folders
-        interpreter.may_launch = lambda: self.may_launch(script.text)
+        interpreter.project, interpreter.folders, interpreter.limit = self.project, folders, limit
         head = header(script.path, text)
         job = {**head.environment(), SUBMITTED_FROM: literal(folder)} if head else {}
         variables = {**job, **{key: literal(value) for key, value in self.environment.items()}}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from cfglint.launch.project_files import ROOT
+from cfglint.source.project_files import ROOT
 from cfglint.source.record import record
 from cfglint.source.shell.filters import normal
 
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.launch.machine import Machine
-    from cfglint.launch.project_files import Project
     from cfglint.source.document import Syntax
+    from cfglint.source.project_files import Project
 
 
 @record

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 
-from cfglint.project.pinned_versions import repository, with_statements
+from cfglint.project.pinned_versions import with_statements
 from cfglint.project.statements.requirement import nightly
 from cfglint.project.statements.statement import Statement, normalised
 from cfglint.source import files
-from cfglint.source.root import leads_out
+from cfglint.source.root import leads_out, repository
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

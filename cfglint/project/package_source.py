@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 
 from cfglint.project.installed import OWN, distributions, environments
-from cfglint.project.pinned_versions import Disk, repository
+from cfglint.project.pinned_versions import Disk
 from cfglint.source.limits import MAX_SIZE
+from cfglint.source.root import repository
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -13,7 +13,9 @@ import os
 
 from cfglint.frameworks._releases import RELEASES as NEWEST
 from cfglint.source import files
+from cfglint.source.file_source import DiskFolders
 from cfglint.source.limits import MAX_SIZE
+from cfglint.source.root import repository
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
     from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.project.statements.statement import Statement
+    from cfglint.source.file_source import VersionFiles
 
     Stated = tuple[str, Statement]
     Form = Callable[[str, str, Collection[str]], Iterator[Stated]]
@@ -39,15 +42,8 @@ DEEPEST = 4
 SKIPPED = ("node_modules", "site-packages", "build", "dist", "__pycache__", "venv", "env")
 
 
-class Disk:
+class Disk(DiskFolders):
     """Access to the files on disk that specify versions."""
-
-    def names(self, folder: str) -> list[str]:
-        """The names in a folder; empty if it cannot be read."""
-        try:
-            return os.listdir(folder)
-        except (OSError, ValueError):
-            return []
 
     def text(self, path: str) -> str:
         """The content of a file; empty if it cannot be read, or is a link out of the project."""
@@ -61,15 +57,11 @@ class Disk:
             return ""
         return decoded(content)
 
-    def is_folder(self, path: str) -> bool:
-        """Whether there is such a folder, without following a link to one."""
-        return os.path.isdir(path) and not os.path.islink(path)
-
 
 class Repositories:
     """The statements in the folders around configs; each folder is examined once, and `looked_at` caches the result."""
 
-    def __init__(self, looked_at: Folders | None = None, disk: Disk | None = None) -> None:
+    def __init__(self, looked_at: Folders | None = None, disk: VersionFiles | None = None) -> None:
         self._folders = looked_at if looked_at is not None else {}
         self._disk = disk or Disk()
 
@@ -312,27 +304,7 @@ def limit(path: str) -> int:
     return MOST_LOCKED if os.path.basename(path) in LOCKS else MAX_SIZE
 
 
-def repository(path: str) -> list[str]:
-    """The folders from that of a file up to the top of its repository.
-
-    Without a repository: up to the working directory if the file is below it, else only its own folder.
-    """
-    folder = os.path.dirname(os.path.abspath(path))
-    here = os.getcwd()
-    folders = [folder]
-    below = 1
-    while not os.path.exists(os.path.join(folder, ".git")):
-        above = os.path.dirname(folder)
-        if above == folder:
-            return folders[:below]
-        folder = above
-        folders.append(folder)
-        if folder == here:
-            below = len(folders)
-    return folders
-
-
-def sources(folder: str, names: list[str], disk: Disk) -> list[str]:
+def sources(folder: str, names: list[str], disk: VersionFiles) -> list[str]:
     """The files of a folder that may state versions, in order of trust."""
     wanted: list[str] = [name for name in LOCKS if name in names]
     wanted += sorted(name for name in names if is_pylock(name) and name not in LOCKS)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import stat
 
-from cfglint.project.file_source import FileSource
-from cfglint.project.git import Snapshot
 from cfglint.project.git_index import KnownContents
 from cfglint.project.pinned_versions import may_name_versions
 from cfglint.review import launches, renames
@@ -15,6 +13,8 @@ from cfglint.run.discovery import Discovery
 from cfglint.run.discovery_errors import LaunchChoiceError, UnknownKindError
 from cfglint.run.paths import EXTENSIONS, is_program, is_script, line_of
 from cfglint.source import files
+from cfglint.source.file_source import FileSource
+from cfglint.source.git import Snapshot
 from cfglint.source.limits import MAX_SIZE
 from cfglint.source.root import leads_out
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from cfglint.frameworks.launch_facts import LaunchFacts
-    from cfglint.project.git import Repository
     from cfglint.project.settings_file import Configuration
     from cfglint.project.statements.statement import Statement
     from cfglint.review.releases import ReleaseChange
     from cfglint.run.checked import CheckedRun
     from cfglint.run.scan_stats import ScanStats
+    from cfglint.source.git import Repository
 
     Pair = tuple[CheckedRun | None, CheckedRun | None]
     Folders = dict[str, dict[str, list[Statement]]]

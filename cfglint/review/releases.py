@@ -11,9 +11,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from cfglint.project.file_source import FileSource
     from cfglint.project.statements.statement import Statement
     from cfglint.run.checked import CheckedRun
+    from cfglint.source.file_source import FileSource
 
     Texts = dict[str, str]  # package -> its release, for display
 

@@ -7,7 +7,6 @@ import os
 from cfglint.frameworks import detect, framework, is_trainer, related_tool, takes_arguments
 from cfglint.frameworks import kinds as known_kinds
 from cfglint.frameworks.base import MAYBE, NO_MATCH
-from cfglint.project.file_source import FileSource, missing
 from cfglint.run.checked import CheckedRun
 from cfglint.run.discovery_errors import LaunchChoiceError, MissingSectionError, UnknownKindError
 from cfglint.run.loaded import LAUNCH
@@ -17,6 +16,7 @@ from cfglint.run.scan_stats import ScanStats
 from cfglint.source import files
 from cfglint.source.document import MAPPING, SCALAR, Document
 from cfglint.source.errors import CfglintError
+from cfglint.source.file_source import FileSource, missing
 from cfglint.source.limits import MAX_SIZE
 
 TYPE_CHECKING = False

@@ -18,15 +18,15 @@ from cfglint.launch.findings import refused_deepspeed_word
 from cfglint.launch.launch_words import listed_below
 from cfglint.launch.launcher import launcher_of
 from cfglint.launch.machine import Machine
-from cfglint.launch.project_files import Project
 from cfglint.launch.reader import Evaluations, Reader
-from cfglint.project.file_source import EditedSource, FileSource
 from cfglint.run.consumer import choose_consumer, has_own_arguments, has_own_files, is_strict, program_kind
 from cfglint.run.loaded import LAUNCH
 from cfglint.run.paths import BY_HAND
 from cfglint.source import files
 from cfglint.source.change import EditRefused
 from cfglint.source.document import SCALAR, Node
+from cfglint.source.file_source import EditedSource, FileSource
+from cfglint.source.project_files import Project
 from cfglint.source.python.call import CallDocument
 from cfglint.source.record import changed
 

@@ -10,8 +10,8 @@ from cfglint.source import files
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.frameworks.launch_facts import LaunchFacts
-    from cfglint.project.file_source import FileSource
     from cfglint.source.document import Document, Path
+    from cfglint.source.file_source import FileSource
 
 OPENED = (("accelerator_config",), ("fsdp_config",), ("accelerate_config",))  # keys whose string is opened as a file, whatever its suffix
 DEEPSPEED = (("deepspeed",), ("deepspeed_config", "deepspeed_config_file"))  # keys whose string is a file or encoded JSON

@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from cfglint.project.file_source import FileSource
+    from cfglint.source.file_source import FileSource
 
 MOST_FILES = 500  # that are searched
 MOST_FOLDERS = 60

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 
 from cfglint.project import settings_file
-from cfglint.project.file_source import FileSource
 from cfglint.project.selection import Selection
 from cfglint.project.settings_file import Configuration, ConfigurationError, DeclaredRun
 from cfglint.project.suppression import merge_unused
@@ -14,6 +13,7 @@ from cfglint.run.discovery_errors import UnknownKindError
 from cfglint.run.paths import EXTENSIONS, is_one_of, line_of
 from cfglint.server.neighbours import Neighbours
 from cfglint.source.errors import CfglintError
+from cfglint.source.file_source import FileSource
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

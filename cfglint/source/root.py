@@ -63,3 +63,23 @@ def folders_upwards(path: str) -> list[str]:
         folder = os.path.normpath(os.path.join(folder, os.pardir))
         found.append("" if folder == os.curdir else folder)
     return found
+
+
+def repository(path: str) -> list[str]:
+    """The folders from that of a file up to the top of its repository.
+
+    Without a repository: up to the working directory if the file is below it, else only its own folder.
+    """
+    folder = os.path.dirname(os.path.abspath(path))
+    here = os.getcwd()
+    folders = [folder]
+    below = 1
+    while not os.path.exists(os.path.join(folder, ".git")):
+        above = os.path.dirname(folder)
+        if above == folder:
+            return folders[:below]
+        folder = above
+        folders.append(folder)
+        if folder == here:
+            below = len(folders)
+    return folders

@@ -12,8 +12,8 @@ from seeds import NAMES, own_keys
 from cfglint.api import diff
 from cfglint.explanation.summary import RunSummary
 from cfglint.frameworks.launch_facts import LaunchFacts
-from cfglint.project.file_source import FileSource
 from cfglint.run.discovery import Discovery
+from cfglint.source.file_source import FileSource
 
 VALUES = {"huge": 10**400, "infinite": float("-inf"), "none": float("nan"), "nested": [{"a": [None]}]}
 SOUND = {

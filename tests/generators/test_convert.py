@@ -11,8 +11,8 @@ from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.generators import generate, takes
 from cfglint.generators.convert import Existing
 from cfglint.generators.job_spec import Contradiction, JobSpec
-from cfglint.project.file_source import FileSource
 from cfglint.run.discovery import Discovery
+from cfglint.source.file_source import FileSource
 
 TRAINER = """\
 output_dir: out

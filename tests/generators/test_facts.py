@@ -10,8 +10,8 @@ import json
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.generators.convert import Existing
 from cfglint.generators.job_spec import Contradiction
-from cfglint.project.file_source import FileSource
 from cfglint.run.discovery import Discovery
+from cfglint.source.file_source import FileSource
 from records import check_parts
 
 TRAINER = "output_dir: out\nper_device_train_batch_size: 4\n"

@@ -14,8 +14,8 @@ from cfglint.generators.generated import GeneratedFile, Keys
 from cfglint.generators.job_spec import JobSpec
 from cfglint.generators.neox import fraction
 from cfglint.generators.neox_shapes import PYTHIA, SHAPES, nearest
-from cfglint.project.file_source import FileSource
 from cfglint.run.discovery import Discovery
+from cfglint.source.file_source import FileSource
 
 NUMBERS = [1e-5, 5e-324, 0.1, 1e22, 3, True]
 SCRIPT = "accelerate launch --num_processes 8 -m trl.scripts.{} --config train.yaml"

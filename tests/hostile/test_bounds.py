@@ -9,11 +9,11 @@ import pytest
 from cfglint.cli import main
 from cfglint.launch.launch_words import may_launch
 from cfglint.launch.programs.modules import Modules
-from cfglint.launch.project_files import Project
 from cfglint.launch.reader import WORTH_A_LOOK, Reader
 from cfglint.project.statements.bounds import MOST_CLAUSES, allows, specifiers
 from cfglint.run.templates import BARE
 from cfglint.source.budget import STEPS, Budget, Exhausted
+from cfglint.source.project_files import Project
 from cfglint.source.shell.interpreter import Interpreter
 
 LINE = "torchrun --nproc_per_node 8 train.py --output_dir out --per_device_train_batch_size 4 --learning_rate 1e-5"

@@ -11,8 +11,8 @@ import pytest
 from soundness import harmless
 
 from cfglint.cli import main
-from cfglint.project import git
-from cfglint.project.git import GitProblem, Repository
+from cfglint.source import git
+from cfglint.source.git import GitProblem, Repository
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from cfglint.launch.machine import Machine
-from cfglint.launch.project_files import Project
 from cfglint.launch.reader import Reader
+from cfglint.source.project_files import Project
 from records import check_cases
 
 FILES = {

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from cfglint.launch.command import command_document, summary
 from cfglint.launch.machine import Machine
-from cfglint.launch.project_files import Project
 from cfglint.launch.reader import Reader
+from cfglint.source.project_files import Project
 from records import check_cases
 
 FOLDER = Path(__file__).parent / "projects"

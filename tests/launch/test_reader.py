@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from cases import each_case
 from cfglint.launch.machine import Machine
-from cfglint.launch.project_files import ROOT, Project
 from cfglint.launch.reader import Reader
+from cfglint.source.project_files import ROOT, Project
 
 
 def lines(text, files=None, gpus=None, nodes=None, name="run.sh", environment=None):

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from cfglint.launch.project_files import ROOT, Project
-from cfglint.launch.reader import Follower
+from cfglint.source.project_files import ROOT, Project
+from cfglint.source.shell.follower import Follower
 from cfglint.source.shell.script import Script
 from records import check_cases, inputs
 

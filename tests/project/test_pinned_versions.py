@@ -12,7 +12,8 @@ from cases import each_case
 from cfglint.cli import main
 from cfglint.frameworks._releases import RELEASES as NEWEST
 from cfglint.frameworks.launch_facts import LaunchFacts
-from cfglint.project.pinned_versions import Repositories, repository
+from cfglint.project.pinned_versions import Repositories
+from cfglint.source.root import repository
 
 UV = """version = 1
 requires-python = ">=3.10"

@@ -8,9 +8,9 @@ import pytest
 
 from cfglint.explanation.summary import RunSummary
 from cfglint.frameworks.launch_facts import LaunchFacts
-from cfglint.project.file_source import FileSource
 from cfglint.report import render_account
 from cfglint.run.discovery import Discovery
+from cfglint.source.file_source import FileSource
 
 
 @pytest.fixture

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from cfglint.frameworks.launch_facts import LaunchFacts
-from cfglint.project.file_source import FileSource
 from cfglint.review.compare import Comparison
 from cfglint.run.discovery import Discovery
+from cfglint.source.file_source import FileSource
 
 
 def run_of(files, **facts):

@@ -8,9 +8,9 @@ import shutil
 import pytest
 
 from cfglint.frameworks.launch_facts import LaunchFacts
-from cfglint.project.git import Repository
 from cfglint.review.branch import COMMITTED, STAGED, WORKING, Branch, content
 from cfglint.run.scan_stats import ScanStats
+from cfglint.source.git import Repository
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 

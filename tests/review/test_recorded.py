@@ -11,10 +11,10 @@ import re
 import pytest
 
 from cfglint.frameworks.launch_facts import LaunchFacts
-from cfglint.project.file_source import FileSource
 from cfglint.report.changes import entry
 from cfglint.review.compare import Comparison
 from cfglint.run.discovery import Discovery
+from cfglint.source.file_source import FileSource
 from records import check_parts
 
 TRAINER = {

@@ -12,12 +12,12 @@ from cfglint.frameworks.deepspeed import DeepSpeed
 from cfglint.frameworks.deepspeed.sections import DeepSpeedSections
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.project import suppression
-from cfglint.project.file_source import FileSource
 from cfglint.review import compare, consequences
 from cfglint.rules import engine
 from cfglint.run import checked, discovery, loaded, references
 from cfglint.run.checked import CheckedRun
 from cfglint.run.loaded import LoadedRun
+from cfglint.source.file_source import FileSource
 
 BAD = '{"train_batch_size": 7, "train_micro_batch_size_per_gpu": 2}\n'
 COMMENTED = '{"train_batch_size": 7, // cfglint: ignore[BAT999]\n "train_micro_batch_size_per_gpu": 2}\n'

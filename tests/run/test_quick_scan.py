@@ -11,12 +11,12 @@ import pytest
 from cases import each_case
 from cfglint.frameworks import kinds, schema
 from cfglint.frameworks.launch_facts import LaunchFacts
-from cfglint.project.file_source import FileSource
 from cfglint.run.broken import known_names
 from cfglint.run.discovery import Discovery
 from cfglint.run.paths import SECTIONS
 from cfglint.run.quick_scan import has_no_known_word, known_words, unrelated_keys
 from cfglint.source import outline
+from cfglint.source.file_source import FileSource
 
 RESULTS = '{"results": {"arc": {"acc": 0.5}}, "config": {"seed": 1}}\n'
 FORMS = (

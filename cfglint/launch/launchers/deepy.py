@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from cfglint.frameworks.launch_line import MACHINE, NamedFile
 from cfglint.launch.launcher import Launcher
-from cfglint.launch.options import after_mark
-from cfglint.source.shell.placed_text import literal
+from cfglint.source.shell.placed_text import after_mark, literal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

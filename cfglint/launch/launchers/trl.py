@@ -10,8 +10,8 @@ from itertools import pairwise
 from cfglint.frameworks.accelerate.packaged import PACKAGED, PACKAGED_PROCESSES
 from cfglint.frameworks.launch_line import NamedFile, Option, Options
 from cfglint.launch.launchers import accelerate
-from cfglint.launch.options import after_mark, is_option
-from cfglint.source.shell.placed_text import literal
+from cfglint.launch.options import is_option
+from cfglint.source.shell.placed_text import after_mark, literal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

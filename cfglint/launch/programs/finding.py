@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from cfglint.frameworks.launch_line import LaunchLine
-    from cfglint.launch.project_files import Project
+    from cfglint.source.project_files import Project
 
 
 @record

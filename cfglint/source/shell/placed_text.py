@@ -199,3 +199,31 @@ def delimited(text: Text, separators: str) -> list[Text]:
 def between(separators: str) -> Callable[[str], Iterator[re.Match[str]]]:
     """The matcher of the parts of a string between separators."""
     return re.compile(f"[^{re.escape(separators)}]+").finditer
+
+
+def after_mark(word: Text) -> Text:
+    """The part of a word after the first `=`."""
+    parts: list[Part] = []
+    seen = False
+    for part in word.parts:
+        if seen or part.text is None:
+            parts.append(part)
+            continue
+        at = part.text.find("=")
+        if at >= 0:
+            seen = True
+            if at + 1 < len(part.text):
+                parts.append(part.cut(at + 1, len(part.text)))
+    return Text(parts)
+
+
+def before_mark(word: Text) -> Text:
+    """The part of a word before the first `=`."""
+    parts: list[Part] = []
+    for part in word.parts:
+        at = -1 if part.text is None else part.text.find("=")
+        if at >= 0:
+            parts.append(part.cut(0, at))
+            break
+        parts.append(part)
+    return Text(parts)

@@ -6,8 +6,8 @@ import pytest
 
 from cases import each_case
 from cfglint.frameworks.launch_facts import LaunchFacts
-from cfglint.project.file_source import FileSource
 from cfglint.run.discovery import Discovery
+from cfglint.source.file_source import FileSource
 
 HEAD = "model_name_or_path: m\ndataset_name: d\noutput_dir: out\nassistant_only_loss: true\n"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from cfglint.source.shell.placed_text import after_mark
 from cfglint.source.shell.tables import names
 
 if TYPE_CHECKING:
@@ -116,8 +117,6 @@ def after_options(words: list[Text], valued: frozenset[str]) -> list[Text]:
 
 def after_assignments(words: list[Text], environment: dict[str, Text]) -> list[Text]:
     """The command after `env A=1 -u B`."""
-    from cfglint.launch.options import after_mark
-
     index = 0
     while index < len(words):
         text = words[index].string

@@ -11,9 +11,36 @@ from cfglint.source.parse import parse
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping
+    from typing import Protocol
 
-    from cfglint.project.pinned_versions import Disk
     from cfglint.source.document import Syntax
+
+    class VersionFiles(Protocol):
+        """Access to the files that specify versions."""
+
+        def names(self, folder: str) -> list[str]:
+            """The names in a folder; empty if it cannot be read."""
+
+        def text(self, path: str) -> str:
+            """The content of a file; empty if it cannot be read, or is a link out of the project."""
+
+        def is_folder(self, path: str) -> bool:
+            """Whether there is such a folder, without following a link to one."""
+
+
+class DiskFolders:
+    """Access to the folders on disk."""
+
+    def names(self, folder: str) -> list[str]:
+        """The names in a folder; empty if it cannot be read."""
+        try:
+            return os.listdir(folder)
+        except (OSError, ValueError):
+            return []
+
+    def is_folder(self, path: str) -> bool:
+        """Whether there is such a folder, without following a link to one."""
+        return os.path.isdir(path) and not os.path.islink(path)
 
 
 class FileSource:
@@ -22,7 +49,7 @@ class FileSource:
     `disk` is the source of the files that specify versions, None for the disk itself.
     """
 
-    disk: Disk | None = None
+    disk: VersionFiles | None = None
 
     def __init__(self, texts: Mapping[str, str | bytes] | None = None) -> None:
         self.texts = texts or {}
@@ -51,7 +78,7 @@ class FileSource:
 
     def root(self, path: str) -> str:
         """The top of the project around a file, relative to the working directory."""
-        from cfglint.project.pinned_versions import repository
+        from cfglint.source.root import repository
 
         return os.path.relpath(repository(path)[-1])
 

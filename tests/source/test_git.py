@@ -7,9 +7,9 @@ import shutil
 
 import pytest
 
-from cfglint.project.file_source import FileSource
-from cfglint.project.git import GitProblem, Repository, Snapshot
+from cfglint.source.file_source import FileSource
 from cfglint.source.files import FileProblem
+from cfglint.source.git import GitProblem, Repository, Snapshot
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 

@@ -10,10 +10,9 @@ from __future__ import annotations
 import os
 import subprocess
 
-from cfglint.project.file_source import FileSource
-from cfglint.project.pinned_versions import Disk
 from cfglint.source import files
 from cfglint.source.errors import CfglintError
+from cfglint.source.file_source import DiskFolders, FileSource
 from cfglint.source.root import is_inside, resolved
 
 TYPE_CHECKING = False
@@ -322,7 +321,7 @@ class Snapshot(FileSource):
         return self._targets[path]
 
 
-class Past(Disk):
+class Past(DiskFolders):
     """The folders of a snapshot, for the versions that its files specify."""
 
     def __init__(self, snapshot: Snapshot) -> None:
