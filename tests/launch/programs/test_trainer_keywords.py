@@ -10,7 +10,8 @@ from cases import each_case
 from cfglint.cli import main
 
 NEWEST = ("transformers==5.23.0", "trl==1.16.0")
-ARGUMENTS = "from transformers import Trainer, TrainingArguments\nfrom trl import DPOConfig, DPOTrainer, SFTTrainer\nargs = TrainingArguments('o')\n"
+IMPORTS = "from transformers import Trainer, TrainingArguments\nfrom trl import DPOConfig, DPOTrainer, SFTTrainer\n"
+ARGUMENTS = IMPORTS + "args = TrainingArguments('o')\n"
 CALL = "Trainer(model, args, tokenizer=tokenizer).train()\n"
 
 
@@ -54,7 +55,7 @@ def test_a_keyword_that_the_release_lacks_is_an_error(found, code, name, key):
 @each_case(
     "code",
     [
-        "class Own(Trainer):\n    def __init__(self, *given, tokenizer):\n        super().__init__(*given)\nOwn(model, args, tokenizer=t)\n",
+        "class Own(Trainer):\n    def __init__(self, *a, tokenizer):\n        super().__init__(*a)\nOwn(m, args, tokenizer=t)\n",
         "from transformers.trainer import __version__\nif __version__ < '5':\n    " + CALL,
         "import unsloth\n" + CALL,
         "from trl.experimental.cpo import CPOTrainer\nCPOTrainer(model, args, tokenizer=t)\n",
@@ -67,10 +68,6 @@ def test_no_finding_where_the_constructor_is_not_the_librarys_or_the_code_compar
 @each_case("code", ["if load():\n    " + CALL, "try:\n    " + CALL + "except TypeError:\n    pass\n"])
 def test_a_call_that_may_not_be_made_or_may_be_caught_is_a_warning(found, code):
     assert found(code) == refused("Trainer", "tokenizer", "warning")
-
-
-def test_a_release_that_is_not_stated_is_a_warning(found):
-    assert found(CALL, []) == refused("Trainer", "tokenizer", "warning")
 
 
 def test_a_trainer_belongs_to_the_run_of_its_arguments(found):
