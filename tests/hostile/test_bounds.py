@@ -133,7 +133,7 @@ BUILDS = PARSES.partition("\n")[0] + "\n{}\nargs = TrainingArguments('out', max_
         ("a0 = 1\n" + "\n".join(f"a{n} = a{n - 1} + a{n - 1}" for n in range(1, 31)), "a30", 2**30),
         ("a0 = 'x' * 10\n" + "\n".join(f"a{n} = a{n - 1} + a{n - 1}" for n in range(1, 31)), "a30", None),
         ("a0 = 2\n" + "\n".join(f"a{n} = a{n - 1} * a{n - 1}" for n in range(1, 60)), "a59", None),
-        ("a0 = 1\n" + "\n".join(f"a{n} = a{n - 1} + 1" for n in range(1, 2_000)), "a1999", None),
+        ("a0 = 1\n" + "\n".join(f"a{n} = a{n - 1} + 1" for n in range(1, 2_000)), "a1999", 2_000),
         ("a = b + 1\nb = a + 1", "a", None),
         ("", "10**10**10", None),
         ("", "'x' * 10**9", None),

@@ -55,7 +55,7 @@ def failing(config: VerlConfig, code: str) -> Iterator[Finding]:
     "VRL010",
     "size-not-an-integer",
     "config",
-    (f"{BASE} data.train_batch_size=1e3\n", f"{BASE} {ROLLOUT}.n=\n", f"{BASE} data.train_batch_size=0\n"),
+    (f"{BASE} data.train_batch_size=1e3\n", f"{BASE} {ROLLOUT}.n=\n", f"{BASE} data.train_batch_size=0 {ACTOR}.use_dynamic_bsz=True\n"),
     f"{BASE} data.train_batch_size=1000\n",
 )
 def size_not_an_integer() -> None:
