@@ -107,12 +107,12 @@ def from_index(package: str, index: str) -> dict[str, Any] | None:
         raise
 
 
-def dated(files: list[dict[str, Any]]) -> dict[Version, datetime.date]:
-    """The date of each final release that can be installed."""
+def dated(files: list[dict[str, Any]], with_yanked: bool = False) -> dict[Version, datetime.date]:
+    """The date of each final release that pip chooses for a bound, or also of the yanked ones, which it installs for `==`."""
     archives: dict[Version, list[dict[str, Any]]] = {}
     for file in files:
         version = version_of(file["filename"])
-        if version is not None and not version.is_prerelease and not file.get("yanked"):
+        if version is not None and not version.is_prerelease and (with_yanked or not file.get("yanked")):
             archives.setdefault(version, []).append(file)
     return {version: date_of(each) for version, each in archives.items()}
 

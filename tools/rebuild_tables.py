@@ -2,21 +2,25 @@
 
     python tools/rebuild_tables.py KIND FOLDER [--fetch] [--check]
 
-KIND is deepspeed, trl, llamafactory or axolotl. FOLDER has a folder for each release (`0.17.0`, ...) that holds the package and its
-metadata, and `dates.json` with the day of each release on the index, also of the libraries whose releases the tables name. `--fetch`
-downloads first what FOLDER lacks. `--check` compares only, and exits 1 when the file would change.
+KIND is deepspeed, huggingface, trl, llamafactory, axolotl or verl. FOLDER has a folder for each release (`0.17.0`, ...) that holds the
+package and its metadata, and `dates.json` with the day of each release on the index, also of the libraries whose releases the tables
+name. `--fetch` downloads first what FOLDER lacks, yanked releases too, which files pin; of transformers only the files that are read,
+because all wheels together are 1 GB.
+`--check` compares only, and exits 1 when the file would change.
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib
+import io
 import json
 import shutil
 import sys
 import tempfile
 import urllib.parse
 import urllib.request
+import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,7 +47,7 @@ def main() -> int:
     target = FRAMEWORKS / options.kind / "_tables.py"
     try:
         if options.fetch:
-            fetch(options.folder, source.PACKAGE, source.OLDEST, source.LIBRARIES)
+            fetch(options.folder, source.PACKAGE, source.OLDEST, source.LIBRARIES, getattr(source, "FILES", ()))
         dates = json.loads((options.folder / DATES).read_text(encoding="utf-8"))
         text = tables(source, options.folder, dates)
     except (SourceError, OSError) as problem:
@@ -75,18 +79,25 @@ def is_release(name: str) -> bool:
     return name.partition(".post")[0].replace(".", "").isdigit()
 
 
-def fetch(folder: Path, package: str, oldest: tuple[int, ...], libraries: tuple[str, ...]) -> None:
-    """Unpack the wheels of the releases of a package that a folder lacks, and write the days of all releases."""
+def fetch(folder: Path, package: str, oldest: tuple[int, ...], libraries: tuple[str, ...], wanted: tuple[str, ...] = ()) -> None:
+    """Unpack the wheels of the releases of a package that a folder lacks, or the `wanted` files of them, and write the days of all."""
     folder.mkdir(parents=True, exist_ok=True)
     answers = {each: list_releases.from_index(each, INDEX) for each in (package, *libraries)}
     missing = [each for each, answer in answers.items() if answer is None]
     if missing:
         raise SourceError(f"{', '.join(missing)}: not in the index")
     files = {each: answer["files"] for each, answer in answers.items() if answer is not None}
-    dates = {each: {str(version): str(day) for version, day in list_releases.dated(files[each]).items()} for each in files}
+    dates = {
+        each: {str(version): str(day) for version, day in list_releases.dated(found, with_yanked=each == package).items()}
+        for each, found in files.items()
+    }
     for name in dates[package]:
         if is_release(name) and release(name) >= oldest and not (folder / name).exists():
-            unpack(package, [each for each in files[package] if str(list_releases.version_of(each["filename"])) == name], folder / name)
+            of_release = [each for each in files[package] if str(list_releases.version_of(each["filename"])) == name]
+            if wanted:
+                unpack_files(package, of_release, wanted, folder / name)
+            else:
+                unpack(package, of_release, folder / name)
     (folder / DATES).write_text(json.dumps(dates), encoding="utf-8")
 
 
@@ -106,6 +117,67 @@ def unpack(package: str, files: list[dict[str, Any]], target: Path) -> None:
         archive.unlink()
         inside = [each for each in Path(place).iterdir() if each.is_dir()]
         shutil.copytree(Path(place) if is_wheel else inside[0], target)
+
+
+def unpack_files(package: str, files: list[dict[str, Any]], wanted: tuple[str, ...], target: Path) -> None:
+    """Unpack some files of the package of a wheel, reading no more of the archive than they need."""
+    found = next(each for each in files if each["filename"].endswith(".whl"))
+    with zipfile.ZipFile(RemoteFile(urllib.parse.urljoin(f"{INDEX}/{package}/", found["url"]))) as archive:
+        names = {name for name in archive.namelist() if name.removeprefix(f"{package}/") in wanted}
+        with tempfile.TemporaryDirectory() as place:
+            archive.extractall(place, names)
+            shutil.copytree(place, target)
+
+
+class RemoteFile(io.RawIOBase):
+    """A file on a server that answers requests for ranges of bytes; blocks are kept."""
+
+    BLOCK = 1 << 18
+
+    def __init__(self, address: str) -> None:
+        super().__init__()
+        self.address = address
+        self.place = 0
+        self.blocks: dict[int, bytes] = {}
+        with urllib.request.urlopen(urllib.request.Request(address, method="HEAD"), timeout=60) as answer:
+            self.size = int(answer.headers["Content-Length"])
+
+    def seekable(self) -> bool:
+        """Whether the place can be set."""
+        return True
+
+    def readable(self) -> bool:
+        """Whether there is something to read."""
+        return True
+
+    def tell(self) -> int:
+        """The place of the next byte."""
+        return self.place
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
+        """Set the place of the next byte."""
+        self.place = offset + {io.SEEK_SET: 0, io.SEEK_CUR: self.place, io.SEEK_END: self.size}[whence]
+        return self.place
+
+    def read(self, size: int = -1, /) -> bytes:
+        """The next bytes."""
+        end = self.size if size < 0 else min(self.size, self.place + size)
+        made = bytearray()
+        while self.place < end:
+            number, offset = divmod(self.place, self.BLOCK)
+            part = self.block(number)[offset : offset + end - self.place]
+            made += part
+            self.place += len(part)
+        return bytes(made)
+
+    def block(self, number: int) -> bytes:
+        """A block of the file."""
+        if number not in self.blocks:
+            start = number * self.BLOCK
+            wanted = {"Range": f"bytes={start}-{min(start + self.BLOCK, self.size) - 1}"}
+            with urllib.request.urlopen(urllib.request.Request(self.address, headers=wanted), timeout=60) as answer:
+                self.blocks[number] = answer.read()
+        return self.blocks[number]
 
 
 if __name__ == "__main__":

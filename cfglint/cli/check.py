@@ -183,6 +183,16 @@ def undecided(outcomes: list[Outcome]) -> list[str]:
     ]
 
 
+def decisive(outcomes: list[Outcome]) -> dict[str, list[str]]:
+    """The releases that nothing states exactly and on which findings depend, each with its source."""
+    found: dict[str, list[str]] = {}
+    for outcome in outcomes:
+        for each in outcome.diagnostics:
+            for package in each.since if not each.suppressed else ():
+                found.setdefault(f"{package} {outcome.target[package]}", [outcome.target_from[package]])
+    return found
+
+
 def summary(outcomes: list[Outcome], stats: ScanStats) -> str:
     """The last line: numbers of checked files, findings and skipped files."""
     counts = {"error": 0, "warning": 0, "info": 0}
@@ -202,8 +212,9 @@ def summary(outcomes: list[Outcome], stats: ScanStats) -> str:
     if any(fixable.values()):
         parts.append(fixes_available(fixable[True], fixable[False]))
     parts += suppressed(outcomes)
-    if stats.targets:
-        parts.append("for " + first_few(f"{version} ({first_few(sources)})" for version, sources in stats.targets.items()))
+    targets = {**decisive(outcomes), **stats.targets}
+    if targets:
+        parts.append("for " + first_few(f"{version} ({first_few(sources)})" for version, sources in targets.items()))
     parts += undecided(outcomes)
     parts += skipped_files(stats)
     return "; ".join(parts)

@@ -219,6 +219,7 @@ class Outcome:
         "machine",
         "resolved",
         "target",
+        "target_from",
         "verdict",
     )
 
@@ -232,10 +233,12 @@ class Outcome:
         fails_at: Stage | None,
         resolved: dict[str, int | None],
         diagnostics: list[Diagnostic],
+        target_from: dict[str, str] | None = None,
     ) -> None:
         self.files = files
         self.kinds = kinds
         self.target = target
+        self.target_from = target_from or {}
         self.gpus = gpus
         self.verdict = verdict
         self.fails_at = fails_at
@@ -255,6 +258,7 @@ class Outcome:
             "files": self.files,
             "kinds": self.kinds,
             "target": self.target,
+            "target_from": self.target_from,
             "gpus": self.gpus,
             "verdict": self.verdict,
             "fails_at": self.fails_at,

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
         files: list[str]
         kinds: list[str]
         target: dict[str, str]
+        target_from: dict[str, str]
         gpus: int | None
         verdict: Verdict | None
         fails_at: Stage | None

@@ -32,7 +32,7 @@ def with_findings(side: Outcome, found: list[Diagnostic]) -> Outcome:
     """An outcome with other findings."""
     from cfglint.findings.diagnostic import Outcome
 
-    copy = Outcome(side.files, side.kinds, side.target, side.gpus, side.verdict, side.fails_at, side.resolved, found)
+    copy = Outcome(side.files, side.kinds, side.target, side.gpus, side.verdict, side.fails_at, side.resolved, found, side.target_from)
     copy.consumer, copy.launch = side.consumer, side.launch
     return copy
 

@@ -97,7 +97,8 @@ def unchecked_program(run: CheckedRun) -> str:
 def header(account: RunSummary) -> list[Paragraph]:
     """Framework, versions and verdict."""
     run = account.run
-    targets = ", ".join(f"{package} {version} ({version_source(run, package)})" for package, version in run.target.items())
+    sources = run.target_from
+    targets = ", ".join(f"{package} {version} ({sources[package]})" for package, version in run.target.items())
     lines = paragraph("", f"{framework(run.kinds[0]).title}{f': {targets}' if targets else ''}")
     if not account.errors:
         starts = "It would start" if run.facts.complete else "No errors found: this run should start"
@@ -126,14 +127,6 @@ def why_unknown(run: CheckedRun) -> str:
     if run.undecided_releases:
         return f": it depends on the release of {' and '.join(run.undecided_releases)}, which is not pinned"
     return f": {', '.join(asked)} is not modelled" if asked else ""
-
-
-def version_source(run: Any, package: str) -> str:
-    """The source of a version."""
-    facts = run.facts
-    if package in facts.target_from:
-        return str(facts.target_from[package])
-    return "--target" if package in facts.target else "newest known"
 
 
 def short_names(paths: list[str]) -> dict[str, str]:

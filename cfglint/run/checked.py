@@ -164,6 +164,7 @@ class CheckedRun(LoadedRun):
             self.fails_at,
             resolved,
             self.diagnostics,
+            self.attempt("the sources of the target", lambda: self.target_from, dict[str, str]()),
         )
         outcome.launch = launch.entry
         outcome.machine = launch.machine or launch.line is None

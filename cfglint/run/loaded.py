@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cfglint.frameworks import framework, learn, nearest_modelled
 from cfglint.frameworks import kinds as known_kinds
+from cfglint.frameworks._releases import RELEASES
 from cfglint.source.record import changed
 
 TYPE_CHECKING = False
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     Result = TypeVar("Result")
 
 LAUNCH = "launch"
+UNSTATED = "newest known"  # the source of a version that nothing states
 NUMBERS = (
     "micro_batch",
     "accumulation",
@@ -114,6 +116,24 @@ class LoadedRun:
             if package in chosen:
                 target[package] = chosen[package]
         return target
+
+    @property
+    def target_from(self) -> dict[str, str]:
+        """Where the version of each package comes from: `--target`, a file, another package of the run, or nothing."""
+        target = self.target
+        return {package: self._origin(package, target) for package in target}
+
+    def _origin(self, package: str, target: dict[str, str]) -> str:
+        """The source of one version, with what was requested if that is not modelled."""
+        facts = self.configs[0].facts if self.configs else self.facts
+        source = self.given.target_from.get(package, "--target" if package in self.given.target else "")
+        requested = facts.outside.get(package)
+        if requested and requested != target[package]:
+            return f"{f'{source} says ' if source else ''}{requested}, nearest modelled"
+        if source or (package not in facts.target and RELEASES.get(package, target[package]) == target[package]):
+            return source or UNSTATED
+        deciding = next((each for each in target if each in self.given.target), next(iter(target)))
+        return f"required by {deciding} {target[deciding]}" if deciding != package else UNSTATED
 
     @property
     def resolved(self) -> dict[str, int | None]:

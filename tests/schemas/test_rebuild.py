@@ -276,7 +276,26 @@ def test_axolotl_tables_are_read_from_wheels_and_source_distributions(tmp_path, 
     }
 
 
-@pytest.mark.parametrize("kind", ["deepspeed", "trl", "llamafactory", "axolotl"])
+def test_yanked_releases_are_fetched_and_belong_to_no_bound(tmp_path, monkeypatch):
+    """Files pin yanked releases, so the tables have them; pip never chooses one of a library for a bound."""
+    tool = importlib.import_module("rebuild_tables")
+    listed = [("1.0", None), ("1.1", "broken"), ("0.9", None), ("1.2rc1", None)]
+    files = {
+        name: [
+            {"filename": f"{name}-{version}-py3-none-any.whl", "upload-time": "2026-01-02T00:00:00Z", "yanked": yanked}
+            for version, yanked in listed
+        ]
+        for name in ("own", "library")
+    }
+    monkeypatch.setattr(tool.list_releases, "from_index", lambda package, index: {"files": files[package]})
+    monkeypatch.setattr(tool, "unpack", lambda package, files, target: target.mkdir())
+    tool.fetch(tmp_path, "own", (1, 0), ("library",))
+    assert sorted(path.name for path in tmp_path.iterdir() if path.is_dir()) == ["1.0", "1.1"]
+    dates = json.loads((tmp_path / "dates.json").read_text())
+    assert {name: sorted(found) for name, found in dates.items()} == {"own": ["0.9", "1.0", "1.1"], "library": ["0.9", "1.0"]}
+
+
+@pytest.mark.parametrize("kind", ["deepspeed", "huggingface", "trl", "llamafactory", "axolotl"])
 def test_one_release_is_added_to_the_tables_without_the_sources_of_the_others(kind):
     """One that was left out, in the middle or at the end, gives the committed tables again."""
     source = importlib.import_module(f"tables_{kind}")
@@ -546,6 +565,7 @@ KINDS = sorted(path.stem for path in (ROOT / "tools" / "notes").glob("*.json"))
 OF_WHEELS = {
     "axolotl",
     "deepspeed",
+    "huggingface",
     "llamafactory",
     "trl",
     "verl",

@@ -1,12 +1,14 @@
 """The fields of `TrainingArguments` with their defaults, and the releases of transformers that have them.
 
-The data is in `_tables.py`, generated together with the schema; `schemas/huggingface.json` describes each field. The default
-optimizer is the fused AdamW from 4.54.0 on if torch is 2.8 or newer.
+The rows in `_tables.py` are generated from the wheels; `schemas/huggingface.json` describes each field. The default optimizer is
+the fused AdamW from 4.54.0 on if torch is 2.8 or newer.
 """
 
 from __future__ import annotations
 
-from cfglint.frameworks.huggingface._tables import CHOICE_HISTORY, CHOICES, DEFAULT_HISTORY, FIELDS
+from cfglint.frameworks.history import DEFAULT, NAME, SINCE, TYPE, UNTIL, History
+from cfglint.frameworks.huggingface._tables import CHOICE_HISTORY, CHOICES
+from cfglint.frameworks.huggingface._tables import FIELDS as ROWS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,6 +47,19 @@ def within(since: Version, until: Version, version: Version) -> bool:
     return version >= since and (not until or version < until)
 
 
+def summarized() -> dict[str, tuple[str, Any, Version, Version]]:
+    """Each field as (type, default in the newest release that has it, first release, first release without it)."""
+    found: dict[str, tuple[str, Any, Version, Version]] = {}
+    for row in ROWS:
+        since = found[row[NAME]][2] if row[NAME] in found else row[SINCE]
+        default = list(row[DEFAULT]) if isinstance(row[DEFAULT], tuple) else row[DEFAULT]
+        found[row[NAME]] = (row[TYPE], default, since, row[UNTIL])
+    return found
+
+
+SECTION = "TrainingArguments"
+HISTORY = History({SECTION: ROWS})
+FIELDS = summarized()
 _defaults: dict[Version, dict[str, Any]] = {}
 
 
@@ -52,11 +67,7 @@ def defaults(version: Version) -> dict[str, Any]:
     """The fields of a release with their default values."""
     found = _defaults.get(version)
     if found is None:
-        found = {name: value for name, (_, value, since, until) in FIELDS.items() if within(since, until, version)}
-        for name, history in DEFAULT_HISTORY.items():
-            if name in found:
-                found[name] = [value for since, value in history if version >= since][-1]
-        _defaults[version] = found
+        found = _defaults[version] = {name: row[DEFAULT] for name, row in HISTORY.fields(SECTION, version).items()}
     return found
 
 

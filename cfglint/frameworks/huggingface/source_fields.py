@@ -18,6 +18,8 @@ PLAIN = {
     "None": "null",
     "dict": "object",
     "list": "array",
+    "List": "array",
+    "Dict": "object",
     "ParallelismConfig": "object",
 }
 

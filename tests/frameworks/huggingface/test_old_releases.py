@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from cfglint.frameworks.huggingface.fields import defaults
 from cfglint.frameworks.launch_facts import LaunchFacts
+from cfglint.frameworks.versions import parse_version
 from cfglint.run.checked import CheckedRun
 from cfglint.source.parse import parse
 
@@ -32,9 +34,27 @@ from cfglint.source.parse import parse
         ("neftune_noise_alpha: 5.0\n", "4.34.1", "reject"),
         ("neftune_noise_alpha: 5.0\n", "4.35.0", "accept"),
         ("project: x\n", "4.57.0", "accept"),
+        ("tp_size: 1\n", "4.51.3", "accept"),
+        ("tp_size: 1\n", "4.52.0", "reject"),
+        ("optim: adamw_apex_fused\n", "5.7.0", "accept"),
+        ("optim: adamw_apex_fused\n", "5.8.0", "reject"),
     ],
 )
 def test_a_release_decides(text, release, verdict):
     facts = LaunchFacts(gpus=2, num_examples=100, target={"transformers": release}, complete=True, kind_given=True, strict_keys=True)
     run = CheckedRun([parse("train.yaml", f"output_dir: out\n{text}", "yaml")], ["huggingface"], facts)
     assert run.verdict == verdict, [each.message for each in run.diagnostics]
+
+
+@pytest.mark.parametrize(
+    ("name", "release", "default"),
+    [
+        ("fsdp", "4.56.2", ""),
+        ("fsdp", "4.57.0", []),
+        ("fsdp", "4.57.1", None),
+        ("lr_scheduler_kwargs", "4.57.4", {}),
+        ("lr_scheduler_kwargs", "4.57.5", None),
+    ],
+)
+def test_a_default_is_that_of_the_release(name, release, default):
+    assert defaults(parse_version(release))[name] == default

@@ -96,7 +96,7 @@ def test_a_copy_of_verl_in_the_project_is_not_compared_with_a_release(checked):
 
 
 def test_a_config_folder_of_the_user_is_not_guessed(checked):
-    run = checked(f"{LINE} --config-path=/home/me/config --config-name=mine own.key=1")
+    run = checked(f"{LINE} --config-path=/data/config --config-name=mine own.key=1")
     assert (run.found, run.verdict, run.resolved["global_batch"]) == ([], None, None)
 
 

@@ -188,10 +188,10 @@ def auto_unfilled(config: TrainerConfig) -> Iterator[Finding]:
 
     Source: accelerate 1.15.0 utils/dataclasses.py:1356-1374, accelerator.py:2355.
     """
-    from cfglint.findings.fix_builders import remove
-
     found, launch = refusal(config), config.deepspeed
     if found is not None and launch is not None and found.kind == launch.UNRESOLVED:
+        from cfglint.findings.fix_builders import remove
+
         setting = launch.setting(found.key)
         fix = remove(setting, f"remove {found.key}", safe=True)
         yield Finding(setting, f'`{found.key}` is "auto", which the Trainer does not resolve', exception=found.exception, fix=fix)
