@@ -6,7 +6,7 @@ from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import Example, Finding, rule
 from cfglint.findings.wording import listed, spelled
 from cfglint.frameworks.accelerate.releases import HISTORY, SAGEMAKER_FILE
-from cfglint.frameworks.accelerate.rules.common import DEEPSPEED, GPUS, KEYS_COMPARED, KINDS
+from cfglint.frameworks.accelerate.rules.common import DEEPSPEED, FSDP, GPUS, KEYS_COMPARED, KINDS
 from cfglint.frameworks.versions import dotted
 
 TYPE_CHECKING = False
@@ -169,7 +169,10 @@ def unused_block(config: AccelerateConfig) -> Iterator[Finding]:
     "unknown-key-in-block",
     WARNING,
     kinds=KINDS,
-    bad=DEEPSPEED + "deepspeed_config:\n  zero_stge: 3\n",
+    bad=(
+        DEEPSPEED + "deepspeed_config:\n  zero_stge: 3\n",
+        Example(FSDP + "  fsdp_version: 2\n", facts={"target": {"accelerate": "1.5.0"}, "at": "/fsdp_config/fsdp_version"}),
+    ),
     good=DEEPSPEED + "deepspeed_config:\n  zero_stage: 3\n",
     fixed=DEEPSPEED + "deepspeed_config:\n  zero_stage: 3\n",
     example={"at": "/deepspeed_config/zero_stge"},
@@ -192,7 +195,8 @@ def unknown_key_in_block(config: AccelerateConfig) -> Iterator[Finding]:
                 setting = config.setting(name, key)
                 where = other_releases(config, key, name)
                 if where.startswith(" before"):
-                    yield Finding(setting, f"unknown key `{key}` in `{name}` is ignored by accelerate{where}", on_key=True)
+                    message = f"unknown key `{key}` in `{name}` is ignored by accelerate{where}"
+                    yield Finding(setting, message, on_key=True, help=f"remove `{name}.{key}`")
                     continue
                 near = [each for each in schema().nearest((name,), key) if each.path[:-1] == (name,)]
                 meant = next((str(each.path[-1]) for each in near if config.release_has(str(each.path[-1]), name)), "")
