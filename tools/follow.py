@@ -23,6 +23,7 @@ import argparse
 import contextlib
 import datetime
 import importlib
+import json
 import os
 import subprocess
 import sys
@@ -269,7 +270,7 @@ def written(given: Following, history: dict[Release, list[Check]]) -> list[str]:
 
 def take_into_schema(given: Following) -> list[str]:
     """Write notes, schema and what names the newest release; what the notes lack."""
-    notes = schema_merge.NOTES / f"{given.kind}.json"
+    notes, schema = schema_merge.NOTES / f"{given.kind}.json", schema_merge.SCHEMAS / f"{given.kind}.json"
     definitions = given.schema.definitions(given.tree) if hasattr(given.schema, "definitions") else {}
     renamed = {each.old: each.new for each in follow_fields.renamed(given.others[given.neighbour].sections, given.facts.sections)}
     text, said = follow_notes.updated(
@@ -278,7 +279,7 @@ def take_into_schema(given: Following) -> list[str]:
         definitions,
         renamed,
         given.tree,
-        keeps_removed=hasattr(given.schema, "histories"),
+        json.loads(schema.read_text(encoding="utf-8"))["properties"] if hasattr(given.schema, "histories") else None,
     )
     notes.write_text(text, encoding="utf-8")
     print("\nnotes:" if said else "\nnotes: no change")

@@ -1,6 +1,7 @@
 """Takes a release into the notes of a kind, as far as its source says what they need.
 
-A renamed key keeps its note, and the note of a removed key goes. The description of a new key is the first sentence that the
+A renamed key keeps its note, and the note of a removed key goes, or stays with the values that the key took where the schema of the
+kind has removed keys too. The description of a new key is the first sentence that the
 source has about it: the docstring of its class, the `help` of its metadata or of its argument, or the string below it. What the
 source does not say stays open, and building the schema then names it.
 """
@@ -24,16 +25,17 @@ Raw = dict[str, Any]
 ENTRY = re.compile(r'^  "((?:[^"\\]|\\.)*)": ', re.MULTILINE)
 OF_DOCSTRING = r"^ +(?:\*\*)?`?{name}`?(?:\*\*)? ?\([^\n]*\)?:?\n+((?: +\S[^\n]*\n?)+)"
 LONGEST = 300
+VALUE_KEYWORDS = {*schema_merge.VALUE_KEYWORDS, "x-any"}
 WHITE = re.compile(r"\s+")
 EMPTY = re.compile(r"[\[\]`]|\(https?:[^)]*\)")
 
 
 def updated(
-    text: str, facts: dict[str, Raw], definitions: dict[str, Raw], renamed: dict[str, str], tree: Tree, keeps_removed: bool
+    text: str, facts: dict[str, Raw], definitions: dict[str, Raw], renamed: dict[str, str], tree: Tree, keeps: dict[str, Raw] | None = None
 ) -> tuple[str, list[str]]:
     """The text of the notes for the facts of a release, and what was done, line by line.
 
-    `keeps_removed`: the schema of the kind has removed keys too, so that their notes stay.
+    `keeps`: the properties of the schema before, for a kind whose schema has removed keys too, so that their notes stay.
     """
     notes: dict[str, Raw] = json.loads(text)["keys"]
     present = set(paths({**facts, schema_merge.DEFINITIONS: {"properties": definitions}}))
@@ -44,9 +46,15 @@ def updated(
         if name in renamed and successor in present and successor not in notes:
             kept[successor] = {word: value for word, value in note.items() if not word.startswith("x-")}
             said.append(f"{path}: its note is also that of {successor}")
-        if not (path in present or "x-removed" in note or "x-read-in" in note or keeps_removed):
+        if path in present or "x-removed" in note or "x-read-in" in note:
+            continue
+        if keeps is None:
             kept.pop(path)
             said.append(f"{path}: its note is removed with the key")
+        elif VALUE_KEYWORDS.isdisjoint(note):
+            taken = {word: value for word, value in at(keeps, path).items() if word in VALUE_KEYWORDS}
+            kept[path] = {**note, **taken}
+            said.append(f"{path}: its note has the values that the removed key took")
     for path in sorted(present - kept.keys()):
         if not has_description(facts, definitions, path):
             sentence = described(tree, path.rpartition(".")[2])
@@ -66,10 +74,15 @@ def paths(properties: dict[str, Raw], above: str = "") -> Iterator[str]:
 
 def has_description(facts: dict[str, Raw], definitions: dict[str, Raw], path: str) -> bool:
     """Whether the facts describe a key themselves."""
-    raw: Raw = {"properties": {**facts, schema_merge.DEFINITIONS: {"properties": definitions}}}
+    return "description" in at({**facts, schema_merge.DEFINITIONS: {"properties": definitions}}, path)
+
+
+def at(properties: dict[str, Raw], path: str) -> Raw:
+    """What a schema says of the key of a dotted path; empty for one that it does not have."""
+    raw: Raw = {"properties": properties}
     for step in path.split("."):
         raw = raw.get("properties", {}).get(step, {})
-    return "description" in raw
+    return raw
 
 
 def replaced(text: str, before: dict[str, Raw], after: dict[str, Raw]) -> str:

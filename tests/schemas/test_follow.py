@@ -95,44 +95,58 @@ def answered(copied, release):
     return subprocess.run([sys.executable, "-c", code], cwd=copied, capture_output=True, text=True, check=True).stdout
 
 
+def chosen_fields():
+    """(renamed, two with a changed default, one with a new choice): fields of the newest release, whatever their names are in it."""
+    rows = list(HISTORY.fields("sft", NEWEST).values())
+    notes = json.loads((ROOT / "tools" / "notes" / "trl.json").read_text())["keys"]
+    choices = {row[0]: row for row in rows if len(row) > UNTIL + 1}
+    renamed = [row for row in rows if row[TYPE].startswith("str") and row[DEFAULT] is None and row[0] in notes and len(row[0]) > 8]
+    numbers = [row for row in rows if row[TYPE].startswith("int") and isinstance(row[DEFAULT], int)]
+    texts = [row for row in rows if row[TYPE] == "str" and isinstance(row[DEFAULT], str) and row[0] not in choices]
+    return renamed[0], (numbers[0], texts[0]), next(iter(choices.values()))
+
+
 @pytest.fixture(scope="module")
 def changed(wheel):
     """The made-up release: one field renamed, two defaults and the choices of one field changed, one check added."""
     path = wheel / "trl" / "trainer" / "sft_config.py"
     text = path.read_text()
-    for old, new in (
-        ("    eos_token: ", "    eos_token_text: "),
-        ("default=1024", "default=2048"),
-        ("default='text'", "default='content'"),
-        ("['nll', 'dft', 'chunked_nll']", "['nll', 'dft', 'chunked_nll', 'focal']"),
+    renamed, (number, words), choice = chosen_fields()
+    for row, after in (
+        (renamed, (renamed[0] + "_text", *renamed[1:])),
+        (number, (*number[:DEFAULT], number[DEFAULT] * 2, *number[DEFAULT + 1 :])),
+        (words, (*words[:DEFAULT], "content", *words[DEFAULT + 1 :])),
+        (choice, (*choice[: UNTIL + 1], (*choice[UNTIL + 1], "focal"))),
     ):
-        assert text.count(old) == 1, old
-        text = text.replace(old, new)
+        assert text.count(source_of(row)) == 1, row
+        text = text.replace(source_of(row), source_of(after))
     path.write_text(text + CHECK)
     return wheel
 
 
 def test_a_release_is_taken_in_and_its_new_check_asks_for_a_rule(copied, changed):
     """All in one, as the steps build on each other: nothing to do but the rule, and other releases answer as before."""
+    renamed, (number, words), choice = chosen_fields()
+    new, described = f"{renamed[0]}_text", json.loads((copied / "tools" / "notes" / "trl.json").read_text())["keys"][renamed[0]]
     before = [answered(copied, release) for release in ((0, 17, 0), NEWEST)]
     status, said = followed(copied, changed)
     assert status == 1, said
     lines = [line.strip() for line in said.splitlines()]
-    assert "sft: renamed `eos_token` to `eos_token_text` (a guess: same type and default, similar name)" in lines
-    assert "sft: `max_length`: default 1024 -> 2048" in lines
-    assert 'sft: `dataset_text_field`: default "text" -> "content"' in lines
-    assert 'sft: `loss_type`: choices: added "focal"' in lines
+    assert f"sft: renamed `{renamed[0]}` to `{new}` (a guess: same type and default, similar name)" in lines
+    assert f"sft: `{number[0]}`: default {number[DEFAULT]} -> {2 * number[DEFAULT]}" in lines
+    assert f'sft: `{words[0]}`: default "{words[DEFAULT]}" -> "content"' in lines
+    assert f'sft: `{choice[0]}`: choices: added "focal"' in lines
     assert len([line for line in lines if line.startswith(("sft: ", "dpo: ", "grpo: "))]) == 4
     place = "added check without a rule: trainer/sft_config.py:SFTConfig.__post_init__: ValueError: The focal loss does not support packing"
     assert [line for line in lines[lines.index("needs a hand:") + 1 :] if not line.startswith(place)] == []
     assert [answered(copied, release) for release in ((0, 17, 0), NEWEST)] == before
-    assert "'eos_token_text': ('eos_token_text'" in answered(copied, parse_version(NEXT))
+    assert f"'{new}': ('{new}'" in answered(copied, parse_version(NEXT))
     assert f'"trl": "{NEXT}"' in (copied / "cfglint" / "frameworks" / "_releases.py").read_text()
     notes = json.loads((copied / "tools" / "notes" / "trl.json").read_text())["keys"]
-    assert notes["eos_token_text"]["description"] == "Token that ends a sequence. Must be in the vocabulary."
+    assert notes[new]["description"] == described["description"]
     schema = json.loads((copied / "schemas" / "trl.json").read_text())
     assert schema["x-framework"]["version"] == NEXT
-    assert "eos_token_text" in schema["properties"]
+    assert new in schema["properties"]
 
     # A rule that quotes the exception: nothing is left to do, and nothing else changes.
     rule = 'TEXT = f"ValueError: The focal loss does not support packing, but `packing` is {True}."\n'
