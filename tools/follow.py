@@ -102,6 +102,7 @@ class Following:
         exec(self.target.read_text(encoding="utf-8"), tables)  # the committed file, also when it was changed since this process began
         self.before: dict[Release, Facts] = self.source.known(argparse.Namespace(**tables))
         self.facts: Facts = self.source.facts(path, self.release, days(package, version, day))
+        self.checks: list[Check] = source_checks.checks(self.tree.root, package)
         self.others = {each: facts for each, facts in self.before.items() if each != self.release}
 
     @property
@@ -187,7 +188,6 @@ def downloaded(package: str, version: str, scratch: Path) -> tuple[Path, str]:
 def compared_checks(given: Following, neighbour: Path | None, scratch: Path) -> tuple[dict[Release, list[Check]], list[Change] | None]:
     """(the committed history with this release, what changed against its neighbour, None where that cannot be had)."""
     history = source_checks.history(given.package)
-    own = source_checks.checks(given.tree.root, given.package)
     before = history.get(given.neighbour)
     if neighbour is not None or before is None:
         with contextlib.suppress(SourceError, *NOT_REACHED):
@@ -195,8 +195,8 @@ def compared_checks(given: Following, neighbour: Path | None, scratch: Path) -> 
             path = neighbour or downloaded(given.package, name, scratch)[0]
             before = source_checks.checks(given.schema.find(path).root, given.package)
     if given.release > min(history) if history else given.is_newest:
-        history = {**{each: found for each, found in history.items() if each in given.others}, given.release: own}
-    return history, None if before is None else source_checks.changes(before, own)
+        history = {**{each: found for each, found in history.items() if each in given.others}, given.release: given.checks}
+    return history, None if before is None else source_checks.changes(before, given.checks)
 
 
 def report_checks(given: Following, changed: list[Change] | None) -> Iterator[str]:
@@ -209,7 +209,7 @@ def report_checks(given: Following, changed: list[Change] | None) -> Iterator[st
     removed = {rule for each in changed if each.what == "removed" for rule in covering_rules.rules_of(each.check, given.package)}
     ended = removed - remaining_rules(given) if removed else set()
     for each in changed:
-        rules = covering_rules.rules_of(each.check, given.package)
+        rules = rules_of(each.check, given)
         if each.before is not None:
             rules = rules or [f"{rule} (its former words)" for rule in covering_rules.rules_of(each.before, given.package)]
         why = source_checks.reason(each.check, notes)
@@ -220,6 +220,14 @@ def report_checks(given: Following, changed: list[Change] | None) -> Iterator[st
                 yield f"{each.what} check without a rule: {each.check.place}: {each.check.text[:SHOWN]}"
         else:
             yield from still_declared(given, each.check, ended.intersection(rules))
+
+
+def rules_of(check: Check, given: Following) -> list[str]:
+    """The rules that cover a check; those of a validator cover the exceptions that it raises."""
+    if check.kind != "validator":
+        return covering_rules.rules_of(check, given.package)
+    raised = [each for each in given.checks if each.kind != "validator" and f"{each.place}.".startswith(f"{check.place}.")]
+    return sorted({rule for each in raised for rule in covering_rules.rules_of(each, given.package)})
 
 
 def details(change: Change) -> str:
@@ -236,9 +244,7 @@ def details(change: Change) -> str:
 
 def remaining_rules(given: Following) -> set[str]:
     """The rules of the checks that a release has."""
-    return {
-        rule for check in source_checks.checks(given.tree.root, given.package) for rule in covering_rules.rules_of(check, given.package)
-    }
+    return {rule for check in given.checks for rule in covering_rules.rules_of(check, given.package)}
 
 
 def still_declared(given: Following, check: Check, ended: set[str]) -> Iterator[str]:

@@ -166,3 +166,20 @@ def test_a_check_that_no_file_decides_is_noted_with_its_reason(copied, changed):
     status, said = followed(copied, changed, "--check")
     notes.write_text(text)
     assert (status, "rule: made up" in said) == (0, True), said
+
+
+def test_a_validator_is_covered_by_the_rules_of_its_exceptions():
+    """As it has no words of its own that a rule could quote; one that raises nothing asks for a hand."""
+    code = """
+import sys
+sys.path.insert(0, "tools")
+from types import SimpleNamespace
+import follow, source_checks
+validator = source_checks.Check("config.py", "Config.check_length", "validator", "", "", "0123")
+words = "When `padding_free=True` without packing, `max_length` is not enforced."
+raised = validator._replace(kind="raise", exception="ValueError", message=words)
+for checks in ([validator, raised], [validator], [validator, raised._replace(where="Config.check_length_of_all")]):
+    print(follow.rules_of(validator, SimpleNamespace(package="trl", checks=checks)))
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["['TRL041']", "[]", "[]"]
