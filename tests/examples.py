@@ -57,6 +57,7 @@ def launch_of(kind, named, folder, example):
         gpus=example.get("gpus"),
         num_examples=example.get("num_examples"),
         target=example.get("target") or {},
+        bounds={package: tuple(specs) for package, specs in example.get("bounds", {}).items()},
         complete=example.get("complete", True),
         kind_given=example.get("kind_given", True),
         strict_keys=example.get("strict_keys", False),

@@ -87,6 +87,11 @@ def fields_of_class(name: str) -> set[str]:
     return set().union(*(framework(kind).fields_of_class(name) for kind in kinds()))
 
 
+def of_package(package: str) -> list[Framework[Any]]:
+    """The frameworks of a package."""
+    return [framework(kind) for kind in kinds() if framework(kind).package == package]
+
+
 def repository_owners(package: str) -> tuple[str, ...]:
     """The owners of the official repositories of a package, in lower case."""
     return tuple(owner for kind in kinds() if framework(kind).package == package for owner in framework(kind).repository_owners)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from cfglint.batch.solver import SplitRule
     from cfglint.findings.rule import Finding, Rule
     from cfglint.findings.vocabulary import Kind, Stage
+    from cfglint.frameworks.history import Row
     from cfglint.frameworks.launch_facts import Launch, LaunchFacts
     from cfglint.frameworks.memory_inputs import Inputs, Model
     from cfglint.frameworks.overrides import Override
@@ -360,6 +361,14 @@ class Framework(Described["Own"]):
     def fields_of_class(self, name: str) -> set[str]:
         """The fields that one of these classes has in any modelled release; empty for a class of another framework."""
         return set()
+
+    def constructor(self, name: str) -> tuple[Row, ...]:
+        """The rows of the parameters of a trainer's constructor, in order of its releases; empty for other classes."""
+        return ()
+
+    def field_in_place(self, trainer: str, keyword: str, release: Version) -> str:
+        """The field, with its class, that has what a keyword of a trainer's constructor was for; empty if there is none."""
+        return ""
 
     def schema_additions(self) -> Additions:
         """Keys and values that the framework accepts beyond its schema, for the schema of editors."""

@@ -49,6 +49,19 @@ class Field:
 
 
 @record
+class TrainerCall:
+    """A call of the constructor of a trainer: its class, the package of that, and the keywords that are written in the call.
+
+    `document` is a `CallDocument`. `is_certain`: the program makes the call, and nothing catches what it raises.
+    """
+
+    name: str
+    package: str
+    document: Any
+    is_certain: bool
+
+
+@record
 class ProgramFacts:
     """The facts about a program that follow from its syntax tree.
 
@@ -59,7 +72,7 @@ class ProgramFacts:
     a subclass replaces methods that checks rely on. `changed` are fields that the code sets after parsing. `exact`: the defaults of
     `arguments` are known, as is every class between it and the parser. `config_files` are DeepSpeed files that the code names if the
     line names none. `built` are the calls that build a trainer's arguments in code, `scopes` the code that it may run, `evaluations`
-    what its code does with each launch line (all of `launch.programs`).
+    what its code does with each launch line (all of `launch.programs`). `trainer_calls` are the calls that build the trainers of a run.
     """
 
     path: str
@@ -79,6 +92,7 @@ class ProgramFacts:
     built: tuple[Any, ...] = ()
     scopes: tuple[Any, ...] = ()
     evaluations: Any = None
+    trainer_calls: tuple[TrainerCall, ...] = ()
 
     @property
     def opens_config(self) -> bool:

@@ -207,7 +207,7 @@ class LaunchReader:
         refused_joined_words(line, command, launch)
         refused_deepspeed_word(line, launch)
         launch.flags = launcher_flags(line, command)
-        launch.program = launch.parser if built is None else built.program
+        launch.program = self.with_trainers(line, launch) if built is None else built.program
         launch.undecided = built.undecided if built is not None else undecided_keys(launch, command)
         facts = self.launch_facts(line, launch, documents, built)
         for key, reasons in command.unknown.items():
@@ -262,6 +262,14 @@ class LaunchReader:
         reread = lambda path, text: self.read_program(line, {path: text})  # noqa: E731
         return built_arguments(program, which, reread, self.context(line, launch))
 
+    def with_trainers(self, line: LaunchLine, launch: Launch) -> ProgramFacts | None:
+        """The facts about the program that gets the arguments of a line, with the trainers that it builds."""
+        if launch.parser is None or not launch.parser.arguments:
+            return launch.parser
+        from cfglint.run.program_runs import with_trainers
+
+        return with_trainers(launch.parser, self.context(line, launch))
+
     def context(self, line: LaunchLine, launch: Launch) -> Context:
         """The circumstances under which a line starts its program."""
         from cfglint.launch.programs.context import Context
@@ -311,10 +319,10 @@ class LaunchReader:
         program = read_found(found, {})
         if program is None:
             return []
-        parsed = parsed_arguments(program)
+        context = self.context_without_line(path, found)
+        parsed = parsed_arguments(program, context)
         if parsed is not None:
             return [parsed]
-        context = self.context_without_line(path, found)
         evaluated = evaluation_of(program, context)
         reached = [which for which, each in enumerate(program.built) if evaluated is not None and each.node in evaluated.made]
         chosen = reached if reached and evaluated is not None and evaluated.complete else range(len(program.built))

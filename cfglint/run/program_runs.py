@@ -11,9 +11,11 @@ from cfglint.launch.programs.constructors import built_calls
 from cfglint.launch.programs.evaluation import call_document
 from cfglint.launch.programs.parsers import constructions
 from cfglint.launch.programs.scopes import is_caught
+from cfglint.launch.programs.trainer_calls import trainer_calls
 from cfglint.source.change import EditRefused
 from cfglint.source.python.call import CallDocument
 from cfglint.source.python.literals import Offsets
+from cfglint.source.record import changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,7 +44,8 @@ class BuiltArguments:
         conditional = bool(made.conditions) if made is not None else call.is_conditional
         self.kind = call.kind
         self.guessed = conditional or is_caught(call.node, call.scope, program.scopes)
-        self.program = call.facts(program, evaluated)
+        facts = call.facts(program, evaluated)
+        self.program = changed(facts, trainer_calls=trainer_calls(program, evaluated, call.node))
         self.trainer = call.trainer
         self.document = document_of(program, which, reread, context)
 
@@ -70,12 +73,12 @@ class ParsedArguments(BuiltArguments):
 
     __slots__ = ()
 
-    def __init__(self, program: ProgramFacts) -> None:
+    def __init__(self, program: ProgramFacts, context: Context) -> None:
         parser = next(each for each in constructions(list(program.scopes)) if each.kind in HF_PARSERS)
         module = parser.scope.module
         self.kind = kind_of_class(program.arguments)
         self.guessed = True
-        self.program = program
+        self.program = with_trainers(program, context)
         self.trainer = trainer_of_class(program.arguments)
         self.document = CallDocument(module.path, module.text, parser.kind, *Offsets(module.text).span(parser.call))
 
@@ -91,10 +94,15 @@ def built_arguments(program: ProgramFacts, which: int, reread: Reread, context: 
     return BuiltArguments(program, which, reread, context) if which < len(built_calls(program)) else None
 
 
-def parsed_arguments(program: ProgramFacts) -> BuiltArguments | None:
+def with_trainers(program: ProgramFacts, context: Context) -> ProgramFacts:
+    """The facts with the calls that build the trainers of a program."""
+    return changed(program, trainer_calls=trainer_calls(program, evaluation_of(program, context)))
+
+
+def parsed_arguments(program: ProgramFacts, context: Context) -> BuiltArguments | None:
     """The arguments that the parser of a program fills; None if it fills none of a trainer."""
     fills = program.parser in HF_PARSERS and program.arguments and not program.built
-    return ParsedArguments(program) if fills else None
+    return ParsedArguments(program, context) if fills else None
 
 
 def document_of(program: ProgramFacts, which: int, reread: Reread, context: Context) -> CallDocument:

@@ -30,6 +30,7 @@ NAMED_IN = {
     "frameworks/_release_dates.py": "generated",
     "frameworks/_releases.py": "generated",
     "frameworks/huggingface/__init__.py": "keys of other tools' files, which are not the Trainer's, with or without a kind for them",
+    "frameworks/huggingface/rules/trainer_keywords.py": "programs in examples",
     "frameworks/program.py": "the names of parsers in a program's source",
     "frameworks/verl/_tables.py": "generated",
     "generators/axolotl.py": "its generator",
@@ -48,6 +49,7 @@ NAMED_IN = {
     "launch/programs/modules.py": "the packages that a program imports",
     "launch/programs/parsers.py": "the packages that a program imports",
     "launch/training.py": "words in the names of programs that train",
+    "launch/programs/trainer_calls.py": "the packages that a program imports",
     "launch/programs/trainers.py": "the packages that a program imports",
 }
 

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from typing import Final
 
     from cfglint.frameworks.base import Config
+    from cfglint.frameworks.history import Row
     from cfglint.frameworks.huggingface.config import TrainerConfig
     from cfglint.frameworks.huggingface.field_operations import Operation
     from cfglint.frameworks.launch_facts import LaunchFacts
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.resolved_batch import Batch
     from cfglint.frameworks.schema_additions import Additions
     from cfglint.frameworks.summary import Summary
+    from cfglint.frameworks.versions import Version
     from cfglint.source.document import Document, Path
     from cfglint.source.loaders import Loader
 
@@ -235,6 +237,18 @@ class Trainer(Framework["TrainerConfig"]):
     def argument_classes(self) -> dict[str, str]:
         """`TrainingArguments`, and its subclass for generation."""
         return {"TrainingArguments": "", "Seq2SeqTrainingArguments": ""}
+
+    def constructor(self, name: str) -> tuple[Row, ...]:
+        """The rows of the parameters of a constructor of the Trainer."""
+        from cfglint.frameworks.huggingface._signatures import PARAMETERS
+
+        return PARAMETERS.get(name, ())
+
+    def field_in_place(self, trainer: str, keyword: str, release: Version) -> str:
+        """The field of `TrainingArguments` of the same name."""
+        from cfglint.frameworks.huggingface.fields import FIELDS, has_field
+
+        return f"TrainingArguments({keyword}=...)" if keyword in FIELDS and has_field(keyword, release) else ""
 
     def schema_additions(self) -> Additions:
         """The parts of the schema that no table contains: a boolean that is only tested for truth may be a number or a string."""

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from cfglint.batch.solver import SplitRule
     from cfglint.frameworks.base import Config
+    from cfglint.frameworks.history import Row
     from cfglint.frameworks.huggingface.field_operations import Operation
     from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.frameworks.memory_inputs import Inputs, Model
@@ -298,6 +299,25 @@ class Trl(Framework["TrlConfig"]):
         from cfglint.frameworks.trl.classes import fields_of_class
 
         return fields_of_class(name)
+
+    def constructor(self, name: str) -> tuple[Row, ...]:
+        """The rows of the parameters of a constructor of TRL's trainers."""
+        from cfglint.frameworks.trl._signatures import PARAMETERS
+
+        return PARAMETERS.get(name, ())
+
+    def field_in_place(self, trainer: str, keyword: str, release: Version) -> str:
+        """The field of the trainer's configuration class that has what a keyword was for: `SFTConfig(max_length=...)`."""
+        from cfglint.frameworks.trl.arguments import OLD_NAMES
+        from cfglint.frameworks.trl.classes import CLASSES
+        from cfglint.frameworks.trl.releases import HISTORY
+
+        name = trainer.removesuffix("Trainer") + "Config"
+        own = CLASSES.get(name, "")
+        known = HISTORY.fields(own, release) if own else {}
+        renamed = (new for section, old, new, _ in OLD_NAMES if section == own and old == keyword)
+        found = next((each for each in (keyword, *renamed) if each in known), "")
+        return f"{name}({found}=...)" if found else ""
 
     def schema_additions(self) -> Additions:
         """The parts of the schema that no table contains: a single reward function instead of a list."""

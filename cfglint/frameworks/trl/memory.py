@@ -39,17 +39,18 @@ class TrlMemory(TrainerMemory):
     def inputs(self) -> Inputs:
         """The settings of the Trainer with the changes that TRL's trainers make."""
         found = super().inputs()
-        named = self.config.facts.target.get(PACKAGE)
+        facts = self.config.facts
+        may_be_fused = PACKAGE in facts.target and (self.config.trl_version < FUSED_HEAD or not facts.is_known(PACKAGE))
         settings = self.of_release(found.settings)
         others = tuple(map(self.of_release, found.alternatives))
-        if named is not None and READ_BEFORE <= self.config.trl_version < FUSED_HEAD and self.config.only(SFT):
+        if may_be_fused and self.config.trl_version >= READ_BEFORE and self.config.only(SFT) and not self.liger():
             others = (*others, changed(settings, loss=LOSS_CHUNKED))
         return changed(found, settings=settings, alternatives=others)
 
     def of_release(self, settings: Settings) -> Settings:
         """The settings with the changes that the trainer and its release make."""
         config = self.config
-        if config.facts.target.get(PACKAGE) is not None and config.trl_version >= FUSED_HEAD and config.only(SFT) and not self.liger():
+        if config.facts.is_known(PACKAGE) and config.trl_version >= FUSED_HEAD and config.only(SFT) and not self.liger():
             settings = changed(settings, loss=LOSS_CHUNKED)
         if config.only(*PAIRS):
             settings = changed(settings, micro_batch=2 * settings.micro_batch)

@@ -45,7 +45,8 @@ FIRST = "output_dir"  # the first parameter of the classes of arguments
 class MadeCall:
     """A recorded call: what it calls, its arguments with the nodes that name them, and the conditions that it depends on.
 
-    `every`: it has no other arguments. `result` is the object of arguments that it makes.
+    `every`: it has no other arguments. `result` is the object of arguments that it makes. `origin` is the dotted name of the class of a
+    trainer, empty if it is uncertain.
     """
 
     def __init__(self, name: str, node: ast.Call, module: Module, conditions: tuple[tuple[ast.AST, int], ...]) -> None:
@@ -59,9 +60,11 @@ class MadeCall:
         self.result: Built | None = None
         self.results: list[Built] = []
         self.made_of: Class | None = None
+        self.origin = ""
 
     def add(self, other: MadeCall) -> None:
         """Join the arguments of another evaluation of the same call: what differs is unknown."""
+        self.origin = self.origin if self.origin == other.origin else ""
         for name in {*self.arguments, *other.arguments}:
             here, there = self.arguments.get(name), other.arguments.get(name)
             key = (here or there)[0]  # type: ignore[index]
@@ -210,7 +213,7 @@ class Evaluation(Interpreter):
         last = name.rpartition(".")[2]
         if not kind_of_class(last):
             if last.endswith("Trainer"):
-                self.record(self.trainers, last, given, named, node)
+                self.record(self.trainers, last, given, named, node, "" if made_of is not None and None in made_of.line() else name)
             return self._opaque(last, named)
         found = self.record(self.made, last, given, named, node)
         arguments = {key: value for key, value in named.items() if key is not None}
@@ -230,14 +233,14 @@ class Evaluation(Interpreter):
         return Value(found)
 
     def record(
-        self, among: dict[ast.Call, MadeCall], name: str, given: list[Value], named: dict[Any, Value], node: ast.AST
+        self, among: dict[ast.Call, MadeCall], name: str, given: list[Value], named: dict[Any, Value], node: ast.AST, origin: str = ""
     ) -> MadeCall | None:
         """Record a call with its arguments; None if it is only tried."""
         if self.trial or self.site is None or not isinstance(node, ast.Call):
             return None
         call, frame = self.site
         found = MadeCall(name.removeprefix("accelerate."), call, frame.module, tuple(self.conditions))
-        found.positional = given
+        found.positional, found.origin = given, origin
         words = {word.arg: word for word in call.keywords}
         if among is self.made and given and call.args:
             found.arguments[FIRST] = (call.args[0], given[0])

@@ -156,3 +156,15 @@ def test_the_keys_of_the_trainer_and_of_older_releases_are_known_by_their_names_
 def test_fields_are_validated_under_the_names_of_the_code_as_well(axolotl, line, message):
     text = f"base_model: m\nlearning_rate: 1.0e-4\ndatasets:\n  - {{path: d, type: alpaca}}\n{line}\n"
     assert [each.message for each in axolotl(text=text).diagnostics] == ([message] if message else [])
+
+
+@each_case(
+    ("release", "key", "message"),
+    [
+        ("0.10.1", "context_parallel_size", "unknown key `context_parallel_size` is ignored by axolotl 0.10.1: it requires axolotl 0.12.0"),
+        ("0.21.0", "my_key", "unknown key `my_key` is ignored by axolotl"),
+    ],
+)
+def test_the_key_of_a_later_release_names_it(axolotl, release, key, message):
+    found = [each.message for each in axolotl(f"{key}: 2\n", target={"axolotl": release}).diagnostics if each.code == "AXL005"]
+    assert found == [message]

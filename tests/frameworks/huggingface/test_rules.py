@@ -26,6 +26,11 @@ def test_best_model_steps(trainer, save, every, version, verdict):
     assert trainer(f"{BEST}save_steps: {save}\neval_steps: {every}\n", version=version).verdict == verdict
 
 
+def test_ratios_that_only_rounding_refuses_name_the_release(trainer):
+    (found,) = trainer(f"{BEST}save_steps: 0.3\neval_steps: 0.1\n", version="4.52.4").diagnostics
+    assert found.message.endswith("`eval_steps` (0.1), and transformers before 4.53.0 compares rounded fractions")
+
+
 @pytest.mark.parametrize(
     ("strategy", "version", "verdict"), [("best", "5.23.0", "accept"), ("epoch", "5.23.0", "reject"), ("steps", "4.42.4", "accept")]
 )
@@ -170,7 +175,7 @@ BEST_BY_OLD_NAME = "output_dir: out\nload_best_model_at_end: true\nsave_strategy
 def test_a_removed_evaluation_strategy_that_keeps_the_best_model_from_loading_is_one_finding(trainer):
     (found,) = trainer(BEST_BY_OLD_NAME).diagnostics
     assert (found.code, found.severity, found.key, found.fails_at) == ("HFT006", "error", "/evaluation_strategy", "config")
-    assert found.message.endswith('`eval_strategy` is "no": `evaluation_strategy` was removed, use `eval_strategy`')
+    assert found.message.endswith('`eval_strategy` is "no": `evaluation_strategy` was removed in transformers 4.51.0, use `eval_strategy`')
     assert (found.fix.title, found.fix.safe) == ("rename to eval_strategy", True)
 
 

@@ -11,6 +11,7 @@ from cfglint.frameworks.axolotl.releases import HISTORY, PLUGIN, TOP, of_plugin,
 from cfglint.frameworks.axolotl.rules.common import BASE, KINDS
 from cfglint.frameworks.base import FORK_KEYS
 from cfglint.frameworks.pydantic import MISSING
+from cfglint.frameworks.versions import dotted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -209,7 +210,7 @@ def unknown_key(config: AxolotlConfig) -> Iterator[Finding]:
         where = f" in `{'.'.join(map(str, setting.path[:-1]))}`" if len(setting.path) > 1 else ""
         yield Finding(
             setting,
-            f"unknown key `{setting.path[-1]}`{where} is ignored by axolotl",
+            f"unknown key `{setting.path[-1]}`{where} is ignored by axolotl{other_releases(config, setting.path)}",
             on_key=True,
             help=help_text or f"remove `{setting.name}`",
         )
@@ -229,6 +230,17 @@ def unknown_keys(config: AxolotlConfig) -> list[tuple[Setting, str | None]]:
         if setting.written and setting.value is not None:
             found.append((setting, suggestion(config, path, key)))
     return found
+
+
+def other_releases(config: AxolotlConfig, path: tuple[str | int, ...]) -> str:
+    """Which releases have a key that the asked one lacks, for a message; empty for a key of none, and in nested mappings."""
+    spans = HISTORY.releases(TOP, str(path[0])) if len(path) == 1 else []
+    earlier = [until for _, until in spans if until and until <= config.own_version]
+    later = [since for since, _ in spans if since > config.own_version]
+    if not earlier and not later:
+        return ""
+    text = f"it requires axolotl {dotted(later[0])}" if later else f"it was removed in {dotted(earlier[-1])}"
+    return f" {config.axolotl_text}: {text}"
 
 
 def suggestion(config: AxolotlConfig, path: tuple[str | int, ...], key: str) -> str | None:

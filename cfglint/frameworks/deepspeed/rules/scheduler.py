@@ -8,6 +8,7 @@ from cfglint.findings.wording import spelled
 from cfglint.frameworks.deepspeed.rules import DEEPSPEED
 from cfglint.frameworks.deepspeed.schedulers import OWN, TORCH, WARMUPS, chosen, has_own
 from cfglint.frameworks.remedies import choice
+from cfglint.frameworks.versions import dotted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -248,9 +249,16 @@ def scheduler_value(config: DeepSpeedConfig) -> Iterator[Finding]:
         found = list(cycle_values(config, params))
     for key, raised in found[:1]:
         if not (params.get(key) == "auto" and config.open):
-            text = f"`scheduler.params.{key}` is {spelled(params.get(key))}, which {scheduler.name} does not accept"
+            since = checked_since(key) if raised.startswith("ValueError: ") else ()
+            release = f" from DeepSpeed {dotted(since)} on" if since else ""
+            text = f"`scheduler.params.{key}` is {spelled(params.get(key))}, which {scheduler.name} does not accept{release}"
             wanted = "positive integer" if "positive integer" in raised else "positive number" if "positive" in raised else "number"
             yield Finding(at(config, key), text, exception=raised, help=f"set `scheduler.params.{key}` to a {wanted}")
+
+
+def checked_since(key: str) -> Version:
+    """The first release that checks the sign of a number of steps."""
+    return CYCLE_CHECKED_SINCE if key.startswith("cycle_") else STEPS_CHECKED_SINCE
 
 
 def positive_integer(params: dict[Any, Any], key: str, version: Version) -> Iterator[tuple[str, str]]:

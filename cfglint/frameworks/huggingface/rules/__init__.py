@@ -14,6 +14,7 @@ from cfglint.frameworks.huggingface.rules import (
     precision,
     schedule,
     scheduler_arguments,
+    trainer_keywords,
     training,
     value_types,
 )
@@ -30,6 +31,7 @@ __all__ = [
     "precision",
     "schedule",
     "scheduler_arguments",
+    "trainer_keywords",
     "training",
     "value_types",
 ]

@@ -6,7 +6,7 @@ from math import inf
 
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import SKIP, Example, Finding, rule
-from cfglint.frameworks.huggingface.fields import CHOICES, choices, has_choice, has_field
+from cfglint.frameworks.huggingface.fields import CHOICES, FIELDS, choices, has_choice, has_field
 from cfglint.frameworks.huggingface.rules.common import KINDS, OLD, article, certainty, lost_strategy, number, of, shown, strategy
 from cfglint.frameworks.huggingface.rules.keys import ACCELERATOR_KEYS
 from cfglint.frameworks.remedies import choice
@@ -266,9 +266,11 @@ def best_model_strategies(config: TrainerConfig) -> Iterator[Finding]:
         yield Finding(best, f"{message} {shown(when)}", related=related, exception=text, severity=severity, help=remedy)
     elif not config.facts.strict_keys:  # else the parser rejects the removed key, and that is the finding
         from cfglint.frameworks.huggingface.rules.migrations import replacement
+        from cfglint.frameworks.versions import dotted
 
         related = (of(config, "save_strategy"), best)
-        message = f"{message} {shown(when)}: `evaluation_strategy` was removed, use `eval_strategy`"
+        removed = dotted(FIELDS["evaluation_strategy"][3])
+        message = f"{message} {shown(when)}: `evaluation_strategy` was removed in transformers {removed}, use `eval_strategy`"
         fix = replacement("evaluation_strategy", config)[1]
         yield Finding(lost, message, related=related, exception=text, severity=severity, fix=fix, on_key=True)
 
@@ -315,7 +317,8 @@ def best_model_steps(config: TrainerConfig) -> Iterator[Finding]:
     if reason:
         text = f"ValueError: --load_best_model_at_end requires the saving steps to be {reason}"
         source = "eval_steps" if args["eval_steps"] else "logging_steps"
-        message = f"`load_best_model_at_end` requires `save_steps` ({save}) to be a multiple of `{source}` ({every})"
+        release = ", and transformers before 4.53.0 compares rounded fractions" if is_rounded(save, every) else ""
+        message = f"`load_best_model_at_end` requires `save_steps` ({save}) to be a multiple of `{source}` ({every}){release}"
         yield Finding(
             of(config, "save_steps"),
             message,
@@ -324,6 +327,11 @@ def best_model_steps(config: TrainerConfig) -> Iterator[Finding]:
             severity=certainty(config, "save_steps", source),
             help=multiple(save, every),
         )
+
+
+def is_rounded(save: float, every: float) -> bool:
+    """Whether a ratio is a multiple of another, except for the rounding of binary fractions."""
+    return save < 1 and every < 1 and (save * MILLION) % (every * MILLION) == 0
 
 
 def multiple(save: float, every: float) -> str | None:

@@ -211,7 +211,7 @@ def padding_free_ignored(config: TrlConfig) -> Iterator[Finding]:
     if config.only("dpo") and config.arguments["padding_free"] is True:
         yield Finding(
             of(config, "padding_free"),
-            "`padding_free` is not supported by the DPO trainer, which turns it off",
+            "`padding_free` is not supported by the DPO trainer from TRL 0.29.0 on, which turns it off",
             help="remove `padding_free`",
         )
 

@@ -1,0 +1,77 @@
+"""The calls of a program that build its trainers, with the keywords that are written in them."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from cfglint.frameworks.program import TrainerCall
+from cfglint.launch.programs.documents import add
+from cfglint.launch.programs.objects import Built
+from cfglint.launch.programs.runs_of_program import scope_around
+from cfglint.launch.programs.scopes import is_caught
+from cfglint.source.python.call import CallDocument
+from cfglint.source.python.literals import Offsets
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from cfglint.frameworks.program import ProgramFacts
+    from cfglint.launch.programs.calls import MadeCall
+    from cfglint.launch.programs.runs_of_program import Evaluated
+
+PACKAGES = ("transformers", "trl")
+PATCHES = re.compile(r"^\s*(?:from|import)\s+unsloth", re.MULTILINE)  # replaces the constructors of TRL's trainers
+EXPERIMENTAL = ".experimental."  # other classes of the same names
+# Words in a condition that looks at the release or at the constructor itself.
+COMPARES_RELEASES = re.compile(r"version|signature|parameters|hasattr|inspect|varnames|getfullargspec", re.IGNORECASE)
+
+
+def trainer_calls(program: ProgramFacts, evaluated: Evaluated | None, node: ast.AST | None = None) -> tuple[TrainerCall, ...]:
+    """The calls that build trainers; of a program that builds several arguments, those that are given the ones made at `node`."""
+    if evaluated is None or any(PATCHES.search(each.text) for each in program.evaluations.modules.known()):
+        return ()
+    return tuple(
+        trainer_call(made, program)
+        for made in evaluated.trainers.values()
+        if is_modelled(made) and not compares_releases(made) and is_given(made, evaluated, node)
+    )
+
+
+def is_modelled(made: MadeCall) -> bool:
+    """Whether the class of a trainer is one of the packages' own."""
+    return made.origin.partition(".")[0] in PACKAGES and EXPERIMENTAL not in made.origin
+
+
+def compares_releases(made: MadeCall) -> bool:
+    """Whether the call is made under a condition about the release of the package."""
+    tests = (getattr(node, "test", None) for node, _ in made.conditions)
+    return any(test is not None and COMPARES_RELEASES.search(ast.unparse(test)) for test in tests)
+
+
+def is_given(made: MadeCall, evaluated: Evaluated, node: ast.AST | None) -> bool:
+    """Whether a trainer is given the arguments that are made at a node; one whose arguments are unknown belongs to the first."""
+    key = made.arguments.get("args")
+    value = key[1].data if key is not None else None
+    by_result = {id(result): call for call, each in evaluated.made.items() for result in each.results}
+    of_trainer = by_result.get(id(value)) if isinstance(value, Built) else next(iter(evaluated.made), None)
+    return node is None or of_trainer is None or of_trainer is node
+
+
+def trainer_call(made: MadeCall, program: ProgramFacts) -> TrainerCall:
+    """A call with the keywords that are written in it, not those of mappings."""
+    module = made.module
+    offsets = Offsets(module.text)
+    name = made.origin.rpartition(".")[2]
+    document = CallDocument(module.path, module.text, name, *offsets.span(made.node))
+    for each in written(made):
+        add(document, str(each.arg), each, made.arguments[str(each.arg)][1], made, offsets, program)
+    scope = scope_around(made.node, module, program.evaluations.modules)
+    certain = not made.conditions and not is_caught(made.node, scope, program.scopes)
+    return TrainerCall(name, made.origin.partition(".")[0], document, certain)
+
+
+def written(made: MadeCall) -> Iterator[ast.keyword]:
+    """The keywords of a call."""
+    return (each for each in made.node.keywords if each.arg is not None and each.arg in made.arguments)

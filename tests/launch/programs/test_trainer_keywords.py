@@ -1,0 +1,75 @@
+"""The keywords of a trainer's constructor, against the parameters that it has in the release of the run."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from cases import each_case
+from cfglint.cli import main
+
+NEWEST = ("transformers==5.23.0", "trl==1.16.0")
+IMPORTS = "from transformers import Trainer, TrainingArguments\nfrom trl import DPOConfig, DPOTrainer, SFTTrainer\n"
+ARGUMENTS = IMPORTS + "args = TrainingArguments('o')\n"
+CALL = "Trainer(model, args, tokenizer=tokenizer).train()\n"
+
+
+@pytest.fixture
+def found(tmp_path, monkeypatch, capsys):
+    """The findings about trainers' keywords in a program: (severity, key, exception)."""
+    (tmp_path / ".git").mkdir()
+    monkeypatch.chdir(tmp_path)
+
+    def report(code, releases=NEWEST, start=ARGUMENTS):
+        (tmp_path / "train.py").write_text(start + code)
+        main(["check", "train.py", *(word for each in releases for word in ("--target", each)), "--format", "json"])
+        every = json.loads(capsys.readouterr().out)["diagnostics"]
+        return [(each["severity"], each["key"], each["exception"]) for each in every if each["code"] == "KEY206"]
+
+    return report
+
+
+def refused(name, key, severity="error"):
+    return [(severity, f"/{key}", f"TypeError: {name}.__init__() got an unexpected keyword argument '{key}'")]
+
+
+def test_a_renamed_keyword_is_accepted_until_its_decorator_is_removed(found):
+    assert found(CALL, ["transformers==4.45.0"]) == found(CALL, ["transformers==4.57.1"]) == []
+    assert found(CALL, ["transformers==5.0.0"]) == refused("Trainer", "tokenizer")
+
+
+@each_case(
+    ("code", "name", "key"),
+    [
+        ("SFTTrainer(model, args, max_seq_length=8).train()\n", "SFTTrainer", "max_seq_length"),
+        ("DPOTrainer(model, args=DPOConfig('o'), beta=0.1).train()\n", "DPOTrainer", "beta"),
+        ("class Own(Trainer):\n    pass\nOwn(model, args, tokenizer=t).train()\n", "Trainer", "tokenizer"),
+        ("Trainer(model, args, tokenizer=t, **load()).train()\n", "Trainer", "tokenizer"),
+    ],
+)
+def test_a_keyword_that_the_release_lacks_is_an_error(found, code, name, key):
+    assert found(code) == refused(name, key)
+
+
+@each_case(
+    "code",
+    [
+        "class Own(Trainer):\n    def __init__(self, *a, tokenizer):\n        super().__init__(*a)\nOwn(m, args, tokenizer=t)\n",
+        "from transformers.trainer import __version__\nif __version__ < '5':\n    " + CALL,
+        "import unsloth\n" + CALL,
+        "from trl.experimental.cpo import CPOTrainer\nCPOTrainer(model, args, tokenizer=t)\n",
+    ],
+)
+def test_no_finding_where_the_constructor_is_not_the_librarys_or_the_code_compares_releases(found, code):
+    assert found(code) == []
+
+
+@each_case("code", ["if load():\n    " + CALL, "try:\n    " + CALL + "except TypeError:\n    pass\n"])
+def test_a_call_that_may_not_be_made_or_may_be_caught_is_a_warning(found, code):
+    assert found(code) == refused("Trainer", "tokenizer", "warning")
+
+
+def test_a_trainer_belongs_to_the_run_of_its_arguments(found):
+    code = "Trainer(m, args, tokenizer=t).train()\nDPOTrainer(m, args=DPOConfig('o'), beta=0.1).train()\n"
+    assert sorted(found(code)) == sorted([*refused("Trainer", "tokenizer"), *refused("DPOTrainer", "beta")])
