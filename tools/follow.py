@@ -52,7 +52,11 @@ if TYPE_CHECKING:
     from source_checks import Change, Check
 
 ROOT = schema_merge.ROOT
-RECORDS = ("tests/test_docs.py", "tests/test_example_files.py", "tests/test_rules_doc.py", "tests/rules", "tests/report/test_recorded.py")
+RECORDS = (
+    *("tests/test_docs.py", "tests/test_example_files.py", "tests/test_rules_doc.py", "tests/rules", "tests/report/test_recorded.py"),
+    *("tests/review/test_recorded.py", "tests/explanation/test_recorded.py", "tests/frameworks/test_memory_settings.py"),
+    *("tests/cli/test_transcripts.py", "tests/run/test_projects.py"),
+)
 SHOWN = 110  # characters of a message
 NOT_REACHED = (urllib.error.URLError, OSError)
 

@@ -2,10 +2,10 @@
 
     python tools/rebuild_tables.py KIND FOLDER [--fetch] [--check]
 
-KIND is deepspeed, huggingface, trl, llamafactory, axolotl or verl. FOLDER has a folder for each release (`0.17.0`, ...) that holds the
-package and its metadata, and `dates.json` with the day of each release on the index, also of the libraries whose releases the tables
-name. `--fetch` downloads first what FOLDER lacks, yanked releases too, which files pin; of transformers only the files that are read,
-because all wheels together are 1 GB.
+KIND is accelerate, axolotl, deepspeed, huggingface, llamafactory, trl or verl. FOLDER has a folder for each release (`0.17.0`, ...)
+that holds the package and its metadata, and `dates.json` with the day of each release on the index, also of the libraries whose
+releases the tables name. `--fetch` downloads first what FOLDER lacks, yanked releases too, which files pin; of transformers only the
+files that are read, because all wheels together are 1 GB.
 `--check` compares only, and exits 1 when the file would change.
 """
 

@@ -10,10 +10,16 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
+from schema_history import said, tables_of
 from schema_source import Module, SourceError, Tree
 
+from cfglint.frameworks.history import NAME
+
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
+
+    from cfglint.frameworks.history import Row
 
 Raw = dict[str, Any]
 
@@ -28,11 +34,19 @@ BLOCKS = {  # variable of an argument group -> the block that holds its argument
     "megatron_lm_args": "megatron_lm_config",
     "mpirun_args": "mpirun_config",
     "parallelism_config_args": "parallelism_config",
+    "tp_args": "tp_config",
 }
 TOP_LEVEL = {"aws_args", "distributed_args", "hardware_args", "paradigm_args", "parser", "resource_args", "tpu_args"}
 SCATTERED = {"dynamo_": "dynamo_config"}  # arguments of a block that stand in another group
 OPTIONAL_PREFIX = {"dynamo_config": "dynamo_", "fp8_config": "fp8_", "fsdp_config": "fsdp_"}
-PLAIN = {"str": "string", "int": "integer", "float": "number", "bool": "boolean", "dict": "object", "list[str]": "array"}
+PLAIN = {
+    "str": "string",
+    "int": "integer",
+    "float": "number",
+    "bool": "boolean",
+    "dict": "object",
+    **dict.fromkeys(("list[str]", "List[str]"), "array"),
+}
 
 
 def find(path: Path) -> Tree:
@@ -50,19 +64,54 @@ def version(tree: Tree) -> str | None:
 
 def facts(tree: Tree) -> dict[str, Raw]:
     """Key -> what the sources say of it, blocks with their `properties`."""
+    found = fields(tree, CLASSES)
+    for raw in found.values():
+        raw.pop("required", None)
+    for block, keys in blocks(tree).items():
+        if block not in found:
+            raise SourceError(f"{tree.root / FILE}: no field for the block {block}")
+        found[block].update({"properties": keys, "x-section-policy": "ignore"})
+    return _with_releases(found)
+
+
+def _with_releases(found: dict[str, Raw]) -> dict[str, Raw]:
+    """The keys with the first release that has them, if that is not the oldest modelled one, or that of their block."""
+    rows = {section: _by_key(of_section) for section, of_section in tables_of("accelerate").FIELDS.items()}
+    for key, raw in found.items():
+        own = rows[""].get(key) or rows["sagemaker"].get(key, [])
+        raw.update(_since(own))
+        for name, inner in raw.get("properties", {}).items():
+            inner.update(_since(rows.get(key, {}).get(name, []), own))
+    return found
+
+
+def _by_key(rows: Iterable[Row]) -> dict[str, list[Row]]:
+    found: dict[str, list[Row]] = {}
+    for row in rows:
+        found.setdefault(row[NAME], []).append(row)
+    return found
+
+
+def _since(rows: list[Row], section: Iterable[Row] = ()) -> Raw:
+    return {key: value for key, value in said(rows, section).items() if key == "x-since"}
+
+
+def fields(tree: Tree, classes: Iterable[str]) -> dict[str, Raw]:
+    """The fields of dataclasses of `config_args.py`, those of the first class first; `required` without a default."""
     module = tree.file(FILE)
     found: dict[str, Raw] = {}
-    for name in CLASSES:
+    for name in classes:
         definition = module.definitions.get(name)
         if not isinstance(definition, ast.ClassDef):
             raise SourceError(f"{module.path}: class {name} is missing")
         for key, raw in _fields(module, definition).items():
             found.setdefault(key, raw)
-    for block, keys in _blocks(tree.file(LAUNCH)).items():
-        if block not in found:
-            raise SourceError(f"{module.path}: no field for the block {block}")
-        found[block].update({"properties": keys, "x-section-policy": "ignore"})
     return found
+
+
+def blocks(tree: Tree) -> dict[str, dict[str, Raw]]:
+    """Block -> its keys."""
+    return _blocks(tree.file(LAUNCH))
 
 
 def _fields(module: Module, definition: ast.ClassDef) -> dict[str, Raw]:
@@ -74,6 +123,8 @@ def _fields(module: Module, definition: ast.ClassDef) -> dict[str, Raw]:
                 raw["default"] = statement.value.value
             if statement.value is not None and raw.get("default", "") is None and isinstance(raw["type"], str):
                 raw["type"] = [raw["type"], "null"]
+            if statement.value is None:
+                raw["required"] = True
             fields[statement.target.id] = raw
     return fields
 
@@ -90,8 +141,14 @@ def _accepted(module: Module, annotation: ast.expr) -> Raw:
         found = module.definition_of(part)
         if found is None or not isinstance(found[1], ast.ClassDef):
             raise module.refuse(annotation, "an annotation without a rule")
-        values += [value for value in found[0].enum_values(found[1]) if value not in values]
+        values += [value for value in members(found[1]) if value not in values]
     return {"enum": values}
+
+
+def members(definition: ast.ClassDef) -> list[str]:
+    """The values of an Enum class; a descriptor, which older releases have for a renamed member, is none."""
+    assigned = [each.value for each in definition.body if isinstance(each, ast.Assign)]
+    return [each.value for each in assigned if isinstance(each, ast.Constant) and isinstance(each.value, str)]
 
 
 def _blocks(module: Module) -> dict[str, dict[str, Raw]]:

@@ -6,7 +6,6 @@ itself, or predicts exceptions that the package does not raise itself.
 
 RULE_RELEASES: dict[str, dict[str, tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]]] = {
     "accelerate": {
-        "ACC005": (((0, 34, 0), ()),),
         "ACC013": (((0, 24, 0), ()),),
         "ACC020": (((1, 8, 0), ()),),
         "ACC024": (((0, 34, 0), ()),),

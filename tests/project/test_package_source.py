@@ -14,7 +14,7 @@ WORDS = 3
 
 @dataclass
 class SFTConfig(TrainingArguments):
-    packing_method: str = field(default="bfd", metadata={"choices": ["bfd", "wrapped"]})
+    way_of_packing: str = field(default="bfd", metadata={"choices": ["bfd", "wrapped"]})
     packing: bool = False
     max_length: int | None = field(default=WORDS * 100)
     computed: int = compute()
@@ -57,22 +57,22 @@ def found(folder, text, **options):
 
 def test_the_installed_source_says_which_keys_exist(project):
     """A key of the source is known, a removed one is not; all of it are warnings, as the checks are those of another release."""
-    text = TRAIN + "packing_method: bfd\npacking_strategy: bfd\n"
-    assert found(project(SITE), text, target="installed") == [("TRL010", "warning", "/packing_strategy")]
+    text = TRAIN + "way_of_packing: bfd\nno_such_field: bfd\n"
+    assert found(project(SITE), text, target="installed") == [("TRL010", "warning", "/no_such_field")]
 
 
 def test_the_environment_of_the_project_is_read_for_a_stated_release(project):
     """Without `--target installed`, the release that the project states has to be the installed one."""
     folder = project(SITE)
     (folder / "requirements.txt").write_text("trl==99.1.0\n")
-    assert found(folder, TRAIN + "packing_method: bfd\n") == []
+    assert found(folder, TRAIN + "way_of_packing: bfd\n") == []
     (folder / "requirements.txt").write_text("trl==99.2.0\n")
-    assert found(folder, TRAIN + "packing_method: bfd\n") == [("TRL010", "warning", "/packing_method")]
+    assert found(folder, TRAIN + "way_of_packing: bfd\n") == [("TRL010", "warning", "/way_of_packing")]
 
 
 @pytest.mark.parametrize("place", ["", "src"])
 def test_a_vendored_copy_is_read(project, place):
-    assert found(project(place, metadata=False), TRAIN + "packing_method: bfd\nassistant_only_loss: true\n") == [
+    assert found(project(place, metadata=False), TRAIN + "way_of_packing: bfd\nassistant_only_loss: true\n") == [
         ("TRL010", "warning", "/assistant_only_loss")
     ]
 
@@ -83,7 +83,7 @@ def test_defaults_are_those_of_the_source_and_computed_ones_are_unknown(project)
 
     fields = learned(project(SITE) / SITE, lambda path: True)["sft"]
     assert fields["max_length"] == ("int|None", 300)
-    assert fields["packing_method"] == ("str", "bfd", ("bfd", "wrapped"))
+    assert fields["way_of_packing"] == ("str", "bfd", ("bfd", "wrapped"))
     assert fields["computed"] == ("int", None)
     other = project("other", config=CONFIG.replace("WORDS * 100", "words()[0] + 1")) / "other"
     assert isinstance(learned(other, lambda path: True)["sft"]["max_length"][1], Unknown)
@@ -91,16 +91,16 @@ def test_defaults_are_those_of_the_source_and_computed_ones_are_unknown(project)
 
 def test_a_source_that_is_not_understood_leaves_the_nearest_release(project):
     """A file that Python cannot parse: the fields are those of the newest modelled release."""
-    assert found(project(SITE, version="99.3.0", config="class SFTConfig("), TRAIN + "packing_method: bfd\n", target="installed") == [
-        ("TRL010", "warning", "/packing_method")
+    assert found(project(SITE, version="99.3.0", config="class SFTConfig("), TRAIN + "way_of_packing: bfd\n", target="installed") == [
+        ("TRL010", "warning", "/way_of_packing")
     ]
 
 
 def test_a_modelled_release_keeps_its_rows(project):
     """Whatever lies in the environment under its number."""
     before = HISTORY.fields("sft", (1, 16, 0))
-    assert found(project(SITE, version="1.16.0"), TRAIN + "packing_method: bfd\n", target="installed") == [
-        ("TRL010", "error", "/packing_method")
+    assert found(project(SITE, version="1.16.0"), TRAIN + "way_of_packing: bfd\n", target="installed") == [
+        ("TRL010", "error", "/way_of_packing")
     ]
     assert HISTORY.fields("sft", (1, 16, 0)) is before
 

@@ -9,6 +9,7 @@ import pytest
 
 from cases import each_case
 from cfglint.cli import main
+from cfglint.frameworks._releases import RELEASES
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 
@@ -16,6 +17,7 @@ RECIPE = "dataset_name: d\noutput_dir: out\nper_device_train_batch_size: 2\nmax_
 PARSED = "parser = TrlParser((ScriptArguments, SFTConfig))\nscript_args, training_args = parser.parse_args_and_config()\n"
 PROGRAM = f"from trl import ScriptArguments, SFTConfig, SFTTrainer, TrlParser\n{PARSED}SFTTrainer(args=training_args).train()\n"
 TRAINER = "output_dir: out\nper_device_train_batch_size: 4\nevaluation_strategy: epoch\n"
+NEWEST = RELEASES["trl"]
 ENGINE = '{"train_micro_batch_size_per_gpu": 4, "zero_optimization": {"stage": 2}}\n'
 
 
@@ -118,9 +120,9 @@ def test_a_pin_that_is_loosened_makes_the_start_unknown(recipes, repinned, revie
 @each_case(
     ("before", "after", "text"),
     [
-        ("trl==1.16.0\n", "datasets\n", "trl 1.16.0 -> not pinned (checked as 1.16.0)"),
-        ("datasets\n", "trl==1.16.0\n", "trl not pinned (checked as 1.16.0) -> 1.16.0"),
-        ("trl==1.16.0\n", "trl @ git+https://github.com/huggingface/trl@1a2b3c4\n", "trl 1.16.0 -> commit 1a2b3c4 (checked as 1.16.0)"),
+        ("trl==1.16.0\n", "datasets\n", f"trl 1.16.0 -> not pinned (checked as {NEWEST})"),
+        ("datasets\n", "trl==1.16.0\n", f"trl not pinned (checked as {NEWEST}) -> 1.16.0"),
+        ("trl==1.16.0\n", "trl @ git+https://github.com/huggingface/trl@1a2b3c4\n", f"trl 1.16.0 -> commit 1a2b3c4 (checked as {NEWEST})"),
     ],
 )
 def test_a_pin_that_appears_disappears_or_is_a_commit(recipes, repinned, review, before, after, text):

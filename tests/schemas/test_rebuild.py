@@ -295,7 +295,7 @@ def test_yanked_releases_are_fetched_and_belong_to_no_bound(tmp_path, monkeypatc
     assert {name: sorted(found) for name, found in dates.items()} == {"own": ["0.9", "1.0", "1.1"], "library": ["0.9", "1.0"]}
 
 
-@pytest.mark.parametrize("kind", ["deepspeed", "huggingface", "trl", "llamafactory", "axolotl"])
+@pytest.mark.parametrize("kind", ["accelerate", "deepspeed", "huggingface", "trl", "llamafactory", "axolotl"])
 def test_one_release_is_added_to_the_tables_without_the_sources_of_the_others(kind):
     """One that was left out, in the middle or at the end, gives the committed tables again."""
     source = importlib.import_module(f"tables_{kind}")
@@ -563,6 +563,7 @@ PARSED = {  # what TRL's parser makes of a string: the types that the schema may
 
 KINDS = sorted(path.stem for path in (ROOT / "tools" / "notes").glob("*.json"))
 OF_WHEELS = {
+    "accelerate",
     "axolotl",
     "deepspeed",
     "huggingface",

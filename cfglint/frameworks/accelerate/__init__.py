@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 KIND: Final = "accelerate"
 NEWEST = RELEASES["accelerate"]
-OLDEST = "0.32.1"  # the oldest release whose launcher was compared with the predictions
+OLDEST = "0.20.0"  # the first release of the generated tables
 
 # Keys that `accelerate config` writes together with the type; one of them makes the detection certain.
 COMPANIONS = frozenset(

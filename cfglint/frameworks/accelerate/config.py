@@ -6,6 +6,7 @@ Source: accelerate 1.15.0 commands/config/config_args.py:91-213, commands/launch
 from __future__ import annotations
 
 from cfglint.frameworks.accelerate import FRAMEWORK, KIND
+from cfglint.frameworks.accelerate.releases import HISTORY, spawning
 from cfglint.frameworks.base import Config
 
 TYPE_CHECKING = False
@@ -16,10 +17,9 @@ if TYPE_CHECKING:
     from cfglint.frameworks.overrides import Override
     from cfglint.source.document import Document
 
-DEVICES = ("MULTI_GPU", "MULTI_NPU", "MULTI_MLU", "MULTI_SDAA", "MULTI_MUSA", "MULTI_XPU", "MULTI_HPU", "MULTI_NEURON")
-ENGINES = ("DEEPSPEED", "FSDP", "MEGATRON_LM")
-OTHERS = ("NO", "MULTI_CPU", "XLA")
-TYPES = (*OTHERS, *DEVICES, *ENGINES)
+ENGINES = ("DEEPSPEED", "FSDP", "MEGATRON_LM", "TP")
+TPU = ("XLA", "TPU")  # the present and the former name
+FALSE_IS_REFUSED = (0, 34)  # from here on `mixed_precision: no` without quotes; before, YAML's false is read as "no" (config_args.py)
 NUMERIC = {
     **dict.fromkeys(("num_processes", "num_machines", "machine_rank", "main_process_port"), int),
     **dict.fromkeys(("zero_stage", "gradient_accumulation_steps"), int),
@@ -75,7 +75,16 @@ class AccelerateConfig(Config):
     @property
     def spawns(self) -> bool:
         """Whether the launcher starts several processes; otherwise it starts the script once."""
-        return self.distributed in (*DEVICES, *ENGINES)
+        return self.distributed in ENGINES or self.distributed in spawning(self.version)
+
+    @property
+    def is_on_tpu(self) -> bool:
+        """Whether the launcher starts the processes of a TPU."""
+        return self.distributed in TPU
+
+    def release_has(self, key: str, section: str = "") -> bool:
+        """Whether the targeted release reads a key of the file, or of one of its blocks."""
+        return key in HISTORY.fields(section, self.version)
 
     def reads(self, key: str) -> bool:
         """Whether a key has an effect: `num_processes` does only where several processes start."""
@@ -128,6 +137,8 @@ class AccelerateConfig(Config):
         """`1`, the launcher's default, or `2`; empty where the launcher does not select FSDP."""
         if self.distributed != "FSDP":
             return ""
+        if not self.release_has("fsdp_version", "fsdp_config"):
+            return "1"
         section = self.section("fsdp_config")
         return str(section.get("fsdp_version", section.get("version", 1)))
 
@@ -149,6 +160,8 @@ class AccelerateConfig(Config):
         value = self.get("mixed_precision")
         if value is None:
             return "fp16" if "mixed_precision" not in self.values and self.get("fp16") else "no"
+        if value is False and self.version < FALSE_IS_REFUSED and self.documents[0].syntax != "json":
+            return "no"
         name = value.lower() if isinstance(value, str) else None
         return name if name in ("no", "fp16", "bf16", "fp8") else None
 
@@ -157,7 +170,7 @@ class AccelerateConfig(Config):
 
         The launcher of a single process does not pass the block on (utils/launch.py:88-164).
         """
-        if not self.spawns:
+        if not self.spawns or not self.release_has("parallelism_config"):
             return 1
         value = self.section("parallelism_config").get(f"parallelism_config_{name}_size", 1)
         return value if type(value) is int else None

@@ -5,7 +5,9 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import Example, Finding, rule
 from cfglint.findings.wording import listed, spelled
-from cfglint.frameworks.accelerate.rules.common import DEEPSPEED, GPUS, KEYS_COMPARED, KINDS
+from cfglint.frameworks.accelerate.releases import HISTORY, SAGEMAKER_FILE
+from cfglint.frameworks.accelerate.rules.common import DEEPSPEED, FSDP, GPUS, KEYS_COMPARED, KINDS
+from cfglint.frameworks.versions import dotted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,18 +19,8 @@ if TYPE_CHECKING:
     from cfglint.frameworks.versions import Version
 
 BLOCKS = {"deepspeed_config": ("DEEPSPEED",), "fsdp_config": ("FSDP",), "megatron_lm_config": ("MEGATRON_LM",)}
-SHARED_WITH_SAGEMAKER = (
-    *("compute_environment", "distributed_type", "mixed_precision", "use_cpu", "debug"),
-    *("dynamo_config", "enable_cpu_affinity", "gpu_ids", "num_machines"),
-)
-SAGEMAKER_KEYS = (
-    *SHARED_WITH_SAGEMAKER,
-    *("ec2_instance_type", "iam_role_name", "image_uri", "profile", "region", "base_job_name", "additional_args"),
-    *("pytorch_version", "transformers_version", "py_version", "sagemaker_inputs_file", "sagemaker_metrics_file"),
-)
 OLD_SPELLINGS = ("fp16", "dynamo_backend")  # converted while the file is loaded
 PREFIXES = {"fsdp_config": "fsdp_"}  # the launcher adds this prefix to keys of a block that lack it
-_known: dict[Version, set[str]] = {}
 
 
 def schema() -> Schema:
@@ -98,7 +90,7 @@ def unknown_launch_key(config: AccelerateConfig) -> Iterator[Finding]:
         if config.version < KEYS_COMPARED:
             name = "ClusterConfig" if config.local else "SageMakerConfig"
             text = f"TypeError: {name}.__init__() got an unexpected keyword argument '{unknown[0]}'"
-        where = " (SageMaker config)" if not config.local else other_releases(key)
+        where = " (SageMaker config)" if not config.local else other_releases(config, key)
         hint = f"; did you mean `{meant}`?" if meant and not where else ""
         if block is not None:
             hint = f"; move it into `{block[0]}`"
@@ -117,27 +109,28 @@ def unknown_launch_key(config: AccelerateConfig) -> Iterator[Finding]:
         )
 
 
-def other_releases(key: object) -> str:
-    """The releases that have a key which the target release lacks, for a message."""
-    entry = schema().lookup((key,)) if isinstance(key, str) else None
-    if entry is None or not (entry.since or entry.removed):
+def other_releases(config: AccelerateConfig, key: object, section: str = "") -> str:
+    """The releases that lack a key which other ones have, for a message."""
+    spans = HISTORY.releases(section, key) if isinstance(key, str) else []
+    if not spans:
         return ""
-    return f" {entry.removed.removesuffix('.0')} and later" if entry.removed else f" before {str(entry.since).removesuffix('.0')}"
+    since, until = spans[-1]
+    return f" before {short(since)}" if config.version < since else f" {short(until)} and later"
+
+
+def short(release: Version) -> str:
+    """A release without its last number where that is 0."""
+    return dotted(release).removesuffix(".0")
 
 
 def known_keys(config: AccelerateConfig) -> set[str]:
     """The keys that the targeted release accepts."""
-    if not config.local:
-        return {*SAGEMAKER_KEYS, *OLD_SPELLINGS}
-    if config.version not in _known:
-        known = {*schema().keys_at(config.version), *OLD_SPELLINGS}
-        _known[config.version] = known - set(SAGEMAKER_KEYS) | set(SHARED_WITH_SAGEMAKER)
-    return _known[config.version]
+    return {*HISTORY.fields("" if config.local else SAGEMAKER_FILE, config.version), *OLD_SPELLINGS}
 
 
 def severity_of(config: AccelerateConfig, key: object) -> Severity:
     """Return a warning if the release is not specified and another release has the key."""
-    return WARNING if other_releases(key) and not config.facts.is_known("accelerate") and config.local else ERROR
+    return WARNING if other_releases(config, key) and not config.facts.is_known("accelerate") and config.local else ERROR
 
 
 @rule(
@@ -176,7 +169,10 @@ def unused_block(config: AccelerateConfig) -> Iterator[Finding]:
     "unknown-key-in-block",
     WARNING,
     kinds=KINDS,
-    bad=DEEPSPEED + "deepspeed_config:\n  zero_stge: 3\n",
+    bad=(
+        DEEPSPEED + "deepspeed_config:\n  zero_stge: 3\n",
+        Example(FSDP + "  fsdp_version: 2\n", facts={"target": {"accelerate": "1.5.0"}, "at": "/fsdp_config/fsdp_version"}),
+    ),
     good=DEEPSPEED + "deepspeed_config:\n  zero_stage: 3\n",
     fixed=DEEPSPEED + "deepspeed_config:\n  zero_stage: 3\n",
     example={"at": "/deepspeed_config/zero_stge"},
@@ -193,12 +189,17 @@ def unknown_key_in_block(config: AccelerateConfig) -> Iterator[Finding]:
     """
     from cfglint.findings.fix_builders import rename
 
-    for name in ("deepspeed_config", "fsdp_config", "parallelism_config"):
+    for name in filter(config.release_has, ("deepspeed_config", "fsdp_config", "parallelism_config")):
         for key in config.section(name):
-            if isinstance(key, str) and not any(schema().lookup((name, each)) for each in (key, PREFIXES.get(name, "") + key)):
-                near = [each for each in schema().nearest((name,), key) if each.path[:-1] == (name,)]
+            if isinstance(key, str) and not any(config.release_has(each, name) for each in (key, PREFIXES.get(name, "") + key)):
                 setting = config.setting(name, key)
-                meant = str(near[0].path[-1]) if near else ""
+                where = other_releases(config, key, name)
+                if where.startswith(" before"):
+                    message = f"unknown key `{key}` in `{name}` is ignored by accelerate{where}"
+                    yield Finding(setting, message, on_key=True, help=f"remove `{name}.{key}`")
+                    continue
+                near = [each for each in schema().nearest((name,), key) if each.path[:-1] == (name,)]
+                meant = next((str(each.path[-1]) for each in near if config.release_has(str(each.path[-1]), name)), "")
                 message = f"unknown key `{key}` in `{name}` is ignored" + (f"; did you mean `{meant}`?" if meant else "")
                 new = meant if meant not in config.section(name) else ""
                 fix = rename(setting, new, f"rename it to `{new}`", safe=False) if new else None

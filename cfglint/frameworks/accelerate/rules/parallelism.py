@@ -43,7 +43,7 @@ def parallelism_sizes(config: AccelerateConfig) -> Iterator[Finding]:
     Source: accelerate 1.15.0 parallelism_config.py:310-346, 366-398; state.py:997-1011.
     """
     sizes = {name: config.axis(name) for name in AXES}
-    if not config.section("parallelism_config") or not config.spawns or not config.local:
+    if not config.section("parallelism_config") or not config.spawns or not config.local or not config.release_has("parallelism_config"):
         return
     low = next((name for name, size in sizes.items() if size is not None and size < 1), None)
     if low:

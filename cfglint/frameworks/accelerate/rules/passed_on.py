@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, WARNING
+from cfglint.findings.releases import Releases
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.wording import described, spelled
 from cfglint.frameworks.accelerate.rules.common import FSDP, GPUS, KINDS, SAGEMAKER
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.accelerate.config import AccelerateConfig
 
 WRAP_POLICIES = ("TRANSFORMER_BASED_WRAP", "SIZE_BASED_WRAP", "NO_WRAP")
+ANY_CASE = (0, 34)  # before, the name of a policy is compared as it is written (utils/dataclasses.py)
 INTEGER_SIZE = (1, 13)  # the default of `fsdp_min_num_params` is an integer from here on
 NO_SAGEMAKER = (1, 11)  # from here on the launcher looks up `parallelism_config`, which a SageMaker config does not have
 
@@ -26,6 +28,7 @@ NO_SAGEMAKER = (1, 11)  # from here on the launcher looks up `parallelism_config
     kinds=KINDS,
     fails_at="config",
     raises="TypeError: 'str' object cannot be interpreted as an integer",
+    releases=Releases((0, 21, 0)),
     bad=GPUS + "main_process_port: '29500'\n",
     good=GPUS + "main_process_port: 29500\n",
     fixed=GPUS + "main_process_port: 29500\n",
@@ -221,7 +224,8 @@ def size_based_wrap_without_size(config: AccelerateConfig) -> Iterator[Finding]:
     policy = section.get("fsdp_auto_wrap_policy")
     if config.distributed != "FSDP" or not config.local or config.version >= INTEGER_SIZE or not isinstance(policy, str):
         return
-    if policy.upper() == "SIZE_BASED_WRAP" and "fsdp_min_num_params" not in section:
+    name = policy.upper() if config.version >= ANY_CASE else policy
+    if name == "SIZE_BASED_WRAP" and not {"fsdp_min_num_params", "min_num_params"} & set(section):
         yield Finding(
             config.setting("fsdp_config", "fsdp_auto_wrap_policy"),
             "`SIZE_BASED_WRAP` requires `fsdp_min_num_params`",

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, WARNING
-from cfglint.findings.rule import SKIP, Finding, rule
+from cfglint.findings.releases import Releases
+from cfglint.findings.rule import SKIP, Example, Finding, rule
 from cfglint.findings.wording import counted
-from cfglint.frameworks.accelerate.config import DEVICES
+from cfglint.frameworks.accelerate.releases import HISTORY, REQUIRED, spawning
 from cfglint.frameworks.accelerate.rules.common import GPUS, KINDS
 
 TYPE_CHECKING = False
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from cfglint.frameworks.accelerate.config import AccelerateConfig
+
+ONE_ON = (1, 15)  # from here on the message has a word once that stood there twice
 
 
 @rule(
@@ -23,7 +26,11 @@ if TYPE_CHECKING:
     fails_at="config",
     when_partial=SKIP,
     raises="ValueError: You need to manually pass in `--num_processes` using this config yaml.",
-    bad="distributed_type: MULTI_GPU\nmixed_precision: bf16\n",
+    releases=(Releases(until=(0, 34, 0), of="the class that requires it"), Releases((0, 34, 0), of="the launcher's own check")),
+    bad=(
+        "distributed_type: MULTI_GPU\nmixed_precision: bf16\n",
+        Example("distributed_type: 'NO'\n", facts={"target": {"accelerate": "0.33.0"}}, exception="TypeError: ClusterConfig.__init__()"),
+    ),
     good=GPUS + "mixed_precision: bf16\n",
     example={"at": "/num_processes"},
     old_names=("processes-missing",),
@@ -32,15 +39,23 @@ def missing_num_processes(config: AccelerateConfig) -> Iterator[Finding]:
     """`num_processes` is missing.
 
     Only the quoted type `'NO'` defaults to one process; with any other type the number has to be in the file or
-    in `--num_processes`.
+    in `--num_processes`. Before accelerate 0.34 it has to be in the file, whatever the type is.
 
     Fix: set `num_processes`, the total over all machines.
 
-    Source: accelerate 1.15.0 commands/launch.py:1306.
+    Source: accelerate 1.15.0 commands/launch.py:1306; 0.33.0 commands/config/config_args.py:175.
     """
-    if config.values and config.local and "distributed_type" in config.values and config.processes == -1:
-        text = f"`num_processes` is missing, and `distributed_type` is {config.setting('distributed_type').spelled}"
-        yield Finding(config.setting("num_processes"), text, help="set `num_processes` to the number of GPUs, over all machines")
+    if not config.values or not config.local or "distributed_type" not in config.values:
+        return
+    remedy = "set `num_processes` to the number of GPUs, over all machines"
+    if HISTORY.fields("", config.version)["num_processes"][REQUIRED]:
+        if "num_processes" not in config.values:
+            text = "TypeError: ClusterConfig.__init__() missing 1 required positional argument: 'num_processes'"
+            message = "`num_processes` is missing, which accelerate before 0.34 requires in the file"
+            yield Finding(config.setting("num_processes"), message, exception=text, help=remedy)
+    elif config.processes == -1:
+        message = f"`num_processes` is missing, and `distributed_type` is {config.setting('distributed_type').spelled}"
+        yield Finding(config.setting("num_processes"), message, help=remedy)
 
 
 @rule(
@@ -169,8 +184,9 @@ def gpu_ids(config: AccelerateConfig) -> Iterator[Finding]:
         yield Finding(
             setting, f"`gpu_ids` is {setting.spelled}, not a string", exception=text, help=f'set `gpu_ids: "{value}"`, with quotes'
         )
-    elif value != "all" and "," not in value and config.distributed in DEVICES and config.machines == 1:
-        text = "ValueError: Less than two GPU ids were configured and tried to run on multiple GPUs."
+    elif value != "all" and "," not in value and config.distributed in spawning(config.version) and config.machines == 1:
+        words = "on" if config.version >= ONE_ON else "on on"
+        text = f"ValueError: Less than two GPU ids were configured and tried to run {words} multiple GPUs."
         message = f"`gpu_ids` names one GPU, but `distributed_type: {config.distributed}` requires at least two"
         yield Finding(setting, message, exception=text, help="set `gpu_ids: all`, or list the GPUs")
 
@@ -201,7 +217,7 @@ def main_process_unknown(config: AccelerateConfig) -> Iterator[Finding]:
     if config.spawns or not config.local or not isinstance(config.machines, (int, float)) or config.machines <= 1:
         return
     for key, label in (("main_process_ip", "IP"), ("main_process_port", "port")):
-        if config.get(key) is None and config.distributed != "XLA":
+        if config.get(key) is None and not config.is_on_tpu:
             text = f"AssertionError: When using multiple machines, you need to specify the main process {label}."
             yield Finding(
                 config.setting(key),

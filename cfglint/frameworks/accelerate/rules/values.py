@@ -5,7 +5,7 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import Example, Finding, rule
 from cfglint.findings.wording import described, spelled
-from cfglint.frameworks.accelerate.config import TYPES
+from cfglint.frameworks.accelerate.releases import backends, types
 from cfglint.frameworks.accelerate.rules.common import DEEPSPEED, GPUS, KEYS_COMPARED, KINDS, SAGEMAKER
 from cfglint.frameworks.remedies import choice
 
@@ -15,10 +15,7 @@ if TYPE_CHECKING:
 
     from cfglint.frameworks.accelerate.config import AccelerateConfig
 
-BACKENDS = (
-    *("NO", "EAGER", "AOT_EAGER", "INDUCTOR", "AOT_TS_NVFUSER", "NVPRIMS_NVFUSER", "CUDAGRAPHS", "OFI", "FX2TRT"),
-    *("ONNXRT", "TENSORRT", "AOT_TORCHXLA_TRACE_ONCE", "TORCHXLA_TRACE_ONCE", "TVM", "HPU_BACKEND", "NEURON"),
-)
+BACKEND_WITHOUT_PREFIX = (1, 14)  # from here on `backend` in `dynamo_config` is `dynamo_backend`; before, nothing reads it
 UNSET_IS_ONE = (1, 11)  # from here on a missing `num_processes` means 1 without several GPUs; 1.6.0 compares null with 1
 TYPE_IS_CHECKED = (0, 34)  # from here on with a message of its own; before, the class cannot be created
 BLOCKS_COPIED = (1, 5)  # from here on a block that is not a mapping is skipped; 1.4.0 indexes it with each of its entries
@@ -61,13 +58,13 @@ def distributed_type(config: AccelerateConfig) -> Iterator[Finding]:
             exception=text,
             help="add `distributed_type: MULTI_GPU`, or the type that fits",
         )
-    elif isinstance(config.distributed, str) and config.distributed not in TYPES and config.local:
+    elif isinstance(config.distributed, str) and config.distributed not in (known := types(config.version)) and config.local:
         setting = config.setting("distributed_type")
         meant = config.distributed.upper().replace("-", "_")
         text = f"ValueError: {config.distributed!r} is not a valid DistributedType"
-        fix = replace(setting, meant, f"write {meant}", safe=True) if meant in TYPES else None
+        fix = replace(setting, meant, f"write {meant}", safe=True) if meant in known else None
         message = f"`distributed_type` is {setting.spelled}, which is not a valid choice"
-        choices = None if fix else choice("distributed_type", config.distributed, TYPES)
+        choices = None if fix else choice("distributed_type", config.distributed, known)
         yield Finding(setting, message, exception=text, fix=fix, help=choices)
 
 
@@ -184,7 +181,7 @@ def launch_value_type(config: AccelerateConfig) -> Iterator[Finding]:
 
     Source: accelerate 1.15.0 utils/launch.py:216-217, 412, 439, 489; commands/launch.py:1393; 1.1.1 commands/launch.py:1024.
     """
-    if not config.local or not config.values or config.distributed == "XLA":
+    if not config.local or not config.values or config.is_on_tpu:
         return
     machines, processes = config.machines, config.processes
     kind = type(machines).__name__
@@ -208,7 +205,7 @@ def launch_value_type(config: AccelerateConfig) -> Iterator[Finding]:
         remedy = f"set `num_processes: {processes}`, without quotes" if str(processes).isdecimal() else None
         message = f"`num_processes` is {described(processes)}, not a number"
         yield Finding(config.setting("num_processes"), message, exception=text, help=remedy)
-    for axis in ("cp", "sp") if config.spawns else ():
+    for axis in ("cp", "sp") if config.spawns and config.release_has("parallelism_config") else ():
         path = ("parallelism_config", f"parallelism_config_{axis}_size")
         size = config.get(*path, default=1)
         if not isinstance(size, (int, float)):
@@ -220,7 +217,7 @@ def launch_value_type(config: AccelerateConfig) -> Iterator[Finding]:
 
 def blocks_of_another_type(config: AccelerateConfig) -> Iterator[Finding]:
     """Blocks that are not mappings and that the launcher uses as mappings."""
-    for name in ("deepspeed_config",) if config.version >= BLOCKS_COPIED else INDEXED_BLOCKS:
+    for name in ("deepspeed_config",) if config.version >= BLOCKS_COPIED else filter(config.release_has, INDEXED_BLOCKS):
         block = config.values.get(name)
         if block is None or isinstance(block, dict):
             continue
@@ -273,13 +270,12 @@ def dynamo_backend(config: AccelerateConfig) -> Iterator[Finding]:
 
     Source: accelerate 1.15.0 utils/launch.py:151, 288; commands/config/config_args.py:106-108.
     """
-    if not config.local or config.distributed in ("DEEPSPEED", "XLA"):
+    if not config.local or config.uses_deepspeed or config.is_on_tpu:
         return
     block = config.section("dynamo_config")
+    names = ("dynamo_backend", "backend") if config.version >= BACKEND_WITHOUT_PREFIX else ("dynamo_backend",)
     path = (
-        ("dynamo_backend",)
-        if "dynamo_backend" in config.values
-        else ("dynamo_config", next(iter({"dynamo_backend", "backend"} & set(block)), ""))
+        ("dynamo_backend",) if "dynamo_backend" in config.values else ("dynamo_config", next((name for name in names if name in block), ""))
     )
     value = config.get(*path)
     if value is None:
@@ -288,11 +284,11 @@ def dynamo_backend(config: AccelerateConfig) -> Iterator[Finding]:
         text = f"AttributeError: '{type(value).__name__}' object has no attribute 'upper'"
         message = f"`{path[-1]}` is {config.setting(*path).spelled}, not a string in YAML"
         yield Finding(config.setting(*path), message, exception=text, help="quote the value")
-    elif value.upper() not in BACKENDS:
-        text = f"ValueError: Unknown dynamo backend: {value.upper()}. Choose between {list(BACKENDS)}."
+    elif value.upper() not in (known := backends(config.version)):
+        text = f"ValueError: Unknown dynamo backend: {value.upper()}."
         yield Finding(
             config.setting(*path),
             f"`{path[-1]}` is {spelled(value)}, which is not a valid choice",
             exception=text,
-            help=choice(".".join(path), value, [each.lower() for each in BACKENDS]),
+            help=choice(".".join(path), value, [each.lower() for each in known]),
         )

@@ -1,0 +1,35 @@
+"""The keys, distributed types and backends of accelerate's launcher, through its releases."""
+
+from __future__ import annotations
+
+from cfglint.frameworks.accelerate._tables import BACKENDS, FIELDS, SPANS, SPAWNING, TYPES
+from cfglint.frameworks.history import History, holds
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cfglint.frameworks.versions import Version
+
+HISTORY = History(FIELDS, SPANS)  # "" is the top level of a file for this machine
+REQUIRED = 5  # column of a row: whether the file must have the key
+SAGEMAKER_FILE = "sagemaker"  # the section of the top level of a file for SageMaker
+
+
+def types(release: Version) -> list[str]:
+    """The distributed types of a release."""
+    return _names(TYPES, release)
+
+
+def spawning(release: Version) -> list[str]:
+    """The types for which the launcher of a release starts a process on each device."""
+    return _names(SPAWNING, release)
+
+
+def backends(release: Version) -> list[str]:
+    """The backends of torch.compile that a release knows."""
+    return _names(BACKENDS, release)
+
+
+def _names(spans: Mapping[str, tuple[tuple[Version, Version], ...]], release: Version) -> list[str]:
+    return [name for name, each in spans.items() if any(holds(since, until, release) for since, until in each)]
