@@ -103,7 +103,9 @@ def leaves(value: Any, key: str) -> Iterator[tuple[str, Any]]:
 
 
 def constant(value: Any) -> Any:
-    """A value as Python loads it at once: lists are tuples."""
+    """A value as Python loads it at once: lists are tuples, and sets are too, in order."""
+    if isinstance(value, set):
+        return tuple(sorted(value))
     return tuple(map(constant, value)) if isinstance(value, list) else value
 
 

@@ -2220,7 +2220,7 @@ FIELDS: dict[str, tuple[tuple[Any, ...], ...]] = {
         ("weight_pow", "float", 2.0, (0, 5, 0), (0, 6, 0)),
     ),
     "class ProfilerConfig": (
-        ("_frozen_fields", "ClassVar[set[str]]", {'all_ranks', 'ranks', 'discrete'}, (0, 5, 0), (0, 6, 0)),
+        ("_frozen_fields", "ClassVar[set[str]]", ("all_ranks", "discrete", "ranks"), (0, 5, 0), (0, 6, 0)),
         ("_target_", "str", "", (0, 6, 0), ()),
         ("all_ranks", "bool", False, (0, 5, 0), ()),
         ("discrete", "bool", False, (0, 5, 0), (0, 6, 0)),
