@@ -307,7 +307,7 @@ def warmup(config: TrainerConfig, total: int | None) -> int | None:
         ratio = None
     if config.version >= RATIO_TAKEN and ratio is not None:
         given = 0  # the ratio replaces it, even if it is null
-    if not all(isinstance(each, (int, float)) and abs(each) < INFINITE for each in (given, ratio or 0)):
+    if not all(isinstance(each, (int, float)) and abs(each) < INFINITE for each in (given, 0 if ratio is None else ratio)):
         return None
     shared = warmup_steps(0, given, ratio, config.version) == 0 and bool(given or ratio)
     if total is None and shared:

@@ -149,3 +149,10 @@ def test_a_share_of_more_steps_than_a_float_can_count(trainer):
     run = trainer(f"output_dir: out\nmax_steps: 1{'0' * 400}\nwarmup_steps: 0.1\n", 8)
     assert run.resolved["warmup_steps"] is None
     assert not run.bugs
+
+
+@each_case("value", ["{}", "{a: 1}", "[]", '""'])
+def test_a_warmup_ratio_that_is_no_number_leaves_the_warmup_unknown(trainer, value):
+    run = trainer(f"output_dir: out\nwarmup_ratio: {value}\n", 1, 100, "5.10.0")
+    assert run.resolved["warmup_steps"] is None
+    assert all(each.code != "INT000" for each in run.diagnostics)
