@@ -5,6 +5,8 @@ Source: hydra-core 1.3.8 _internal/config_loader_impl.py; omegaconf 2.3.1 baseco
 
 from __future__ import annotations
 
+from copy import deepcopy
+
 from cfglint.source.hydra.defaults_list import COMPOSITION, CompositionError, DefaultsList
 from cfglint.source.hydra.interpolation import MISSING, ResolutionError, Resolver
 from cfglint.source.hydra.overrides import ADD, DELETE, FORCE, sweep_error
@@ -81,7 +83,8 @@ def merge_into(
                 composed.origins[path] = origin(path)
             merge_into(composed, inner, path, value, origin)
         elif value != MISSING or key not in target:
-            replace(composed, target, path, value, origin(path))
+            own = deepcopy(value) if isinstance(value, list) else value  # an override may change a list in place
+            replace(composed, target, path, own, origin(path))
 
 
 def replace(composed: Composed, target: Any, path: tuple[Any, ...], value: Any, origin: Any) -> None:
@@ -107,7 +110,7 @@ def apply(composed: Composed, override: Override, unknown: Callable[[str], Any])
     path = tuple(override.key.split("."))
     if override.sign == DELETE:
         delete(composed, override, path, unknown)
-    elif override.sign == ADD and not isinstance(override.value, (dict, list)) and exists(composed, override, path, unknown):
+    elif override.sign == ADD and not isinstance(override.value, (dict, list)) and current(composed, override, path, unknown) is not None:
         raise CompositionError(
             f"{COMPOSITION}: Could not append to config. An item is already at '{override.key}'.\n"
             f"Either remove + prefix: '{override.text[1:]}'\n"
@@ -118,22 +121,22 @@ def apply(composed: Composed, override: Override, unknown: Callable[[str], Any])
         put(composed, override, path)
 
 
-def exists(composed: Composed, override: Override, path: tuple[Any, ...], unknown: Callable[[str], Any]) -> bool:
-    """Whether there is a value other than null at a path; raises CompositionError if it cannot be resolved."""
+def current(composed: Composed, override: Override, path: tuple[Any, ...], unknown: Callable[[str], Any]) -> Any:
+    """The resolved value at a path, None for a mandatory one too; raises CompositionError if it cannot be resolved."""
     try:
         value = Resolver(composed.values, unknown).get(path)
     except ResolutionError as problem:
         raise CompositionError(f"{COMPOSITION}: Error merging override {override.text}: {problem}", override) from None
-    return value is not None and value != MISSING
+    return None if value == MISSING else value
 
 
 def delete(composed: Composed, override: Override, path: tuple[Any, ...], unknown: Callable[[str], Any]) -> None:
     """Delete the value at a path, which has to be there and, where the override names a value, to be that one."""
-    if not exists(composed, override, path, unknown):
+    value = current(composed, override, path, unknown)
+    if value is None:
         raise CompositionError(f"{COMPOSITION}: Could not delete from config. '{override.key}' does not exist.", override)
-    current = Resolver(composed.values, unknown).get(path)
-    if override.value is not None and override.value != current:
-        message = f"Could not delete from config. The value of '{override.key}' is {current} and not {override.value}."
+    if override.value is not None and override.value != value:
+        message = f"Could not delete from config. The value of '{override.key}' is {value} and not {override.value}."
         raise CompositionError(f"{COMPOSITION}: {message}", override)
     parent: Any = composed.values
     for step in path[:-1]:
@@ -173,13 +176,13 @@ def put(composed: Composed, override: Override, path: tuple[Any, ...]) -> None:
 
 def put_mapping(composed: Composed, override: Override, target: dict[Any, Any], path: tuple[Any, ...], adds: bool) -> None:
     """Merge a mapping into the one at a path; without a plus sign it may not have new keys."""
-    current = target.get(path[-1])
-    if not isinstance(current, dict):
-        current = {}
-        replace(composed, target, path, current, override)
-    elif not adds and not has_all(current, override.value):
+    inner = target.get(path[-1])
+    if not isinstance(inner, dict):
+        inner = {}
+        replace(composed, target, path, inner, override)
+    elif not adds and not has_all(inner, override.value):
         raise not_there(override)
-    merge_into(composed, current, path, override.value, lambda _: override)
+    merge_into(composed, inner, path, override.value, lambda _: override)
 
 
 def has_all(current: Mapping[Any, Any], values: Mapping[Any, Any]) -> bool:

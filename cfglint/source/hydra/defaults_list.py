@@ -155,7 +155,7 @@ class DefaultsList:
         self._choices: dict[str, Any] = {}
         self._chosen_by: dict[str, Override | str] = {}
         self._used: set[str] = set()
-        self._added: list[tuple[Entry, Override]] = []
+        self._added: list[Entry] = []
         self._deleted: dict[str, Override] = {}
         self._known: dict[str, Any] = {}
         self._loaded = 0
@@ -173,14 +173,14 @@ class DefaultsList:
             kind = type(override.value).__name__
             raise CompositionError(f"ValueError: Config group override must be a string or a list. Got {kind}", override)
         elif override.sign == ADD:
-            self._added.append((Entry(override.key, override.value, override.package), override))
+            self._added.append(Entry(override.key, override.value, override.package))
         else:
             self._choices[override.target] = override.value
             self._chosen_by[override.target] = override
 
     def parts(self, name: str) -> list[Part]:
         """The files in the order in which they are merged; raises CompositionError."""
-        found = self._expand(Entry(None, name, primary=True), False)
+        found = self._expand(Entry(None, name, primary=True))
         for target, cause in self._chosen_by.items():
             if target not in self._used:
                 override = cause if isinstance(cause, Override) else None
@@ -190,7 +190,7 @@ class DefaultsList:
                 raise CompositionError(f"{COMPOSITION}: Could not delete '{target}'. No match in the defaults list", override)
         return found
 
-    def _expand(self, entry: Entry, interpolated: bool) -> list[Part]:
+    def _expand(self, entry: Entry) -> list[Part]:
         self._loaded += 1
         if self._loaded > MOST_FILES or entry.depth > MOST_NESTED:
             raise CompositionError("RecursionError: maximum recursion depth exceeded")
@@ -213,9 +213,9 @@ class DefaultsList:
             raise CompositionError(missing(entry, options), cause if isinstance(cause, Override) else None, options)
         if source.package is not None:
             entry.header = GLOBAL if source.package in ("", GLOBAL) else absolute_package(source.package)
-        return self._children(entry, source, interpolated)
+        return self._children(entry, source)
 
-    def _children(self, entry: Entry, source: Source, interpolated: bool) -> list[Part]:
+    def _children(self, entry: Entry, source: Source) -> list[Part]:
         listed = entries(source.defaults)
         own = Part(source, entry.final_package(), entry.primary)
         if entry.primary and self._added and not listed:
@@ -223,7 +223,7 @@ class DefaultsList:
         elif listed and not any(item.option == SELF for item in listed):
             listed.append(Entry(None, SELF))
         if entry.primary:
-            listed.extend(added for added, _ in self._added)
+            listed.extend(self._added)
         if not listed:
             return [own]
         self._take_overrides(entry, listed)
@@ -232,7 +232,7 @@ class DefaultsList:
             if item.group is None and item.option == SELF:
                 groups.append([own])
             elif not item.override:
-                groups.append(self._child(entry, item, interpolated))
+                groups.append(self._child(item))
         resolved = [self._deferred(item) if isinstance(item, Entry) else item for item in groups]
         return [part for group in reversed(resolved) for part in group]
 
@@ -246,7 +246,7 @@ class DefaultsList:
                 if not (item.group or "").lstrip("/").startswith("hydra/"):
                     self._chosen_by[item.target] = entry.path
 
-    def _child(self, parent: Entry, item: Entry, interpolated: bool) -> list[Part] | Entry:
+    def _child(self, item: Entry) -> list[Part] | Entry:
         if item.group is not None and item.group.lstrip("/").startswith("hydra/"):
             return []
         if item.group is not None and item.target in self._choices:
@@ -256,22 +256,22 @@ class DefaultsList:
             found: list[Part] = []
             for name in item.option:
                 path = changed(item, group=None, option=f"{item.group}/{name}")
-                found.extend(self._expand(path, interpolated))
+                found.extend(self._expand(path))
             return found
         if isinstance(item.option, str) and "${" in item.option:
             return item
-        return self._expand(item, interpolated)
+        return self._expand(item)
 
     def _deferred(self, item: Entry) -> list[Part]:
         from cfglint.source.hydra.interpolation import ResolutionError, Resolver
 
         try:
-            item.option = Resolver({**self._known}, str).value(item.option, ("",))
+            item.option = Resolver(self._known, str).value(item.option, ("",))
         except ResolutionError:
             known = ", ".join(self._known)
             message = f"Error resolving interpolation '{item.option}', possible interpolation keys: {known}"
             raise CompositionError(f"{COMPOSITION}: {message}") from None
-        return self._expand(item, True)
+        return self._expand(item)
 
 
 def absolute_package(header: str) -> str:

@@ -111,6 +111,12 @@ def test_overrides_that_fit(words: list[str], path: tuple[str, ...], expected: o
     assert value == expected
 
 
+def test_an_override_of_a_list_item_leaves_the_file_as_it_is() -> None:
+    """The files of a release are loaded once for all runs."""
+    assert composed("logger.0=wandb").values["logger"] == ["wandb"]
+    assert composed().values["logger"] == ["console"]
+
+
 REFUSED = [
     ("foo.bar=1", "Could not override 'foo.bar'."),
     ("steps.x=5", "Could not override 'steps.x'."),
