@@ -10,11 +10,13 @@ from cfglint.frameworks.unknown import Unknown
 from cfglint.frameworks.verl import FRAMEWORK
 from cfglint.frameworks.verl.files import ReleaseFiles
 from cfglint.frameworks.verl.values import Tree, unknown
+from cfglint.source.hydra import command_line
 from cfglint.source.hydra.composition import Composed, compose
 from cfglint.source.hydra.defaults_list import CompositionError
 from cfglint.source.hydra.overrides import Override, OverrideError, parse_override
 from cfglint.source.record import record
 from cfglint.source.shell.command import CommandDocument
+from cfglint.source.shell.placed_text import UNKNOWN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,12 +27,8 @@ if TYPE_CHECKING:
     from cfglint.source.document import Document, Node
     from cfglint.source.shell.placed_text import Text
 
-OPTIONS_WITH_VALUE = ("--config-name", "-cn", "--config-path", "-cp", "--config-dir", "-cd", "--package", "-p", "--cfg", "-c")
 PRIMARY = "ppo_trainer"  # the primary config of verl.trainer.main_ppo
-NAMES = ("--config-name", "-cn")
-FOLDERS = ("--config-path", "-cp", "--config-dir", "-cd")
 OWN_FOLDER = "config"  # a relative `--config-path`, from the folder of the program
-PLAIN_OPTIONS = ("--resolve", "--info", "-i", "--multirun", "-m", "--help", "-h", "--hydra-help", "--version", "--experimental-rerun")
 OWN_COPY, OWN_FILES = "of the project", "with further files"  # why a config is not composed
 MOST_REFUSED = 50  # overrides that are left out one after the other
 
@@ -89,36 +87,29 @@ class VerlConfig(Config):
         return {}
 
     def _read(self, words: list[Text], name: str) -> tuple[str, list[Override]]:
-        found: list[Override] = []
-        option = ""
-        for word in words:
-            if option:
-                name = self._option(option, word.value, name)
-                option = ""
-            elif word.string.startswith("-"):
-                flag, mark, value = word.string.partition("=")
-                if flag in OPTIONS_WITH_VALUE and not mark:
-                    option = flag
-                elif flag in OPTIONS_WITH_VALUE:
-                    name = self._option(flag, value if word.known else None, name)
-                elif flag not in PLAIN_OPTIONS:
-                    exception = f"SystemExit: 2 (error: unrecognized arguments: {word.string})"
-                    self.refused.append(RefusedWord(word, exception, None, word.string))
-            else:
-                found.extend(self._override(word))
-        return name, found
+        options, places = command_line.split([word.string for word in words])
+        for flag, value, place in options:
+            word = words[place]
+            if flag in command_line.WITH_VALUE:
+                name = self._option(flag, value if word.known else None, name)
+            elif flag not in command_line.PLAIN:
+                exception = f"SystemExit: 2 (error: unrecognized arguments: {word.string})"
+                self.refused.append(RefusedWord(word, exception, None, word.string))
+        return name, [override for place in places for override in self._override(words[place])]
 
     def _option(self, flag: str, value: str | None, name: str) -> str:
-        if flag in NAMES and value is not None:
+        if flag in command_line.NAMES and value is not None:
             return value.removesuffix(".yaml")
-        if flag in NAMES or (flag in FOLDERS and (value is None or posixpath.normpath(value) != OWN_FOLDER)):
+        if flag in command_line.NAMES or (
+            flag in (*command_line.FOLDERS, *command_line.MORE_FOLDERS) and (value is None or posixpath.normpath(value) != OWN_FOLDER)
+        ):
             self.is_open = True
         return name
 
     def _override(self, word: Text) -> list[Override]:
         text = word.string
         key, mark, _ = text.partition("=")
-        if not word.known and (not mark or "<?>" in key):
+        if not word.known and (not mark or UNKNOWN in key):
             self.is_open = True
             return []
         if word.place is None:
