@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from cfglint.findings.vocabulary import Kind, Stage
     from cfglint.frameworks.history import Row
     from cfglint.frameworks.launch_facts import Launch, LaunchFacts
+    from cfglint.frameworks.launch_line import LaunchLine
     from cfglint.frameworks.memory_inputs import Inputs, Model
     from cfglint.frameworks.overrides import Override
     from cfglint.frameworks.resolved_batch import Batch
@@ -313,6 +314,10 @@ class Framework(Described["Own"]):
         """The name of an unsupported tool that this file belongs to, if this framework recognises it."""
         return None
 
+    def runs(self, line: LaunchLine) -> bool:
+        """Whether a line runs one of the modules of this framework that are fed by arguments alone."""
+        return line.module and line.program is not None and line.program.string in self.programs
+
     def takes(self, launch: Launch) -> bool:
         """Whether the arguments of a launch are those of this framework, so that they are a config without a file."""
         return False
@@ -423,3 +428,21 @@ class Framework(Described["Own"]):
     def loader(self, document: Document, facts: LaunchFacts) -> Loader:
         """The loader of this framework for a file."""
         raise NotImplementedError
+
+
+class LineFramework(Framework["Own"]):
+    """A kind whose config is a launch line: it is never recognised by the content of a file."""
+
+    def detect(self, document: Document) -> int:
+        """Return no match."""
+        return NO_MATCH
+
+    def may_be(self, names: list[str], path: str) -> bool:
+        """Return false."""
+        return False
+
+    def loader(self, document: Document, facts: LaunchFacts) -> Loader:
+        """The loader for the words of a command."""
+        from cfglint.source.shell.words import WORDS
+
+        return WORDS

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.source.record import record
 from cfglint.source.shell.placed_text import EMPTY
 from cfglint.source.shell.reasons import MACHINE as OF_MACHINE
 from cfglint.source.shell.reasons import Reason, derived
@@ -89,34 +90,21 @@ class NamedFile:
         self.outside = False
 
 
+@record
 class LineProblem:
     """A problem of the launch line itself: a code of the rules of this kind, and the words to point at.
 
     `of_launcher`: the launcher refuses it before the program gets its arguments.
     """
 
-    __slots__ = ("code", "exception", "key", "message", "of_launcher", "remedy", "severity", "word")
-
-    def __init__(
-        self,
-        code: str,
-        severity: Severity,
-        word: Text,
-        key: str,
-        message: str,
-        exception: str = "",
-        *,
-        remedy: str = "",
-        of_launcher: bool = False,
-    ) -> None:
-        self.code = code
-        self.severity = severity
-        self.word = word
-        self.key = key
-        self.message = message
-        self.exception = exception
-        self.remedy = remedy
-        self.of_launcher = of_launcher
+    code: str
+    severity: Severity
+    word: Text
+    key: str
+    message: str
+    exception: str = ""
+    remedy: str = ""
+    of_launcher: bool = False
 
 
 class LaunchLine:

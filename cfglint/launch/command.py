@@ -60,8 +60,7 @@ def command_document(line: LaunchLine, text: str) -> CommandDocument:
 
 def takes_overrides(line: LaunchLine) -> bool:
     """Whether the program of a line takes Hydra's overrides: a module of a framework that is fed by arguments alone."""
-    module = line.program.string if line.module and line.program is not None else ""
-    return any(module in framework(kind).programs for kind in kinds()) if module else False
+    return any(framework(kind).runs(line) for kind in kinds())
 
 
 def add_size(document: CommandDocument, line: LaunchLine) -> None:

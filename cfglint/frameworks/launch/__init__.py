@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks.base import NO_MATCH, Framework
+from cfglint.frameworks.base import LineFramework
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,26 +14,17 @@ if TYPE_CHECKING:
     from cfglint.frameworks.resolved_batch import Batch
     from cfglint.frameworks.summary import Summary
     from cfglint.source.document import Document
-    from cfglint.source.loaders import Loader
 
 KIND: Final = "launch"
 
 
-class Launch(Framework["LaunchConfig"]):
+class Launch(LineFramework["LaunchConfig"]):
     """A command line. Its consumer is the parser of its arguments, or of the config file that it names."""
 
     kind = KIND
     title = "launch line"
     no_generator = "a launch line is a command of a script; `cfglint new` prints the launch command for the files that it generates"
     rule_families = {"LCH": "Launch lines"}
-
-    def detect(self, document: Document) -> int:
-        """Detect by the file name alone, never by the content of a YAML or JSON file."""
-        return NO_MATCH
-
-    def may_be(self, names: list[str], path: str) -> bool:
-        """Return false: the content never matters."""
-        return False
 
     def packages(self) -> dict[str, str]:
         """Return no packages: those of the consumer count."""
@@ -60,12 +51,6 @@ class Launch(Framework["LaunchConfig"]):
     def load_rules(self) -> None:
         """Register the rules of launch lines."""
         from cfglint.frameworks.launch import rules  # noqa: F401
-
-    def loader(self, document: Document, facts: LaunchFacts) -> Loader:
-        """The loader for the words of a command."""
-        from cfglint.source.shell.words import WORDS
-
-        return WORDS
 
 
 FRAMEWORK = Launch()

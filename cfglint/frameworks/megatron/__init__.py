@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks.base import NO_MATCH, Framework
+from cfglint.frameworks.base import LineFramework
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,13 +14,12 @@ if TYPE_CHECKING:
     from cfglint.frameworks.resolved_batch import Batch
     from cfglint.frameworks.summary import Summary
     from cfglint.source.document import Document
-    from cfglint.source.loaders import Loader
 
 KIND: Final = "megatron"
 REQUIRED = ("micro_batch_size", "num_layers", "hidden_size", "num_attention_heads")  # without these, Megatron-LM does not start
 
 
-class Megatron(Framework["MegatronConfig"]):
+class Megatron(LineFramework["MegatronConfig"]):
     """The arguments of Megatron-LM's programs, or of forks that compute the batch in the same way."""
 
     kind = KIND
@@ -30,14 +29,6 @@ class Megatron(Framework["MegatronConfig"]):
     def takes(self, launch: Launch) -> bool:
         """Whether a line has the arguments without which Megatron-LM does not start."""
         return launch.command is not None and all(name in launch.command.words for name in REQUIRED)
-
-    def detect(self, document: Document) -> int:
-        """Return no match: there are no files."""
-        return NO_MATCH
-
-    def may_be(self, names: list[str], path: str) -> bool:
-        """Return false."""
-        return False
 
     def packages(self) -> dict[str, str]:
         """Return no packages: releases are not told apart."""
@@ -69,12 +60,6 @@ class Megatron(Framework["MegatronConfig"]):
 
     def load_rules(self) -> None:
         """Register no rules: those of launch lines are enough."""
-
-    def loader(self, document: Document, facts: LaunchFacts) -> Loader:
-        """The loader for the words of a command."""
-        from cfglint.source.shell.words import WORDS
-
-        return WORDS
 
 
 FRAMEWORK = Megatron()

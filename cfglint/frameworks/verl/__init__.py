@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.frameworks._releases import RELEASES
-from cfglint.frameworks.base import NO_MATCH, Framework
+from cfglint.frameworks.base import LineFramework
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,13 +15,11 @@ if TYPE_CHECKING:
     from cfglint.frameworks.summary import Summary
     from cfglint.frameworks.verl.config import VerlConfig
     from cfglint.source.document import Document
-    from cfglint.source.loaders import Loader
 
 KIND: Final = "verl"
-PROGRAM = "verl.trainer.main_ppo"  # the module whose config is modelled
 
 
-class Verl(Framework["VerlConfig"]):
+class Verl(LineFramework["VerlConfig"]):
     """A command line of verl's trainer: Hydra composes the package's config files and the overrides of the line."""
 
     kind = KIND
@@ -31,21 +29,12 @@ class Verl(Framework["VerlConfig"]):
     newest = RELEASES["verl"]
     repository_owners = ("volcengine", "verl-project")
     rule_families = {"VRL": "verl"}
-    programs = (PROGRAM,)
+    programs = ("verl.trainer.main_ppo",)
     no_generator = "the config files are those of the package; a launch line has only what differs from them"
 
     def takes(self, launch: Launch) -> bool:
         """Whether a line runs the module whose config is modelled."""
-        line = launch.line
-        return line is not None and line.module and line.program is not None and line.program.string == PROGRAM
-
-    def detect(self, document: Document) -> int:
-        """Never: verl's config files are parts of a composition, which a launch line starts."""
-        return NO_MATCH
-
-    def may_be(self, names: list[str], path: str) -> bool:
-        """Return false: the content never matters."""
-        return False
+        return launch.line is not None and self.runs(launch.line)
 
     def config(self, documents: list[Document], kinds: list[str], facts: LaunchFacts) -> Config:
         """The config that Hydra composes for a launch line."""
@@ -74,12 +63,6 @@ class Verl(Framework["VerlConfig"]):
     def load_rules(self) -> None:
         """Register the rules of verl."""
         from cfglint.frameworks.verl import rules  # noqa: F401
-
-    def loader(self, document: Document, facts: LaunchFacts) -> Loader:
-        """The loader for the words of a command."""
-        from cfglint.source.shell.words import WORDS
-
-        return WORDS
 
 
 FRAMEWORK = Verl()

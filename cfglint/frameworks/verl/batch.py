@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.findings.setting import DERIVED, Setting
 from cfglint.frameworks.resolved_batch import Batch, Layout
-from cfglint.frameworks.verl.sizes import BATCH, MICRO, Sizes
+from cfglint.frameworks.verl.sizes import BATCH, MICRO
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def batch(config: VerlConfig) -> Batch:
     """The batch of a run; `global_batch` counts prompts, `micro_batch` samples on each GPU."""
-    sizes = Sizes(config.tree)
+    sizes = config.sizes
     parallel, accumulation = sizes.data_parallel(), sizes.accumulation
     micro = sizes.micro() if sizes.is_dynamic is False else None
     return Batch(
@@ -34,7 +34,7 @@ def derived(name: str, value: int | None, because: str) -> Setting:
 
 def numbers(config: VerlConfig) -> dict[str, int | None]:
     """The numbers beyond the batch: steps, and the samples of a step and of an update."""
-    sizes = Sizes(config.tree)
+    sizes = config.sizes
     return {
         "steps_per_epoch": sizes.steps_per_epoch,
         "total_steps": sizes.total_steps,

@@ -61,11 +61,10 @@ class FailedCheck:
     related: tuple[str, ...] = ()
 
 
-def failed(tree: Tree) -> list[FailedCheck]:
+def failed(tree: Tree, sizes: Sizes) -> list[FailedCheck]:
     """The failing checks of a tree, in the order in which a run reaches them."""
     if not tree.values:
         return []
-    sizes = Sizes(tree)
     found = [each for check in CHECKS for each in check(tree, sizes)]
     if sizes.batch is None or sizes.batch > 0:
         return found

@@ -9,6 +9,7 @@ from cfglint.frameworks.base import Config
 from cfglint.frameworks.unknown import Unknown
 from cfglint.frameworks.verl import FRAMEWORK
 from cfglint.frameworks.verl.files import ReleaseFiles
+from cfglint.frameworks.verl.sizes import Sizes
 from cfglint.frameworks.verl.values import Tree, unknown
 from cfglint.source.hydra import command_line
 from cfglint.source.hydra.composition import Composed, compose
@@ -64,6 +65,7 @@ class VerlConfig(Config):
             self.refused.clear()
             self.facts = facts.replace(outside={**facts.outside, self.package: OWN_COPY if own_copy else OWN_FILES})
         self.tree = Tree(self.values, self.facts, self.version)
+        self.sizes = Sizes(self.tree)
         self._failing: list[FailedCheck] | None = None
 
     def _composed(self) -> dict[Any, Any]:
@@ -142,7 +144,7 @@ class VerlConfig(Config):
         if self._failing is None:
             from cfglint.frameworks.verl.checks import failed
 
-            self._failing = failed(self.tree)
+            self._failing = failed(self.tree, self.sizes)
         return self._failing
 
     def unresolved(self) -> tuple[tuple[Any, ...], str] | None:

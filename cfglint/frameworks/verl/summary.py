@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.frameworks.summary import BATCH as BATCH_GROUP
 from cfglint.frameworks.summary import EXAMPLES, LAUNCH, LENGTH, PRECISION, RATE, Summary
-from cfglint.frameworks.verl.sizes import ACTOR, MINI, ROLLOUT, SAMPLES, STRATEGY, Sizes, uses_critic, uses_reference
+from cfglint.frameworks.verl.sizes import ACTOR, MINI, ROLLOUT, SAMPLES, STRATEGY, uses_critic, uses_reference
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def account(config: VerlConfig) -> Summary:
 
 def samples(config: VerlConfig, summary: Summary) -> None:
     """Add the samples of a step and of an update."""
-    sizes = Sizes(config.tree)
+    sizes = config.sizes
     summary.derive(BATCH_GROUP, "samples per step", "samples_per_step", sizes.step_samples, "prompts x samples per prompt")
     summary.derive(
         BATCH_GROUP, "mini batch per GPU", "mini_batch_per_gpu", sizes.mini_per_gpu(), "mini batch x samples per prompt / data parallel"
@@ -57,7 +57,7 @@ def samples(config: VerlConfig, summary: Summary) -> None:
 
 def length(config: VerlConfig, summary: Summary) -> None:
     """Add the steps."""
-    sizes = Sizes(config.tree)
+    sizes = config.sizes
     needs = EXAMPLES if config.facts.num_examples is None else ""
     because = "prompts / batch, rounded down"
     summary.derive(LENGTH, "steps per epoch", "steps_per_epoch", sizes.steps_per_epoch, because, needs=needs)
