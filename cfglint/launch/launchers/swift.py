@@ -1,6 +1,6 @@
 """ms-swift: `swift sft`, `megatron sft`.
 
-Source: ms-swift 3602360a5 swift/cli/main.py.
+Source: ms-swift 4.6.0 swift/cli/main.py.
 """
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ from __future__ import annotations
 from cfglint.launch.machine import number, visible
 from cfglint.launch.size_variables import SIZE_VARIABLE, OfVariables
 from cfglint.source.shell.placed_text import literal
-from cfglint.source.shell.tables import listed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,13 +17,6 @@ if TYPE_CHECKING:
 
 
 TRAINERS = ("sft", "pt", "rlhf")
-# Fields with another default in ms-swift, or one that depends on its own arguments or on the checkpoint. Source: ms-swift 4.6.0
-# trainers/arguments.py:130-220, arguments/sft_args.py.
-OTHER_DEFAULTS = listed(
-    "per_device_eval_batch_size learning_rate weight_decay adam_beta2 lr_scheduler_type warmup_steps gradient_checkpointing bf16 fp16 optim"
-    " logging_steps logging_first_step report_to save_strategy save_steps eval_strategy eval_steps dataloader_num_workers"
-    " dataloader_prefetch_factor dataloader_persistent_workers remove_unused_columns output_dir max_steps"
-)
 
 
 class Swift(OfVariables):
@@ -33,10 +25,8 @@ class Swift(OfVariables):
     name = "swift"
     commands = {"swift": ""}
     words = ("swift",)
-    has_own_parser = True
-    parser_of = "huggingface"
-    own_fields = ("fsdp",)  # the name of a preset or the path of a file
-    own_defaults = OTHER_DEFAULTS
+    kind = "swift"
+    takes_arguments = True
     always_several = False  # whether it always starts torchrun
 
     def read(self, line: LaunchLine, words: list[Text], around: Surroundings) -> bool:
@@ -47,6 +37,7 @@ class Swift(OfVariables):
         line.module = True
         line.program = literal(f"{self.name} {words[0].value}")
         line.arguments = words[1:]
+        line.machine_gpus = around.machine.gpus_per_node
         if SIZE_VARIABLE in environment or self.nodes_variable in environment or self.always_several:
             line.inner = "torchrun"
             each = number(environment.get(SIZE_VARIABLE), 1, around.machine, line, "gpus_per_node")
@@ -62,7 +53,8 @@ class Megatron(Swift):
     name = "megatron"
     commands = {"megatron": ""}
     words = ("megatron",)
-    parser_of = ""
+    kind = ""
+    takes_arguments = False
     always_several = True
 
 
