@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 PACKAGE = "ms-swift"
 OLDEST = (3, 0, 0)  # the first release with these commands; those of 2.x have other arguments
-LIBRARIES = ("transformers", "trl")  # whose newest accepted release is kept
+LIBRARIES = ("transformers",)  # whose newest accepted release is kept
 PLAIN = ("int", "float", "str", "bool")
 # Section -> (the class of its command, the places where it is: from 4.0 on, before).
 CLASSES = {
@@ -72,7 +72,9 @@ def facts(path: Path, version: Release, dates: dict[str, dict[str, str]]) -> Fac
         common = sections.get(f"{command}sft", {})
         for name in (f"{command}pt", f"{command}rlhf"):
             if name in sections:
-                sections[name] = {key: fact for key, fact in sections[name].items() if key not in common or literal(common[key]) != literal(fact)}
+                sections[name] = {
+                    key: fact for key, fact in sections[name].items() if key not in common or literal(common[key]) != literal(fact)
+                }
     for name, files in NAMES.items():
         sections[name] = dict.fromkeys(sorted(constants(tree, files)), ("", None))
     sections[FILES] = config_files(path / "swift")
@@ -199,10 +201,11 @@ def bases_of(source: Module, definition: ast.ClassDef) -> Iterator[tuple[Module,
 
 def field(module: Module, statement: ast.AnnAssign) -> Fact | None:
     """(type, default, choices) of a field; None for one that the constructor does not take."""
-    options = {None: statement.value}
+    options: dict[str | None, ast.expr | None] = {None: statement.value}
     if isinstance(statement.value, ast.Call) and ast.unparse(statement.value.func).rpartition(".")[2] == "field":
         options = {keyword.arg: keyword.value for keyword in statement.value.keywords}
-    if "init" in options and ast.unparse(options["init"]) == "False":
+    taken = options.get("init")
+    if taken is not None and ast.unparse(taken) == "False":
         return None
     default = default_of(module, options)
     kind, choices = argument_type(module, statement.annotation, default)

@@ -112,8 +112,8 @@ class LaunchLine:
 
     An unknown size is None, and `unknown` has the reasons: (field, reason). `inner` is the launcher that the named one starts in
     turn. `values` are the settings of an accelerate launch, from its file and its flags, None elsewhere. `machine`: the GPUs are
-    those of the machine, which has `machine_gpus`; `by_devices`: they are those that CUDA_VISIBLE_DEVICES shows, or those of the machine. `header` are the
-    #SBATCH options of its script.
+    those of the machine, which has `machine_gpus`; `by_devices`: they are those that CUDA_VISIBLE_DEVICES shows, or those of the machine.
+    `header` are the #SBATCH options of its script.
     """
 
     __slots__ = (

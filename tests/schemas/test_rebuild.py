@@ -568,6 +568,7 @@ OF_WHEELS = {
     "deepspeed",
     "huggingface",
     "llamafactory",
+    "swift",
     "trl",
     "verl",
 }  # whose tables tools/rebuild_tables.py makes

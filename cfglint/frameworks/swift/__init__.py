@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from cfglint.batch.solver import SplitRule
     from cfglint.frameworks.base import Config
     from cfglint.frameworks.launch_facts import Launch, LaunchFacts
+    from cfglint.frameworks.refusal import Refusal
     from cfglint.frameworks.resolved_batch import Batch
     from cfglint.frameworks.summary import Summary
     from cfglint.frameworks.swift.config import SwiftConfig
@@ -50,15 +51,15 @@ class Swift(LineFramework["SwiftConfig"]):
     def takes(self, launch: Launch) -> bool:
         """Whether a line starts the module of a training command itself: `torchrun swift/cli/sft.py`."""
         line = launch.line
-        if line is None or line.program is None or line.launcher == KIND:
+        if line is None or line.program is None:
             return False
         return self.runs(line) or line.program.string.replace("\\", "/").endswith(SCRIPTS)
 
     def packages(self) -> dict[str, str]:
-        """ms-swift, and the transformers and TRL that its newest release accepts."""
-        from cfglint.frameworks.swift.fields import LIBRARIES, library
+        """ms-swift, and the transformers that its newest release accepts."""
+        from cfglint.frameworks.swift.fields import libraries
 
-        return {PACKAGE: NEWEST, **{each: library(each, parse_version(NEWEST)) for each in LIBRARIES}}
+        return {PACKAGE: NEWEST, **libraries(parse_version(NEWEST))}
 
     def references(self, document: Document) -> list[tuple[Path, str, str]]:
         """The DeepSpeed file that an argument names, unless it is one of the package's."""
@@ -93,6 +94,24 @@ class Swift(LineFramework["SwiftConfig"]):
         from cfglint.frameworks.swift.batch import split_rule
 
         return split_rule(config)
+
+    def loaded(self, config: SwiftConfig) -> tuple[int | None, Any]:
+        """(samples per epoch, samples that one process takes from the loader at a time)."""
+        from cfglint.frameworks.swift.batch import loaded
+
+        return loaded(config)
+
+    def batches_because(self, config: SwiftConfig) -> str:
+        """How samples become the batches of one process."""
+        from cfglint.frameworks.swift.batch import batches_because
+
+        return batches_because(config)
+
+    def failing(self, config: SwiftConfig) -> list[Refusal]:
+        """The checks of ms-swift that fail, in the order in which a run reaches them."""
+        from cfglint.frameworks.swift.checks import failed
+
+        return failed(config)
 
     def account(self, config: SwiftConfig) -> Summary:
         """The lines about the Trainer, and about what is trained."""

@@ -102,7 +102,9 @@ class SwiftArguments(Arguments):
             self.derive("learning_rate", OF_CHECKPOINT, tuner)
         for place, name in enumerate(("fp16", "bf16")):
             known = DTYPES.get(dtype) if self.known("torch_dtype") else None
-            self.derive(name, known[place] if known is not None else OF_CHECKPOINT, f"`torch_dtype` is {dtype}" if known else "the checkpoint")
+            self.derive(
+                name, known[place] if known is not None else OF_CHECKPOINT, f"`torch_dtype` is {dtype}" if known else "the checkpoint"
+            )
 
     @property
     def evaluates(self) -> bool | None:
@@ -164,6 +166,8 @@ class SwiftArguments(Arguments):
             self.given["fsdp"] = named.get("fsdp", "full_shard auto_wrap") if named is not None else []
             if named is not None:
                 self.given["fsdp_config"] = named.get("fsdp_config", {})
+                if self.given["fsdp_config"].get("activation_checkpointing"):
+                    self.replace("gradient_checkpointing", False, "the FSDP config has `activation_checkpointing`")
 
     def _edited(self, file: dict[str, Any]) -> dict[str, Any]:
         """A DeepSpeed file with the values of the arguments that edit it."""

@@ -41,8 +41,7 @@ TRUNCATION = Releases((4,))
 VLLM_MODE = Releases((3, 11, 1))
 SERVER = Releases((3, 5))
 ASYNC = Releases((3, 5))
-TRL_GENERATIONS = Releases((3, 10), (4, 2))  # TRL's own class checks them
-OWN_GENERATIONS = Releases((4, 2))
+OWN_GENERATIONS = Releases((4, 2))  # before, a class of its library checks them
 TEACHER = Releases((4, 4))
 SEQUENCE = Releases((3, 8))
 PACKED = Releases((3, 8))
@@ -53,6 +52,20 @@ WITH_REFERENCE = ("dpo", "kto", "ppo", "grpo")
 WITH_SEQUENCE_PARALLEL = ("grpo", "dpo")
 WITH_PADDING_FREE = ("grpo", "dpo", "kto", "gkd")
 PACKS_GKD = Releases((3, 10))
+ONLY_FLASH_ATTN = 'ValueError: The "{}" feature needs to be used in conjunction with "flash_attn". Please specify `--attn_impl flash_attn`.'
+NOT_EQUAL = "ValueError: generation_batch_size ({}) must equal per_device_train_batch_size * world_size * steps_per_generation = {}."
+NOT_DIVISIBLE = "ValueError: generation_batch_size ({}) must be evenly divisible by num_generations ({}). Valid values: {}."
+TOO_FEW = (
+    "ValueError: GRPO requires at least 2 generations per prompt to calculate the advantages. You provided {}, which is less than the"
+    " minimum required."
+)
+WITH_VLLM = "ValueError: {} with vLLM is not compatible with `device_map`. Please set NPROC_PER_NODE equal to num_processes."
+NO_SEQUENCE = (
+    "NotImplementedError: The current rlhf_type '{}' does not support sequence_parallel. Please set --sequence_parallel_size to 1."
+)
+NO_PACKING = (
+    "NotImplementedError: The current rlhf_type '{}' does not support padding_free/packing. Please set --padding_free/packing to false."
+)
 FLASH = ("flash_attn", "flash_attention_2", "flash_attention_3")
 SHARDED = "SHARDED"
 
@@ -69,9 +82,17 @@ def rlhf(config: SwiftConfig) -> Iterator[Refusal]:
     if config.trainer in GENERATING:
         yield from rollout(config)
     losses = config.own("loss_type")
-    if isinstance(losses, list) and len(losses) > 1 and config.command == "rlhf" and config.trainer != "dpo" and config.own_version in LOSSES:
+    if (
+        isinstance(losses, list)
+        and len(losses) > 1
+        and config.command == "rlhf"
+        and config.trainer != "dpo"
+        and config.own_version in LOSSES
+    ):
         text = f"AssertionError: Multiple loss types ({losses}) are only supported for DPO. Current rlhf_type: {config.trainer}."
-        yield Refusal(METHOD, ["loss_type", "rlhf_type"], "several values of `loss_type` require `rlhf_type dpo`", text, ["give one `--loss_type`"])
+        yield Refusal(
+            METHOD, ["loss_type", "rlhf_type"], "several values of `loss_type` require `rlhf_type dpo`", text, ["give one `--loss_type`"]
+        )
 
 
 def grpo(config: SwiftConfig) -> Iterator[Refusal]:
@@ -108,16 +129,26 @@ def rollout(config: SwiftConfig) -> Iterator[Refusal]:
     mode, used = config.own("vllm_mode"), bool(config.own("use_vllm"))
     if config.own_version in VLLM_MODE and mode is not None and not used:
         text = "ValueError: vllm_mode is not supported when use_vllm is false"
-        yield Refusal(ROLLOUT, ["vllm_mode", "use_vllm"], "`vllm_mode` requires `use_vllm true`", text, ["set `--use_vllm true`", "remove `--vllm_mode`"])
+        yield Refusal(
+            ROLLOUT,
+            ["vllm_mode", "use_vllm"],
+            "`vllm_mode` requires `use_vllm true`",
+            text,
+            ["set `--use_vllm true`", "remove `--vllm_mode`"],
+        )
     if config.own_version in VLLM_MODE and mode is None and used:
         text = "ValueError: vllm_mode is required when use_vllm is true"
         yield Refusal(ROLLOUT, ["use_vllm"], "`use_vllm` requires `vllm_mode`", text, ["set `--vllm_mode colocate`"])
     hosts = [name for name in ("vllm_server_host", "vllm_server_base_url") if name in config.known]
     if config.own_version in SERVER and mode == "server" and used and all(is_unset(config, name) for name in hosts):
-        yield Refusal(ROLLOUT, ["vllm_mode"], "`vllm_mode server` requires `vllm_server_host`", "AssertionError", ["set `--vllm_server_host`"])
+        yield Refusal(
+            ROLLOUT, ["vllm_mode"], "`vllm_mode server` requires `vllm_server_host`", "AssertionError", ["set `--vllm_server_host`"]
+        )
     if config.own_version in ASYNC and "async_generate" in config.known and config.own("async_generate") and mode != "server":
         text = "AssertionError: async generate require vllm_mode == server, "
-        yield Refusal(ROLLOUT, ["async_generate", "vllm_mode"], "`async_generate` requires `vllm_mode server`", text, ["set `--vllm_mode server`"])
+        yield Refusal(
+            ROLLOUT, ["async_generate", "vllm_mode"], "`async_generate` requires `vllm_mode server`", text, ["set `--vllm_mode server`"]
+        )
 
 
 def inputs(config: SwiftConfig) -> Iterator[Refusal]:
@@ -168,7 +199,9 @@ def quantization(config: SwiftConfig) -> Iterator[Refusal]:
         yield Refusal(QUANTIZATION, ["quant_method"], f"`quant_method {method}` requires `quant_bits`", text, ["set `--quant_bits 4`"])
     elif method == "bnb" and bits not in (4, 8):
         text = f"ValueError: bnb not support quant_bits: {bits}"
-        yield Refusal(QUANTIZATION, ["quant_bits", "quant_method"], f"`quant_method bnb` does not support {bits} bits", text, ["set `--quant_bits 4`"])
+        yield Refusal(
+            QUANTIZATION, ["quant_bits", "quant_method"], f"`quant_method bnb` does not support {bits} bits", text, ["set `--quant_bits 4`"]
+        )
     elif method == "quanto" and bits not in (2, 4, 8, "float8"):
         text = "ValueError: quanto quantization only support quant bits 2/4/8/float8"
         message = f"`quant_method quanto` does not support {bits} bits"
@@ -178,19 +211,32 @@ def quantization(config: SwiftConfig) -> Iterator[Refusal]:
 def attention(config: SwiftConfig) -> Iterator[Refusal]:
     """Packing without flash attention, and with lazy tokenization."""
     feature = next((name for name in ("packing", "padding_free") if name in config.known and config.own(name)), "")
-    allowed = (*FLASH, "flash_attention_4") if config.own_version in FLASH_4 else FLASH if config.own_version in SEVERAL_FLASH else FLASH[:1]
-    if feature and config.own_version in PADDING and config.arguments.known("attn_impl", feature) and config.own("attn_impl") not in allowed:
+    allowed = (
+        (*FLASH, "flash_attention_4") if config.own_version in FLASH_4 else FLASH if config.own_version in SEVERAL_FLASH else FLASH[:1]
+    )
+    if (
+        feature
+        and config.own_version in PADDING
+        and config.arguments.known("attn_impl", feature)
+        and config.own("attn_impl") not in allowed
+    ):
         names = ", ".join(f'"{each}"' for each in allowed)
         text = f'ValueError: The "{feature}" feature requires a flash attention implementation. Please use one of: {names}.'
         if config.own_version not in SEVERAL_FLASH:
-            text = f'ValueError: The "{feature}" feature needs to be used in conjunction with "flash_attn". Please specify `--attn_impl flash_attn`.'
+            text = ONLY_FLASH_ATTN.format(feature)
         message = f"`{feature}` requires a flash attention implementation"
         yield Refusal(ATTENTION, [feature, "attn_impl"], message, text, ["set `--attn_impl flash_attn`"])
     if config.own_version in LAZY and config.own("lazy_tokenize"):
         for name, title in (("packing", "Packing"), ("streaming", "Streaming")):
             if config.own(name):
                 text = f"ValueError: {title} and lazy_tokenize are incompatible."
-                yield Refusal(CONFLICT, ["lazy_tokenize", name], f"`lazy_tokenize` is incompatible with `{name}`", text, ["set `--lazy_tokenize false`"])
+                yield Refusal(
+                    CONFLICT,
+                    ["lazy_tokenize", name],
+                    f"`lazy_tokenize` is incompatible with `{name}`",
+                    text,
+                    ["set `--lazy_tokenize false`"],
+                )
                 return
 
 
@@ -220,7 +266,7 @@ def devices(config: SwiftConfig) -> Iterator[Refusal]:
         yield Refusal(DEVICES, ["use_liger_kernel"], f"`use_liger_kernel` requires one GPU for each process, but {each}", text, remedy)
     since = {GRPO: VLLM_CHECKED, "gkd": GKD_VLLM}.get(config.trainer)
     if since is not None and config.own_version in since and config.own("use_vllm"):
-        text = f"ValueError: {config.trainer.upper()} with vLLM is not compatible with `device_map`. Please set NPROC_PER_NODE equal to num_processes."
+        text = WITH_VLLM.format(config.trainer.upper())
         yield Refusal(DEVICES, ["use_vllm"], f"`use_vllm` requires one GPU for each process, but {each}", text, remedy)
 
 
@@ -232,7 +278,9 @@ def config_json(config: SwiftConfig) -> Iterator[Refusal]:
             text = "json.decoder.JSONDecodeError: Expecting value: line 1 column 1 (char 0)"
             names = ", ".join(each for each in config.package_files if each.startswith("fsdp") == (name == "fsdp"))
             message = f"`{name}` is {value}, which is neither a file, JSON, nor one of ms-swift's names"
-            yield Refusal(JSON, [name], message, text, [f"use one of {names}" if names else "name a JSON file", "name a JSON file that exists"][:2])
+            yield Refusal(
+                JSON, [name], message, text, [f"use one of {names}" if names else "name a JSON file", "name a JSON file that exists"][:2]
+            )
 
 
 def fsdp(config: SwiftConfig) -> Iterator[Refusal]:
@@ -240,7 +288,13 @@ def fsdp(config: SwiftConfig) -> Iterator[Refusal]:
     if not config.values.get("fsdp") or "fsdp" not in config.known or not config.known["fsdp"].own:
         return
     if config.values.get("deepspeed"):
-        yield Refusal(FSDP, ["fsdp", "deepspeed"], "`fsdp` is incompatible with `deepspeed`", "ValueError: FSDP2 is not compatible with DeepSpeed.", ["remove one of them"])
+        yield Refusal(
+            FSDP,
+            ["fsdp", "deepspeed"],
+            "`fsdp` is incompatible with `deepspeed`",
+            "ValueError: FSDP2 is not compatible with DeepSpeed.",
+            ["remove one of them"],
+        )
         return
     section = config.arguments["fsdp_config"] if isinstance(config.arguments["fsdp_config"], dict) else None
     kind = section.get("state_dict_type", "SHARDED_STATE_DICT") if section is not None else ""
@@ -261,7 +315,9 @@ def trainer_arguments(config: SwiftConfig) -> Iterator[Refusal]:
         yield Refusal(CONFLICT, ["warmup_ratio", "warmup_steps"], message, text, ["remove one of them"])
     elif ratio >= 1:
         text = f"ValueError: warmup_ratio: {ratio} must be less than 1. Use `--warmup_steps` to specify an absolute number of warmup steps."
-        yield Refusal(VALUE, ["warmup_ratio"], f"`warmup_ratio` is {ratio}, not a fraction below 1", text, [f"set `--warmup_steps {ratio:g}`"])
+        yield Refusal(
+            VALUE, ["warmup_ratio"], f"`warmup_ratio` is {ratio}, not a fraction below 1", text, [f"set `--warmup_steps {ratio:g}`"]
+        )
 
 
 def generations(config: SwiftConfig) -> Iterator[Refusal]:
@@ -272,13 +328,17 @@ def generations(config: SwiftConfig) -> Iterator[Refusal]:
     own = config.own_version in OWN_GENERATIONS
     micro, world = config.batch.micro_batch.value, config.world_size
     if made.per_prompt < 2 and (not own or config.own_version not in TEACHER):
-        text = f"ValueError: GRPO requires at least 2 generations per prompt to calculate the advantages. You provided {made.per_prompt}, which is less than the minimum required."
-        yield Refusal(GENERATIONS, ["num_generations"], "GRPO requires `num_generations` of at least 2", text, ["set `--num_generations 8`"])
+        text = TOO_FEW.format(made.per_prompt)
+        yield Refusal(
+            GENERATIONS, ["num_generations"], "GRPO requires `num_generations` of at least 2", text, ["set `--num_generations 8`"]
+        )
         return
     if made.per_prompt < 2:
         if not config.own("teacher_model") and not config.own("teacher_model_server"):
             text = "ValueError: num_generations must be greater than 1 for GRPO"
-            yield Refusal(GENERATIONS, ["num_generations"], "GRPO requires `num_generations` of at least 2", text, ["set `--num_generations 8`"])
+            yield Refusal(
+                GENERATIONS, ["num_generations"], "GRPO requires `num_generations` of at least 2", text, ["set `--num_generations 8`"]
+            )
         return
     if not isinstance(micro, int) or world is None or not micro * world:
         return
@@ -296,7 +356,7 @@ def sizes_of_generation(config: SwiftConfig, one: int, own: bool) -> Iterator[Re
         yield Refusal(GENERATIONS, [SIZE], message, text, [f"set `--{SIZE}` to a multiple of {one}"])
         return
     if size is not None and each is not None and (not own or size != one * each):
-        text = f"ValueError: generation_batch_size ({size}) must equal per_device_train_batch_size * world_size * steps_per_generation = {one * each}."
+        text = NOT_EQUAL.format(size, one * each)
         if not own:
             text = "ValueError: 'generation_batch_size' and 'steps_per_generation' can not be both configured at the same time"
         yield Refusal(GENERATIONS, [SIZE, STEPS], f"`{SIZE}` and `{STEPS}` are both set", text, [f"remove `--{STEPS}`"])
@@ -306,14 +366,18 @@ def sizes_of_generation(config: SwiftConfig, one: int, own: bool) -> Iterator[Re
     if own and made.steps is not None and made.steps <= 0:
         text = f"ValueError: steps_per_generation must be > 0, got {made.steps}."
         key = STEPS if each is not None else "gradient_accumulation_steps"
-        yield Refusal(GENERATIONS, [key], f"`{key}` is {made.steps}; a generation needs at least one micro batch", text, [f"set `--{key} 1`"])
+        yield Refusal(
+            GENERATIONS, [key], f"`{key}` is {made.steps}; a generation needs at least one micro batch", text, [f"set `--{key} 1`"]
+        )
     elif made.size % made.per_prompt or not made.size:
         text = f"ValueError: generation_batch_size ({made.size}) must be divisible by num_generations ({made.per_prompt})."
         if own:
             valid = [count for count in range(2, made.size + 1) if made.size % count == 0]
-            text = f"ValueError: generation_batch_size ({made.size}) must be evenly divisible by num_generations ({made.per_prompt}). Valid values: {valid}."
+            text = NOT_DIVISIBLE.format(made.size, made.per_prompt, valid)
         message = f"a generation has {made.size} completions, not a multiple of `num_generations` ({made.per_prompt})"
-        remedy = f"choose `--num_generations`, `--per_device_train_batch_size` and the processes so that {made.per_prompt} divides their product"
+        remedy = (
+            f"choose `--num_generations`, `--per_device_train_batch_size` and the processes so that {made.per_prompt} divides their product"
+        )
         yield Refusal(GENERATIONS, ["num_generations"], message, text, [remedy])
     else:
         yield from evaluation_of_generations(config, made.per_prompt)
@@ -345,13 +409,15 @@ def after(config: SwiftConfig) -> Iterator[Refusal]:
     if config.command != "rlhf" or not config.arguments.known("rlhf_type"):
         return
     if config.sequence_parallel > 1 and kind not in WITH_SEQUENCE_PARALLEL and config.own_version in SEQUENCE:
-        text = f"NotImplementedError: The current rlhf_type '{kind}' does not support sequence_parallel. Please set --sequence_parallel_size to 1."
+        text = NO_SEQUENCE.format(kind)
         message = f"`rlhf_type {kind}` does not support sequence parallelism"
         yield Refusal(METHOD, ["sequence_parallel_size", "rlhf_type"], message, text, ["set `--sequence_parallel_size 1`"])
     feature = next((name for name in ("packing", "padding_free") if name in config.known and config.own(name)), "")
     if feature and config.own_version in PACKED and kind not in WITH_PADDING_FREE:
-        text = f"NotImplementedError: The current rlhf_type '{kind}' does not support padding_free/packing. Please set --padding_free/packing to false."
-        yield Refusal(METHOD, [feature, "rlhf_type"], f"`rlhf_type {kind}` does not support `{feature}`", text, [f"set `--{feature} false`"])
+        text = NO_PACKING.format(kind)
+        yield Refusal(
+            METHOD, [feature, "rlhf_type"], f"`rlhf_type {kind}` does not support `{feature}`", text, [f"set `--{feature} false`"]
+        )
     if config.own("seq_kd") and kind == "gkd" and config.own_version in SEQ_KD:
         text = "NotImplementedError: seq_kd=True (Sequential KD with teacher generation) is deprecated."
         yield Refusal(METHOD, ["seq_kd"], "`seq_kd` is no longer implemented", text, ["remove `--seq_kd`"])

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks.swift import COMMANDS, KIND
+from cfglint.frameworks.swift import COMMANDS
 from cfglint.frameworks.unknown import Unknown
-from cfglint.source.shell.command import CommandDocument
+from cfglint.source.shell.command import ELLIPSES, CommandDocument
 from cfglint.source.shell.words import Words
 
 TYPE_CHECKING = False
@@ -13,9 +13,12 @@ if TYPE_CHECKING:
 
     from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.frameworks.launch_line import LaunchLine
+    from cfglint.frameworks.versions import Version
     from cfglint.source.document import Document
     from cfglint.source.shell.placed_text import Text
 
+FILE_WINS: Version = (4,)  # before, `--config` names a file, which overrides the line
+PAGES = (".md", ".markdown", ".mdx")  # whose commands often leave out what is not of interest
 SINGLE_DEVICE = "SWIFT_SINGLE_DEVICE_MODE"  # with 1 a process uses one GPU, however many it sees
 VISIBLE = ("CUDA_VISIBLE_DEVICES", "ASCEND_RT_VISIBLE_DEVICES")
 
@@ -43,14 +46,27 @@ def command_of(facts: LaunchFacts) -> str:
     return words[-1] if words and words[-1] in COMMANDS else COMMANDS[-1]
 
 
+def has_known_options(line: LaunchLine) -> bool:
+    """Whether a line shows all its options: no unknown word stands where further options may come from, and it is no part of a page."""
+    if line.call.path.lower().endswith(PAGES):
+        return False
+    is_value = False
+    for word in line.arguments:
+        if word.string in ELLIPSES or not (word.known or is_value):
+            return False
+        is_value = word.string.startswith("--") and "=" not in word.string
+    return True
+
+
 def devices_per_process(facts: LaunchFacts) -> tuple[int, int] | None:
     """(visible GPUs, processes) of a node, as `swift.utils.is_mp` compares them; None if one of them is unknown."""
     line = facts.launch.line
     if line is None or is_single_device(line):
         return None
-    local = line.gpus_per_node if line.inner or line.launcher != KIND else 1
     seen = visible(line)
-    return (seen, local) if seen is not None and local else None
+    if seen is None or not line.processes or not line.nodes or line.processes % line.nodes:
+        return None
+    return seen, line.processes // line.nodes
 
 
 def visible(line: LaunchLine) -> int | None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from cfglint.findings.setting import DEFAULT, DERIVED, WRITTEN, Setting
+from cfglint.findings.setting import DEFAULT, DERIVED, OVERRIDE, WRITTEN, Setting
 from cfglint.frameworks.huggingface import PACKAGE as TRANSFORMERS
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.swift import FRAMEWORK
 from cfglint.frameworks.swift.arguments import SwiftArguments
-from cfglint.frameworks.swift.command_line import VISIBLE, command_of, devices_per_process, shown_devices
-from cfglint.frameworks.swift.fields import HISTORY, LIBRARIES, MODELS, TEMPLATES, arguments_of, config_files, exists, library
+from cfglint.frameworks.swift.command_line import FILE_WINS, VISIBLE, command_of, devices_per_process, has_known_options, shown_devices
+from cfglint.frameworks.swift.fields import HISTORY, MODELS, TEMPLATES, arguments_of, config_files, exists, libraries
 from cfglint.frameworks.swift.parser import INVALID, as_words, parse
 from cfglint.frameworks.unknown import Unknown
 from cfglint.source.document import SCALAR, Node
@@ -32,7 +32,6 @@ TUNERS = (
     *("lora", "full", "longlora", "adalora", "llamapro", "adapter", "vera", "boft", "fourierft", "reft", "bone"),
     *("ia3", "lora_llm", "dummy"),  # of its plugins
 )
-FILE_WINS: Version = (4,)  # before, the file of `--config` overrides the line
 
 
 class SwiftConfig(TrainerConfig):
@@ -45,7 +44,7 @@ class SwiftConfig(TrainerConfig):
 
     def __init__(self, documents: list[Document], kinds: list[str], facts: LaunchFacts) -> None:
         self.own_version: Version = facts.version(FRAMEWORK.package, FRAMEWORK.newest)
-        facts = facts.replace(target={**{each: library(each, self.own_version) for each in LIBRARIES}, **facts.target})
+        facts = facts.replace(target={**libraries(self.own_version), **facts.target})
         self.command = command_of(facts)
         self.known = arguments_of(self.command, self.own_version, facts.version(TRANSFORMERS, ""))
         self.refused: list[RefusedWords] = []
@@ -73,7 +72,9 @@ class SwiftConfig(TrainerConfig):
     def parsed_arguments(self) -> SwiftArguments:
         """The values of the fields, as ms-swift leaves them."""
         refused = {each.name: Unknown(("the parser refuses it",)) for each in self.refused if each.why == INVALID}
-        return SwiftArguments({**self.values, **refused}, self.version, self.known, self.own_version, self.world_size, config_files(self.own_version))
+        return SwiftArguments(
+            {**self.values, **refused}, self.version, self.known, self.own_version, self.world_size, config_files(self.own_version)
+        )
 
     def override_value(self, override: Override) -> Any:
         """The words of an override; the parser of the command takes them."""
@@ -94,11 +95,24 @@ class SwiftConfig(TrainerConfig):
     def setting(self, *path: str | int, value: Any = None, because: str = "") -> Setting:
         """The value at a path with its place, and why ms-swift derives it."""
         arguments = getattr(self, "arguments", None)
-        reason = arguments.because.get(path[0], "") if isinstance(arguments, SwiftArguments) and len(path) == 1 else ""
+        reason = arguments.because.get(str(path[0]), "") if isinstance(arguments, SwiftArguments) and len(path) == 1 else ""
         if reason and not self.has(*path):
             found = super().setting(*path, value=value, because=because or reason)
-            return Setting(path, value, DERIVED, found.document, found.node, found.key_node, because or reason) if found.origin == DEFAULT else found
+            return (
+                Setting(path, value, DERIVED, found.document, found.node, found.key_node, because or reason)
+                if found.origin == DEFAULT
+                else found
+            )
         return super().setting(*path, value=value, because=because)
+
+    def words_setting(self, refused: RefusedWords) -> Setting:
+        """The words that the parser refuses, with their place."""
+        path, words = (refused.name,), " ".join(refused.words)
+        if path in self.override_places:
+            document, node = self.override_places[path]
+            return Setting(path, words, OVERRIDE, document, node, None, self.overridden[path])
+        key, value = self.documents[0].find(path)
+        return Setting(path, words, WRITTEN if value is not None else DEFAULT, self.documents[0], value, key)
 
     def own(self, name: str) -> Any:
         """The value of a field; None if the release does not have it, or if it is unknown."""
@@ -107,7 +121,8 @@ class SwiftConfig(TrainerConfig):
     @property
     def is_whole(self) -> bool:
         """Whether all arguments of the command are known."""
-        return not self.facts.launch.is_open
+        line = self.facts.launch.line
+        return not (self.facts.launch.is_open or "config" in self.root) and (line is None or has_known_options(line))
 
     @property
     def package_files(self) -> Mapping[str, Any]:
@@ -130,22 +145,20 @@ class SwiftConfig(TrainerConfig):
         return TUNERS
 
     def is_unreadable(self, name: str, value: str) -> bool:
-        """Whether the value of an argument that names a config is neither a name, a file, nor JSON."""
+        """Whether the value of an argument that names a config is known to be neither a name, a file, nor JSON."""
         if value in self.package_files or name in self.files or value.lstrip().startswith(("{", "[")):
             return False
         line = self.facts.launch.line
-        found = [each for each in line.files if each.role == f"--{name}"] if line is not None else []
-        if line is not None and line.deepspeed_word is not None and name == "deepspeed":
-            return line.deepspeed_word.known or "/" not in value
-        return "/" not in value and not value.endswith(".json") if not found else found[0].path is None and found[0].known and not found[0].outside
+        named = [each for each in line.files if each.role == f"--{name}"] if line is not None else []
+        if named:
+            return named[0].path is None and named[0].known and not named[0].outside
+        return "/" not in value or (line is not None and line.deepspeed_word is not None and line.deepspeed_word.known)
 
     @property
     def failing(self) -> list[Refusal]:
         """The checks of ms-swift that fail, in the order in which a run reaches them."""
         if self._failing is None:
-            from cfglint.frameworks.swift.checks import failed
-
-            self._failing = failed(self)
+            self._failing = FRAMEWORK.failing(self)
         return self._failing
 
     @property
@@ -175,12 +188,6 @@ class SwiftConfig(TrainerConfig):
         return self.devices is not None and self.devices[0] % self.devices[1] == 0 and self.devices[0] // self.devices[1] > 1
 
     @property
-    def launched(self) -> bool | None:
-        """Whether a launcher starts the processes."""
-        line = self.facts.launch.line
-        return bool(line.inner or line.launcher != FRAMEWORK.kind) if line is not None else super().launched
-
-    @property
     def trainer(self) -> str:
         """What is trained: `sft`, `pt`, or the kind of preference training."""
         return str(self.swift.rlhf_type or self.command)
@@ -208,12 +215,8 @@ class SwiftConfig(TrainerConfig):
 
     def loaded(self) -> tuple[int | None, Any]:
         """(samples per epoch, samples that one process takes from the loader at a time)."""
-        from cfglint.frameworks.swift.batch import loaded
-
-        return loaded(self)
+        return FRAMEWORK.loaded(self)
 
     def batches_because(self) -> str:
         """How samples become the batches of one process."""
-        from cfglint.frameworks.swift.batch import batches_because
-
-        return batches_because(self)
+        return FRAMEWORK.batches_because(self)

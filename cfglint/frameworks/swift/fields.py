@@ -21,7 +21,14 @@ CHOICES = UNTIL + 1
 COMMON = "sft"  # the section with the fields of all commands
 MODELS, TEMPLATES, FILES = "model types", "templates", "files"
 LIST, OPTIONAL_BOOL = "list:", "bool?"
-WIDER = {"choice": "str", "dict|str": "str", "str|bool": "str", "str|list": "str", "dict": "str", "list": "list:str"}  # as argparse has them
+WIDER = {
+    "choice": "str",
+    "dict|str": "str",
+    "str|bool": "str",
+    "str|list": "str",
+    "dict": "str",
+    "list": "list:str",
+}  # as argparse has them
 
 
 @record
@@ -86,9 +93,9 @@ def ever_own(name: str) -> bool:
     return any(name in HISTORY.names(section) for section in (COMMON, "pt", "rlhf"))
 
 
-def library(package: str, release: Version) -> str:
-    """The newest version of a package that a release accepts."""
-    return next(version for since, version in reversed(LIBRARIES[package]) if since <= release)
+def libraries(release: Version) -> dict[str, str]:
+    """The newest version of each library that a release accepts."""
+    return {name: next(version for since, version in reversed(steps) if since <= release) for name, steps in LIBRARIES.items()}
 
 
 def config_files(release: Version) -> Mapping[str, Any]:

@@ -104,7 +104,11 @@ def value_of(name: str, argument: Argument, word: str) -> Any:
     """The value of a word; why it is refused, if it is."""
     if argument.choices:
         chosen = {str(each): each for each in argument.choices}
-        return chosen[word] if word in chosen else RefusedWords(INVALID, name, (word,), invalid_choice(spellings(name), word, listed(argument)))
+        return (
+            chosen[word]
+            if word in chosen
+            else RefusedWords(INVALID, name, (word,), invalid_choice(spellings(name), word, listed(argument)))
+        )
     if argument.type not in ("int", "float", "bool"):
         return word
     if argument.type == "float" and word.isdecimal():

@@ -22,7 +22,9 @@ def account(config: SwiftConfig) -> Summary:
     summary.items[:0] = [Item(LAUNCH, label, of(config, name), package=summary.package) for label, name in labels]
     if config.is_spread and config.devices is not None:
         because = f"{config.devices[0]} visible GPUs, {config.devices[1]} processes"
-        summary.derive(LAUNCH, "model spread over", "device_map", config.devices[0] // config.devices[1], f"GPUs of each process: {because}")
+        summary.derive(
+            LAUNCH, "model spread over", "device_map", config.devices[0] // config.devices[1], f"GPUs of each process: {because}"
+        )
     if config.packs:
         summary.derive(LENGTH, "packing", "packing", True, "the number of packs depends on the data, so the number of steps is unknown")
     made = generation(config)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import ARGUMENT, Example, Finding, rule
-from cfglint.findings.setting import Setting
 from cfglint.frameworks.similar_keys import Spelling, near
+from cfglint.frameworks.swift.command_line import FILE_WINS
 from cfglint.frameworks.swift.fields import ever_own, exists
 from cfglint.frameworks.swift.parser import INVALID, LEFT
 from cfglint.frameworks.swift.rules.common import BASE, KINDS, LINE, OLDER
@@ -69,8 +69,9 @@ def unknown_argument(config: SwiftConfig) -> Iterator[Finding]:
     """
     if config.own("ignore_args_error"):
         return
+    in_file = "config" if config.own_version < FILE_WINS else ""  # it names a file, which replaces it
     for refused in config.refused:
-        if refused.why == LEFT:
+        if refused.why == LEFT and refused.name != in_file:
             yield unknown(config, refused) if refused.name not in config.known else further(config, refused)
 
 
@@ -83,7 +84,7 @@ def unknown(config: SwiftConfig, refused: RefusedWords) -> Finding:
     if exists(refused.name) and ever_own(refused.name):
         message = f"ms-swift {dotted(config.own_version)} has no argument `{refused.name}`"
     return Finding(
-        config.setting(refused.name),
+        config.words_setting(refused),
         message + (f"; did you mean `{similar}`?" if similar else ""),
         exception=f"ValueError: remaining_argv: {words}",
         on_key=True,
@@ -102,7 +103,7 @@ def further(config: SwiftConfig, refused: RefusedWords) -> Finding:
     words = list(refused.words[:MOST_WORDS])
     shown = " ".join(words)
     return Finding(
-        config.setting(refused.name),
+        config.words_setting(refused),
         f"`{refused.name}` takes one word, and {shown!r} follows",
         exception=f"ValueError: remaining_argv: {words}",
         help=f"quote the value of `--{refused.name}`, or remove the further words",
@@ -116,7 +117,12 @@ def further(config: SwiftConfig, refused: RefusedWords) -> Finding:
     kinds=KINDS,
     fails_at="config",
     about=ARGUMENT,
-    bad=(f"{BASE} --num_train_epochs three\n", f"{BASE} --torch_dtype bf16\n", f"{BASE} --eval 1\n", f"{BASE} --lora_rank --packing true\n"),
+    bad=(
+        f"{BASE} --num_train_epochs three\n",
+        f"{BASE} --torch_dtype bf16\n",
+        f"{BASE} --eval 1\n",
+        f"{BASE} --lora_rank --packing true\n",
+    ),
     good=f"{BASE} --num_train_epochs 3 --torch_dtype bfloat16\n",
     example=LINE,
 )
@@ -130,13 +136,9 @@ def invalid_argument(config: SwiftConfig) -> Iterator[Finding]:
     for refused in config.refused:
         if refused.why == INVALID:
             text = f"SystemExit: 2 (error: {refused.message})"
-            yield Finding(spelled(config, refused), about(refused), exception=text, help=remedy(config, refused), on_key=not refused.words)
-
-
-def spelled(config: SwiftConfig, refused: RefusedWords) -> Setting:
-    """The argument with its words as they are written."""
-    found = config.setting(refused.name)
-    return Setting(found.path, " ".join(refused.words), found.origin, found.document, found.node, found.key_node, found.because)
+            yield Finding(
+                config.words_setting(refused), about(refused), exception=text, help=remedy(config, refused), on_key=not refused.words
+            )
 
 
 def about(refused: RefusedWords) -> str:

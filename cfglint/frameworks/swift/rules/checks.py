@@ -78,9 +78,9 @@ def missing_dataset() -> None:
     f"CUDA_VISIBLE_DEVICES=0,1,2,3 NPROC_PER_NODE=4 {BASE} --deepspeed zero2\n",
 )
 def several_gpus_per_process() -> None:
-    """A process sees several GPUs: the model is spread over them (`device_map`), which DeepSpeed, FSDP, Liger and vLLM do not support.
+    """DeepSpeed, FSDP, Liger and vLLM do not support several GPUs for one process.
 
-    `swift sft` starts one process for each GPU only if `NPROC_PER_NODE` is set, exported or before the command; without it there is one
+    Such a process spreads the model over them (`device_map`). `swift sft` starts one process for each GPU only if `NPROC_PER_NODE` is set, exported or before the command; without it there is one
     process, however many GPUs are visible. The visible GPUs have to be a multiple of the processes.
 
     Fix: `NPROC_PER_NODE` with the number of visible GPUs.
@@ -123,7 +123,12 @@ def fsdp_conflict() -> None:
     """
 
 
-@check_of("SWF015", "flash-attention-required", (f"{BASE} --packing true\n", f"{BASE} --padding_free true --attn_impl sdpa\n"), f"{BASE} --packing true --attn_impl flash_attn\n")
+@check_of(
+    "SWF015",
+    "flash-attention-required",
+    (f"{BASE} --packing true\n", f"{BASE} --padding_free true --attn_impl sdpa\n"),
+    f"{BASE} --packing true --attn_impl flash_attn\n",
+)
 def flash_attention_required() -> None:
     """`packing` and `padding_free` need a flash attention implementation, named by `--attn_impl`.
 
@@ -159,7 +164,7 @@ def invalid_quantization() -> None:
     f"{BASE} --warmup_ratio 0.05\n",
 )
 def arguments_conflict() -> None:
-    """Two arguments exclude each other, or one needs another: warm-up given twice, lazy tokenization, streaming without `max_steps`.
+    """Two arguments exclude each other, or one needs another: warm-up given twice, streaming without `max_steps`.
 
     Fix: remove one of the two, or add the one that is missing.
 
@@ -221,7 +226,7 @@ def vllm_mode() -> None:
         f"NPROC_PER_NODE=4 {GRPO} --num_generations 4 --generation_batch_size 6\n",
         f"NPROC_PER_NODE=4 {GRPO} --num_generations 4 --generation_batch_size 8 --steps_per_generation 4\n",
         f"NPROC_PER_NODE=4 {GRPO} --num_generations 1\n",
-        f"NPROC_PER_NODE=8 {GRPO} --num_generations 8 --per_device_eval_batch_size 3 --split_dataset_ratio 0.1\n",
+        f"NPROC_PER_NODE=4 {GRPO} --per_device_train_batch_size 2 --per_device_eval_batch_size 3 --split_dataset_ratio 0.1\n",
         f"NPROC_PER_NODE=8 {GRPO} --num_generations 8 --steps_per_generation 0\n",
         Example(f"NPROC_PER_NODE=4 {GRPO} --num_generations 6\n", facts=OLDER),
         Example(f"NPROC_PER_NODE=4 {GRPO} --num_generations 1\n", facts=OLDER),

@@ -109,5 +109,12 @@ def model_spread_over_gpus(config: SwiftConfig) -> Iterator[Finding]:
     """
     if config.is_spread and config.devices is not None and not any(each.kind == "SWF012" for each in config.failing):
         seen, local = config.devices
-        message = f"{seen} GPUs are visible to {local} {'processes' if local > 1 else 'process'}: the model is spread over {seen // local} GPUs"
-        yield Finding(config.devices_setting, message, note=f"data parallel is {local}", help=f"set `NPROC_PER_NODE={seen}` to train on {seen} samples at once")
+        message = (
+            f"{seen} GPUs are visible to {local} {'processes' if local > 1 else 'process'}: the model is spread over {seen // local} GPUs"
+        )
+        yield Finding(
+            config.devices_setting,
+            message,
+            note=f"data parallel is {local}",
+            help=f"set `NPROC_PER_NODE={seen}` to train on {seen} samples at once",
+        )
