@@ -58,6 +58,7 @@ class Config:
 
     framework: Framework[Any]
     mismatched_keys: Collection[str] = ()
+    decides_alone = False  # whether files of the project itself answer for a release that is not modelled, so that there is a verdict
     sole_consumer = False  # whether the kind's own parser is the only one for such files
     insertable_auto: Collection[str] = ()  # roles of `batch_keys` whose missing key may be added as "auto", for its consumer to fill
     gpus_key = ""  # the key that sets the number of GPUs, if that is not one of `batch_keys`
