@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import Example, Finding, rule
-from cfglint.frameworks.verl.rules.composition import BASE, KINDS, LINE, RUN
+from cfglint.frameworks.verl.rules.composition import BASE, LINE, RUN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def check_of(
 
         check.__doc__ = described.__doc__
         check.__module__ = described.__module__
-        rule(code, name, ERROR, kinds=KINDS, fails_at=fails_at, bad=bad, good=good, example=example)(check)
+        rule(code, name, ERROR, fails_at=fails_at, bad=bad, good=good, example=example)(check)
 
     return register
 
