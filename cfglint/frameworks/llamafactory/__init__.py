@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from typing import Final
 
     from cfglint.frameworks.base import Config
+    from cfglint.frameworks.history import History
     from cfglint.frameworks.huggingface.field_operations import Operation
     from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
@@ -125,6 +126,12 @@ class LlamaFactory(Framework["LlamaFactoryConfig"]):
     def references(self, document: Document) -> list[tuple[Path, str, str]]:
         """The DeepSpeed, accelerator and FSDP files that it names, as a trainer file does."""
         return TRAINER.references(document)
+
+    def histories(self) -> tuple[History, ...]:
+        """The fields of the releases."""
+        from cfglint.frameworks.llamafactory.releases import HISTORY
+
+        return (HISTORY,)
 
     def config(self, documents: list[Document], kinds: list[str], facts: LaunchFacts) -> Config:
         """The config of the five dataclasses from the first document; the others are files that it names."""
