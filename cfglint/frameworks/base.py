@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from cfglint.batch.solver import SplitRule
     from cfglint.findings.rule import Finding, Rule
     from cfglint.findings.vocabulary import Kind, Stage
-    from cfglint.frameworks.history import Row
+    from cfglint.frameworks.history import History, Row
     from cfglint.frameworks.launch_facts import Launch, LaunchFacts
     from cfglint.frameworks.launch_line import LaunchLine
     from cfglint.frameworks.memory_inputs import Inputs, Model
@@ -58,6 +58,7 @@ class Config:
 
     framework: Framework[Any]
     mismatched_keys: Collection[str] = ()
+    decides_alone = False  # whether files of the project itself answer for a release that is not modelled, so that there is a verdict
     sole_consumer = False  # whether the kind's own parser is the only one for such files
     insertable_auto: Collection[str] = ()  # roles of `batch_keys` whose missing key may be added as "auto", for its consumer to fill
     gpus_key = ""  # the key that sets the number of GPUs, if that is not one of `batch_keys`
@@ -343,6 +344,10 @@ class Framework(Described["Own"]):
     def learn(self, release: Version, folder: str, opens: Callable[[str], bool]) -> bool:
         """Take the fields of an unmodelled release from its source in a folder; false if that is not possible."""
         return False
+
+    def histories(self) -> tuple[History, ...]:
+        """The fields of the package through its releases, as far as they are modelled."""
+        return ()
 
     def completed(self, facts: LaunchFacts) -> LaunchFacts:
         """The facts with the releases that follow from other specified releases."""

@@ -119,7 +119,11 @@ class LaunchReader:
     def project(self, path: str) -> Project:
         """The files around a script."""
         project = Project(
-            self.root(path), self.source.is_file, self.source.content, partial(self.source.leads_out, origin=path, named=self.named)
+            self.root(path),
+            self.source.is_file,
+            self.source.content,
+            partial(self.source.leads_out, origin=path, named=self.named),
+            self.source.names_in,
         )
         project.outside = self.outside
         return project
@@ -220,7 +224,8 @@ class LaunchReader:
         own = line.copy()
         command = command_document(own, text if not line.is_sourced else self.source.content(line.call.path) or "")
         launch = Launch(command, own, self.program(line), is_open=may_have_more(line.arguments), machine=line.machine)
-        launch.in_project = self.program_file(line) is not None
+        found = self.program_file(line)
+        launch.program_path, launch.project = found.path if found is not None else "", self.project(line.path)
         launch.again = lambda edited: self.again(line, lines, edited, which)
         command.again = lambda edited: line_and_command(self.again(line, lines, edited, which))[1]
         if line.launcher != BY_HAND:

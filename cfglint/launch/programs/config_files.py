@@ -129,9 +129,9 @@ def values(path: str, text: str, syntax: str, omega: bool = False) -> Any:
 
     loader: Any = YAML11
     if omega:
-        from cfglint.frameworks.llamafactory.loader import OmegaConfLoader
+        from cfglint.source.omegaconf import OMEGACONF
 
-        loader = OmegaConfLoader("OmegaConf.load")
+        loader = OMEGACONF
     result = loader.read(parse(path, text, "yaml"))
     return UNCLEAR if result.problems else result.value
 
