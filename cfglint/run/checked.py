@@ -107,7 +107,13 @@ class CheckedRun(LoadedRun):
         """`accept` or `reject`: whether the framework would start training; None if that is unknown or depends on the release."""
         if any(each.severity == ERROR for each in self.diagnostics):
             return "reject"
-        return None if self.has_bugs or self.outside or self.beyond_limits or self.undecided_releases else "accept"
+        is_outside = not self.decided_alone.issuperset(self.outside)
+        return None if self.has_bugs or is_outside or self.beyond_limits or self.undecided_releases else "accept"
+
+    @property
+    def decided_alone(self) -> set[str]:
+        """The packages of which files of the project answer, although their releases are not modelled."""
+        return {config.package for config in self.configs if config.decides_alone}
 
     @property
     def undecided_releases(self) -> list[str]:

@@ -197,7 +197,9 @@ class LlamaFactory(Framework["LlamaFactoryConfig"]):
         if document.syntax == "json":
             return loader.JSON if version in loader.JSON_REFUSED else TRAINER.loader(document, facts)
         if version in loader.OMEGACONF_LOADS:
-            return loader.OMEGACONF
+            from cfglint.source.omegaconf import OMEGACONF
+
+            return OMEGACONF
         return loader.MERGED if version in loader.OMEGACONF_MERGES else TRAINER.loader(document, facts)
 
 
