@@ -80,8 +80,9 @@ def missing_dataset() -> None:
 def several_gpus_per_process() -> None:
     """DeepSpeed, FSDP, Liger and vLLM do not support several GPUs for one process.
 
-    Such a process spreads the model over them (`device_map`). `swift sft` starts one process for each GPU only if `NPROC_PER_NODE` is set, exported or before the command; without it there is one
-    process, however many GPUs are visible. The visible GPUs have to be a multiple of the processes.
+    Such a process spreads the model over them (`device_map`). `swift sft` starts one process for each GPU only if `NPROC_PER_NODE` is
+    set, exported or before the command; without it there is one process, however many GPUs are visible. The visible GPUs have to be a
+    multiple of the processes.
 
     Fix: `NPROC_PER_NODE` with the number of visible GPUs.
 
