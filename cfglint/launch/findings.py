@@ -165,7 +165,7 @@ def refused_deepspeed_word(line: LaunchLine, launch: Launch) -> None:
     file = line.deepspeed_word
     if file is None or not launch.is_main or launch.guessed or not is_trainer(launch.consumer):
         return
-    if framework(launch.consumer).resolves_named_files:
+    if framework(launch.consumer).parses_command:
         return
     name = file.word.value
     own = launch.parser is not None and "deepspeed" in launch.parser.fields

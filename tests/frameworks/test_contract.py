@@ -9,11 +9,12 @@ from cfglint.generators import kinds as generated_kinds
 from cfglint.report import manual
 from cfglint.rules.engine import rules_for
 
-# What a kind lacks for now; an entry may only be removed. A launch line has no release, schema or generator, Megatron-LM, ms-swift and
-# verl have no files of their own: a launch line is their config.
+# What a kind lacks for now; an entry may only be removed. A launch line has no release, schema or generator, Megatron-LM and verl
+# have no files of their own: a launch line is their config.
 GAPS = {
     "launch": {"package", "newest release", "schema", "generator", "README row"},
     "megatron": {"package", "newest release", "schema", "rules", "README row"},
+    "megatron_swift": {"schema"},
     "swift": {"schema"},
     "verl": {"schema"},
 }

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from cfglint.frameworks._releases import RELEASES
-from cfglint.frameworks.base import LineFramework
+from cfglint.frameworks.base import CERTAIN, NO_MATCH, Framework
 from cfglint.frameworks.huggingface import FRAMEWORK as TRAINER
+from cfglint.frameworks.huggingface import SWIFT, relative_of, top_keys
 from cfglint.frameworks.versions import parse_version
 
 TYPE_CHECKING = False
@@ -23,30 +24,44 @@ if TYPE_CHECKING:
 
 KIND: Final = "swift"
 PACKAGE = "ms-swift"
+OLDEST = "3.0.0"
 NEWEST = RELEASES[PACKAGE]
 COMMANDS = ("pt", "rlhf", "sft")
 MODULES = tuple(f"swift.cli.{each}" for each in COMMANDS)
 SCRIPTS = tuple(f"swift/cli/{each}.py" for each in COMMANDS)
-NAMED_FILES = ("deepspeed", "fsdp")  # arguments with the name of a config file of the package, a path, or JSON
+RELATIVE = "ms-swift"
+MEGATRON = frozenset(("micro_batch_size", "global_batch_size", "tensor_model_parallel_size", "train_iters"))  # of Megatron-SWIFT
+WRITTEN = frozenset(("swift_version", "model_info", "model_meta", "global_world_size"))  # in the `args.json` of a checkpoint
 
 
-class Swift(LineFramework["SwiftConfig"]):
-    """Command lines of ms-swift's training commands, and of the modules that they start."""
+class Swift(Framework["SwiftConfig"]):
+    """Command lines of ms-swift's training commands and of the modules that they start, and the files of their arguments."""
 
     kind = KIND
     title = "ms-swift"
     package = PACKAGE
-    oldest = "3.0.0"
+    oldest = OLDEST
     newest = NEWEST
     repository_owners = ("modelscope",)
     release_parts = 2
     base = TRAINER.kind
+    telling_keys = SWIFT
     reads_arguments = True
-    resolves_named_files = True
+    parses_command = True
     rule_families = {"SWF": title}
     replaced_rules = ("HFT001", "HFT002", "HFT044", "KEY200", "KEY201", "KEY202", "TYP201")
     programs = MODULES
+    file_match = ("swift.yaml", "swift.yml", "*.swift.yaml", "*.swift.yml")
     no_generator = "a run is a command line: `swift sft --model MODEL --dataset DATA` and what differs from its defaults"
+
+    def detect(self, document: Document) -> int:
+        """Detect by the top-level keys; files for Megatron-SWIFT, and those that ms-swift writes next to a checkpoint, do not count."""
+        names = top_keys(document)
+        return CERTAIN if relative_of(names) == RELATIVE and names.isdisjoint(MEGATRON | WRITTEN) else NO_MATCH
+
+    def may_be(self, names: list[str], path: str) -> bool:
+        """Whether the file has one of ms-swift's own keys."""
+        return not SWIFT.isdisjoint(names)
 
     def takes(self, launch: Launch) -> bool:
         """Whether a line starts the module of a training command itself: `torchrun swift/cli/sft.py`."""
@@ -124,10 +139,19 @@ class Swift(LineFramework["SwiftConfig"]):
         from cfglint.frameworks.swift import rules  # noqa: F401
 
     def loader(self, document: Document, facts: LaunchFacts) -> Loader:
-        """The loader for the words of a command."""
+        """The loader for the words of a command; PyYAML's safe loader or Python's json for a file."""
+        return loader_of(document)
+
+
+def loader_of(document: Document) -> Loader:
+    """The loader for the words of a command, or for the file that has them."""
+    if document.is_command:
         from cfglint.frameworks.swift.command_line import OPTIONS
 
         return OPTIONS
+    from cfglint.source.loaders import STRICT_JSON, YAML11
+
+    return STRICT_JSON if document.syntax == "json" else YAML11
 
 
 FRAMEWORK = Swift()

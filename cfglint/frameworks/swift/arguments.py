@@ -7,6 +7,7 @@ arguments/base_args/model_args.py:127-141; 3.0.0 llm/argument/train_args.py.
 from __future__ import annotations
 
 from cfglint.frameworks.huggingface.arguments import Arguments
+from cfglint.frameworks.huggingface.fields import defaults, has_field
 from cfglint.frameworks.swift.fields import exists
 from cfglint.frameworks.unknown import Unknown
 
@@ -83,7 +84,8 @@ class SwiftArguments(Arguments):
         if name not in self.defaults or self.given.get(name) is not None:
             return
         self.given.pop(name, None)
-        self.defaults = {**self.defaults, name: value if not isinstance(value, Unknown) else None}
+        known = value if not isinstance(value, Unknown) else defaults(self.version).get(name)  # of its type, in the place of an unknown one
+        self.defaults = {**self.defaults, name: known}
         self.because[name] = because
         if isinstance(value, Unknown):
             self.undecided = self.undecided | {name}
@@ -151,7 +153,7 @@ class SwiftArguments(Arguments):
 
     def _derive_schedule(self) -> None:
         ratio = self["warmup_ratio"] if "warmup_ratio" in self.defaults else None
-        if "warmup_ratio" in self.of_command and self.of_command["warmup_ratio"].own and ratio:
+        if ratio and not has_field("warmup_ratio", self.version):
             self.given["warmup_steps"] = ratio
             self.source["warmup_steps"] = "warmup_ratio"
         elif not self.known("warmup_ratio"):

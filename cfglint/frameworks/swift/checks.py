@@ -323,7 +323,7 @@ def trainer_arguments(config: SwiftConfig) -> Iterator[Refusal]:
 def generations(config: SwiftConfig) -> Iterator[Refusal]:
     """The sizes of a generation of GRPO."""
     made = generation(config)
-    if config.trainer != GRPO or made is None or not config.arguments.known("num_generations", SIZE, STEPS):
+    if config.trainer != GRPO or made is None or not config.is_whole or not config.arguments.known("num_generations", SIZE, STEPS):
         return
     own = config.own_version in OWN_GENERATIONS
     micro, world = config.batch.micro_batch.value, config.world_size

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from cfglint.source.shell.placed_text import Text
 
 FILE_WINS: Version = (4,)  # before, `--config` names a file, which overrides the line
+CONFIG = "config"  # the option that names a file before 4.0
+RLHF, RLHF_TYPE = "rlhf", "rlhf_type"
 PAGES = (".md", ".markdown", ".mdx")  # whose commands often leave out what is not of interest
 SINGLE_DEVICE = "SWIFT_SINGLE_DEVICE_MODE"  # with 1 a process uses one GPU, however many it sees
 VISIBLE = ("CUDA_VISIBLE_DEVICES", "ASCEND_RT_VISIBLE_DEVICES")
@@ -37,13 +39,18 @@ class Options(Words):
 OPTIONS = Options()
 
 
-def command_of(facts: LaunchFacts) -> str:
-    """The command of a run: `sft`, `pt`, `rlhf`; `sft` if no line starts it."""
+def command_of(facts: LaunchFacts, document: Document) -> str:
+    """The command of a run: `sft`, `pt`, `rlhf`; if no line starts it, it follows from the keys of the file."""
     line = facts.launch.line
     if line is None or line.program is None:
-        return COMMANDS[-1]
+        return RLHF if document.find((RLHF_TYPE,))[1] is not None else COMMANDS[-1]
     words = line.program.string.replace("\\", "/").removesuffix(".py").replace(".", " ").replace("/", " ").split()
     return words[-1] if words and words[-1] in COMMANDS else COMMANDS[-1]
+
+
+def named_by_option(line: LaunchLine | None) -> bool:
+    """Whether a line names the file of its arguments by `--config`."""
+    return line is not None and any(file.role == f"--{CONFIG}" for file in line.files)
 
 
 def has_known_options(line: LaunchLine) -> bool:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from cfglint.findings.setting import DEFAULT, DERIVED, OVERRIDE, WRITTEN, Setting
+from cfglint.findings.setting import DEFAULT, DERIVED, Setting
 from cfglint.frameworks.huggingface import PACKAGE as TRANSFORMERS
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.swift import FRAMEWORK
 from cfglint.frameworks.swift.arguments import SwiftArguments
-from cfglint.frameworks.swift.command_line import FILE_WINS, VISIBLE, command_of, devices_per_process, has_known_options, shown_devices
-from cfglint.frameworks.swift.fields import HISTORY, MODELS, TEMPLATES, arguments_of, config_files, exists, libraries
-from cfglint.frameworks.swift.parser import INVALID, as_words, parse
+from cfglint.frameworks.swift.command_line import command_of, devices_per_process
+from cfglint.frameworks.swift.fields import HISTORY, MODELS, TEMPLATES, arguments_of, config_files, libraries
+from cfglint.frameworks.swift.parsed_command import CommandConfig
+from cfglint.frameworks.swift.parser import INVALID
 from cfglint.frameworks.unknown import Unknown
-from cfglint.source.document import SCALAR, Node
-from cfglint.source.shell.command import CommandDocument
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.frameworks.launch_facts import LaunchFacts
-    from cfglint.frameworks.overrides import Override
     from cfglint.frameworks.refusal import Refusal
     from cfglint.frameworks.swift.parser import RefusedWords
     from cfglint.frameworks.versions import Version
@@ -34,7 +32,7 @@ TUNERS = (
 )
 
 
-class SwiftConfig(TrainerConfig):
+class SwiftConfig(CommandConfig, TrainerConfig):
     """The config of a training command. `refused` are the words that its parser refuses."""
 
     framework = FRAMEWORK
@@ -45,29 +43,11 @@ class SwiftConfig(TrainerConfig):
     def __init__(self, documents: list[Document], kinds: list[str], facts: LaunchFacts) -> None:
         self.own_version: Version = facts.version(FRAMEWORK.package, FRAMEWORK.newest)
         facts = facts.replace(target={**libraries(self.own_version), **facts.target})
-        self.command = command_of(facts)
+        self.command = command_of(facts, documents[0])
         self.known = arguments_of(self.command, self.own_version, facts.version(TRANSFORMERS, ""))
         self.refused: list[RefusedWords] = []
         self._failing: list[Refusal] | None = None
         super().__init__(documents, kinds, facts)
-
-    def _completed(self, values: dict[Any, Any]) -> dict[Any, Any]:
-        """The values that the parser makes of the words."""
-        document = self.documents[0]
-        words = dict(values) if document.is_command else {str(key): as_words(value) for key, value in values.items() if key != "ENV"}
-        in_file = () if document.is_command or self.own_version >= FILE_WINS else tuple(words)
-        overrides = [each for each in self.facts.overrides if each.key not in in_file]
-        words.update((each.key, Unknown(each.unknown) if each.unknown else each.texts) for each in overrides)
-        parsed = parse(words, self.known)
-        self.refused = parsed.refused
-        for override in overrides:
-            self.overridden[(override.key,)] = str(override)
-            if override.place is not None:
-                self.override_places[(override.key,)] = override.place
-        for name, option in parsed.options.items():
-            if name != option and isinstance(document, CommandDocument):
-                document.rename(option, name)
-        return parsed.values
 
     def parsed_arguments(self) -> SwiftArguments:
         """The values of the fields, as ms-swift leaves them."""
@@ -75,22 +55,6 @@ class SwiftConfig(TrainerConfig):
         return SwiftArguments(
             {**self.values, **refused}, self.version, self.known, self.own_version, self.world_size, config_files(self.own_version)
         )
-
-    def override_value(self, override: Override) -> Any:
-        """The words of an override; the parser of the command takes them."""
-        return override.texts
-
-    def may_have_own_defaults(self) -> bool:
-        """No: the defaults are those of ms-swift."""
-        return False
-
-    def has_field(self, key: str) -> bool:
-        """Whether the command has an argument of this name."""
-        return key in self.known
-
-    def lacks_field(self, key: str) -> bool:
-        """Whether commands of other releases have an argument of this name, and the targeted one has not."""
-        return key not in self.known and exists(key)
 
     def setting(self, *path: str | int, value: Any = None, because: str = "") -> Setting:
         """The value at a path with its place, and why ms-swift derives it."""
@@ -105,24 +69,13 @@ class SwiftConfig(TrainerConfig):
             )
         return super().setting(*path, value=value, because=because)
 
-    def words_setting(self, refused: RefusedWords) -> Setting:
-        """The words that the parser refuses, with their place."""
-        path, words = (refused.name,), " ".join(refused.words)
-        if path in self.override_places:
-            document, node = self.override_places[path]
-            return Setting(path, words, OVERRIDE, document, node, None, self.overridden[path])
-        key, value = self.documents[0].find(path)
-        return Setting(path, words, WRITTEN if value is not None else DEFAULT, self.documents[0], value, key)
+    def checked(self) -> list[Refusal]:
+        """The checks of ms-swift that fail."""
+        return FRAMEWORK.failing(self)
 
     def own(self, name: str) -> Any:
         """The value of a field; None if the release does not have it, or if it is unknown."""
         return self.arguments[name] if name in self.known and self.arguments.known(name) else None
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether all arguments of the command are known."""
-        line = self.facts.launch.line
-        return not (self.facts.launch.is_open or "config" in self.root) and (line is None or has_known_options(line))
 
     @property
     def package_files(self) -> Mapping[str, Any]:
@@ -155,13 +108,6 @@ class SwiftConfig(TrainerConfig):
         return "/" not in value or (line is not None and line.deepspeed_word is not None and line.deepspeed_word.known)
 
     @property
-    def failing(self) -> list[Refusal]:
-        """The checks of ms-swift that fail, in the order in which a run reaches them."""
-        if self._failing is None:
-            self._failing = FRAMEWORK.failing(self)
-        return self._failing
-
-    @property
     def swift(self) -> SwiftArguments:
         """The arguments."""
         assert isinstance(self.arguments, SwiftArguments)
@@ -171,16 +117,6 @@ class SwiftConfig(TrainerConfig):
     def devices(self) -> tuple[int, int] | None:
         """(visible GPUs, processes) of a node; None if unknown."""
         return devices_per_process(self.facts)
-
-    @property
-    def devices_setting(self) -> Setting:
-        """The variable with the visible GPUs, with its place; the command if it is not set in the script."""
-        document, line = self.documents[0], self.facts.launch.line
-        word = shown_devices(line) if line is not None else None
-        if word is None or not isinstance(document, CommandDocument) or word.place is None or word.place[0] != document.path:
-            return self.setting()
-        start, end = document.within(word.place)
-        return Setting((VISIBLE[0],), word.string, WRITTEN, document, Node(SCALAR, start, end, word.string))
 
     @property
     def is_spread(self) -> bool:

@@ -71,6 +71,12 @@ def arguments_of(command: str, release: Version, transformers: Version) -> Argum
     return _arguments[key]
 
 
+def megatron_arguments(command: str, release: Version) -> Arguments:
+    """The arguments of a command of Megatron-SWIFT: `sft`, `pt` or `rlhf`."""
+    sections = dict.fromkeys((f"megatron {COMMON}", f"megatron {command}"))
+    return {name: own(row) for section in sections for name, row in HISTORY.fields(section, release).items()}
+
+
 def own(row: tuple[Any, ...]) -> Argument:
     """An argument that ms-swift defines."""
     return Argument(row[TYPE], row[DEFAULT], row[CHOICES] if len(row) > CHOICES else ())
@@ -90,7 +96,7 @@ def exists(name: str) -> bool:
 
 def ever_own(name: str) -> bool:
     """Whether ms-swift itself defines an argument of this name in any release."""
-    return any(name in HISTORY.names(section) for section in (COMMON, "pt", "rlhf"))
+    return any(name in HISTORY.names(section) for section in HISTORY.sections if section not in (MODELS, TEMPLATES, FILES))
 
 
 def libraries(release: Version) -> dict[str, str]:

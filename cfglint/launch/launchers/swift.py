@@ -5,6 +5,7 @@ Source: ms-swift 4.6.0 swift/cli/main.py.
 
 from __future__ import annotations
 
+from cfglint.frameworks.launch_line import NamedFile
 from cfglint.launch.machine import number, visible
 from cfglint.launch.size_variables import SIZE_VARIABLE, OfVariables
 from cfglint.source.shell.placed_text import literal
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 
 TRAINERS = ("sft", "pt", "rlhf")
+FILES = (".yaml", ".yml", ".json")
+CONFIG_OPTION = "--config"
 
 
 class Swift(OfVariables):
@@ -33,10 +36,11 @@ class Swift(OfVariables):
         """Parse `swift sft`."""
         if not words or words[0].value not in TRAINERS:
             return False
-        environment = line.call.environment
         line.module = True
         line.program = literal(f"{self.name} {words[0].value}")
         line.arguments = words[1:]
+        self.name_file(line, around)
+        environment = line.call.environment
         line.machine_gpus = around.machine.gpus_per_node
         if SIZE_VARIABLE in environment or self.nodes_variable in environment or self.always_several:
             line.inner = "torchrun"
@@ -46,6 +50,19 @@ class Swift(OfVariables):
             line.gpus_per_node, line.nodes, line.processes = visible(line, around.machine), 1, 1
         return True
 
+    def name_file(self, line: LaunchLine, around: Surroundings) -> None:
+        """Note the file of the arguments: the first word, whose `ENV` sets further variables, or before 4.0 that of `--config`."""
+        for place, word in enumerate(line.arguments):
+            if not place and word.string.endswith(FILES):
+                line.files.append(NamedFile(word, "positional", self.kind))
+                values = around.values(word.value) if word.value is not None else None
+                own = values.get("ENV") if values is not None else None
+                if isinstance(own, dict):
+                    found = {str(key): literal(str(value)) for key, value in own.items()}
+                    line.call.environment = {**found, **line.call.environment}
+            elif place and line.arguments[place - 1].value == CONFIG_OPTION:
+                line.files.append(NamedFile(word, CONFIG_OPTION, self.kind))
+
 
 class Megatron(Swift):
     """`megatron sft`, always with torchrun."""
@@ -53,8 +70,7 @@ class Megatron(Swift):
     name = "megatron"
     commands = {"megatron": ""}
     words = ("megatron",)
-    kind = ""
-    takes_arguments = False
+    kind = "megatron_swift"
     always_several = True
 
 

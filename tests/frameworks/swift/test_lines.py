@@ -142,3 +142,30 @@ def test_a_module_is_the_worker_itself(checked):
     line = f"torchrun --nproc_per_node 4 swift/cli/sft.py {SFT.removeprefix('swift sft ')}"
     assert checked(line).resolved["global_batch"] == 16
     assert checked(line).resolved["data_parallel"] == 4
+
+
+FILE = "model: org/model\ndataset: [a, b]\nper_device_train_batch_size: 2\nENV:\n  NPROC_PER_NODE: 4\n"
+
+
+@each_case(
+    ("line", "release", "numbers", "found"),
+    [
+        ("swift sft sft.yaml", "4.6.0", (4, 2, 2), []),
+        ("swift sft sft.yaml --per_device_train_batch_size 4", "4.6.0", (4, 4, 1), []),  # what comes later wins
+        ("NPROC_PER_NODE=2 swift sft sft.yaml", "4.6.0", (2, 2, 4), []),  # ENV sets what is not set yet
+        ("swift sft --config sft.yaml", "4.6.0", (1, 1, 16), ["SWF001", "SWF010", "SWF011"]),
+        ("swift sft --config sft.yaml --per_device_train_batch_size 4", "3.12.6", (1, 2, 8), []),  # the file wins
+        ("swift sft sft.yaml", "3.12.6", (4, 1, 4), ["SWF001", "SWF010", "SWF011"]),
+    ],
+)
+def test_the_file_of_the_arguments(line, release, numbers, found, checked):
+    result = checked(line, release, files={"sft.yaml": FILE})
+    assert tuple(result.resolved[name] for name in ("data_parallel", "micro_batch", "accumulation")) == numbers
+    assert sorted(code for code, severity in result.found if severity == "error") == found
+
+
+def test_a_file_alone_is_recognised(checked, tmp_path, capsys):
+    (tmp_path / "sft.yaml").write_text("model: m\ndataset: d\ntuner_type: full\nlora_rak: 8\ndeepspeed: zero2\n")
+    main(["check", str(tmp_path / "sft.yaml"), "--format", "json", "--target", "ms-swift==4.6.0"])
+    result = Result(capsys.readouterr().out)
+    assert (result.run["kinds"], result.found) == (["swift"], [("SWF001", "error")])

@@ -8,14 +8,14 @@ from cfglint.frameworks.similar_keys import Spelling, near
 from cfglint.frameworks.swift.command_line import FILE_WINS
 from cfglint.frameworks.swift.fields import ever_own, exists
 from cfglint.frameworks.swift.parser import INVALID, LEFT
-from cfglint.frameworks.swift.rules.common import BASE, KINDS, LINE, OLDER
+from cfglint.frameworks.swift.rules.common import BASE, EVERY, LINE, OLDER
 from cfglint.frameworks.versions import dotted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from cfglint.frameworks.swift.config import SwiftConfig
+    from cfglint.frameworks.swift.parsed_command import CommandConfig
     from cfglint.frameworks.swift.parser import RefusedWords
 
 # Arguments of ms-swift under their names in other releases. Source: 3.12.6 and 4.6.0 of the classes; README of 4.0.
@@ -37,6 +37,14 @@ RENAMED = {
     "learning_rate_scheduler": "lr_scheduler_type",
     "use_flash_attn": "attn_impl",
     "neftune_alpha": "neftune_noise_alpha",
+    "learning_rate": "lr",
+    "save_interval": "save_steps",
+    "eval_interval": "eval_steps",
+    "log_interval": "logging_steps",
+    "max_epochs": "num_train_epochs",
+    "num_workers": "dataloader_num_workers",
+    "save": "output_dir",
+    "load": "mcore_model",
 }
 MOST_WORDS = 6  # of the words that a message shows
 
@@ -45,19 +53,20 @@ MOST_WORDS = 6  # of the words that a message shows
     "SWF001",
     "unknown-swift-argument",
     ERROR,
-    kinds=KINDS,
+    kinds=EVERY,
     fails_at="config",
     about=ARGUMENT,
     bad=(
         f"{BASE} --lora_rak 8\n",
         f"{BASE} --train_type lora\n",
         Example(f"{BASE} --tuner_type lora\n", facts=OLDER),
+        Example({"train.sh": "swift sft run.yaml\n", "run.yaml": "model: org/model\ndataset: data.jsonl\n"}, facts={**OLDER, "named": 1}),
         f"{BASE} --system You are helpful\n",
     ),
     good=f"{BASE} --lora_rank 8\n",
     example=LINE,
 )
-def unknown_argument(config: SwiftConfig) -> Iterator[Finding]:
+def unknown_argument(config: CommandConfig) -> Iterator[Finding]:
     """No class of the command has an argument of this name, or an option gets more words than it takes.
 
     The parser accepts abbreviations of one argument (`--lora_r 16`), and refuses all that is left over once everything else has been
@@ -75,8 +84,12 @@ def unknown_argument(config: SwiftConfig) -> Iterator[Finding]:
             yield unknown(config, refused) if refused.name not in config.known else further(config, refused)
 
 
-def unknown(config: SwiftConfig, refused: RefusedWords) -> Finding:
+def unknown(config: CommandConfig, refused: RefusedWords) -> Finding:
     """The finding about an option that is no argument."""
+    if not refused.name:
+        message = f"ms-swift {dotted(config.own_version)} does not read a file without `--config`"
+        text = f"ValueError: remaining_argv: {list(refused.words)}"
+        return Finding(config.words_setting(refused), message, exception=text, help=f"write `--config {refused.words[0]}`")
     words = [f"--{refused.name}", *refused.words[:MOST_WORDS]]
     other = RENAMED.get(refused.name, "")
     similar = other if other in config.known else nearest(config, refused.name)
@@ -92,13 +105,13 @@ def unknown(config: SwiftConfig, refused: RefusedWords) -> Finding:
     )
 
 
-def nearest(config: SwiftConfig, name: str) -> str:
+def nearest(config: CommandConfig, name: str) -> str:
     """The argument that a name is one typo away from; empty if there is none."""
     found = near(name, [((each,), Spelling(each)) for each in config.known])
     return found[0].name if found else ""
 
 
-def further(config: SwiftConfig, refused: RefusedWords) -> Finding:
+def further(config: CommandConfig, refused: RefusedWords) -> Finding:
     """The finding about words after the value of an option."""
     words = list(refused.words[:MOST_WORDS])
     shown = " ".join(words)
@@ -114,7 +127,7 @@ def further(config: SwiftConfig, refused: RefusedWords) -> Finding:
     "SWF002",
     "invalid-swift-argument",
     ERROR,
-    kinds=KINDS,
+    kinds=EVERY,
     fails_at="config",
     about=ARGUMENT,
     bad=(
@@ -126,7 +139,7 @@ def further(config: SwiftConfig, refused: RefusedWords) -> Finding:
     good=f"{BASE} --num_train_epochs 3 --torch_dtype bfloat16\n",
     example=LINE,
 )
-def invalid_argument(config: SwiftConfig) -> Iterator[Finding]:
+def invalid_argument(config: CommandConfig) -> Iterator[Finding]:
     """The words of an argument are not of its type or not among its choices, or an abbreviation has several meanings.
 
     Fix: write a value of the type, or one of the choices in the exception, or the whole name.
@@ -150,7 +163,7 @@ def about(refused: RefusedWords) -> str:
     return f"`{refused.name}` is {refused.words[0]}, which is not a valid value"
 
 
-def remedy(config: SwiftConfig, refused: RefusedWords) -> str:
+def remedy(config: CommandConfig, refused: RefusedWords) -> str:
     """What to write instead."""
     if refused.candidates:
         return f"write the whole name: `--{refused.candidates[0]}`, ..."

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from cfglint.findings.vocabulary import Kind
 
 KINDS: tuple[Kind, ...] = ("swift",)
+EVERY: tuple[Kind, ...] = ("swift", "megatron_swift")
 LINE: ExampleFacts = {"kind": "launch", "target": {"ms-swift": "4.6.0"}}
 OLDER: ExampleFacts = {"kind": "launch", "target": {"ms-swift": "3.12.6"}}
 BASE = "swift sft --model org/model --dataset data.jsonl"
