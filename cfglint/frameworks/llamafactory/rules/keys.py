@@ -6,7 +6,7 @@ from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import SKIP, Example, Finding, rule
 from cfglint.frameworks.huggingface.fields import FIELDS as TRAINER_FIELDS
 from cfglint.frameworks.llamafactory.releases import added_in, arguments, ever, is_required, removed_in
-from cfglint.frameworks.llamafactory.rules.common import BASE, KIND, KINDS
+from cfglint.frameworks.llamafactory.rules.common import BASE, KIND
 from cfglint.frameworks.versions import dotted
 
 TYPE_CHECKING = False
@@ -48,7 +48,6 @@ FORK = 3  # with this many unknown keys an undeclared file is assumed to be writ
     "LLF001",
     "unknown-llamafactory-key",
     ERROR,
-    kinds=KINDS,
     fails_at="config",
     bad=(
         BASE + "lora_ranks: 16\n",
@@ -173,7 +172,6 @@ def nearest(key: str, config: LlamaFactoryConfig) -> str | None:
     "LLF002",
     "model-missing",
     ERROR,
-    kinds=KINDS,
     fails_at="config",
     when_partial=SKIP,
     bad=(NO_MODEL, Example(NO_MODEL, exception=NO_ARGUMENT, facts={"target": {"llamafactory": "0.8.3"}})),
