@@ -80,7 +80,7 @@ class MissingFactError(CfglintError):
     @property
     def for_command_line(self) -> str:
         """The message with options of the command line."""
-        return self.text("--{}").replace("_", "-")
+        return MissingFactError(self.problem, **{name.replace("_", "-"): what for name, what in self.remedies.items()}).text("--{}")
 
 
 @record
@@ -98,7 +98,8 @@ class Retarget:
     `before` is the current batch; `needs` are the values that must be set outside these files, and `by_hand` those of these files that
     have to agree with them: then nothing is edited; `unbounded`: the
     current micro batch is unknown, so that only the target limits the new one. `memory_bound` is the largest micro
-    batch for the memory of a GPU, if that is known. `planned`: the files cannot be edited to reach the target.
+    batch for the memory of a GPU, if that is known. `planned`: the files cannot be edited to reach the target. `values` are those of
+    the keys of a framework that chooses its sizes itself.
     """
 
     def __init__(self, run: CheckedRun, gpus: int, before: Batch | None, solution: solver.Solution) -> None:
@@ -111,6 +112,7 @@ class Retarget:
         self.held: list[Setting] = []
         self.needs: list[Need] = []
         self.by_hand: list[ValueChange] = []
+        self.values: dict[str, int] = {}
         self.unbounded = False
         self.planned = False
         self.memory_bound: MicroBatchBound | None = None
@@ -124,6 +126,11 @@ class Retarget:
         """The run with the new contents on the new GPUs; if they cannot be edited, with the batch sizes given from outside."""
         if self.planned:
             return CheckedRun(self.run.documents, self.run.kinds, self.planned_facts())
+        if self.values and self.texts and self.run.launch.relaunched is not None:
+            launched = self.run.launch.relaunched(self.texts, None)
+            return CheckedRun(
+                [launched.documents[0], *self.run.documents[1:]], self.run.kinds, self.run.facts.replace(launch=launched.launch)
+            )
         documents = rewritten(self.run, self.texts)
         return CheckedRun(documents, self.run.kinds, self.run.facts.replace(gpus=self.gpus))
 
@@ -133,7 +140,8 @@ class Retarget:
 
         facts, keys, chosen = self.run.facts, self.run.configs[0].batch_keys, self.solution.chosen
         values = {"micro_batch": chosen.micro_batch, "accumulation": chosen.accumulation} if chosen is not None else {}
-        given = tuple(Override(keys[role], [str(value)]) for role, value in values.items() if role in keys)
+        by_key = {keys[role]: value for role, value in values.items() if role in keys} if not self.values else self.values
+        given = tuple(Override(key, [str(value)]) for key, value in by_key.items())
         return facts.replace(gpus=self.gpus, overrides=(*facts.overrides, *given))
 
 
@@ -179,6 +187,10 @@ def retarget(
     if edits:
         refuse_lost_arguments(run)
     refuse_unknown_batch(run)
+    if run.configs[0].chooses_sizes:
+        from cfglint.rewrite.own_sizes import retarget_own_sizes
+
+        return retarget_own_sizes(run, facts, gpus, global_batch, max_micro, edits=edits, now=now or run)
     current = current_gpus(run, facts)
     before = CheckedRun(run.documents, run.kinds, facts.replace(gpus=current)).batch if current != facts.gpus else run.batch
     gpus = gpus or current
@@ -246,7 +258,9 @@ def refuse_lost_arguments(run: CheckedRun) -> None:
 def refuse_unknown_batch(run: CheckedRun) -> None:
     """Raise MissingFactError for a launch whose program sets the batch in a way that is not known."""
     line = run.launch.line
-    if line is not None and run.configs and run.launch.relaunched is not None and "micro_batch" not in run.configs[0].batch_keys:
+    if not run.configs or run.configs[0].chooses_sizes:
+        return
+    if line is not None and run.launch.relaunched is not None and "micro_batch" not in run.configs[0].batch_keys:
         modelled = takes_arguments(run.configs[0].kind)
         raise MissingFactError(BY_HAND.format(title=run.configs[0].framework.title) if modelled else unknown_batch(line))
 

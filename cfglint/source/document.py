@@ -120,6 +120,7 @@ class Document:
     again: Callable[[str], Document] | None = None
     words: Mapping[str, list[str] | None] = {}
     flags: Mapping[str, str] = {}
+    assignments: bool = False
     edges: Mapping[str, bool] = {}
     unknown: Mapping[str, tuple[str, ...]] = {}
     __slots__ = (

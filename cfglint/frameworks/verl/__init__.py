@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from typing import Final
 
     from cfglint.frameworks.base import Config
+    from cfglint.frameworks.chosen_sizes import ChosenSizes
     from cfglint.frameworks.history import History
     from cfglint.frameworks.launch_facts import Launch, LaunchFacts
     from cfglint.frameworks.resolved_batch import Batch
@@ -60,6 +61,12 @@ class Verl(LineFramework["VerlConfig"]):
         from cfglint.frameworks.verl.batch import numbers
 
         return numbers(config)
+
+    def choose_sizes(self, config: VerlConfig, gpus: int, nodes: int | None, batch: int, max_micro: int | None) -> ChosenSizes:
+        """The values that give a number of prompts per step on so many GPUs."""
+        from cfglint.frameworks.verl.target import choose
+
+        return choose(config, gpus, nodes, batch, max_micro)
 
     def account(self, config: VerlConfig) -> Summary:
         """The lines about rollout, batch, length and learning rate."""

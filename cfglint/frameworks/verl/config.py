@@ -53,6 +53,7 @@ class VerlConfig(Config):
     """The composed config. `refused` are the words that Hydra refuses; the rest is composed without them."""
 
     framework = FRAMEWORK
+    chooses_sizes = True
 
     def __init__(self, documents: list[Document], facts: LaunchFacts) -> None:
         super().__init__(documents, facts)
@@ -110,13 +111,14 @@ class VerlConfig(Config):
             elif flag not in command_line.PLAIN:
                 exception = f"SystemExit: 2 (error: unrecognized arguments: {word.string})"
                 self.refused.append(RefusedWord(word, exception, None, word.string))
-        return [override for place in places for override in self._override(words[place])]
+        found = [override for place in places for override in self._override(words[place])]
+        return [*found, *(parse_override(f"++{each.key}={each.values[0]}") for each in self.facts.overrides if each.values)]
 
     def _override(self, word: Text) -> list[Override]:
         text = word.string
         key, mark, _ = text.partition("=")
         if not word.known and (not mark or UNKNOWN in key):
-            self.is_open = True
+            self.is_open = self.is_open or bool(text.strip(UNKNOWN)) or not self.facts.launch.is_open
             return []
         if word.place is None:
             text = text.replace("=~/", "=/home/", 1)  # how a script's $HOME is written
@@ -129,6 +131,16 @@ class VerlConfig(Config):
             override.value = Unknown(word.reasons)
         self.words.append((override, word))
         return [override]
+
+    @property
+    def own_gpus(self) -> int | None:
+        """The GPUs of all nodes: no launcher starts the workers, and no variable counts them."""
+        return self.sizes.gpus
+
+    def is_own_value(self, key: str) -> bool:
+        """Whether a key has a value of its own, and does not follow another one."""
+        value = self.get(*key.split("."))
+        return value is not None and not (isinstance(value, str) and "${" in value)
 
     def word_of(self, override: Override) -> Text | None:
         """The word that is an override."""
@@ -167,8 +179,8 @@ class VerlConfig(Config):
         return self.facts.replace(outside={**self.facts.outside, self.package: reason})
 
     def may_have_own_defaults(self) -> bool:
-        """No: the defaults are those of the package's own config files."""
-        return False
+        """Whether the caller of the script may set what the line does not: the defaults are those of the package's config files."""
+        return self.facts.launch.is_open
 
     def value(self, key: str, default: Any = None) -> Any:
         """The resolved value of a dotted key; see `Tree.value`."""
@@ -218,7 +230,7 @@ class VerlConfig(Config):
         shown = None if self.tree.problem(tuple(key.split("."))) else self.value(key)
         if self.copy is not None and path.startswith(os.path.join(self.copy.folder, "trainer", CONFIG)):
             return Setting((key,), shown, DEFAULT, self.command, None, None, f"default of {path}")
-        return Setting((key,), shown, WRITTEN, document, node, key_node, self.place_of(document, node))
+        return Setting(inside, shown, WRITTEN, document, node, key_node, self.place_of(document, node))
 
     def place_name(self, node: Node | None) -> str:
         """The place of a node of the line: `train.sh:3`."""
