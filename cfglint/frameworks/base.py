@@ -367,6 +367,10 @@ class Framework(Described["Own"]):
         """The syntax, `yaml` or `json`, in which this framework's parser parses a file of that name."""
         return "json" if path.lower().endswith((".json", ".jsonc", ".hjson")) else "yaml"
 
+    def config_files(self, launch: Launch) -> list[str]:
+        """The files of the project that the arguments of a launch extend, for a framework that is fed by arguments."""
+        return []
+
     def argument_classes(self) -> dict[str, str]:
         """The classes that a program creates from files and arguments of this kind, each with its trainer; an empty trainer means any."""
         return {}

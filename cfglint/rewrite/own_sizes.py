@@ -7,7 +7,7 @@ from cfglint.findings.setting import OVERRIDE
 from cfglint.launch.launcher import Size
 from cfglint.launch.resizing import of_devices, of_slurm
 from cfglint.rewrite.resize import Resized, edit_places
-from cfglint.rewrite.retarget import MissingFactError, Retarget, final_changes
+from cfglint.rewrite.retarget import MissingFactError, Retarget, final_changes, refuse_lost_arguments, refuse_unreadable, retarget
 from cfglint.rewrite.value_change import ValueChange
 from cfglint.source import edit
 from cfglint.source.change import INSERT, REPLACE, Change, EditRefused
@@ -24,10 +24,29 @@ if TYPE_CHECKING:
     from cfglint.source.document import Document
 
 
-def retarget_own_sizes(
-    run: CheckedRun, facts: LaunchFacts, gpus: int | None, batch: int | None, max_micro: int | None, *, edits: bool, now: CheckedRun
+def reach_target(
+    run: CheckedRun,
+    facts: LaunchFacts,
+    gpus: int | None,
+    batch: int | None,
+    max_micro: int | None,
+    *,
+    edits: bool = True,
+    now: CheckedRun | None = None,
 ) -> Retarget:
-    """The target of a run and the changes that reach it; raises MissingFactError and EditRefused as `retarget` does."""
+    """`retarget`, or the target of a run whose framework chooses its sizes; raises what `retarget` does."""
+    if not run.configs or not run.configs[0].chooses_sizes:
+        return retarget(run, facts, gpus, batch, max_micro, edits=edits, now=now)
+    refuse_unreadable(run)
+    if edits:
+        refuse_lost_arguments(run)
+    return with_own_sizes(run, facts, gpus, batch, max_micro, edits, now or run)
+
+
+def with_own_sizes(
+    run: CheckedRun, facts: LaunchFacts, gpus: int | None, batch: int | None, max_micro: int | None, edits: bool, now: CheckedRun
+) -> Retarget:
+    """The sizes that the framework chooses, and the edits that write them."""
     config, before = now.configs[0], now.batch
     current = before.layout.gpus if before is not None else None
     gpus, batch = gpus or current, batch or config.batch.global_batch.value

@@ -187,10 +187,6 @@ def retarget(
     if edits:
         refuse_lost_arguments(run)
     refuse_unknown_batch(run)
-    if run.configs[0].chooses_sizes:
-        from cfglint.rewrite.own_sizes import retarget_own_sizes
-
-        return retarget_own_sizes(run, facts, gpus, global_batch, max_micro, edits=edits, now=now or run)
     current = current_gpus(run, facts)
     before = CheckedRun(run.documents, run.kinds, facts.replace(gpus=current)).batch if current != facts.gpus else run.batch
     gpus = gpus or current
@@ -258,9 +254,7 @@ def refuse_lost_arguments(run: CheckedRun) -> None:
 def refuse_unknown_batch(run: CheckedRun) -> None:
     """Raise MissingFactError for a launch whose program sets the batch in a way that is not known."""
     line = run.launch.line
-    if not run.configs or run.configs[0].chooses_sizes:
-        return
-    if line is not None and run.launch.relaunched is not None and "micro_batch" not in run.configs[0].batch_keys:
+    if line is not None and run.configs and run.launch.relaunched is not None and "micro_batch" not in run.configs[0].batch_keys:
         modelled = takes_arguments(run.configs[0].kind)
         raise MissingFactError(BY_HAND.format(title=run.configs[0].framework.title) if modelled else unknown_batch(line))
 

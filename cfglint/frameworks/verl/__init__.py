@@ -44,6 +44,12 @@ class Verl(LineFramework["VerlConfig"]):
 
         return (HISTORY,)
 
+    def config_files(self, launch: Launch) -> list[str]:
+        """The config files that the options of Hydra name, and those of the project that they include."""
+        from cfglint.frameworks.verl.search_path import named_files
+
+        return named_files(launch)
+
     def config(self, documents: list[Document], kinds: list[str], facts: LaunchFacts) -> Config:
         """The config that Hydra composes for a launch line."""
         from cfglint.frameworks.verl.config import VerlConfig

@@ -9,7 +9,7 @@ from cfglint.frameworks.base import Config
 from cfglint.frameworks.unknown import Unknown
 from cfglint.frameworks.verl import FRAMEWORK
 from cfglint.frameworks.verl.own_copy import OwnCopy
-from cfglint.frameworks.verl.search_path import CONFIG, UnknownFolder, located
+from cfglint.frameworks.verl.search_path import PRIMARY, UnknownFolder, located, options_of, own_folder
 from cfglint.frameworks.verl.sizes import Sizes
 from cfglint.frameworks.verl.values import Tree, unknown
 from cfglint.source.hydra import command_line
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from cfglint.source.hydra.defaults_list import Repository
     from cfglint.source.shell.placed_text import Text
 
-PRIMARY = "ppo_trainer"  # the primary config of verl.trainer.main_ppo
 OWN_COPY, OWN_FILES = "of the project", "with further files"  # why the release is not that of a modelled one
 OLDEST_CHECKED = (0, 2)  # the first release whose workers compute and check the batch as those of the first modelled one
 MOST_REFUSED = 50  # overrides that are left out one after the other
@@ -62,7 +61,6 @@ class VerlConfig(Config):
         self.command = command
         self.refused: list[RefusedWord] = []
         self.is_open = False  # whether the line has words, or names files, that are not known
-        self.options: list[tuple[str, str | None]] = []
         self.location: Location | None = None
         self.copy = copy_of(facts)
         self.words: list[tuple[Override, Text]] = []
@@ -82,7 +80,7 @@ class VerlConfig(Config):
         words = line.arguments if line is not None else []
         overrides = self._read(words)
         try:
-            self.location = located(self.facts.launch, self.version, PRIMARY, self.options)
+            self.location = located(self.facts.launch, self.version, PRIMARY, options_of(words))
         except UnknownFolder:
             self.is_open = True
         except CompositionError as problem:
@@ -104,11 +102,9 @@ class VerlConfig(Config):
 
     def _read(self, words: list[Text]) -> list[Override]:
         options, places = command_line.split([word.string for word in words])
-        for flag, value, place in options:
+        for flag, _, place in options:
             word = words[place]
-            if flag in command_line.WITH_VALUE:
-                self.options.append((flag, value if word.known else None))
-            elif flag not in command_line.PLAIN:
+            if flag not in (*command_line.WITH_VALUE, *command_line.PLAIN):
                 exception = f"SystemExit: 2 (error: unrecognized arguments: {word.string})"
                 self.refused.append(RefusedWord(word, exception, None, word.string))
         found = [override for place in places for override in self._override(words[place])]
@@ -223,14 +219,20 @@ class VerlConfig(Config):
         if origin is None or self.location is None:
             return None
         path, inside = origin
-        document = next((each.documents[path] for each in self.location.folders if path in each.documents), None)
+        found = [*(each for each in self.documents[1:] if each.path == path), *self.loaded(path)]
+        document = found[0] if found else None
         if document is None:
             return None
         key_node, node = document.find(inside)
         shown = None if self.tree.problem(tuple(key.split("."))) else self.value(key)
-        if self.copy is not None and path.startswith(os.path.join(self.copy.folder, "trainer", CONFIG)):
+        if self.copy is not None and path.startswith(own_folder(self.facts.launch)):
             return Setting((key,), shown, DEFAULT, self.command, None, None, f"default of {path}")
         return Setting(inside, shown, WRITTEN, document, node, key_node, self.place_of(document, node))
+
+    def loaded(self, path: str) -> list[Document]:
+        """The document of a file of the project that was composed."""
+        folders = self.location.folders if self.location is not None else []
+        return [each.documents[path] for each in folders if path in each.documents]
 
     def place_name(self, node: Node | None) -> str:
         """The place of a node of the line: `train.sh:3`."""
