@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.schema_additions import Additions
     from cfglint.frameworks.summary import Summary
     from cfglint.frameworks.versions import Version
-    from cfglint.source.document import Document, Node, Path, Problem, Syntax
+    from cfglint.source.document import Document, Node, Path, Problem, Syntax, Written
     from cfglint.source.loaders import Loader
 
     Own = TypeVar("Own", bound="Config")
@@ -75,6 +75,7 @@ class Config:
         self.load_problems: list[tuple[Document, Problem]] = []
         self.overridden: dict[Path, str] = {}  # the origin of an override on the launch line
         self.override_places: dict[Path, tuple[Document, Node]] = {}  # the place of an override in a script
+        self.override_arguments: dict[Path, Written] = {}  # the argument of a script that has another name than the key
         self.plain_scalars: list[Setting] | None = None  # cached for the rules about scalars
         self._batch: Batch | None = None
         self._for_fork: bool | None = None
@@ -233,18 +234,24 @@ class Config:
         if path in self.override_places:
             script, value_node = self.override_places[path]
             because = f"{script.path}:{script.position(value_node.start)[0]}"
-            return Setting(path, self.get(*path), OVERRIDE, script, value_node, None, because)
+            found = Setting(path, self.get(*path), OVERRIDE, script, value_node, None, because)
+            found.elsewhere = self.override_arguments.get(path)
+            return found
         if path in self.overridden:
             return Setting(path, self.get(*path), OVERRIDE, document, None, None, self.overridden[path])
         if self.has(*path):
             key_node, node = document.find(path)
-            return Setting(path, self.get(*path), WRITTEN, document, node, key_node, because)
+            found = Setting(path, self.get(*path), WRITTEN, document, node, key_node, because)
+            found.elsewhere = document.elsewhere.get(str(path[0])) if len(path) == 1 else None
+            return found
         parent = path
         while parent:
             parent = parent[:-1]
             key_node, node = document.find(parent)
             if node is not None:
-                return Setting(path, value, DEFAULT, document, node if parent else None, key_node, because or "default")
+                found = Setting(path, value, DEFAULT, document, node if parent else None, key_node, because or "default")
+                found.elsewhere = document.default_of(path)
+                return found
         return Setting(path, value, DEFAULT, document, None, None, because or "default")
 
     def launched_with(self, values: dict[Any, Any]) -> dict[Any, Any]:
@@ -266,6 +273,8 @@ class Config:
             self.overridden[path] = str(override)
             if override.place is not None:
                 self.override_places[path] = override.place
+            if override.argument is not None:
+                self.override_arguments[path] = override.argument
         return laid
 
     def override_value(self, override: Override) -> Any:
