@@ -7,7 +7,6 @@ from cfglint.frameworks.axolotl.refusals import ATTENTION, BATCH, FSDP, refuses,
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.frameworks.axolotl.config import AxolotlConfig
     from cfglint.frameworks.axolotl.refusals import Model
     from cfglint.frameworks.refusal import Refusal
 
@@ -20,10 +19,8 @@ NAMED_DEEPSPEED = Releases((), (0, 13, 1))  # `deepspeed` is the name of a file
 VARIABLE_LENGTH = Releases((0, 21, 0))
 
 
-def normalize(config: AxolotlConfig) -> Refusal | None:
+def normalize(model: Model) -> Refusal | None:
     """Complete the values of the model; return the refusal if axolotl fails at that."""
-    model = config.model
-    assert model is not None
     refusal = deepspeed_mapping(model) or batch(model)
     if refusal is not None:
         return refusal
@@ -104,12 +101,10 @@ def evaluates(model: Model) -> bool:
     return bool(model.val_set_size or model.test_datasets)
 
 
-def distributed_batch(config: AxolotlConfig) -> bool:
+def distributed_batch(model: Model, world: int) -> bool:
     """Whether the batch is multiplied by the processes (:275-281): `ddp: false` leaves the factor out."""
-    model = config.model
-    assert model is not None
     sharded = bool(model.fsdp or model.fsdp_config) and model.release in SEVERAL_PROCESSES
-    return sharded or (model.ddp if model.ddp is not None else config.facts.gpus != 1)
+    return sharded or (model.ddp if model.ddp is not None else world != 1)
 
 
 def shared_by(model: Model) -> int:

@@ -13,8 +13,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from cfglint.frameworks.axolotl.config import AxolotlConfig
     from cfglint.frameworks.axolotl.refusals import Model
+    from cfglint.frameworks.axolotl.values import AxolotlValues
 
 # Fields that are passed on under the same name if they are not null.
 SAME = (
@@ -100,7 +100,7 @@ LION = Releases((), (0, 8, 0))
 DEFAULT_OPTIMIZER = "adamw_hf"
 
 
-def trainer_fields(config: AxolotlConfig) -> tuple[dict[str, Any], dict[str, Any], dict[str, str]]:
+def trainer_fields(config: AxolotlValues) -> tuple[dict[str, Any], dict[str, Any], dict[str, str]]:
     """Return (fields that the file sets, fields that axolotl fills in, the Trainer's field -> axolotl's key)."""
     model = config.model
     assert model is not None
@@ -144,7 +144,7 @@ def optimizer(model: Model, fields: dict[str, tuple[Any, str]]) -> None:
             fields["optim_args"] = (text, "optim_args")
 
 
-def schedule(config: AxolotlConfig, model: Model, fields: dict[str, tuple[Any, str]]) -> None:
+def schedule(config: AxolotlValues, model: Model, fields: dict[str, tuple[Any, str]]) -> None:
     """Set steps, warm-up, logging and the learning-rate schedule."""
     name = model.lr_scheduler or "cosine"
     own = name in OWN_SCHEDULES and (name != "rex" or model.release in REX)
@@ -216,7 +216,7 @@ def checkpointing(model: Model, fields: dict[str, tuple[Any, str]]) -> None:
     fields["gradient_checkpointing_kwargs"] = (model.gradient_checkpointing_kwargs, "gradient_checkpointing_kwargs")
 
 
-def sharding(config: AxolotlConfig, model: Model, fields: dict[str, tuple[Any, str]]) -> None:
+def sharding(config: AxolotlValues, model: Model, fields: dict[str, tuple[Any, str]]) -> None:
     """Set FSDP, and accelerate's options of the data loader."""
     if model.fsdp or (model.fsdp_config and model.release in NEW_FSDP):
         fields["fsdp"] = (model.fsdp or True, "fsdp" if model.fsdp else "fsdp_config")

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from cfglint.frameworks.axolotl.config import AxolotlConfig
+    from cfglint.frameworks.axolotl.values import AxolotlValues
     from cfglint.frameworks.versions import Version
 
 EACH_DATASET = Releases((0, 7, 0))  # each data set is validated first, as one of the model that `rl` implies
@@ -72,7 +72,7 @@ class Validation:
     values if nothing is refused.
     """
 
-    def __init__(self, config: AxolotlConfig) -> None:
+    def __init__(self, config: AxolotlValues) -> None:
         self.config = config
         self.release = config.own_version
         self.refusals: list[Refusal] = []
