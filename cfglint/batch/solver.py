@@ -15,6 +15,7 @@ from __future__ import annotations
 from math import prod
 
 from cfglint.batch.equation import data_parallel, divisors, product, text
+from cfglint.source.record import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ UNDERFILLED = "pipeline_underfilled"
 SHRUNK = "micro_shrunk"
 
 
+@record
 class SplitRule:
     """A requirement of a trainer on micro batch and accumulation in addition to their product.
 
@@ -41,12 +43,9 @@ class SplitRule:
     samples per replica at least one has an accepted pair, if any number has. `reason` describes the requirement.
     """
 
-    __slots__ = ("accepts", "period", "reason")
-
-    def __init__(self, accepts: Callable[[int, int, int], bool], period: int, reason: str) -> None:
-        self.accepts = accepts
-        self.period = period
-        self.reason = reason
+    accepts: Callable[[int, int, int], bool]
+    period: int
+    reason: str
 
 
 class Problem:

@@ -25,6 +25,7 @@ NEEDED = ("num_examples", "num_epochs", "micro_batch", "accumulation", "global_b
 LOOPS = ((4, 45, 2), FLOOR)  # releases whose training loops end at different steps
 
 
+@record
 class Explanation:
     """A banner and the numbers that follow from it.
 
@@ -33,17 +34,14 @@ class Explanation:
     cannot be reproduced; `details` are (what, number, how) for display.
     """
 
-    __slots__ = ("banner", "batches", "consistent_with", "data_parallel", "details", "differences", "note", "steps_per_epoch")
-
-    def __init__(self, banner: TrainingBanner) -> None:
-        self.banner = banner
-        self.data_parallel: int | None = None
-        self.batches: int | None = None
-        self.steps_per_epoch: int | None = None
-        self.consistent_with: list[str] = []
-        self.note = ""
-        self.details: list[tuple[str, str, str]] = []
-        self.differences: list[Difference] = []
+    banner: TrainingBanner
+    data_parallel: int | None = None
+    batches: int | None = None
+    steps_per_epoch: int | None = None
+    consistent_with: list[str] = []
+    note: str = ""
+    details: list[tuple[str, str, str]] = []
+    differences: list[Difference] = []
 
     @property
     def micro_batch(self) -> int | None:

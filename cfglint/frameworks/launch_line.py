@@ -18,21 +18,20 @@ if TYPE_CHECKING:
 MACHINE = Reason("the number of GPUs of the machine", OF_MACHINE)
 
 
+@record
 class Option:
     """An option on a line: the word that names it, and its value; None for a flag.
 
     `in_file`: the option comes from a file that the word names.
     """
 
-    __slots__ = ("in_file", "name", "value", "word")
-
-    def __init__(self, name: str, word: Text, value: Text | None, in_file: bool = False) -> None:
-        self.name = name
-        self.word = word
-        self.value = value
-        self.in_file = in_file
+    name: str
+    word: Text
+    value: Text | None
+    in_file: bool = False
 
 
+@record
 class Options:
     """The options before a program.
 
@@ -40,13 +39,10 @@ class Options:
     word. `missing` is an option without its value, which argparse refuses.
     """
 
-    __slots__ = ("given", "missing", "open", "rest")
-
-    def __init__(self) -> None:
-        self.given: dict[str, Option] = {}
-        self.rest: list[Text] = []
-        self.open: tuple[str, ...] = ()
-        self.missing: Option | None = None
+    given: dict[str, Option] = {}
+    rest: list[Text] = []
+    open: tuple[str, ...] = ()
+    missing: Option | None = None
 
     def __contains__(self, name: str) -> bool:
         return name in self.given
@@ -62,32 +58,28 @@ class Options:
         return None if text is None else text.value
 
 
+@record
 class Argument:
     """An option of the program: the word that names it, its words, and whether `=` joins them."""
 
-    __slots__ = ("name", "texts", "word")
-
-    def __init__(self, name: str, word: Text, texts: list[Text]) -> None:
-        self.name = name
-        self.word = word
-        self.texts = texts
+    name: str
+    word: Text
+    texts: list[Text]
 
 
+@record
 class NamedFile:
     """A file that a line names: its spelling, its role, and its path if the project contains it.
 
     `known`: the folder that the name is relative to is known, and so is the name. `outside`: it leads out of the project.
     """
 
-    __slots__ = ("kind", "known", "outside", "path", "role", "word")
-
-    def __init__(self, word: Text, role: str, kind: str, path: str | None = None, known: bool = False) -> None:
-        self.word = word
-        self.role = role
-        self.kind = kind
-        self.path = path
-        self.known = known
-        self.outside = False
+    word: Text
+    role: str
+    kind: str
+    path: str | None = None
+    known: bool = False
+    outside: bool = False
 
 
 @record

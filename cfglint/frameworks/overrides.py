@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from cfglint.source.record import record
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -31,21 +33,19 @@ ARGS = "--args"
 FLAG = "flag"  # a flag of the launcher, which overrides its config file
 
 
+@record
 class Override:
     """One value of the launch line: `key` may be dotted, `texts` are the words of the value, empty for a flag without a value.
 
     `values` has the one value that the program's own parser makes of the words, and is empty if the parser of the key's owner takes them.
     """
 
-    __slots__ = ("key", "origin", "place", "texts", "unknown", "values")
-
-    def __init__(self, key: str, texts: list[str], origin: str = SET) -> None:
-        self.key = key
-        self.texts = texts
-        self.origin = origin
-        self.place: tuple[Document, Node] | None = None  # the place in a script
-        self.unknown: tuple[str, ...] = ()  # why its value is unknown
-        self.values: tuple[Any, ...] = ()
+    key: str
+    texts: list[str]
+    origin: str = SET
+    place: tuple[Document, Node] | None = None  # the place in a script
+    unknown: tuple[str, ...] = ()  # why its value is unknown
+    values: tuple[Any, ...] = ()
 
     def __str__(self) -> str:
         return " ".join((self.origin, self.key, *self.texts))

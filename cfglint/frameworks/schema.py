@@ -96,6 +96,7 @@ def load(kind: str) -> Schema:
     return _loaded[kind]
 
 
+@record
 class Property:
     """The facts about one key in a schema. `path` is the key's path, without indices of lists.
 
@@ -103,13 +104,10 @@ class Property:
     if it accepts some of them: then a violation is probably a mistake, but no refusal.
     """
 
-    __slots__ = ("checked_at", "path", "raw", "schema")
-
-    def __init__(self, schema: Schema, path: tuple[str, ...], raw: Raw, checked_at: str | None) -> None:
-        self.schema = schema
-        self.path = path
-        self.raw = raw
-        self.checked_at = checked_at
+    schema: Schema
+    path: tuple[str, ...]
+    raw: Raw
+    checked_at: str | None
 
     @property
     def name(self) -> str:

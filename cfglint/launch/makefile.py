@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+from cfglint.source.record import record
 from cfglint.source.shell.placed_text import Part, Text
 from cfglint.source.shell.script import Script
 
 
+@record
 class Recipe:
     """The recipe of one target: its source in parts, with the values of make's variables in place of their names."""
 
-    __slots__ = ("line", "parts")
-
-    def __init__(self, line: int) -> None:
-        self.line = line
-        self.parts: list[Part] = []
+    line: int
+    parts: list[Part] = []
 
     def script(self, path: str) -> Script:
         """The recipe as a script."""

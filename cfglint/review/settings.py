@@ -7,6 +7,7 @@ from os.path import basename
 
 from cfglint.frameworks import framework
 from cfglint.review.effects import has_effect
+from cfglint.source.record import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,16 +28,14 @@ LONGEST = 80  # maximum number of characters of a value
 TYPES = {bool: "a boolean", int: "a number", float: "a number", str: "a string", list: "a list", dict: "a mapping", type(None): "null"}
 
 
+@record
 class State:
     """A setting on one side: its value, its spelling in the file, and its place."""
 
-    __slots__ = ("place", "span", "text", "value")
-
-    def __init__(self, value: Any, text: str, place: str | None = None, span: tuple[str, int, int] | None = None) -> None:
-        self.value = value
-        self.text = text
-        self.place = place
-        self.span = span  # file, and offsets from the key to the end of the value
+    value: Any
+    text: str
+    place: str | None = None
+    span: tuple[str, int, int] | None = None  # file, and offsets from the key to the end of the value
 
     @property
     def written(self) -> bool:

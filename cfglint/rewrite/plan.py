@@ -31,15 +31,13 @@ LINEAR = "linear rule, for SGD with warm-up (Goyal et al. 2017, arXiv 1706.02677
 SQUARE_ROOT = "square-root rule, for Adam and AdamW (Malladi et al. 2022, arXiv 2205.10287)"
 
 
+@record
 class Pace:
     """The speed of the run as the user measured it on the current number of GPUs; both values are None if unknown."""
 
-    __slots__ = ("gpus", "seconds_per_step", "tokens_per_second")
-
-    def __init__(self, seconds_per_step: float | None = None, tokens_per_second: float | None = None) -> None:
-        self.seconds_per_step = seconds_per_step
-        self.tokens_per_second = tokens_per_second
-        self.gpus: int | None = None  # the number of GPUs of the measurement
+    seconds_per_step: float | None = None
+    tokens_per_second: float | None = None
+    gpus: int | None = None  # the number of GPUs of the measurement
 
     @property
     def measured(self) -> str:

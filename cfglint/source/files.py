@@ -8,6 +8,7 @@ import stat
 from cfglint.source.document import LIMIT
 from cfglint.source.errors import CfglintError
 from cfglint.source.limits import MAX_SIZE
+from cfglint.source.record import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -197,14 +198,12 @@ def walk_entries(
             yield entry
 
 
+@record
 class Walk:
     """The state of a walk: which paths git tracks, and the folders that cannot be read."""
 
-    __slots__ = ("tracked", "unreadable")
-
-    def __init__(self, tracked: Callable[[str, bool], bool], unreadable: list[str]) -> None:
-        self.tracked = tracked
-        self.unreadable = unreadable
+    tracked: Callable[[str, bool], bool]
+    unreadable: list[str]
 
     def entries(self, folder: str, rules: list[Ignore]) -> Iterator[tuple[os.DirEntry[str], list[Ignore]]]:
         """The entries of a folder that are not excluded by ignore rules of it or of its parents, with these rules."""

@@ -10,6 +10,7 @@ from cfglint.source.document import ALIAS, LIMIT, MAPPING, SCALAR, Document, Nod
 from cfglint.source.limits import MOST_EXPANDED, MOST_FOR_PYTHON
 from cfglint.source.load_results import LoadResult, Unloadable, constructor_error, refused, too_long
 from cfglint.source.numbers import DIGITS, TooLong, is_json_number, is_yaml_float, is_yaml_int, printable, yaml_float, yaml_int
+from cfglint.source.record import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -130,18 +131,16 @@ class YamlLoader(Loader):
         return tags.timestamp(node)
 
 
+@record
 class Construction:
     """One pass over a YAML tree; anchored values are constructed once and referenced, as PyYAML does."""
 
-    __slots__ = ("begun", "entries", "expanded", "loader", "shared", "sizes")
-
-    def __init__(self, loader: YamlLoader) -> None:
-        self.loader = loader
-        self.shared: dict[int, Any] = {}
-        self.sizes: dict[int, int] = {}
-        self.begun: set[int] = set()
-        self.entries = 0
-        self.expanded = 0
+    loader: YamlLoader
+    shared: dict[int, Any] = {}
+    sizes: dict[int, int] = {}
+    begun: set[int] = set()
+    entries: int = 0
+    expanded: int = 0
 
     def value(self, node: Node) -> Any:
         """The value of any node; raises Unloadable."""

@@ -18,17 +18,23 @@ else:
 
 @dataclass_transform(kw_only_default=False)
 def record(cls: type[Class]) -> type[Class]:
-    """Give a class a constructor that takes its annotated fields, in order; values in the class body are defaults."""
+    """Give a class a constructor that takes its annotated fields, in order; values in the class body are defaults.
+
+    A list, mapping or set that is a default is copied for each record.
+    """
     names = tuple(cls.__annotations__)
     defaults = {name: cls.__dict__[name] for name in names if name in cls.__dict__}
-    body = {name: value for name, value in cls.__dict__.items() if name not in defaults and name not in {"__dict__", "__weakref__"}}
+    fresh = [name for name, value in defaults.items() if isinstance(value, (list, dict, set))]
 
     def completed(values: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
-        given = {**defaults, **dict(zip(names, values, strict=False)), **named}
-        if len(values) > len(names) or given.keys() != set(names) or named.keys() & set(names[: len(values)]):
-            mismatch = sorted(given.keys() ^ set(names)) or "too many or repeated values"
+        others = names[len(values) :]
+        rest = tuple([named[name] if name in named else defaults[name] for name in others if name in named or name in defaults])
+        if len(values) + len(rest) != len(names) or (named and not named.keys() <= set(others)):
+            mismatch = sorted((named.keys() | defaults.keys() | set(names[: len(values)])) ^ set(names)) or "too many or repeated values"
             raise TypeError(f"{cls.__name__}: {mismatch}")
-        return tuple(given[name] for name in names)
+        if fresh:
+            rest = tuple([value.copy() if name in fresh and name not in named else value for name, value in zip(others, rest, strict=True)])
+        return values + rest
 
     def create(self: Any, *values: Any, **named: Any) -> None:
         if named or len(values) != len(names):
@@ -42,10 +48,11 @@ def record(cls: type[Class]) -> type[Class]:
     def show(self: Any) -> str:
         return f"{cls.__name__}({', '.join(f'{name}={getattr(self, name)!r}' for name in names)})"
 
-    body.update(__slots__=names, __init__=create, __eq__=equal, __hash__=None)
-    body.setdefault("__repr__", show)
-    made: Any = type(cls)(cls.__name__, cls.__bases__, body)  # type: ignore[misc]
-    return made  # type: ignore[no-any-return]
+    cls.__init__ = create
+    cls.__eq__ = equal
+    cls.__hash__ = None
+    if "__repr__" not in cls.__dict__: cls.__repr__ = show
+    return cls
 
 
 def changed(value: Class, **fields: Any) -> Class:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from cfglint.findings.setting import DERIVED, Setting
 from cfglint.findings.wording import described, spelled
 from cfglint.frameworks.resolved_batch import Batch, BatchProblem, Layout
+from cfglint.source.record import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,16 +35,14 @@ class Unequal(Exception):
     """The three values are inconsistent, or one of them is not positive."""
 
 
+@record
 class Triple:
     """The three values as DeepSpeed holds them, and the key that an error is about."""
 
-    __slots__ = ("at", "derived", "reason", "values")
-
-    def __init__(self, values: dict[str, Any]) -> None:
-        self.values = values
-        self.derived: set[str] = set()
-        self.at = ""
-        self.reason: BatchReason = "mismatch"
+    values: dict[str, Any]
+    derived: set[str] = set()
+    at: str = ""
+    reason: BatchReason = "mismatch"
 
 
 def resolve(config: DeepSpeedConfig) -> Batch:

@@ -13,6 +13,7 @@ from cfglint.frameworks.deepspeed.releases import MODEL_HISTORY, first_with
 from cfglint.frameworks.history import DEFAULT, SINCE, UNTIL, holds
 from cfglint.frameworks.history import TYPE as TYPE_OF
 from cfglint.frameworks.pydantic import RULE, TYPE, UNKNOWN, Fault, Invalid, Reading, expected, value_error, within
+from cfglint.source.record import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -129,6 +130,7 @@ def model_of(name: str) -> Model:
     return found
 
 
+@record
 class Section:
     """A section as its model holds it.
 
@@ -137,14 +139,11 @@ class Section:
     error messages.
     """
 
-    __slots__ = ("faults", "given", "title", "values", "version")
-
-    def __init__(self, version: Version, title: str = "") -> None:
-        self.version = version
-        self.title = title
-        self.values: dict[str, Any] = {}
-        self.given: dict[str, str] = {}
-        self.faults: list[Fault] = []
+    version: Version
+    title: str = ""
+    values: dict[str, Any] = {}
+    given: dict[str, str] = {}
+    faults: list[Fault] = []
 
     def __getitem__(self, name: str) -> Any:
         try:

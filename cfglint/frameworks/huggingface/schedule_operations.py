@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 
 from cfglint.findings.diagnostic import STAGES
+from cfglint.source.record import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,16 +27,14 @@ ASSUMED_WARMUPS = (0, 100)  # steps, where they are unknown
 STABLE_STEPS_OPTIONAL = (4, 49)  # warmup_stable_decay got warmup_type and decay_type here too
 
 
+@record
 class Run:
     """What the Trainer passes to a schedule: its learning rate, the steps of the warm-up and of the run; and the release."""
 
-    __slots__ = ("rate", "total", "version", "warmup")
-
-    def __init__(self, rate: float, warmup: int, total: int, version: tuple[int, ...]) -> None:
-        self.rate = rate
-        self.warmup = warmup
-        self.total = total
-        self.version = version
+    rate: float
+    warmup: int
+    total: int
+    version: tuple[int, ...]
 
     def risen(self, step: int) -> float:
         """The multiplier of a step of the warm-up, as all schedules but warmup_stable_decay compute it."""

@@ -6,6 +6,8 @@ import re
 from functools import cache
 from zlib import crc32
 
+from cfglint.source.record import record
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -17,6 +19,7 @@ UNKNOWN = "<?>"  # how an unknown part is shown
 LONGEST_SOURCE = 500
 
 
+@record
 class Part:
     """A piece of a string: `text` is None if it is unknown, and `reasons` are then the causes.
 
@@ -24,13 +27,10 @@ class Part:
     computed from: where it differs between two states of a script, the piece may differ.
     """
 
-    __slots__ = ("place", "reasons", "source", "text")
-
-    def __init__(self, text: str | None, place: Place | None = None, reasons: tuple[str, ...] = (), source: str = "") -> None:
-        self.text = text
-        self.place = place
-        self.reasons = reasons
-        self.source = source
+    text: str | None
+    place: Place | None = None
+    reasons: tuple[str, ...] = ()
+    source: str = ""
 
     def cut(self, start: int, end: int) -> Part:
         """Some of the characters of a known part."""
