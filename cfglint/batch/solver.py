@@ -15,7 +15,7 @@ from __future__ import annotations
 from math import prod
 
 from cfglint.batch.equation import data_parallel, divisors, product, text
-from cfglint.source.record import record
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,8 +35,7 @@ UNDERFILLED = "pipeline_underfilled"
 SHRUNK = "micro_shrunk"
 
 
-@record
-class SplitRule:
+class SplitRule(Record):
     """A requirement of a trainer on micro batch and accumulation in addition to their product.
 
     `accepts(micro batch, accumulation, processes)` tells whether it accepts a pair. Among any `period` consecutive numbers of

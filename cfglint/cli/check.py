@@ -30,7 +30,7 @@ from cfglint.report.escapes import shown
 from cfglint.run.discovery_errors import UnknownKindError
 from cfglint.run.scan_stats import ScanStats
 from cfglint.source.files import FileProblem
-from cfglint.source.record import record
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -112,8 +112,7 @@ def report(form: str, found: list[Outcome], colour: bool, width: int | None, cou
     return f"{text}\n{statistics(found, width)}" if is_long else text
 
 
-@record
-class Count:
+class Count(Record):
     """How often a code was found, how many of these findings `fix` repairs, and the first finding of the highest severity."""
 
     first: Diagnostic

@@ -9,7 +9,7 @@ from __future__ import annotations
 from cfglint.batch import steps
 from cfglint.explanation.log_parser import HUGGINGFACE, NEOX
 from cfglint.frameworks.versions import parse_version
-from cfglint.source.record import record
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,8 +25,7 @@ NEEDED = ("num_examples", "num_epochs", "micro_batch", "accumulation", "global_b
 LOOPS = ((4, 45, 2), FLOOR)  # releases whose training loops end at different steps
 
 
-@record
-class Explanation:
+class Explanation(Record):
     """A banner and the numbers that follow from it.
 
     `consistent_with` are ranges of transformers releases; empty if no release's arithmetic gives the printed
@@ -49,8 +48,7 @@ class Explanation:
         return self.banner["adjusted_batch"] or self.banner["micro_batch"]
 
 
-@record
-class Difference:
+class Difference(Record):
     """A number with different values in a log and a configuration, with its place in the configuration."""
 
     key: str

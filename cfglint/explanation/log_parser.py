@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 
 from cfglint.source.limits import LONGEST_NUMBER
-from cfglint.source.record import record
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -62,8 +62,7 @@ _RELEASE = re.compile(r'"transformers_version": "([0-9][0-9.a-z]*)"')
 _WORLD_SIZE = re.compile(r"\bworld[_ ]size\s*[:=]\s*([0-9]+)")
 
 
-@record
-class TrainingBanner:
+class TrainingBanner(Record):
     """The numbers that one training run printed: `line` is the line number of the banner, `framework` the trainer.
 
     `numbers` holds the printed numbers, by the names of `LINES` and `ARGUMENTS`. `max_steps_given` and `release`

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.source.record import record
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,8 +39,7 @@ def rank(severity: Severity) -> int:
     return SEVERITIES.index(severity)
 
 
-@record
-class Place:
+class Place(Record):
     """A span in a file: `line`/`column` count from 1 in characters, `start`/`end` are offsets.
 
     `source` is the first line of the span, for reports that show it.
@@ -59,8 +58,7 @@ class Place:
         return f"<Place {self.file}:{self.line}:{self.column}>"
 
 
-@record
-class FileEdit:
+class FileEdit(Record):
     """Replace `start`..`end` of a file's decoded content by `text`."""
 
     file: str
@@ -72,8 +70,7 @@ class FileEdit:
         return f"<FileEdit of {self.file}, {self.start} to {self.end}: {self.text!r}>"
 
 
-@record
-class Fix:
+class Fix(Record):
     """A fix of a finding: edits of the files, and the changes of values that they make.
 
     Safe: the batch, schedule, precision and data of the run stay the same, or the run could not have started.
@@ -90,8 +87,7 @@ class Fix:
         return f"<{'Safe' if self.safe else 'Unsafe'} fix: {self.title}>"
 
 
-@record
-class Diagnostic:
+class Diagnostic(Record):
     """One finding at its place, with everything that a report may show.
 
     `message` says in one line what is wrong with which key. `note` is a consequence that is not an exception, `help`
@@ -135,8 +131,7 @@ class Diagnostic:
         return f"<{self.file}:{self.line}:{self.column}: {self.severity} {self.code}: {self.message}>"
 
 
-@record
-class Context:
+class Context(Record):
     """The data that a report with diagrams shows in addition to the findings, as plain values.
 
     `texts` are the decoded files by their paths; `settings` and `assumed` are those of `cfglint.explanation.summary.table`;

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from cfglint.source.record import record
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.source.document import Document
 
 
-@record
-class Ignore:
+class Ignore(Record):
     """One code, or family of codes, that a comment suppresses on some lines. `start`/`end` is the span of the comment.
 
     `code` is empty for a cfglint comment that names no code.

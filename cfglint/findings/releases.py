@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from cfglint.source.record import record
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     Release = tuple[int, ...]
 
 
-@record
-class Releases:
+class Releases(Record):
     """The releases from `since` to before `until`; `()` means no bound. `of` names what holds there, for the manual.
 
     `package` is the one that they are releases of; empty for that of the rule's framework.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings._rule_releases import RULE_RELEASES
-from cfglint.source.record import record
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -66,8 +66,7 @@ FAMILY_SUBJECTS: dict[str, Subject] = {"BAT": BATCH, "KEY": VALUE, "TYP": VALUE,
 CERTAIN_SUBJECTS: tuple[Subject, ...] = (KEY, VALUE, LAUNCH, ARGUMENT)  # no other argument makes such a finding wrong
 
 
-@record
-class Finding:
+class Finding(Record):
     """The result of a rule: a setting and, in one line, what is wrong with it.
 
     `related` are the other settings involved, `note` a consequence that is not an exception, `help` the remedy.

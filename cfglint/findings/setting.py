@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.source.document import SCALAR, pointer
-from cfglint.source.record import record
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,8 +24,7 @@ class NoSuchField(LookupError):
     """A field was looked up that no release of the framework has: a bug in cfglint, never a mistake in a file."""
 
 
-@record
-class Setting:
+class Setting(Record):
     """A value and its origin: written at a place, a default, derived, resolved from "auto", or an override."""
 
     path: Path

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.frameworks.versions import parse_version
-from cfglint.source.record import changed, record
+from cfglint.source.record import Record, changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,8 +35,7 @@ if TYPE_CHECKING:
 NOTHING: Mapping[str, Any] = {}
 
 
-@record
-class Launch:
+class Launch(Record):
     """The launch of a run, as far as its line and its program were read.
 
     `command` is the document of the line, whose keys are its arguments; None, as `line`, for a program alone. `parser` are the facts
@@ -71,8 +70,7 @@ class Launch:
 NO_LAUNCH = Launch()
 
 
-@record
-class LaunchFacts:
+class LaunchFacts(Record):
     """The facts about a run that are not in its files: what the user said, and how the run is started.
 
     `gpus` is the number of GPUs of the launch, one process each; None if unknown. `complete`: the files are the whole run.
@@ -125,8 +123,7 @@ class LaunchFacts:
         return changed(self, **changes)
 
 
-@record
-class Launched:
+class Launched(Record):
     """The parts of a run that a launch starts: documents and kinds, the command or call first, and the facts with the launch."""
 
     documents: list[Document]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.source.record import record
+from cfglint.source.record import Record
 from cfglint.source.shell.placed_text import EMPTY
 from cfglint.source.shell.reasons import MACHINE as OF_MACHINE
 from cfglint.source.shell.reasons import Reason, derived
@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 MACHINE = Reason("the number of GPUs of the machine", OF_MACHINE)
 
 
-@record
-class Option:
+class Option(Record):
     """An option on a line: the word that names it, and its value; None for a flag.
 
     `in_file`: the option comes from a file that the word names.
@@ -31,8 +30,7 @@ class Option:
     in_file: bool = False
 
 
-@record
-class Options:
+class Options(Record):
     """The options before a program.
 
     `rest` are the words from the program on. `open` are the reasons why there may be further options: an unknown
@@ -58,8 +56,7 @@ class Options:
         return None if text is None else text.value
 
 
-@record
-class Argument:
+class Argument(Record):
     """An option of the program: the word that names it, its words, and whether `=` joins them."""
 
     name: str
@@ -67,8 +64,7 @@ class Argument:
     texts: list[Text]
 
 
-@record
-class NamedFile:
+class NamedFile(Record):
     """A file that a line names: its spelling, its role, and its path if the project contains it.
 
     `known`: the folder that the name is relative to is known, and so is the name. `outside`: it leads out of the project.
@@ -82,8 +78,7 @@ class NamedFile:
     outside: bool = False
 
 
-@record
-class LineProblem:
+class LineProblem(Record):
     """A problem of the launch line itself: a code of the rules of this kind, and the words to point at.
 
     `of_launcher`: the launcher refuses it before the program gets its arguments.

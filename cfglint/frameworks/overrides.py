@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from cfglint.source.record import record
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,8 +33,7 @@ ARGS = "--args"
 FLAG = "flag"  # a flag of the launcher, which overrides its config file
 
 
-@record
-class Override:
+class Override(Record):
     """One value of the launch line: `key` may be dotted, `texts` are the words of the value, empty for a flag without a value.
 
     `values` has the one value that the program's own parser makes of the words, and is empty if the parser of the key's owner takes them.

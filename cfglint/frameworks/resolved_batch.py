@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.source.record import record
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -10,8 +10,7 @@ if TYPE_CHECKING:
     from cfglint.findings.vocabulary import BatchReason, Stage
 
 
-@record
-class Layout:
+class Layout(Record):
     """GPUs and the parallel sizes that divide them; a size is 1 if a framework has no such axis."""
 
     gpus: int | None
@@ -21,8 +20,7 @@ class Layout:
     sequence_parallel: int = 1
 
 
-@record
-class BatchProblem:
+class BatchProblem(Record):
     """The reason why a framework would refuse the batch: `reason` is `mismatch`, `missing`, `type`, `not-positive`, or `layout`."""
 
     reason: BatchReason
@@ -33,8 +31,7 @@ class BatchProblem:
     help: str | None = None
 
 
-@record
-class Batch:
+class Batch(Record):
     """The batch as its framework computes it; an unknown number is None.
 
     `global_batch` is the size that the framework prints and compares with the file; `consumed_batch` is the number of samples

@@ -11,7 +11,7 @@ import os
 
 from cfglint.frameworks.similar_keys import Candidate, Spelling, near, plain
 from cfglint.frameworks.versions import parse_version
-from cfglint.source.record import record
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -96,8 +96,7 @@ def load(kind: str) -> Schema:
     return _loaded[kind]
 
 
-@record
-class Property:
+class Property(Record):
     """The facts about one key in a schema. `path` is the key's path, without indices of lists.
 
     `checked_at` is the stage at which the framework refuses every value that this schema refuses; None
@@ -203,8 +202,7 @@ class Property:
         return f"Property({self.name})"
 
 
-@record
-class Violation:
+class Violation(Record):
     """A value that its schema does not allow.
 
     `keyword` is the one that fails (`type`, `enum`, `minimum`, `additionalProperties`, ...). `checked_at`

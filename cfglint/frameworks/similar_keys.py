@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from cfglint.source.record import record
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     Names = list[tuple[tuple[str, ...], "Spelling"]]
 
 
-@record
-class Candidate:
+class Candidate(Record):
     """A suggestion for an unknown key. `distance` 0: the same name in another section; 1: one typo."""
 
     path: tuple[str, ...]

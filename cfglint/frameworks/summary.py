@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import islice
 
 from cfglint.findings.setting import DERIVED, Setting
-from cfglint.source.record import record
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,8 +27,7 @@ GPUS = "--gpus N"
 MOST_MARKS = 1000  # maximum number of steps of one kind in a diagram
 
 
-@record
-class Item:
+class Item(Record):
     """One line: a setting with a label. `needs` names the fact without which a value is unknown."""
 
     group: str

@@ -7,7 +7,7 @@ from math import ceil
 from cfglint.batch.solver import Problem, Solution, Split, solve
 from cfglint.findings.wording import counted
 from cfglint.generators.job_spec import Contradiction, Unreachable
-from cfglint.source.record import record
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,16 +25,14 @@ WHY_LORA_RATE = "QLoRA's value for adapters of models up to 13B (arXiv 2305.1431
 CLIPPING = 1.0
 
 
-@record
-class Choice:
+class Choice(Record):
     """A value with the reason for it."""
 
     value: int
     why: str
 
 
-@record
-class Chosen:
+class Chosen(Record):
     """The batch sizes of a job, with the reason for them."""
 
     split: Split

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from cfglint.batch.shapes import config_of
 from cfglint.generators.job_spec import Contradiction
-from cfglint.source.record import record
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,8 +44,7 @@ TOKENIZERS: dict[str, dict[str, str]] = {
 }
 
 
-@record
-class Shape:
+class Shape(Record):
     """The sizes of a model; `rate` and `micro_batch` are those of its published config, `source` names that config."""
 
     layers: int

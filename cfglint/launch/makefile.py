@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from cfglint.source.record import record
+from cfglint.source.record import Record
 from cfglint.source.shell.placed_text import Part, Text
 from cfglint.source.shell.script import Script
 
 
-@record
-class Recipe:
+class Recipe(Record):
     """The recipe of one target: its source in parts, with the values of make's variables in place of their names."""
 
     line: int

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from cfglint.source.record import record
+from cfglint.source.record import Record
 from cfglint.source.shell.placed_text import Part, Text
 
 SHORT = {"N": "nodes", "n": "ntasks", "G": "gpus", "c": "cpus-per-task", "p": "partition", "t": "time", "J": "job-name", "a": "array"}
@@ -23,8 +23,7 @@ MARK = "#SBATCH"
 WORDS = re.compile(r"[^ \t\r]+").finditer
 
 
-@record
-class Header:
+class Header(Record):
     """The options of a header: name to value with its place."""
 
     options: dict[str, Text]

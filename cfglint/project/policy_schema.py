@@ -6,7 +6,7 @@ import os
 
 from cfglint.source.errors import CfglintError
 from cfglint.source.files import FileProblem, read_bytes
-from cfglint.source.record import record
+from cfglint.source.record import Record
 from cfglint.source.time_limit import TimeLimit, TimeLimitExceeded
 
 TYPE_CHECKING = False
@@ -29,8 +29,7 @@ class PolicySchemaError(CfglintError):
     """A policy schema that cannot be used; the message names the place and the reason."""
 
 
-@record
-class Violation:
+class Violation(Record):
     """A value that a policy schema does not allow: its path, and a message."""
 
     path: Path

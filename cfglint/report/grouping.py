@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import rank
 from cfglint.report.details import NOTE, consequences, remedies
-from cfglint.source.record import record
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 MOST_PLACES = 3  # maximum number of other places that are named
 
 
-@record
-class Group:
+class Group(Record):
     """Findings with the same content, and the run of each."""
 
     found: list[Diagnostic] = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import rank
 from cfglint.findings.wording import counted
 from cfglint.review.consequences import VERSION
-from cfglint.source.record import record
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,8 +22,7 @@ MOST_RUNS = 3  # that are named for one fact
 STARTS = ("verdict", "fails_at", "unreadable")  # the consequences about whether a run starts
 
 
-@record
-class Fact:
+class Fact(Record):
     """A fact with the runs that it is about; `finding` is set if it is one, with the outcome that it belongs to."""
 
     text: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from cfglint.project.pinned_versions import Repositories, is_side_group, may_name_versions
-from cfglint.source.record import changed, record
+from cfglint.source.record import Record, changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,8 +21,7 @@ NOT_NAMED = "not named"
 ANY = "any release"
 
 
-@record
-class ReleaseChange:
+class ReleaseChange(Record):
     """A package whose release changes, the release on both sides for display, and the file that states it."""
 
     package: str
@@ -45,8 +44,7 @@ class ReleaseChange:
         return f"{self.file}: {self.text}" if self.file else self.text
 
 
-@record
-class Release:
+class Release(Record):
     """The release of a package in a run: `version` is the one that is asked, `text` what the project states."""
 
     version: str

@@ -7,7 +7,7 @@ from os.path import basename
 
 from cfglint.frameworks import framework
 from cfglint.review.effects import has_effect
-from cfglint.source.record import record
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,8 +28,7 @@ LONGEST = 80  # maximum number of characters of a value
 TYPES = {bool: "a boolean", int: "a number", float: "a number", str: "a string", list: "a list", dict: "a mapping", type(None): "null"}
 
 
-@record
-class State:
+class State(Record):
     """A setting on one side: its value, its spelling in the file, and its place."""
 
     value: Any

@@ -9,7 +9,7 @@ from cfglint.rewrite.value_change import ValueChange, combined_changes
 from cfglint.run.checked import CheckedRun
 from cfglint.source import edit
 from cfglint.source.change import EditRefused
-from cfglint.source.record import record
+from cfglint.source.record import Record
 from cfglint.source.sections import file_document, reread
 
 TYPE_CHECKING = False
@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 MOST_PASSES = 20
 
 
-@record
-class Skipped:
+class Skipped(Record):
     """An offered fix that was not applied, with the reason."""
 
     code: str

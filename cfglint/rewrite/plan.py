@@ -8,7 +8,7 @@ from cfglint.batch import steps
 from cfglint.findings.wording import counted
 from cfglint.rewrite.retarget import Retarget, current_gpus, retarget, tuned
 from cfglint.run.loaded import integer
-from cfglint.source.record import record
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,8 +31,7 @@ LINEAR = "linear rule, for SGD with warm-up (Goyal et al. 2017, arXiv 1706.02677
 SQUARE_ROOT = "square-root rule, for Adam and AdamW (Malladi et al. 2022, arXiv 2205.10287)"
 
 
-@record
-class Pace:
+class Pace(Record):
     """The speed of the run as the user measured it on the current number of GPUs; both values are None if unknown."""
 
     seconds_per_step: float | None = None
@@ -116,8 +115,7 @@ def memory_after(run: CheckedRun) -> RunMemory | None:
     return memory_of(run.configs[0]) if run.configs else None
 
 
-@record
-class Advice:
+class Advice(Record):
     """A setting that was tuned for another global batch size, and the value that a published rule suggests. Never applied."""
 
     setting: Setting

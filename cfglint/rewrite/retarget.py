@@ -15,7 +15,7 @@ from cfglint.run.loaded import integer
 from cfglint.source import edit
 from cfglint.source.change import DELETE, INSERT, RENAME, REPLACE, Change, EditRefused
 from cfglint.source.errors import CfglintError
-from cfglint.source.record import record
+from cfglint.source.record import Record
 from cfglint.source.sections import file_document, in_file, reread
 from cfglint.source.spelling import spell
 
@@ -83,8 +83,7 @@ class MissingFactError(CfglintError):
         return self.text("--{}").replace("_", "-")
 
 
-@record
-class Need:
+class Need(Record):
     """A value that must be set outside these files, such as an argument of a trainer."""
 
     key: str

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import os
 
-from cfglint.source.record import record
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.run.checked import CheckedRun
 
 
-@record
-class ScanStats:
+class ScanStats(Record):
     """The examined files, by result."""
 
     files: set[str] = set()  # absolute paths of the files that were checked

@@ -14,7 +14,7 @@ from cfglint.run.paths import EXTENSIONS, is_one_of, line_of
 from cfglint.server.neighbours import Neighbours
 from cfglint.source.errors import CfglintError
 from cfglint.source.file_source import FileSource
-from cfglint.source.record import record
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -70,8 +70,7 @@ class Buffers(FileSource):
         return (given, False) if given is not None else super().read(path)
 
 
-@record
-class OpenRun:
+class OpenRun(Record):
     """A run with open files, and the configuration in effect for them."""
 
     run: CheckedRun

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.source.errors import CfglintError
-from cfglint.source.record import record
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,8 +19,7 @@ DELETE: ChangeKind = "delete"
 RENAME: ChangeKind = "rename"
 
 
-@record
-class Edit:
+class Edit(Record):
     """Replace `start`..`end` of a content by `text`."""
 
     start: int
@@ -31,8 +30,7 @@ class Edit:
         return f"Edit({self.start}, {self.end}, {self.text!r})"
 
 
-@record
-class Change:
+class Change(Record):
     """A change of a document, by path.
 
     - `REPLACE`: the value at `path` becomes `text`. A value that a merge key includes is overridden instead.

@@ -8,7 +8,7 @@ import stat
 from cfglint.source.document import LIMIT
 from cfglint.source.errors import CfglintError
 from cfglint.source.limits import MAX_SIZE
-from cfglint.source.record import record
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -198,8 +198,7 @@ def walk_entries(
             yield entry
 
 
-@record
-class Walk:
+class Walk(Record):
     """The state of a walk: which paths git tracks, and the folders that cannot be read."""
 
     tracked: Callable[[str, bool], bool]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.source.document import LIMIT, Node, Problem
 from cfglint.source.limits import MOST_DIGITS
-from cfglint.source.record import record
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from cfglint.source.document import ProblemKind
 
 
-@record
-class LoadResult:
+class LoadResult(Record):
     """A document's value in plain Python, or the problems for which loading fails (then the value is None)."""
 
     value: Any

@@ -10,7 +10,7 @@ from cfglint.source.document import ALIAS, LIMIT, MAPPING, SCALAR, Document, Nod
 from cfglint.source.limits import MOST_EXPANDED, MOST_FOR_PYTHON
 from cfglint.source.load_results import LoadResult, Unloadable, constructor_error, refused, too_long
 from cfglint.source.numbers import DIGITS, TooLong, is_json_number, is_yaml_float, is_yaml_int, printable, yaml_float, yaml_int
-from cfglint.source.record import record
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -131,8 +131,7 @@ class YamlLoader(Loader):
         return tags.timestamp(node)
 
 
-@record
-class Construction:
+class Construction(Record):
     """One pass over a YAML tree; anchored values are constructed once and referenced, as PyYAML does."""
 
     loader: YamlLoader

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from cfglint.source.record import changed, record
+from cfglint.source.record import Record, changed
 
 
-@record
-class Point:
+class Point(Record):
     """A point."""
 
     x: int
     y: int = 2
 
 
-@record
-class Named:
+class Named(Record):
     """A record with a representation of its own."""
 
     name: str

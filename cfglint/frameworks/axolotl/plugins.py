@@ -24,7 +24,7 @@ from cfglint.frameworks.axolotl.refusals import (
     requires,
 )
 from cfglint.frameworks.axolotl.releases import BUILT_IN_PLUGINS, REQUIRED_PLUGINS
-from cfglint.source.record import record
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -89,8 +89,7 @@ GROUPED = ("auto", "marlin", "cutlass", "deepgemm")
 NON_EXPERT = ("none", "bf16", "fp8", "fp8_blockwise", "nf4", "nvfp4")
 
 
-@record
-class NamedPlugin:
+class NamedPlugin(Record):
     """A plugin as a file names it: `folder` of a plugin of axolotl, empty for any other; `problem` is the exception that ends the run.
 
     `ignored` is whether axolotl cannot import it and goes on without it.

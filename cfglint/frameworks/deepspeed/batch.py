@@ -10,7 +10,7 @@ from __future__ import annotations
 from cfglint.findings.setting import DERIVED, Setting
 from cfglint.findings.wording import described, spelled
 from cfglint.frameworks.resolved_batch import Batch, BatchProblem, Layout
-from cfglint.source.record import record
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,8 +35,7 @@ class Unequal(Exception):
     """The three values are inconsistent, or one of them is not positive."""
 
 
-@record
-class Triple:
+class Triple(Record):
     """The three values as DeepSpeed holds them, and the key that an error is about."""
 
     values: dict[str, Any]

@@ -13,7 +13,7 @@ from cfglint.frameworks.deepspeed.releases import MODEL_HISTORY, first_with
 from cfglint.frameworks.history import DEFAULT, SINCE, UNTIL, holds
 from cfglint.frameworks.history import TYPE as TYPE_OF
 from cfglint.frameworks.pydantic import RULE, TYPE, UNKNOWN, Fault, Invalid, Reading, expected, value_error, within
-from cfglint.source.record import record
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -130,8 +130,7 @@ def model_of(name: str) -> Model:
     return found
 
 
-@record
-class Section:
+class Section(Record):
     """A section as its model holds it.
 
     `values` has every field by its Python name, None if the value in the file is refused; `given` are the

@@ -11,7 +11,7 @@ from cfglint.findings.setting import DEFAULT, DERIVED, Setting
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.huggingface.fields import has_field
 from cfglint.frameworks.resolved_batch import Batch, BatchProblem, Layout
-from cfglint.source.record import record
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -215,8 +215,7 @@ def above_zero(value: Any) -> bool:
     return isinstance(value, (int, float)) and value > 0
 
 
-@record
-class Steps:
+class Steps(Record):
     """The steps per epoch and of the entire run; an unknown number is None.
 
     `batches` is the number of batches per process and epoch, `updates` the optimizer steps per epoch, `total` those

@@ -11,7 +11,7 @@ from cfglint.batch.steps import RATIO_TAKEN
 from cfglint.findings.setting import NoSuchField
 from cfglint.frameworks.huggingface.batch import PER_EPOCH_LOOP, takes_steps
 from cfglint.frameworks.huggingface.fields import has_field
-from cfglint.source.record import record
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,8 +34,7 @@ WORKERS_COMPARED = (5, 15)  # from here on TrainingArguments itself compares the
 CLIPPING_NEEDED = (5, 3)  # before, a max_grad_norm of null meant no clipping
 
 
-@record
-class Operation:
+class Operation(Record):
     """One operation on a field and its stage; `act` raises the exception that the Trainer would raise."""
 
     field: str
@@ -367,8 +366,7 @@ OPERATIONS = (
 )
 
 
-@record
-class TypeFailure:
+class TypeFailure(Record):
     """An operation that fails on the value of its field."""
 
     field: str

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 from cfglint.findings.diagnostic import STAGES
-from cfglint.source.record import record
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,8 +27,7 @@ ASSUMED_WARMUPS = (0, 100)  # steps, where they are unknown
 STABLE_STEPS_OPTIONAL = (4, 49)  # warmup_stable_decay got warmup_type and decay_type here too
 
 
-@record
-class Run:
+class Run(Record):
     """What the Trainer passes to a schedule: its learning rate, the steps of the warm-up and of the run; and the release."""
 
     rate: float

@@ -8,7 +8,7 @@ Source: gpt-neox 2026-05 megatron/neox_arguments/arguments.py:885-1192.
 from __future__ import annotations
 
 from cfglint.frameworks.neox.python_errors import number
-from cfglint.source.record import record
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,8 +29,7 @@ BATCH = frozenset(("train_batch_size", "train_micro_batch_size_per_gpu", "gradie
 DERIVED = EMPTIED | BATCH | frozenset((*COPIES, "precision", "model_parallel_size", "zero_stage", "lr", "optimizer_type", "fp16"))
 
 
-@record
-class Attention:
+class Attention(Record):
     """The attention of all layers: the `kinds` that occur, and the number of layers of the list."""
 
     kinds: list[Any]

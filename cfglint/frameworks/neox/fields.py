@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from cfglint.findings.setting import NoSuchField
 from cfglint.frameworks.neox._tables import CHOICES, FIELDS, MEMBERS, REMOVED, SINCE
-from cfglint.source.record import record
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,8 +48,7 @@ def members(name: str) -> list[str]:
     return MEMBERS[name].split()
 
 
-@record
-class Check:
+class Check(Record):
     """What the type check accepts for a field: its type as `expected` names it, the values of a literal, the types of a union."""
 
     expected: str | None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 
 from cfglint.launch.programs.modules import External
-from cfglint.source.record import record
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -231,8 +231,7 @@ class ModuleObject:
         self.frame = frame
 
 
-@record
-class Method:
+class Method(Record):
     """A method of an object that is not of the program's own classes."""
 
     owner: Value

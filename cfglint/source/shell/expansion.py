@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from cfglint.source.budget import Budget, Exhausted
-from cfglint.source.record import record
+from cfglint.source.record import Record
 from cfglint.source.shell.arithmetic import NotArithmetic, assigned, evaluate, is_name
 from cfglint.source.shell.delimiters import closing, closing_quote, name_end
 from cfglint.source.shell.patterns import GLOB_MARKS, escaped, replaced, trimmed
@@ -39,8 +39,7 @@ STEPS_OF_EXPRESSION = 1_000  # of arithmetic: the value of a longer one is unkno
 SEARCHED = 256  # characters that are searched for the end of a bracket in one step
 
 
-@record
-class Piece:
+class Piece(Record):
     """A part of a word: `splits` for an expansion without quotes, `fields` for several words (`"$@"`)."""
 
     text: Text = EMPTY

@@ -6,7 +6,7 @@ import re
 from functools import cache
 from zlib import crc32
 
-from cfglint.source.record import record
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,8 +19,7 @@ UNKNOWN = "<?>"  # how an unknown part is shown
 LONGEST_SOURCE = 500
 
 
-@record
-class Part:
+class Part(Record):
     """A piece of a string: `text` is None if it is unknown, and `reasons` are then the causes.
 
     `place` is where exactly these characters are written; None for computed ones. `source` is the known part of what an unknown piece is

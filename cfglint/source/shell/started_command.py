@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.source.record import record
+from cfglint.source.record import Record
 from cfglint.source.shell import reasons
 
 TYPE_CHECKING = False
@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 BLANKS = (" ", "\t", "\r")
 
 
-@record
-class Call:
+class Call(Record):
     """A command that the script would start.
 
     `environment` holds the exported variables. `folder` is the working folder. `lost` are words after a broken line

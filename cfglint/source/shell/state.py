@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.source.record import record
+from cfglint.source.record import Record
 from cfglint.source.shell.placed_text import BLANKS, Text, unknown
 
 TYPE_CHECKING = False
@@ -18,8 +18,7 @@ MOST_PARTS = 5_000  # maximum number of parts of a string, or of members of an a
 LONGEST_VALUE = 200_000  # characters
 
 
-@record
-class State:
+class State(Record):
     """Variables, functions and the working folder at one moment.
 
     `positional` is None if the caller supplies the parameters. `folder` is the working folder as a path, None if it is
@@ -104,8 +103,7 @@ class State:
             self.folder = None
 
 
-@record
-class Saved:
+class Saved(Record):
     """The values of variables before they were set for one command or function only."""
 
     values: dict[str, Value | None] = {}  # None: not set
