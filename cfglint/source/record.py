@@ -19,18 +19,26 @@ else:
 class RecordType(type):
     """The type of records: the annotated fields of the class body become slots, and the values in it their defaults."""
 
+    __fields__: tuple[str, ...]
+    __defaults__: dict[str, Any]
+
     def __new__(cls, name: str, bases: tuple[type, ...], body: dict[str, Any]) -> RecordType:
         """Create the class of a record."""
         own = tuple(body.get("__annotations__", ()))
         defaults = {field: body.pop(field) for field in own if field in body}
+        names = own
+        for base in bases:
+            if isinstance(base, RecordType):
+                names = (*base.__fields__, *names)
+                defaults = {**base.__defaults__, **defaults}
         fresh = [field for field, value in defaults.items() if isinstance(value, (list, dict, set))]
-        body.update(__slots__=own, __fields__=own, __defaults__=defaults, __fresh__=fresh)
+        body.update(__slots__=(*body.get("__slots__", ()), *own), __fields__=names, __defaults__=defaults, __fresh__=fresh)
         return type.__new__(cls, name, bases, body)
 
 
 @dataclass_transform(kw_only_default=False)
 class Record(metaclass=RecordType):
-    """A class whose constructor takes its annotated fields, in order; values in the class body are defaults.
+    """A class whose constructor takes its annotated fields, after those of its base; values in the class body are defaults.
 
     A list, mapping or set that is a default is copied for each record.
     """

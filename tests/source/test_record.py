@@ -23,6 +23,18 @@ class Named(Record):
         return f"<{self.name}>"
 
 
+class Path(Point):
+    """A record with fields of its own after those of its base."""
+
+    names: list[str] = []
+
+
+def test_a_subclass_has_the_fields_of_its_base_and_each_record_a_list_of_its_own():
+    assert Path(1, 2, ["a"]).names == ["a"]
+    Path(1).names.append("b")
+    assert (Path(1).y, Path(1).names) == (2, [])
+
+
 def test_fields_are_given_by_position_or_name_and_have_defaults():
     assert Point(1) == Point(x=1, y=2) == Point(1, 2) != Point(1, 3)
     assert changed(Point(1), y=5) == Point(1, 5)
