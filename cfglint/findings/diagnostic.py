@@ -113,6 +113,11 @@ class Diagnostic(Record):
     suppressed: str | None = None  # COMMENT, BASELINE or CONFIGURATION
 
     @property
+    def identity(self) -> tuple[str, str, str]:
+        """What identifies a finding in two states of a file: code, file and key."""
+        return self.code, self.place.file, self.key
+
+    @property
     def file(self) -> str:
         """The file of its place."""
         return self.place.file
