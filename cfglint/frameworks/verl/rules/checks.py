@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR
+from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import Example, Finding, rule
 from cfglint.frameworks.verl.rules.composition import BASE, LINE, RUN
 
@@ -47,6 +47,7 @@ def failing(config: VerlConfig, code: str) -> Iterator[Finding]:
                 related=[setting for setting in map(config.setting, each.related) if setting.written],
                 exception=each.exception,
                 fails_at=each.stage,
+                severity=ERROR if config.is_raised(each) else WARNING,
                 help=each.help,
             )
 
