@@ -136,7 +136,7 @@ class Diagnostic(Record):
         return f"<{self.file}:{self.line}:{self.column}: {self.severity} {self.code}: {self.message}>"
 
 
-class Context(Record):
+class ReportContext(Record):
     """The data that a report with diagrams shows in addition to the findings, as plain values.
 
     `texts` are the decoded files by their paths; `settings` and `assumed` are those of `cfglint.explanation.summary.table`;
@@ -196,7 +196,7 @@ class Outcome:
         self.fails_at = fails_at
         self.resolved = resolved
         self.diagnostics = diagnostics
-        self.context: Context | None = None
+        self.context: ReportContext | None = None
         self.consumer = kinds[0]
         self.machine = True
         self.launch: LaunchEntry | None = None  # the facts of the launch line, for a run that a script starts

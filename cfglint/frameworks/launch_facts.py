@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from cfglint.source.project_files import Project
     from cfglint.source.shell.command import CommandDocument
 
-    class Violation(Protocol):
+    class AnyViolation(Protocol):
         """A value that a policy schema does not allow."""
 
         path: Path
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     class Policies(Protocol):
         """The policy schemas of a project."""
 
-        def violations(self, kind: str, values: dict[Any, Any]) -> Iterable[Violation]:
+        def violations(self, kind: str, values: dict[Any, Any]) -> Iterable[AnyViolation]:
             """The values of a config of this kind that the schemas do not allow."""
 
 

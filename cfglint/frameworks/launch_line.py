@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from cfglint.findings.vocabulary import Severity
     from cfglint.source.shell.placed_text import Text
-    from cfglint.source.shell.started_command import Call
+    from cfglint.source.shell.started_command import StartedCall
 
 MACHINE = Reason("the number of GPUs of the machine", OF_MACHINE)
 
@@ -131,7 +131,7 @@ class LaunchLine:
         "values",
     )
 
-    def __init__(self, call: Call, launcher: str) -> None:
+    def __init__(self, call: StartedCall, launcher: str) -> None:
         self.call = call
         self.launcher = launcher
         self.path = call.path

@@ -28,7 +28,7 @@ LONGEST = 80  # maximum number of characters of a value
 TYPES = {bool: "a boolean", int: "a number", float: "a number", str: "a string", list: "a list", dict: "a mapping", type(None): "null"}
 
 
-class State(Record):
+class SettingState(Record):
     """A setting on one side: its value, its spelling in the file, and its place."""
 
     value: Any
@@ -54,7 +54,7 @@ class SettingChange:
 
     __slots__ = ("after", "before", "effect", "key", "kind", "notes")
 
-    def __init__(self, kind: Kind, key: str, before: State, after: State) -> None:
+    def __init__(self, kind: Kind, key: str, before: SettingState, after: SettingState) -> None:
         self.kind = kind
         self.key = key
         self.before = before
@@ -171,7 +171,7 @@ class Differ:
         config = self.configs[side]
         return config.default(path, NOWHERE) if config is not None else NOWHERE
 
-    def _same(self, before_path: Path, after_path: Path, before: Any, after: Any, states: tuple[State, State]) -> bool:
+    def _same(self, before_path: Path, after_path: Path, before: Any, after: Any, states: tuple[SettingState, SettingState]) -> bool:
         """Whether both sides have the same value, with the defaults of absent keys."""
         if before is NOWHERE and isinstance(after, dict):
             return all(equal(value, self._default(0, (*before_path, *path))) for path, value in leaves(after))
@@ -180,13 +180,13 @@ class Differ:
         exact = self._property(self.configs[1], after_path)
         return equal(states[0].value, states[1].value, exact.types if exact is not None else frozenset())
 
-    def _state(self, side: int, path: Path, value: Any) -> State:
+    def _state(self, side: int, path: Path, value: Any) -> SettingState:
         """A setting on one side: written, the default, or missing."""
         config = self.configs[side]
         if config is None or value is NOWHERE:
             default = self._default(side, path)
             text = "(unset)" if default is NOWHERE or default is None else f"{shortened(spelled(default))} (default)"
-            return State(default, text)
+            return SettingState(default, text)
         setting = config.setting(*path).at_value
         document, node = setting.document, setting.node
         assert document is not None
@@ -194,7 +194,7 @@ class Differ:
         first = setting.key_node.start if setting.key_node is not None else node.start
         elsewhere = not document.edges.get(str(path[0]), True)  # the value is an argument of a called script
         text = spelled(value) if elsewhere else written(document.text, node, value)
-        return State(value, text, setting.place, (document.path, first, node.end))
+        return SettingState(value, text, setting.place, (document.path, first, node.end))
 
 
 def leaves(values: dict[Any, Any], path: Path = ()) -> Iterator[tuple[Path, Any]]:

@@ -334,7 +334,7 @@ def positive(value: object) -> bool:
 
 def problem_of(
     run: CheckedRun, before: Batch, after: Batch, gpus: int, target: int, max_micro: int | None, opened: list[str]
-) -> solver.Problem:
+) -> solver.SplitProblem:
     """The solver's problem; raises MissingFactError if the target or a parallel size is invalid."""
     if not 0 < target <= MOST_SAMPLES:
         raise MissingFactError(
@@ -352,7 +352,7 @@ def problem_of(
         there = integer(after.micro_batch.value)
         if there and there <= bound:  # the files already reach the target, as after an earlier fix
             micro, accumulation = there, integer(after.accumulation.value)
-    return solver.Problem(
+    return solver.SplitProblem(
         gpus,
         target,
         micro,

@@ -89,12 +89,12 @@ class YamlLoader(Loader):
         return [Problem(start, start, "multiple YAML documents are not supported here", "documents", reason)]
 
     def construct(self, document: Document) -> Any:
-        return Construction(self).value(document.root) if document.root is not None else None
+        return YamlConstruction(self).value(document.root) if document.root is not None else None
 
     def value_of(self, node: Node) -> Any:
         if node.tag is None:
             return node.raw if node.style else self.bare(node)
-        return Construction(self).value(node)
+        return YamlConstruction(self).value(node)
 
     def bare(self, node: Node) -> Any:
         """The value of a scalar without quotes and tag."""
@@ -131,7 +131,7 @@ class YamlLoader(Loader):
         return tags.timestamp(node)
 
 
-class Construction(Record):
+class YamlConstruction(Record):
     """One pass over a YAML tree; anchored values are constructed once and referenced, as PyYAML does."""
 
     loader: YamlLoader

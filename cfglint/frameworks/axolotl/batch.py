@@ -24,7 +24,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from cfglint.frameworks.axolotl.refusals import Model
+    from cfglint.frameworks.axolotl.refusals import AxolotlModel
     from cfglint.frameworks.axolotl.values import AxolotlValues
 
 OWN_LENGTH = ("grpo", "ebft", "gdpo")  # trainers that compute their steps themselves
@@ -62,7 +62,7 @@ def resolve(config: AxolotlValues) -> Batch:
     )
 
 
-def batch_size(model: Model, world: int) -> int | None:
+def batch_size(model: AxolotlModel, world: int) -> int | None:
     """The batch size of all processes, from which the steps are counted."""
     size: int | None = model.batch_size
     if size is None or not distributed_batch(model, world) or (world == 1 and model.release in SEVERAL_PROCESSES):
@@ -171,7 +171,7 @@ def total_steps(config: AxolotlValues) -> int | None:
     return by_epochs(config) if total == 0 else total
 
 
-def passes_steps(model: Model) -> bool:
+def passes_steps(model: AxolotlModel) -> bool:
     """Whether axolotl passes its count of steps to the Trainer; before 0.10.0 only trainers of preferences get it."""
     return model.release in OWN_STEPS or bool(model.rl)
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.findings.setting import Setting
-    from cfglint.frameworks.axolotl.refusals import Model
+    from cfglint.frameworks.axolotl.refusals import AxolotlModel
     from cfglint.frameworks.base import Framework
     from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.frameworks.overrides import Override
@@ -26,7 +26,7 @@ class AxolotlValues(TrainerConfig):
     framework: Framework[Any] = FRAMEWORK
     batch_keys = {"micro_batch": "micro_batch_size", "accumulation": "gradient_accumulation_steps"}
     obsolete_batch_keys = {"accumulation": "batch_size"}  # `batch_size` only affects the number of steps, not the training batch
-    model: Model | None = None
+    model: AxolotlModel | None = None
 
     def __init__(self, documents: list[Document], kinds: list[str], facts: LaunchFacts) -> None:
         self.own_version: Version = facts.version(PACKAGE, NEWEST)

@@ -264,9 +264,9 @@ class Trainer(Framework["TrainerConfig"]):
         from cfglint.source.loaders import STRICT_JSON, YAML11
 
         if document.is_command:
-            from cfglint.frameworks.huggingface.cli_arguments import Arguments
+            from cfglint.frameworks.huggingface.cli_arguments import HfWords
 
-            return Arguments(facts.launch)
+            return HfWords(facts.launch)
         if document.is_call:
             from cfglint.source.python.call import KEYWORDS
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 BLANKS = (" ", "\t", "\r")
 
 
-class Call(Record):
+class StartedCall(Record):
     """A command that the script would start.
 
     `environment` holds the exported variables. `folder` is the working folder. `lost` are words after a broken line
