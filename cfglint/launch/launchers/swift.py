@@ -64,7 +64,7 @@ class Swift(OfVariables):
                 line.files.append(NamedFile(word, CONFIG_OPTION, self.kind))
 
 
-class Megatron(Swift):
+class MegatronLauncher(Swift):
     """`megatron sft`, always with torchrun."""
 
     name = "megatron"
@@ -74,4 +74,4 @@ class Megatron(Swift):
     always_several = True
 
 
-LAUNCHERS = (Swift(), Megatron())
+LAUNCHERS = (Swift(), MegatronLauncher())
