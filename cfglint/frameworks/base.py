@@ -190,6 +190,10 @@ class Config:
         """Whether the framework has a field of this name; true if that is unknown."""
         return True
 
+    def knows(self, key: str) -> bool:
+        """Whether the value of a field is known, be it written or a default."""
+        return True
+
     def lacks_field(self, key: str) -> bool:
         """Whether other releases of the framework have a field of this name, and the targeted one has not."""
         return False

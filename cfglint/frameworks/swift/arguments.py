@@ -84,8 +84,9 @@ class SwiftArguments(Arguments):
         if name not in self.defaults or self.given.get(name) is not None:
             return
         self.given.pop(name, None)
-        known = value if not isinstance(value, Unknown) else defaults(self.version).get(name)  # of its type, in the place of an unknown one
-        self.defaults = {**self.defaults, name: known}
+        standing = defaults(self.version).get(name)  # in the place of an unknown number
+        unknown = None if isinstance(standing, bool) else standing
+        self.defaults = {**self.defaults, name: unknown if isinstance(value, Unknown) else value}
         self.because[name] = because
         if isinstance(value, Unknown):
             self.undecided = self.undecided | {name}
