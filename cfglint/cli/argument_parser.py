@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     Act = Callable[["Namespace", str], None]
 
 WIDTH = 100  # columns of a help text, on a wider terminal or none
+MOST_NAMED = 6  # options of a topic that the help of a command names
 INDENT = 28  # columns before the explanation of an option
 
 
@@ -38,9 +39,12 @@ class Misused(Exception):
 
 
 class Option:
-    """An option, or a positional argument when its name has no dashes; choices that take time to list are a function."""
+    """An option, or a positional argument when its name has no dashes; choices that take time to list are a function.
 
-    __slots__ = ("_choices", "_metavar", "act", "convert", "default", "flag", "help", "name", "nargs", "repeated")
+    The options of a `topic` are the same for several commands, and `cfglint help TOPIC` explains them once.
+    """
+
+    __slots__ = ("_choices", "_metavar", "act", "convert", "default", "flag", "help", "name", "nargs", "repeated", "topic")
 
     def __init__(
         self,
@@ -53,8 +57,10 @@ class Option:
         default: Any = None,
         metavar: str | None = None,
         help: str = "",  # noqa: A002
+        topic: str = "",
     ) -> None:
         self.name = name
+        self.topic = topic
         self.flag = action == "store_true"
         self.repeated = action == "append"
         self.act = action if callable(action) else None
@@ -196,7 +202,12 @@ class Parser:
             option.store(namespace, rest.pop(0))
 
     def _meant(self, name: str) -> str:
-        near = [other for other in self.options if other.startswith(name) or name.startswith(other)]
+        from cfglint.cli.synonyms import INSTEAD, SYNONYMS
+
+        near = [other for other, synonyms in SYNONYMS.items() if name in synonyms and other in self.options]
+        near = near or [other for other in self.options if other.startswith(name) or name.startswith(other)]
+        if not near and name in INSTEAD:
+            return f"; {INSTEAD[name]}"
         if not near:
             from cfglint.frameworks.known_names import closest
 
@@ -224,11 +235,17 @@ class Parser:
         width = help_width()
         lines = [*folded(f"usage: {self.usage()}", width, "    "), "", *folded(self.description, width), ""]
         for option in (*self.positionals, *self.options.values()):
-            lines += explained(option, width)
+            if not option.topic:
+                lines += explained(option, width)
+        for topic in dict.fromkeys(option.topic for option in self.options.values() if option.topic):
+            names = [option.name for option in self.options.values() if option.topic == topic]
+            more = f"and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+            listed = " ".join([*names[:MOST_NAMED], more]).rstrip()
+            lines += ["", *folded(f"options about the {topic}: {listed}; see `cfglint help {topic}`", width, "  ")]
         if self.examples:
             lines += ["", "examples:"]
         for command, what in self.examples:
-            lines += [*folded_command(command, width), *folded(f"      {what}", width, "      ")]
+            lines += example(command, what, width)
         return "\n".join(lines)
 
 
@@ -244,6 +261,12 @@ def folded(text: str, width: int, indent: str = "") -> list[str]:
     from textwrap import wrap
 
     return wrap(text, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+
+
+def example(command: str, what: str, width: int) -> list[str]:
+    """The lines of an example: one if both parts fit, else the explanation is below the command."""
+    one = f"  {command}  # {what}"
+    return [one] if len(one) <= width else [*folded_command(command, width), *folded(f"      {what}", width, "      ")]
 
 
 def folded_command(command: str, width: int) -> list[str]:
