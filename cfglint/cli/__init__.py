@@ -26,6 +26,7 @@ COMMANDS = {
     "rule": "show the manual page of a rule, or list all rules",
     "schema": "print the JSON Schema of a kind of config",
     "server": "run the language server for an editor, over standard input and output",
+    "mcp": "serve check, fix, plan, explain and review to a language model (Model Context Protocol)",
     "completion": "print a script that completes options and values in bash, zsh or fish",
 }
 
