@@ -146,7 +146,7 @@ def modelled_releases() -> list[str]:
 
 def usage() -> str:
     """The output of `cfglint --help`, folded to the width of the terminal."""
-    from cfglint.cli.argument_parser import folded, help_width
+    from cfglint.cli.help_text import folded, help_width
 
     width = help_width()
     lines = [

@@ -110,7 +110,7 @@ def test_every_help_text_fits_the_terminal(width, monkeypatch):
 
 
 def test_a_folded_example_is_one_command_for_the_shell(monkeypatch):
-    from cfglint.cli.argument_parser import folded_command
+    from cfglint.cli.help_text import folded_command
 
     command = "cfglint plan train.yaml --gpus 8-64 --from-gpus 8 --num-examples 128770 --time-per-step 2.1"
     lines = folded_command(command, 60)

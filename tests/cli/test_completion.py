@@ -158,7 +158,7 @@ IN_EXAMPLES = {
     "train.log": "***** Running training *****\n  Num examples = 1,000\n  Num Epochs = 3\n  Total optimization steps = 96\n",
     "scripts/train.sh": "torchrun --nproc_per_node 8 train.py --output_dir o --per_device_train_batch_size 4 --learning_rate 1e-5\n",
 }
-ASKING = ("cfglint new", "cfglint server")  # these ask questions, or need an editor
+ASKING = ("cfglint new", "cfglint server", "cfglint mcp")  # these ask questions, or need an editor or another client
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
