@@ -230,4 +230,5 @@ class Parser:
         """The output of `--help`, folded to the width of the terminal."""
         from cfglint.cli.help_text import help_text
 
-        return help_text(self)
+        options = [(each.topic, each.name, each.shown(), each.help) for each in (*self.positionals, *self.options.values())]
+        return help_text(self.usage(), self.description, options, self.examples)

@@ -4,28 +4,26 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.cli.argument_parser import CommandOption, Parser
+    Option = tuple[str, str, str, str]  # topic, name, form in a usage line, explanation
 
 WIDTH = 100  # columns of a help text, on a wider terminal or none
 MOST_NAMED = 6  # options of a topic that the help of a command names
 INDENT = 28  # columns before the explanation of an option
 
 
-def help_text(parser: Parser) -> str:
+def help_text(usage: str, description: str, options: list[Option], examples: list[tuple[str, str]]) -> str:
     """The output of `--help`, folded to the width of the terminal."""
     width = help_width()
-    lines = [*folded(f"usage: {parser.usage()}", width, "    "), "", *folded(parser.description, width), ""]
-    for option in (*parser.positionals, *parser.options.values()):
-        if not option.topic:
-            lines += explained(option, width)
-    for topic in dict.fromkeys(option.topic for option in parser.options.values() if option.topic):
-        names = [option.name for option in parser.options.values() if option.topic == topic]
+    lines = [*folded(f"usage: {usage}", width, "    "), "", *folded(description, width), ""]
+    for topic, _, form, text in options:
+        lines += [] if topic else explained(form, text, width)
+    for topic in dict.fromkeys(topic for topic, *_ in options if topic):
+        names = [name for own, name, *_ in options if own == topic]
         more = f"and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
         listed = " ".join([*names[:MOST_NAMED], more]).rstrip()
         lines += ["", *folded(f"options about the {topic}: {listed}; see `cfglint help {topic}`", width, "  ")]
-    if parser.examples:
-        lines += ["", "examples:"]
-    for command, what in parser.examples:
+    lines += ["", "examples:"] if examples else []
+    for command, what in examples:
         lines += example(command, what, width)
     return "\n".join(lines)
 
@@ -56,9 +54,9 @@ def folded_command(command: str, width: int) -> list[str]:
     return [f"{line} \\" for line in lines[:-1]] + lines[-1:]
 
 
-def explained(option: CommandOption, width: int) -> list[str]:
+def explained(form: str, text: str, width: int) -> list[str]:
     """The lines about one option in a help text; a list of choices is broken after commas."""
-    left = [line.replace(", ", ",") for line in folded(f"  {option.shown().replace(',', ', ')}", width, " " * INDENT)]
-    words = folded(option.help, width - INDENT)
+    left = [line.replace(", ", ",") for line in folded(f"  {form.replace(',', ', ')}", width, " " * INDENT)]
+    words = folded(text, width - INDENT)
     first = [left.pop().ljust(INDENT) + words.pop(0)] if words and len(left[-1]) < INDENT - 1 else []
     return [line.rstrip() for line in (*left, *first, *(" " * INDENT + word for word in words))]

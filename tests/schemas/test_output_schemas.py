@@ -12,7 +12,10 @@ from output_schemas import FOLDER, OUTPUTS, rendered
 from cases import each_case
 from cfglint.cli import main
 
-TRAIN = "output_dir: o\nper_device_train_batch_size: 4\nlearning_rate: 2.0e-5\nnum_train_epochs: 1\nbf16: true\nfp16: true\ndeepspeed: ds.json\n"
+TRAIN = (
+    "output_dir: o\nper_device_train_batch_size: 4\nlearning_rate: 2.0e-5\nnum_train_epochs: 1\n"
+    "bf16: true\nfp16: true\ndeepspeed: ds.json\n"
+)
 FILES = {
     "train.yaml": TRAIN,
     "other.yaml": TRAIN.replace("4", "8").replace("fp16: true", "fp16: false"),
