@@ -60,9 +60,10 @@ LAUNCHER_CONFIG: Subject = "launcher-config"  # the config of the launcher, whic
 EXPECTATION: Subject = "expectation"  # what the project itself demands of its runs
 IGNORE_COMMENT: Subject = "ignore-comment"
 MEMORY: Subject = "memory"  # the memory of the GPUs
+CODE: Subject = "code"  # the code of the program: its imports and calls
 
 FAMILY_SUBJECTS: dict[str, Subject] = {"BAT": BATCH, "KEY": VALUE, "TYP": VALUE, "LCH": LAUNCH, "ACC": LAUNCHER_CONFIG}
-CERTAIN_SUBJECTS: tuple[Subject, ...] = (KEY, VALUE, LAUNCH, ARGUMENT)  # no other argument makes such a finding wrong
+CERTAIN_SUBJECTS: tuple[Subject, ...] = (KEY, VALUE, LAUNCH, ARGUMENT, CODE)  # no other argument makes such a finding wrong
 
 
 class Finding:
@@ -71,11 +72,11 @@ class Finding:
     `related` are the other settings involved, `note` a consequence that is not an exception, `help` the remedy.
     `exception`, `fails_at` and `severity` default to those of the rule. `consumer_only`: only the parser of the declared
     kind fails on it, so without a declared kind such an error becomes a warning. `on_key` points at the key, not the value.
-    `of_launcher`: the launcher of a run fails on it, regardless of how the program parses its arguments.
+    `for_any_parser`: the run fails on it, regardless of how the program parses its arguments.
     """
 
     __slots__ = (
-        *("consumer_only", "exception", "fails_at", "fix", "help", "message", "note", "of_launcher", "on_key", "related", "setting"),
+        *("consumer_only", "exception", "fails_at", "fix", "for_any_parser", "help", "message", "note", "on_key", "related", "setting"),
         "severity",
     )
 
@@ -93,7 +94,7 @@ class Finding:
         on_key: bool = False,
         note: str | None = None,
         help: str | None = None,  # noqa: A002
-        of_launcher: bool = False,
+        for_any_parser: bool = False,
     ) -> None:
         self.setting = setting
         self.message = message
@@ -106,7 +107,7 @@ class Finding:
         self.on_key = on_key
         self.note = note
         self.help = help
-        self.of_launcher = of_launcher
+        self.for_any_parser = for_any_parser
 
 
 class Example:

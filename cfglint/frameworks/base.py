@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from cfglint.batch.solver import SplitRule
     from cfglint.findings.rule import Finding, Rule
     from cfglint.findings.vocabulary import Kind, Stage
-    from cfglint.frameworks.history import Row
+    from cfglint.frameworks.history import Row, Span
     from cfglint.frameworks.launch_facts import Launch, LaunchFacts
     from cfglint.frameworks.launch_line import LaunchLine
     from cfglint.frameworks.memory_inputs import Inputs, Model
@@ -369,6 +369,14 @@ class Framework(Described["Own"]):
 
     def constructor(self, name: str) -> tuple[Row, ...]:
         """The rows of the parameters of a trainer's constructor, in order of its releases; empty for other classes."""
+        return ()
+
+    def module_spans(self, module: str) -> tuple[Span, ...]:
+        """The releases that have a module of the package, if only some of them do; empty for one that is not known."""
+        return ()
+
+    def name_spans(self, module: str, name: str) -> tuple[Span, ...]:
+        """The releases in which a module of the package has a name, if only some of them do; empty for one that is not known."""
         return ()
 
     def field_in_place(self, trainer: str, keyword: str, release: Version) -> str:

@@ -9,6 +9,7 @@ from cfglint.frameworks.program import HF_PARSERS
 from cfglint.launch.command import WITHOUT_EFFECT
 from cfglint.launch.programs.constructors import built_calls
 from cfglint.launch.programs.evaluation import call_document
+from cfglint.launch.programs.imports import imports
 from cfglint.launch.programs.parsers import constructions
 from cfglint.launch.programs.scopes import is_caught
 from cfglint.launch.programs.trainer_calls import trainer_calls
@@ -45,7 +46,7 @@ class BuiltArguments:
         self.kind = call.kind
         self.guessed = conditional or is_caught(call.node, call.scope, program.scopes)
         facts = call.facts(program, evaluated)
-        self.program = changed(facts, trainer_calls=trainer_calls(program, evaluated, call.node))
+        self.program = changed(facts, trainer_calls=trainer_calls(program, evaluated, call.node), imports=imports(evaluated))
         self.trainer = call.trainer
         self.document = document_of(program, which, reread, context)
 
@@ -95,8 +96,9 @@ def built_arguments(program: ProgramFacts, which: int, reread: Reread, context: 
 
 
 def with_trainers(program: ProgramFacts, context: Context) -> ProgramFacts:
-    """The facts with the calls that build the trainers of a program."""
-    return changed(program, trainer_calls=trainer_calls(program, evaluation_of(program, context)))
+    """The facts with the calls that build the trainers of a program, and its imports."""
+    evaluated = evaluation_of(program, context)
+    return changed(program, trainer_calls=trainer_calls(program, evaluated), imports=imports(evaluated))
 
 
 def parsed_arguments(program: ProgramFacts, context: Context) -> BuiltArguments | None:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from typing import Final
 
     from cfglint.frameworks.base import Config
-    from cfglint.frameworks.history import Row
+    from cfglint.frameworks.history import Row, Span
     from cfglint.frameworks.huggingface.config import TrainerConfig
     from cfglint.frameworks.huggingface.field_operations import Operation
     from cfglint.frameworks.launch_facts import LaunchFacts
@@ -243,6 +243,18 @@ class Trainer(Framework["TrainerConfig"]):
         from cfglint.frameworks.huggingface._signatures import PARAMETERS
 
         return PARAMETERS.get(name, ())
+
+    def module_spans(self, module: str) -> tuple[Span, ...]:
+        """The releases that have a module of transformers."""
+        from cfglint.frameworks.huggingface._imports import MODULES
+
+        return MODULES.get(module, ())
+
+    def name_spans(self, module: str, name: str) -> tuple[Span, ...]:
+        """The releases in which a module of transformers has a name."""
+        from cfglint.frameworks.huggingface._imports import NAMES
+
+        return NAMES.get(module, {}).get(name, ())
 
     def field_in_place(self, trainer: str, keyword: str, release: Version) -> str:
         """The field of `TrainingArguments` of the same name."""

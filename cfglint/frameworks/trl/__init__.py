@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from cfglint.batch.solver import SplitRule
     from cfglint.frameworks.base import Config
-    from cfglint.frameworks.history import Row
+    from cfglint.frameworks.history import Row, Span
     from cfglint.frameworks.huggingface.field_operations import Operation
     from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.frameworks.memory_inputs import Inputs, Model
@@ -305,6 +305,18 @@ class Trl(Framework["TrlConfig"]):
         from cfglint.frameworks.trl._signatures import PARAMETERS
 
         return PARAMETERS.get(name, ())
+
+    def module_spans(self, module: str) -> tuple[Span, ...]:
+        """The releases that have a module of TRL."""
+        from cfglint.frameworks.trl._imports import MODULES
+
+        return MODULES.get(module, ())
+
+    def name_spans(self, module: str, name: str) -> tuple[Span, ...]:
+        """The releases in which a module of TRL has a name."""
+        from cfglint.frameworks.trl._imports import NAMES
+
+        return NAMES.get(module, {}).get(name, ())
 
     def field_in_place(self, trainer: str, keyword: str, release: Version) -> str:
         """The field of the trainer's configuration class that has what a keyword was for: `SFTConfig(max_length=...)`."""

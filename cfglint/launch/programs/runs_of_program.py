@@ -51,6 +51,7 @@ class Evaluated:
         self.engines = evaluation.engines
         self.accelerators = evaluation.accelerators
         self.stores = evaluation.stores
+        self.imports = evaluation.imports
 
 
 def scope_around(call: ast.AST, module: Module, modules: Modules) -> Scope:

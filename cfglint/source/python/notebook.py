@@ -32,19 +32,28 @@ def code_of(text: str) -> str | None:
     placed = [""] * (text.count("\n") + 2)
     position, line = 0, 0
     for cell in cells:
-        is_code = isinstance(cell, dict) and cell.get("cell_type") == "code"
         parts = source_of(cell)
-        code = list(of_python(parts)) if is_code else []
+        code = list(of_python(parts)) if is_code_cell(cell) else []
         for number, part in enumerate(parts):
-            found = text.find(json.dumps(part, ensure_ascii=False), position)
-            found = found if found >= 0 else text.find(json.dumps(part), position)
-            if found < 0:
+            span = string_at(text, part, position)
+            if span is None:
                 return in_order(cells)
-            line += text.count("\n", position, found)
-            position = found + 1
+            line += text.count("\n", position, span[0])
+            position = span[1]
             if number < len(code):
                 placed[line] = code[number]
     return "\n".join(placed)
+
+
+def string_at(text: str, part: str, position: int) -> tuple[int, int] | None:
+    """The extent of the next JSON string with a content; one that ends another string (`\\"\\n"`) does not count."""
+    for spelled in (json.dumps(part, ensure_ascii=False), json.dumps(part)):
+        start = text.find(spelled, position)
+        while start > 0 and text[start - 1] == "\\":
+            start = text.find(spelled, start + 1)
+        if start >= 0:
+            return start, start + len(spelled)
+    return None
 
 
 def in_order(cells: list[Any]) -> str:

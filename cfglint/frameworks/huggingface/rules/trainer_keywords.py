@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, WARNING
-from cfglint.findings.rule import KEY, Example, Finding, rule
+from cfglint.findings.rule import CODE, Example, Finding, rule
 from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.frameworks import of_package
 from cfglint.frameworks._releases import RELEASES
@@ -45,7 +45,7 @@ OF_TRL = "from trl import SFTConfig, SFTTrainer\n\nargs = SFTConfig('out')\n"
     ),
     good={"train.sh": LINE, "train.py": ARGUMENTS + "Trainer(model, args, processing_class=tokenizer).train()\n"},
     example={"kind": "launch", "named": 1, "target": {"trl": "1.16.0", "transformers": "5.23.0"}},
-    about=KEY,
+    about=CODE,
 )
 def unknown_trainer_argument(config: TrainerConfig) -> Iterator[Finding]:
     """The constructor of a trainer does not have a parameter that the program passes, in the release of the run.
@@ -82,7 +82,7 @@ def refused(config: TrainerConfig, call: TrainerCall, framework: Framework[Train
                 exception=f"TypeError: {call.name}.__init__() got an unexpected keyword argument {key.raw!r}",
                 severity=None if call.is_certain and stated else WARNING,
                 on_key=True,
-                of_launcher=True,  # whoever parses the arguments
+                for_any_parser=True,
                 help=remedy(key.raw, call, framework, rows, release),
             )
 
