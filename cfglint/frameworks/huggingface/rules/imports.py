@@ -8,7 +8,6 @@ from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.frameworks import of_package
 from cfglint.frameworks._releases import RELEASES
 from cfglint.frameworks.history import holds
-from cfglint.frameworks.huggingface.rules.common import KINDS
 from cfglint.frameworks.versions import dotted
 
 TYPE_CHECKING = False
@@ -29,7 +28,6 @@ TRAINS = "from transformers import Trainer, TrainingArguments\n\nTrainer(model, 
     "KEY207",
     "missing-import",
     ERROR,
-    kinds=KINDS,
     fails_at="load",
     bad=(
         {"train.sh": LINE, "train.py": "from trl import DataCollatorForCompletionOnlyLM\n" + TRAINS},
