@@ -102,7 +102,7 @@ def text(package: str, folders: dict[Release, Path]) -> str:
     for module in PACKAGES[package][2]:
         paths = {at: each[module] for at, each in every.items() if module in each}
         public = {at: names_of(path, module, every[at]) for at, path in paths.items()}
-        own = set().union(*(defined(path) for path in paths.values())) - (models if module == package else set())
+        own = set().union(*(defined(path) for path in paths.values())) - (models if module == package == "transformers" else set())
         rows = [(name, each) for name, each in changing(public) if name in own and not name.startswith("_")]
         if rows and not any(STAR in each for each in public.values()):
             lines.append(f"    {literal(module)}: {{")
@@ -186,7 +186,8 @@ def defined(path: Path) -> set[str]:
     tree = tree_of(path)
     if path.name == "__init__.py":
         return {*bound(tree.body), *strings(tree)}
-    return {node.name for node in tree.body if isinstance(node, FUNCTIONS)}
+    constants = {name for name in bound([node for node in tree.body if isinstance(node, ast.Assign)]) if name.isupper()}
+    return {node.name for node in tree.body if isinstance(node, FUNCTIONS)} | constants
 
 
 def bound(body: list[ast.stmt]) -> Iterator[str]:

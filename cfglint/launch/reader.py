@@ -252,7 +252,7 @@ class Reader:
 
     def assumed_folder(self, call: Call, words: list[Text]) -> str | None:
         """The only folder of the project that has the program of a command which is started in an unknown folder, or in one of another
-        machine (`cd /home/me/project`); None for a command in a known folder.
+        machine (`cd /data/project`); None for a command in a known folder.
         """
         folder = call.folder or ""
         if folder.startswith(ROOT):

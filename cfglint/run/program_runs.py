@@ -65,7 +65,7 @@ class BuiltArguments:
             return facts.replace(kind_given=facts.kind_given or not self.guessed, launch=Launch(guessed=self.guessed))
         return facts.replace(
             trainer=facts.trainer or self.trainer,
-            launch=Launch(program=self.program, guessed=self.guessed, undecided=self.undecided),
+            launch=Launch(program=self.program, code=self.program, guessed=self.guessed, undecided=self.undecided),
             strict_keys=facts.strict_keys or self.program.complete,
             kind_given=facts.kind_given or not self.guessed,
             complete=facts.complete or not self.guessed,

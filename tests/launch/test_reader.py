@@ -129,7 +129,7 @@ def test_a_branch_into_the_folder_of_the_start_keeps_it_known():
     assert line.folder == "%root%"
 
 
-@each_case("start", ["cd /home/me/project", "cd ~/project", "cd $PROJECT"])
+@each_case("start", ["cd /data/project", "cd ~/project", "cd $PROJECT"])
 def test_the_folder_of_another_machine_is_the_only_one_that_has_the_program(start):
     [line] = lines(f"{start}\ntorchrun" + TAIL, {"train.py": "", "a/other.py": ""}, name="a/run.sh")
     assert (line.folder, line.program_path) == ("%root%", "train.py")

@@ -120,7 +120,7 @@ class TrainerFiles(Config):
     @property
     def asked_packages(self) -> Collection[str]:
         """With DeepSpeed, accelerate: its release determines when the engine takes a step. The packages of the program's code."""
-        program = self.facts.launch.program
+        program = self.facts.launch.code
         checked = program.checked_packages if program is not None else ()
         return (*(("accelerate",) if self.uses_deepspeed else ()), *checked)
 
