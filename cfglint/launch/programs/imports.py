@@ -7,12 +7,12 @@ import ast
 from cfglint.frameworks.program import ImportedNames
 from cfglint.source.document import SCALAR, Node
 from cfglint.source.python.call import CallDocument
-from cfglint.source.python.literals import Offsets
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.launch.programs.interpreter import Import
     from cfglint.launch.programs.runs_of_program import Evaluated
+    from cfglint.source.python.literals import Offsets
 
 PACKAGES = ("transformers", "trl")
 
@@ -29,7 +29,7 @@ def imports(evaluated: Evaluated | None) -> tuple[ImportedNames, ...]:
 
 def of_statement(made: Import) -> list[ImportedNames]:
     """The modules and names that one statement imports."""
-    node, offsets = made.node, Offsets(made.module.text)
+    node, offsets = made.node, made.module.offsets
     if isinstance(node, ast.Import):
         return [ImportedNames(each.name, (), document_of([each], made, offsets), made.is_certain) for each in node.names]
     names = tuple(each.name for each in node.names if each.name != "*")

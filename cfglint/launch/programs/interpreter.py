@@ -31,7 +31,7 @@ from cfglint.launch.programs.objects import (
     unknown,
 )
 from cfglint.source.budget import Exhausted
-from cfglint.source.record import record
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -80,8 +80,7 @@ class Quit(End):
     """The end of the program that is no failure."""
 
 
-@record
-class Import:
+class Import(Record):
     """An import of a framework; `is_certain`: the program makes it, and nothing catches what it raises."""
 
     node: ast.Import | ast.ImportFrom

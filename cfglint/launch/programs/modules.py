@@ -7,8 +7,9 @@ from functools import cached_property
 
 from cfglint.source.budget import Budget
 from cfglint.source.dataclass_fields import LARGEST, parsed
-from cfglint.source.python.notebook import code_of
-from cfglint.source.record import record
+from cfglint.source.python.literals import NotebookOffsets, Offsets
+from cfglint.source.python.notebook import read_notebook
+from cfglint.source.record import Record
 from cfglint.source.shell.filters import normal
 
 TYPE_CHECKING = False
@@ -16,21 +17,21 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
+    from cfglint.source.python.notebook import Notebook
+
 MOST_MODULES = 60  # modules of a project that are parsed for one program
 DEEPEST = 8  # depth of re-exported names that is followed
 # Packages that are always those of the framework, even if a project has a folder of the same name.
 FRAMEWORKS = frozenset(("transformers", "trl", "accelerate", "deepspeed", "peft", "torch", "datasets", "typing", "dataclasses"))
 
 
-@record
-class External:
+class External(Record):
     """A name that no module of the project defines, as a dotted name."""
 
     name: str
 
 
-@record
-class Definition:
+class Definition(Record):
     """A class, a function or an assigned value of a module of the project."""
 
     module: Module
@@ -38,10 +39,14 @@ class Definition:
 
 
 class Module:
-    """A parsed module: `names` are the definitions at its top level, `imports` the dotted names that it imports, `stars` its `import *`."""
+    """A parsed module: `names` are the definitions at its top level, `imports` the dotted names that it imports, `stars` its `import *`.
 
-    def __init__(self, path: str, package: str, text: str, tree: ast.Module) -> None:
+    `text` is the content of its file, of which the code of a `notebook` is a part.
+    """
+
+    def __init__(self, path: str, package: str, text: str, tree: ast.Module, notebook: Notebook | None = None) -> None:
         self.path = path
+        self.notebook = notebook
         self.package = package
         self.text = text
         self.tree = tree
@@ -72,6 +77,17 @@ class Module:
         if name in self.names or not always:
             self.ambiguous.add(name)
         self.names[name] = node
+
+    @cached_property
+    def offsets(self) -> Offsets:
+        """The offsets of the nodes of the tree in the file."""
+        return Offsets(self.text) if self.notebook is None else NotebookOffsets(self.notebook)
+
+    @cached_property
+    def imported_packages(self) -> set[str]:
+        """The packages that any code of the module imports."""
+        statements = [node for node in ast.walk(self.tree) if isinstance(node, (ast.Import, ast.ImportFrom))]
+        return {dotted.partition(".")[0] for node in statements for _, dotted in imported(node, "", [])}
 
     @cached_property
     def globals(self) -> set[str]:
@@ -172,9 +188,10 @@ class Modules:
                 self.is_full = True
                 return None
             self._count += text is not None
-            text = code_of(text) if text is not None and path.endswith(".ipynb") else text
-            tree = parsed(text) if text is not None and len(text) <= LARGEST else None
-            self._by_path[path] = Module(path, package, text or "", tree) if tree is not None else None
+            notebook = read_notebook(text) if text is not None and path.endswith(".ipynb") else None
+            code = notebook.code if notebook is not None else text if not path.endswith(".ipynb") else None
+            tree = parsed(code) if code is not None and len(code) <= LARGEST else None
+            self._by_path[path] = Module(path, package, text or "", tree, notebook) if tree is not None else None
         return self._by_path[path]
 
     def known(self) -> Iterator[Module]:
