@@ -395,12 +395,8 @@ class Framework(Described["Own"]):
         """The rows of the parameters of a trainer's constructor, in order of its releases; empty for other classes."""
         return ()
 
-    def module_spans(self, module: str) -> tuple[Span, ...]:
-        """The releases that have a module of the package, if only some of them do; empty for one that is not known."""
-        return ()
-
-    def name_spans(self, module: str, name: str) -> tuple[Span, ...]:
-        """The releases in which a module of the package has a name, if only some of them do; empty for one that is not known."""
+    def importable(self, module: str, name: str = "") -> tuple[Span, ...]:
+        """The releases of the package that have a module, or a name in it; empty if all of them do, or if it is not known."""
         return ()
 
     def field_in_place(self, trainer: str, keyword: str, release: Version) -> str:

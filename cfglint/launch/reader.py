@@ -250,7 +250,7 @@ class Reader:
         findings.missing_values(line, arguments, trainer)
         return line
 
-    def assumed_folder(self, call: Call, words: list[Text]) -> str | None:
+    def assumed_folder(self, call: StartedCall, words: list[Text]) -> str | None:
         """The only folder of the project that has the program of a command which is started in an unknown folder, or in one of another
         machine (`cd /data/project`); None for a command in a known folder.
         """

@@ -249,17 +249,11 @@ class Trainer(Framework["TrainerConfig"]):
 
         return PARAMETERS.get(name, ())
 
-    def module_spans(self, module: str) -> tuple[Span, ...]:
-        """The releases that have a module of transformers."""
-        from cfglint.frameworks.huggingface._imports import MODULES
+    def importable(self, module: str, name: str = "") -> tuple[Span, ...]:
+        """The releases of transformers that have a module, or a name in it."""
+        from cfglint.frameworks.huggingface._imports import MODULES, NAMES
 
-        return MODULES.get(module, ())
-
-    def name_spans(self, module: str, name: str) -> tuple[Span, ...]:
-        """The releases in which a module of transformers has a name."""
-        from cfglint.frameworks.huggingface._imports import NAMES
-
-        return NAMES.get(module, {}).get(name, ())
+        return NAMES.get(module, {}).get(name, ()) if name else MODULES.get(module, ())
 
     def field_in_place(self, trainer: str, keyword: str, release: Version) -> str:
         """The field of `TrainingArguments` of the same name."""

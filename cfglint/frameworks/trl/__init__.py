@@ -314,17 +314,11 @@ class Trl(Framework["TrlConfig"]):
 
         return PARAMETERS.get(name, ())
 
-    def module_spans(self, module: str) -> tuple[Span, ...]:
-        """The releases that have a module of TRL."""
-        from cfglint.frameworks.trl._imports import MODULES
+    def importable(self, module: str, name: str = "") -> tuple[Span, ...]:
+        """The releases of TRL that have a module, or a name in it."""
+        from cfglint.frameworks.trl._imports import MODULES, NAMES
 
-        return MODULES.get(module, ())
-
-    def name_spans(self, module: str, name: str) -> tuple[Span, ...]:
-        """The releases in which a module of TRL has a name."""
-        from cfglint.frameworks.trl._imports import NAMES
-
-        return NAMES.get(module, {}).get(name, ())
+        return NAMES.get(module, {}).get(name, ()) if name else MODULES.get(module, ())
 
     def field_in_place(self, trainer: str, keyword: str, release: Version) -> str:
         """The field of the trainer's configuration class that has what a keyword was for: `SFTConfig(max_length=...)`."""

@@ -159,7 +159,7 @@ def missing_names(config: TrainerConfig, made: ImportedNames) -> Iterator[Findin
     for pair in made.document.root.pairs():
         name = pair[0].raw
         for framework in of_package(made.package) if made.names else ():
-            spans = framework.name_spans(made.module, name)
+            spans = framework.importable(made.module, name)
             if spans and not is_within(spans, release):
                 raised = f"ImportError: cannot import name {name!r} from {made.module!r}"
                 yield of_import(made, pair, name, spans, release, raised, stated)
@@ -186,7 +186,7 @@ def missing_module(module: str, release: Version) -> tuple[str, tuple[Span, ...]
     for count in range(2, len(parts) + 1):
         name = ".".join(parts[:count])
         for framework in of_package(parts[0]):
-            spans = framework.module_spans(name)
+            spans = framework.importable(name)
             if spans and not is_within(spans, release):
                 return name, spans
     return None
