@@ -27,6 +27,7 @@ class Swift(OfVariables):
 
     name = "swift"
     commands = {"swift": ""}
+    modules = ("swift.cli.main",)
     words = ("swift",)
     kind = "swift"
     takes_arguments = True
@@ -69,6 +70,7 @@ class MegatronLauncher(Swift):
 
     name = "megatron"
     commands = {"megatron": ""}
+    modules = ("swift.cli._megatron.main",)
     words = ("megatron",)
     kind = "megatron_swift"
     always_several = True
