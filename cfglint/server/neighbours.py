@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from cfglint.run.paths import EXTENSIONS, is_script
+from cfglint.run.paths import EXTENSIONS, PROGRAMS, is_script
 from cfglint.source.files import FileProblem
 from cfglint.source.root import is_inside, leads_out, root_of
 
@@ -30,10 +30,10 @@ class Neighbours:
         """The files that mention one of some files by name, and those that mention these in turn."""
         near = [*self.near(paths)]
         found: dict[str, None] = {}
-        names = {os.path.basename(path) for path in paths}
+        names = names_of(paths)
         for _ in range(2):  # a script names a trainer file, which names a DeepSpeed file
-            found.update((path, None) for path in near if path not in found and self.mentions(path, names - {os.path.basename(path)}))
-            names = {os.path.basename(path) for path in found}
+            found.update((path, None) for path in near if path not in found and self.mentions(path, names - names_of([path])))
+            names = names_of(found)
         return [*found]
 
     def near(self, paths: Iterable[str]) -> Iterator[str]:
@@ -42,7 +42,7 @@ class Neighbours:
         for folder in list(dict.fromkeys(folder for path in paths for folder in folders_around(path)))[:MOST_FOLDERS]:
             for name in sorted(entries(folder)):
                 path = os.path.join(folder, name)
-                looked_at = left and (name.lower().endswith(EXTENSIONS) or is_script(name)) and os.path.isfile(path)
+                looked_at = left and (name.lower().endswith((*EXTENSIONS, *PROGRAMS)) or is_script(name)) and os.path.isfile(path)
                 if looked_at and not leads_out(path, path):
                     left -= 1
                     yield path
@@ -70,6 +70,16 @@ class Neighbours:
             return self.source.read_bytes(path)
         except FileProblem:
             return b""
+
+
+def names_of(paths: Iterable[str]) -> set[str]:
+    """What a file that uses one of some files has in its content: its name, for a module an import."""
+    found: set[str] = set()
+    for path in paths:
+        name = os.path.basename(path)
+        module = name.removesuffix(".py")
+        found |= {name} if module == name else {name, f"import {module}", f"{module} import"}
+    return found
 
 
 def folders_around(path: str) -> list[str]:
