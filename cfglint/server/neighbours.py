@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from cfglint.run.paths import EXTENSIONS, PROGRAMS, is_script
+from cfglint.run.paths import EXTENSIONS, PROGRAMS, is_script, names_in_users
 from cfglint.source.files import FileProblem
 from cfglint.source.root import is_inside, leads_out, root_of
 
@@ -30,10 +30,10 @@ class Neighbours:
         """The files that mention one of some files by name, and those that mention these in turn."""
         near = [*self.near(paths)]
         found: dict[str, None] = {}
-        names = names_of(paths)
+        names = names_in_users(paths)
         for _ in range(2):  # a script names a trainer file, which names a DeepSpeed file
-            found.update((path, None) for path in near if path not in found and self.mentions(path, names - names_of([path])))
-            names = names_of(found)
+            found.update((path, None) for path in near if path not in found and self.mentions(path, names - names_in_users([path])))
+            names = names_in_users(found)
         return [*found]
 
     def near(self, paths: Iterable[str]) -> Iterator[str]:
@@ -70,16 +70,6 @@ class Neighbours:
             return self.source.read_bytes(path)
         except FileProblem:
             return b""
-
-
-def names_of(paths: Iterable[str]) -> set[str]:
-    """What a file that uses one of some files has in its content: its name, for a module an import."""
-    found: set[str] = set()
-    for path in paths:
-        name = os.path.basename(path)
-        module = name.removesuffix(".py")
-        found |= {name} if module == name else {name, f"import {module}", f"{module} import"}
-    return found
 
 
 def folders_around(path: str) -> list[str]:
