@@ -77,10 +77,7 @@ class MegatronSwift(Framework["MegatronSwiftConfig"]):
 
     def load_rules(self) -> None:
         """Register the rules, and those of ms-swift about arguments."""
-        from cfglint.frameworks.megatron_swift import rules
-        from cfglint.frameworks.swift.rules import arguments  # noqa: F401
-
-        assert rules
+        from cfglint.frameworks.megatron_swift import rules  # noqa: F401
 
     def loader(self, document: Document, facts: LaunchFacts) -> Loader:
         """The loader for the words of a command, or for the file that has them."""

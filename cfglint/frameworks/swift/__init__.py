@@ -43,7 +43,6 @@ class Swift(Framework["SwiftConfig"]):
     oldest = OLDEST
     newest = NEWEST
     repository_owners = ("modelscope",)
-    release_parts = 2
     base = TRAINER.kind
     telling_keys = SWIFT
     reads_arguments = True
@@ -51,7 +50,6 @@ class Swift(Framework["SwiftConfig"]):
     rule_families = {"SWF": title}
     replaced_rules = ("HFT001", "HFT002", "HFT044", "KEY200", "KEY201", "KEY202", "TYP201")
     programs = MODULES
-    file_match = ("swift.yaml", "swift.yml", "*.swift.yaml", "*.swift.yml")
     no_generator = "a run is a command line: `swift sft --model MODEL --dataset DATA` and what differs from its defaults"
 
     def detect(self, document: Document) -> int:
@@ -115,12 +113,6 @@ class Swift(Framework["SwiftConfig"]):
         from cfglint.frameworks.swift.batch import loaded
 
         return loaded(config)
-
-    def batches_because(self, config: SwiftConfig) -> str:
-        """How samples become the batches of one process."""
-        from cfglint.frameworks.swift.batch import batches_because
-
-        return batches_because(config)
 
     def failing(self, config: SwiftConfig) -> list[Refusal]:
         """The checks of ms-swift that fail, in the order in which a run reaches them."""

@@ -109,13 +109,6 @@ def numbers(config: SwiftConfig) -> dict[str, int | None]:
     return found
 
 
-def batches_because(config: SwiftConfig) -> str:
-    """How samples become the batches of one process."""
-    if config.trainer in GENERATING or config.facts.num_examples is None:
-        return ""
-    return f"{config.facts.num_examples:,} samples / data parallel, rounded down, / micro batch"
-
-
 def split_rule(config: SwiftConfig) -> SplitRule | None:
     """The requirement of the trainer on micro batch and accumulation; None if there is none beyond their product."""
     from cfglint.batch.solver import SplitRule

@@ -155,4 +155,6 @@ class SwiftConfig(CommandConfig, TrainerConfig):
 
     def batches_because(self) -> str:
         """How samples become the batches of one process."""
-        return FRAMEWORK.batches_because(self)
+        if self.trainer not in (*OWN_LOADER, *OWN_LOADER_TYPES) or self.facts.num_examples is None:
+            return ""
+        return f"{self.facts.num_examples:,} samples / data parallel, rounded down, / micro batch"

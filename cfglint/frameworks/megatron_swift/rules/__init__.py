@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import Finding, rule
+from cfglint.frameworks.swift.rules import arguments  # noqa: F401
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
