@@ -74,6 +74,12 @@ if TYPE_CHECKING:
         surely: int | None
         possibly: int | None
 
+    class WouldFit(TypedDict):
+        """Changes that together make a run fit, and its peak with them."""
+
+        changes: list[str]
+        peak_gib: float
+
     MemoryEntry = TypedDict(
         "MemoryEntry",
         {
@@ -86,6 +92,9 @@ if TYPE_CHECKING:
             "moment": str | None,
             "terms": dict[str, float | None],
             "largest_micro_batch": LargestMicroBatch,
+            "longest_row": int | None,
+            "would_fit": WouldFit | None,
+            "model": str | None,
             "assumed": list[str],
         },
     )

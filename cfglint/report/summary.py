@@ -79,6 +79,8 @@ def lines(account: RunSummary) -> list[Paragraph]:
         lines += [BLANK, *paragraph("Unknown: ", f"{labels}. Pass {' and '.join(needs)}.")]
     if account.memory is not None:
         lines += [BLANK, *paragraph("GPU memory: ", f"{account.memory.line}.")]
+        if account.memory.remedy:
+            lines += paragraph("  ", f"{sentence(account.memory.remedy)}")
     if account.memory_flags:
         lines += [BLANK, *paragraph("GPU memory: ", f"pass {' and '.join(account.memory_flags)} to see whether it fits.")]
     if account.assumed:
