@@ -6,6 +6,7 @@ from cfglint.frameworks import framework, learn, nearest_modelled
 from cfglint.frameworks import kinds as known_kinds
 from cfglint.frameworks._releases import RELEASES
 from cfglint.source.record import changed
+from cfglint.source.sections import every_document
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ class LoadedRun:
 
     def __init__(self, documents: list[Document], kinds: list[str], facts: LaunchFacts) -> None:
         self.documents, self.kinds = consumer_first(documents, kinds)
-        self.facts = facts = with_own_launch(self.documents[0], facts)
+        self.facts = facts = with_own_program(self.documents, with_own_launch(self.documents[0], facts))
         self.given = facts  # before they were completed
         self.bugs: list[tuple[str, Exception]] = []
         self.configs: list[Config] = []
@@ -79,6 +80,16 @@ class LoadedRun:
     def launch(self) -> Launch:
         """How the run is started."""
         return self.facts.launch
+
+    @property
+    def values_elsewhere(self) -> list[Document]:
+        """The modules and config files of a program, beyond the documents, that values of the run are written in, each once."""
+        return every_document(self.documents)[len(self.documents) :]
+
+    @property
+    def paths(self) -> set[str]:
+        """The paths of all files that an edit of the run may change."""
+        return {document.path for document in every_document(self.documents)}
 
     @property
     def line(self) -> int:
@@ -173,6 +184,12 @@ def with_own_launch(document: Document, facts: LaunchFacts) -> LaunchFacts:
 
     assert isinstance(document, CommandDocument)
     return facts.replace(launch=changed(launch.again(document.text), command=document))
+
+
+def with_own_program(documents: list[Document], facts: LaunchFacts) -> LaunchFacts:
+    """The facts with those about the program of a call; that is another version of it if the call was read again."""
+    program = next((each.program for each in documents if each.program is not None), None)
+    return facts if program is None else facts.replace(launch=changed(facts.launch, program=program))
 
 
 def consumer_first(documents: list[Document], kinds: list[str]) -> tuple[list[Document], list[str]]:

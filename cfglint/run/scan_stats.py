@@ -70,6 +70,8 @@ class ScanStats:
             source = f" ({run.facts.target_from[package]})" if package in run.facts.target_from else ""
             if version and version == run.target[package]:
                 self.outside[f"of {package} {version} only the keys are known"] = None
+            elif package in run.decided_alone:
+                self.outside[f"{package} {version}{source}: its own config files and checks are read"] = None
             elif version:
                 self.outside[f"{package} {version}{source} is not modelled, {run.target[package]} is checked instead"] = None
 
