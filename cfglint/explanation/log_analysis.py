@@ -15,6 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from cfglint.explanation.failures import Failure
     from cfglint.explanation.log_parser import TrainingBanner
 
 ENDLESS = 2**63 - 1  # the epochs that the Trainer prints when the data set has no length: sys.maxsize
@@ -33,7 +34,7 @@ class Explanation:
     cannot be reproduced; `details` are (what, number, how) for display.
     """
 
-    __slots__ = ("banner", "batches", "consistent_with", "data_parallel", "details", "differences", "note", "steps_per_epoch")
+    __slots__ = ("banner", "batches", "compared", "consistent_with", "data_parallel", "details", "differences", "note", "steps_per_epoch")
 
     def __init__(self, banner: TrainingBanner) -> None:
         self.banner = banner
@@ -44,11 +45,21 @@ class Explanation:
         self.note = ""
         self.details: list[tuple[str, str, str]] = []
         self.differences: list[Difference] = []
+        self.compared: list[str] = []
 
     @property
     def micro_batch(self) -> int | None:
         """The samples that one process takes at a time."""
         return self.banner["adjusted_batch"] or self.banner["micro_batch"]
+
+
+class LogExplanation:
+    """What a log says: its training banners, why the training failed, and the files that it was compared with."""
+
+    def __init__(self, banners: list[Explanation], failures: list[Failure]) -> None:
+        self.banners = banners
+        self.failures = failures
+        self.files: list[str] = []
 
 
 @record
@@ -300,8 +311,14 @@ def compare(found: Explanation, resolved: dict[str, int | None], place: Callable
     }
     for name, key in COMPARED:
         printed, configured = logged[key], resolved.get(key)
-        if printed is not None and configured is not None and printed != configured:
+        if printed is None or configured is None:
+            continue
+        found.compared.append(name)
+        if printed != configured:
             found.differences.append(Difference(name, printed, configured, place(key)))
+    if "total steps" in found.compared and not found.consistent_with and all(each.key != "total steps" for each in found.differences):
+        found.details = []  # of the Trainer's own arithmetic, which does not give these steps
+        found.note = f"the files compute the {found.banner['total_steps']:,} steps of the log ({place('total_steps')})"
 
 
 def count(number: int, thing: str) -> str:

@@ -338,6 +338,20 @@ if TYPE_CHECKING:
         config: int
         place: str
 
+    class FailureEntry(TypedDict):
+        """A failure that a log shows."""
+
+        line: int
+        kind: str
+        rank: int | None
+        phase: str | None
+        summary: str
+        exception: str | None
+        rules: list[str]
+        details: list[str]
+        help: str | None
+        gpu_memory: float | None
+
     class BannerEntry(TypedDict):
         """A training banner of a log; a number that is neither printed nor computable is null."""
 
@@ -353,4 +367,5 @@ if TYPE_CHECKING:
         steps_per_epoch: int | None
         consistent_with: list[dict[str, str]]
         note: str
+        compared: list[str]
         differences: list[DifferenceEntry]
