@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import cache
 
 from cfglint.batch.memory.shape import of_config
-from cfglint.source.record import record
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,8 +52,7 @@ PUBLISHERS = frozenset(
 )
 
 
-@record
-class Published:
+class Published(Record):
     """A published model that a checkpoint's name leads to: its name in the table, whether the checkpoint is quantised, and whether only the
     folder's name or an unknown organisation says so.
     """

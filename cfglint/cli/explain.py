@@ -11,7 +11,7 @@ from cfglint.cli.options import UsageError, add_run_options, load_configuration,
 from cfglint.cli.output import to_file
 from cfglint.cli.terminal import columns
 from cfglint.explanation import failures, log_analysis, log_parser
-from cfglint.explanation.log_analysis import LogExplanation
+from cfglint.explanation.log_analysis import ExplainedLog
 from cfglint.report import render_account, render_log
 from cfglint.run.discovery_errors import MissingSectionError, UnknownKindError
 from cfglint.source import files
@@ -120,9 +120,9 @@ def explain_run(arguments: Namespace, project: Configuration, width: int | None)
     return text, 2 if found.beyond_limits or bugs else 0
 
 
-def explain_log(log: Log, arguments: Namespace, project: Configuration) -> LogExplanation:
+def explain_log(log: Log, arguments: Namespace, project: Configuration) -> ExplainedLog:
     """The failures and the banners of a log, compared with the files if any are given."""
-    found = LogExplanation([log_analysis.explain(each) for each in log_parser.read(log.lines())], failures.failures_in(log.lines()))
+    found = ExplainedLog([log_analysis.explain(each) for each in log_parser.read(log.lines())], failures.failures_in(log.lines()))
     if not arguments.paths:
         return found
     for each in found.banners:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from cfglint.explanation.log_parser import pieces
-from cfglint.source.record import record
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,8 +43,7 @@ LOCAL_RANK = re.compile(r"local_rank: (\d+)")
 KILLED = re.compile(r"killed by signal: (\w[\w ]*)|^Killed$|oom-kill|Out of memory: Killed|SIGKILL|exits with return code = -9")
 
 
-@record
-class Frame:
+class Frame(Record):
     """A line of a traceback: file, line, function."""
 
     file: str
@@ -52,8 +51,7 @@ class Frame:
     function: str
 
 
-@record
-class Raised:
+class Raised(Record):
     """An exception that a log shows: its line, its rank if the line says it, its class and message, and the frames of its traceback."""
 
     line: int
@@ -68,8 +66,7 @@ class Raised:
         return f"{self.name}: {self.message}" if self.message else self.name
 
 
-@record
-class Timeout:
+class Timeout(Record):
     """A collective operation that a rank gave up: its line, rank, number, kind and the seconds that it waited."""
 
     line: int
@@ -79,8 +76,7 @@ class Timeout:
     seconds: int
 
 
-@record
-class Dead:
+class Dead(Record):
     """A process that a launcher found dead: the line, its rank if it is said, its exit code."""
 
     line: int

@@ -6,7 +6,7 @@ import re
 
 from cfglint.explanation import failure_parser
 from cfglint.explanation.predicted import rules_of
-from cfglint.source.record import record
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -87,8 +87,7 @@ SIGNAL_REMEDIES = {
 FEW = 10  # overflows at the start of fp16 training are normal: the loss scale begins high
 
 
-@record
-class Failure:
+class Failure(Record):
     """A failure that a log shows: its kind and line, one sentence about it, what else is known, what to do, and the rules that predict it.
 
     `gpu_memory` is what the GPU has in GiB, if the log says it.

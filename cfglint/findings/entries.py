@@ -112,13 +112,13 @@ if TYPE_CHECKING:
         assumed: list[str]
         memory: MemoryEntry | None
 
-    class Split(TypedDict):
+    class SplitEntry(TypedDict):
         """A micro batch and an accumulation that reach the target."""
 
         micro_batch: int
         accumulation: int
 
-    class ChosenSplit(Split):
+    class ChosenSplit(SplitEntry):
         """The best split of a plan."""
 
         feasible: bool
@@ -139,7 +139,7 @@ if TYPE_CHECKING:
         global_batch: int
         feasible: bool
         chosen: ChosenSplit | None
-        options: list[Split]
+        options: list[SplitEntry]
         steps_per_epoch: int | None
         total_steps: int | None
         hours: float | None
@@ -369,3 +369,51 @@ if TYPE_CHECKING:
         note: str
         compared: list[str]
         differences: list[DifferenceEntry]
+
+    class NotComparedEntry(TypedDict):
+        """Something that changed and that no run shows, with the reason."""
+
+        file: str
+        reason: str
+
+    class CheckOutput(TypedDict):
+        """The output of `check --format json`."""
+
+        cfglint: str
+        runs: list[RunEntry]
+        diagnostics: list[FindingEntry]
+
+    class RunsOutput(TypedDict):
+        """The output of `runs --format json`."""
+
+        cfglint: str
+        runs: list[RunEntry]
+
+    class FixOutput(TypedDict):
+        """The output of `fix --format json`."""
+
+        cfglint: str
+        runs: list[FixRunEntry]
+
+    class PlanOutput(PlanTable):
+        """The output of `plan --format json`."""
+
+        cfglint: str
+
+    class ExplainOutput(SummaryEntry):
+        """The output of `explain --format json` for a run."""
+
+        cfglint: str
+
+    class LogOutput(TypedDict):
+        """The output of `explain --format json` for a training log."""
+
+        cfglint: str
+        banners: list[BannerEntry]
+
+    class ReviewOutput(TypedDict):
+        """The output of `review --format json` and `diff --format json`."""
+
+        cfglint: str
+        changes: list[ChangeEntry]
+        not_compared: list[NotComparedEntry]

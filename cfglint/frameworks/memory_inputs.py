@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from cfglint.source.record import record
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.batch.memory import Settings, Shape
 
 
-@record
-class Model:
+class Model(Record):
     """The shape of a model, the dtype of its checkpoint if it is known, and their source.
 
     `name` is that of a published shape; `assumption` is set where only a name says so that may mean another model; `quantised`: its
@@ -25,8 +24,7 @@ class Model:
     quantised: bool = False
 
 
-@record
-class Inputs:
+class Inputs(Record):
     """The inputs of an estimate: the settings, possible alternatives, and what was assumed.
 
     `micro_known` and `rows_known` are false where the micro batch or the tokens per row of the settings are placeholders, both 1.

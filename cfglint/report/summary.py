@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.explanation.failures import Failure
-    from cfglint.explanation.log_analysis import Explanation, LogExplanation
+    from cfglint.explanation.log_analysis import ExplainedLog, LogExplanation
     from cfglint.explanation.summary import RunSummary
     from cfglint.findings.entries import BannerEntry, FailureEntry
     from cfglint.findings.setting import Setting
@@ -201,14 +201,14 @@ def spelled(value: Any) -> str:
 NOTHING = "no numbers follow a training banner in this log, and it shows no exception, memory error, overflow or time-out."
 
 
-def log_as_json(found: LogExplanation) -> str:
+def log_as_json(found: ExplainedLog) -> str:
     """The analysis of a log, as JSON."""
     return as_json(
         {"banners": [banner_entry(each) for each in found.banners], "failures": [failure_entry(each) for each in found.failures]}
     )
 
 
-def log_as_text(path: str, found: LogExplanation, width: int | None = None) -> str:
+def log_as_text(path: str, found: ExplainedLog, width: int | None = None) -> str:
     """The analysis of a log, wrapped at a width in columns (80 by default): its failures, then its banners."""
     parts = [failure_lines(path, each) for each in found.failures]
     parts += [banner_lines(path, each) + compared_lines(each, found.files) for each in found.banners]
@@ -243,7 +243,7 @@ def failure_entry(found: Failure) -> FailureEntry:
     }
 
 
-def compared_lines(found: Explanation, files: list[str]) -> list[Paragraph]:
+def compared_lines(found: LogExplanation, files: list[str]) -> list[Paragraph]:
     """What was compared with the files, if any were given."""
     if not files:
         return []
@@ -254,7 +254,7 @@ def compared_lines(found: Explanation, files: list[str]) -> list[Paragraph]:
     return paragraph("  ", f"{text[:1].upper()}{text[1:]}") if text else []
 
 
-def banner_entry(found: Explanation) -> BannerEntry:
+def banner_entry(found: LogExplanation) -> BannerEntry:
     """One banner; a number that is neither printed nor computable is null."""
     banner = found.banner
     return {
@@ -277,7 +277,7 @@ def banner_entry(found: Explanation) -> BannerEntry:
     }
 
 
-def banner_lines(path: str, found: Explanation) -> list[Paragraph]:
+def banner_lines(path: str, found: LogExplanation) -> list[Paragraph]:
     """The lines about one banner."""
     banner = found.banner
     lines = [*paragraph("", f"{path}:{banner.line}  {framework(banner.framework).title}"), BLANK, ("The log says", "", "")]

@@ -6,7 +6,7 @@ from itertools import combinations
 
 from cfglint.batch.memory.estimate import FITS, estimate, largest_micro_batch, verdict
 from cfglint.batch.memory.settings import ADAM_8BIT, ADAM_FOREACH, ADAM_FUSED, EAGER, FSDP, FUSED, LOSS_FUSED, MASKED, NONE, ZERO, Zero
-from cfglint.source.record import changed, record
+from cfglint.source.record import Record, changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,8 +50,7 @@ def savings(shape: Shape, run: Settings) -> list[tuple[str, float]]:
     return sorted(((name, saved) for name, saved in found if saved > 0), key=lambda pair: -pair[1])
 
 
-@record
-class Together:
+class Together(Record):
     """Changes that together make a run fit, and the estimate with them."""
 
     changes: list[str]

@@ -7,7 +7,7 @@ them only. The others, and a model type that is not among them, which is taken f
 
 from __future__ import annotations
 
-from cfglint.source.record import changed, record
+from cfglint.source.record import Record, changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,8 +21,7 @@ PHI = "phi"
 T5 = "t5"
 
 
-@record
-class Architecture:
+class Architecture(Record):
     """The differences between the code of a model type and that of Llama.
 
     `block` is the structure of a layer; `norms` the number of norms in a layer; `fp32_norm`: the norm multiplies by its weight in fp32;
@@ -121,8 +120,7 @@ ARCHITECTURES = {
 }
 
 
-@record
-class Matrix:
+class Matrix(Record):
     """A weight matrix of a layer: its name in the model's code, its sizes, how many there are (experts), whether it has a bias."""
 
     name: str
@@ -137,8 +135,7 @@ class Matrix:
         return self.inputs * self.outputs * self.copies
 
 
-@record
-class Latent:
+class Latent(Record):
     """The ranks and widths of DeepSeek's latent attention; `query` is 0 where queries are not compressed."""
 
     query: int
@@ -148,8 +145,7 @@ class Latent:
     value: int
 
 
-@record
-class Shape:
+class Shape(Record):
     """The sizes of a model on one rank: tensor parallelism has already divided heads, intermediate and vocabulary sizes."""
 
     model_type: str
