@@ -242,6 +242,7 @@ LCH020 TypeError: Accelerator.__init__() got an unexpected keyword argument 'mix
 LCH020 ValueError: Unknown mixed_precision mode: bfloat16. Choose between ['no', 'fp8', 'fp16', 'bf16']
 LLF001 ValueError: Some keys are not used by the HfArgumentParser: ['evaluation_strategy']
 LLF001 ValueError: Some keys are not used by the HfArgumentParser: ['lora_ranks']
+LLF002 TypeError: ModelArguments.__init__() missing 1 required positional argument: 'model_name_or_path'
 LLF002 ValueError: Please provide `model_name_or_path`.
 LLF010 ValueError: Cannot specify `val_size` if `dataset` is None.
 LLF010 ValueError: Cannot specify `val_size` if `eval_dataset` is not None.

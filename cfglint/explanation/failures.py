@@ -178,7 +178,7 @@ def of_memory(raised: Raised) -> Failure:
     others = [float(number) * UNITS[unit[0]] for number, unit in OTHERS.findall(text)]
     if len(others) > 1 and min(others) >= GIB:
         details.append("several processes were using this GPU")
-    where = f" in {article(phase)}" if phase else ""
+    where = f" {'while' if phase.endswith('ing') else 'in'} {article(phase)}" if phase else ""
     summary = f"a GPU ran out of memory{where}" if raised.rank is None else f"the GPU of rank {raised.rank} ran out of memory{where}"
     card = round(capacity / GIB, 2) if capacity is not None else None
     return Failure(
@@ -188,7 +188,9 @@ def of_memory(raised: Raised) -> Failure:
 
 def article(phase: str) -> str:
     """A phase as it stands in a sentence."""
-    return phase if phase.endswith(("model", "trainer", "saving", "evaluation", "generation")) else f"the {phase}"
+    if phase in ("forward", "backward"):
+        return f"the {phase} pass"
+    return f"the {phase}" if phase in ("loss", "optimizer step") else phase
 
 
 def phase_of(raised: Raised) -> str:

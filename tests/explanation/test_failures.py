@@ -152,5 +152,6 @@ def test_the_rules_that_predict_an_exception(exception, files, rules):
     assert rules_of(exception, files) == rules
 
 
-def test_the_predicted_exceptions_are_those_of_the_records(root):
-    assert subprocess.run([sys.executable, "tools/rebuild_exceptions.py", "--check"], cwd=root, check=False).returncode == 0
+def test_the_predicted_exceptions_are_those_of_the_records(root, updating):
+    command = [sys.executable, "tools/rebuild_exceptions.py", *([] if updating else ["--check"])]
+    assert subprocess.run(command, cwd=root, check=False).returncode == 0
