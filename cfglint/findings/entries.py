@@ -410,6 +410,7 @@ if TYPE_CHECKING:
 
         cfglint: str
         banners: list[BannerEntry]
+        failures: list[FailureEntry]
 
     class ReviewOutput(TypedDict):
         """The output of `review --format json` and `diff --format json`."""
