@@ -70,7 +70,7 @@ class Setting(Record):
         if self.document.is_command:
             flags = self.document.flags
             name = next((str(step) for step in self.path if str(step) in flags), str(self.path[-1]) if self.path else "")
-            return flags.get(name, f"--{name}" if name else "")
+            return flags.get(name, f"--{name}" if name and not self.document.assignments else name)
         from cfglint.source.sections import in_file
 
         return pointer(in_file(self.document, self.path))

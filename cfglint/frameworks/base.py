@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from cfglint.batch.solver import SplitRule
     from cfglint.findings.rule import Finding, Rule
     from cfglint.findings.vocabulary import Kind, Stage
+    from cfglint.frameworks.chosen_sizes import ChosenSizes
     from cfglint.frameworks.history import History, Row
     from cfglint.frameworks.launch_facts import Launch, LaunchFacts
     from cfglint.frameworks.launch_line import LaunchLine
@@ -57,6 +58,7 @@ class Config:
 
     framework: Framework[Any]
     mismatched_keys: Collection[str] = ()
+    chooses_sizes = False  # whether `Framework.choose_sizes` finds the values that reach a target
     decides_alone = False  # whether files of the project itself answer for a release that is not modelled, so that there is a verdict
     sole_consumer = False  # whether the kind's own parser is the only one for such files
     insertable_auto: Collection[str] = ()  # roles of `batch_keys` whose missing key may be added as "auto", for its consumer to fill
@@ -105,6 +107,11 @@ class Config:
     def opens(self, path: Path) -> bool:
         """Whether the framework opens the file that the key at a path names."""
         return True
+
+    @property
+    def own_gpus(self) -> int | None:
+        """The GPUs that the config itself sets, whatever the launch offers; None if it does not set them."""
+        return None
 
     @property
     def release(self) -> str:
@@ -368,6 +375,10 @@ class Framework(Described["Own"]):
         """The syntax, `yaml` or `json`, in which this framework's parser parses a file of that name."""
         return "json" if path.lower().endswith((".json", ".jsonc", ".hjson")) else "yaml"
 
+    def config_files(self, launch: Launch) -> list[str]:
+        """The files of the project that the arguments of a launch extend, for a framework that is fed by arguments."""
+        return []
+
     def argument_classes(self) -> dict[str, str]:
         """The classes that a program creates from files and arguments of this kind, each with its trainer; an empty trainer means any."""
         return {}
@@ -419,6 +430,10 @@ class Framework(Described["Own"]):
     def operations(self, config: Own) -> tuple[Any, ...]:
         """The operations that a trainer applies to the values of its fields, in order; see `huggingface.field_operations`."""
         return ()
+
+    def choose_sizes(self, config: Own, gpus: int, nodes: int | None, batch: int, max_micro: int | None) -> ChosenSizes | None:
+        """The values that give a global batch on so many GPUs, if it is not micro batch x accumulation x replicas; else None."""
+        return None
 
     def split_rule(self, config: Own) -> SplitRule | None:
         """The requirements of a config of this kind on micro batch and accumulation; see `Config.split_rule`."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import ARGUMENT, BATCH, LAUNCH, LAUNCHER_CONFIG
+from cfglint.rewrite.own_sizes import reach_target
 from cfglint.rewrite.resize import keep_targeted
-from cfglint.rewrite.retarget import MissingFactError, Retarget, is_recorded, retarget
+from cfglint.rewrite.retarget import MissingFactError, Retarget, is_recorded
 from cfglint.run.checked import CheckedRun
 from cfglint.run.consumers_of import written_at
 from cfglint.source.change import EditRefused
@@ -95,7 +96,7 @@ def try_one(aim: Aimed, target: Target, texts: dict[str, str]) -> None:
         aim.run.launch.command.targeted = True
     try:
         now = rebased(aim.run, texts)
-        found = retarget(aim.run, aim.run.facts, target.gpus, target.global_batch, target.max_micro, now=now)
+        found = reach_target(aim.run, aim.run.facts, target.gpus, target.global_batch, target.max_micro, now=now)
     except MissingFactError as error:
         aim.problem = f"{aim.place}: {error.for_command_line}"
         return

@@ -6,7 +6,8 @@ from math import sqrt
 
 from cfglint.batch import steps
 from cfglint.findings.wording import counted
-from cfglint.rewrite.retarget import Retarget, current_gpus, retarget, tuned
+from cfglint.rewrite.own_sizes import reach_target
+from cfglint.rewrite.retarget import Retarget, current_gpus, tuned
 from cfglint.run.loaded import integer
 from cfglint.source.record import Record
 
@@ -127,7 +128,7 @@ def plan(run: CheckedRun, gpu_counts: Sequence[int | None], global_batch: int | 
     """A plan for each GPU count; `global_batch` None keeps the current one. Raises MissingFactError for missing facts."""
     pace.gpus = current_gpus(run, run.facts)
     alone = len(gpu_counts) == 1
-    return [Plan(retarget(run, run.facts, gpus, global_batch, max_micro, edits=False), pace, alone) for gpus in gpu_counts]
+    return [Plan(reach_target(run, run.facts, gpus, global_batch, max_micro, edits=False), pace, alone) for gpus in gpu_counts]
 
 
 def table(plans: list[Plan], pace: Pace | None = None) -> PlanTable:

@@ -82,7 +82,7 @@ class MissingFactError(CfglintError):
     @property
     def for_command_line(self) -> str:
         """The message with options of the command line."""
-        return self.text("--{}").replace("_", "-")
+        return MissingFactError(self.problem, **{name.replace("_", "-"): what for name, what in self.remedies.items()}).text("--{}")
 
 
 class Need(Record):
@@ -99,7 +99,8 @@ class Retarget:
     `before` is the current batch; `needs` are the values that must be set outside these files, and `by_hand` those of these files that
     have to agree with them: then nothing is edited; `unbounded`: the
     current micro batch is unknown, so that only the target limits the new one. `memory_bound` is the largest micro
-    batch for the memory of a GPU, if that is known. `planned`: the files cannot be edited to reach the target.
+    batch for the memory of a GPU, if that is known. `planned`: the files cannot be edited to reach the target. `values` are those of
+    the keys of a framework that chooses its sizes itself.
     """
 
     def __init__(self, run: CheckedRun, gpus: int, before: Batch | None, solution: solver.Solution) -> None:
@@ -112,6 +113,7 @@ class Retarget:
         self.held: list[Setting] = []
         self.needs: list[Need] = []
         self.by_hand: list[ValueChange] = []
+        self.values: dict[str, int] = {}
         self.unbounded = False
         self.planned = False
         self.memory_bound: MicroBatchBound | None = None
@@ -125,6 +127,10 @@ class Retarget:
         """The run with the new contents on the new GPUs; if they cannot be edited, with the batch sizes given from outside."""
         if self.planned:
             return CheckedRun(self.run.documents, self.run.kinds, self.planned_facts())
+        if self.values and self.texts and self.run.launch.relaunched is not None:
+            launched = self.run.launch.relaunched(self.texts, None)
+            facts = self.run.facts.replace(launch=launched.launch)
+            return CheckedRun([launched.documents[0], *self.run.documents[1:]], self.run.kinds, facts)
         documents = reread_all(self.run.documents, self.texts)
         return CheckedRun(documents, self.run.kinds, self.run.facts.replace(gpus=self.gpus))
 
@@ -134,7 +140,8 @@ class Retarget:
 
         facts, keys, chosen = self.run.facts, self.run.configs[0].batch_keys, self.solution.chosen
         values = {"micro_batch": chosen.micro_batch, "accumulation": chosen.accumulation} if chosen is not None else {}
-        given = tuple(Override(keys[role], [str(value)]) for role, value in values.items() if role in keys)
+        by_key = {keys[role]: value for role, value in values.items() if role in keys} if not self.values else self.values
+        given = tuple(Override(key, [str(value)]) for key, value in by_key.items())
         return facts.replace(gpus=self.gpus, overrides=(*facts.overrides, *given))
 
 

@@ -205,6 +205,10 @@ class LaunchReader:
         self.choose_consumer(line, launch, kinds, built)
         leave_out_unread(launch, documents, kinds)
         if launch.is_main:
+            for path in framework(launch.consumer).config_files(launch):
+                documents.append(self.source.document(path, "yaml"))
+                kinds.append(launch.consumer)
+        if launch.is_main:
             open_config(launch, command)
         if built is not None and built.kind == LAUNCH:  # the accelerator of a program that parses its arguments itself
             built = None

@@ -62,6 +62,8 @@ class LoadedRun:
             self.facts = consumer.completed(launched(self.documents, self.kinds, modelled(facts, self.documents[0].path)))
             config = consumer.config(self.documents, self.kinds, self.facts)
             self.configs = [config, *config.nested_configs()]
+            if config.own_gpus is not None:
+                self.facts = self.facts.replace(gpus=config.own_gpus)
             if self.kinds[0] == LAUNCH and config.kind != LAUNCH:
                 from cfglint.frameworks.launch.config import LaunchConfig
 
