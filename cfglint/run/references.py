@@ -6,6 +6,7 @@ import os
 
 from cfglint.frameworks import framework, takes_arguments
 from cfglint.source import files
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,13 +18,12 @@ OPENED = (("accelerator_config",), ("fsdp_config",), ("accelerate_config",))  # 
 DEEPSPEED = (("deepspeed",), ("deepspeed_config", "deepspeed_config_file"))  # keys whose string is a file or encoded JSON
 
 
-class References:
+class References(Record):
     """Follows references to files. `named` are the files of the command line, which may be anywhere."""
 
-    def __init__(self, source: FileSource, facts: LaunchFacts, named: set[str]) -> None:
-        self.source = source
-        self.facts = facts
-        self.named = named
+    source: FileSource
+    facts: LaunchFacts
+    named: set[str]
 
     def followed(self, documents: list[Document], kinds: list[str]) -> tuple[list[Document], list[str]]:
         """(documents, kinds) with the files that the documents name, each after the first one that names it."""
