@@ -6,7 +6,6 @@ import os
 
 from cfglint.frameworks import framework, takes_arguments
 from cfglint.source import files
-from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,12 +17,13 @@ OPENED = (("accelerator_config",), ("fsdp_config",), ("accelerate_config",))  # 
 DEEPSPEED = (("deepspeed",), ("deepspeed_config", "deepspeed_config_file"))  # keys whose string is a file or encoded JSON
 
 
-class References(Record):
+class References:
     """Follows references to files. `named` are the files of the command line, which may be anywhere."""
 
-    source: FileSource
-    facts: LaunchFacts
-    named: set[str]
+    def __init__(self, source: FileSource, facts: LaunchFacts, named: set[str]) -> None:
+        self.source = source
+        self.facts = facts
+        self.named = named
 
     def followed(self, documents: list[Document], kinds: list[str]) -> tuple[list[Document], list[str]]:
         """(documents, kinds) with the files that the documents name, each after the first one that names it."""
