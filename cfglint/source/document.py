@@ -12,7 +12,7 @@ from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping
     from typing import Any, Literal, TypeAlias
 
     Syntax: TypeAlias = Literal["yaml", "json", "shell", "python"]
@@ -133,6 +133,7 @@ class Document:
     edges: Mapping[str, bool] = {}
     unknown: Mapping[str, tuple[str, ...]] = {}
     elsewhere: Mapping[str, Written] = {}
+    literal: Collection[str] = ()
     others: Mapping[int, Document] = {}
     files: frozenset[str] = frozenset()
     again_with: Callable[[Mapping[str, str]], Document] | None = None
