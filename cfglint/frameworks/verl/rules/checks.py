@@ -444,6 +444,31 @@ def indivisible_micro_batch() -> None:
 
 
 @check_of(
+    "VRL030",
+    "unexpected-keyword",
+    "config",
+    (
+        f"{BASE} +{ACTOR}.foo=1\n",
+        f"{BASE} +{ROLLOUT}.foo=1\n",
+        Example(f"{BASE} +actor_rollout_ref.model.foo=1\n", facts={"kind": "launch", "target": {"verl": "0.7.1"}}),
+    ),
+    f"{BASE} +trainer.foo=1\n",
+)
+def unexpected_keyword() -> None:
+    """A key that the line adds with a plus sign is no field of the class that its section becomes.
+
+    From 0.6 on actor, rollout, model, critic and reference policy are objects with fixed fields; before, such a key was carried along.
+
+    Run-time error: `hydra.errors.InstantiationException: Error in call to target 'verl.workers.config.actor.FSDPActorConfig':
+    TypeError("FSDPActorConfig.__init__() got an unexpected keyword argument 'foo'")`
+
+    Fix: remove the key; settings of your own belong in a section without a class, such as `trainer`.
+
+    Source: verl 0.9.1 utils/config.py (omega_conf_to_dataclass), workers/config.
+    """
+
+
+@check_of(
     "VRL029",
     "sequence-parallelism-above-gpus",
     "init",
