@@ -37,7 +37,7 @@ class Misused(Exception):
     """Arguments that the parser does not accept; the message explains which and why."""
 
 
-class Option:
+class CommandOption:
     """An option, or a positional argument when its name has no dashes; choices that take time to list are a function."""
 
     __slots__ = ("_choices", "_metavar", "act", "convert", "default", "flag", "help", "name", "nargs", "repeated")
@@ -131,12 +131,12 @@ class Parser:
         self.prog = prog
         self.description = description
         self.examples: list[tuple[str, str]] = []
-        self.positionals: list[Option] = []
-        self.options: dict[str, Option] = {}
+        self.positionals: list[CommandOption] = []
+        self.options: dict[str, CommandOption] = {}
 
     def add_argument(self, name: str, **details: Any) -> None:
         """Declare an option (`--name`) or a positional argument."""
-        option = Option(name, **details)
+        option = CommandOption(name, **details)
         if option.positional:
             self.positionals.append(option)
         else:
@@ -252,7 +252,7 @@ def folded_command(command: str, width: int) -> list[str]:
     return [f"{line} \\" for line in lines[:-1]] + lines[-1:]
 
 
-def explained(option: Option, width: int) -> list[str]:
+def explained(option: CommandOption, width: int) -> list[str]:
     """The lines about one option in a help text; a list of choices is broken after commas."""
     left = [line.replace(", ", ",") for line in folded(f"  {option.shown().replace(',', ', ')}", width, " " * INDENT)]
     words = folded(option.help, width - INDENT)

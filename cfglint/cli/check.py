@@ -30,6 +30,7 @@ from cfglint.report.escapes import shown
 from cfglint.run.discovery_errors import UnknownKindError
 from cfglint.run.scan_stats import ScanStats
 from cfglint.source.files import FileProblem
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -111,15 +112,12 @@ def report(form: str, found: list[Outcome], colour: bool, width: int | None, cou
     return f"{text}\n{statistics(found, width)}" if is_long else text
 
 
-class Count:
+class Count(Record):
     """How often a code was found, how many of these findings `fix` repairs, and the first finding of the highest severity."""
 
-    __slots__ = ("first", "fixable", "found")
-
-    def __init__(self, first: Diagnostic) -> None:
-        self.first = first
-        self.found = 0
-        self.fixable = 0
+    first: Diagnostic
+    found: int = 0
+    fixable: int = 0
 
     @property
     def rank(self) -> tuple[int, int, str]:

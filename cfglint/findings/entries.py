@@ -103,13 +103,13 @@ if TYPE_CHECKING:
         assumed: list[str]
         memory: MemoryEntry | None
 
-    class Split(TypedDict):
+    class SplitEntry(TypedDict):
         """A micro batch and an accumulation that reach the target."""
 
         micro_batch: int
         accumulation: int
 
-    class ChosenSplit(Split):
+    class ChosenSplit(SplitEntry):
         """The best split of a plan."""
 
         feasible: bool
@@ -130,7 +130,7 @@ if TYPE_CHECKING:
         global_batch: int
         feasible: bool
         chosen: ChosenSplit | None
-        options: list[Split]
+        options: list[SplitEntry]
         steps_per_epoch: int | None
         total_steps: int | None
         hours: float | None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings._rule_releases import RULE_RELEASES
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ FAMILY_SUBJECTS: dict[str, Subject] = {"BAT": BATCH, "KEY": VALUE, "TYP": VALUE,
 CERTAIN_SUBJECTS: tuple[Subject, ...] = (KEY, VALUE, LAUNCH, ARGUMENT)  # no other argument makes such a finding wrong
 
 
-class Finding:
+class Finding(Record):
     """The result of a rule: a setting and, in one line, what is wrong with it.
 
     `related` are the other settings involved, `note` a consequence that is not an exception, `help` the remedy.
@@ -74,39 +75,18 @@ class Finding:
     `of_launcher`: the launcher of a run fails on it, regardless of how the program parses its arguments.
     """
 
-    __slots__ = (
-        *("consumer_only", "exception", "fails_at", "fix", "help", "message", "note", "of_launcher", "on_key", "related", "setting"),
-        "severity",
-    )
-
-    def __init__(
-        self,
-        setting: Setting,
-        message: str,
-        *,
-        related: Iterable[Setting] = (),
-        fix: Fix | None = None,
-        exception: str | None = None,
-        fails_at: Stage | None = None,
-        severity: Severity | None = None,
-        consumer_only: bool = False,
-        on_key: bool = False,
-        note: str | None = None,
-        help: str | None = None,  # noqa: A002
-        of_launcher: bool = False,
-    ) -> None:
-        self.setting = setting
-        self.message = message
-        self.related = related
-        self.fix = fix
-        self.exception = exception
-        self.fails_at = fails_at
-        self.severity = severity
-        self.consumer_only = consumer_only
-        self.on_key = on_key
-        self.note = note
-        self.help = help
-        self.of_launcher = of_launcher
+    setting: Setting
+    message: str
+    related: Iterable[Setting] = ()
+    fix: Fix | None = None
+    exception: str | None = None
+    fails_at: Stage | None = None
+    severity: Severity | None = None
+    consumer_only: bool = False
+    on_key: bool = False
+    note: str | None = None
+    help: str | None = None
+    of_launcher: bool = False
 
 
 class Example:

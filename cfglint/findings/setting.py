@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.source.document import SCALAR, pointer
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,32 +24,20 @@ class NoSuchField(LookupError):
     """A field was looked up that no release of the framework has: a bug in cfglint, never a mistake in a file."""
 
 
-class Setting:
+class Setting(Record):
     """A value and its origin: written at a place, a default, derived, resolved from "auto", or an override.
 
     `elsewhere` is where the value is written if that is not where its key is.
     """
 
-    __slots__ = ("because", "document", "elsewhere", "key_node", "node", "origin", "path", "value")
-
-    def __init__(
-        self,
-        path: Path,
-        value: Any,
-        origin: Origin = DEFAULT,
-        document: Document | None = None,
-        node: Node | None = None,
-        key_node: Node | None = None,
-        because: str = "",
-    ) -> None:
-        self.path = path
-        self.value = value
-        self.origin = origin
-        self.document = document
-        self.node = node
-        self.key_node = key_node
-        self.because = because
-        self.elsewhere: Written | None = None
+    path: Path
+    value: Any
+    origin: Origin = DEFAULT
+    document: Document | None = None
+    node: Node | None = None
+    key_node: Node | None = None
+    because: str = ""
+    elsewhere: Written | None = None
 
     @property
     def at_value(self) -> Setting:

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from cfglint.frameworks.memory_inputs import Inputs, Model
     from cfglint.frameworks.overrides import Override
     from cfglint.frameworks.resolved_batch import Batch
-    from cfglint.frameworks.schema_additions import Additions
     from cfglint.frameworks.summary import Summary
     from cfglint.frameworks.versions import Version
     from cfglint.source.document import Document, Node, Path, Problem, Syntax, Written
@@ -399,12 +398,6 @@ class Framework(Described["Own"]):
     def field_in_place(self, trainer: str, keyword: str, release: Version) -> str:
         """The field, with its class, that has what a keyword of a trainer's constructor was for; empty if there is none."""
         return ""
-
-    def schema_additions(self) -> Additions:
-        """Keys and values that the framework accepts beyond its schema, for the schema of editors."""
-        from cfglint.frameworks.schema_additions import Additions
-
-        return Additions()
 
     def references(self, document: Document) -> list[tuple[Path, str, str]]:
         """(key path, file named there, kind of that file) for the files that a file adds to its run."""

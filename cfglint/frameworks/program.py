@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.source.record import record
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,8 +24,7 @@ class Missing:
 MISSING = Missing()
 
 
-@record
-class Field:
+class Field(Record):
     """An argument of a program.
 
     `kind` is its type as `huggingface.fields` names it, empty if it is unknown. `default` is `MISSING` for a required
@@ -50,8 +49,7 @@ class Field:
         return f"{self.path}:{self.line}"
 
 
-@record
-class TrainerCall:
+class TrainerCall(Record):
     """A call of the constructor of a trainer: its class, the package of that, and the keywords that are written in the call.
 
     `document` is a `CallDocument`. `is_certain`: the program makes the call, and nothing catches what it raises.
@@ -63,8 +61,7 @@ class TrainerCall:
     is_certain: bool
 
 
-@record
-class ProgramFacts:
+class ProgramFacts(Record):
     """The facts about a program that follow from its syntax tree.
 
     `arguments` is the framework's class that the parser fills (`TrainingArguments`, `SFTConfig`), empty without one; `classes` are

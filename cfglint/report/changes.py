@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from cfglint.review.consequence import Consequence
     from cfglint.review.release_groups import Fact, ReleaseGroup
     from cfglint.review.releases import ReleaseChange
-    from cfglint.review.settings import SettingChange, State
+    from cfglint.review.settings import SettingChange, SettingState
 
 NOTHING = "no effective change"
 UNUSED = "no recognised run depends on it"
@@ -240,6 +240,6 @@ def setting_entry(change: SettingChange) -> SettingChangeEntry:
     }
 
 
-def state_entry(state: State) -> StateEntry:
+def state_entry(state: SettingState) -> StateEntry:
     """The entry of a value with its place; `written` is false for a default."""
     return {"value": state.known, "written": state.written, "place": state.place}

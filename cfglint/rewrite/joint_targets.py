@@ -187,14 +187,9 @@ def contradiction(before: CheckedRun, after: CheckedRun, aim: Aimed) -> str | No
         return f"the edited launch would start {gpus} processes"
     if batch not in (None, chosen.global_batch):
         return f"the edited files would resolve to a global batch of {batch}"
-    known = {key_of(each) for each in before.diagnostics}
-    new = [each for each in after.diagnostics if key_of(each) not in known and concerns_sizes(each)]
+    known = {each.identity for each in before.diagnostics}
+    new = [each for each in after.diagnostics if each.identity not in known and concerns_sizes(each)]
     return f"with the edit `check` would report {new[0].code}: {new[0].message}" if new else None
-
-
-def key_of(diagnostic: Diagnostic) -> tuple[str, str, str]:
-    """What identifies a finding in two states of a file."""
-    return diagnostic.code, diagnostic.place.file, diagnostic.key
 
 
 def concerns_sizes(diagnostic: Diagnostic) -> bool:

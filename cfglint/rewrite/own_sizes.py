@@ -72,7 +72,7 @@ def with_own_sizes(
 def solution_of(sizes: ChosenSizes, gpus: int, batch: int, before: Batch | None) -> solver.Solution:
     """The chosen values as the solution of a target."""
     micro, accumulation = (before.micro_batch.value, before.accumulation.value) if before is not None else (None, None)
-    problem = solver.Problem(gpus, batch, micro, accumulation, max_micro_batch=sizes.micro_batch or micro or 1)
+    problem = solver.SplitProblem(gpus, batch, micro, accumulation, max_micro_batch=sizes.micro_batch or micro or 1)
     solution = solver.Solution(problem, solver.OK if sizes.values else solver.BATCH_INFEASIBLE)
     solution.reasons = sizes.reasons
     if sizes.values:

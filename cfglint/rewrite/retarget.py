@@ -17,7 +17,7 @@ from cfglint.source.change import DELETE, INSERT, RENAME, REPLACE, Change, EditR
 from cfglint.source.errors import CfglintError
 from cfglint.source.python.call import CallDocument
 from cfglint.source.python.edits import refuse_other_changes
-from cfglint.source.record import record
+from cfglint.source.record import Record
 from cfglint.source.sections import file_document, in_file, reread_all
 from cfglint.source.spelling import spell
 
@@ -85,8 +85,7 @@ class MissingFactError(CfglintError):
         return MissingFactError(self.problem, **{name.replace("_", "-"): what for name, what in self.remedies.items()}).text("--{}")
 
 
-@record
-class Need:
+class Need(Record):
     """A value that must be set outside these files, such as an argument of a trainer."""
 
     key: str
@@ -342,7 +341,7 @@ def positive(value: object) -> bool:
 
 def problem_of(
     run: CheckedRun, before: Batch, after: Batch, gpus: int, target: int, max_micro: int | None, opened: list[str]
-) -> solver.Problem:
+) -> solver.SplitProblem:
     """The solver's problem; raises MissingFactError if the target or a parallel size is invalid."""
     if not 0 < target <= MOST_SAMPLES:
         raise MissingFactError(
@@ -360,7 +359,7 @@ def problem_of(
         there = integer(after.micro_batch.value)
         if there and there <= bound:  # the files already reach the target, as after an earlier fix
             micro, accumulation = there, integer(after.accumulation.value)
-    return solver.Problem(
+    return solver.SplitProblem(
         gpus,
         target,
         micro,

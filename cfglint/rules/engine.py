@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.source.document import Document, Node
 
-    class Run(Protocol):
+    class CheckableRun(Protocol):
         """The properties of a run that rules about a whole run use; `cfglint.run.loaded.LoadedRun` has them."""
 
         documents: list[Document]
@@ -69,7 +69,7 @@ def inspect(config: Config, code: str = "") -> list[Diagnostic]:
     return apply([each for each in rules_for(config.kind) if not code or each.code == code], config, config)
 
 
-def apply(rules: list[Rule], subject: Config | Run, config: Config) -> list[Diagnostic]:
+def apply(rules: list[Rule], subject: Config | CheckableRun, config: Config) -> list[Diagnostic]:
     """The diagnostics of some rules about a subject: a config, or the run whose consumer is `config`."""
     diagnostics: list[Diagnostic] = []
     for rule in rules:

@@ -506,10 +506,10 @@ def undecided_keys(launch: Launch, command: CommandDocument) -> tuple[str, ...]:
 
 def typed(command: CommandDocument, launch: Launch) -> dict[str, Any]:
     """The arguments with the types that the parser gives them, None for unknown ones."""
-    from cfglint.frameworks.huggingface.cli_arguments import Arguments
+    from cfglint.frameworks.huggingface.cli_arguments import HfWords
     from cfglint.frameworks.unknown import Unknown
 
-    values = Arguments(launch).construct(command)
+    values = HfWords(launch).construct(command)
     return {key: None if isinstance(value, Unknown) else value for key, value in values.items()}
 
 

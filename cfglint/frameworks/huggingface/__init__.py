@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.frameworks.memory_inputs import Inputs, Model
     from cfglint.frameworks.resolved_batch import Batch
-    from cfglint.frameworks.schema_additions import Additions
     from cfglint.frameworks.summary import Summary
     from cfglint.frameworks.versions import Version
     from cfglint.source.document import Document, Path
@@ -256,12 +255,6 @@ class Trainer(Framework["TrainerConfig"]):
 
         return f"TrainingArguments({keyword}=...)" if keyword in FIELDS and has_field(keyword, release) else ""
 
-    def schema_additions(self) -> Additions:
-        """The parts of the schema that no table contains: a boolean that is only tested for truth may be a number or a string."""
-        from cfglint.frameworks.schema_additions import TRUTH, Additions
-
-        return Additions(by_type={"boolean": (TRUTH,)})
-
     def load_rules(self) -> None:
         """Register the rules."""
         from cfglint.frameworks.huggingface import rules  # noqa: F401
@@ -271,9 +264,9 @@ class Trainer(Framework["TrainerConfig"]):
         from cfglint.source.loaders import STRICT_JSON, YAML11
 
         if document.is_command:
-            from cfglint.frameworks.huggingface.cli_arguments import Arguments
+            from cfglint.frameworks.huggingface.cli_arguments import HfWords
 
-            return Arguments(facts.launch)
+            return HfWords(facts.launch)
         if document.is_call:
             from cfglint.source.python.call import KEYWORDS
 

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import ast
 
-from cfglint.frameworks.huggingface.source_fields import PLAIN, alternatives, enum_of, field_options, json_type
-from cfglint.frameworks.unknown import Unknown
+from cfglint.frameworks.huggingface.source_fields import PLAIN, alternatives, constant, enum_of, field_options, json_type
 from cfglint.source.python.package import Module, SourceError, Tree
 
 TYPE_CHECKING = False
@@ -32,6 +31,7 @@ TEMPLATE_FILE = "data/template.py"
 WORDS = {"boolean": "bool", "integer": "int", "number": "float", "string": "str", "object": "dict", "array": "list", "null": "None"}
 TRAINERS = ("BaseTrainingArguments", "Seq2SeqTrainingArguments")  # transformers' class, whose fields are not these tables'
 ARGUMENTS, TEMPLATES = "arguments", "templates"
+REQUIRED = True  # the last part of the fact of a field without a default
 # transformers' Seq2SeqTrainingArguments, the same from 4.37.2 to 5.23.0 (training_args_seq2seq.py).
 GENERATION: dict[str, Fact] = {
     "sortish_sampler": ("bool", False),
@@ -68,19 +68,16 @@ def field_of(module: Module, statement: ast.AnnAssign, name: str) -> dict[str, R
     if options is None:
         return {}
     raw = accepted(module, statement.annotation)
+    factory = options.get("default_factory")
     if "default" in options:
         raw["default"] = constant(module, options["default"])
+    elif isinstance(factory, ast.Lambda):
+        raw["default"] = constant(module, factory.body)
+    elif factory is not None:
+        raw["default"] = [] if ast.unparse(factory) == "list" else {}
+    else:
+        raw["required"] = True
     return {name: raw}
-
-
-def constant(module: Module, node: ast.expr) -> Any:
-    """The value of a constant; in a lenient reading unknown if it is none."""
-    try:
-        return module.constant(node)
-    except SourceError:
-        if module.tree.lenient:
-            return Unknown(("the source of the package computes it",))
-        raise
 
 
 def accepted(module: Module, annotation: ast.expr) -> Raw:
@@ -147,8 +144,9 @@ def fields(source: Module, definition: ast.ClassDef, noted: Mapping[str, Raw]) -
 
 def fact(raw: Raw) -> Fact:
     """What a row has of a field."""
-    values = raw.get("enum", ())
-    return (words(raw), raw.get("default"), *((tuple(values),) if len(values) > 1 else ()))
+    values = tuple(raw.get("enum", ()))
+    required = (REQUIRED,) if raw.get("required") else ()
+    return (words(raw), raw.get("default"), *((values,) if len(values) > 1 else ((),) if required else ()), *required)
 
 
 def templates(tree: Tree) -> dict[str, Fact]:

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.frameworks.memory_inputs import Inputs, Model
     from cfglint.frameworks.resolved_batch import Batch
-    from cfglint.frameworks.schema_additions import Additions
     from cfglint.frameworks.summary import Summary
     from cfglint.frameworks.trl.config import TrlConfig
     from cfglint.frameworks.versions import Version
@@ -327,12 +326,6 @@ class Trl(Framework["TrlConfig"]):
         renamed = (new for section, old, new, _ in OLD_NAMES if section == own and old == keyword)
         found = next((each for each in (keyword, *renamed) if each in known), "")
         return f"{name}({found}=...)" if found else ""
-
-    def schema_additions(self) -> Additions:
-        """The parts of the schema that no table contains: a single reward function instead of a list."""
-        from cfglint.frameworks.schema_additions import Additions
-
-        return Additions({"reward_funcs": {"type": "string"}})
 
     def load_rules(self) -> None:
         """Register the rules."""

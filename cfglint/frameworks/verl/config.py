@@ -16,7 +16,7 @@ from cfglint.source.hydra import command_line
 from cfglint.source.hydra.composition import Composed, compose
 from cfglint.source.hydra.defaults_list import CompositionError
 from cfglint.source.hydra.overrides import Override, OverrideError, parse_override
-from cfglint.source.record import record
+from cfglint.source.record import Record
 from cfglint.source.shell.command import CommandDocument
 from cfglint.source.shell.placed_text import UNKNOWN
 
@@ -37,8 +37,7 @@ OLDEST_CHECKED = (0, 2)  # the first release whose workers compute and check the
 MOST_REFUSED = 50  # overrides that are left out one after the other
 
 
-@record
-class RefusedWord:
+class RefusedWord(Record):
     """A word of the line that Hydra refuses: its exception, and the override if it is one; the options, if it names another one."""
 
     word: Text | None

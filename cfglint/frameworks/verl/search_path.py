@@ -12,7 +12,7 @@ from cfglint.source.hydra import command_line
 from cfglint.source.hydra.defaults_list import CompositionError, DefaultsList
 from cfglint.source.hydra.folders import FILE, PACKAGE, ConfigFolder, SearchPath, further_folders
 from cfglint.source.project_files import ROOT
-from cfglint.source.record import record
+from cfglint.source.record import Record
 from cfglint.source.shell.filters import normal
 
 TYPE_CHECKING = False
@@ -36,8 +36,7 @@ class UnknownFolder(Exception):
     """A folder of config files that is not known, or not in the project."""
 
 
-@record
-class Location:
+class Location(Record):
     """Where the config of a launch is composed from: the primary config's name, the folders, and those of them that are the project's.
 
     `is_own`: all folders are of the project.

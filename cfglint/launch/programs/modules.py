@@ -9,7 +9,7 @@ from cfglint.source.budget import Budget
 from cfglint.source.dataclass_fields import LARGEST, parsed
 from cfglint.source.python.literals import NotebookOffsets, Offsets
 from cfglint.source.python.notebook import read_notebook
-from cfglint.source.record import record
+from cfglint.source.record import Record
 from cfglint.source.shell.filters import normal
 
 TYPE_CHECKING = False
@@ -25,15 +25,13 @@ DEEPEST = 8  # depth of re-exported names that is followed
 FRAMEWORKS = frozenset(("transformers", "trl", "accelerate", "deepspeed", "peft", "torch", "datasets", "typing", "dataclasses"))
 
 
-@record
-class External:
+class External(Record):
     """A name that no module of the project defines, as a dotted name."""
 
     name: str
 
 
-@record
-class Definition:
+class Definition(Record):
     """A class, a function or an assigned value of a module of the project."""
 
     module: Module

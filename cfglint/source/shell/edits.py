@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from cfglint.source.document import Node
     from cfglint.source.shell.command import CommandDocument
-    from cfglint.source.shell.started_command import Call
+    from cfglint.source.shell.started_command import StartedCall
 
 OF_CALLER = re.compile(r"[ \t]+\"?\$(?:[@*]|\{@\})\"?\Z")
 PLAIN = "_./:=,+-@%^"
@@ -165,7 +165,7 @@ def differing(expected: Mapping[str, object], found: Mapping[str, object]) -> li
     return [name for name in {**expected, **found} if expected.get(name, False) != found.get(name, False)]
 
 
-def own_values(call: Call, variable: str) -> list[str]:
+def own_values(call: StartedCall, variable: str) -> list[str]:
     """The words of a command and the exported variable that it receives."""
     exported = call.environment.get(variable)
     return [*(word.string for word in call.words), exported.string if exported is not None else ""]
