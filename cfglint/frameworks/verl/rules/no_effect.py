@@ -5,6 +5,7 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import INFO, WARNING
 from cfglint.findings.rule import LAUNCH, Example, Finding, rule
 from cfglint.findings.setting import DEFAULT
+from cfglint.findings.wording import counted
 from cfglint.frameworks.verl.rules.composition import BASE, ESTIMATOR, LINE
 from cfglint.frameworks.verl.sizes import ACTOR, BATCH, CRITIC, DYNAMIC, MICRO, MINI, REF, ROLLOUT, SAMPLES, uses_critic, uses_reference
 
@@ -115,7 +116,7 @@ def unused_setting(config: VerlConfig) -> Iterator[Finding]:
     for is_used, prefixes, cause, why in parts:
         found = [each for each in written(config, *prefixes) if each.path != ("critic.enable",)] if is_used is False else []
         if found:
-            more = f" and {len(found) - 1} more of `{prefixes[0]}` have" if len(found) > 1 else " has"
+            more = f" and {counted(len(found) - 1, 'other setting')} have" if len(found) > 1 else " has"
             yield Finding(
                 found[0],
                 f"`{found[0].name}`{more} no effect: {why.format(cause)}",
