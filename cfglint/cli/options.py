@@ -506,6 +506,8 @@ def skipped_files(stats: ScanStats) -> list[str]:
     for name, number in sorted(stats.related_tools.items()):
         parts.append(f"{counted(number, name + ' file')} skipped (no checks for this kind)")
     parts += stats.outside
+    for name, number in sorted(stats.unmodelled.items()):
+        parts.append(f"{counted(number, 'launch line')} of {name}, which is not modelled: only the launcher is checked")
     if stats.templates:
         parts.append(f"{counted(len(stats.templates), 'template')} that cannot be read before it is filled: {first_few(stats.templates)}")
     if stats.unrecognized:

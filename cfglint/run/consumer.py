@@ -7,6 +7,7 @@ from cfglint.frameworks import kinds as known_kinds
 from cfglint.frameworks.huggingface import SWIFT
 from cfglint.launch.command import COMMON_NAMES, SURE, TRAINER_ONLY, trainer_names
 from cfglint.launch.launcher import launcher_of
+from cfglint.launch.unmodelled import unmodelled
 from cfglint.run.loaded import LAUNCH
 from cfglint.source.shell.tables import listed
 
@@ -30,7 +31,7 @@ LENGTH = ("per_device_train_batch_size", "gradient_accumulation_steps", "num_tra
 def choose_consumer(launch: Launch, line: LaunchLine, command: CommandDocument, kinds: list[str]) -> None:
     """Decide whose parser takes the arguments, or the file that they name."""
     names, launcher = trainer_names(command), launcher_of(line)
-    own_parser = has_own_arguments(launch, command) or bool(fed_by(launch))
+    own_parser = has_own_arguments(launch, command) or bool(fed_by(launch)) or bool(unmodelled(line))
     consumer = program_kind(launch)
     if consumer:
         kinds[:] = [consumer if framework(kind).argument_classes() else kind for kind in kinds]

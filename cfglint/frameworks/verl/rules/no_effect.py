@@ -105,6 +105,8 @@ def unused_setting(config: VerlConfig) -> Iterator[Finding]:
 
     Source: verl 0.9.1 trainer/ppo/utils.py (need_reference_policy, need_critic), workers/config/actor.py.
     """
+    if config.refused:  # a misspelt key may be the one that uses it
+        return
     tree = config.tree
     parts = (
         (tree.is_true(KL_LOSS), (f"{ACTOR}.kl_loss_coef", f"{ACTOR}.kl_loss_type"), KL_LOSS, "`{}` is not true"),
