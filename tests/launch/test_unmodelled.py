@@ -29,7 +29,10 @@ def checked(tmp_path, monkeypatch, capsys):
 @each_case(
     ("line", "name"),
     [
-        ("deepspeed --module openrlhf.cli.train_sft --max_len 4096 --save_steps 5 --logging_steps 1 --bf16 --learning_rate 5e-6", "OpenRLHF"),
+        (
+            "deepspeed --module openrlhf.cli.train_sft --max_len 4096 --save_steps 5 --logging_steps 1 --bf16 --learning_rate 5e-6",
+            "OpenRLHF",
+        ),
         ("ray job submit --address=http://127.0.0.1:8265 -- python3 -m openrlhf.cli.train_ppo_ray --save_steps 9", "OpenRLHF"),
         ("tune run --nproc_per_node 4 full_finetune_distributed --config llama3/8B_full batch_size=4", "torchtune"),
         ("torchrun --nproc_per_node=8 -m torchtitan.train --job.config_file train.toml", "torchtitan"),

@@ -31,7 +31,7 @@ class Verl(LineFramework["VerlConfig"]):
     newest = RELEASES["verl"]
     repository_owners = ("volcengine", "verl-project")
     rule_families = {"VRL": "verl"}
-    programs = ("verl.trainer.main_ppo",)
+    programs = ("verl.trainer.main_ppo", "verl.trainer.fsdp_sft_trainer", "verl.trainer.sft_trainer")
     no_generator = "the config files are those of the package; a launch line has only what differs from them"
 
     def takes(self, launch: Launch) -> bool:
@@ -53,20 +53,21 @@ class Verl(LineFramework["VerlConfig"]):
     def config(self, documents: list[Document], kinds: list[str], facts: LaunchFacts) -> Config:
         """The config that Hydra composes for a launch line."""
         from cfglint.frameworks.verl.config import VerlConfig
+        from cfglint.frameworks.verl.search_path import primary_of
 
+        if primary_of(facts.launch).startswith("sft"):
+            from cfglint.frameworks.verl.sft import SftConfig
+
+            return SftConfig(documents, facts)
         return VerlConfig(documents, facts)
 
     def batch(self, config: VerlConfig) -> Batch:
         """The batch of one step and of one update."""
-        from cfglint.frameworks.verl.batch import batch
-
-        return batch(config)
+        return config.own_batch()
 
     def numbers(self, config: VerlConfig) -> dict[str, int | None]:
         """The steps, and the samples of a step and an update."""
-        from cfglint.frameworks.verl.batch import numbers
-
-        return numbers(config)
+        return config.own_numbers()
 
     def choose_sizes(self, config: VerlConfig, gpus: int, nodes: int | None, batch: int, max_micro: int | None) -> ChosenSizes:
         """The values that give a number of prompts per step on so many GPUs."""
@@ -76,9 +77,7 @@ class Verl(LineFramework["VerlConfig"]):
 
     def account(self, config: VerlConfig) -> Summary:
         """The lines about rollout, batch, length and learning rate."""
-        from cfglint.frameworks.verl.summary import account
-
-        return account(config)
+        return config.own_account()
 
     def load_rules(self) -> None:
         """Register the rules of verl."""

@@ -9,7 +9,7 @@ from cfglint.frameworks.base import Config
 from cfglint.frameworks.unknown import Unknown
 from cfglint.frameworks.verl import FRAMEWORK
 from cfglint.frameworks.verl.own_copy import OwnCopy
-from cfglint.frameworks.verl.search_path import PRIMARY, UnknownFolder, located, options_of, own_folder
+from cfglint.frameworks.verl.search_path import UnknownFolder, located, options_of, own_folder, primary_of
 from cfglint.frameworks.verl.sizes import Sizes
 from cfglint.frameworks.verl.values import Tree, unknown
 from cfglint.source.hydra import command_line
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
     from cfglint.findings.rule import Rule
     from cfglint.frameworks.launch_facts import LaunchFacts
+    from cfglint.frameworks.resolved_batch import Batch
+    from cfglint.frameworks.summary import Summary
     from cfglint.frameworks.verl.checks import FailedCheck
     from cfglint.frameworks.verl.search_path import Location
     from cfglint.source.document import Document, Node
@@ -52,6 +54,7 @@ class VerlConfig(Config):
 
     framework = FRAMEWORK
     chooses_sizes = True
+    has_rollout = True  # whether it is the config of reinforcement learning
 
     def __init__(self, documents: list[Document], facts: LaunchFacts) -> None:
         super().__init__(documents, facts)
@@ -62,6 +65,7 @@ class VerlConfig(Config):
         self.is_open = False  # whether the line has words, or names files, that are not known
         self.location: Location | None = None
         self.copy = copy_of(facts)
+        self.primary = primary_of(facts.launch)
         self.words: list[tuple[Override, Text]] = []
         self.origins: dict[tuple[Any, ...], Any] = {}
         self.values = self._composed()
@@ -79,7 +83,7 @@ class VerlConfig(Config):
         words = line.arguments if line is not None else []
         overrides = self._read(words)
         try:
-            self.location = located(self.facts.launch, self.version, PRIMARY, options_of(words))
+            self.location = located(self.facts.launch, self.version, self.primary, options_of(words))
         except UnknownFolder:
             self.is_open = True
         except CompositionError as problem:
@@ -185,10 +189,32 @@ class VerlConfig(Config):
     def failing(self) -> list[FailedCheck]:
         """The failing checks, in the order in which a run reaches them."""
         if self._failing is None:
-            from cfglint.frameworks.verl.checks import failed
-
-            self._failing = [each for each in failed(self.tree, self.sizes) if self.is_raised(each) is not False]
+            self._failing = [each for each in self.failed() if self.is_raised(each) is not False]
         return self._failing
+
+    def failed(self) -> list[FailedCheck]:
+        """The checks of the release that fail."""
+        from cfglint.frameworks.verl.checks import failed
+
+        return failed(self.tree, self.sizes)
+
+    def own_batch(self) -> Batch:
+        """The batch of one step and of one update."""
+        from cfglint.frameworks.verl.batch import batch
+
+        return batch(self)
+
+    def own_numbers(self) -> dict[str, int | None]:
+        """The steps, and the samples of a step and an update."""
+        from cfglint.frameworks.verl.batch import numbers
+
+        return numbers(self)
+
+    def own_account(self) -> Summary:
+        """The lines about rollout, batch, length and learning rate."""
+        from cfglint.frameworks.verl.summary import account
+
+        return account(self)
 
     def unresolved(self) -> tuple[tuple[Any, ...], str] | None:
         """The path and the exception of the first interpolation that cannot be resolved; None if all can."""

@@ -26,7 +26,12 @@ if TYPE_CHECKING:
     from cfglint.source.shell.placed_text import Text
 
 PACKAGE_NAME = "verl"
-PRIMARY = "ppo_trainer"  # the primary config of verl.trainer.main_ppo
+PPO = "verl.trainer.main_ppo"
+PRIMARIES = {  # the modules that are modelled -> their primary config
+    PPO: "ppo_trainer",
+    "verl.trainer.fsdp_sft_trainer": "sft_trainer",
+    "verl.trainer.sft_trainer": "sft_trainer_engine",
+}
 CONFIG = "config"  # `config_path` of verl's programs, from their own folder
 OWN_CONFIG = "verl/trainer/config"
 OWN_PACKAGE = "verl.trainer.config"
@@ -85,13 +90,19 @@ def named_files(launch: Launch) -> list[str]:
     if not options:
         return []
     try:
-        location = located(launch, parse_version(RELEASES[PACKAGE_NAME]), PRIMARY, options)
+        location = located(launch, parse_version(RELEASES[PACKAGE_NAME]), primary_of(launch), options)
         for _ in DefaultsList(location.repository, []).parts(location.name):
             pass
     except (UnknownFolder, CompositionError):
         return []
     own = own_folder(launch)
     return [path for folder in location.folders for path in folder.documents if not own or not path.startswith(own)]
+
+
+def primary_of(launch: Launch) -> str:
+    """The primary config of the program of a launch."""
+    program = launch.line.program if launch.line is not None else None
+    return PRIMARIES.get(program.string if program is not None else PPO, PRIMARIES[PPO])
 
 
 def own_folder(launch: Launch) -> str:

@@ -23,7 +23,7 @@ class Result:
     def __init__(self, printed):
         report = json.loads(printed)
         self.run = report["runs"][0] if report["runs"] else {}
-        self.found = [(each["code"], each["severity"]) for each in report["diagnostics"]]
+        self.found = [(each["code"], each["severity"]) for each in report["diagnostics"] if each["severity"] != "info"]
         self.verdict, self.resolved = self.run.get("verdict"), self.run.get("resolved", {})
 
 

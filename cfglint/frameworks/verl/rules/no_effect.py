@@ -105,7 +105,7 @@ def unused_setting(config: VerlConfig) -> Iterator[Finding]:
 
     Source: verl 0.9.1 trainer/ppo/utils.py (need_reference_policy, need_critic), workers/config/actor.py.
     """
-    if config.refused:  # a misspelt key may be the one that uses it
+    if config.refused or not config.has_rollout:  # a misspelt key may be the one that uses it
         return
     tree = config.tree
     parts = (
@@ -203,7 +203,7 @@ def gpus_differ(config: VerlConfig) -> Iterator[Finding]:
     Source: verl 0.9.1 single_controller/ray/base.py (ResourcePoolManager._check_resource_available).
     """
     offered, sizes = config.facts.gpus, config.sizes
-    if offered is None or sizes.gpus is None or offered == sizes.gpus or (sizes.nodes or 1) > 1:
+    if not config.has_rollout or offered is None or sizes.gpus is None or offered == sizes.gpus or (sizes.nodes or 1) > 1:
         return
     what = "Ray cannot place the workers" if offered < sizes.gpus else "the other GPUs are not used"
     yield Finding(
@@ -302,7 +302,7 @@ def steps_beyond_epochs(config: VerlConfig) -> Iterator[Finding]:
     """
     steps, each = config.setting("trainer.total_training_steps"), config.sizes.steps_per_epoch
     epochs = config.tree.integer("trainer.total_epochs")
-    if type(steps.value) is int and each and epochs is not None and steps.value > each * epochs:
+    if config.has_rollout and type(steps.value) is int and each and epochs is not None and steps.value > each * epochs:
         yield Finding(
             steps,
             f"`total_training_steps` is {steps.value}, but {epochs} epochs of {each} steps end after {each * epochs}",
