@@ -62,13 +62,18 @@ class Discovery:
         self.paths_are_named = True  # whether the paths come from the command line, and were not found by cfglint
         self.indexes: dict[str, TrackedFiles] = {}  # the tracked files, by the top of the work tree
 
+    @property
+    def _reads_lines(self) -> bool:
+        """Whether scripts are read for launch lines: also for a kind whose config is such a line."""
+        return self.kind in (None, LAUNCH) or bool(framework(self.kind or LAUNCH).programs)
+
     def one(self, paths: list[str]) -> CheckedRun:
         """Load all the paths as one run."""
         by_hand = self._by_hand(paths)
         if by_hand is not None:
             self.stats.count(by_hand)
             return by_hand
-        script = next((path for path in paths if is_script(line_of(path)[0]) and self.kind in (None, LAUNCH)), None)
+        script = next((path for path in paths if is_script(line_of(path)[0]) and self._reads_lines), None)
         if script is not None and not self.section:
             return self._launch(script, [path for path in paths if path != script])
         program = next((path for path in paths if is_program(path)), None)
@@ -120,7 +125,7 @@ class Discovery:
             if by_hand is not None:
                 self.taken.update(each.path for each in by_hand.documents[1:] if each.path != path)
                 yield index, by_hand, None
-            elif self.kind in (None, LAUNCH) and not self.section and is_script(line_of(path)[0]):
+            elif self._reads_lines and not self.section and is_script(line_of(path)[0]):
                 yield from ((index, run, None) for run in self.launches(path))
             elif is_program(path) and not self.section:
                 found_in_folder = path if path not in self.named else None
@@ -232,7 +237,7 @@ class Discovery:
 
     def declared(self, paths: list[str]) -> list[CheckedRun]:
         """The runs of one declaration: several if a loop or a function starts the same line several times."""
-        is_launch = self.kind in (None, LAUNCH) and len(paths) == 1 and is_script(line_of(paths[0])[0])
+        is_launch = self._reads_lines and len(paths) == 1 and is_script(line_of(paths[0])[0])
         if not is_launch or self.facts.arguments or self.section:
             return [self.one(paths)]
         found = list(self.launches(paths[0]))
@@ -299,7 +304,7 @@ class Discovery:
         """Whether a file of a folder may be a config or a script, by its name."""
         if path.endswith(PROGRAMS):
             return self.kind is None and not self.section and self._may_build(path)
-        return path.lower().endswith(EXTENSIONS) or (self.kind in (None, LAUNCH) and is_script(path))
+        return path.lower().endswith(EXTENSIONS) or (self._reads_lines and is_script(path))
 
     def _may_build(self, path: str) -> bool:
         """Whether a Python file of a folder may build the arguments of a trainer, by its text."""

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.summary import Summary
     from cfglint.frameworks.verl.config import VerlConfig
     from cfglint.source.document import Document
+    from cfglint.source.loaders import Loader
 
 KIND: Final = "verl"
 
@@ -33,6 +34,14 @@ class Verl(LineFramework["VerlConfig"]):
     rule_families = {"VRL": "verl"}
     programs = ("verl.trainer.main_ppo", "verl.trainer.fsdp_sft_trainer", "verl.trainer.sft_trainer")
     no_generator = "the config files are those of the package; a launch line has only what differs from them"
+
+    def loader(self, document: Document, facts: LaunchFacts) -> Loader:
+        """The loader of Hydra for a config file, else that for the words of a command."""
+        if document.is_command:
+            return super().loader(document, facts)
+        from cfglint.source.omegaconf import YAML
+
+        return YAML
 
     def takes(self, launch: Launch) -> bool:
         """Whether a line runs the module whose config is modelled."""

@@ -9,7 +9,7 @@ from cfglint.frameworks.base import Config
 from cfglint.frameworks.unknown import Unknown
 from cfglint.frameworks.verl import FRAMEWORK
 from cfglint.frameworks.verl.own_copy import OwnCopy
-from cfglint.frameworks.verl.search_path import UnknownFolder, located, options_of, own_folder, primary_of
+from cfglint.frameworks.verl.search_path import UnknownFolder, located, of_file, options_of, own_folder, primary_of
 from cfglint.frameworks.verl.sizes import Sizes
 from cfglint.frameworks.verl.values import Tree, unknown
 from cfglint.source.hydra import command_line
@@ -58,9 +58,7 @@ class VerlConfig(Config):
 
     def __init__(self, documents: list[Document], facts: LaunchFacts) -> None:
         super().__init__(documents, facts)
-        command = documents[0]
-        assert isinstance(command, CommandDocument)
-        self.command = command
+        self.command = documents[0]
         self.refused: list[RefusedWord] = []
         self.is_open = False  # whether the line has words, or names files, that are not known
         self.location: Location | None = None
@@ -79,11 +77,19 @@ class VerlConfig(Config):
         self._failing: list[FailedCheck] | None = None
 
     def _composed(self) -> dict[Any, Any]:
+        if not self.command.is_command:
+            found = self.framework.loader(self.command, self.facts).read(self.command)
+            self.load_problems = [(self.command, problem) for problem in found.problems]
+        if self.load_problems:
+            return {}
         line = self.facts.launch.line
         words = line.arguments if line is not None else []
         overrides = self._read(words)
         try:
-            self.location = located(self.facts.launch, self.version, self.primary, options_of(words))
+            if isinstance(self.command, CommandDocument):
+                self.location = located(self.facts.launch, self.version, self.primary, options_of(words))
+            else:
+                self.location = of_file(self.command, self.version)
         except UnknownFolder:
             self.is_open = True
         except CompositionError as problem:

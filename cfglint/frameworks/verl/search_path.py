@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from cfglint.frameworks.launch_facts import Launch
     from cfglint.frameworks.versions import Version
+    from cfglint.source.document import Document
     from cfglint.source.hydra.defaults_list import Repository
     from cfglint.source.project_files import Project
     from cfglint.source.shell.placed_text import Text
@@ -75,6 +76,14 @@ def located(launch: Launch, release: Version, name: str, options: Sequence[tuple
     chain.extend(map(finder.entry, further_folders(primary) if primary is not None else ()))
     is_own = not any(isinstance(each, ReleaseFiles) for each in chain)
     return Location(name.removesuffix(".yaml"), SearchPath(chain), finder.folders, is_own)
+
+
+def of_file(document: Document, release: Version) -> Location:
+    """The location of a config file that is checked without a launch line: itself, then the files of the release."""
+    folder, name = os.path.split(document.path)
+    texts = {document.path: document.text}
+    own = ConfigFolder(folder, texts.get, lambda _: [])
+    return Location(name.removesuffix(".yaml"), SearchPath([own, ReleaseFiles(release)]), [own], False)
 
 
 def options_of(words: Sequence[Text]) -> list[tuple[str, str | None]]:

@@ -168,3 +168,18 @@ def test_a_config_folder_of_the_user_is_not_guessed(checked):
 def test_a_line_that_starts_another_program_of_verl_is_no_run_of_this_kind(checked):
     run = checked("python3 -m verl.trainer.main_ppo_other data.x=1")
     assert not any(code.startswith("VRL") for code, _ in run.found)
+
+
+@each_case(
+    ("text", "found", "batch"),
+    [
+        ("defaults: [ppo_trainer, _self_]\ndata: {train_batch_size: 1000}\n", ["VRL015", "VRL015", "VRL015", "VRL019"], 1000),
+        ("defaults: [ppo_trainr, _self_]\n", ["VRL001"], None),
+        ("data: [\n", ["SRC002"], None),
+    ],
+)
+def test_a_config_file_of_the_kind_extends_the_release(tmp_path, capsys, text, found, batch):
+    (tmp_path / "own.yaml").write_text(text)
+    assert main(["check", str(tmp_path / "own.yaml"), "--kind", "verl", "--target", "verl==0.9.1", "--format", "json"]) == 1
+    result = Result(capsys.readouterr().out)
+    assert ([code for code, _ in result.found], result.resolved["global_batch"]) == (found, batch)
