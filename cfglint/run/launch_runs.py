@@ -25,7 +25,8 @@ from cfglint.run.paths import BY_HAND
 from cfglint.source import files
 from cfglint.source.change import EditRefused
 from cfglint.source.document import SCALAR, Node
-from cfglint.source.file_source import EditedSource, FileSource
+from cfglint.source.edited_source import EditedSource
+from cfglint.source.file_source import FileSource
 from cfglint.source.project_files import Project
 from cfglint.source.python.call import CallDocument
 from cfglint.source.record import changed

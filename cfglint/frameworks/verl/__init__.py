@@ -72,11 +72,23 @@ class Verl(LineFramework["VerlConfig"]):
 
     def batch(self, config: VerlConfig) -> Batch:
         """The batch of one step and of one update."""
-        return config.own_batch()
+        if not config.has_rollout:
+            from cfglint.frameworks.verl import sft
+
+            return sft.batch(config)
+        from cfglint.frameworks.verl.batch import batch
+
+        return batch(config)
 
     def numbers(self, config: VerlConfig) -> dict[str, int | None]:
         """The steps, and the samples of a step and an update."""
-        return config.own_numbers()
+        if not config.has_rollout:
+            from cfglint.frameworks.verl import sft
+
+            return sft.numbers(config)
+        from cfglint.frameworks.verl.batch import numbers
+
+        return numbers(config)
 
     def choose_sizes(self, config: VerlConfig, gpus: int, nodes: int | None, batch: int, max_micro: int | None) -> ChosenSizes:
         """The values that give a number of prompts per step on so many GPUs."""
@@ -86,7 +98,13 @@ class Verl(LineFramework["VerlConfig"]):
 
     def account(self, config: VerlConfig) -> Summary:
         """The lines about rollout, batch, length and learning rate."""
-        return config.own_account()
+        if not config.has_rollout:
+            from cfglint.frameworks.verl import sft
+
+            return sft.account(config)
+        from cfglint.frameworks.verl.summary import account
+
+        return account(config)
 
     def load_rules(self) -> None:
         """Register the rules of verl."""

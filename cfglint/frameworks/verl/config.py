@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     from cfglint.findings.rule import Rule
     from cfglint.frameworks.launch_facts import LaunchFacts
-    from cfglint.frameworks.resolved_batch import Batch
-    from cfglint.frameworks.summary import Summary
     from cfglint.frameworks.verl.checks import FailedCheck
     from cfglint.frameworks.verl.search_path import Location
     from cfglint.source.document import Document, Node
@@ -203,24 +201,6 @@ class VerlConfig(Config):
         from cfglint.frameworks.verl.checks import failed
 
         return failed(self.tree, self.sizes)
-
-    def own_batch(self) -> Batch:
-        """The batch of one step and of one update."""
-        from cfglint.frameworks.verl.batch import batch
-
-        return batch(self)
-
-    def own_numbers(self) -> dict[str, int | None]:
-        """The steps, and the samples of a step and an update."""
-        from cfglint.frameworks.verl.batch import numbers
-
-        return numbers(self)
-
-    def own_account(self) -> Summary:
-        """The lines about rollout, batch, length and learning rate."""
-        from cfglint.frameworks.verl.summary import account
-
-        return account(self)
 
     def unresolved(self) -> tuple[tuple[Any, ...], str] | None:
         """The path and the exception of the first interpolation that cannot be resolved; None if all can."""

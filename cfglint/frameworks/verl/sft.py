@@ -93,50 +93,53 @@ class SftConfig(VerlConfig):
     has_rollout = False
 
     @property
-    def rows(self) -> SftSizes:
-        """The sizes of the run."""
-        return SftSizes(self.tree, self.primary != "sft_trainer")
-
-    @property
     def own_gpus(self) -> int | None:
         """None: the launcher starts the processes."""
         return None
 
     def failed(self) -> list[FailedCheck]:
         """The failing checks."""
-        return [*checks(self.rows)] if self.values else []
+        return [*checks(sizes_of(self))] if self.values else []
 
-    def own_batch(self) -> Batch:
-        """The batch of a step."""
-        sizes = self.rows
-        micro = self.setting(MICRO) if sizes.micro is not None else derived("micro_batch", None, "packed by tokens, or unknown")
-        return Batch(
-            Layout(sizes.gpus, sequence_parallel=sizes.sequence_parallel or 1),
-            micro,
-            derived("accumulation", sizes.accumulation, "rows of a rank / micro batch"),
-            derived("data_parallel", sizes.data_parallel, "GPUs / sequence-parallel size"),
-            self.setting(BATCH, value=sizes.batch),
-            sizes.consumed,
-            gpus_per_replica=sizes.sequence_parallel or 1,
-        )
 
-    def own_numbers(self) -> dict[str, int | None]:
-        """The steps."""
-        sizes = self.rows
-        return {"steps_per_epoch": sizes.steps_per_epoch, "total_steps": sizes.total_steps}
+def sizes_of(config: VerlConfig) -> SftSizes:
+    """The sizes of a run."""
+    return SftSizes(config.tree, config.primary != "sft_trainer")
 
-    def own_account(self) -> Summary:
-        """The lines about length and learning rate."""
-        sizes, summary = self.rows, Summary(self.release)
-        for group, label, key in SETTINGS if self.origins else ():
-            summary.add(group, label, self.setting(key))
-        needs = EXAMPLES if self.facts.num_examples is None else ""
-        because = "rows of a rank / rows of a step on it, rounded down twice"
-        summary.derive(LENGTH, "steps per epoch", "steps_per_epoch", sizes.steps_per_epoch, because, needs=needs)
-        summary.derive(LENGTH, "total steps", "total_steps", sizes.total_steps, "steps per epoch x trainer.total_epochs", needs=needs)
-        summary.derive(BATCH_GROUP, "rows per GPU", "rows_per_gpu", sizes.per_rank, "global batch / data parallel, rounded down")
-        summary.derive(LAUNCH, "packed by tokens", "use_dynamic_bsz", sizes.is_dynamic, "data.use_dynamic_bsz")
-        return summary
+
+def batch(config: VerlConfig) -> Batch:
+    """The batch of a step."""
+    sizes = sizes_of(config)
+    micro = config.setting(MICRO) if sizes.micro is not None else derived("micro_batch", None, "packed by tokens, or unknown")
+    return Batch(
+        Layout(sizes.gpus, sequence_parallel=sizes.sequence_parallel or 1),
+        micro,
+        derived("accumulation", sizes.accumulation, "rows of a rank / micro batch"),
+        derived("data_parallel", sizes.data_parallel, "GPUs / sequence-parallel size"),
+        config.setting(BATCH, value=sizes.batch),
+        sizes.consumed,
+        gpus_per_replica=sizes.sequence_parallel or 1,
+    )
+
+
+def numbers(config: VerlConfig) -> dict[str, int | None]:
+    """The steps."""
+    sizes = sizes_of(config)
+    return {"steps_per_epoch": sizes.steps_per_epoch, "total_steps": sizes.total_steps}
+
+
+def account(config: VerlConfig) -> Summary:
+    """The lines about length and learning rate."""
+    sizes, summary = sizes_of(config), Summary(config.release)
+    for group, label, key in SETTINGS if config.origins else ():
+        summary.add(group, label, config.setting(key))
+    needs = EXAMPLES if config.facts.num_examples is None else ""
+    because = "rows of a rank / rows of a step on it, rounded down twice"
+    summary.derive(LENGTH, "steps per epoch", "steps_per_epoch", sizes.steps_per_epoch, because, needs=needs)
+    summary.derive(LENGTH, "total steps", "total_steps", sizes.total_steps, "steps per epoch x trainer.total_epochs", needs=needs)
+    summary.derive(BATCH_GROUP, "rows per GPU", "rows_per_gpu", sizes.per_rank, "global batch / data parallel, rounded down")
+    summary.derive(LAUNCH, "packed by tokens", "use_dynamic_bsz", sizes.is_dynamic, "data.use_dynamic_bsz")
+    return summary
 
 
 def derived(name: str, value: int | None, because: str) -> Setting:
@@ -147,15 +150,15 @@ def derived(name: str, value: int | None, because: str) -> Setting:
 def checks(sizes: SftSizes) -> Iterator[FailedCheck]:
     """The failing checks of an SFT run, in their order."""
     parallel, tree = sizes.data_parallel, sizes.tree
-    batch, micro = sizes.batch, sizes.micro
+    rows, micro = sizes.batch, sizes.micro
     if not sizes.on_engine:
         if tree.value("data.chat_template") is not None and isinstance(tree.value("data.chat_template"), str):
             message = "`data.chat_template` is not supported yet"
             text = "ValueError: Apply Chat template from config is not supported yet."
             yield FailedCheck("VRL031", "data.chat_template", message, text, INIT, "remove `data.chat_template`")
-        if batch and parallel and batch % parallel:
-            message = f"`{BATCH}` is {batch}, not a multiple of the {parallel} data-parallel ranks"
-            text = f"AssertionError: Global batch size {batch} is not divisible by dp size {parallel}"
+        if rows and parallel and rows % parallel:
+            message = f"`{BATCH}` is {rows}, not a multiple of the {parallel} data-parallel ranks"
+            text = f"AssertionError: Global batch size {rows} is not divisible by dp size {parallel}"
             yield FailedCheck("VRL032", BATCH, message, text, INIT, f"set `{BATCH}` to a multiple of {parallel}")
             return
         if (sizes.sequence_parallel or 1) > 1 and tree.is_true("use_remove_padding") is False:
@@ -170,6 +173,6 @@ def checks(sizes: SftSizes) -> Iterator[FailedCheck]:
             "VRL032", MICRO, message, text if sizes.on_engine else "AssertionError", stage, f"set `{MICRO}` to a divisor", (BATCH,)
         )
     if sizes.per_rank == 0:
-        message = f"`{BATCH}` is {batch}, less than one row for each of the {parallel} data-parallel ranks"
+        message = f"`{BATCH}` is {rows}, less than one row for each of the {parallel} data-parallel ranks"
         text = "ValueError: batch_size should be a positive integer value, but got batch_size=0"
         yield FailedCheck("VRL032", BATCH, message, text, INIT, f"set `{BATCH}` to a multiple of {parallel}")
