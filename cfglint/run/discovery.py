@@ -185,6 +185,9 @@ class Discovery:
         from cfglint.run.launch_runs import LaunchReader
 
         name, only = line_of(path)
+        if len(self.named) > FEW and only is None and not self._may_build(name):
+            self._count_unrecognized(path, [])
+            return
         try:
             reader = LaunchReader(self.source, self.facts, self.named)
             found = reader.built_in(name)
@@ -490,7 +493,7 @@ class Discovery:
         packages = [package for kind in dict.fromkeys(read_by) for package in framework(kind).packages()]
         packages += steps_with(document, read_by)
         packages += nested_in(documents, packages)
-        packages += [each.package for each in facts.launch.program.trainer_calls] if facts.launch.program is not None else []
+        packages += facts.launch.code.checked_packages if facts.launch.code is not None else ()
         if self.kinds and not facts.kind_given and self._kind_by_pattern(document.path) is not None:
             facts = facts.replace(kind_given=True)
         if all(package in facts.target for package in packages):

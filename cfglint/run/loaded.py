@@ -94,6 +94,12 @@ class LoadedRun:
         return {document.path for document in every_document(self.documents)}
 
     @property
+    def read_paths(self) -> set[str]:
+        """The paths of all files that the run depends on, the modules of its program included."""
+        program = [self.launch.parser.path] if self.launch.parser is not None else []
+        return {*self.paths, *program, *(path for document in self.documents for path in document.files)}
+
+    @property
     def line(self) -> int:
         """The line of the command or call that starts the run; 1 for files."""
         document, entry = self.documents[0], self.launch.entry
@@ -191,7 +197,7 @@ def with_own_launch(document: Document, facts: LaunchFacts) -> LaunchFacts:
 def with_own_program(documents: list[Document], facts: LaunchFacts) -> LaunchFacts:
     """The facts with those about the program of a call; that is another version of it if the call was read again."""
     program = next((each.program for each in documents if each.program is not None), None)
-    return facts if program is None else facts.replace(launch=changed(facts.launch, program=program))
+    return facts if program is None else facts.replace(launch=changed(facts.launch, program=program, code=program))
 
 
 def consumer_first(documents: list[Document], kinds: list[str]) -> tuple[list[Document], list[str]]:

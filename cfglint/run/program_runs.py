@@ -11,9 +11,11 @@ from cfglint.launch.command import WITHOUT_EFFECT
 from cfglint.launch.programs.constructors import built_calls
 from cfglint.launch.programs.documents import place_of_literal
 from cfglint.launch.programs.evaluation import call_document
+from cfglint.launch.programs.imports import imports
 from cfglint.launch.programs.literals import COMPUTED, literal
 from cfglint.launch.programs.parsers import constructions
 from cfglint.launch.programs.scopes import is_caught
+from cfglint.launch.programs.tracing import trace
 from cfglint.launch.programs.trainer_calls import trainer_calls
 from cfglint.source.change import EditRefused
 from cfglint.source.python.call import CallDocument
@@ -47,7 +49,7 @@ class BuiltArguments:
         self.kind = call.kind
         self.guessed = conditional or is_caught(call.node, call.scope, program.scopes)
         facts = call.facts(program, evaluated)
-        self.program = changed(facts, trainer_calls=trainer_calls(program, evaluated, call.node))
+        self.program = changed(facts, trainer_calls=trainer_calls(program, evaluated, call.node), imports=imports(evaluated))
         self.trainer = call.trainer
         self.document = document_of(program, which, reread, context)
 
@@ -63,7 +65,7 @@ class BuiltArguments:
             return facts.replace(kind_given=facts.kind_given or not self.guessed, launch=Launch(guessed=self.guessed))
         return facts.replace(
             trainer=facts.trainer or self.trainer,
-            launch=Launch(program=self.program, guessed=self.guessed, undecided=self.undecided),
+            launch=Launch(program=self.program, code=self.program, guessed=self.guessed, undecided=self.undecided),
             strict_keys=facts.strict_keys or self.program.complete,
             kind_given=facts.kind_given or not self.guessed,
             complete=facts.complete or not self.guessed,
@@ -102,8 +104,9 @@ def built_arguments(program: ProgramFacts, which: int, reread: Reread, context: 
 
 
 def with_trainers(program: ProgramFacts, context: Context) -> ProgramFacts:
-    """The facts with the calls that build the trainers of a program."""
-    return changed(program, trainer_calls=trainer_calls(program, evaluation_of(program, context)))
+    """The facts with the calls that build the trainers of a program, and its imports."""
+    evaluated = evaluation_of(program, context)
+    return changed(program, trainer_calls=trainer_calls(program, evaluated), imports=imports(evaluated))
 
 
 def parsed_arguments(program: ProgramFacts, reread: Reread, context: Context) -> BuiltArguments | None:
@@ -137,11 +140,20 @@ def document_of(program: ProgramFacts, which: int, reread: Reread, context: Cont
     documents = [call_document(call, program, evaluated) for call in built_calls(program)]
     found = documents[which]
     found.number = which
+    found.trace = lambda key: traced(found, key, program)
     found.others = {number: each for number, each in enumerate(documents) if each is not found}
     found.again = lambda text: read_again(found, {found.path: text}, reread, which, context)
     found.again_with = lambda texts: read_again(found, texts, reread, which, context)
     found.files = frozenset((found.path, *(evaluated.files if evaluated is not None else ())))
     return found
+
+
+def traced(document: CallDocument, key: str, program: ProgramFacts) -> tuple[str, ...]:
+    """The source of what the unknown value of a key is computed from."""
+    if key not in document.traced:
+        return ()
+    expression, module = document.traced[key]
+    return trace(expression, module, program.evaluations.modules)
 
 
 def read_again(document: CallDocument, texts: Mapping[str, str], reread: Reread, which: int, context: Context) -> CallDocument:
