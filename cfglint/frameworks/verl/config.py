@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 OWN_COPY, OWN_FILES = "of the project", "with further files"  # why the release is not that of a modelled one
 OLDEST_CHECKED = (0, 2)  # the first release whose workers compute and check the batch as those of the first modelled one
+CHOICES = "VRL011"  # the checks of a value among those that verl accepts
 MOST_REFUSED = 50  # overrides that are left out one after the other
 
 
@@ -175,7 +176,12 @@ class VerlConfig(Config):
 
     def is_raised(self, failed: FailedCheck) -> bool | None:
         """Whether verl has a failing check, by the code of the project's copy; None if that does not tell."""
-        return self.copy.raises(failed.exception) if self.copy is not None and self.is_own else True
+        if self.copy is None or not self.is_own:
+            return True
+        value = self.value(failed.key)
+        if failed.code == CHOICES and isinstance(value, str) and self.copy.names(value):
+            return False
+        return self.copy.raises(failed.exception)
 
     def outside_with(self, reason: str) -> LaunchFacts:
         """The facts with a release that is not modelled."""

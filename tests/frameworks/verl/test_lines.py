@@ -144,6 +144,15 @@ def test_a_check_without_a_message_is_not_certain_in_a_copy(checked):
     assert (run.found, run.verdict) == ([("VRL017", "warning")], None)
 
 
+@each_case(
+    ("code", "found", "verdict"),
+    [('ESTIMATORS = ["mine"]\n', [], "accept"), ("", [("VRL011", "warning")], None)],
+)
+def test_a_copy_accepts_the_choices_that_its_code_names(checked, code, found, verdict):
+    run = checked(f"{OWN_LINE} algorithm.adv_estimator=mine", "", files=own_copy(OWN, code))
+    assert (run.found, run.verdict) == (found, verdict)
+
+
 def test_a_copy_of_an_old_release_gets_no_verdict(checked):
     run = checked(f"{OWN_LINE} lean.goals=2", "", files=own_copy(OWN, version="0.1"))
     assert (run.found, run.verdict, run.resolved["global_batch"]) == ([], None, 64)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from cfglint.findings.rule import ExampleFacts
     from cfglint.findings.setting import Setting
     from cfglint.frameworks.verl.config import VerlConfig
+    from cfglint.frameworks.verl.values import Tree
 
 ENGINES = (0, 8)  # the first release whose workers are built on engines
 OLD: ExampleFacts = {"kind": "launch", "target": {"verl": "0.7.1"}}
@@ -32,6 +33,11 @@ def written(config: VerlConfig, *prefixes: str) -> list[Setting]:
     paths = (".".join(map(str, path)) for path in config.origins)
     below = (path for path in paths if path.startswith(tuple(f"{prefix}." for prefix in prefixes)) or path in prefixes)
     return [setting for setting in map(config.setting, below) if setting.origin != DEFAULT]
+
+
+def is_on(tree: Tree, key: str) -> bool | None:
+    """Whether a switch is on; None if that is unknown, or if the release does not have it."""
+    return tree.is_true(key) if tree.raw(key) is not None else None
 
 
 @rule(
@@ -109,8 +115,8 @@ def unused_setting(config: VerlConfig) -> Iterator[Finding]:
         return
     tree = config.tree
     parts = (
-        (tree.is_true(KL_LOSS), (f"{ACTOR}.kl_loss_coef", f"{ACTOR}.kl_loss_type"), KL_LOSS, "`{}` is not true"),
-        (tree.is_true(KL_REWARD), ("algorithm.kl_ctrl", "algorithm.kl_penalty"), KL_REWARD, "`{}` is not true"),
+        (is_on(tree, KL_LOSS), (f"{ACTOR}.kl_loss_coef", f"{ACTOR}.kl_loss_type"), KL_LOSS, "`{}` is not true"),
+        (is_on(tree, KL_REWARD), ("algorithm.kl_ctrl", "algorithm.kl_penalty"), KL_REWARD, "`{}` is not true"),
         (uses_reference(tree), (REF,), KL_LOSS, "the run uses no reference policy"),
         (uses_critic(tree), (CRITIC,), "algorithm.adv_estimator", "the run trains no critic"),
         (config.sizes.is_dynamic is not True, (MICRO, f"{ROLLOUT}.log_prob_micro_batch_size_per_gpu"), DYNAMIC, "`{}` is true"),
