@@ -18,6 +18,7 @@ from cfglint.source.document import MAPPING, SCALAR, Document
 from cfglint.source.errors import CfglintError
 from cfglint.source.file_source import FileSource, missing
 from cfglint.source.limits import MAX_SIZE
+from cfglint.source.sections import every_document
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ class Discovery:
         self.source = source or FileSource()
         self.stats = ScanStats()
         self.taken: set[str] = set()  # paths of the files that others have named
-        self.scripts = False  # whether launch lines may name the examined files
+        self.scripts = False  # whether launch lines or programs may read the examined files
         self.others_of_line = 0  # further launches on the requested line
         self._launches: LaunchReader | None = None
         self.folders: dict[str, dict[str, list[Statement]]] = {}  # the versions in folders, cached for all runs
@@ -99,7 +100,7 @@ class Discovery:
     def numbered(self, paths: list[str]) -> list[tuple[int, str]]:
         """(position, file) for the files of the paths, including those in folders."""
         found = list(enumerate(self._expanded(paths)))
-        self.scripts = any(is_script(line_of(path)[0]) for _, path in found)
+        self.scripts = any(is_script(line_of(path)[0]) or is_program(path) for _, path in found)
         return found
 
     def looked_at(self, numbered: list[tuple[int, str]]) -> Iterator[tuple[int, CheckedRun, str | None]]:
@@ -173,6 +174,7 @@ class Discovery:
             documents, kinds = self.references.followed(each.documents, each.kinds)
             self.taken.update(document.path for document in documents[1:])
             self.taken.update([each.launch.parser.path] if each.launch.parser is not None else ())
+            self.taken.update(own_configs(documents))
             yield self._run(documents, kinds, each.facts)
 
     def built_in(self, path: str) -> Iterator[CheckedRun]:
@@ -197,6 +199,7 @@ class Discovery:
         for each in chosen:
             documents, kinds = self.references.followed([each.document], [each.kind])
             self.taken.update(document.path for document in documents[1:] if document.path != name)
+            self.taken.update(own_configs(documents))
             yield self._run(documents, kinds, each.facts(self.facts))
 
     def _by_hand(self, paths: list[str]) -> CheckedRun | None:
@@ -501,6 +504,11 @@ class Discovery:
 
         script = document.text if kinds[0] == LAUNCH or is_program(document.path) else ""
         return Repositories(self.folders, self.source.disk).complete(facts, document.path, packages, script)
+
+
+def own_configs(documents: list[Document]) -> list[str]:
+    """The config files that a program of a run loads itself, and that values of the run come from."""
+    return [each.path for each in every_document(documents)[len(documents) :] if not is_program(each.path)]
 
 
 def are_of_one_line(runs: list[CheckedRun]) -> bool:
