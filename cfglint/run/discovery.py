@@ -18,7 +18,6 @@ from cfglint.source.document import MAPPING, SCALAR, Document
 from cfglint.source.errors import CfglintError
 from cfglint.source.file_source import FileSource, missing
 from cfglint.source.limits import MAX_SIZE
-from cfglint.source.sections import every_document
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -155,7 +154,7 @@ class Discovery:
 
     def launches(self, path: str) -> Iterator[CheckedRun]:
         """The runs that a script starts, with the files that its lines name."""
-        from cfglint.run.launch_runs import LaunchReader
+        from cfglint.run.launch_runs import LaunchReader, own_configs
 
         name, only = line_of(path)
         if self._launches is None:
@@ -179,7 +178,7 @@ class Discovery:
 
     def built_in(self, path: str) -> Iterator[CheckedRun]:
         """The runs whose arguments a program builds in code; a program without any is not recognised."""
-        from cfglint.run.launch_runs import LaunchReader
+        from cfglint.run.launch_runs import LaunchReader, own_configs
 
         name, only = line_of(path)
         if len(self.named) > FEW and only is None and not self._may_build(name):
@@ -504,11 +503,6 @@ class Discovery:
 
         script = document.text if kinds[0] == LAUNCH or is_program(document.path) else ""
         return Repositories(self.folders, self.source.disk).complete(facts, document.path, packages, script)
-
-
-def own_configs(documents: list[Document]) -> list[str]:
-    """The config files that a program of a run loads itself, and that values of the run come from."""
-    return [each.path for each in every_document(documents)[len(documents) :] if not is_program(each.path)]
 
 
 def are_of_one_line(runs: list[CheckedRun]) -> bool:
