@@ -49,7 +49,7 @@ class Discovery:
         self.source = source or FileSource()
         self.stats = ScanStats()
         self.taken: set[str] = set()  # paths of the files that others have named
-        self.scripts = False  # whether launch lines may name the examined files
+        self.scripts = False  # whether launch lines or programs may read the examined files
         self.others_of_line = 0  # further launches on the requested line
         self._launches: LaunchReader | None = None
         self.folders: dict[str, dict[str, list[Statement]]] = {}  # the versions in folders, cached for all runs
@@ -104,7 +104,7 @@ class Discovery:
     def numbered(self, paths: list[str]) -> list[tuple[int, str]]:
         """(position, file) for the files of the paths, including those in folders."""
         found = list(enumerate(self._expanded(paths)))
-        self.scripts = any(is_script(line_of(path)[0]) for _, path in found)
+        self.scripts = any(is_script(line_of(path)[0]) or is_program(path) for _, path in found)
         return found
 
     def looked_at(self, numbered: list[tuple[int, str]]) -> Iterator[tuple[int, CheckedRun, str | None]]:
@@ -159,7 +159,7 @@ class Discovery:
 
     def launches(self, path: str) -> Iterator[CheckedRun]:
         """The runs that a script starts, with the files that its lines name."""
-        from cfglint.run.launch_runs import LaunchReader
+        from cfglint.run.launch_runs import LaunchReader, own_configs
 
         name, only = line_of(path)
         if self._launches is None:
@@ -178,11 +178,12 @@ class Discovery:
             documents, kinds = self.references.followed(each.documents, each.kinds)
             self.taken.update(document.path for document in documents[1:])
             self.taken.update([each.launch.parser.path] if each.launch.parser is not None else ())
+            self.taken.update(own_configs(documents))
             yield self._run(documents, kinds, each.facts)
 
     def built_in(self, path: str) -> Iterator[CheckedRun]:
         """The runs whose arguments a program builds in code; a program without any is not recognised."""
-        from cfglint.run.launch_runs import LaunchReader
+        from cfglint.run.launch_runs import LaunchReader, own_configs
 
         name, only = line_of(path)
         if len(self.named) > FEW and only is None and not self._may_build(name):
@@ -202,6 +203,7 @@ class Discovery:
         for each in chosen:
             documents, kinds = self.references.followed([each.document], [each.kind])
             self.taken.update(document.path for document in documents[1:] if document.path != name)
+            self.taken.update(own_configs(documents))
             yield self._run(documents, kinds, each.facts(self.facts))
 
     def _by_hand(self, paths: list[str]) -> CheckedRun | None:
