@@ -1,4 +1,4 @@
-"""ms-swift: `swift sft`, `swift pt` and `swift rlhf`, whose arguments extend those of the Trainer."""
+"""ms-swift: `swift sft`, `swift pt` and `swift rlhf`."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ COMMANDS = ("pt", "rlhf", "sft")
 MODULES = tuple(f"swift.cli.{each}" for each in COMMANDS)
 SCRIPTS = tuple(f"swift/cli/{each}.py" for each in COMMANDS)
 RELATIVE = "ms-swift"
-MEGATRON = frozenset(("micro_batch_size", "global_batch_size", "tensor_model_parallel_size", "train_iters"))  # of Megatron-SWIFT
-WRITTEN = frozenset(("swift_version", "model_info", "model_meta", "global_world_size"))  # in the `args.json` of a checkpoint
+MEGATRON = frozenset(("micro_batch_size", "train_iters", "tensor_model_parallel_size"))
+WRITTEN = frozenset(("swift_version", "model_info"))  # in the `args.json` of a checkpoint
 
 
 class Swift(Framework["SwiftConfig"]):
-    """Command lines of ms-swift, of the modules that they start, and the files of their arguments."""
+    """Command lines of ms-swift and the files of their arguments."""
 
     kind = KIND
     title = "ms-swift"
@@ -55,7 +55,7 @@ class Swift(Framework["SwiftConfig"]):
     no_generator = "a run is a command line, with what differs from the defaults"
 
     def detect(self, document: Document) -> int:
-        """Detect by the top-level keys; files for Megatron-SWIFT, and those that ms-swift writes next to a checkpoint, do not count."""
+        """Detect by the top-level keys; files for Megatron-SWIFT do not count."""
         names = top_keys(document)
         return CERTAIN if relative_of(names) == RELATIVE and names.isdisjoint(MEGATRON | WRITTEN) else NO_MATCH
 
