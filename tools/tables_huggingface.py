@@ -68,6 +68,11 @@ def ordered(found: dict[str, Raw]) -> dict[str, list[str]]:
     return {name: values for name, raw in found.items() if (values := choices(name, raw))}
 
 
+def compared(fact: Fact) -> Fact:
+    """What a new release must not change in the facts of the others: all but the type."""
+    return fact[1:]
+
+
 def known(tables: Any) -> dict[Release, Facts]:
     """The facts of the releases of the committed tables."""
     made: dict[Release, Facts] = {}
