@@ -157,7 +157,9 @@ def follow(options: argparse.Namespace, scratch: Path) -> int:
     Version(options.version)
     given = Following(*located(options, scratch))
     print(f"{given.package} {given.name}, compared with {'.'.join(map(str, given.neighbour))}")
-    lines = list(follow_fields.changes(given.others[given.neighbour].sections, given.facts.sections))
+    before = given.others[given.neighbour]
+    lines = list(follow_fields.changes(before.sections, given.facts.sections))
+    lines += follow_fields.changes_of_names(before.names, given.facts.names)
     print("\nfields and values:" if lines else "\nfields and values: no change")
     print("".join(f"  {line}\n" for line in lines), end="")
     history, changed = compared_checks(given, options.neighbour, scratch)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from history_rows import literal, same
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator, Mapping
 
     from history_rows import Fact, Sections
 
@@ -79,6 +79,15 @@ def changes(before: Sections, after: Sections) -> Iterator[str]:
         for name in sorted(old.keys() & new.keys()):
             for line in of_field(old[name], new[name]):
                 yield f"{name_of}`{name}`: {line}"
+
+
+def changes_of_names(before: Mapping[str, Collection[str]], after: Mapping[str, Collection[str]]) -> Iterator[str]:
+    """The names that came and went, such as the values of a field or the classes of a kind, by what they are."""
+    for kind in sorted(before.keys() & after.keys()):
+        more, less = sorted(set(after[kind]) - set(before[kind])), sorted(set(before[kind]) - set(after[kind]))
+        if more or less:
+            words = [f"added {', '.join(map(literal, more))}"] * bool(more) + [f"removed {', '.join(map(literal, less))}"] * bool(less)
+            yield f"`{kind}`: {'; '.join(words)}"
 
 
 def of_field(old: Fact, new: Fact) -> Iterator[str]:
