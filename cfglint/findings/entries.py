@@ -345,3 +345,51 @@ if TYPE_CHECKING:
         consistent_with: list[dict[str, str]]
         note: str
         differences: list[DifferenceEntry]
+
+    class NotComparedEntry(TypedDict):
+        """Something that changed and that no run shows, with the reason."""
+
+        file: str
+        reason: str
+
+    class CheckOutput(TypedDict):
+        """The output of `check --format json`."""
+
+        cfglint: str
+        runs: list[RunEntry]
+        diagnostics: list[FindingEntry]
+
+    class RunsOutput(TypedDict):
+        """The output of `runs --format json`."""
+
+        cfglint: str
+        runs: list[RunEntry]
+
+    class FixOutput(TypedDict):
+        """The output of `fix --format json`."""
+
+        cfglint: str
+        runs: list[FixRunEntry]
+
+    class PlanOutput(PlanTable):
+        """The output of `plan --format json`."""
+
+        cfglint: str
+
+    class ExplainOutput(SummaryEntry):
+        """The output of `explain --format json` for a run."""
+
+        cfglint: str
+
+    class LogOutput(TypedDict):
+        """The output of `explain --format json` for a training log."""
+
+        cfglint: str
+        banners: list[BannerEntry]
+
+    class ReviewOutput(TypedDict):
+        """The output of `review --format json` and `diff --format json`."""
+
+        cfglint: str
+        changes: list[ChangeEntry]
+        not_compared: list[NotComparedEntry]

@@ -61,9 +61,10 @@ LAUNCHER_CONFIG: Subject = "launcher-config"  # the config of the launcher, whic
 EXPECTATION: Subject = "expectation"  # what the project itself demands of its runs
 IGNORE_COMMENT: Subject = "ignore-comment"
 MEMORY: Subject = "memory"  # the memory of the GPUs
+CODE: Subject = "code"  # the code of the program: its imports and calls
 
 FAMILY_SUBJECTS: dict[str, Subject] = {"BAT": BATCH, "KEY": VALUE, "TYP": VALUE, "LCH": LAUNCH, "ACC": LAUNCHER_CONFIG}
-CERTAIN_SUBJECTS: tuple[Subject, ...] = (KEY, VALUE, LAUNCH, ARGUMENT)  # no other argument makes such a finding wrong
+CERTAIN_SUBJECTS: tuple[Subject, ...] = (KEY, VALUE, LAUNCH, ARGUMENT, CODE)  # no other argument makes such a finding wrong
 
 
 class Finding(Record):
@@ -72,7 +73,7 @@ class Finding(Record):
     `related` are the other settings involved, `note` a consequence that is not an exception, `help` the remedy.
     `exception`, `fails_at` and `severity` default to those of the rule. `consumer_only`: only the parser of the declared
     kind fails on it, so without a declared kind such an error becomes a warning. `on_key` points at the key, not the value.
-    `of_launcher`: the launcher of a run fails on it, regardless of how the program parses its arguments.
+    `for_any_parser`: the run fails on it, regardless of how the program parses its arguments.
     """
 
     setting: Setting
@@ -86,7 +87,7 @@ class Finding(Record):
     on_key: bool = False
     note: str | None = None
     help: str | None = None
-    of_launcher: bool = False
+    for_any_parser: bool = False
 
 
 class Example:

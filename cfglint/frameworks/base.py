@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from cfglint.findings.rule import Finding, Rule
     from cfglint.findings.vocabulary import Kind, Stage
     from cfglint.frameworks.chosen_sizes import ChosenSizes
-    from cfglint.frameworks.history import History, Row
+    from cfglint.frameworks.history import History, Row, Span
     from cfglint.frameworks.launch_facts import Launch, LaunchFacts
     from cfglint.frameworks.launch_line import LaunchLine
     from cfglint.frameworks.memory_inputs import Inputs, Model
@@ -393,6 +393,10 @@ class Framework(Described["Own"]):
 
     def constructor(self, name: str) -> tuple[Row, ...]:
         """The rows of the parameters of a trainer's constructor, in order of its releases; empty for other classes."""
+        return ()
+
+    def importable(self, module: str, name: str = "") -> tuple[Span, ...]:
+        """The releases of the package that have a module, or a name in it; empty if all of them do, or if it is not known."""
         return ()
 
     def field_in_place(self, trainer: str, keyword: str, release: Version) -> str:

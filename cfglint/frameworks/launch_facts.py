@@ -41,7 +41,8 @@ class Launch(Record):
 
     `command` is the document of the line, whose keys are its arguments; None, as `line`, for a program alone. `parser` are the facts
     about the program that receives the arguments, `program` the same, or those about a call in it that builds the arguments of its
-    trainer instead. `consumer` is the kind whose parser takes the arguments, or the file that they name;
+    trainer instead, None if its trainer is not modelled; `code` are these facts in any case. `consumer` is the kind whose parser takes
+    the arguments, or the file that they name;
     `is_main`: it takes the arguments themselves. `guessed`: the consumer is only likely, so nothing about the arguments is an error.
     `is_open`: the program may get arguments that are not known. `undecided` names arguments that are set to unknown values. `flags` are
     those of `accelerate launch`, by the keys of its config file. `machine`: the number of GPUs is that of the machine. `program_path` is
@@ -54,6 +55,7 @@ class Launch(Record):
     line: LaunchLine | None = None
     parser: ProgramFacts | None = None
     program: ProgramFacts | None = None
+    code: ProgramFacts | None = None
     consumer: str = ""
     is_main: bool = False
     guessed: bool = False

@@ -61,6 +61,23 @@ class TrainerCall(Record):
     is_certain: bool
 
 
+class ImportedNames(Record):
+    """An import of a framework's package: the module and the names that it imports, none for `import module`.
+
+    `document` is a `CallDocument` with the module or the names as its keys. `is_certain` as for a `TrainerCall`.
+    """
+
+    module: str
+    names: tuple[str, ...]
+    document: Any
+    is_certain: bool
+
+    @property
+    def package(self) -> str:
+        """The package of the module."""
+        return self.module.partition(".")[0]
+
+
 class ProgramFacts(Record):
     """The facts about a program that follow from its syntax tree.
 
@@ -71,7 +88,8 @@ class ProgramFacts(Record):
     a subclass replaces methods that checks rely on. `changed` are fields that the code sets after parsing. `exact`: the defaults of
     `arguments` are known, as is every class between it and the parser. `config_files` are DeepSpeed files that the code names if the
     line names none. `built` are the calls that build a trainer's arguments in code, `scopes` the code that it may run, `evaluations`
-    what its code does with each launch line (all of `launch.programs`). `trainer_calls` are the calls that build the trainers of a run.
+    what its code does with each launch line (all of `launch.programs`). `trainer_calls` are the calls that build the trainers of a run,
+    `imports` what the program imports of the frameworks.
     """
 
     path: str
@@ -92,6 +110,12 @@ class ProgramFacts(Record):
     scopes: tuple[Any, ...] = ()
     evaluations: Any = None
     trainer_calls: tuple[TrainerCall, ...] = ()
+    imports: tuple[ImportedNames, ...] = ()
+
+    @property
+    def checked_packages(self) -> tuple[str, ...]:
+        """The packages whose release decides whether the code of the program itself is accepted."""
+        return tuple(dict.fromkeys((*(each.package for each in self.trainer_calls), *(each.package for each in self.imports))))
 
     @property
     def opens_config(self) -> bool:

@@ -213,6 +213,9 @@ class Reader:
         if not words:
             return None
         call.environment = {**call.environment, **environment}
+        assumed = self.assumed_folder(call, words)
+        if assumed is not None:
+            call.folder, known = assumed, False
         line = self.launched(call, words)
         if line is None:
             return None
@@ -246,6 +249,22 @@ class Reader:
         trainer = sum(each.name in TRAINER_NAMES for each in arguments) >= SURE
         findings.missing_values(line, arguments, trainer)
         return line
+
+    def assumed_folder(self, call: StartedCall, words: list[Text]) -> str | None:
+        """The only folder of the project that has the program of a command which is started in an unknown folder, or in one of another
+        machine (`cd /data/project`); None for a command in a known folder.
+        """
+        folder = call.folder or ""
+        if folder.startswith(ROOT):
+            return None
+        name = next((each for word in words if (each := word.value or "").endswith(".py")), None)
+        if name is None or name.startswith(("/", "~", "-", "%")):
+            return None
+        script = os.path.relpath(os.path.abspath(call.path), os.path.abspath(self.project.root)).replace(os.sep, "/")
+        parts = [each for each in folder.split("/") if each]
+        below = (f"{ROOT}/{'/'.join(parts[start:])}" for start in range(len(parts)))
+        found = {each for each in (*folders_down_to(script), *below) if self.project.exists(normal(f"{each}/{name}"))}
+        return found.pop() if len(found) == 1 else None
 
     def starts_training(self, line: LaunchLine, arguments: list[Argument]) -> bool:
         """Whether a line starts a training."""

@@ -215,7 +215,7 @@ class LaunchReader:
         refused_joined_words(line, command, launch)
         refused_deepspeed_word(line, launch)
         launch.flags = launcher_flags(line, command)
-        launch.program = self.with_trainers(line, launch) if built is None else built.program
+        launch.program = launch.code = self.with_trainers(line, launch) if built is None else built.program
         launch.undecided = built.undecided if built is not None else undecided_keys(launch, command)
         facts = self.launch_facts(line, launch, documents, built)
         for key, reasons in command.unknown.items():

@@ -191,7 +191,7 @@ def with_own_launch(document: Document, facts: LaunchFacts) -> LaunchFacts:
 def with_own_program(documents: list[Document], facts: LaunchFacts) -> LaunchFacts:
     """The facts with those about the program of a call; that is another version of it if the call was read again."""
     program = next((each.program for each in documents if each.program is not None), None)
-    return facts if program is None else facts.replace(launch=changed(facts.launch, program=program))
+    return facts if program is None else facts.replace(launch=changed(facts.launch, program=program, code=program))
 
 
 def consumer_first(documents: list[Document], kinds: list[str]) -> tuple[list[Document], list[str]]:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from typing import Final
 
     from cfglint.frameworks.base import Config
-    from cfglint.frameworks.history import History, Row
+    from cfglint.frameworks.history import History, Row, Span
     from cfglint.frameworks.huggingface.config import TrainerConfig
     from cfglint.frameworks.huggingface.field_operations import Operation
     from cfglint.frameworks.launch_facts import LaunchFacts
@@ -255,6 +255,12 @@ class Trainer(Framework["TrainerConfig"]):
         from cfglint.frameworks.huggingface._signatures import PARAMETERS
 
         return PARAMETERS.get(name, ())
+
+    def importable(self, module: str, name: str = "") -> tuple[Span, ...]:
+        """The releases of transformers that have a module, or a name in it."""
+        from cfglint.frameworks.huggingface._imports import MODULES, NAMES
+
+        return NAMES.get(module, {}).get(name, ()) if name else MODULES.get(module, ())
 
     def field_in_place(self, trainer: str, keyword: str, release: Version) -> str:
         """The field of `TrainingArguments` of the same name."""

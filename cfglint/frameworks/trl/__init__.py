@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from cfglint.batch.solver import SplitRule
     from cfglint.frameworks.base import Config
-    from cfglint.frameworks.history import History, Row
+    from cfglint.frameworks.history import History, Row, Span
     from cfglint.frameworks.huggingface.field_operations import Operation
     from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.frameworks.memory_inputs import Inputs, Model
@@ -313,6 +313,12 @@ class Trl(Framework["TrlConfig"]):
         from cfglint.frameworks.trl._signatures import PARAMETERS
 
         return PARAMETERS.get(name, ())
+
+    def importable(self, module: str, name: str = "") -> tuple[Span, ...]:
+        """The releases of TRL that have a module, or a name in it."""
+        from cfglint.frameworks.trl._imports import MODULES, NAMES
+
+        return NAMES.get(module, {}).get(name, ()) if name else MODULES.get(module, ())
 
     def field_in_place(self, trainer: str, keyword: str, release: Version) -> str:
         """The field of the trainer's configuration class that has what a keyword was for: `SFTConfig(max_length=...)`."""

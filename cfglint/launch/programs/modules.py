@@ -84,6 +84,12 @@ class Module:
         return Offsets(self.text) if self.notebook is None else NotebookOffsets(self.notebook)
 
     @cached_property
+    def imported_packages(self) -> set[str]:
+        """The packages that any code of the module imports."""
+        statements = [node for node in ast.walk(self.tree) if isinstance(node, (ast.Import, ast.ImportFrom))]
+        return {dotted.partition(".")[0] for node in statements for _, dotted in imported(node, "", [])}
+
+    @cached_property
     def globals(self) -> set[str]:
         """The names that functions declare global, and so may change."""
         return {name for node in ast.walk(self.tree) if isinstance(node, ast.Global) for name in node.names}
