@@ -102,6 +102,16 @@ def has_field(name: Any, version: Version) -> bool:
     return isinstance(name, str) and name in defaults(version)
 
 
+def removed_in(name: Any, version: Version) -> Version:
+    """The release that removed a field, which a given one lacks; () for another name. Of a release read from its source, itself."""
+    if not isinstance(name, str) or name not in FIELDS or has_field(name, version):
+        return ()
+    _, _, since, until = FIELDS[name]
+    if version in _learned_choices:
+        return version if since <= version else ()
+    return until if until and until <= version else ()
+
+
 def has_choice(name: str, value: str, version: Version) -> bool:
     """Whether a release has a value of an Enum field."""
     if name in _learned_choices.get(version, ()):
