@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks._releases import RELEASES
+from cfglint.frameworks._releases import OLDEST, RELEASES
 from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH, Framework
 from cfglint.frameworks.versions import parse_version
 
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 KIND: Final = "axolotl"
 PACKAGE = "axolotl"
 NEWEST = RELEASES["axolotl"]
-OLDEST = "0.5.2"  # 0.5.0 and 0.5.1 hold no package
 TRANSFORMERS = "5.20.1"  # pinned by 0.21.0
 DEEPSPEED = "0.19.8"
 
@@ -87,7 +86,7 @@ class Axolotl(Framework["AxolotlConfig"]):
     package = PACKAGE
     newest = NEWEST
     repository_owners = ("axolotl-ai-cloud", "openaccess-ai-collective", "winglian")
-    oldest = OLDEST
+    oldest = OLDEST["axolotl"]
     base = "huggingface"
     reads_arguments = True
     rule_families = {"AXL": title}

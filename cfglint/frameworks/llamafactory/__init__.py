@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks._releases import RELEASES
+from cfglint.frameworks._releases import OLDEST, RELEASES
 from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH, Framework
 from cfglint.frameworks.huggingface import FRAMEWORK as TRAINER
 from cfglint.frameworks.huggingface import relative_of, top_keys
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 KIND: Final = "llamafactory"
 NEWEST = RELEASES["llamafactory"]
-OLDEST = "0.7.1"
 
 # Keys that only LLaMA-Factory has.
 OWN = frozenset(
@@ -69,7 +68,7 @@ class LlamaFactory(Framework["LlamaFactoryConfig"]):
     package = "llamafactory"
     newest = NEWEST
     repository_owners = ("hiyouga",)
-    oldest = OLDEST
+    oldest = OLDEST["llamafactory"]
     release_parts = 3  # 0.9.3 and 0.9.4 have other keys
     base = TRAINER.kind
     estimates_memory = True

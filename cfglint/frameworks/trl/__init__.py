@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks._releases import RELEASES
+from cfglint.frameworks._releases import OLDEST, RELEASES
 from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH, Framework
 
 TYPE_CHECKING = False
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 KIND: Final = "trl"
 PACKAGE = "trl"
-OLDEST = "0.7.0"
 NEWEST = RELEASES["trl"]
 TRANSFORMERS = "transformers"
 FIRST_WITH_NEWEST = (1,)  # releases of TRL that run with the newest transformers
@@ -139,7 +138,7 @@ class Trl(Framework["TrlConfig"]):
     package = PACKAGE
     newest = NEWEST
     repository_owners = ("huggingface", "lvwerra")
-    oldest = OLDEST
+    oldest = OLDEST["trl"]
     base = "huggingface"
     trainers = TRAINERS
     reads_arguments = True

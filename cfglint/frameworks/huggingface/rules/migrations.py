@@ -48,7 +48,7 @@ def removed_argument(config: TrainerConfig) -> Iterator[Finding]:
     from 5.0 on, but a ratio of 1.0 would be one step; `group_by_length: true` is `train_sampling_strategy:
     group_by_length`; other fields were removed without a replacement.
 
-    Source: the fields of transformers 4.30.2 to 5.23.0, from the wheels; 5.23.0 hf_argparser.py:382-383.
+    Source: the fields of transformers 4.30.0 to 5.23.0, from the wheels; 5.23.0 hf_argparser.py:382-383.
     """
     strict = config.facts.strict_keys
     if not strict and not OWN_LOOP.isdisjoint(config.values):
