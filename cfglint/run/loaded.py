@@ -94,6 +94,12 @@ class LoadedRun:
         return {document.path for document in every_document(self.documents)}
 
     @property
+    def read_paths(self) -> set[str]:
+        """The paths of all files that the run depends on, the modules of its program included."""
+        program = [self.launch.parser.path] if self.launch.parser is not None else []
+        return {*self.paths, *program, *(path for document in self.documents for path in document.files)}
+
+    @property
     def line(self) -> int:
         """The line of the command or call that starts the run; 1 for files."""
         document, entry = self.documents[0], self.launch.entry
