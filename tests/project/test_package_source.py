@@ -204,3 +204,51 @@ def test_the_fields_values_and_defaults_of_an_installed_transformers(transformer
     (transformers / "train.yaml").write_text(FILE + "adam_beta1: 0.8\n")
     run = check([path], kind="huggingface", strict_keys=True, target="installed").runs[0]
     assert [(each.severity, each.key) for each in run.diagnostics] == [("warning", "/adam_beta1")]
+
+
+ACCELERATE = {
+    "commands/config/config_args.py": """class BaseConfig:
+    compute_environment: ComputeEnvironment
+    distributed_type: DistributedType
+    brand_new: Something[int] = 2 * 3
+
+class ClusterConfig(BaseConfig):
+    num_processes: int = -1
+    fsdp_config: dict = None
+
+class SageMakerConfig(BaseConfig):
+    region: str = "us-east-1"
+""",
+    "commands/launch.py": """def launch_command_parser():
+    fsdp_args.add_argument("--fsdp_new_option", type=new_kind, default="x")
+    other_args.add_argument("--other")
+""",
+    "utils/dataclasses.py": """class DistributedType(str, BaseEnum):
+    FSDP = "FSDP"
+    MULTI_NEW = "MULTI_NEW"
+
+class DynamoBackend(str, BaseEnum):
+    INDUCTOR = "INDUCTOR"
+""",
+}
+
+
+def test_the_keys_and_types_of_an_installed_accelerate(project, tmp_path):
+    """A new key of the file, of a block and a new distributed type are known; a key that the source lacks is not."""
+    root = tmp_path / SITE / "accelerate"
+    for name, text in ACCELERATE.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+    for folder in ("", "commands", "commands/config", "utils"):
+        (root / folder / "__init__.py").touch()
+    (tmp_path / SITE / "accelerate-99.1.0.dist-info").mkdir()
+    path = tmp_path / "launch.yaml"
+    start = "compute_environment: LOCAL_MACHINE\nnum_processes: 8\nbrand_new: 1\n"
+    text = start + "distributed_type: FSDP\nfsdp_config:\n  fsdp_new_option: y\n"
+    path.write_text(text)
+    assert [each.key for each in check([str(path)], kind="accelerate", target="installed").diagnostics] == []
+    path.write_text(start + "distributed_type: MULTI_NEW\n")
+    assert [each.code for each in check([str(path)], kind="accelerate", target="installed").diagnostics] == []
+    path.write_text(text + "machine_rank: 0\n")
+    found = check([str(path)], kind="accelerate", target="installed").diagnostics
+    assert [(each.code, each.severity, each.key) for each in found] == [("ACC002", "warning", "/machine_rank")]

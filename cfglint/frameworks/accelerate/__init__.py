@@ -7,6 +7,7 @@ from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH, Framework
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Final
 
     from cfglint.frameworks.accelerate.config import AccelerateConfig
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.frameworks.resolved_batch import Batch
     from cfglint.frameworks.summary import Summary
+    from cfglint.frameworks.versions import Version
     from cfglint.source.document import Document, Path
     from cfglint.source.loaders import Loader
 
@@ -92,6 +94,12 @@ class Accelerate(Framework["AccelerateConfig"]):
 
         config = AccelerateConfig([document], facts)
         return (config.started, config.setting("num_processes").place) if config.started else None
+
+    def learn(self, release: Version, folder: str, opens: Callable[[str], bool]) -> bool:
+        """Take the fields of an unmodelled release from its source in a folder."""
+        from cfglint.frameworks.accelerate.releases import learn
+
+        return learn(release, folder, opens)
 
     def histories(self) -> tuple[History, ...]:
         """The fields of the releases."""
