@@ -200,7 +200,7 @@ def retarget(
     if target is None:
         raise MissingFactError("current global batch is unknown", from_gpus="the current GPU count", global_batch="a target")
     opened = open_terms(run)
-    bound = None if max_micro else memory_bound(run, facts.replace(gpus=gpus))
+    bound = memory_bound(run, facts.replace(gpus=gpus))
     most = max_micro or (bound.size if bound is not None else None)
     solution = solver.solve(problem_of(resized.run, before, after, gpus, target, most, opened))
     found = Retarget(run, gpus, before, solution)
