@@ -36,7 +36,7 @@ from cfglint.frameworks.huggingface.trained_part import doubts
 from cfglint.frameworks.memory import DTYPES, GPUS_FLAG, model_of_names
 from cfglint.frameworks.memory_inputs import Inputs
 from cfglint.frameworks.program import MISSING
-from cfglint.source.record import changed
+from cfglint.source.record import Record, changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -74,14 +74,13 @@ GRADIENTS_SHARDED = ("shard_grad_op", "hybrid_shard_zero2", "2", "5")
 NOT_SHARDED = ("no_shard", "3")
 
 
-class TrainerMemory:
+class TrainerMemory(Record):
     """The memory settings of a trainer's run as the release determines them; assumptions made on the way are collected in `assumed`."""
 
-    def __init__(self, config: TrainerConfig, model: Model) -> None:
-        self.config = config
-        self.model = model
-        self.assumed: list[str] = []
-        self.unread: list[str] = []  # settings that are not modelled, so that the estimate is of class C
+    config: TrainerConfig
+    model: Model
+    assumed: list[str] = []
+    unread: list[str] = []  # settings that are not modelled, so that the estimate is of class C
 
     # ---- looking up
 

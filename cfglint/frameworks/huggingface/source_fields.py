@@ -30,6 +30,15 @@ PLAIN = {
     "ParallelismConfig": "object",
 }
 
+# transformers' Seq2SeqTrainingArguments, the same from 4.37.2 to 5.23.0 (training_args_seq2seq.py).
+SEQ2SEQ: dict[str, tuple[Any, ...]] = {
+    "sortish_sampler": ("bool", False),
+    "predict_with_generate": ("bool", False),
+    "generation_max_length": ("int|None", None),
+    "generation_num_beams": ("int|None", None),
+    "generation_config": ("str|None", None),
+}
+
 
 MODULE = "training_args.py"
 WORDS = {"integer": "int", "number": "float", "object": "dict", "string": "str", "array": "list", "boolean": "bool"}
