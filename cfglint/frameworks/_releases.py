@@ -18,6 +18,7 @@ OLDEST = {
     "axolotl": "0.5.2",
     "deepspeed": "0.9.0",
     "llamafactory": "0.7.1",
+    "ms-swift": "3.0.0",
     "transformers": "4.30.0",
     "trl": "0.7.0",
     "verl": "0.3.0",

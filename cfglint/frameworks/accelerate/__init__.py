@@ -7,7 +7,6 @@ from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH, Framework
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Final
 
     from cfglint.frameworks.accelerate.config import AccelerateConfig
@@ -16,7 +15,6 @@ if TYPE_CHECKING:
     from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.frameworks.resolved_batch import Batch
     from cfglint.frameworks.summary import Summary
-    from cfglint.frameworks.versions import Version
     from cfglint.source.document import Document, Path
     from cfglint.source.loaders import Loader
 
@@ -53,6 +51,7 @@ class Accelerate(Framework["AccelerateConfig"]):
     newest = NEWEST
     repository_owners = ("huggingface",)
     oldest = OLDEST["accelerate"]
+    learns_in = "accelerate.releases"
     is_launcher = True
     rule_families = {"ACC": title}
     file_match = (
@@ -91,12 +90,6 @@ class Accelerate(Framework["AccelerateConfig"]):
 
         config = AccelerateConfig([document], facts)
         return (config.started, config.setting("num_processes").place) if config.started else None
-
-    def learn(self, release: Version, folder: str, opens: Callable[[str], bool]) -> bool:
-        """Take the fields of an unmodelled release from its source in a folder."""
-        from cfglint.frameworks.accelerate.releases import learn
-
-        return learn(release, folder, opens)
 
     def histories(self) -> tuple[History, ...]:
         """The fields of the releases."""

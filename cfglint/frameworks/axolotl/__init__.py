@@ -8,7 +8,6 @@ from cfglint.frameworks.versions import parse_version
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Final
 
     from cfglint.frameworks.axolotl.config import AxolotlConfig
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
     from cfglint.frameworks.memory_inputs import Inputs, Model
     from cfglint.frameworks.resolved_batch import Batch
     from cfglint.frameworks.summary import Summary
-    from cfglint.frameworks.versions import Version
     from cfglint.source.document import Document, Path, Syntax
     from cfglint.source.loaders import Loader
 
@@ -87,6 +85,7 @@ class Axolotl(Framework["AxolotlConfig"]):
     newest = NEWEST
     repository_owners = ("axolotl-ai-cloud", "openaccess-ai-collective", "winglian")
     oldest = OLDEST["axolotl"]
+    learns_in = "axolotl.releases"
     base = "huggingface"
     reads_arguments = True
     rule_families = {"AXL": title}
@@ -121,12 +120,6 @@ class Axolotl(Framework["AxolotlConfig"]):
             "TYP202",
         )
     )
-
-    def learn(self, release: Version, folder: str, opens: Callable[[str], bool]) -> bool:
-        """Take the fields of an unmodelled release from its source in a folder."""
-        from cfglint.frameworks.axolotl.releases import learn
-
-        return learn(release, folder, opens)
 
     def detect(self, document: Document) -> int:
         """Detect by top-level keys: `base_model` together with others of axolotl."""

@@ -7,7 +7,6 @@ from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH, Framework
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Final
 
     from cfglint.frameworks.base import Config
@@ -149,6 +148,7 @@ class Trainer(Framework["TrainerConfig"]):
     newest = NEWEST
     repository_owners = ("huggingface",)
     oldest = OLDEST["transformers"]
+    learns_in = "huggingface.fields"
     reads_arguments = True
     rule_families = {"HFT": title}
     file_match = ("training_args.yaml", "training_args.yml", "training_arguments.yaml", "*.trainer.yaml", "*.trainer.yml")
@@ -190,12 +190,6 @@ class Trainer(Framework["TrainerConfig"]):
             if node is not None and names_file(node.resolved()):
                 found.append(((key,), node.resolved().raw, kind))
         return found
-
-    def learn(self, release: Version, folder: str, opens: Callable[[str], bool]) -> bool:
-        """Take the fields of an unmodelled release from its source in a folder."""
-        from cfglint.frameworks.huggingface.fields import learn
-
-        return learn(release, folder, opens)
 
     def histories(self) -> tuple[History, ...]:
         """The fields of the releases."""

@@ -7,7 +7,7 @@ from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH, Framework
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Collection
     from typing import Any, Final
 
     from cfglint.batch.solver import SplitRule
@@ -139,6 +139,7 @@ class Trl(Framework["TrlConfig"]):
     newest = NEWEST
     repository_owners = ("huggingface", "lvwerra")
     oldest = OLDEST["trl"]
+    learns_in = "trl.fields"
     base = "huggingface"
     trainers = TRAINERS
     reads_arguments = True
@@ -147,12 +148,6 @@ class Trl(Framework["TrlConfig"]):
     telling_keys = OWN | SHARED
     estimates_memory = True
     replaced_rules = ("HFT001", "HFT002", "KEY200", "KEY201", "KEY202", "TYP201")
-
-    def learn(self, release: Version, folder: str, opens: Callable[[str], bool]) -> bool:
-        """Take the fields of an unmodelled release from its source in a folder."""
-        from cfglint.frameworks.trl.fields import learn
-
-        return learn(release, folder, opens)
 
     def detect(self, document: Document) -> int:
         """Detect a trainer's file with keys that only TRL's classes have."""
