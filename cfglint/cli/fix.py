@@ -27,7 +27,7 @@ from cfglint.rewrite.apply_fixes import Skipped, apply_fixes
 from cfglint.rewrite.joint_targets import Aimed, Target, reach, rebased
 from cfglint.rewrite.retarget import Retarget, is_filled_elsewhere
 from cfglint.rewrite.write_texts import edited
-from cfglint.run.consumers_of import runs_reading, written_at
+from cfglint.run.consumers_of import runs_reading
 from cfglint.run.discovery_errors import UnknownKindError
 from cfglint.run.scan_stats import ScanStats
 from cfglint.source import writing
@@ -158,7 +158,7 @@ def _name_launches_once(works: list[Work]) -> None:
     """Mark the further runs of a loop, about which there is nothing else to say."""
     said: set[tuple[str, str]] = set()
     for work in works:
-        about = written_at(work.run), work.problem or work.withheld or "".join(fixes.target_lines(work.retarget) if work.retarget else [])
+        about = work.run.written_at, work.problem or work.withheld or "".join(fixes.target_lines(work.retarget) if work.retarget else [])
         work.repeated = about in said and not work.changed
         said.add(about)
 
@@ -182,12 +182,12 @@ def _followed(works: list[Work], arguments: Namespace, project: Configuration, s
             continue
         found = runs_reading(path, discovery_of(arguments, project, ScanStats())[0])
         if len(found) == 1:
-            place = written_at(found[0])
+            place = found[0].written_at
             warn(f"{path}: its batch sizes are filled by the trainer of {place}, which is edited")
             arguments.paths = [place if each == path else each for each in arguments.paths]
             followed = True
         elif found:
-            work.filled_by = [written_at(each) for each in found]
+            work.filled_by = [each.written_at for each in found]
     if not followed:
         return works
     stats.__init__()  # type: ignore[misc]
@@ -373,7 +373,7 @@ def _as_text(work: Work, arguments: Namespace, often: Collection[Reason] = (), n
             return ""
     explained = "".join(fixes.target_lines(work.retarget)) if work.retarget and not work.needs else ""
     if explained and named:
-        explained = f"{shown(written_at(work.run))}: {explained}"
+        explained = f"{shown(work.run.written_at)}: {explained}"
     for each in work.skipped:
         if (each.code, each.reason) in often:
             continue

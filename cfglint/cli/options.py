@@ -514,6 +514,8 @@ def skipped_files(stats: ScanStats) -> list[str]:
         parts.append(f"{counted(len(stats.remnants), 'file')} skipped, empty or not valid: {first_few(stats.remnants)}")
     if stats.unclear:
         parts.append(f"could not determine the kind of {first_few(stats.unclear)}; pass --kind")
+    if stats.unsearched:
+        parts.append(f"{stats.unsearched:,} files of the project searched for runs that read the named files, not the others")
     if stats.foreign:
         parts.append(f"{counted(len(stats.foreign), 'file')} outside the project not read: {first_few(stats.foreign)}")
     if stats.unknown_kind:
@@ -556,6 +558,8 @@ def add_skip_option(parser: Parser) -> None:
 
 def report_unchecked(stats: ScanStats, skip_unrecognized: bool = False) -> bool:
     """Whether a named path could not be checked; named files that are not recognised are listed, unless they may be skipped."""
+    if stats.readers:
+        stats.unrecognized_named = [pair for pair in stats.unrecognized_named if os.path.abspath(pair[0]) not in stats.files]
     if skip_unrecognized:
         stats.unrecognized += len(stats.unrecognized_named)
         stats.unrecognized_named.clear()

@@ -259,6 +259,4 @@ def names_of(run: CheckedRun | None) -> set[str]:
     """The files of a run by their names in the branch, including the script of its launch line, and the scripts that it sources."""
     if run is None:
         return set()
-    line = run.launch.line
-    scripts = [line.script_path, *line.sourced] if line is not None else []
-    return {os.path.relpath(path) for path in (*(document.path for document in run.documents), *scripts)}
+    return {os.path.relpath(path) for path in run.paths}

@@ -7,7 +7,6 @@ from cfglint.findings.rule import ARGUMENT, BATCH, LAUNCH, LAUNCHER_CONFIG
 from cfglint.rewrite.resize import keep_targeted
 from cfglint.rewrite.retarget import MissingFactError, Retarget, is_recorded, retarget
 from cfglint.run.checked import CheckedRun
-from cfglint.run.consumers_of import written_at
 from cfglint.source.change import EditRefused
 from cfglint.source.sections import reread
 
@@ -50,7 +49,7 @@ class Aimed:
     @property
     def place(self) -> str:
         """The file of the run, with the line of a launch."""
-        return written_at(self.run)
+        return self.run.written_at
 
     @property
     def missed(self) -> bool:

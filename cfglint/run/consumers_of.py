@@ -25,17 +25,9 @@ def runs_reading(path: str, discovery: Discovery) -> list[CheckedRun]:
     found: dict[str, CheckedRun] = {}
     for _, run, _ in discovery.looked_at(numbered):
         if len(run.documents) > 1 and any(source.identity(each.path) == wanted for each in run.documents[1:]):
-            found.setdefault(written_at(run), run)
+            found.setdefault(run.written_at, run)
     scripts = {place: run for place, run in found.items() if not is_markdown(run)}
     return [*(scripts or found).values()]
-
-
-def written_at(run: CheckedRun) -> str:
-    """The place of a run, which selects it on a command line: its first file, with the line of a launch."""
-    launch = run.launch
-    if launch.line is not None and launch.relaunched is not None:
-        return f"{launch.line.call.path}:{launch.line.call.line}"
-    return run.documents[0].path
 
 
 def is_markdown(run: CheckedRun) -> bool:

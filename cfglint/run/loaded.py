@@ -81,6 +81,21 @@ class LoadedRun:
         return self.facts.launch
 
     @property
+    def paths(self) -> list[str]:
+        """The files that it reads: those of its documents, the script of its launch line, and the scripts that this one sources."""
+        line = self.launch.line
+        scripts = [line.script_path, *line.sourced] if line is not None else []
+        return [*dict.fromkeys([*(document.path for document in self.documents), *scripts])]
+
+    @property
+    def written_at(self) -> str:
+        """The place of the run, which selects it on a command line: its first file, with the line of a launch."""
+        line = self.launch.line
+        if line is not None and self.launch.relaunched is not None:
+            return f"{line.call.path}:{line.call.line}"
+        return self.documents[0].path
+
+    @property
     def line(self) -> int:
         """The line of the command or call that starts the run; 1 for files."""
         document, entry = self.documents[0], self.launch.entry

@@ -243,6 +243,7 @@ def test_runs_says_what_a_gpu_processes_where_their_number_is_not_known(project,
     ],
 )
 def test_runs_names_the_kind_of_a_file_and_who_sets_its_batch(project, capsys, name, text, said):
+    (project / "train.sh").unlink(missing_ok=True)  # it reads ds.json
     (project / name).write_text(text)
     main(["runs", name])
     lines = [line.strip() for line in capsys.readouterr().out.splitlines() if line]
@@ -345,7 +346,9 @@ def test_a_launch_line_may_override_the_processes_of_its_accelerate_config(proje
     found = report(capsys, "check", "train.sh")
     assert found["runs"][0]["gpus"] == 2
     assert "ACC015" not in {each["code"] for each in found["diagnostics"]}
-    assert "ACC015" in {each["code"] for each in report(capsys, "check", "accelerate.yaml", "--gpus", "2")["diagnostics"]}
+    assert "ACC015" in {
+        each["code"] for each in report(capsys, "check", "accelerate.yaml", "--kind", "accelerate", "--gpus", "2")["diagnostics"]
+    }
 
 
 def test_a_launch_in_a_sourced_file_is_reported_there(project, capsys):
