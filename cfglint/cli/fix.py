@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from cfglint.cli.console import bug_report, fail, warn
@@ -10,6 +11,7 @@ from cfglint.cli.options import (
     add_code_options,
     add_run_options,
     add_skip_option,
+    baseline_of,
     discovery_of,
     load_configuration,
     positive,
@@ -29,9 +31,11 @@ from cfglint.rewrite.retarget import Retarget, is_filled_elsewhere
 from cfglint.rewrite.write_texts import edited
 from cfglint.run.consumers_of import runs_reading
 from cfglint.run.discovery_errors import UnknownKindError
+from cfglint.run.paths import line_of
 from cfglint.run.scan_stats import ScanStats
 from cfglint.source import writing
 from cfglint.source.files import FileProblem
+from cfglint.source.root import is_inside
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,10 +44,12 @@ if TYPE_CHECKING:
 
     from cfglint.cli.argument_parser import Namespace, Parser
     from cfglint.findings.entries import FixRunEntry
+    from cfglint.project.baseline import Baseline
     from cfglint.project.selection import Selection
     from cfglint.project.settings_file import Configuration
     from cfglint.rewrite.value_change import ValueChange
     from cfglint.run.checked import CheckedRun
+    from cfglint.source.document import Document
 
     Reason = tuple[str, str]  # the code of a finding, and why it was not fixed
 
@@ -106,14 +112,17 @@ def run(arguments: Namespace) -> int:
     try:
         project = load_configuration(arguments)
         selection = selection_of(arguments, project)
-        works = [Work(each) for _, each in counted_on_terminal(runs_of(arguments, project, stats), "runs checked")]
-        if target_gpus or arguments.global_batch:
+        has_target = bool(target_gpus or arguments.global_batch)
+        found = runs_of(arguments, project, stats, in_their_runs=not has_target)
+        works = [Work(each) for _, each in counted_on_terminal(found, "runs checked")]
+        if has_target:
             works = _followed(works, arguments, project, stats)
             _hit_target(works, arguments, project, target_gpus)
         else:
             texts: dict[str, str] = {}
+            scope = Scope(arguments.paths, selection, baseline_of(arguments, project))
             for work in works:
-                _attempt(work, lambda work: _apply_fixes(work, arguments.unsafe_fixes, selection, texts))
+                _attempt(work, lambda work: _apply_fixes(work, arguments.unsafe_fixes, scope, texts))
                 texts.update(work.texts)
         _write_each_file_once(works)
     except (UsageError, UnknownKindError) as error:
@@ -244,25 +253,49 @@ def _needed(found: Retarget) -> str:
     )
 
 
-def _apply_fixes(work: Work, unsafe: bool, selection: Selection, texts: dict[str, str]) -> None:
+class Scope:
+    """Which findings are fixed: those that are neither suppressed nor accepted, in the files that are named."""
+
+    def __init__(self, paths: list[str], selection: Selection, accepted: Baseline | None) -> None:
+        self.selection = selection
+        self.accepted = accepted
+        self.named = [os.path.realpath(line_of(path)[0]) for path in paths]
+
+    def limit(self, run: CheckedRun, named_only: bool) -> None:
+        """Mark the findings of a run that are suppressed; `named_only`: drop the fixes that edit a file that is not named."""
+        self.selection.suppress(run.diagnostics)
+        if self.accepted is not None:
+            self.accepted.suppress(run.diagnostics)
+        for each in run.diagnostics if named_only else ():
+            if each.fix is not None and not all(self.holds(edit.file) for edit in each.fix.edits):
+                each.fix = None
+
+    def holds(self, path: str) -> bool:
+        """Whether a file is named, or is in a named folder."""
+        path = os.path.realpath(path)
+        return any(path == each or is_inside(path, each) for each in self.named)
+
+
+def _apply_fixes(work: Work, unsafe: bool, scope: Scope, texts: dict[str, str]) -> None:
     """Apply the fixes of one run on top of those that other runs have made to its files."""
-    unreadable = _unreadable(work.run)
+    run = work.run
+    unreadable = _unreadable([each for each in run.documents if not run.is_of_reader or scope.holds(each.path)], run)
     if unreadable:
         work.problem = unreadable
         return
-    done = apply_fixes(rebased(work.run, texts), unsafe, lambda run: selection.suppress(run.diagnostics))
+    done = apply_fixes(rebased(run, texts), unsafe, lambda current: scope.limit(current, run.is_of_reader))
     work.texts, work.changed, work.titles, work.skipped = done.texts, done.changed, done.titles, done.skipped
     work.comments = done.comments
-    refused = _refused(done.run)
+    refused = None if run.is_of_reader else _refused(done.run)
     if refused:
         work.problem = refused
 
 
-def _unreadable(run: CheckedRun) -> str | None:
-    """Why a run cannot be fixed: a file of it does not parse, or its parser refuses it, and no fix changes that."""
+def _unreadable(documents: list[Document], run: CheckedRun) -> str | None:
+    """Why files of a run cannot be fixed: one does not parse, and no fix changes that."""
     if run.is_unreadable_template:
         return None
-    for document in run.documents:
+    for document in documents:
         if document.problems and not document.text.strip():
             continue
         if document.problems:

@@ -320,12 +320,12 @@ def baseline_of(arguments: Namespace, project: Configuration) -> Baseline | None
     """The baseline in effect, empty if it is about to be written; raises UsageError if it cannot be used."""
     path = baseline_path(arguments, project)
     if path is None:
-        if arguments.write_baseline:
+        if getattr(arguments, "write_baseline", False):
             raise UsageError("--write-baseline: pass --baseline FILE, or set `baseline` in the configuration")
         return None
     from cfglint.project import baseline
 
-    if arguments.write_baseline:
+    if getattr(arguments, "write_baseline", False):
         return baseline.Baseline(path, {})
     try:
         return baseline.read(path)
@@ -346,10 +346,11 @@ def own_files(arguments: Namespace, project: Configuration) -> set[str]:
 
 
 def runs_of(
-    arguments: Namespace, project: Configuration, stats: ScanStats, texts: Mapping[str, str] | None = None
+    arguments: Namespace, project: Configuration, stats: ScanStats, texts: Mapping[str, str] | None = None, in_their_runs: bool = False
 ) -> Iterator[tuple[int, CheckedRun]]:
-    """(position, run) for the paths of a command line, or for the declared runs when no path is given; `texts` are other contents of
-    their files.
+    """(position, run) for the paths of a command line, or for the declared runs when no path is given.
+
+    `texts` are other contents of their files; `in_their_runs`: the runs of the project that read a named file are among them.
     """
     if not arguments.paths and project.runs and not arguments.args:
         folders: Folders = {}
@@ -358,6 +359,7 @@ def runs_of(
                 yield index, found
         return
     discovery, paths = discovery_of(arguments, project, stats, texts)
+    discovery.in_their_runs = in_their_runs
     if arguments.run:
         yield 0, discovery.one(paths)
     else:

@@ -328,9 +328,13 @@ class Discovery:
             if not left:
                 self.stats.unsearched = MOST_FILES
                 return
-            if path.lower().endswith(PROGRAMS) or self._is_looked_at(path):
+            if (path.lower().endswith(PROGRAMS) or self._is_looked_at(path)) and not self._is_foreign_program(path):
                 left -= 1
                 yield path
+
+    def _is_foreign_program(self, path: str) -> bool:
+        """Whether a program is a link out of the project."""
+        return path.endswith(PROGRAMS) and os.path.islink(path) and self.references.is_foreign(path, path)
 
     def _below(self, folder: str, unreadable: list[str]) -> Iterator[str]:
         """The files below a folder that the configuration does not exclude, without links that lead out of the project."""

@@ -9,7 +9,13 @@ import pytest
 from cases import each_case
 from cfglint.cli import main
 
-DS = '{"train_micro_batch_size_per_gpu": "auto", "zero_optimization": {"stage": 2}, "optimizer": {"type": "AdamW", "params": {"lr": 1e-5}}}\n'
+DS = """\
+{
+  "train_micro_batch_size_per_gpu": "auto",
+  "zero_optimization": {"stage": 2},
+  "optimizer": {"type": "AdamW", "params": {"lr": "auto", "weight_decay": 0.1}}
+}
+"""
 LINE = "deepspeed --num_gpus 8 train.py --deepspeed conf/ds.json --output_dir out --learning_rate 2e-5\n"
 PROGRAM = (
     "from transformers import HfArgumentParser, TrainingArguments\nHfArgumentParser(TrainingArguments).parse_args_into_dataclasses()\n"
@@ -103,7 +109,7 @@ def test_a_file_that_only_its_run_makes_a_config_is_recognised(project, checked)
 def test_files_that_mention_the_name_and_do_not_read_it_add_nothing(project, checked):
     other = LINE.replace("conf/ds.json", "other.json") + "# conf/ds.json was used before\n"
     project({"conf/ds.json": DS, "other.json": DS, "train.py": PROGRAM, "run.sh": other})
-    status, report, said = checked("conf/ds.json")
+    _, report, said = checked("conf/ds.json")
     assert [each["files"] for each in report["runs"]] == [["conf/ds.json"]]
     assert "in the run" not in said
 
@@ -112,3 +118,27 @@ def test_a_search_that_ends_at_its_limit_says_so(project, checked, monkeypatch):
     monkeypatch.setattr("cfglint.run.discovery.MOST_FILES", 1)
     project({"conf/ds.json": DS, "train.py": PROGRAM, "run.sh": LINE})
     assert "1 files of the project searched for runs that read the named files" in checked("conf/ds.json")[2]
+
+
+BOOLEAN = "output_dir: out\nper_device_train_batch_size: 4\neval_strategy: no\ndeepspeed: conf/ds.json\n"
+STRING = BOOLEAN.replace(": no", ': "no"')
+
+
+def test_fix_edits_only_the_named_files_of_a_run(project, capsys):
+    top = project({"conf/ds.json": DS, "train.yaml": BOOLEAN})
+    main(["fix", "conf/ds.json"])
+    assert (top / "train.yaml").read_text() == BOOLEAN
+    assert (top / "conf/ds.json").read_text() != DS
+    main(["fix", "train.yaml"])
+    assert (top / "train.yaml").read_text() == STRING
+
+
+def test_fix_keeps_to_the_baseline(project, capsys):
+    top = project({"train.yaml": BOOLEAN, "conf/ds.json": DS})
+    main(["check", "--write-baseline", "--baseline", "accepted.json"])
+    (top / "cfglint.toml").write_text('baseline = "accepted.json"\n')
+    main(["fix", "."])
+    assert (top / "train.yaml").read_text() == BOOLEAN
+    (top / "cfglint.toml").write_text("")
+    main(["fix", "."])
+    assert (top / "train.yaml").read_text() == STRING
