@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from cfglint.explanation.summary import table
+from cfglint.source.sections import every_document
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ class FixResult:
     """
 
     def __init__(self, run: CheckedRun, fixed: AppliedFixes | None = None, found: Retarget | None = None) -> None:
-        self._documents = run.documents
+        self._documents = every_document(run.documents)
         self._found = found
         self.texts: dict[str, str] = {}
         self.changes: list[ValueChange] = []

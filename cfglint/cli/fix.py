@@ -36,6 +36,7 @@ from cfglint.run.scan_stats import ScanStats
 from cfglint.source import writing
 from cfglint.source.files import FileProblem
 from cfglint.source.root import is_inside
+from cfglint.source.sections import every_document
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -118,6 +119,7 @@ def run(arguments: Namespace) -> int:
         if has_target:
             works = _followed(works, arguments, project, stats)
             _hit_target(works, arguments, project, target_gpus)
+            _name_sharing_runs(works, arguments, project)
         else:
             texts: dict[str, str] = {}
             scope = Scope(arguments.paths, selection, baseline_of(arguments, project))
@@ -217,6 +219,17 @@ def _hit_target(works: list[Work], arguments: Namespace, project: Configuration,
     aims = reach([work.run for work in works], target, recheck)
     for work, aim in zip(works, aims, strict=True):
         _attempt(work, lambda work, aim=aim: _take(work, aim))  # type: ignore[misc]
+
+
+def _name_sharing_runs(works: list[Work], arguments: Namespace, project: Configuration) -> None:
+    """Report the other runs of the project that read an edited module or config file of a program."""
+    known = {os.path.normpath(work.run.written_at) for work in works}
+    shared = {each.path for work in works for each in work.run.values_elsewhere if each.path in work.texts}
+    for path in sorted(shared):
+        places = (each.written_at for each in runs_reading(path, discovery_of(arguments, project, ScanStats())[0]))
+        others = [place for place in places if os.path.normpath(place) not in known]
+        if others:
+            warn(f"{path} is read by other runs, too: {', '.join(others[:MOST_FILLERS])}{', ...' if len(others) > MOST_FILLERS else ''}")
 
 
 def _take(work: Work, aim: Aimed) -> None:
@@ -330,7 +343,7 @@ def _write(works: list[Work], arguments: Namespace) -> None:
 
 def _write_run(work: Work) -> None:
     """Write the new contents of a run's files: all, or none if one of them has changed since it was read."""
-    edits = edited(work.run.documents, work.texts)
+    edits = edited(every_document(work.run.documents), work.texts)
     try:
         writing.write_all(edits)
     except FileProblem as error:
@@ -413,7 +426,7 @@ def _as_text(work: Work, arguments: Namespace, often: Collection[Reason] = (), n
         explained += shown(f"{each.file}: {each.code} not fixed: {each.reason}") + "\n"
     if arguments.diff and not work.infeasible:
         sys.stderr.write(explained)
-        return "".join(map(_printed, fixes.diff_lines(work.run.documents, work.texts)))
+        return "".join(map(_printed, fixes.diff_lines(every_document(work.run.documents), work.texts)))
     if work.titles:
         lines = [f"{shown(f'{file}: {title}')}\n" for file, title in work.titles]
     else:

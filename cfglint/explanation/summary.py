@@ -226,15 +226,15 @@ def is_argument(setting: Setting) -> bool:
 
 def entry(item: Item) -> SettingEntry:
     """One setting; `file` and `line` are null for an unwritten value."""
-    setting = item.setting
-    written = setting.document is not None and setting.node is not None and setting.origin != DEFAULT
+    setting, at = item.setting, item.setting.at_value
+    written = at.document is not None and at.node is not None and at.origin != DEFAULT
     return {
         "key": pointer(setting.path) if is_argument(setting) else setting.pointer,
         "name": item.label,
         "value": value_or_auto(setting),
         "origin": setting.origin,
-        "file": setting.document.path if written and setting.document else None,
-        "line": setting.document.position(setting.node.start)[0] if written and setting.document and setting.node else None,
+        "file": at.document.path if written and at.document else None,
+        "line": at.document.position(at.node.start)[0] if written and at.document and at.node else None,
         "because": setting.because if setting.origin != DEFAULT else origin(item),
         "needs": item.needs if item.unknown else None,
     }

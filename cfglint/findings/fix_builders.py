@@ -97,6 +97,7 @@ def insert(config: Files, path: tuple[str | int, ...], value: Any, title: str, s
 
 def replaced(setting: Setting, value: Any) -> Part:
     """The change of `replace`, for a fix of several changes; None for a number that JSON cannot hold."""
+    setting = setting.at_value
     if setting.document is None or setting.node is None:
         return None
     if setting.document.syntax == "json" and isinstance(value, float) and not abs(value) < float("inf"):
@@ -110,6 +111,7 @@ def replaced(setting: Setting, value: Any) -> Part:
 
 def removed(setting: Setting) -> Part:
     """The change of `remove`, for a fix of several changes."""
+    setting = setting.at_key
     if setting.document is None or setting.key_node is None or is_duplicate(setting):
         return None
     from cfglint.source import sections
@@ -119,6 +121,7 @@ def removed(setting: Setting) -> Part:
 
 def renamed(setting: Setting, key: str) -> Part:
     """The change of `rename`, for a fix of several changes."""
+    setting = setting.at_key
     if setting.document is None or setting.key_node is None or is_duplicate(setting):
         return None
     from cfglint.source import sections

@@ -231,6 +231,12 @@ class Rule:
 RULES: list[Rule] = []
 
 
+def own_kinds(check: Check) -> tuple[Any, ...]:
+    """The kind of the framework in whose folder a check is defined; none elsewhere."""
+    _, inside, place = check.__module__.partition("cfglint.frameworks.")
+    return (place.partition(".")[0],) if inside else ()
+
+
 def generated(code: str) -> Iterable[Releases]:
     """The releases of a rule's check that were found in the sources of a package."""
     for package, of_rules in RULE_RELEASES.items():
@@ -266,7 +272,7 @@ def rule(
     certainty: Certainty | None = None,
     on_construction: bool = False,
 ) -> Callable[[Check], Check]:
-    """Register a check as a rule. Empty `kinds` means every kind.
+    """Register a check as a rule. Empty `kinds` means the framework in whose folder the check is defined; every kind elsewhere.
 
     `bad` and `good` are the content of a file (or name -> content for a run of several files) in which the rule must and must not
     find something; `bad` may be a tuple of several, each a content or an `Example`, so that every `Finding` of the rule has
@@ -282,7 +288,7 @@ def rule(
                 code,
                 name,
                 severity,
-                kinds,
+                kinds or own_kinds(check),
                 fails_at,
                 raises,
                 when_partial,

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.findings.vocabulary import Origin
-    from cfglint.source.document import Document, Node, Path
+    from cfglint.source.document import Document, Node, Path, Written
 
 WRITTEN: Origin = "written"
 DEFAULT: Origin = "default"
@@ -24,9 +24,12 @@ class NoSuchField(LookupError):
 
 
 class Setting:
-    """A value and its origin: written at a place, a default, derived, resolved from "auto", or an override."""
+    """A value and its origin: written at a place, a default, derived, resolved from "auto", or an override.
 
-    __slots__ = ("because", "document", "key_node", "node", "origin", "path", "value")
+    `elsewhere` is where the value is written if that is not where its key is.
+    """
+
+    __slots__ = ("because", "document", "elsewhere", "key_node", "node", "origin", "path", "value")
 
     def __init__(
         self,
@@ -45,6 +48,25 @@ class Setting:
         self.node = node
         self.key_node = key_node
         self.because = because
+        self.elsewhere: Written | None = None
+
+    @property
+    def at_value(self) -> Setting:
+        """The setting at the place where its value is written."""
+        if self.elsewhere is None:
+            return self
+        document, path = self.elsewhere.document, self.elsewhere.path
+        key_node, node = document.find(path)
+        if node is None:  # where it could be added
+            return self
+        origin = WRITTEN if self.origin == DEFAULT else self.origin
+        because = self.because if self.origin == OVERRIDE else ""
+        return Setting(path, self.value, origin, document, node, key_node, because)
+
+    @property
+    def at_key(self) -> Setting:
+        """The setting at the place where its key is written."""
+        return self.at_value if self.elsewhere is not None and self.elsewhere.has_key else self
 
     @property
     def name(self) -> str:
@@ -74,6 +96,8 @@ class Setting:
         """The value as its file spells it if that is a scalar on one line; else as JSON spells it."""
         from cfglint.findings.wording import LONGEST_VALUE, spelled
 
+        if self.elsewhere is not None:
+            return self.at_value.spelled
         node = self.node
         if not self.written or self.document is None or node is None or node.kind != SCALAR:
             return spelled(self.value)
@@ -86,6 +110,8 @@ class Setting:
     @property
     def place(self) -> str:
         """`train.yaml:12`, or the origin of a value that is not written."""
+        if self.elsewhere is not None:
+            return self.at_value.place
         if self.document is not None and self.node is not None and self.written:
             return f"{self.document.path}:{self.document.position(self.node.start)[0]}"
         return self.because or self.origin

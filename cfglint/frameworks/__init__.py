@@ -9,11 +9,12 @@ from cfglint.frameworks.versions import parse_version
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from typing import Any
 
     from cfglint.frameworks.base import Framework
     from cfglint.frameworks.launch_facts import Launch
+    from cfglint.frameworks.versions import Version
     from cfglint.source.document import Document
 
 OTHER_PACKAGES = {"torch", "peft"}
@@ -90,6 +91,12 @@ def fields_of_class(name: str) -> set[str]:
 def of_package(package: str) -> list[Framework[Any]]:
     """The frameworks of a package."""
     return [framework(kind) for kind in kinds() if framework(kind).package == package]
+
+
+def changes(package: str, names: Iterable[str]) -> set[Version]:
+    """The releases of a package that change a field of one of these names."""
+    histories = [history for own in of_package(package) for history in own.histories()]
+    return {release for history in histories for name in names for release in history.changes(name)}
 
 
 def repository_owners(package: str) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from cfglint.batch.solver import SplitRule
     from cfglint.findings.rule import Finding, Rule
     from cfglint.findings.vocabulary import Kind, Stage
-    from cfglint.frameworks.history import Row
+    from cfglint.frameworks.history import History, Row
     from cfglint.frameworks.launch_facts import Launch, LaunchFacts
     from cfglint.frameworks.launch_line import LaunchLine
     from cfglint.frameworks.memory_inputs import Inputs, Model
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.schema_additions import Additions
     from cfglint.frameworks.summary import Summary
     from cfglint.frameworks.versions import Version
-    from cfglint.source.document import Document, Node, Path, Problem, Syntax
+    from cfglint.source.document import Document, Node, Path, Problem, Syntax, Written
     from cfglint.source.loaders import Loader
 
     Own = TypeVar("Own", bound="Config")
@@ -58,6 +58,7 @@ class Config:
 
     framework: Framework[Any]
     mismatched_keys: Collection[str] = ()
+    decides_alone = False  # whether files of the project itself answer for a release that is not modelled, so that there is a verdict
     sole_consumer = False  # whether the kind's own parser is the only one for such files
     insertable_auto: Collection[str] = ()  # roles of `batch_keys` whose missing key may be added as "auto", for its consumer to fill
     gpus_key = ""  # the key that sets the number of GPUs, if that is not one of `batch_keys`
@@ -72,6 +73,7 @@ class Config:
         self.load_problems: list[tuple[Document, Problem]] = []
         self.overridden: dict[Path, str] = {}  # the origin of an override on the launch line
         self.override_places: dict[Path, tuple[Document, Node]] = {}  # the place of an override in a script
+        self.override_arguments: dict[Path, Written] = {}  # the argument of a script that has another name than the key
         self.plain_scalars: list[Setting] | None = None  # cached for the rules about scalars
         self._batch: Batch | None = None
         self._for_fork: bool | None = None
@@ -225,18 +227,24 @@ class Config:
         if path in self.override_places:
             script, value_node = self.override_places[path]
             because = f"{script.path}:{script.position(value_node.start)[0]}"
-            return Setting(path, self.get(*path), OVERRIDE, script, value_node, None, because)
+            found = Setting(path, self.get(*path), OVERRIDE, script, value_node, None, because)
+            found.elsewhere = self.override_arguments.get(path)
+            return found
         if path in self.overridden:
             return Setting(path, self.get(*path), OVERRIDE, document, None, None, self.overridden[path])
         if self.has(*path):
             key_node, node = document.find(path)
-            return Setting(path, self.get(*path), WRITTEN, document, node, key_node, because)
+            found = Setting(path, self.get(*path), WRITTEN, document, node, key_node, because)
+            found.elsewhere = document.elsewhere.get(str(path[0])) if len(path) == 1 else None
+            return found
         parent = path
         while parent:
             parent = parent[:-1]
             key_node, node = document.find(parent)
             if node is not None:
-                return Setting(path, value, DEFAULT, document, node if parent else None, key_node, because or "default")
+                found = Setting(path, value, DEFAULT, document, node if parent else None, key_node, because or "default")
+                found.elsewhere = document.default_of(path)
+                return found
         return Setting(path, value, DEFAULT, document, None, None, because or "default")
 
     def launched_with(self, values: dict[Any, Any]) -> dict[Any, Any]:
@@ -258,6 +266,8 @@ class Config:
             self.overridden[path] = str(override)
             if override.place is not None:
                 self.override_places[path] = override.place
+            if override.argument is not None:
+                self.override_arguments[path] = override.argument
         return laid
 
     def override_value(self, override: Override) -> Any:
@@ -334,6 +344,10 @@ class Framework(Described["Own"]):
     def learn(self, release: Version, folder: str, opens: Callable[[str], bool]) -> bool:
         """Take the fields of an unmodelled release from its source in a folder; false if that is not possible."""
         return False
+
+    def histories(self) -> tuple[History, ...]:
+        """The fields of the package through its releases, as far as they are modelled."""
+        return ()
 
     def completed(self, facts: LaunchFacts) -> LaunchFacts:
         """The facts with the releases that follow from other specified releases."""

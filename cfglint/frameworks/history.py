@@ -130,6 +130,11 @@ class History:
         found = self.releases(section, name)
         return found[-1][1] if found else None
 
+    def changes(self, name: str) -> set[Version]:
+        """The releases at which a field of this name appears in a section, differs from the release before, or is gone."""
+        rows = (row for section in self.sections for row in self.names(section).get(name, ()))
+        return {release for row in rows for release in (row[SINCE], row[UNTIL]) if release}
+
     def defaults(self, section: str, name: str) -> list[tuple[Version, Any]]:
         """The defaults of a field, each with the first release that has it."""
         found: list[tuple[Version, Any]] = []

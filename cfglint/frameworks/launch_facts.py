@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.program import ProgramFacts
     from cfglint.frameworks.versions import Version
     from cfglint.source.document import Document, Path
+    from cfglint.source.project_files import Project
     from cfglint.source.shell.command import CommandDocument
 
     class Violation(Protocol):
@@ -44,10 +45,10 @@ class Launch:
     trainer instead. `consumer` is the kind whose parser takes the arguments, or the file that they name;
     `is_main`: it takes the arguments themselves. `guessed`: the consumer is only likely, so nothing about the arguments is an error.
     `is_open`: the program may get arguments that are not known. `undecided` names arguments that are set to unknown values. `flags` are
-    those of `accelerate launch`, by the keys of its config file. `machine`: the number of GPUs is that of the machine. `in_project`: the
-    file of the program is in the project. `extra_files` are named by the line and of an unknown kind. `entry` are the known properties
-    for reports. `again` is the launch of another version of its script, `relaunched` the run with other contents of some files, on a
-    machine with so many GPUs.
+    those of `accelerate launch`, by the keys of its config file. `machine`: the number of GPUs is that of the machine. `program_path` is
+    the file of the program, empty if the project does not contain it; `project` are the files around the script. `extra_files` are
+    named by the line and of an unknown kind. `entry` are the known properties for reports. `again` is the launch of another version of
+    its script, `relaunched` the run with other contents of some files, on a machine with so many GPUs.
     """
 
     command: CommandDocument | None = None
@@ -61,7 +62,8 @@ class Launch:
     undecided: tuple[str, ...] = ()
     flags: tuple[Override, ...] = ()
     machine: bool = False
-    in_project: bool = False
+    program_path: str = ""
+    project: Project | None = None
     extra_files: tuple[str, ...] = ()
     entry: LaunchEntry | None = None
     again: Callable[[str], Launch] | None = None

@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from cfglint.source.document import Document, Node
+    from cfglint.source.document import Document, Node, Written
 
 REFERENCE = re.compile(r"\$\{([A-Za-z_][\w.]*)\}")
 # Words and paths that YAML can only parse as a string, except for WORDS; after a digit: lists of numbers, addresses and names.
@@ -34,10 +34,11 @@ FLAG = "flag"  # a flag of the launcher, which overrides its config file
 class Override:
     """One value of the launch line: `key` may be dotted, `texts` are the words of the value, empty for a flag without a value.
 
-    `values` has the one value that the program's own parser makes of the words, and is empty if the parser of the key's owner takes them.
+    `values` has the one value that the program's own parser makes of the words, and is empty if the parser of the key's owner takes them;
+    `argument` is the program's own argument that the value comes from.
     """
 
-    __slots__ = ("key", "origin", "place", "texts", "unknown", "values")
+    __slots__ = ("argument", "key", "origin", "place", "texts", "unknown", "values")
 
     def __init__(self, key: str, texts: list[str], origin: str = SET) -> None:
         self.key = key
@@ -46,6 +47,7 @@ class Override:
         self.place: tuple[Document, Node] | None = None  # the place in a script
         self.unknown: tuple[str, ...] = ()  # why its value is unknown
         self.values: tuple[Any, ...] = ()
+        self.argument: Written | None = None
 
     def __str__(self) -> str:
         return " ".join((self.origin, self.key, *self.texts))

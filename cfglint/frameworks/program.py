@@ -31,6 +31,7 @@ class Field:
     `kind` is its type as `huggingface.fields` names it, empty if it is unknown. `default` is `MISSING` for a required
     argument, and `Unknown` if the program computes it. `takes` is the number of words that follow the option: `1`, `?`,
     `+`, `*`, `0`, or empty if it is unknown. `stored` is the value of a flag that is given, `short` are its options with one dash.
+    `written` is the expression of the default and its module (of `launch.programs`).
     """
 
     kind: str
@@ -41,6 +42,7 @@ class Field:
     choices: tuple[Any, ...] = ()
     stored: Any = True
     short: tuple[str, ...] = ()
+    written: Any = None
 
     @property
     def place(self) -> str:

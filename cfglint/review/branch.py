@@ -259,4 +259,4 @@ def names_of(run: CheckedRun | None) -> set[str]:
     """The files of a run by their names in the branch, including the script of its launch line, and the scripts that it sources."""
     if run is None:
         return set()
-    return {os.path.relpath(path) for path in run.paths}
+    return {os.path.relpath(path) for path in run.read_paths}

@@ -189,7 +189,7 @@ class Differ:
             default = self._default(side, path)
             text = "(unset)" if default is NOWHERE or default is None else f"{shortened(spelled(default))} (default)"
             return State(default, text)
-        setting = config.setting(*path)
+        setting = config.setting(*path).at_value
         document, node = setting.document, setting.node
         assert document is not None
         assert node is not None

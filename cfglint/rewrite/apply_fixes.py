@@ -10,7 +10,7 @@ from cfglint.run.checked import CheckedRun
 from cfglint.source import edit
 from cfglint.source.change import EditRefused
 from cfglint.source.record import record
-from cfglint.source.sections import file_document, reread
+from cfglint.source.sections import every_document, file_document, reread_all
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -151,26 +151,28 @@ class Pass:
         self.titles: list[tuple[str, str]] = []
         self.changed: list[ValueChange] = []
         self.comments: list[tuple[str, str]] = []
-        self.documents = {document.path: document for document in run.documents}
+        self.of_run = run.documents
         self._apply([(each, each.fix) for each in chosen if each.fix is not None])
-        self.run = CheckedRun([self.documents[document.path] for document in run.documents], run.kinds, run.facts)
+        self.run = CheckedRun(self.of_run, run.kinds, run.facts)
         self.refused = run.verdict == "accept" and self.run.verdict == "reject"
 
     def _apply(self, fixes: list[tuple[Diagnostic, Fix]]) -> None:
         """Apply fixes all at once, which takes one parse; if that is refused, each half, down to a single one, which is then skipped."""
-        texts = _texts(self.documents, [fix for _, fix in fixes])
+        documents = {document.path: document for document in every_document(self.of_run)}
+        texts = _texts(documents, [fix for _, fix in fixes])
         if texts is None:
             if len(fixes) > 1:
                 self._apply(fixes[: len(fixes) // 2])
                 self._apply(fixes[len(fixes) // 2 :])
             return
         for diagnostic, fix in fixes:
-            self.changed += combined_changes([(file_document(self.documents[path]), change) for path, change in fix.changes])
+            self.changed += combined_changes([(file_document(documents[path]), change) for path, change in fix.changes])
             changed = next((path for path, _ in fix.changes), diagnostic.place.file)
             self.titles.append((changed, f"{diagnostic.code} {diagnostic.key[1:] or diagnostic.name}: {fix.title}"))
-        for path, text in texts.items():
-            before, self.documents[path] = self.documents[path], reread(self.documents[path], text)
-            for comment in lost_comments(before, self.documents[path]):
+        self.of_run = reread_all(self.of_run, texts)
+        after = {document.path: document for document in every_document(self.of_run)}
+        for path in texts:
+            for comment in lost_comments(documents[path], after[path]) if path in after else ():
                 self.comments.append((path, comment))
                 self.titles.append((path, f"comment removed with its key: {comment}"))
         self.texts.update(texts)

@@ -8,7 +8,8 @@ from cfglint.rewrite.resize import keep_targeted
 from cfglint.rewrite.retarget import MissingFactError, Retarget, is_recorded, retarget
 from cfglint.run.checked import CheckedRun
 from cfglint.source.change import EditRefused
-from cfglint.source.sections import reread
+from cfglint.source.python.call import CallDocument
+from cfglint.source.sections import reread_all, reread_with
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,6 +64,7 @@ def reach(runs: list[CheckedRun], target: Target, recheck: Recheck) -> list[Aime
     """Retarget the runs one after the other, each with the edits of those before it; then check what came of it."""
     aims = [Aimed(run) for run in runs]
     texts: dict[str, str] = {}
+    join_calls(aims)
     for aim in aims:
         try_one(aim, target, texts)
         texts.update(aim.texts)
@@ -73,6 +75,13 @@ def reach(runs: list[CheckedRun], target: Target, recheck: Recheck) -> list[Aime
     if kept:
         verify(aims, groups, target, recheck, kept)
     return aims
+
+
+def join_calls(aims: list[Aimed]) -> None:
+    """Let an edit change all calls of a program that get the same target."""
+    calls = [each for aim in aims for each in aim.run.documents if isinstance(each, CallDocument)]
+    for call in calls:
+        call.partners = frozenset(each.number for each in calls if each.path == call.path)
 
 
 def try_one(aim: Aimed, target: Target, texts: dict[str, str]) -> None:
@@ -108,7 +117,7 @@ def try_one(aim: Aimed, target: Target, texts: dict[str, str]) -> None:
 
 def rebased(run: CheckedRun, texts: dict[str, str]) -> CheckedRun:
     """The run with the edits that others have made."""
-    if not any(document.path in texts for document in run.documents):
+    if not any(path in texts for path in run.paths):
         return run
     first, facts = run.documents[0], run.facts
     if run.launch.relaunched is not None:
@@ -116,9 +125,9 @@ def rebased(run: CheckedRun, texts: dict[str, str]) -> CheckedRun:
         keep_targeted(run.launch, launched.launch)
         first = launched.documents[0]
         facts = facts.replace(gpus=launched.facts.gpus, launch=launched.launch)
-    elif first.path in texts:
-        first = reread(first, texts[first.path])
-    others = [reread(each, texts[each.path]) if each.path in texts else each for each in run.documents[1:]]
+    else:
+        first = reread_with(first, texts)
+    others = reread_all(run.documents[1:], texts)
     return CheckedRun([first, *others], run.kinds, facts)
 
 
@@ -127,7 +136,7 @@ def sharing(aims: list[Aimed], texts: dict[str, str]) -> list[list[Aimed]]:
     groups: list[tuple[set[str], list[Aimed]]] = []
     for aim in aims:
         line = aim.run.launch.line
-        paths = {document.path for document in aim.run.documents if document.path in texts}
+        paths = {path for path in aim.run.paths if path in texts}
         if line is not None:
             paths.add(line.script_path)
         joined = [group for group in groups if group[0] & paths]

@@ -9,7 +9,7 @@ from cfglint.rewrite.value_change import ValueChange
 from cfglint.run.checked import CheckedRun
 from cfglint.source import edit
 from cfglint.source.change import REPLACE, Change, Edit, EditRefused
-from cfglint.source.sections import reread
+from cfglint.source.sections import reread_all
 from cfglint.source.shell.edits import protect_siblings
 from cfglint.source.spelling import spell
 
@@ -65,7 +65,7 @@ def resize(run: CheckedRun, gpus: int) -> Resized:
     if after.launch.command is not None:
         protect_siblings(command, after.launch.command)
     facts = run.facts.replace(gpus=gpus, launch=after.launch, gpus_source=after.facts.gpus_source)
-    others = [reread(each, resized.texts[each.path]) if each.path in resized.texts else each for each in run.documents[1:]]
+    others = reread_all(run.documents[1:], resized.texts)
     resized.run = CheckedRun([after.documents[0], *others], run.kinds, facts)
     return resized
 
@@ -85,8 +85,7 @@ def keep_targeted(launch: Launch, after: Launch) -> None:
 def on(resized: Resized, documents: list[Document], facts: LaunchFacts) -> Resized:
     """The result with these documents and facts."""
     texts, run = resized.texts, resized.run
-    current = [reread(each, texts[each.path]) if each.path in texts else each for each in documents]
-    resized.run = CheckedRun(current, run.kinds, facts)
+    resized.run = CheckedRun(reread_all(documents, texts), run.kinds, facts)
     return resized
 
 

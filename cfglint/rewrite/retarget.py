@@ -5,18 +5,20 @@ from __future__ import annotations
 from itertools import combinations
 
 from cfglint.batch import equation, solver
-from cfglint.findings.setting import OVERRIDE, Setting
+from cfglint.findings.setting import DEFAULT, OVERRIDE, Setting
 from cfglint.frameworks import takes_arguments
 from cfglint.launch.launcher import launcher_of
 from cfglint.rewrite.resize import Resized, resize
-from cfglint.rewrite.value_change import ValueChange
+from cfglint.rewrite.value_change import ValueChange, value_at
 from cfglint.run.checked import CheckedRun
 from cfglint.run.loaded import integer
 from cfglint.source import edit
 from cfglint.source.change import DELETE, INSERT, RENAME, REPLACE, Change, EditRefused
 from cfglint.source.errors import CfglintError
+from cfglint.source.python.call import CallDocument
+from cfglint.source.python.edits import refuse_other_changes
 from cfglint.source.record import record
-from cfglint.source.sections import file_document, in_file, reread
+from cfglint.source.sections import file_document, in_file, reread_all
 from cfglint.source.spelling import spell
 
 TYPE_CHECKING = False
@@ -124,7 +126,7 @@ class Retarget:
         """The run with the new contents on the new GPUs; if they cannot be edited, with the batch sizes given from outside."""
         if self.planned:
             return CheckedRun(self.run.documents, self.run.kinds, self.planned_facts())
-        documents = rewritten(self.run, self.texts)
+        documents = reread_all(self.run.documents, self.texts)
         return CheckedRun(documents, self.run.kinds, self.run.facts.replace(gpus=self.gpus))
 
     def planned_facts(self) -> LaunchFacts:
@@ -395,16 +397,21 @@ class Term:
     def in_file(self) -> bool:
         """Whether the key is written; a value that a consumer fills in has no place."""
         override = self.setting.origin == OVERRIDE and self.setting.document is not None  # an argument of a launch line
+        if self.setting.at_value is not self.setting:
+            return True
         return (self.setting.written or override) and self.setting.node is not None
 
     def changes(self) -> tuple[Document, list[Change]]:
         """The changes of a file that set the key: in place, as a new key, or instead of an obsolete one."""
-        document = self.setting.document or self.config.documents[0]
-        path = in_file(document, self.setting.path)
+        setting = self.setting.at_value
+        document = setting.document or self.config.documents[0]
+        path = in_file(document, setting.path)
         if self.obsolete is not None:
             return file_document(document), self.without_obsolete(document, path, in_file(document, self.obsolete.path))
         if self.in_file:
-            return file_document(document), [Change(REPLACE, path, text=spell(self.value, document, self.setting.node))]
+            return file_document(document), [Change(REPLACE, path, text=spell(self.value, document, setting.node))]
+        if setting.elsewhere is not None:
+            document, path = setting.elsewhere.document, setting.elsewhere.path
         return file_document(document), [Change(INSERT, path[:-1], str(path[-1]), spell(self.value, document))]
 
     def without_obsolete(self, document: Document, path: Path, obsolete: Path) -> list[Change]:
@@ -416,8 +423,12 @@ class Term:
 
     def value_changes(self) -> list[ValueChange]:
         """The values before and after."""
-        path = (self.setting.document or self.config.documents[0]).path
-        found = [ValueChange(path, self.setting.pointer, self.setting.value if self.in_file else None, self.value)]
+        setting = self.setting.at_value
+        path = (setting.document or self.config.documents[0]).path
+        before = self.setting.value
+        if self.setting.origin == DEFAULT and setting.document is not None:  # of the program's own class
+            before = value_at(setting.document, setting.path)
+        found = [ValueChange(path, setting.pointer, before if self.in_file else None, self.value)]
         if self.obsolete is not None:
             found.append(ValueChange(path, self.obsolete.pointer, self.obsolete.value, None))
         return found
@@ -438,7 +449,14 @@ def _rewrite(found: Retarget, resized: Resized, opened: list[str]) -> None:
     reasons: list[str] = []
     for chosen in _by_cost(there, missing):
         texts = _texts(chosen, reasons)
-        if texts is not None and _reached(found, run, texts):
+        if texts is None:
+            continue
+        try:
+            reached = _reached(found, run, texts, chosen)
+        except EditRefused as error:
+            reasons.append(error.message)
+            continue
+        if reached:
             _take(found, resized, chosen)
             return
     batch = run.batch
@@ -447,7 +465,7 @@ def _rewrite(found: Retarget, resized: Resized, opened: list[str]) -> None:
     key = found.run.configs[0].gpus_key
     if because and key:
         because = f": `{key}` is {imposed}; set it to {found.gpus}, or remove it"
-    if reasons and found.run.documents[0].is_command:
+    if reasons and any(each.is_in_code for each in found.run.documents):
         because = f": {reasons[0]}"
     raise EditRefused(f"no edit of the batch keys in these files reaches this target{because}{by_hand(terms)}", 0)
 
@@ -469,7 +487,8 @@ def refuse_other_accumulation(run: CheckedRun, accumulation: int | None) -> None
 
 def by_hand(terms: list[Term]) -> str:
     """The values to set by hand."""
-    named = [f"`{term.setting.pointer.lstrip('/')}` to {term.value}" for term in terms if term.role != "gpus"]
+    open_terms = [term for term in terms if term.role != "gpus" and term.setting.value != term.value]
+    named = [f"`{term.setting.at_value.pointer.lstrip('/')}` to {term.value}" for term in open_terms]
     return f"; set {' and '.join(named)} by hand" if named else ""
 
 
@@ -513,12 +532,13 @@ def _terms(found: Retarget, after: CheckedRun) -> Iterator[Term]:
         }
         for role, key in config.batch_keys.items():
             setting = config.setting(*key.split("."))
-            place = (setting.document or config.documents[0]).path, setting.path
+            at = setting.at_value
+            place = (at.document or config.documents[0]).path, at.path
             if raw_text(setting) == AUTO:
                 found.held.append(setting)
             elif place in places:  # the launcher's own config and that of its file have the same number of processes
                 continue
-            elif (setting.written and setting.node is not None) or config is after.configs[0]:
+            elif (at.written and at.node is not None) or config is after.configs[0]:
                 places.add(place)
                 yield Term(config, role, setting, values[role])
             elif role in config.insertable_auto and accumulation != 1:
@@ -548,9 +568,16 @@ def _texts(chosen: list[Term], reasons: list[str] | None = None) -> dict[str, st
         return None
 
 
-def _reached(found: Retarget, resized: CheckedRun, texts: dict[str, str]) -> bool:
-    """Whether the framework computes the target from the new contents, in every config of the run."""
-    documents = rewritten(resized, texts)
+def _reached(found: Retarget, resized: CheckedRun, texts: dict[str, str], chosen_terms: list[Term]) -> bool:
+    """Whether the framework computes the target from the new contents, in every config of the run. Raises EditRefused if they change
+    something else of its program.
+    """
+    documents = reread_all(resized.documents, texts)
+    for before, after in zip(resized.documents, documents, strict=True):
+        if isinstance(before, CallDocument) and isinstance(after, CallDocument):
+            own = [each for each in chosen_terms if len(each.setting.path) == 1 and each.setting.origin != OVERRIDE]
+            wanted = {str(each.setting.path[0]): each.value for each in own}
+            refuse_other_changes(before, after, {**before.values, **{name: wanted[name] for name in wanted if name in after.values}})
     run = CheckedRun(documents, resized.kinds, resized.facts)
     if any(config.get(config.batch_keys["gpus"]) != found.gpus for config in run.configs if "gpus" in config.batch_keys):
         return False
@@ -560,11 +587,6 @@ def _reached(found: Retarget, resized: CheckedRun, texts: dict[str, str]) -> boo
         return False
     splits = {(integer(batch.micro_batch.value), integer(batch.accumulation.value)) for batch in batches}
     return splits == {chosen.pair} and integer(batches[0].global_batch.value) == chosen.global_batch
-
-
-def rewritten(run: CheckedRun, texts: dict[str, str]) -> list[Document]:
-    """The documents of a run; those with a new content are parsed again."""
-    return [reread(each, texts[each.path]) if each.path in texts else each for each in run.documents]
 
 
 def tuned(run: CheckedRun) -> list[Setting]:

@@ -116,6 +116,7 @@ def to_diagnostic(rule: Rule, finding: Finding, config: Config) -> Diagnostic | 
     severity = finding.severity or rule.severity
     if severity == ERROR and not is_certain(rule, finding, setting, config):
         severity = WARNING
+    setting = setting.at_key if finding.on_key else setting.at_value
     fails = severity == ERROR
     if finding.fix is not None and finding.fix.safe and rule.by_version and not config.facts.is_known(config.package):
         finding.fix.safe, finding.fix.by_release = False, True
@@ -128,7 +129,7 @@ def to_diagnostic(rule: Rule, finding: Finding, config: Config) -> Diagnostic | 
         clipped(with_look_alikes_named(finding.message)),
         config.failure_stage(finding.fails_at or rule.fails_at) if fails else None,
         clipped(finding.exception or rule.raises or "") or None,
-        tuple((place_of(each, config, False), clipped(related_text(each))) for each in finding.related if each.node is not None),
+        tuple((place_of(each.at_value, config, False), clipped(related_text(each))) for each in finding.related if each.node is not None),
         finding.fix,
         clipped(finding.note) if finding.note else None,
         clipped(finding.help) if finding.help else None,
@@ -206,6 +207,7 @@ def is_uncertain(setting: Setting, finding: Finding, config: Config) -> bool:
 
 def related_text(setting: Setting) -> str:
     """The note on a related setting, such as `eval_steps is 200 here`; for a long mapping only that it is set."""
+    setting = setting.at_value
     if isinstance(setting.value, dict) and setting.spelled.endswith("..."):
         return f"`{setting.name}` is set here"
     return f"`{setting.name}` is {setting.spelled if setting.written else spelled(setting.value)} here"
@@ -239,7 +241,7 @@ def blamed_place(finding: Finding, setting: Setting, config: Config) -> Place:
     if setting.node is None and setting.key_node is None:
         others = [each for each in finding.related if each.node is not None and each.written]
         if others:
-            return place_of(others[0], config, False)
+            return place_of(others[0].at_value, config, False)
     return place_of(setting, config, finding.on_key)
 
 

@@ -6,7 +6,12 @@ is evaluated again for a run without findings, or whose releases are all stated.
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_left
+
 from cfglint.findings.diagnostic import ERROR, INFO, INTERNAL, WARNING
+from cfglint.findings.rule import RULES
+from cfglint.frameworks import changes, framework
 from cfglint.frameworks.versions import parse_version
 
 TYPE_CHECKING = False
@@ -15,6 +20,7 @@ if TYPE_CHECKING:
 
     from cfglint.findings.diagnostic import Diagnostic
     from cfglint.frameworks.launch_facts import LaunchFacts
+    from cfglint.frameworks.versions import Version
 
     Target = dict[str, str]
     Open = dict[str, list[str]]  # package -> its allowed releases, oldest first, up to the one that was asked
@@ -43,7 +49,8 @@ if TYPE_CHECKING:
             """The same run with other releases of some packages."""
 
 
-MOST_PROBES = 8  # releases between the oldest and the newest at which an error of both is looked for
+OTHER_PROBES = 2  # releases between the ends at which an error is looked for, beside those that change its field or its check
+WORD = re.compile(r"\w+")
 
 
 def judged(run: Run, found: list[Diagnostic]) -> list[Diagnostic]:
@@ -138,8 +145,8 @@ class Search:
         if self.at({package: releases[0]}).gives(diagnostic):
             if diagnostic.severity != ERROR:
                 return 0
-            latest_first = reversed(probes(len(releases)))
-            low = next((place for place in latest_first if not self.at({package: releases[place]}).gives(diagnostic)), 0)
+            places = places_to_ask(diagnostic, package, releases, self.asked[package])
+            low = next((place for place in places if not self.at({package: releases[place]}).gives(diagnostic)), 0)
             if not low:
                 return 0
         else:
@@ -154,22 +161,28 @@ class Search:
         return high
 
 
-def probes(number: int) -> list[int]:
-    """Places between the first and the last of a list, evenly spread."""
-    step = max(1, number // MOST_PROBES)
-    return [*range(step, number, step)]
+def places_to_ask(diagnostic: Diagnostic, package: str, releases: list[str], asked: str) -> list[int]:
+    """Places between the ends at which a release may not give an error that both ends give, latest first.
+
+    These are the last release before each change of a field that the finding names and of the check of its rule, and some others.
+    """
+    parsed, newest = [*map(parse_version, releases)], parse_version(asked)
+    changed = changes(package, WORD.findall(diagnostic.key)) | ends_of_check(diagnostic.code, package)
+    before = {bisect_left(parsed, release) - 1 for release in changed if release <= newest}
+    step = len(releases) // (OTHER_PROBES + 1) or 1
+    return sorted({*before, *range(step, len(releases), step)} - {-1, 0}, reverse=True)
 
 
-def gaps(code: str, package: str, releases: list[str]) -> list[int]:
-    """The places of the last release of each span in which no check of a rule exists."""
-    from cfglint.findings.rule import RULES
-    from cfglint.frameworks import framework
-
-    having = [each for rule in RULES if rule.code == code and rule.kinds for each in rule.releases]
-    own = next((framework(rule.kinds[0]).package for rule in RULES if rule.code == code and rule.kinds), "")
-    spans = [each for each in having if (each.package or own) == package]
-    lacking = [bool(spans) and not any(parse_version(release) in each for each in spans) for release in releases]
-    return [place for place, lacks in enumerate(lacking) if lacks and not any(lacking[place + 1 : place + 2])]
+def ends_of_check(code: str, package: str) -> set[Version]:
+    """The releases of a package from which on its check of a rule exists, or does not exist any more."""
+    spans = [
+        each
+        for rule in RULES
+        if rule.code == code
+        for each in rule.releases
+        if package == (each.package or (framework(rule.kinds[0]).package if rule.kinds else ""))
+    ]
+    return {release for each in spans for release in (each.since, each.until) if release}
 
 
 class Evaluation:

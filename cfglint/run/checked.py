@@ -30,11 +30,7 @@ class CheckedRun(LoadedRun):
     def diagnostics(self) -> list[Diagnostic]:
         """All diagnostics, in the order of files and places."""
         if self._diagnostics is None:
-            found = self.findings()
-            if found:
-                from cfglint.run.allowed_releases import judged
-
-                found = self.attempt("the other allowed releases", lambda: judged(self, found), found)
+            found = self.judged(self.findings())
             order = {document.path: index for index, document in enumerate(self.documents)}
             found.extend(self.attempt("the rules of the project", self._of_the_project, []))
             found.extend(self.attempt("the ignore comments", lambda: self._of_comments(found), []))
@@ -47,6 +43,14 @@ class CheckedRun(LoadedRun):
     def findings(self) -> list[Diagnostic]:
         """What the rules of the frameworks find at the releases of the run."""
         return self.attempt("the rules", self._inspected, [])
+
+    def judged(self, found: list[Diagnostic]) -> list[Diagnostic]:
+        """Findings, each an error only if every allowed release gives it."""
+        if not found:
+            return found
+        from cfglint.run.allowed_releases import judged
+
+        return self.attempt("the other allowed releases", lambda: judged(self, found), found)
 
     @property
     def is_single(self) -> bool:
@@ -104,7 +108,13 @@ class CheckedRun(LoadedRun):
         """`accept` or `reject`: whether the framework would start training; None if that is unknown or depends on the release."""
         if any(each.severity == ERROR for each in self.diagnostics):
             return "reject"
-        return None if self.has_bugs or self.outside or self.beyond_limits or self.undecided_releases else "accept"
+        is_outside = not self.decided_alone.issuperset(self.outside)
+        return None if self.has_bugs or is_outside or self.beyond_limits or self.undecided_releases else "accept"
+
+    @property
+    def decided_alone(self) -> set[str]:
+        """The packages of which files of the project answer, although their releases are not modelled."""
+        return {config.package for config in self.configs if config.decides_alone}
 
     @property
     def undecided_releases(self) -> list[str]:

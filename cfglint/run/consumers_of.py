@@ -18,13 +18,15 @@ def runs_reading(path: str, discovery: Discovery) -> list[CheckedRun]:
 
     Only files that contain its name are looked at.
     """
-    source, name = discovery.source, os.path.basename(path)
+    source = discovery.source
+    name = os.path.basename(path).removesuffix(".py")
     wanted = source.identity(path)
     root = source.root(path)
     numbered = [each for each in discovery.numbered([HERE if root == os.curdir else root]) if name in (source.text(each[1]) or "")]
     found: dict[str, CheckedRun] = {}
     for _, run, _ in discovery.looked_at(numbered):
-        if len(run.documents) > 1 and any(source.identity(each.path) == wanted for each in run.documents[1:]):
+        others = run.paths - {run.documents[0].path}
+        if any(source.identity(each) == wanted for each in others):
             found.setdefault(run.written_at, run)
     scripts = {place: run for place, run in found.items() if not is_markdown(run)}
     return [*(scripts or found).values()]

@@ -149,7 +149,7 @@ class Discovery:
 
     def _position(self, run: CheckedRun) -> int | None:
         """The position of the first named file that a run reads; None if it reads none of them."""
-        return min((self.positions[each] for each in self.identities({*run.paths}) if each in self.positions), default=None)
+        return min((self.positions[each] for each in self.identities(run.read_paths) if each in self.positions), default=None)
 
     def _guarded(self, index: int, path: str) -> Iterator[tuple[int, CheckedRun, str | None]]:
         """`looked_at` for one path; a bug in cfglint becomes a run that reports it, so that the other paths are still checked."""

@@ -119,7 +119,11 @@ class LaunchReader:
     def project(self, path: str) -> Project:
         """The files around a script."""
         project = Project(
-            self.root(path), self.source.is_file, self.source.content, partial(self.source.leads_out, origin=path, named=self.named)
+            self.root(path),
+            self.source.is_file,
+            self.source.content,
+            partial(self.source.leads_out, origin=path, named=self.named),
+            self.source.names_in,
         )
         project.outside = self.outside
         return project
@@ -220,7 +224,8 @@ class LaunchReader:
         own = line.copy()
         command = command_document(own, text if not line.is_sourced else self.source.content(line.call.path) or "")
         launch = Launch(command, own, self.program(line), is_open=may_have_more(line.arguments), machine=line.machine)
-        launch.in_project = self.program_file(line) is not None
+        found = self.program_file(line)
+        launch.program_path, launch.project = found.path if found is not None else "", self.project(line.path)
         launch.again = lambda edited: self.again(line, lines, edited, which)
         command.again = lambda edited: line_and_command(self.again(line, lines, edited, which))[1]
         if line.launcher != BY_HAND:
@@ -259,7 +264,7 @@ class LaunchReader:
             return None
         from cfglint.run.program_runs import built_arguments
 
-        reread = lambda path, text: self.read_program(line, {path: text})  # noqa: E731
+        reread = lambda texts: self.read_program(line, texts)  # noqa: E731
         return built_arguments(program, which, reread, self.context(line, launch))
 
     def with_trainers(self, line: LaunchLine, launch: Launch) -> ProgramFacts | None:
@@ -304,7 +309,7 @@ class LaunchReader:
 
         return find(line, self.project(line.path))
 
-    def read_program(self, line: LaunchLine, texts: dict[str, str]) -> ProgramFacts | None:
+    def read_program(self, line: LaunchLine, texts: Mapping[str, str]) -> ProgramFacts | None:
         """The program of a line, parsed again with other contents for some of its files."""
         found = self.program_file(line)
         return read_found(found, texts) if found is not None else None
@@ -320,13 +325,13 @@ class LaunchReader:
         if program is None:
             return []
         context = self.context_without_line(path, found)
-        parsed = parsed_arguments(program, context)
+        reread = lambda texts: read_found(found, texts)  # noqa: E731
+        parsed = parsed_arguments(program, reread, context)
         if parsed is not None:
             return [parsed]
         evaluated = evaluation_of(program, context)
         reached = [which for which, each in enumerate(program.built) if evaluated is not None and each.node in evaluated.made]
         chosen = reached if reached and evaluated is not None and evaluated.complete else range(len(program.built))
-        reread = lambda name, text: read_found(found, {name: text})  # noqa: E731
         every = (built_arguments(program, which, reread, context) for which in chosen)
         return [each for each in every if each is not None and each.kind != LAUNCH]
 
@@ -452,13 +457,12 @@ def open_config(launch: Launch, command: CommandDocument) -> None:
     launch.parser = changed(program, changed=tuple(sorted({*program.changed, *(fields - command.words.keys())})))
 
 
-def read_found(found: Found, texts: dict[str, str]) -> ProgramFacts | None:
+def read_found(found: Found, texts: Mapping[str, str]) -> ProgramFacts | None:
     """A program, parsed with other contents for some of its files."""
+    from cfglint.launch.programs.context import with_texts
     from cfglint.launch.programs.reading import read_program
 
-    if not texts:
-        return read_program(found.path, found.package, found.folders, found.read)
-    return read_program(found.path, found.package, found.folders, lambda path: texts[path] if path in texts else found.read(path))
+    return read_program(found.path, found.package, found.folders, with_texts(found.read, texts) if texts else found.read)
 
 
 def same_launch(line: LaunchLine, other: LaunchLine) -> bool:

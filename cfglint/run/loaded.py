@@ -6,6 +6,7 @@ from cfglint.frameworks import framework, learn, nearest_modelled
 from cfglint.frameworks import kinds as known_kinds
 from cfglint.frameworks._releases import RELEASES
 from cfglint.source.record import changed
+from cfglint.source.sections import every_document
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ class LoadedRun:
 
     def __init__(self, documents: list[Document], kinds: list[str], facts: LaunchFacts) -> None:
         self.documents, self.kinds = consumer_first(documents, kinds)
-        self.facts = facts = with_own_launch(self.documents[0], facts)
+        self.facts = facts = with_own_program(self.documents, with_own_launch(self.documents[0], facts))
         self.given = facts  # before they were completed
         self.bugs: list[tuple[str, Exception]] = []
         self.configs: list[Config] = []
@@ -81,11 +82,20 @@ class LoadedRun:
         return self.facts.launch
 
     @property
-    def paths(self) -> list[str]:
-        """The files that it reads: those of its documents, the script of its launch line, and the scripts that this one sources."""
+    def values_elsewhere(self) -> list[Document]:
+        """The modules and config files of a program, beyond the documents, that values of the run are written in, each once."""
+        return every_document(self.documents)[len(self.documents) :]
+
+    @property
+    def paths(self) -> set[str]:
+        """The paths of all files that an edit of the run may change."""
+        return {document.path for document in every_document(self.documents)}
+
+    @property
+    def read_paths(self) -> set[str]:
+        """The paths of all files that it reads: those of its documents and values, the script of its launch line, those sourced there."""
         line = self.launch.line
-        scripts = [line.script_path, *line.sourced] if line is not None else []
-        return [*dict.fromkeys([*(document.path for document in self.documents), *scripts])]
+        return self.paths | ({line.script_path, *line.sourced} if line is not None else set())
 
     @property
     def written_at(self) -> str:
@@ -93,7 +103,8 @@ class LoadedRun:
         line = self.launch.line
         if line is not None and self.launch.relaunched is not None:
             return f"{line.call.path}:{line.call.line}"
-        return self.documents[0].path
+        first = self.documents[0]
+        return f"{first.path}:{self.line}" if first.is_call and len(first.others) else first.path
 
     @property
     def line(self) -> int:
@@ -188,6 +199,12 @@ def with_own_launch(document: Document, facts: LaunchFacts) -> LaunchFacts:
 
     assert isinstance(document, CommandDocument)
     return facts.replace(launch=changed(launch.again(document.text), command=document))
+
+
+def with_own_program(documents: list[Document], facts: LaunchFacts) -> LaunchFacts:
+    """The facts with those about the program of a call; that is another version of it if the call was read again."""
+    program = next((each.program for each in documents if each.program is not None), None)
+    return facts if program is None else facts.replace(launch=changed(facts.launch, program=program))
 
 
 def consumer_first(documents: list[Document], kinds: list[str]) -> tuple[list[Document], list[str]]:

@@ -6,9 +6,12 @@ from cfglint.frameworks import fields_of_class, kind_of_class, trainer_of_class
 from cfglint.frameworks.huggingface.fields import FIELDS
 from cfglint.frameworks.launch_facts import Launch
 from cfglint.frameworks.program import HF_PARSERS
+from cfglint.frameworks.unknown import Unknown
 from cfglint.launch.command import WITHOUT_EFFECT
 from cfglint.launch.programs.constructors import built_calls
+from cfglint.launch.programs.documents import place_of_literal
 from cfglint.launch.programs.evaluation import call_document
+from cfglint.launch.programs.literals import COMPUTED, literal
 from cfglint.launch.programs.parsers import constructions
 from cfglint.launch.programs.scopes import is_caught
 from cfglint.launch.programs.trainer_calls import trainer_calls
@@ -19,14 +22,14 @@ from cfglint.source.record import changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from cfglint.frameworks.launch_facts import LaunchFacts
-    from cfglint.frameworks.program import ProgramFacts
+    from cfglint.frameworks.program import Field, ProgramFacts
     from cfglint.launch.programs.context import Context
     from cfglint.launch.programs.runs_of_program import Evaluated
 
-    Reread = Callable[[str, str], ProgramFacts | None]  # reads the program with another text of one of its files
+    Reread = Callable[[Mapping[str, str]], ProgramFacts | None]  # reads the program with other contents of its files
 
 
 class BuiltArguments:
@@ -73,7 +76,7 @@ class ParsedArguments(BuiltArguments):
 
     __slots__ = ()
 
-    def __init__(self, program: ProgramFacts, context: Context) -> None:
+    def __init__(self, program: ProgramFacts, reread: Reread, context: Context) -> None:
         parser = next(each for each in constructions(list(program.scopes)) if each.kind in HF_PARSERS)
         module = parser.scope.module
         self.kind = kind_of_class(program.arguments)
@@ -81,6 +84,11 @@ class ParsedArguments(BuiltArguments):
         self.program = with_trainers(program, context)
         self.trainer = trainer_of_class(program.arguments)
         self.document = CallDocument(module.path, module.text, parser.kind, *Offsets(module.text).span(parser.call))
+        for name, field in program.defaults.items():
+            add_default(self.document, name, field)
+        self.document.files = frozenset(each.path for each in program.evaluations.modules.known())
+        self.document.again_with = lambda texts: parsed_again(self.document, texts, reread, context)
+        self.document.again = lambda text: parsed_again(self.document, {module.path: text}, reread, context)
 
 
 def evaluation_of(program: ProgramFacts, context: Context) -> Evaluated | None:
@@ -99,10 +107,29 @@ def with_trainers(program: ProgramFacts, context: Context) -> ProgramFacts:
     return changed(program, trainer_calls=trainer_calls(program, evaluation_of(program, context)))
 
 
-def parsed_arguments(program: ProgramFacts, context: Context) -> BuiltArguments | None:
+def parsed_arguments(program: ProgramFacts, reread: Reread, context: Context) -> BuiltArguments | None:
     """The arguments that the parser of a program fills; None if it fills none of a trainer."""
     fills = program.parser in HF_PARSERS and program.arguments and not program.built
-    return ParsedArguments(program, context) if fills else None
+    return ParsedArguments(program, reread, context) if fills else None
+
+
+def add_default(document: CallDocument, name: str, field: Field) -> None:
+    """Add the place of the default of a field to the document of its parser, if that is a literal."""
+    if field.written is None or isinstance(field.default, Unknown):
+        return
+    expression, module = field.written
+    if literal(expression) is not COMPUTED:
+        document.defaults[name] = place_of_literal(document, name, expression, module, field.default)
+
+
+def parsed_again(document: CallDocument, texts: Mapping[str, str], reread: Reread, context: Context) -> CallDocument:
+    """The same call of a parser in another version of its files."""
+    program = reread(texts)
+    again = parsed_arguments(program, lambda later: reread({**texts, **later}), context) if program is not None else None
+    if again is None:
+        raise EditRefused("the edited program would parse its arguments in another way", document.extent[0])
+    again.document.program = again.program
+    return again.document
 
 
 def document_of(program: ProgramFacts, which: int, reread: Reread, context: Context) -> CallDocument:
@@ -110,14 +137,19 @@ def document_of(program: ProgramFacts, which: int, reread: Reread, context: Cont
     evaluated = evaluation_of(program, context)
     documents = [call_document(call, program, evaluated) for call in built_calls(program)]
     found = documents[which]
-    found.others = [each.values for each in documents if each is not found]
-    found.again = lambda text: read_again(found, text, reread, which, context)
+    found.number = which
+    found.others = {number: each for number, each in enumerate(documents) if each is not found}
+    found.again = lambda text: read_again(found, {found.path: text}, reread, which, context)
+    found.again_with = lambda texts: read_again(found, texts, reread, which, context)
+    found.files = frozenset((found.path, *(evaluated.files if evaluated is not None else ())))
     return found
 
 
-def read_again(document: CallDocument, text: str, reread: Reread, which: int, context: Context) -> CallDocument:
-    """The same call in another version of its file."""
-    program = reread(document.path, text)
+def read_again(document: CallDocument, texts: Mapping[str, str], reread: Reread, which: int, context: Context) -> CallDocument:
+    """The same call in another version of its files."""
+    program = reread(texts)
     if program is None or len(built_calls(program)) != len(document.others) + 1:
         raise EditRefused("the edited program would build its arguments in another way", document.extent[0])
-    return document_of(program, which, reread, context)
+    again = BuiltArguments(program, which, lambda later: reread({**texts, **later}), context.with_texts(texts))
+    again.document.program, again.document.partners = again.program, document.partners
+    return again.document

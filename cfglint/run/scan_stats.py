@@ -64,7 +64,7 @@ class ScanStats:
         """Count the files of a run, and record the sources of its versions."""
         self.add_files(run)
         if run.is_of_reader:
-            self.files.update(map(os.path.abspath, run.paths))
+            self.files.update(map(os.path.abspath, run.read_paths))
             self.readers[run.written_at] = None
         if run.is_unreadable_template:
             self.templates += [document.path for document in run.documents]
@@ -77,6 +77,8 @@ class ScanStats:
             source = f" ({run.facts.target_from[package]})" if package in run.facts.target_from else ""
             if version and version == run.target[package]:
                 self.outside[f"of {package} {version} only the keys are known"] = None
+            elif package in run.decided_alone:
+                self.outside[f"{package} {version}{source}: its own config files and checks are read"] = None
             elif version:
                 self.outside[f"{package} {version}{source} is not modelled, {run.target[package]} is checked instead"] = None
 

@@ -229,6 +229,14 @@ def is_quoted(text: str, place: int) -> bool:
     return bool(quote)
 
 
+class Filling(CheckedRun):
+    """A run whose placeholders are filled; other releases are asked later, about the findings that all fillings have in common."""
+
+    def judged(self, found: list[Diagnostic]) -> list[Diagnostic]:
+        """The findings as they are."""
+        return found
+
+
 class TemplateRun(CheckedRun):
     """A run of which some values are placeholders.
 
@@ -241,7 +249,7 @@ class TemplateRun(CheckedRun):
         self.is_unreadable_template = not any(found)
         self.placeholders = {(document.path, pointer(path)) for document, paths in zip(documents, found, strict=True) for path in paths}
         self.worlds = [
-            CheckedRun([filled(*each, world) for each in zip(documents, found, strict=True)], kinds, facts)
+            Filling([filled(*each, world) for each in zip(documents, found, strict=True)], kinds, facts)
             for world in range(WORLDS if self.placeholders else 0)
         ]
 
@@ -250,11 +258,12 @@ class TemplateRun(CheckedRun):
         """The diagnostics that all fillings have in common."""
         if self._diagnostics is None:
             everywhere = [{signature(each): each for each in world.diagnostics} for world in self.worlds]
-            self._diagnostics = [
+            common = [
                 each
                 for each in (self.worlds[0].diagnostics if self.worlds else [])
                 if all(signature(each) in others for others in everywhere) and not self.is_placeholder(each)
             ]
+            self._diagnostics = CheckedRun.judged(self.worlds[0], common) if common else []
             self._show_originals(self._diagnostics)
         return self._diagnostics
 

@@ -101,6 +101,20 @@ class Node:
         return f"Node({self.kind}, {self.start}, {self.end}, {self.raw!r})"
 
 
+class Written:
+    """The place of a value that a call takes from elsewhere, another module of its program or a config file that the program loads.
+
+    `has_key`: the key there is the name of the argument, as for `**config["training"]`.
+    """
+
+    __slots__ = ("document", "has_key", "path")
+
+    def __init__(self, document: Document, path: Path, has_key: bool = False) -> None:
+        self.document = document
+        self.path = path
+        self.has_key = has_key
+
+
 class Document:
     """The content of one file and its syntax tree.
 
@@ -112,8 +126,7 @@ class Document:
     those outside its project, which are not read: (path, name).
 
     The arguments of a command or a call are a document too, a part of a file. `extent` is the span of that part, `again` finds it
-    in another version of the file; `words`, `flags`,
-    `edges` and `unknown` are explained there (`shell.command`, `python.call`).
+    in another version of the file; the other attributes are explained there (`shell.command`, `python.call`).
     """
 
     extent: tuple[int, int] | None = None
@@ -122,6 +135,11 @@ class Document:
     flags: Mapping[str, str] = {}
     edges: Mapping[str, bool] = {}
     unknown: Mapping[str, tuple[str, ...]] = {}
+    elsewhere: Mapping[str, Written] = {}
+    others: Mapping[int, Document] = {}
+    files: frozenset[str] = frozenset()
+    again_with: Callable[[Mapping[str, str]], Document] | None = None
+    program: Any = None
     __slots__ = (
         "_breaks",
         "_indexes",
@@ -224,6 +242,14 @@ class Document:
             for place, (key, _) in enumerate(mapping.children):
                 index.setdefault(key.raw, []).append(place)
         return self._indexes[id(mapping)].get(name, [])
+
+    def written_elsewhere(self) -> list[Written]:
+        """The places in other documents that its values come from."""
+        return []
+
+    def default_of(self, path: Path) -> Written | None:
+        """Where the default of a missing key is written, or where the key could be added; None if that is this document."""
+        return None
 
     def forget_places(self) -> None:
         """Drop the cached positions after the tree has changed."""

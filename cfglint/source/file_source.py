@@ -82,6 +82,10 @@ class FileSource:
 
         return os.path.relpath(repository(path)[-1])
 
+    def names_in(self, folder: str) -> list[str]:
+        """The names in a folder, without those of passed files; empty if it cannot be read."""
+        return (self.disk or DiskFolders()).names(folder)
+
     def read_bytes(self, path: str) -> bytes:
         """The content of a file; raises FileProblem."""
         return files.read_bytes(path)

@@ -23,11 +23,13 @@ class Project:
         is_file: Callable[[str], bool],
         read: Callable[[str], str | None],
         leads_out: Callable[[str], bool] | None = None,
+        names: Callable[[str], list[str]] | None = None,
     ) -> None:
         self.root = root
         self._is_file = is_file
         self._read = read
         self._leads_out = leads_out or self.is_above
+        self._names = names
         self.outside: dict[str, None] = {}
 
     def is_above(self, path: str) -> bool:
@@ -48,6 +50,10 @@ class Project:
     def read(self, path: str) -> str | None:
         """The content of a file of the project; None if there is none."""
         return self._read(path) if self.is_file(path) else None
+
+    def names(self, folder: str) -> list[str]:
+        """The names in a folder of the project; empty for one outside, or if there is none."""
+        return self._names(folder) if self._names is not None and not self._leads_out(folder) else []
 
     def source(self, path: str) -> str | None:
         """The content of a file that was found in the project's folders, and that is no link."""

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from os.path import normpath
+
 from cfglint.source.document import Document
 from cfglint.source.parse import parse
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from cfglint.source.document import Path
 
 
@@ -42,6 +46,26 @@ def reread(document: Document, text: str) -> Document:
         return document.again(text)
     after = parse(document.path, text, document.syntax, document.bom)
     return found(after, document.prefix) if isinstance(document, Section) else after
+
+
+def every_document(documents: list[Document]) -> list[Document]:
+    """The documents, then the modules and config files that values of a call are written in, each once."""
+    paths = {document.path for document in documents}
+    found = {each.document.path: each.document for document in documents for each in document.written_elsewhere()}
+    return [*documents, *(each for path, each in found.items() if path not in paths)]
+
+
+def reread_all(documents: list[Document], texts: Mapping[str, str]) -> list[Document]:
+    """The documents, those parsed again whose files have new contents; a call may take its values from several files."""
+    return [reread_with(each, texts) for each in documents]
+
+
+def reread_with(document: Document, texts: Mapping[str, str]) -> Document:
+    """The document with new contents for some files."""
+    if document.again_with is not None:  # a call
+        edited = {normpath(path): text for path, text in texts.items()}
+        return document.again_with(edited) if any(normpath(path) in edited for path in document.files) else document
+    return reread(document, texts[document.path]) if document.path in texts else document
 
 
 def found(document: Document, prefix: Path) -> Section:

@@ -44,7 +44,6 @@ NAMED_IN = {
     "launch/programs/calls.py": "the packages that a program imports",
     "launch/programs/checks.py": "the names of parsers in a program's source",
     "launch/programs/classes.py": "the packages that a program imports",
-    "launch/programs/config_files.py": "the loader of OmegaConf's files",
     "launch/programs/line_parsers.py": "the packages that a program imports",
     "launch/programs/modules.py": "the packages that a program imports",
     "launch/programs/parsers.py": "the packages that a program imports",

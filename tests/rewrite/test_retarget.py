@@ -7,11 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cfglint.frameworks.launch_facts import LaunchFacts
-from cfglint.rewrite.retarget import MissingFactError, implied_gpus, retarget, rewritten
+from cfglint.rewrite.retarget import MissingFactError, implied_gpus, retarget
 from cfglint.run.checked import CheckedRun
 from cfglint.run.discovery import Discovery
 from cfglint.source.change import EditRefused
 from cfglint.source.parse import parse
+from cfglint.source.sections import reread_all
 
 # kind, name, text with places for the micro batch, the accumulation and the global batch
 FILES = [
@@ -42,7 +43,7 @@ def moved(run: CheckedRun, today: int, gpus: int, total: int) -> CheckedRun:
     """The run after a fix; today's GPU count is told."""
     found = retarget(run, LaunchFacts(from_gpus=today), gpus, total, None)
     assert found.feasible
-    return CheckedRun(rewritten(run, found.texts), run.kinds, run.facts)
+    return CheckedRun(reread_all(run.documents, found.texts), run.kinds, run.facts)
 
 
 @pytest.mark.slow

@@ -27,9 +27,9 @@ from cfglint.frameworks.axolotl.rules.fields import READ_ELSEWHERE
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.trl.releases import HISTORY
 from cfglint.rewrite.apply_fixes import apply_fixes
-from cfglint.rewrite.retarget import rewritten
 from cfglint.rules.catalogue import every_rule
 from cfglint.run.checked import CheckedRun
+from cfglint.source.sections import reread_all
 from examples import by_family, findings_of, purposes, run_of
 from records import check_folder
 
@@ -196,7 +196,7 @@ def test_safe_fixes_settle_and_make_nothing_worse(rule, checked):
     texts = apply_fixes(run).texts if run else {}
     if not texts:
         return
-    after = CheckedRun(rewritten(run, texts), run.kinds, run.facts)
+    after = CheckedRun(reread_all(run.documents, texts), run.kinds, run.facts)
     assert apply_fixes(after).texts == {}
     assert {each.code for each in after.diagnostics if each.severity == "error"} <= {each.code for each in run.diagnostics}
 

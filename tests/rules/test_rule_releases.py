@@ -11,7 +11,7 @@ from cfglint.frameworks import modelled_releases
 from cfglint.frameworks.versions import parse_version
 from cfglint.rules.catalogue import every_rule
 from cfglint.rules.engine import has_check
-from cfglint.run.allowed_releases import gaps
+from cfglint.run.allowed_releases import ends_of_check
 from examples import launch_of, run_of
 
 BY_CODE = {rule.code: rule for rule in every_rule()}
@@ -62,13 +62,13 @@ def test_a_check_of_a_package_that_another_one_takes_the_place_of_is_not_limited
     assert has_check(rule, neox)
 
 
-def test_the_gap_between_two_spans_of_a_check_is_asked_for():
-    """TRL 0.13.0 to 0.18.2 has no such check, whatever the probes between the ends hit."""
+def test_the_ends_of_a_check_are_asked_for():
+    """TRL 0.13.0 to 0.18.2 has no such check, whatever the other probes between the ends hit."""
     rule = Rule("TRL999", "x", "error", ("trl",), None, None, "keep", "", "", None, {}, lambda _: ())
     rule.releases = (Releases((), (0, 13, 0)), Releases((0, 19, 0)))
     RULES.append(rule)
     try:
-        assert gaps("TRL999", "trl", ["0.12.2", "0.13.0", "0.18.2", "0.19.0"]) == [2]
-        assert gaps("TRL999", "transformers", ["4.50.0", "4.51.0"]) == []
+        assert ends_of_check("TRL999", "trl") == {(0, 13, 0), (0, 19, 0)}
+        assert ends_of_check("TRL999", "transformers") == set()
     finally:
         RULES.remove(rule)

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from cfglint.frameworks.accelerate.config import AccelerateConfig
     from cfglint.frameworks.base import Config
+    from cfglint.frameworks.history import History
     from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.frameworks.resolved_batch import Batch
     from cfglint.frameworks.schema_additions import Additions
@@ -93,6 +94,12 @@ class Accelerate(Framework["AccelerateConfig"]):
 
         config = AccelerateConfig([document], facts)
         return (config.started, config.setting("num_processes").place) if config.started else None
+
+    def histories(self) -> tuple[History, ...]:
+        """The fields of the releases."""
+        from cfglint.frameworks.accelerate.releases import HISTORY
+
+        return (HISTORY,)
 
     def config(self, documents: list[Document], kinds: list[str], facts: LaunchFacts) -> Config:
         """The config of the launch that the first document describes."""

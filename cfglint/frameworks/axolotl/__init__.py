@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from cfglint.frameworks.axolotl.config import AxolotlConfig
     from cfglint.frameworks.base import Config
+    from cfglint.frameworks.history import History
     from cfglint.frameworks.huggingface.field_operations import Operation
     from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.frameworks.memory_inputs import Inputs, Model
@@ -174,6 +175,12 @@ class Axolotl(Framework["AxolotlConfig"]):
         if node is not None and names_file(node.resolved()):
             return [(("deepspeed",), node.resolved().raw, "deepspeed")]
         return []
+
+    def histories(self) -> tuple[History, ...]:
+        """The fields of the releases."""
+        from cfglint.frameworks.axolotl.releases import HISTORY
+
+        return (HISTORY,)
 
     def config(self, documents: list[Document], kinds: list[str], facts: LaunchFacts) -> Config:
         """The config from the first document; the others are files that it names."""

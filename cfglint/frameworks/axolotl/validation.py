@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 
 from cfglint.findings.releases import Releases
 from cfglint.frameworks.axolotl import checks_after, checks_before, plugins
@@ -65,6 +66,22 @@ GIVEN = ("dpo_use_logits_to_keep", "dpo_generate_during_eval", "dpo_norm_loss", 
 INSTEAD = {"max_packed_sequence_len": "sequence_len", "rope_scaling": "model_config"}
 
 
+@functools.cache
+def checks_before_fields(release: Version, added: tuple[str, ...]) -> list[Callable[[Data], None]]:
+    """The checks of a release before the fields, in order; `added` are the folders of the plugins."""
+    of_plugins = [check for folder in reversed(added) for check in plugins.BEFORE.get(folder, ())]
+    checks = (*checks_before.CHECKS_FIRST, *of_plugins, *checks_before.CHECKS_LAST, *checks_before.OLDER)
+    return [check for name, check in checks if has_validator(name, release)]
+
+
+@functools.cache
+def checks_after_fields(release: Version, added: tuple[str, ...], always: int) -> list[Callable[[Model], None]]:
+    """The checks of a release after the fields, in order; the first `always` folders of plugins are those of every run."""
+    of_plugins = [check for folder in (*added[always:], *added[:always]) for check in plugins.AFTER.get(folder, ())]
+    checks = (*checks_after.CHECKS_FIRST, *of_plugins, *checks_after.CHECKS_LAST, *checks_after.OLDER)
+    return [check for name, check in checks if has_validator(name, release)]
+
+
 class Validation:
     """The values of a file after each step of axolotl's validation.
 
@@ -108,27 +125,16 @@ class Validation:
         self._datasets(data)
         always = plugins.built_in(self.release)
         added = [*always, *(folder for folder in folders if folder not in always)]
-        for check in self._before(added):
+        for check in checks_before_fields(self.release, tuple(added)):
             self._attempt(check, data)
         data.pop("capabilities")
         self.additions = data.additions
         model = self._fields(data, tuple(added))
         if not self.refusals and not self.faults and model is not None:
-            for after in self._after(added, len(always)):
-                self._attempt(after, model)
+            for last in checks_after_fields(self.release, tuple(added), len(always)):
+                self._attempt(last, model)
             if not self.refusals:
                 self.model = model
-
-    def _before(self, added: list[str]) -> list[Callable[[Data], None]]:
-        of_plugins = [check for folder in reversed(added) for check in plugins.BEFORE.get(folder, ())]
-        checks = (*checks_before.CHECKS_FIRST, *of_plugins, *checks_before.CHECKS_LAST, *checks_before.OLDER)
-        return [check for name, check in checks if has_validator(name, self.release)]
-
-    def _after(self, added: list[str], always: int) -> list[Callable[[Model], None]]:
-        ordered = [*added[always:], *added[:always]]
-        of_plugins = [check for folder in ordered for check in plugins.AFTER.get(folder, ())]
-        checks = (*checks_after.CHECKS_FIRST, *of_plugins, *checks_after.CHECKS_LAST, *checks_after.OLDER)
-        return [check for name, check in checks if has_validator(name, self.release)]
 
     def _attempt(self, check: Callable[[Any], None], subject: Any) -> None:
         try:

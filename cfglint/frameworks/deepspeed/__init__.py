@@ -10,6 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.frameworks.base import Config
     from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
+    from cfglint.frameworks.history import History
     from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.frameworks.memory_inputs import Inputs, Model
     from cfglint.frameworks.resolved_batch import Batch
@@ -146,6 +147,15 @@ class DeepSpeed(Framework["DeepSpeedConfig"]):
     def syntax(self, path: str) -> Syntax:
         """Return `json`: DeepSpeed parses every file with hjson, whatever its name."""
         return "json"
+
+    def histories(self) -> tuple[History, ...]:
+        """The fields of the releases."""
+        from cfglint.frameworks.deepspeed.releases import KEY_HISTORY, MODEL_HISTORY
+
+        return (
+            KEY_HISTORY,
+            MODEL_HISTORY,
+        )
 
     def config(self, documents: list[Document], kinds: list[str], facts: LaunchFacts) -> Config:
         """The config of the first document."""

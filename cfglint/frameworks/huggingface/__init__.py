@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from typing import Final
 
     from cfglint.frameworks.base import Config
-    from cfglint.frameworks.history import Row
+    from cfglint.frameworks.history import History, Row
     from cfglint.frameworks.huggingface.config import TrainerConfig
     from cfglint.frameworks.huggingface.field_operations import Operation
     from cfglint.frameworks.launch_facts import LaunchFacts
@@ -191,6 +191,12 @@ class Trainer(Framework["TrainerConfig"]):
             if node is not None and names_file(node.resolved()):
                 found.append(((key,), node.resolved().raw, kind))
         return found
+
+    def histories(self) -> tuple[History, ...]:
+        """The fields of the releases."""
+        from cfglint.frameworks.huggingface.fields import HISTORY
+
+        return (HISTORY,)
 
     def config(self, documents: list[Document], kinds: list[str], facts: LaunchFacts) -> Config:
         """The config of the trainer's arguments in the first document; the others are files that it names."""

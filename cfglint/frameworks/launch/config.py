@@ -9,6 +9,7 @@ from cfglint.frameworks.launch import FRAMEWORK, KIND
 from cfglint.frameworks.resolved_batch import Batch, Layout
 from cfglint.frameworks.summary import launched
 from cfglint.frameworks.unknown import Unknown
+from cfglint.source.document import Written
 from cfglint.source.python.call import CallDocument
 from cfglint.source.shell.command import CommandDocument
 
@@ -102,19 +103,23 @@ def borrowed(launch: Launch, built: CallDocument) -> list[Override]:
 
     found: list[Override] = []
     for key, argument in built.borrowed.items():
-        value, node, words = passed(launch, argument)
-        if node is None and not isinstance(value, Unknown):
+        value, pair, words = passed(launch, argument)
+        if pair is None and not isinstance(value, Unknown):
             continue
         override = Override(key, words, ARGS)
         override.values = (value,)
-        override.place = (launch.command, node) if node is not None and launch.command is not None else None
+        if pair is not None and launch.command is not None:
+            override.place = (launch.command, pair[1])
+            override.argument = Written(launch.command, (pair[0].raw,))
         override.unknown = value.reasons if isinstance(value, Unknown) else ()
         found.append(override)
     return found
 
 
-def passed(launch: Launch, argument: str) -> tuple[Any, Node | None, list[str]]:
-    """(value, place, words) that a line gives to an argument of its program; without a place if the line does not give it."""
+def passed(launch: Launch, argument: str) -> tuple[Any, tuple[Node, Node] | None, list[str]]:
+    """(value, option and value in the line, words) that a line gives to an argument of its program; without a place if the line does not
+    give it.
+    """
     from cfglint.frameworks.own_arguments import given_value, options_of
 
     line, command, program = launch.line, launch.command, launch.parser
@@ -125,7 +130,7 @@ def passed(launch: Launch, argument: str) -> tuple[Any, Node | None, list[str]]:
     options = options_of(argument, fields)
     last = next((pair for pair in reversed(command.roots[0].pairs()) if pair[0].raw in options), None)
     if last is not None:
-        return given_value(argument, last[0].raw, fields, command), last[1], command.words[last[0].raw] or []
+        return given_value(argument, last[0].raw, fields, command), last, command.words[last[0].raw] or []
     words = [word.string for word in line.arguments]
     if any(word.startswith(short) for short in fields[argument].short for word in words):
         return Unknown(("a short option may set it",)), None, []
@@ -154,7 +159,7 @@ def accumulation(config: LaunchConfig) -> Setting | None:
     argument = call.borrowed.get(ACCUMULATION)
     value, place, _ = passed(config.facts.launch, argument) if argument is not None else (None, None, None)
     if place is not None:
-        written = Setting((ACCUMULATION,), value, WRITTEN, config.command, place, None)
+        written = Setting((ACCUMULATION,), value, WRITTEN, config.command, place[1], None)
     return written if type(written.value) is int and not isinstance(value, Unknown) else None
 
 

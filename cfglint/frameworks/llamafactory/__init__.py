@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from typing import Final
 
     from cfglint.frameworks.base import Config
+    from cfglint.frameworks.history import History
     from cfglint.frameworks.huggingface.field_operations import Operation
     from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
@@ -126,6 +127,12 @@ class LlamaFactory(Framework["LlamaFactoryConfig"]):
         """The DeepSpeed, accelerator and FSDP files that it names, as a trainer file does."""
         return TRAINER.references(document)
 
+    def histories(self) -> tuple[History, ...]:
+        """The fields of the releases."""
+        from cfglint.frameworks.llamafactory.releases import HISTORY
+
+        return (HISTORY,)
+
     def config(self, documents: list[Document], kinds: list[str], facts: LaunchFacts) -> Config:
         """The config of the five dataclasses from the first document; the others are files that it names."""
         from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
@@ -190,7 +197,9 @@ class LlamaFactory(Framework["LlamaFactoryConfig"]):
         if document.syntax == "json":
             return loader.JSON if version in loader.JSON_REFUSED else TRAINER.loader(document, facts)
         if version in loader.OMEGACONF_LOADS:
-            return loader.OMEGACONF
+            from cfglint.source.omegaconf import OMEGACONF
+
+            return OMEGACONF
         return loader.MERGED if version in loader.OMEGACONF_MERGES else TRAINER.loader(document, facts)
 
 

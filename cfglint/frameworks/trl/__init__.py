@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from cfglint.batch.solver import SplitRule
     from cfglint.frameworks.base import Config
-    from cfglint.frameworks.history import Row
+    from cfglint.frameworks.history import History, Row
     from cfglint.frameworks.huggingface.field_operations import Operation
     from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.frameworks.memory_inputs import Inputs, Model
@@ -220,6 +220,15 @@ class Trl(Framework["TrlConfig"]):
         if node is not None and names_file(node.resolved()):
             found.append(((LAUNCHER_FILE,), node.resolved().raw, "accelerate"))
         return found
+
+    def histories(self) -> tuple[History, ...]:
+        """The fields of the releases."""
+        from cfglint.frameworks.trl.releases import ENTRY, HISTORY
+
+        return (
+            ENTRY,
+            HISTORY,
+        )
 
     def config(self, documents: list[Document], kinds: list[str], facts: LaunchFacts) -> Config:
         """The config of the trainer's arguments in the first document; the others are files that it names."""

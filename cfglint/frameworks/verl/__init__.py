@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from typing import Final
 
     from cfglint.frameworks.base import Config
+    from cfglint.frameworks.history import History
     from cfglint.frameworks.launch_facts import Launch, LaunchFacts
     from cfglint.frameworks.resolved_batch import Batch
     from cfglint.frameworks.summary import Summary
@@ -35,6 +36,12 @@ class Verl(LineFramework["VerlConfig"]):
     def takes(self, launch: Launch) -> bool:
         """Whether a line runs the module whose config is modelled."""
         return launch.line is not None and self.runs(launch.line)
+
+    def histories(self) -> tuple[History, ...]:
+        """The fields of the releases."""
+        from cfglint.frameworks.verl.files import HISTORY
+
+        return (HISTORY,)
 
     def config(self, documents: list[Document], kinds: list[str], facts: LaunchFacts) -> Config:
         """The config that Hydra composes for a launch line."""

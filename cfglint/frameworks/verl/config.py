@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import posixpath
+import os
 
-from cfglint.findings.setting import DEFAULT, DERIVED, OVERRIDE, Setting
+from cfglint.findings.setting import DEFAULT, DERIVED, OVERRIDE, WRITTEN, Setting
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.unknown import Unknown
 from cfglint.frameworks.verl import FRAMEWORK
-from cfglint.frameworks.verl.files import ReleaseFiles
+from cfglint.frameworks.verl.own_copy import OwnCopy
+from cfglint.frameworks.verl.search_path import CONFIG, UnknownFolder, located
 from cfglint.frameworks.verl.sizes import Sizes
 from cfglint.frameworks.verl.values import Tree, unknown
 from cfglint.source.hydra import command_line
@@ -23,14 +24,17 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from cfglint.findings.rule import Rule
     from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.frameworks.verl.checks import FailedCheck
+    from cfglint.frameworks.verl.search_path import Location
     from cfglint.source.document import Document, Node
+    from cfglint.source.hydra.defaults_list import Repository
     from cfglint.source.shell.placed_text import Text
 
 PRIMARY = "ppo_trainer"  # the primary config of verl.trainer.main_ppo
-OWN_FOLDER = "config"  # a relative `--config-path`, from the folder of the program
-OWN_COPY, OWN_FILES = "of the project", "with further files"  # why a config is not composed
+OWN_COPY, OWN_FILES = "of the project", "with further files"  # why the release is not that of a modelled one
+OLDEST_CHECKED = (0, 2)  # the first release whose workers compute and check the batch as those of the first modelled one
 MOST_REFUSED = 50  # overrides that are left out one after the other
 
 
@@ -51,19 +55,23 @@ class VerlConfig(Config):
     framework = FRAMEWORK
 
     def __init__(self, documents: list[Document], facts: LaunchFacts) -> None:
-        own_copy = facts.launch.in_project  # most copies in projects have keys of their own
         super().__init__(documents, facts)
         command = documents[0]
         assert isinstance(command, CommandDocument)
         self.command = command
         self.refused: list[RefusedWord] = []
-        self.is_open = own_copy  # whether the line has words, or names files, that are not known
+        self.is_open = False  # whether the line has words, or names files, that are not known
+        self.options: list[tuple[str, str | None]] = []
+        self.location: Location | None = None
+        self.copy = copy_of(facts)
         self.words: list[tuple[Override, Text]] = []
         self.origins: dict[tuple[Any, ...], Any] = {}
         self.values = self._composed()
         if self.is_open:
             self.refused.clear()
-            self.facts = facts.replace(outside={**facts.outside, self.package: OWN_COPY if own_copy else OWN_FILES})
+            self.facts = self.outside_with(OWN_COPY if self.copy is not None else OWN_FILES)
+        elif self.copy is not None and not facts.is_known(self.package) and self.package not in facts.outside:
+            self.facts = self.outside_with(OWN_COPY)
         self.tree = Tree(self.values, self.facts, self.version)
         self.sizes = Sizes(self.tree)
         self._failing: list[FailedCheck] | None = None
@@ -71,12 +79,17 @@ class VerlConfig(Config):
     def _composed(self) -> dict[Any, Any]:
         line = self.facts.launch.line
         words = line.arguments if line is not None else []
-        name, overrides = self._read(words, PRIMARY)
-        if not name or self.is_open:
+        overrides = self._read(words)
+        try:
+            self.location = located(self.facts.launch, self.version, PRIMARY, self.options)
+        except UnknownFolder:
+            self.is_open = True
+        except CompositionError as problem:
+            self.refused.append(RefusedWord(None, problem.exception, None, ""))
+        if self.location is None or self.is_open:
             return {}
-        files = ReleaseFiles(self.version)
         for _ in range(MOST_REFUSED):
-            composed = attempt(files, name, overrides)
+            composed = attempt(self.location.repository, self.location.name, overrides)
             if isinstance(composed, Composed):
                 self.origins = composed.origins
                 return composed.values
@@ -88,25 +101,16 @@ class VerlConfig(Config):
             overrides = [each for each in overrides if each is not override]
         return {}
 
-    def _read(self, words: list[Text], name: str) -> tuple[str, list[Override]]:
+    def _read(self, words: list[Text]) -> list[Override]:
         options, places = command_line.split([word.string for word in words])
         for flag, value, place in options:
             word = words[place]
             if flag in command_line.WITH_VALUE:
-                name = self._option(flag, value if word.known else None, name)
+                self.options.append((flag, value if word.known else None))
             elif flag not in command_line.PLAIN:
                 exception = f"SystemExit: 2 (error: unrecognized arguments: {word.string})"
                 self.refused.append(RefusedWord(word, exception, None, word.string))
-        return name, [override for place in places for override in self._override(words[place])]
-
-    def _option(self, flag: str, value: str | None, name: str) -> str:
-        if flag in command_line.NAMES and value is not None:
-            return value.removesuffix(".yaml")
-        if flag in command_line.NAMES or (
-            flag in (*command_line.FOLDERS, *command_line.MORE_FOLDERS) and (value is None or posixpath.normpath(value) != OWN_FOLDER)
-        ):
-            self.is_open = True
-        return name
+        return [override for place in places for override in self._override(words[place])]
 
     def _override(self, word: Text) -> list[Override]:
         text = word.string
@@ -130,6 +134,38 @@ class VerlConfig(Config):
         """The word that is an override."""
         return next((word for each, word in self.words if each is override), None)
 
+    @property
+    def is_own(self) -> bool:
+        """Whether all files of the composition are those of the project."""
+        return self.location is not None and self.location.is_own
+
+    @property
+    def has_read_copy(self) -> bool:
+        """Whether the project's copy of verl answers: its files are composed, and its code is compared with the predicted checks."""
+        release = self.copy.release if self.copy is not None else None
+        return self.is_own and release is not None and release >= OLDEST_CHECKED
+
+    @property
+    def decides_alone(self) -> bool:  # type: ignore[override]
+        """Whether there is a verdict about a copy of verl: nothing fails of which its code does not tell."""
+        return self.has_read_copy and all(self.is_raised(each) for each in self.failing)
+
+    def is_outside(self, rule: Rule) -> bool:
+        """Whether a finding of the rule would be about a copy whose code is not compared with its checks."""
+        return not self.has_read_copy and super().is_outside(rule)
+
+    def may_build_own_trainer(self) -> bool:
+        """Whether another trainer may run; the code of a copy of verl is compared with the checks."""
+        return not self.has_read_copy and super().may_build_own_trainer()
+
+    def is_raised(self, failed: FailedCheck) -> bool | None:
+        """Whether verl has a failing check, by the code of the project's copy; None if that does not tell."""
+        return self.copy.raises(failed.exception) if self.copy is not None and self.is_own else True
+
+    def outside_with(self, reason: str) -> LaunchFacts:
+        """The facts with a release that is not modelled."""
+        return self.facts.replace(outside={**self.facts.outside, self.package: reason})
+
     def may_have_own_defaults(self) -> bool:
         """No: the defaults are those of the package's own config files."""
         return False
@@ -144,7 +180,7 @@ class VerlConfig(Config):
         if self._failing is None:
             from cfglint.frameworks.verl.checks import failed
 
-            self._failing = failed(self.tree, self.sizes)
+            self._failing = [each for each in failed(self.tree, self.sizes) if self.is_raised(each) is not False]
         return self._failing
 
     def unresolved(self) -> tuple[tuple[Any, ...], str] | None:
@@ -161,15 +197,36 @@ class VerlConfig(Config):
             key_node, node = self.command.find((origin.key,))
             shown = origin.value if self.tree.problem(steps) else self.value(str(key))
             return Setting((str(key),), shown, OVERRIDE, self.command, node, key_node, self.place_name(node))
+        written = self.written_in_file(origin, str(key))
+        if written is not None:
+            return written
         is_known = origin is not None and not self.tree.problem(steps) and not self.tree.is_missing(str(key))
         shown = self.value(str(key)) if is_known else value
         return Setting(
             (str(key),), shown, DEFAULT if not because else DERIVED, self.command, None, None, because or f"default of {self.release}"
         )
 
+    def written_in_file(self, origin: tuple[str, tuple[Any, ...]] | None, key: str) -> Setting | None:
+        """The setting of a key in a config file of the project; None if it is in none. The files of a copy of verl have defaults."""
+        if origin is None or self.location is None:
+            return None
+        path, inside = origin
+        document = next((each.documents[path] for each in self.location.folders if path in each.documents), None)
+        if document is None:
+            return None
+        key_node, node = document.find(inside)
+        shown = None if self.tree.problem(tuple(key.split("."))) else self.value(key)
+        if self.copy is not None and path.startswith(os.path.join(self.copy.folder, "trainer", CONFIG)):
+            return Setting((key,), shown, DEFAULT, self.command, None, None, f"default of {path}")
+        return Setting((key,), shown, WRITTEN, document, node, key_node, self.place_of(document, node))
+
     def place_name(self, node: Node | None) -> str:
-        """The place of a node: `train.sh:3`."""
-        return f"{self.command.path}:{self.command.position(node.start)[0]}" if node is not None else self.command.path
+        """The place of a node of the line: `train.sh:3`."""
+        return self.place_of(self.command, node)
+
+    def place_of(self, document: Document, node: Node | None) -> str:
+        """The place of a node: `train.yaml:3`."""
+        return f"{document.path}:{document.position(node.start)[0]}" if node is not None else document.path
 
     def word_setting(self, refused: RefusedWord) -> Setting:
         """The setting of a word that Hydra refuses."""
@@ -179,7 +236,15 @@ class VerlConfig(Config):
         return Setting((key,), value, OVERRIDE, self.command, node, key_node, self.place_name(node))
 
 
-def attempt(files: ReleaseFiles, name: str, overrides: list[Override]) -> Composed | CompositionError:
+def copy_of(facts: LaunchFacts) -> OwnCopy | None:
+    """The copy of verl in the project that the line runs; None if it runs an installed one."""
+    launch = facts.launch
+    if not launch.program_path or launch.project is None:
+        return None
+    return OwnCopy(os.path.dirname(os.path.dirname(launch.program_path)), launch.project.read)
+
+
+def attempt(files: Repository, name: str, overrides: list[Override]) -> Composed | CompositionError:
     """The composition of a config, or why Hydra refuses it."""
     try:
         return compose(files, name, overrides, unknown)

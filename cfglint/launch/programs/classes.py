@@ -113,7 +113,10 @@ def field(line: ast.AnnAssign, scope: Scope) -> Field | None:
             return None
         default = default_of(line.value, scope)
     kind, takes, choices = type_of(annotation, scope, default)
-    return Field(kind, default, scope.module.path, line.lineno, takes, choices)
+    found = Field(kind, default, scope.module.path, line.lineno, takes, choices)
+    expression = keyword(line.value, "default") if isinstance(line.value, ast.Call) else line.value
+    found.written = (expression, scope.module) if expression is not None else None
+    return found
 
 
 def text_annotation(node: ast.expr) -> ast.expr:

@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
-from cfglint.launch.programs.objects import OPEN, UNCLEAR, FilePath, Mapping, OpenFile, Sequence, Value, plain, unknown, wrapped
+from cfglint.launch.programs.objects import (
+    OPEN,
+    UNCLEAR,
+    FilePath,
+    FilePlace,
+    LoadedFile,
+    Mapping,
+    OpenFile,
+    Sequence,
+    Value,
+    plain,
+    unknown,
+    wrapped,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,7 +53,11 @@ def external(run: Interpreter, name: str, given: Given, named: Named) -> Value |
 def content(run: Interpreter, path: Value) -> Value:
     """The content of a file that the program opens."""
     found = file_of(run, path)
-    return Value(found[1]) if found is not None and len(found[1]) <= LARGEST else unknown(f"the content of {spelled(path)} is unknown")
+    if found is None or len(found[1]) > LARGEST:
+        return unknown(f"the content of {spelled(path)} is unknown")
+    value = Value(found[1])
+    value.written = FilePlace(LoadedFile(*found, "yaml"), None)
+    return value
 
 
 def file_of(run: Interpreter, path: Value) -> tuple[str, str] | None:
@@ -58,17 +75,29 @@ def spelled(path: Value) -> str:
 def loaded(run: Interpreter, syntax: str, source: Value, omega: bool = False) -> Value:
     """The values of a config that a program loads from an open file, a path or a text."""
     if isinstance(source.data, str):
-        text, place = source.data, "config"
+        text, place = source.data, source.written.file.path if source.written is not None else ""
     else:
         path = source.data.path if isinstance(source.data, OpenFile) else source
         found = file_of(run, path)
         if found is None:
             return unknown(f"{spelled(path)} is not read")
         place, text = found
-    content = values(place, text, syntax, omega)
+    content = values(place or "config", text, syntax, omega)
     if content is UNCLEAR or entries(content, 0) > MOST_ENTRIES:
         return unknown("the file is not understood")
-    return wrapped(content, by_attribute=omega)
+    value = wrapped(content, by_attribute=omega)
+    if place and syntax in ("yaml", "json"):
+        locate(value, LoadedFile(place, text, "json" if syntax == "json" else "yaml"), ())
+    return value
+
+
+def locate(value: Value, file: LoadedFile, path: tuple[Any, ...]) -> None:
+    """Give the values of a loaded config their places in the file."""
+    value.written = FilePlace(file, path)
+    data = value.data
+    inside = data.items.items() if isinstance(data, Mapping) else enumerate(data.items) if isinstance(data, Sequence) else ()
+    for key, each in inside:
+        locate(each, file, (*path, key))
 
 
 def entries(content: Any, count: int) -> int:
@@ -100,9 +129,9 @@ def values(path: str, text: str, syntax: str, omega: bool = False) -> Any:
 
     loader: Any = YAML11
     if omega:
-        from cfglint.frameworks.llamafactory.loader import OmegaConfLoader
+        from cfglint.source.omegaconf import OMEGACONF
 
-        loader = OmegaConfLoader("OmegaConf.load")
+        loader = OMEGACONF
     result = loader.read(parse(path, text, "yaml"))
     return UNCLEAR if result.problems else result.value
 

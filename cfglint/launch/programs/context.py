@@ -35,6 +35,10 @@ class Context:
         self.main = main
         self.files: list[str] = []  # the files of the project that were read
 
+    def with_texts(self, texts: Mapping[str, str]) -> Context:
+        """The same with other contents for some files."""
+        return Context(self.words, self.is_open, self.environment, self.gpus, with_texts(self.read, texts), self.folders, self.main)
+
     def content(self, path: str) -> tuple[str, str] | None:
         """(path, content) of a file that the program opens; None if it is not found, or its folder is not certain."""
         anchored = path.startswith(PROJECT)
@@ -52,3 +56,9 @@ class Context:
         place = next(iter(found))
         self.files.append(place)
         return place, found[place]
+
+
+def with_texts(read: Callable[[str], str | None], texts: Mapping[str, str]) -> Callable[[str], str | None]:
+    """A function that reads files, with other contents for some of them, however their paths are spelled."""
+    known = {os.path.normpath(path): text for path, text in texts.items()}
+    return lambda path: known[os.path.normpath(path)] if os.path.normpath(path) in known else read(path)

@@ -7,7 +7,7 @@ import ast
 from cfglint.frameworks.unknown import Unknown
 from cfglint.launch.programs.literals import literal
 from cfglint.launch.programs.objects import OPEN, UNCLEAR, Value, plain, same, unknown
-from cfglint.source.document import MAPPING, SCALAR, SEQUENCE, Node
+from cfglint.source.document import MAPPING, SCALAR, SEQUENCE, Node, Written
 from cfglint.source.python.call import CallDocument
 from cfglint.source.python.literals import Offsets, node_of
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from cfglint.frameworks.program import ProgramFacts
     from cfglint.launch.programs.calls import MadeCall
+    from cfglint.launch.programs.modules import Module
 
 NO_REASON = "the program computes it"
 
@@ -62,8 +63,33 @@ def add(document: CallDocument, name: str, key: ast.AST, value: Value, made: Mad
         document.literal.add(name)
     else:
         document.add(key_node, computed_node(content, *span), content)
+        elsewhere = place_elsewhere(document, name, isinstance(key, ast.keyword), value, content)
+        if elsewhere is not None:
+            document.elsewhere[name] = elsewhere
     if value.argument and value.argument in program.fields:
         document.borrowed[name] = value.argument
+
+
+def place_elsewhere(call: CallDocument, name: str, is_keyword: bool, value: Value, content: Any) -> Written | None:
+    """The place of a value that a config file or another module has."""
+    if value.written is not None and value.written.path:
+        file, path = value.written.file, value.written.path
+        return Written(file.document, path, not is_keyword and path[-1] == name) if file.document.find(path)[1] is not None else None
+    if value.module is None or value.node is None or type(literal(value.node)) is not type(content) or literal(value.node) != content:
+        return None
+    return place_of_literal(call, name, value.node, value.module, content)
+
+
+def place_of_literal(call: CallDocument, name: str, node: ast.expr, module: Module, content: Any) -> Written:
+    """The place of a literal that gives an argument of a call. The literals of one module are one document."""
+    offsets = Offsets(module.text)
+    of_module = (each.document for each in call.written_elsewhere() if each.document.path == module.path)
+    document = next((each for each in of_module if isinstance(each, CallDocument)), None)
+    document = document or CallDocument(module.path, module.text, "", *offsets.span(node))
+    written = node_of(node, offsets)
+    document.add(Node(SCALAR, written.start, written.end, name), written, content)
+    document.literal.add(name)
+    return Written(document, (name,))
 
 
 def key_of(name: str, key: ast.AST, offsets: Offsets) -> Node:

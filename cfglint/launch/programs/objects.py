@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from functools import cached_property
 
 from cfglint.launch.programs.modules import External
 from cfglint.source.record import record
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.launch.programs.modules import Module
+    from cfglint.source.document import Document, Path, Syntax
 
 PROJECT = "\0/"  # the beginning of an absolute path in the project, whose top is unknown
 OPEN = object()  # a slot of containers that may have further, unknown contents
@@ -31,13 +33,37 @@ class Unclear:
 UNCLEAR = Unclear()
 
 
+class LoadedFile:
+    """A config file that a program loads: its path, its content, and its syntax."""
+
+    def __init__(self, path: str, text: str, syntax: Syntax) -> None:
+        self.path = path
+        self.text = text
+        self.syntax = syntax
+
+    @cached_property
+    def document(self) -> Document:
+        """The parsed file."""
+        from cfglint.source.parse import parse
+
+        return parse(self.path, self.text, self.syntax)
+
+
+@record
+class FilePlace:
+    """The place of a value in a config file; without a path it is the text of the file."""
+
+    file: LoadedFile
+    path: Path | None
+
+
 class Value:
     """A value of the program: its content, the literal that it was written as, and the argument of the program that it comes from.
 
-    `reason` explains why it is unknown.
+    `reason` explains why it is unknown. `written` is the place in a config file that it was loaded from.
     """
 
-    __slots__ = ("argument", "data", "module", "node", "reason")
+    __slots__ = ("argument", "data", "module", "node", "reason", "written")
 
     def __init__(self, data: Any, node: ast.expr | None = None, module: Module | None = None, reason: str = "", argument: str = "") -> None:
         self.data = data
@@ -45,6 +71,7 @@ class Value:
         self.module = module
         self.reason = reason
         self.argument = argument
+        self.written: FilePlace | None = None
 
     @property
     def known(self) -> bool:

@@ -37,7 +37,9 @@ class Evaluations:
 
 
 class Evaluated:
-    """One evaluation: what it built, and whether it came to the end. `stores` are the places that it has evaluated."""
+    """One evaluation: what it built, and whether it came to the end. `stores` are the places that it has evaluated, `files` those that
+    it has read.
+    """
 
     def __init__(self, modules: Modules, main: Module, context: Context, budget: Budget) -> None:
         self.complete = True
@@ -51,6 +53,7 @@ class Evaluated:
         self.engines = evaluation.engines
         self.accelerators = evaluation.accelerators
         self.stores = evaluation.stores
+        self.files = (*(module.path for module in modules.known()), *context.files)
 
 
 def scope_around(call: ast.AST, module: Module, modules: Modules) -> Scope:

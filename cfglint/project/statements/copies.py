@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 # In the package's folder, and next to it: a file that has the version.
-INSIDE = ("version.py", "__version__.py", "_version.py", "VERSION", "__init__.py", "extras/env.py")
+INSIDE = ("version.py", "__version__.py", "_version.py", "VERSION", "__init__.py", "extras/env.py", "version/version")
 NEXT_TO_IT = ("VERSION", "version.txt", "setup.py", "pyproject.toml")
 NAMES = ("__version__", "VERSION", "version", "__version_info__")
 MOST_LINES = 3000  # of a file that are searched for its version

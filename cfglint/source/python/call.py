@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from cfglint.source.document import MAPPING, SCALAR, Document, Node
+from cfglint.source.document import MAPPING, SCALAR, Document, Node, Written
 from cfglint.source.loaders import Loader
 from cfglint.source.python import SYNTAX
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from typing import Any
 
-    from cfglint.source.document import Problem
+    from cfglint.source.document import Path, Problem
 
 
 class CallDocument(Document):
@@ -19,11 +19,30 @@ class CallDocument(Document):
 
     `values` are the values as in Python, with `frameworks.unknown.Unknown` for unknown ones; `unknown` has the reasons.
     `literal` are the keywords whose value is written as a literal, in the call or in the only assignment of a name. `borrowed` maps
-    a keyword to the argument of the program that supplies its value. `name` is the called class or function; `others` are the
-    values of the other calls of the program that build arguments.
+    a keyword to the argument of the program that supplies its value; `elsewhere` has the places of values that another module or a
+    config file has, `defaults` those of the defaults of the program's own fields. `name` is the called class or function, `number` its
+    place among the calls of the program that build arguments. `others` are the other ones; those of `partners` may change with it.
+    `files` are the paths of all files that the values come from; `again_with` finds the call in other versions of them, with the facts
+    about that version of the `program`.
     """
 
-    __slots__ = ("again", "borrowed", "extent", "literal", "name", "others", "unknown", "values")
+    __slots__ = (
+        "again",
+        "again_with",
+        "borrowed",
+        "defaults",
+        "elsewhere",
+        "extent",
+        "files",
+        "literal",
+        "name",
+        "number",
+        "others",
+        "partners",
+        "program",
+        "unknown",
+        "values",
+    )
 
     def __init__(self, path: str, text: str, name: str, start: int, end: int) -> None:
         super().__init__(path, text, SYNTAX)
@@ -35,12 +54,34 @@ class CallDocument(Document):
         self.borrowed: dict[str, str] = {}
         self.again: Callable[[str], CallDocument] | None = None  # finds this call in another version of the program
         self.roots = [Node(MAPPING, start, end, style="block")]
-        self.others: list[dict[Any, Any]] = []
+        self.number = 0
+        self.others: dict[int, CallDocument] = {}
+        self.partners: frozenset[int] = frozenset()
+        self.elsewhere: dict[str, Written] = {}
+        self.defaults: dict[str, Written] = {}
+        self.program: Any = None
+        self.files: frozenset[str] = frozenset((path,))
+        self.again_with: Callable[[Mapping[str, str]], CallDocument] | None = None
 
     def add(self, key: Node, node: Node, value: Any) -> None:
         """Add a keyword with its value."""
         self.roots[0].children.append((key, node))
         self.values[key.raw] = value
+
+    def written_elsewhere(self) -> list[Written]:
+        """The places in other documents that its values come from."""
+        return [*self.elsewhere.values(), *self.defaults.values()]
+
+    def default_of(self, path: Path) -> Written | None:
+        """The default of a field of the program's own class, or the mapping of a config file that gives all arguments."""
+        name = str(path[0])
+        if len(path) > 1 or name in self.defaults:
+            return self.defaults.get(name)
+        sources = [each for each in self.elsewhere.values() if each.has_key]
+        files = {(each.document.path, each.path[:-1]) for each in sources}
+        if len(sources) < len(self.values) or len(files) != 1:
+            return None
+        return Written(sources[0].document, (*sources[0].path[:-1], name), has_key=True)
 
     def leave_open(self, key: Node, start: int, end: int, value: Any, reasons: tuple[str, ...]) -> None:
         """Add a keyword whose value is unknown."""

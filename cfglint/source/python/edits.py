@@ -34,7 +34,8 @@ def edit_of(document: CallDocument, change: Change) -> Edit:
         raise EditRefused("there is no such argument in the call", document.extent[0])
     if change.kind == REPLACE:
         if change.path[0] not in document.literal:
-            raise EditRefused(f"the value of `{name}` is computed by the program and not edited", node.start)
+            place = f"{document.path}:{document.position(node.start)[0]}"
+            raise EditRefused(f"`{name}` is computed by the program ({place})", node.start)
         return Edit(node.start, node.end, python_text(change.text))
     written = document.text[key.start : key.end]
     if key.raw not in (written, written[1:-1]):
@@ -98,7 +99,7 @@ def python_text(text: str) -> str:
 def checked(document: CallDocument, text: str, changes: list[Change]) -> CallDocument:
     """The call in the edited source, in which only the arguments of the changes may differ."""
     if document.again is None:
-        raise EditRefused("this call cannot be read again", document.extent[0])
+        return literal_again(document, text)
     after = document.again(text)
     expected = copied(document.values)
     for change in changes:
@@ -113,9 +114,28 @@ def checked(document: CallDocument, text: str, changes: list[Change]) -> CallDoc
             inside[change.path[-1]] = value_of(change.text)
         elif change.kind == RENAME:
             inside[change.key] = value
-    if after.values != expected or after.others != document.others:
-        raise EditRefused("the edit would change something else of this program too", document.extent[0])
+    refuse_other_changes(document, after, expected)
     return after
+
+
+def refuse_other_changes(before: CallDocument, after: CallDocument, expected: dict[Any, Any]) -> None:
+    """Raise EditRefused if an edit gives a call other values than the expected ones, or changes one that does not get the same target."""
+    for name in {**expected, **after.values}:
+        if name not in expected or name not in after.values or after.values[name] != expected[name]:
+            raise EditRefused(f"the edit would change `{name}` as well", before.extent[0])
+    for number, other in before.others.items():
+        if number not in before.partners and after.others[number].values != other.values:
+            line = other.position(other.extent[0])[0]
+            raise EditRefused(f"the edit would change the call of line {line} as well", before.extent[0])
+
+
+def literal_again(document: CallDocument, text: str) -> CallDocument:
+    """The document of a single literal, whose edited module must still be Python."""
+    from cfglint.source.dataclass_fields import parsed
+
+    if parsed(text) is None:
+        raise EditRefused("the edited file would not parse", document.extent[0])
+    return document
 
 
 def copied(value: Any) -> Any:

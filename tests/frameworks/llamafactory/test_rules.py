@@ -193,3 +193,8 @@ def test_unknown_keys_of_two_types_cannot_be_sorted(of_text):
 
     raised = {each.exception for each in of_text(BASE + "5: 1\nlora_ranks: 8\n").diagnostics if each.code == "LLF001"}
     assert raised == {"TypeError: '<' not supported between instances of 'int' and 'str'"}
+
+
+def test_a_json_file_is_never_read(of_text, errors):
+    run = of_text('{"model_name_or_path": "m"}', name="train.json")
+    assert ("SRC002", "AttributeError", "load") in errors(run)

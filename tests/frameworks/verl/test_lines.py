@@ -88,11 +88,76 @@ def test_without_a_release_an_unknown_key_is_a_warning(checked):
     assert checked(f"{LINE} lean.goals=2", "").found == [("VRL002", "warning")]
 
 
-def test_a_copy_of_verl_in_the_project_is_not_compared_with_a_release(checked):
+def own_copy(config, code="", version="0.5.0.dev"):
+    """The files of a copy of verl whose config is a single file."""
+    return {
+        "verl/__init__.py": "import os\n",
+        "verl/version/version": version,
+        "verl/trainer/__init__.py": "",
+        "verl/trainer/main_ppo.py": "import hydra\n",
+        "verl/trainer/config/ppo_trainer.yaml": config,
+        "verl/trainer/ppo/ray_trainer.py": code,
+    }
+
+
+OWN = """\
+lean: {goals: 1}
+data: {train_batch_size: 64}
+actor_rollout_ref:
+  actor:
+    strategy: fsdp
+    ppo_mini_batch_size: 32
+    ppo_micro_batch_size_per_gpu: 4
+    use_dynamic_bsz: false
+    ppo_epochs: 1
+  rollout: {name: vllm, n: 2, log_prob_micro_batch_size_per_gpu: 4, tensor_model_parallel_size: 2}
+algorithm: {adv_estimator: grpo, use_kl_in_reward: false}
+critic: {strategy: fsdp}
+trainer: {nnodes: 1, n_gpus_per_node: 8, total_epochs: 1}
+"""
+OWN_LINE = "python3 -m verl.trainer.main_ppo"
+DIVISIBLE = 'assert total % each == 0, f"real_train_batch_size ({total}) must be divisible by minimal possible batch size ({each})."\n'
+
+
+def test_the_config_of_a_copy_of_verl_is_composed(checked):
     """Such copies have keys of their own: 81 of 100 public lines of vendored copies have some."""
-    own = {"verl/__init__.py": "", "verl/trainer/__init__.py": "", "verl/trainer/main_ppo.py": "import hydra\n"}
-    run = checked(f"{LINE} lean.goals=2", "", files=own)
-    assert (run.found, run.verdict) == ([], None)
+    run = checked(f"{OWN_LINE} lean.goals=2", "", files=own_copy(OWN))
+    assert (run.found, run.verdict, run.resolved["samples_per_step"]) == ([], "accept", 128)
+
+
+def test_a_key_that_a_copy_of_verl_does_not_have(checked):
+    run = checked(f"{OWN_LINE} lean.gaols=2", "", files=own_copy(OWN))
+    assert (run.found, run.verdict) == ([("VRL002", "error")], "reject")
+
+
+@each_case(
+    ("code", "found", "verdict"),
+    [(DIVISIBLE, [("VRL014", "error")], "reject"), ("", [], "accept")],
+)
+def test_a_copy_fails_by_the_checks_that_its_code_has(checked, code, found, verdict):
+    run = checked(f"{OWN_LINE} data.train_batch_size=33", "", files=own_copy(OWN, code))
+    assert (run.found, run.verdict) == (found, verdict)
+
+
+def test_a_check_without_a_message_is_not_certain_in_a_copy(checked):
+    run = checked(f"{OWN_LINE} data.train_batch_size=16", "", files=own_copy(OWN))
+    assert (run.found, run.verdict) == ([("VRL017", "warning")], None)
+
+
+def test_a_copy_of_an_old_release_gets_no_verdict(checked):
+    run = checked(f"{OWN_LINE} lean.goals=2", "", files=own_copy(OWN, version="0.1"))
+    assert (run.found, run.verdict, run.resolved["global_batch"]) == ([], None, 64)
+
+
+@each_case(
+    ("search_path", "release"),
+    [("file://verl/trainer/config", "0.9.1"), ("pkg://verl.trainer.config", "0.7.1")],
+)
+def test_a_config_of_the_project_that_extends_that_of_the_release(checked, search_path, release):
+    own = f"hydra: {{searchpath: [{search_path}]}}\ndefaults: [ppo_trainer, _self_]\ndata: {{train_batch_size: 512}}\nmine: 1\n"
+    line = LINE.replace(" data.train_batch_size=1024", "")
+    run = checked(f"{line} --config-path=$PWD/config --config-name=own mine=2", release, files={"config/own.yaml": own})
+    assert (run.found, run.verdict, run.resolved["global_batch"]) == ([], "accept", 512)
 
 
 def test_a_config_folder_of_the_user_is_not_guessed(checked):

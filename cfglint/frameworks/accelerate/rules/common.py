@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.findings.vocabulary import Kind
-
-KINDS: tuple[Kind, ...] = ("accelerate",)
 KEYS_COMPARED = (0, 23)  # with those that the launcher knows; before, the class cannot be created with an unknown one
 SAGEMAKER = "AMAZON_SAGEMAKER"
 GPUS = "distributed_type: MULTI_GPU\nnum_processes: 8\n"

@@ -6,7 +6,7 @@ from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import OVERRIDE
 from cfglint.findings.wording import spelled
-from cfglint.frameworks.accelerate.rules.common import DEEPSPEED, FSDP, GPUS, KINDS
+from cfglint.frameworks.accelerate.rules.common import DEEPSPEED, FSDP, GPUS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,7 +33,6 @@ DEEPSPEED_FILE_KEYS = (
     "ACC012",
     "setting-belongs-in-deepspeed-file",
     ERROR,
-    kinds=KINDS,
     fails_at="config",
     bad=DEEPSPEED + "mixed_precision: bf16\ndeepspeed_config:\n  deepspeed_config_file: ds.json\n",
     good=DEEPSPEED + "deepspeed_config:\n  deepspeed_config_file: ds.json\n",
@@ -79,7 +78,6 @@ def named_file(config: AccelerateConfig) -> Setting | None:
     "ACC013",
     "efficient-loading-without-sync",
     ERROR,
-    kinds=KINDS,
     fails_at="config",
     raises="ValueError: When using `--fsdp_cpu_ram_efficient_loading` set `--fsdp_sync_module_states` to `True`",
     bad=FSDP + "  fsdp_cpu_ram_efficient_loading: true\n  fsdp_sync_module_states: false\n",
@@ -111,7 +109,6 @@ def efficient_loading_without_sync(config: AccelerateConfig) -> Iterator[Finding
     "ACC017",
     "overridden-mixed-precision",
     WARNING,
-    kinds=KINDS,
     bad={
         "train.yaml": "output_dir: out\nbf16: true\nper_device_train_batch_size: 4\n",
         "accelerate.yaml": GPUS + "mixed_precision: fp16\n",

@@ -6,7 +6,7 @@ from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import Example, Finding, rule
 from cfglint.findings.wording import listed, spelled
 from cfglint.frameworks.accelerate.releases import HISTORY, SAGEMAKER_FILE
-from cfglint.frameworks.accelerate.rules.common import DEEPSPEED, FSDP, GPUS, KEYS_COMPARED, KINDS
+from cfglint.frameworks.accelerate.rules.common import DEEPSPEED, FSDP, GPUS, KEYS_COMPARED
 from cfglint.frameworks.versions import dotted
 
 TYPE_CHECKING = False
@@ -34,7 +34,6 @@ def schema() -> Schema:
     "ACC001",
     "launch-file-not-a-mapping",
     ERROR,
-    kinds=KINDS,
     fails_at="load",
     bad="- distributed_type: MULTI_GPU\n",
     good=GPUS,
@@ -57,7 +56,6 @@ def not_a_mapping(config: AccelerateConfig) -> Iterator[Finding]:
     "ACC002",
     "unknown-launch-key",
     ERROR,
-    kinds=KINDS,
     fails_at="load",
     bad=(
         GPUS + "mixed_precison: bf16\n",
@@ -137,7 +135,6 @@ def severity_of(config: AccelerateConfig, key: object) -> Severity:
     "ACC010",
     "unused-block",
     WARNING,
-    kinds=KINDS,
     bad=GPUS + "deepspeed_config:\n  zero_stage: 2\n",
     good=DEEPSPEED + "deepspeed_config:\n  zero_stage: 2\n",
     example={"at": "/deepspeed_config"},
@@ -168,7 +165,6 @@ def unused_block(config: AccelerateConfig) -> Iterator[Finding]:
     "ACC011",
     "unknown-key-in-block",
     WARNING,
-    kinds=KINDS,
     bad=(
         DEEPSPEED + "deepspeed_config:\n  zero_stge: 3\n",
         Example(FSDP + "  fsdp_version: 2\n", facts={"target": {"accelerate": "1.5.0"}, "at": "/fsdp_config/fsdp_version"}),

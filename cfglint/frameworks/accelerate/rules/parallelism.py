@@ -5,7 +5,7 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.accelerate.config import AXES
-from cfglint.frameworks.accelerate.rules.common import FSDP, KINDS
+from cfglint.frameworks.accelerate.rules.common import FSDP
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     "ACC016",
     "invalid-parallelism-sizes",
     ERROR,
-    kinds=KINDS,
     fails_at="init",
     bad=(
         FSDP + "  fsdp_version: 2\nparallelism_config:\n  parallelism_config_dp_shard_size: 4\n  parallelism_config_cp_size: 4\n",

@@ -6,7 +6,7 @@ from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.releases import Releases
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.wording import described, spelled
-from cfglint.frameworks.accelerate.rules.common import FSDP, GPUS, KINDS, SAGEMAKER
+from cfglint.frameworks.accelerate.rules.common import FSDP, GPUS, SAGEMAKER
 from cfglint.frameworks.remedies import choice
 
 TYPE_CHECKING = False
@@ -25,7 +25,6 @@ NO_SAGEMAKER = (1, 11)  # from here on the launcher looks up `parallelism_config
     "ACC021",
     "string-for-port",
     ERROR,
-    kinds=KINDS,
     fails_at="config",
     raises="TypeError: 'str' object cannot be interpreted as an integer",
     releases=Releases((0, 21, 0)),
@@ -57,7 +56,6 @@ def string_for_port(config: AccelerateConfig) -> Iterator[Finding]:
     "ACC022",
     "mapping-for-use-cpu",
     ERROR,
-    kinds=KINDS,
     fails_at="config",
     raises="AttributeError: 'Namespace' object has no attribute 'use_cpu'",
     bad=GPUS + "use_cpu: {}\n",
@@ -79,7 +77,6 @@ def mapping_for_use_cpu(config: AccelerateConfig) -> Iterator[Finding]:
     "ACC023",
     "sagemaker-not-launched",
     ERROR,
-    kinds=KINDS,
     fails_at="config",
     raises="AttributeError: 'SageMakerConfig' object has no attribute 'parallelism_config'",
     bad="compute_environment: AMAZON_SAGEMAKER\ndistributed_type: 'NO'\nec2_instance_type: ml.p3.2xlarge\niam_role_name: role\n",
@@ -110,7 +107,6 @@ def sagemaker_not_launched(config: AccelerateConfig) -> Iterator[Finding]:
     "ACC024",
     "invalid-wrap-policy",
     ERROR,
-    kinds=KINDS,
     fails_at="init",
     bad=FSDP + "  fsdp_auto_wrap_policy: SIZE\n",
     good=FSDP + "  fsdp_auto_wrap_policy: SIZE_BASED_WRAP\n",
@@ -141,7 +137,6 @@ def invalid_wrap_policy(config: AccelerateConfig) -> Iterator[Finding]:
     "ACC025",
     "num-processes-not-a-number",
     ERROR,
-    kinds=KINDS,
     fails_at="init",
     bad="distributed_type: MULTI_GPU\nnum_processes: {}\n",
     good=GPUS,
@@ -170,7 +165,6 @@ def num_processes_not_a_number(config: AccelerateConfig) -> Iterator[Finding]:
     "ACC026",
     "fewer-gpus-than-processes",
     WARNING,
-    kinds=KINDS,
     bad=GPUS + "gpu_ids: '0,1'\n",
     good=GPUS + "gpu_ids: '0,1,2,3,4,5,6,7'\n",
     example={"at": "/gpu_ids"},
@@ -204,7 +198,6 @@ def fewer_gpus_than_processes(config: AccelerateConfig) -> Iterator[Finding]:
     "ACC027",
     "size-based-wrap-without-size",
     ERROR,
-    kinds=KINDS,
     fails_at="init",
     raises="ValueError: invalid literal for int() with base 10: '100000000.0'",
     bad=FSDP + "  fsdp_auto_wrap_policy: SIZE_BASED_WRAP\n",

@@ -7,7 +7,7 @@ from cfglint.findings.releases import Releases
 from cfglint.findings.rule import SKIP, Example, Finding, rule
 from cfglint.findings.wording import counted
 from cfglint.frameworks.accelerate.releases import HISTORY, REQUIRED, spawning
-from cfglint.frameworks.accelerate.rules.common import GPUS, KINDS
+from cfglint.frameworks.accelerate.rules.common import GPUS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ ONE_ON = (1, 15)  # from here on the message has a word once that stood there tw
     "ACC005",
     "missing-num-processes",
     ERROR,
-    kinds=KINDS,
     fails_at="config",
     when_partial=SKIP,
     raises="ValueError: You need to manually pass in `--num_processes` using this config yaml.",
@@ -62,7 +61,6 @@ def missing_num_processes(config: AccelerateConfig) -> Iterator[Finding]:
     "ACC007",
     "indivisible-num-processes",
     WARNING,
-    kinds=KINDS,
     bad="distributed_type: MULTI_GPU\nnum_machines: 2\nnum_processes: 9\n",
     good="distributed_type: MULTI_GPU\nnum_machines: 2\nnum_processes: 8\n",
     example={"at": "/num_processes"},
@@ -89,7 +87,6 @@ def indivisible_num_processes(config: AccelerateConfig) -> Iterator[Finding]:
     "ACC008",
     "fewer-processes-than-machines",
     ERROR,
-    kinds=KINDS,
     fails_at="config",
     bad="distributed_type: MULTI_GPU\nnum_machines: 4\nnum_processes: 2\n",
     good="distributed_type: MULTI_GPU\nnum_machines: 4\nnum_processes: 32\n",
@@ -127,7 +124,6 @@ def starts_one_of_many(config: AccelerateConfig) -> bool:
     "ACC009",
     "single-process-launch",
     WARNING,
-    kinds=KINDS,
     bad="distributed_type: 'NO'\nnum_processes: 8\n",
     good=GPUS,
     example={"at": "/distributed_type"},
@@ -154,7 +150,6 @@ def single_process_launch(config: AccelerateConfig) -> Iterator[Finding]:
     "ACC014",
     "invalid-gpu-ids",
     ERROR,
-    kinds=KINDS,
     fails_at="config",
     bad=(
         GPUS + "gpu_ids: '0'\n",
@@ -195,7 +190,6 @@ def gpu_ids(config: AccelerateConfig) -> Iterator[Finding]:
     "ACC020",
     "missing-main-process-address",
     ERROR,
-    kinds=KINDS,
     fails_at="config",
     when_partial=SKIP,
     raises="AssertionError: When using multiple machines, you need to specify the main process IP.",
@@ -232,7 +226,6 @@ def main_process_unknown(config: AccelerateConfig) -> Iterator[Finding]:
     "ACC015",
     "process-count-mismatch",
     WARNING,
-    kinds=KINDS,
     bad=GPUS,
     good="distributed_type: MULTI_GPU\nnum_processes: 16\n",
     example={"gpus": 16, "at": "/num_processes"},

@@ -6,7 +6,7 @@ from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import Example, Finding, rule
 from cfglint.findings.wording import described, spelled
 from cfglint.frameworks.accelerate.releases import backends, types
-from cfglint.frameworks.accelerate.rules.common import DEEPSPEED, GPUS, KEYS_COMPARED, KINDS, SAGEMAKER
+from cfglint.frameworks.accelerate.rules.common import DEEPSPEED, GPUS, KEYS_COMPARED, SAGEMAKER
 from cfglint.frameworks.remedies import choice
 
 TYPE_CHECKING = False
@@ -26,7 +26,6 @@ INDEXED_BLOCKS = ("deepspeed_config", "fsdp_config", "megatron_lm_config", "dyna
     "ACC003",
     "invalid-distributed-type",
     ERROR,
-    kinds=KINDS,
     fails_at="load",
     bad=(
         "distributed_type: multi_gpu\nnum_processes: 8\n",
@@ -72,7 +71,6 @@ def distributed_type(config: AccelerateConfig) -> Iterator[Finding]:
     "ACC004",
     "invalid-compute-environment",
     ERROR,
-    kinds=KINDS,
     fails_at="load",
     bad="compute_environment: local_machine\n" + GPUS,
     good="compute_environment: LOCAL_MACHINE\n" + GPUS,
@@ -99,7 +97,6 @@ def compute_environment(config: AccelerateConfig) -> Iterator[Finding]:
     "ACC006",
     "invalid-mixed-precision",
     ERROR,
-    kinds=KINDS,
     fails_at="config",
     bad=(
         GPUS + "mixed_precision: no\n",
@@ -148,7 +145,6 @@ def mixed_precision(config: AccelerateConfig) -> Iterator[Finding]:
     "ACC018",
     "invalid-launch-value-type",
     ERROR,
-    kinds=KINDS,
     fails_at="config",
     bad=(
         "distributed_type: MULTI_GPU\nnum_processes: 8\nnum_machines: '2'\n",
@@ -253,7 +249,6 @@ def passed_over(config: AccelerateConfig, value: object) -> bool:
     "ACC019",
     "invalid-dynamo-backend",
     ERROR,
-    kinds=KINDS,
     fails_at="config",
     bad=(
         GPUS + "dynamo_config:\n  dynamo_backend: NO\n",

@@ -8,7 +8,7 @@ from cfglint.frameworks.axolotl import KIND
 from cfglint.frameworks.axolotl.plugins import CLASSES
 from cfglint.frameworks.axolotl.refusals import MODEL
 from cfglint.frameworks.axolotl.releases import HISTORY, PLUGIN, TOP, of_plugin, plugin_sections, top
-from cfglint.frameworks.axolotl.rules.common import BASE, KINDS
+from cfglint.frameworks.axolotl.rules.common import BASE
 from cfglint.frameworks.base import FORK_KEYS
 from cfglint.frameworks.pydantic import MISSING
 from cfglint.frameworks.versions import dotted
@@ -45,7 +45,6 @@ READ_ELSEWHERE = frozenset(("fsdp", "inference", "world_size", "relora_steps", "
     "AXL001",
     "axolotl-not-a-mapping",
     ERROR,
-    kinds=KINDS,
     fails_at="load",
     bad="- base_model\n- learning_rate\n",
     good=BASE,
@@ -70,7 +69,6 @@ def not_a_mapping(config: AxolotlConfig) -> Iterator[Finding]:
     "AXL002",
     "axolotl-field-value",
     ERROR,
-    kinds=KINDS,
     fails_at="config",
     bad=BASE + "warmup_steps: 0.1\n",
     good=BASE + "warmup_ratio: 0.1\n",
@@ -105,7 +103,6 @@ def field_value(config: AxolotlConfig) -> Iterator[Finding]:
     "AXL003",
     "axolotl-missing-key",
     ERROR,
-    kinds=KINDS,
     fails_at="config",
     when_partial=WARN,
     bad=BASE + "lr_groups:\n  - {name: a, modules: [b]}\n",
@@ -137,7 +134,6 @@ def missing_key(config: AxolotlConfig) -> Iterator[Finding]:
     "AXL004",
     "axolotl-plugin-not-found",
     ERROR,
-    kinds=KINDS,
     fails_at="load",
     bad=BASE + "plugins:\n  - axolotl.integrations.lyger.LigerPlugin\n",
     good=BASE + "plugins:\n  - axolotl.integrations.liger.LigerPlugin\n",
@@ -176,7 +172,6 @@ def plugin_not_found(config: AxolotlConfig) -> Iterator[Finding]:
     "AXL005",
     "axolotl-unknown-key",
     WARNING,
-    kinds=KINDS,
     bad=(
         BASE + "gradient_accumulation_step: 4\n",
         Example(BASE + "my_key: 1\nother_key: 2\nthird_key: 3\n", "/my_key", facts={"complete": False, "kind_given": False}),

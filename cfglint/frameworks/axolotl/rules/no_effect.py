@@ -6,7 +6,7 @@ from cfglint.findings.diagnostic import WARNING
 from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.axolotl import KIND
 from cfglint.frameworks.axolotl.normalization import evaluates
-from cfglint.frameworks.axolotl.rules.common import BASE, KINDS
+from cfglint.frameworks.axolotl.rules.common import BASE
 from cfglint.frameworks.remedies import either
 
 TYPE_CHECKING = False
@@ -34,7 +34,6 @@ RENAMED = {
     "AXL060",
     "axolotl-batch-size-not-divided",
     WARNING,
-    kinds=KINDS,
     bad=BASE + "micro_batch_size: 2\nbatch_size: 10\n",
     good=BASE + "micro_batch_size: 2\ngradient_accumulation_steps: 5\n",
     fixed=BASE + "micro_batch_size: 2\ngradient_accumulation_steps: 5\n",
@@ -83,7 +82,6 @@ def divided(setting: Setting, micro: int, size: int) -> Fix | None:
     "AXL061",
     "axolotl-steps-without-processes",
     WARNING,
-    kinds=KINDS,
     bad=BASE + "ddp: false\n",
     good=BASE + "ddp: true\n",
     example={"kind": KIND, "at": "/ddp", "gpus": 8},
@@ -111,7 +109,6 @@ def steps_without_processes(config: AxolotlConfig) -> Iterator[Finding]:
     "AXL062",
     "axolotl-never-evaluates",
     WARNING,
-    kinds=KINDS,
     bad=(BASE + "val_set_size: 0.05\nevals_per_epoch: 1\nnum_epochs: 1\n", BASE + "evals_per_epoch: 4\n"),
     good=BASE + "val_set_size: 0.05\nevals_per_epoch: 4\nnum_epochs: 1\n",
     example={"kind": KIND, "at": "/evals_per_epoch"},
@@ -154,7 +151,6 @@ def shown(number: float) -> str:
     "AXL063",
     "axolotl-deprecated-key",
     WARNING,
-    kinds=KINDS,
     bad=BASE + "evaluation_strategy: epoch\nval_set_size: 0.1\n",
     good=BASE + "eval_strategy: epoch\nval_set_size: 0.1\n",
     example={"kind": KIND, "at": "/evaluation_strategy"},
@@ -185,7 +181,6 @@ def deprecated_key(config: AxolotlConfig) -> Iterator[Finding]:
     "AXL064",
     "axolotl-max-steps-beyond-data",
     WARNING,
-    kinds=KINDS,
     bad=BASE + "num_epochs: 2\nmax_steps: 5000\nmicro_batch_size: 8\n",
     good=BASE + "num_epochs: 2\nmax_steps: 100\nmicro_batch_size: 8\n",
     example={"kind": KIND, "at": "/max_steps", "gpus": 1, "num_examples": 1000},

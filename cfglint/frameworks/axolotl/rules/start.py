@@ -8,7 +8,7 @@ from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import Example, Finding, rule
 from cfglint.frameworks.axolotl import KIND
 from cfglint.frameworks.axolotl.parallel import problem
-from cfglint.frameworks.axolotl.rules.common import BASE, KINDS
+from cfglint.frameworks.axolotl.rules.common import BASE
 from cfglint.frameworks.axolotl.trainer_arguments import BUILT, DION, DION_RATE, UNHANDLED
 
 TYPE_CHECKING = False
@@ -37,7 +37,6 @@ ONE_CYCLE = (
     "AXL041",
     "axolotl-parallel-sizes",
     ERROR,
-    kinds=KINDS,
     fails_at="init",
     bad=BASE + "context_parallel_size: 2\n",
     good=BASE + "context_parallel_size: 2\ndp_shard_size: 4\nfsdp_config: {fsdp_version: 2}\n",
@@ -68,7 +67,6 @@ def parallel_sizes(config: AxolotlConfig) -> Iterator[Finding]:
     "AXL042",
     "axolotl-optimizer-unhandled",
     ERROR,
-    kinds=KINDS,
     fails_at="init",
     bad=(BASE + "optimizer: ao_adamw_8bit\n", BASE + "optimizer: dion\n"),
     good=BASE + "optimizer: adamw_torch_8bit\n",
@@ -106,7 +104,6 @@ def optimizer_unhandled(config: AxolotlConfig) -> Iterator[Finding]:
     "AXL044",
     "axolotl-empty-learning-rate",
     ERROR,
-    kinds=KINDS,
     fails_at="init",
     raises="TypeError: '<=' not supported between instances of 'float' and 'str'",
     bad=BASE.replace("2.0e-5", '""'),
@@ -132,7 +129,6 @@ def empty_learning_rate(config: AxolotlConfig) -> Iterator[Finding]:
     "AXL045",
     "axolotl-cosine-ratio",
     ERROR,
-    kinds=KINDS,
     fails_at="init",
     bad=(
         BASE + "cosine_min_lr_ratio: 10\n",
@@ -171,7 +167,6 @@ def cosine_ratio(config: AxolotlConfig) -> Iterator[Finding]:
     "AXL043",
     "axolotl-schedule-argument",
     ERROR,
-    kinds=KINDS,
     fails_at="init",
     bad=BASE + "lr_scheduler: one_cycle\nlr_scheduler_kwargs: {num_cycles: 2}\n",
     good=BASE + "lr_scheduler: one_cycle\nlr_scheduler_kwargs: {pct_start: 0.1}\n",
@@ -206,7 +201,6 @@ def schedule_argument(config: AxolotlConfig) -> Iterator[Finding]:
     "AXL046",
     "axolotl-dataset-without-path",
     ERROR,
-    kinds=KINDS,
     fails_at="init",
     bad=BASE.replace("path: data.jsonl, ", ""),
     good=BASE,
@@ -236,7 +230,6 @@ def dataset_without_path(config: AxolotlConfig) -> Iterator[Finding]:
     "AXL047",
     "axolotl-infinite-epochs",
     ERROR,
-    kinds=KINDS,
     fails_at="init",
     bad=(BASE + "num_epochs: .inf\n", BASE + "num_epochs: .nan\n"),
     good=BASE + "num_epochs: 3\n",
@@ -264,7 +257,6 @@ def infinite_epochs(config: AxolotlConfig) -> Iterator[Finding]:
     "AXL048",
     "axolotl-invalid-trainer-class",
     ERROR,
-    kinds=KINDS,
     fails_at="init",
     bad=BASE + "trainer_cls: abc\n",
     good=BASE + "trainer_cls: package.module.Trainer\n",

@@ -32,7 +32,7 @@ from cfglint.frameworks.axolotl.refusals import (
     TOKENIZER,
     TYPE,
 )
-from cfglint.frameworks.axolotl.rules.common import BASE, KINDS
+from cfglint.frameworks.axolotl.rules.common import BASE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -91,9 +91,7 @@ def refusals_of(
         check.__module__, check.__qualname__ = described.__module__, described.__qualname__
         example: ExampleFacts = {"kind": KIND, "at": at}
         full = f"{KIND}-{name}"
-        rule(code, full, ERROR, kinds=KINDS, fails_at="config", bad=bad, good=good, fixed=fixed, example=example, old_names=old_names)(
-            check
-        )
+        rule(code, full, ERROR, fails_at="config", bad=bad, good=good, fixed=fixed, example=example, old_names=old_names)(check)
 
     return register
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.wording import described, spelled
-from cfglint.frameworks.deepspeed.rules import DEEPSPEED
 from cfglint.frameworks.deepspeed.rules.values import not_attribute
 
 TYPE_CHECKING = False
@@ -30,7 +29,6 @@ LTD_SCHEDULE_KEYS = ("min_value", "max_value", "schedule_config", "schedule_type
     "TYP113",
     "data-efficiency-not-an-object",
     ERROR,
-    kinds=DEEPSPEED,
     fails_at="config",
     bad='{"train_batch_size": 8, "data_efficiency": {"data_sampling": null}}\n',
     good='{"train_batch_size": 8, "data_efficiency": {"data_sampling": {}}}\n',
@@ -57,7 +55,6 @@ def data_efficiency_section(config: DeepSpeedConfig) -> Iterator[Finding]:
     "DSP060",
     "curriculum-without-metrics",
     ERROR,
-    kinds=DEEPSPEED,
     fails_at="config",
     bad='{"train_batch_size": 8, "data_efficiency": {"data_sampling": {"curriculum_learning": {"enabled": true}}}}\n',
     good='{"train_batch_size": 8, "data_efficiency": {"data_sampling": {"curriculum_learning": {"enabled": false}}}}\n',
@@ -88,7 +85,6 @@ def curriculum_without_metrics(config: DeepSpeedConfig) -> Iterator[Finding]:
     "DSP061",
     "invalid-dynamic-batching",
     ERROR,
-    kinds=DEEPSPEED,
     fails_at="config",
     bad=(
         '{"train_batch_size": 8, "data_efficiency": {"data_sampling": {"dynamic_batching": {"enabled": true}}}}\n',
@@ -144,7 +140,6 @@ def not_integer(value: Any) -> str:
     "DSP062",
     "incomplete-random-ltd",
     ERROR,
-    kinds=DEEPSPEED,
     fails_at="init",
     bad=(
         '{"train_batch_size": 8, "data_efficiency": {"data_routing": {"random_ltd": {"enabled": true}}}}\n',

@@ -6,7 +6,6 @@ from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import WARN, Finding, rule
 from cfglint.findings.wording import described
 from cfglint.frameworks.deepspeed.optimizers import NATIVE
-from cfglint.frameworks.deepspeed.rules import DEEPSPEED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +21,6 @@ NUMBERS = ("lr", "eps", "weight_decay")
     "DSP080",
     "clipping-not-a-number",
     ERROR,
-    kinds=DEEPSPEED,
     fails_at="first-step",
     bad='{"train_batch_size": 8, "optimizer": {"type": "Adam", "params": {"lr": 1e-4}}, "gradient_clipping": "1.0"}\n',
     good='{"train_batch_size": 8, "optimizer": {"type": "Adam", "params": {"lr": 1e-4}}, "gradient_clipping": 1.0}\n',
@@ -67,7 +65,6 @@ def unquoted(config: DeepSpeedConfig, *path: str) -> Fix | None:
     "DSP081",
     "invalid-steps-per-print",
     ERROR,
-    kinds=DEEPSPEED,
     fails_at="first-step",
     bad=(
         '{"train_batch_size": 8, "steps_per_print": 0}\n',
@@ -109,7 +106,6 @@ def steps_per_print(config: DeepSpeedConfig) -> Iterator[Finding]:
     "DSP082",
     "zenflow-without-zero",
     ERROR,
-    kinds=DEEPSPEED,
     fails_at="first-step",
     when_partial=WARN,
     bad=(
@@ -143,7 +139,6 @@ def zenflow_without_zero(config: DeepSpeedConfig) -> Iterator[Finding]:
     "DSP083",
     "optimizer-string-for-number",
     WARNING,
-    kinds=DEEPSPEED,
     bad='{"train_batch_size": 8, "optimizer": {"type": "Adam", "params": {"lr": "1e-4"}}}\n',
     good='{"train_batch_size": 8, "optimizer": {"type": "Adam", "params": {"lr": 1e-4}}}\n',
     example={"gpus": 8, "at": "/optimizer/params/lr"},

@@ -9,7 +9,6 @@ from cfglint.findings.rule import Example, Finding, rule
 from cfglint.frameworks.deepspeed._tables import IGNORING, REMOVED
 from cfglint.frameworks.deepspeed.models import EARLY, MONITORS, REPLACEMENTS, SECTIONS, TWICE, set_twice
 from cfglint.frameworks.deepspeed.releases import KEY_HISTORY
-from cfglint.frameworks.deepspeed.rules import DEEPSPEED
 from cfglint.frameworks.history import SINCE
 from cfglint.frameworks.pydantic import UNKNOWN
 from cfglint.frameworks.versions import dotted
@@ -37,7 +36,6 @@ COMMON_WORDS = frozenset(  # keys of some section that scripts and other section
     "KEY100",
     "removed-key",
     ERROR,
-    kinds=DEEPSPEED,
     fails_at="config",
     bad='{"train_batch_size": 8, "sparse_gradients": false}\n',
     good='{"train_batch_size": 8}\n',
@@ -81,7 +79,6 @@ def removed(setting: Setting, since: Version, exception: str) -> Finding:
     "KEY101",
     "key-removed-later",
     INFO,
-    kinds=DEEPSPEED,
     bad='{"train_batch_size": 8, "sparse_gradients": false}\n',
     good='{"train_batch_size": 8}\n',
     example={"gpus": 8, "target": {"deepspeed": "0.19.0"}, "at": "/sparse_gradients"},
@@ -113,7 +110,6 @@ def key_will_be_refused(config: DeepSpeedConfig) -> Iterator[Finding]:
     "KEY106",
     "key-of-later-release",
     WARNING,
-    kinds=DEEPSPEED,
     bad='{"train_batch_size": 8, "tensor_parallel": {"autotp_size": 2}}\n',
     good='{"train_batch_size": 8}\n',
     example={"gpus": 8, "target": {"deepspeed": "0.15.4"}, "at": "/tensor_parallel"},
@@ -151,7 +147,6 @@ def comes_later(section: tuple[str, ...], key: str, version: Version) -> Version
     "KEY102",
     "unknown-section-key",
     ERROR,
-    kinds=DEEPSPEED,
     fails_at="config",
     bad=(
         '{"train_batch_size": 8, "zero_optimization": {"stage": 0, "overlap_com": true}}\n',
@@ -275,7 +270,6 @@ def suggestion_elsewhere(setting: Setting, candidate: Candidate) -> str:
     "KEY103",
     "deprecated-with-replacement",
     ERROR,
-    kinds=DEEPSPEED,
     fails_at="config",
     bad='{"train_batch_size": 8, "zero_optimization": {"stage": 0, "cpu_offload": false, "offload_optimizer": {"device": "cpu"}}}\n',
     good='{"train_batch_size": 8, "zero_optimization": {"stage": 0, "offload_optimizer": {"device": "cpu"}}}\n',
@@ -307,7 +301,6 @@ def deprecated_with_replacement(config: DeepSpeedConfig) -> Iterator[Finding]:
     "KEY104",
     "deprecated-key",
     WARNING,
-    kinds=DEEPSPEED,
     bad='{"train_batch_size": 8, "zero_optimization": {"stage": 0, "stage3_gather_fp16_weights_on_model_save": true}}\n',
     good='{"train_batch_size": 8, "zero_optimization": {"stage": 0, "stage3_gather_16bit_weights_on_model_save": true}}\n',
     fixed='{"train_batch_size": 8, "zero_optimization": {"stage": 0, "stage3_gather_16bit_weights_on_model_save": true}}\n',
@@ -364,7 +357,6 @@ def modern_key_fix(config: DeepSpeedConfig, setting: Setting, old: str, advice: 
     "KEY105",
     "ignored-key",
     WARNING,
-    kinds=DEEPSPEED,
     bad='{"train_batch_size": 8, "gradient_clip": 1.0}\n',
     good='{"train_batch_size": 8, "gradient_clipping": 1.0}\n',
     example={"gpus": 8, "at": "/gradient_clip"},

@@ -6,7 +6,6 @@ from cfglint.findings.diagnostic import INFO, WARNING
 from cfglint.findings.rule import SKIP, Finding, rule
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.deepspeed.models import ZERO
-from cfglint.frameworks.deepspeed.rules import DEEPSPEED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,7 +48,6 @@ OFF_WORDS = ("false", "no", "off", "0", "none", "null")
     "zero-3-key-at-lower-stage",
     WARNING,
     old_names=("stage-3-key-below-stage-3",),
-    kinds=DEEPSPEED,
     bad='{"train_batch_size": 8, "zero_optimization": {"stage": 2, "sub_group_size": 1e8}, ' + ADAM + "}\n",
     good='{"train_batch_size": 8, "zero_optimization": {"stage": 3, "sub_group_size": 1e8}, ' + ADAM + "}\n",
     example={"gpus": 8, "at": "/zero_optimization/sub_group_size"},
@@ -89,7 +87,6 @@ def does_something(config: DeepSpeedConfig, key: str) -> bool:
     "DSP101",
     "offloaded-parameters-below-stage-3",
     WARNING,
-    kinds=DEEPSPEED,
     bad='{"train_batch_size": 8, "zero_optimization": {"stage": 2, "offload_param": {"device": "cpu"}}, ' + ADAM + "}\n",
     good='{"train_batch_size": 8, "zero_optimization": {"stage": 3, "offload_param": {"device": "cpu"}}, ' + ADAM + "}\n",
     example={"gpus": 8, "at": "/zero_optimization/offload_param"},
@@ -121,7 +118,6 @@ def offloaded_parameters_below_stage_3(config: DeepSpeedConfig) -> Iterator[Find
     "DSP102",
     "offloaded-optimizer-below-its-stage",
     WARNING,
-    kinds=DEEPSPEED,
     bad=(
         '{"train_batch_size": 8, "zero_optimization": {"stage": 2, "offload_optimizer": {"device": "nvme", "nvme_path": "/nvme"}}, '
         + ADAM
@@ -169,7 +165,6 @@ def offloaded_optimizer_below_its_stage(config: DeepSpeedConfig) -> Iterator[Fin
     "DSP103",
     "offload-feature-below-stage-3",
     WARNING,
-    kinds=DEEPSPEED,
     bad=(
         '{"train_batch_size": 8, "zero_optimization": {"stage": 2, "offload_optimizer": {"device": "cpu", "super_offload": true}}, '
         + ADAM
@@ -199,7 +194,6 @@ def offload_feature_below_stage_3(config: DeepSpeedConfig) -> Iterator[Finding]:
     "DSP104",
     "key-of-lower-stages-at-stage-3",
     WARNING,
-    kinds=DEEPSPEED,
     bad='{"train_batch_size": 8, "zero_optimization": {"stage": 3, "round_robin_gradients": true}, ' + ADAM + "}\n",
     good='{"train_batch_size": 8, "zero_optimization": {"stage": 2, "round_robin_gradients": true}, ' + ADAM + "}\n",
     example={"gpus": 8, "at": "/zero_optimization/round_robin_gradients"},
@@ -226,7 +220,6 @@ def key_of_lower_stages_at_stage_3(config: DeepSpeedConfig) -> Iterator[Finding]
     "DSP105",
     "section-without-type",
     WARNING,
-    kinds=DEEPSPEED,
     bad='{"train_batch_size": 8, "optimizer": {"name": "Adam", "params": {"lr": 1e-4}}}\n',
     good='{"train_batch_size": 8, ' + ADAM + "}\n",
     example={"gpus": 8, "at": "/optimizer"},
@@ -251,7 +244,6 @@ def optimizer_without_type(config: DeepSpeedConfig) -> Iterator[Finding]:
     "DSP106",
     "string-counts-as-true",
     WARNING,
-    kinds=DEEPSPEED,
     bad='{"train_batch_size": 8, "zero_allow_untested_optimizer": "false"}\n',
     good='{"train_batch_size": 8, "zero_allow_untested_optimizer": false}\n',
     example={"gpus": 8, "at": "/zero_allow_untested_optimizer"},
@@ -287,7 +279,6 @@ def string_counts_as_true(config: DeepSpeedConfig) -> Iterator[Finding]:
     "DSP107",
     "deprecated-zero-boolean",
     WARNING,
-    kinds=DEEPSPEED,
     bad='{"train_batch_size": 8, "zero_optimization": true, ' + ADAM + "}\n",
     good='{"train_batch_size": 8, "zero_optimization": {"stage": 1}, ' + ADAM + "}\n",
     example={"gpus": 8, "at": "/zero_optimization"},
@@ -317,7 +308,6 @@ def deprecated_zero_boolean(config: DeepSpeedConfig) -> Iterator[Finding]:
     "DSP108",
     "enabled-datastates-checkpoint",
     WARNING,
-    kinds=DEEPSPEED,
     bad='{"train_batch_size": 8, "datastates_ckpt": null}\n',
     good='{"train_batch_size": 8, "datastates_ckpt": false}\n',
     example={"gpus": 8, "at": "/datastates_ckpt"},
@@ -341,7 +331,6 @@ def enabled_datastates_checkpoint(config: DeepSpeedConfig) -> Iterator[Finding]:
     "DSP109",
     "ineffective-outer-switch",
     WARNING,
-    kinds=DEEPSPEED,
     bad=(
         '{"train_batch_size": 8, "data_efficiency": {"enabled": false, "data_sampling": {"curriculum_learning":'
         ' {"enabled": true, "curriculum_metrics": {}}}}}\n'
@@ -380,7 +369,6 @@ def ineffective_outer_switch(config: DeepSpeedConfig) -> Iterator[Finding]:
     "DSP110",
     "smaller-batch-with-autotp",
     WARNING,
-    kinds=DEEPSPEED,
     bad='{"train_batch_size": 16, "tensor_parallel": {"autotp_size": 2}}\n',
     good='{"train_batch_size": 16, "tensor_parallel": {"autotp_size": 1}}\n',
     example={"gpus": 8, "at": "/tensor_parallel/autotp_size"},
@@ -415,7 +403,6 @@ def smaller_batch_with_autotp(config: DeepSpeedConfig) -> Iterator[Finding]:
     "DSP111",
     "indivisible-sequence-parallel",
     WARNING,
-    kinds=DEEPSPEED,
     bad='{"train_batch_size": 16, "sequence_parallel_size": 3}\n',
     good='{"train_batch_size": 16, "sequence_parallel_size": 2}\n',
     example={"gpus": 8, "at": "/sequence_parallel_size"},
@@ -446,7 +433,6 @@ def indivisible_sequence_parallel(config: DeepSpeedConfig) -> Iterator[Finding]:
     "DSP112",
     "zenflow-overrides-accumulation",
     WARNING,
-    kinds=DEEPSPEED,
     bad=(
         '{"train_batch_size": 64, "gradient_accumulation_steps": 8, "zero_optimization": {"stage": 2,'
         ' "offload_optimizer": {"device": "cpu"}, "zenflow": {"update_interval": 4}}, ' + ADAM + "}\n"
@@ -488,7 +474,6 @@ def zenflow_overrides_accumulation(config: DeepSpeedConfig) -> Iterator[Finding]
     "DSP113",
     "fp16-without-optimizer",
     WARNING,
-    kinds=DEEPSPEED,
     when_partial=SKIP,
     bad='{"train_batch_size": 8, "fp16": {"enabled": true}}\n',
     good='{"train_batch_size": 8, "fp16": {"enabled": true}, ' + ADAM + "}\n",
@@ -514,7 +499,6 @@ def fp16_without_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
     "DSP114",
     "slow-optimizer-offload",
     INFO,
-    kinds=DEEPSPEED,
     bad=(
         '{"train_batch_size": 8, "zero_optimization": {"stage": 2, "offload_optimizer": {"device": "cpu"}},'
         ' "optimizer": {"type": "AdamW", "params": {"lr": 1e-4, "torch_adam": true}}}\n'
@@ -546,7 +530,6 @@ def slow_optimizer_offload(config: DeepSpeedConfig) -> Iterator[Finding]:
     "DSP115",
     "adam-is-adamw",
     INFO,
-    kinds=DEEPSPEED,
     bad=(
         '{"train_batch_size": 8, "optimizer": {"type": "Adam", "params": {"lr": 1e-4, "weight_decay": 0.01}}}\n',
         '{"train_batch_size": 8, "optimizer": {"type": "AdamW", "params": {"lr": 1e-4, "adam_w_mode": false}}}\n',

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import WARN, Finding, rule
-from cfglint.frameworks.deepspeed.rules import DEEPSPEED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +19,6 @@ LACKING = {"FusedAdam": "amsgrad", "FusedLamb": "amsgrad", "FusedLion": "eps", "
     "DSP030",
     "nvme-without-path",
     ERROR,
-    kinds=DEEPSPEED,
     fails_at="init",
     bad='{"train_batch_size": 8, "zero_optimization": {"stage": 3, "offload_param": {"device": "nvme"}}}\n',
     good='{"train_batch_size": 8, "zero_optimization": {"stage": 3, "offload_param": {"device": "nvme", "nvme_path": "/local_nvme"}}}\n',
@@ -60,7 +58,6 @@ def nvme_without_path(config: DeepSpeedConfig) -> Iterator[Finding]:
     "DSP031",
     "partial-offload-needs-cpu-adam",
     ERROR,
-    kinds=DEEPSPEED,
     fails_at="init",
     when_partial=WARN,
     bad=(
@@ -94,7 +91,6 @@ def partial_offload_needs_cpu_adam(config: DeepSpeedConfig) -> Iterator[Finding]
     "DSP032",
     "super-offload-needs-cpu-adam",
     ERROR,
-    kinds=DEEPSPEED,
     fails_at="init",
     when_partial=WARN,
     bad=(

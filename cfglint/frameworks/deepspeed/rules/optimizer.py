@@ -6,7 +6,6 @@ from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import WARN, Finding, rule
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.deepspeed.optimizers import ABOVE_ZERO, NO_AMSGRAD, NOT_NEGATIVE, ONE_BIT, ONE_BIT_REMOVED, READS_BETAS
-from cfglint.frameworks.deepspeed.rules import DEEPSPEED
 from cfglint.frameworks.versions import dotted
 
 TYPE_CHECKING = False
@@ -28,7 +27,6 @@ OPENLY_TORCH = ("SGD", "RMSprop", "Adamax", "NAdam", "RAdam", "Adadelta", "Adafa
     "DSP040",
     "unknown-optimizer",
     ERROR,
-    kinds=DEEPSPEED,
     fails_at="init",
     when_partial=WARN,
     bad=(
@@ -92,7 +90,6 @@ def adamw_instead(optimizer: Optimizer) -> str:
     "DSP041",
     "max-grad-norm-in-optimizer",
     ERROR,
-    kinds=DEEPSPEED,
     fails_at="init",
     when_partial=WARN,
     bad='{"train_batch_size": 8, "optimizer": {"type": "Adam", "params": {"lr": 1e-4, "max_grad_norm": 1.0}}}\n',
@@ -133,7 +130,6 @@ def clip_at_top(config: DeepSpeedConfig, setting: Setting) -> Fix | None:
     "DSP042",
     "unknown-optimizer-parameter",
     ERROR,
-    kinds=DEEPSPEED,
     fails_at="init",
     when_partial=WARN,
     bad='{"train_batch_size": 8, "optimizer": {"type": "Adam", "params": {"lr": 1e-4, "beta1": 0.9}}}\n',
@@ -178,7 +174,6 @@ def unexpected(optimizer: Optimizer, key: Any) -> str:
     "DSP043",
     "invalid-optimizer-parameter",
     ERROR,
-    kinds=DEEPSPEED,
     fails_at="init",
     when_partial=WARN,
     bad='{"train_batch_size": 8, "optimizer": {"type": "Adam", "params": {"lr": 1e-4, "amsgrad": true}}}\n',
@@ -272,7 +267,6 @@ def two_betas(value: Any, compared: bool, floats: bool) -> str:
     "DSP044",
     "lamb-needs-dynamic-scale",
     ERROR,
-    kinds=DEEPSPEED,
     fails_at="init",
     when_partial=WARN,
     bad='{"train_batch_size": 8, "fp16": {"enabled": true, "loss_scale": 128}, "optimizer": {"type": "Lamb", "params": {"lr": 1e-3}}}\n',

@@ -6,7 +6,6 @@ from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import WARN, Finding, rule
 from cfglint.findings.wording import described, listed, spelled
 from cfglint.frameworks.deepspeed._tables import CHOICES
-from cfglint.frameworks.deepspeed.rules import DEEPSPEED
 from cfglint.frameworks.remedies import choice
 
 TYPE_CHECKING = False
@@ -24,7 +23,6 @@ SIZES_COMPARED = (0, 18, 6)  # the two sizes of tensor parallelism
     "DSP070",
     "invalid-log-level",
     ERROR,
-    kinds=DEEPSPEED,
     fails_at="init",
     bad=(
         '{"train_batch_size": 8, "log_level": "verbose"}\n',
@@ -62,7 +60,6 @@ def log_level(config: DeepSpeedConfig) -> Iterator[Finding]:
     "DSP071",
     "invalid-autotp-size",
     ERROR,
-    kinds=DEEPSPEED,
     fails_at="config",
     bad=(
         '{"train_batch_size": 8, "tensor_parallel": {"autotp_size": "auto"}}\n',
@@ -130,7 +127,6 @@ def autotp_size(config: DeepSpeedConfig) -> Iterator[Finding]:
     "DSP072",
     "unsupported-load-balance-coeff",
     ERROR,
-    kinds=DEEPSPEED,
     fails_at="config",
     bad='{"train_batch_size": 8, "expert_parallel": {"enabled": false, "load_balance_coeff": 0.01}}\n',
     good='{"train_batch_size": 8, "expert_parallel": {"enabled": false, "load_balance_coeff": null}}\n',
@@ -160,7 +156,6 @@ def load_balance_coefficient(config: DeepSpeedConfig) -> Iterator[Finding]:
     "DSP073",
     "invalid-expert-parallel",
     ERROR,
-    kinds=DEEPSPEED,
     fails_at="init",
     bad='{"train_batch_size": 8, "expert_parallel": {"enabled": true, "autoep_size": 3}}\n',
     good='{"train_batch_size": 8, "expert_parallel": {"enabled": true, "autoep_size": 4}}\n',
@@ -205,7 +200,6 @@ def module_names(config: DeepSpeedConfig) -> Any:
     "DSP074",
     "autocast-module-without-package",
     ERROR,
-    kinds=DEEPSPEED,
     fails_at="init",
     bad='{"train_batch_size": 8, "torch_autocast": {"enabled": true, "lower_precision_safe_modules": ["Linear"]}}\n',
     good='{"train_batch_size": 8, "torch_autocast": {"enabled": true, "lower_precision_safe_modules": ["torch.nn.Linear"]}}\n',
@@ -236,7 +230,6 @@ def autocast_module_path(config: DeepSpeedConfig) -> Iterator[Finding]:
     "DSP075",
     "checkpoint-writer-without-data-parallel",
     ERROR,
-    kinds=DEEPSPEED,
     fails_at="init",
     when_partial=WARN,
     bad='{"train_batch_size": 8, "checkpoint": {"writer": {"type": "fast"}}}\n',

@@ -6,7 +6,6 @@ from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import WARN, Example, Finding, rule
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.deepspeed.models import FP16
-from cfglint.frameworks.deepspeed.rules import DEEPSPEED
 from cfglint.frameworks.deepspeed.rules.values import dtype
 
 TYPE_CHECKING = False
@@ -42,7 +41,6 @@ UNRESOLVED = 'no Hugging Face Trainer resolves "auto" for this key'
     "PRC100",
     "fp16-and-bf16",
     ERROR,
-    kinds=DEEPSPEED,
     fails_at="config",
     bad='{"train_batch_size": 8, "fp16": {"enabled": true}, "bf16": {"enabled": true}}\n',
     good='{"train_batch_size": 8, "fp16": {"enabled": false}, "bf16": {"enabled": true}}\n',
@@ -73,7 +71,6 @@ def fp16_and_bf16(config: DeepSpeedConfig) -> Iterator[Finding]:
     "master-weights-with-unsupported-zero-stage",
     ERROR,
     old_names=("master-weights-need-zero",),
-    kinds=DEEPSPEED,
     fails_at="config",
     bad=(
         '{"train_batch_size": 8, "bf16": {"enabled": true, "bf16_master_weights_and_grads": true}}\n',
@@ -140,7 +137,6 @@ def fp16_at_stage_2(config: DeepSpeedConfig) -> Iterator[Finding]:
     "PRC102",
     "master-weights-need-cpu-adam",
     ERROR,
-    kinds=DEEPSPEED,
     fails_at="init",
     when_partial=WARN,
     bad=(
@@ -222,7 +218,6 @@ def uses_bf16_optimizer(config: DeepSpeedConfig) -> bool:
     "PRC103",
     "invalid-gradient-accumulation-type",
     ERROR,
-    kinds=DEEPSPEED,
     fails_at="init",
     when_partial=WARN,
     bad=(
@@ -318,7 +313,6 @@ def accumulates(config: DeepSpeedConfig) -> bool:
     "PRC104",
     "invalid-parameter-dtype",
     ERROR,
-    kinds=DEEPSPEED,
     fails_at="init",
     bad=(
         '{"train_batch_size": 8, "bf16": {"enabled": true}, "data_types": {"param_dtype": "fp16"}}\n',
@@ -364,7 +358,6 @@ def parameter_type(config: DeepSpeedConfig) -> Iterator[Finding]:
     "PRC105",
     "enabled-is-auto",
     WARNING,
-    kinds=DEEPSPEED,
     bad='{"train_batch_size": 8, "bf16": {"enabled": "auto"}}\n',
     good='{"train_batch_size": 8, "bf16": {"enabled": true}}\n',
     example={"gpus": 8, "at": "/bf16/enabled"},
@@ -394,7 +387,6 @@ def enabled_is_auto(config: DeepSpeedConfig) -> Iterator[Finding]:
     "PRC106",
     "two-precisions",
     WARNING,
-    kinds=DEEPSPEED,
     bad='{"train_batch_size": 8, "bf16": {"enabled": true}, "torch_autocast": {"enabled": true, "dtype": "bfloat16"}}\n',
     good='{"train_batch_size": 8, "torch_autocast": {"enabled": true, "dtype": "bfloat16"}}\n',
     example={"gpus": 8, "at": "/torch_autocast/enabled"},
@@ -427,7 +419,6 @@ def two_precisions(config: DeepSpeedConfig) -> Iterator[Finding]:
     "PRC107",
     "ignored-bfloat16",
     WARNING,
-    kinds=DEEPSPEED,
     bad='{"train_batch_size": 8, "bf16": {"enabled": false}, "bfloat16": {"enabled": true}}\n',
     good='{"train_batch_size": 8, "bf16": {"enabled": true}}\n',
     example={"gpus": 8, "at": "/bfloat16"},

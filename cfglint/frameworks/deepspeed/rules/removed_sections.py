@@ -6,7 +6,6 @@ from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import Example, Finding, rule
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.deepspeed.models import FP16
-from cfglint.frameworks.deepspeed.rules import DEEPSPEED
 from cfglint.frameworks.remedies import choice
 
 TYPE_CHECKING = False
@@ -25,7 +24,6 @@ SPARSE_MODES = ("dense", "fixed", "variable", "bigbird", "bslongformer")
     "TYP114",
     "invalid-removed-section",
     ERROR,
-    kinds=DEEPSPEED,
     fails_at="config",
     bad=(
         '{"train_batch_size": 8, "progressive_layer_drop": {"theta": 0.5}}\n',
@@ -102,7 +100,6 @@ CHOICES: dict[str, dict[str, tuple[str, ...]]] = {  # the valid values in `share
     "TYP116",
     "invalid-compression",
     ERROR,
-    kinds=DEEPSPEED,
     fails_at="config",
     bad=(
         '{"train_batch_size": 8, "compression_training": {"row_pruning": {"shared_parameters": {"enabled": false}}}}\n',
@@ -210,7 +207,6 @@ def groups(config: DeepSpeedConfig, name: str, found: Any) -> Iterator[Finding]:
     "TYP115",
     "initial-scale-power-type",
     ERROR,
-    kinds=DEEPSPEED,
     fails_at="config",
     bad='{"train_batch_size": 8, "fp16": {"enabled": true, "initial_scale_power": "16"}}\n',
     good='{"train_batch_size": 8, "fp16": {"enabled": true, "initial_scale_power": 16}}\n',
@@ -252,7 +248,6 @@ def initial_scale_power_type(config: DeepSpeedConfig) -> Iterator[Finding]:
     "BAT008",
     "elasticity-refused",
     ERROR,
-    kinds=DEEPSPEED,
     fails_at="config",
     bad=(
         '{"elasticity": {"enabled": true, "max_train_batch_size": 64, "micro_batch_sizes": [6], "max_gpus": 4, "version": 0.1}}\n',

@@ -5,7 +5,6 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import SKIP, WARN, Finding, rule
 from cfglint.findings.wording import spelled
-from cfglint.frameworks.deepspeed.rules import DEEPSPEED
 from cfglint.frameworks.deepspeed.schedulers import OWN, TORCH, WARMUPS, chosen, has_own
 from cfglint.frameworks.remedies import choice
 from cfglint.frameworks.versions import dotted
@@ -33,7 +32,6 @@ def at(config: DeepSpeedConfig, key: str) -> Any:
     "STP100",
     "unknown-scheduler",
     ERROR,
-    kinds=DEEPSPEED,
     fails_at="init",
     bad=(
         '{"train_batch_size": 8, ' + ADAM + ', "scheduler": {"type": "warmuplr", "params": {}}}\n',
@@ -87,7 +85,6 @@ def unknown_scheduler(config: DeepSpeedConfig) -> Iterator[Finding]:
     "STP101",
     "torch-scheduler-with-wrapped-optimizer",
     ERROR,
-    kinds=DEEPSPEED,
     fails_at="init",
     when_partial=WARN,
     bad=(
@@ -140,7 +137,6 @@ def wrapper(config: DeepSpeedConfig) -> str:
     "STP102",
     "invalid-scheduler-parameters",
     ERROR,
-    kinds=DEEPSPEED,
     fails_at="init",
     bad=(
         '{"train_batch_size": 8, ' + ADAM + ', "scheduler": {"type": "WarmupDecayLR", "params": {"warmup_num_steps": 10}}}\n',
@@ -215,7 +211,6 @@ def missing(scheduler: Scheduler) -> list[str]:
     "STP103",
     "invalid-scheduler-value",
     ERROR,
-    kinds=DEEPSPEED,
     fails_at="init",
     bad='{"train_batch_size": 8, ' + ADAM + ', "scheduler": {"type": "WarmupLR", "params": {"warmup_num_steps": 0}}}\n',
     good='{"train_batch_size": 8, ' + ADAM + ', "scheduler": {"type": "WarmupLR", "params": {"warmup_num_steps": 1}}}\n',
@@ -339,7 +334,6 @@ def has_betas(config: DeepSpeedConfig) -> bool:
     "STP104",
     "scheduler-without-optimizer",
     WARNING,
-    kinds=DEEPSPEED,
     when_partial=SKIP,
     bad='{"train_batch_size": 8, "scheduler": {"type": "WarmupLR", "params": {}}}\n',
     good='{"train_batch_size": 8, ' + ADAM + ', "scheduler": {"type": "WarmupLR", "params": {}}}\n',
@@ -362,7 +356,6 @@ def scheduler_without_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
     "STP105",
     "warmup-longer-than-total-steps",
     WARNING,
-    kinds=DEEPSPEED,
     bad=(
         '{"train_batch_size": 8, ' + ADAM + ","
         ' "scheduler": {"type": "WarmupDecayLR", "params": {"total_num_steps": 100, "warmup_num_steps": 1000}}}\n'
@@ -406,7 +399,6 @@ def warmup_longer_than_run(config: DeepSpeedConfig) -> Iterator[Finding]:
     "STP106",
     "unknown-warmup-type",
     WARNING,
-    kinds=DEEPSPEED,
     bad='{"train_batch_size": 8, ' + ADAM + ', "scheduler": {"type": "WarmupLR", "params": {"warmup_type": "cosine"}}}\n',
     good='{"train_batch_size": 8, ' + ADAM + ', "scheduler": {"type": "WarmupLR", "params": {"warmup_type": "linear"}}}\n',
     example={"gpus": 8, "at": "/scheduler/params/warmup_type"},

@@ -6,7 +6,6 @@ from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.deepspeed.models import ESCAPED
-from cfglint.frameworks.deepspeed.rules import DEEPSPEED
 from cfglint.frameworks.deepspeed.rules.keys import given_sections
 from cfglint.frameworks.pydantic import BOOLEAN, CHOICE, INTEGER, NUMBER, RANGE, RULE, TYPE
 
@@ -82,7 +81,6 @@ def is_tuning_list(config: DeepSpeedConfig, value: Any) -> bool:
     "TYP100",
     "section-value-type",
     ERROR,
-    kinds=DEEPSPEED,
     fails_at="config",
     bad='{"train_batch_size": 8, "zero_optimization": {"stage": 0, "reduce_bucket_size": "5e8"}}\n',
     good='{"train_batch_size": 8, "zero_optimization": {"stage": 0, "reduce_bucket_size": 5e8}}\n',
@@ -109,7 +107,6 @@ def section_value_type(config: DeepSpeedConfig) -> Iterator[Finding]:
     "TYP101",
     "section-value-range",
     ERROR,
-    kinds=DEEPSPEED,
     fails_at="config",
     bad='{"train_batch_size": 8, "zero_optimization": {"stage": 0, "reduce_bucket_size": 0}}\n',
     good='{"train_batch_size": 8, "zero_optimization": {"stage": 0, "reduce_bucket_size": 1}}\n',
@@ -132,7 +129,6 @@ def section_value_range(config: DeepSpeedConfig) -> Iterator[Finding]:
     "TYP102",
     "section-value-choice",
     ERROR,
-    kinds=DEEPSPEED,
     fails_at="config",
     bad='{"train_batch_size": 8, "zero_optimization": {"stage": 4}}\n',
     good='{"train_batch_size": 8, "zero_optimization": {"stage": 0}}\n',
@@ -157,7 +153,6 @@ def section_value_choice(config: DeepSpeedConfig) -> Iterator[Finding]:
     "DSP002",
     "inconsistent-section",
     ERROR,
-    kinds=DEEPSPEED,
     fails_at="config",
     bad='{"train_batch_size": 8, "zero_optimization": {"stage": 0, "offload_optimizer": {"device": "cpu", "ratio": 0.5}}}\n',
     good='{"train_batch_size": 8, "zero_optimization": {"stage": 0, "offload_optimizer": {"device": "cpu", "ratio": 1.0}}}\n',
@@ -189,7 +184,6 @@ def inconsistent_section(config: DeepSpeedConfig) -> Iterator[Finding]:
     "TYP103",
     "section-not-an-object",
     ERROR,
-    kinds=DEEPSPEED,
     fails_at="config",
     bad=(
         '{"train_batch_size": 8, "fp16": true}\n',

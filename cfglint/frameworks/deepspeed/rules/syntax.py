@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import Finding, rule
-from cfglint.frameworks.deepspeed.rules import DEEPSPEED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +19,6 @@ JSON_TYPES = {"list": "a list", "str": "a string", "int": "an integer", "float":
     "DSP001",
     "config-not-an-object",
     ERROR,
-    kinds=DEEPSPEED,
     fails_at="config",
     bad='["train_batch_size", 8]\n',
     good='{"train_batch_size": 8}\n',

@@ -6,7 +6,6 @@ from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import Example, Finding, rule
 from cfglint.findings.wording import described, listed, spelled
 from cfglint.frameworks.deepspeed._tables import CHOICES
-from cfglint.frameworks.deepspeed.rules import DEEPSPEED
 from cfglint.frameworks.remedies import choice
 
 TYPE_CHECKING = False
@@ -52,7 +51,6 @@ def not_attribute(value: Any, attribute: str) -> str:
     "TYP104",
     "invalid-communication-type",
     ERROR,
-    kinds=DEEPSPEED,
     fails_at="config",
     bad=(
         '{"train_batch_size": 8, "communication_data_type": "float16"}\n',
@@ -105,7 +103,6 @@ def communication_data_type(config: DeepSpeedConfig) -> Iterator[Finding]:
     "TYP105",
     "invalid-gradient-allreduce-op",
     ERROR,
-    kinds=DEEPSPEED,
     fails_at="config",
     bad='{"train_batch_size": 8, "gradient_allreduce_op": "avg"}\n',
     good='{"train_batch_size": 8, "gradient_allreduce_op": "mean"}\n',
@@ -138,7 +135,6 @@ def gradient_allreduce_op(config: DeepSpeedConfig) -> Iterator[Finding]:
     "TYP106",
     "invalid-checkpoint-value",
     ERROR,
-    kinds=DEEPSPEED,
     fails_at="config",
     bad=(
         '{"train_batch_size": 8, "checkpoint": {"tag_validation": "error"}}\n',
@@ -244,7 +240,6 @@ def writer_value(config: DeepSpeedConfig, writer: dict[Any, Any], key: str) -> I
     "TYP107",
     "invalid-keep-in-fp32-modules",
     ERROR,
-    kinds=DEEPSPEED,
     fails_at="config",
     bad='{"train_batch_size": 8, "data_types": {"keep_in_fp32_modules": "rope"}}\n',
     good='{"train_batch_size": 8, "data_types": {"keep_in_fp32_modules": ["rope"]}}\n',
@@ -279,7 +274,6 @@ def keep_in_fp32_modules(config: DeepSpeedConfig) -> Iterator[Finding]:
     "TYP108",
     "invalid-torch-autocast-value",
     ERROR,
-    kinds=DEEPSPEED,
     fails_at="config",
     bad=(
         '{"train_batch_size": 8, "torch_autocast": {"enabled": true, "dtype": "bfloat"}}\n',
@@ -336,7 +330,6 @@ def torch_autocast_value(config: DeepSpeedConfig) -> Iterator[Finding]:
     "TYP109",
     "breakdown-not-boolean",
     ERROR,
-    kinds=DEEPSPEED,
     fails_at="config",
     bad='{"train_batch_size": 8, "wall_clock_breakdown": "false"}\n',
     good='{"train_batch_size": 8, "wall_clock_breakdown": false}\n',
@@ -379,7 +372,6 @@ def not_boolean(config: DeepSpeedConfig, path: tuple[str, ...], value: Any, exce
     "TYP110",
     "invalid-autotuning-value",
     ERROR,
-    kinds=DEEPSPEED,
     fails_at="config",
     bad=(
         '{"train_batch_size": 8, "autotuning": {"enabled": false, "results_dir": ""}}\n',
@@ -425,7 +417,6 @@ def autotuning_value(config: DeepSpeedConfig) -> Iterator[Finding]:
     "TYP111",
     "optimizer-type-not-string",
     ERROR,
-    kinds=DEEPSPEED,
     fails_at="config",
     bad=(
         '{"train_batch_size": 8, "optimizer": {"type": ["Adam"]}}\n',
@@ -471,7 +462,6 @@ def optimizer_type_not_string(config: DeepSpeedConfig) -> Iterator[Finding]:
     "TYP112",
     "value-not-a-number",
     ERROR,
-    kinds=DEEPSPEED,
     fails_at="config",
     bad=(
         '{"train_batch_size": 8, "vocabulary_size": "50257"}\n',

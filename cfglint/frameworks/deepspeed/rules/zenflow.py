@@ -6,7 +6,6 @@ from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import WARN, Finding, rule
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.deepspeed.optimizers import PARAMETERS
-from cfglint.frameworks.deepspeed.rules import DEEPSPEED
 from cfglint.frameworks.deepspeed.rules.zero import builds_stage_1_or_2
 
 TYPE_CHECKING = False
@@ -33,7 +32,6 @@ def zenflow(config: DeepSpeedConfig) -> Any:
     "DSP050",
     "invalid-zenflow-interval",
     ERROR,
-    kinds=DEEPSPEED,
     fails_at="init",
     bad=(
         '{"train_batch_size": 8, "zero_optimization": {"stage": 2, ' + OFFLOADED + ', "zenflow": {"select_interval": 4}}, ' + ADAM + "}\n",
@@ -92,7 +90,6 @@ def zenflow_intervals(config: DeepSpeedConfig) -> Iterator[Finding]:
     "DSP051",
     "zenflow-without-offload",
     ERROR,
-    kinds=DEEPSPEED,
     fails_at="init",
     bad=(
         '{"train_batch_size": 8, "zero_optimization": {"stage": 2, "zenflow": {}}, ' + ADAM + "}\n",
@@ -137,7 +134,6 @@ def zenflow_without_offload(config: DeepSpeedConfig) -> Iterator[Finding]:
     "DSP052",
     "unknown-zenflow-optimizer-parameter",
     ERROR,
-    kinds=DEEPSPEED,
     fails_at="init",
     when_partial=WARN,
     bad=(

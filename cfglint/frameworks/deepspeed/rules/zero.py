@@ -6,7 +6,6 @@ from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import SKIP, WARN, Example, Finding, rule
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.deepspeed.releases import default_of_key
-from cfglint.frameworks.deepspeed.rules import DEEPSPEED
 from cfglint.frameworks.deepspeed.rules.precision import uses_bf16_optimizer
 
 TYPE_CHECKING = False
@@ -41,7 +40,6 @@ MUON_AT_STAGE_3 = (0, 18, 9)
     "DSP010",
     "unsupported-gradient-sum",
     ERROR,
-    kinds=DEEPSPEED,
     fails_at="config",
     bad='{"train_batch_size": 8, "gradient_allreduce_op": "sum", "zero_optimization": {"stage": 3}}\n',
     good='{"train_batch_size": 8, "gradient_allreduce_op": "mean", "zero_optimization": {"stage": 3}}\n',
@@ -77,7 +75,6 @@ def sum_of_gradients(config: DeepSpeedConfig) -> Iterator[Finding]:
     "DSP011",
     "zero-without-optimizer",
     ERROR,
-    kinds=DEEPSPEED,
     fails_at="init",
     when_partial=SKIP,
     bad='{"train_batch_size": 8, "zero_optimization": {"stage": 2}}\n',
@@ -110,7 +107,6 @@ def readable_optimizer(config: DeepSpeedConfig) -> bool:
     "DSP012",
     "untested-zero-optimizer",
     ERROR,
-    kinds=DEEPSPEED,
     fails_at="init",
     when_partial=WARN,
     bad='{"train_batch_size": 8, "zero_optimization": {"stage": 2}, "optimizer": {"type": "SGD", "params": {"lr": 0.1}}}\n',
@@ -148,7 +144,6 @@ def untested_zero_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
     "DSP013",
     "removed-legacy-stage1",
     ERROR,
-    kinds=DEEPSPEED,
     fails_at="init",
     bad='{"train_batch_size": 8, "zero_optimization": {"stage": 3, "legacy_stage1": true}}\n',
     good='{"train_batch_size": 8, "zero_optimization": {"stage": 3, "legacy_stage1": false}}\n',
@@ -176,7 +171,6 @@ def legacy_stage1(config: DeepSpeedConfig) -> Iterator[Finding]:
     "DSP014",
     "gradient-norm-required",
     ERROR,
-    kinds=DEEPSPEED,
     fails_at="init",
     when_partial=WARN,
     bad='{"train_batch_size": 8, "zero_optimization": {"stage": 2, "compute_grad_norm": false}, "optimizer": {"type": "Adam"}}\n',
@@ -231,7 +225,6 @@ def norm_required(config: DeepSpeedConfig, norm: object) -> str:
     "DSP015",
     "prescale-with-reduce-scatter",
     ERROR,
-    kinds=DEEPSPEED,
     fails_at="init",
     bad=(
         ('{"train_batch_size": 8, "zero_optimization": {"stage": 2}, "optimizer": {"type": "Adam"}, "prescale_gradients": true}\n'),
@@ -290,7 +283,6 @@ def scaled_before_reduce_scatter(config: DeepSpeedConfig) -> Iterator[Finding]:
     "DSP016",
     "odd-allgather-bucket",
     ERROR,
-    kinds=DEEPSPEED,
     fails_at="init",
     when_partial=WARN,
     bad='{"train_batch_size": 8, "zero_optimization": {"stage": 2, "allgather_bucket_size": 5}, "optimizer": {"type": "Adam"}}\n',
@@ -319,7 +311,6 @@ def odd_allgather_bucket(config: DeepSpeedConfig) -> Iterator[Finding]:
     "DSP017",
     "muon-with-reduce-scatter",
     ERROR,
-    kinds=DEEPSPEED,
     fails_at="init",
     when_partial=WARN,
     bad=(
@@ -391,7 +382,6 @@ def muon_with_reduce_scatter(config: DeepSpeedConfig) -> Iterator[Finding]:
     "DSP018",
     "indivisible-secondary-partition",
     ERROR,
-    kinds=DEEPSPEED,
     fails_at="init",
     bad='{"train_batch_size": 12, "zero_optimization": {"stage": 3, "zero_hpz_partition_size": 8}, "optimizer": {"type": "Adam"}}\n',
     good='{"train_batch_size": 12, "zero_optimization": {"stage": 3, "zero_hpz_partition_size": 4}, "optimizer": {"type": "Adam"}}\n',
@@ -424,7 +414,6 @@ def secondary_partition_does_not_divide(config: DeepSpeedConfig) -> Iterator[Fin
     "DSP019",
     "unsupported-unmanaged-accumulation",
     ERROR,
-    kinds=DEEPSPEED,
     fails_at="init",
     bad=(
         '{"train_batch_size": 8, "managed_gradient_accumulation": false, "zero_optimization": {"stage": 1, "overlap_comm": true}}\n',
@@ -468,7 +457,6 @@ def unmanaged_accumulation(config: DeepSpeedConfig) -> Iterator[Finding]:
     "DSP020",
     "autocast-with-quantized-weights",
     ERROR,
-    kinds=DEEPSPEED,
     fails_at="init",
     bad='{"train_batch_size": 8, "torch_autocast": {"enabled": true}, "zero_optimization": {"stage": 3, "zero_quantized_weights": true}}\n',
     good='{"train_batch_size": 8, "torch_autocast": {"enabled": true}, "zero_optimization": {"stage": 3}}\n',
@@ -493,7 +481,6 @@ def autocast_with_quantized_weights(config: DeepSpeedConfig) -> Iterator[Finding
     "DSP021",
     "secondary-partition-without-optimizer",
     ERROR,
-    kinds=DEEPSPEED,
     fails_at="init",
     when_partial=SKIP,
     bad='{"train_batch_size": 8, "zero_optimization": {"stage": 3, "zero_hpz_partition_size": 4}}\n',

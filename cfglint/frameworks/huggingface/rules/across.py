@@ -6,7 +6,7 @@ from cfglint.findings.diagnostic import ERROR, INFO, WARNING
 from cfglint.findings.rule import Example, Finding, rule
 from cfglint.findings.setting import DEFAULT
 from cfglint.frameworks.huggingface.batch import accumulation_steps, of
-from cfglint.frameworks.huggingface.rules.common import KINDS, number, shown
+from cfglint.frameworks.huggingface.rules.common import number, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,7 +41,6 @@ def refusal(config: TrainerConfig) -> Refusal | None:
     "RUN001",
     "deepspeed-mismatch",
     ERROR,
-    kinds=KINDS,
     fails_at="init",
     bad=(
         {
@@ -102,7 +101,6 @@ def deepspeed_mismatch(config: TrainerConfig) -> Iterator[Finding]:
     "missing-zero-section",
     ERROR,
     old_names=("zero-section-missing",),
-    kinds=KINDS,
     fails_at="config",
     raises="ValueError: Please specify the ZeRO optimization config in the DeepSpeed config.",
     bad={"train.yaml": TWO_FILES, "ds.json": '{"train_micro_batch_size_per_gpu": "auto"}\n'},
@@ -131,7 +129,6 @@ def zero_section_missing(config: TrainerConfig) -> Iterator[Finding]:
     "RUN014",
     "deepspeed-optimizer-without-scheduler",
     ERROR,
-    kinds=KINDS,
     fails_at="init",
     raises="ValueError: Found `optimizer` configured in the DeepSpeed config, but no `scheduler`.",
     bad={
@@ -164,7 +161,6 @@ def optimizer_without_scheduler(config: TrainerConfig) -> Iterator[Finding]:
     "unresolved-auto",
     ERROR,
     old_names=("auto-unfilled",),
-    kinds=KINDS,
     fails_at="init",
     bad={
         "train.yaml": TWO_FILES,
@@ -202,7 +198,6 @@ def auto_unfilled(config: TrainerConfig) -> Iterator[Finding]:
     "incompatible-deepspeed-config",
     ERROR,
     old_names=("deepspeed-refused",),
-    kinds=KINDS,
     fails_at="config",
     bad={"train.yaml": TWO_FILES + "bf16: true\n", "ds.json": '{"fp16": {"enabled": true}, "zero_optimization": {"stage": 2}}\n'},
     good={"train.yaml": TWO_FILES + "bf16: true\n", "ds.json": '{"bf16": {"enabled": "auto"}, "zero_optimization": {"stage": 2}}\n'},
@@ -242,7 +237,6 @@ def deepspeed_refused(config: TrainerConfig) -> Iterator[Finding]:
     "overridden-lr-scheduler",
     WARNING,
     old_names=("deepspeed-schedule-wins",),
-    kinds=KINDS,
     bad={
         "train.yaml": TWO_FILES + "lr_scheduler_type: cosine\nmax_steps: 100\n",
         "ds.json": '{"scheduler": {"type": "WarmupLR", "params": {}}, "zero_optimization": {"stage": 2}}\n',
@@ -278,7 +272,6 @@ def deepspeed_schedule_wins(config: TrainerConfig) -> Iterator[Finding]:
     "RUN013",
     "autotuning-without-mappings",
     WARNING,
-    kinds=KINDS,
     bad={
         "train.yaml": TWO_FILES + "per_device_train_batch_size: 8\n",
         "ds.json": '{"train_micro_batch_size_per_gpu": "auto", "autotuning": {"enabled": true}, "zero_optimization": {"stage": 2}}\n',
@@ -314,7 +307,6 @@ def autotuning_without_mappings(config: TrainerConfig) -> Iterator[Finding]:
     "RUN012",
     "default-schedule-replaced",
     INFO,
-    kinds=KINDS,
     bad={
         "train.yaml": TWO_FILES + "max_steps: 100\n",
         "ds.json": '{"scheduler": {"type": "WarmupLR", "params": {}}, "zero_optimization": {"stage": 2}}\n',
@@ -354,7 +346,6 @@ def _type(launch: HfDeepSpeedConfig, section: str) -> object:
     "overridden-optimizer",
     WARNING,
     old_names=("deepspeed-optimizer-wins",),
-    kinds=KINDS,
     bad={
         "train.yaml": TWO_FILES + "optim: adafactor\n",
         "ds.json": '{"optimizer": {"type": "AdamW", "params": {"lr": "auto"}}, "zero_optimization": {"stage": 2}}\n',
@@ -388,7 +379,6 @@ def deepspeed_optimizer_wins(config: TrainerConfig) -> Iterator[Finding]:
     "ignored-max-grad-norm",
     WARNING,
     old_names=("clipping-replaced",),
-    kinds=KINDS,
     bad={"train.yaml": TWO_FILES + "max_grad_norm: 0.3\n", "ds.json": '{"zero_optimization": {"stage": 2}}\n'},
     good={
         "train.yaml": TWO_FILES + "max_grad_norm: 0.3\n",
@@ -428,7 +418,6 @@ def clipping_replaced(config: TrainerConfig) -> Iterator[Finding]:
     "ignored-gradient-accumulation",
     WARNING,
     old_names=("accumulation-replaced",),
-    kinds=KINDS,
     bad={
         "train.yaml": TWO_FILES + "gradient_accumulation_steps: 4\n",
         "ds.json": '{"train_micro_batch_size_per_gpu": "auto", "zero_optimization": {"stage": 2}}\n',

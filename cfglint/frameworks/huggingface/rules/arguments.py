@@ -7,7 +7,7 @@ from math import inf
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import SKIP, Example, Finding, rule
 from cfglint.frameworks.huggingface.fields import CHOICES, FIELDS, choices, has_choice, has_field
-from cfglint.frameworks.huggingface.rules.common import KINDS, OLD, article, certainty, lost_strategy, number, of, shown, strategy
+from cfglint.frameworks.huggingface.rules.common import OLD, article, certainty, lost_strategy, number, of, shown, strategy
 from cfglint.frameworks.huggingface.rules.keys import ACCELERATOR_KEYS
 from cfglint.frameworks.remedies import choice
 
@@ -28,7 +28,7 @@ MILLION = 1_000_000  # ratios are compared in millionths
 EMPTY_CACHE_CHECKED = (4, 47)  # changed between 4.46.3, whose check accepts every integer, and 4.51.3
 
 
-@rule("HFT001", "not-a-mapping", ERROR, kinds=KINDS, fails_at="config", bad="- output_dir: out\n", good="output_dir: out\n")
+@rule("HFT001", "not-a-mapping", ERROR, fails_at="config", bad="- output_dir: out\n", good="output_dir: out\n")
 def not_a_mapping(config: TrainerConfig) -> Iterator[Finding]:
     """The content of the file is not a mapping of keys to values.
 
@@ -52,7 +52,6 @@ def not_a_mapping(config: TrainerConfig) -> Iterator[Finding]:
     "missing-output-dir",
     ERROR,
     old_names=("output-dir-missing",),
-    kinds=KINDS,
     fails_at="config",
     raises="TypeError: TrainingArguments.__init__() missing 1 required positional argument: 'output_dir'",
     when_partial=SKIP,
@@ -77,7 +76,6 @@ def output_dir_missing(config: TrainerConfig) -> Iterator[Finding]:
     "HFT003",
     "invalid-choice",
     ERROR,
-    kinds=KINDS,
     fails_at="config",
     bad="output_dir: out\nlr_scheduler_type: Cosine\n",
     good="output_dir: out\nlr_scheduler_type: cosine\n",
@@ -151,7 +149,6 @@ def _choice_fix(setting: Setting, value: Any, allowed: tuple[str, ...]) -> Any:
     "missing-step-interval",
     ERROR,
     old_names=("steps-needed",),
-    kinds=KINDS,
     fails_at="config",
     bad=(
         "output_dir: out\nlogging_steps: 0\n",
@@ -193,7 +190,6 @@ def steps_needed(config: TrainerConfig) -> Iterator[Finding]:
     "non-integer-steps",
     ERROR,
     old_names=("fractional-steps",),
-    kinds=KINDS,
     fails_at="config",
     bad="output_dir: out\nsave_steps: 12.5\n",
     good="output_dir: out\nsave_steps: 0.125\n",
@@ -227,7 +223,6 @@ def fractional_steps(config: TrainerConfig) -> Iterator[Finding]:
     "mismatched-best-model-strategies",
     ERROR,
     old_names=("best-model-strategies",),
-    kinds=KINDS,
     fails_at="config",
     bad=(
         "output_dir: out\nload_best_model_at_end: true\neval_strategy: epoch\nsave_strategy: steps\n",
@@ -291,7 +286,6 @@ def is_joined(config: TrainerConfig) -> bool:
     "mismatched-best-model-steps",
     ERROR,
     old_names=("best-model-steps",),
-    kinds=KINDS,
     fails_at="config",
     bad="output_dir: out\nload_best_model_at_end: true\neval_strategy: steps\nsave_strategy: steps\neval_steps: 200\nsave_steps: 300\n",
     good="output_dir: out\nload_best_model_at_end: true\neval_strategy: steps\nsave_strategy: steps\neval_steps: 200\nsave_steps: 400\n",
@@ -356,7 +350,6 @@ def _not_a_multiple(save: float, every: float, version: tuple[int, ...]) -> str:
     "invalid-empty-cache-steps",
     ERROR,
     old_names=("empty-cache-steps",),
-    kinds=KINDS,
     fails_at="config",
     bad=(
         "output_dir: out\ntorch_empty_cache_steps: 0\n",
@@ -410,7 +403,6 @@ def empty_cache_steps(config: TrainerConfig) -> Iterator[Finding]:
     "scheduler-without-evaluation",
     ERROR,
     old_names=("scheduler-needs-evaluation",),
-    kinds=KINDS,
     fails_at="config",
     bad="output_dir: out\nlr_scheduler_type: reduce_lr_on_plateau\n",
     good="output_dir: out\nlr_scheduler_type: reduce_lr_on_plateau\neval_strategy: epoch\n",
@@ -440,7 +432,6 @@ def scheduler_needs_evaluation(config: TrainerConfig) -> Iterator[Finding]:
     "HFT010",
     "prefetch-without-workers",
     ERROR,
-    kinds=KINDS,
     fails_at="config",
     bad="output_dir: out\ndataloader_prefetch_factor: 2\n",
     good="output_dir: out\ndataloader_prefetch_factor: 2\ndataloader_num_workers: 4\n",
@@ -474,7 +465,6 @@ def prefetch_without_workers(config: TrainerConfig) -> Iterator[Finding]:
     "configured-state-without-accelerator",
     ERROR,
     old_names=("configured-state", "missing-configured-state"),
-    kinds=KINDS,
     fails_at="config",
     raises="ValueError: Passing `'use_configured_state':True` to the AcceleratorConfig requires a pre-configured `AcceleratorState`",
     when_partial="warn",
@@ -502,7 +492,6 @@ def configured_state(config: TrainerConfig) -> Iterator[Finding]:
     "HFT012",
     "backend-without-launcher",
     ERROR,
-    kinds=KINDS,
     fails_at="config",
     raises="ValueError: Default process group has not been initialized, please make sure to call init_process_group.",
     bad="output_dir: out\nddp_backend: nccl\n",
@@ -531,7 +520,6 @@ def backend_without_launcher(config: TrainerConfig) -> Iterator[Finding]:
     "invalid-inline-json",
     ERROR,
     old_names=("inline-json",),
-    kinds=KINDS,
     fails_at="config",
     bad="output_dir: out\nlr_scheduler_kwargs: \"{'num_cycles': 2}\"\nlr_scheduler_type: cosine\n",
     good="output_dir: out\nlr_scheduler_kwargs: {num_cycles: 2}\nlr_scheduler_type: cosine\n",

@@ -12,13 +12,12 @@ if TYPE_CHECKING:
 
     from cfglint.findings.rule import ExampleFacts
     from cfglint.findings.setting import Setting
-    from cfglint.findings.vocabulary import Kind, Severity
+    from cfglint.findings.vocabulary import Severity
     from cfglint.frameworks.huggingface.config import TrainerConfig
 
-KINDS: tuple[Kind, ...] = ("huggingface",)
 OLD: ExampleFacts = {"target": {"transformers": "4.42.4"}}  # for examples of behaviour that only 4.x has
 
-__all__ = ["KINDS", "OLD", "article", "certainty", "lost_strategy", "number", "of", "shown", "strategy"]
+__all__ = ["OLD", "article", "certainty", "lost_strategy", "number", "of", "shown", "strategy"]
 
 
 def certainty(config: TrainerConfig, *names: str) -> Severity:

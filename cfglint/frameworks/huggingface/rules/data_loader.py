@@ -6,7 +6,7 @@ from cfglint.batch.steps import ZERO_IS_A_LIMIT
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import Example, Finding, rule
 from cfglint.frameworks.huggingface.batch import batches_of_rank
-from cfglint.frameworks.huggingface.rules.common import KINDS, certainty, number, of, shown
+from cfglint.frameworks.huggingface.rules.common import certainty, number, of, shown
 from cfglint.frameworks.remedies import choice
 
 TYPE_CHECKING = False
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     "too-few-samples",
     ERROR,
     old_names=("no-batches",),
-    kinds=KINDS,
     fails_at="init",
     bad=(
         "output_dir: out\nper_device_train_batch_size: 64\ndataloader_drop_last: true\n",
@@ -78,7 +77,6 @@ def no_batches(config: TrainerConfig) -> Iterator[Finding]:
     "missing-dataloader-workers",
     ERROR,
     old_names=("workers-needed",),
-    kinds=KINDS,
     fails_at="init",
     bad=(
         "output_dir: out\ndataloader_persistent_workers: true\n",
@@ -137,7 +135,6 @@ def workers_needed(config: TrainerConfig) -> Iterator[Finding]:
     "negative-prefetch-factor",
     ERROR,
     old_names=("prefetch-negative",),
-    kinds=KINDS,
     fails_at="init",
     bad="output_dir: out\ndataloader_num_workers: 2\ndataloader_prefetch_factor: -1\n",
     good="output_dir: out\ndataloader_num_workers: 2\ndataloader_prefetch_factor: 2\n",

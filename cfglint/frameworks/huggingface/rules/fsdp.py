@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import Example, Finding, rule
-from cfglint.frameworks.huggingface.rules.common import KINDS, of, shown
+from cfglint.frameworks.huggingface.rules.common import of, shown
 from cfglint.frameworks.remedies import choice, either
 
 TYPE_CHECKING = False
@@ -97,7 +97,6 @@ def words(config: TrainerConfig) -> list[Any]:
     "invalid-fsdp-option",
     ERROR,
     old_names=("fsdp-option",),
-    kinds=KINDS,
     fails_at="config",
     bad=(
         "output_dir: out\nfsdp: full-shard\n",
@@ -184,7 +183,6 @@ def is_refused_scalar(config: TrainerConfig, value: object) -> bool:
     "invalid-fsdp-config-value",
     ERROR,
     old_names=("fsdp-config-value",),
-    kinds=KINDS,
     fails_at="config",
     bad=(
         "output_dir: out\nfsdp: true\nfsdp_config: {auto_wrap_policy: transformer_based_wrap}\n",
@@ -326,7 +324,6 @@ def _old_values(section: Section, given: list[Any], config: TrainerConfig) -> It
     "fsdp-without-launcher",
     ERROR,
     old_names=("fsdp-alone",),
-    kinds=KINDS,
     fails_at="init",
     raises="ValueError: Using fsdp only works in distributed training.",
     bad="output_dir: out\nfsdp: full_shard\n",
@@ -353,7 +350,6 @@ def fsdp_alone(config: TrainerConfig) -> Iterator[Finding]:
     "fsdp-with-deepspeed",
     ERROR,
     old_names=("fsdp-and-deepspeed",),
-    kinds=KINDS,
     fails_at="init",
     raises="ValueError: Using --fsdp xxx together with --deepspeed is not possible, deactivate one of those flags.",
     bad="output_dir: out\nfsdp: full_shard\ndeepspeed: ds.json\n",
@@ -381,7 +377,6 @@ def fsdp_and_deepspeed(config: TrainerConfig) -> Iterator[Finding]:
     "duplicate-activation-checkpointing",
     ERROR,
     old_names=("checkpointing-twice",),
-    kinds=KINDS,
     fails_at="init",
     bad="output_dir: out\nfsdp: true\nfsdp_config: {activation_checkpointing: true}\nactivation_checkpointing: true\n",
     good="output_dir: out\nfsdp: true\nfsdp_config: {activation_checkpointing: true}\n",
@@ -422,7 +417,6 @@ def checkpointing_twice(config: TrainerConfig) -> Iterator[Finding]:
     "unsupported-save-only-model",
     ERROR,
     old_names=("model-only-checkpoints",),
-    kinds=KINDS,
     fails_at="init",
     bad=(
         "output_dir: out\nfsdp: true\nsave_only_model: true\nfsdp_config: {state_dict_type: SHARDED_STATE_DICT}\n",
@@ -475,7 +469,6 @@ def model_only_checkpoints(config: TrainerConfig) -> Iterator[Finding]:
     "unused-fsdp-config",
     WARNING,
     old_names=("fsdp-config-unused",),
-    kinds=KINDS,
     bad="output_dir: out\nfsdp_config: {min_num_params: 2000}\n",
     good="output_dir: out\nfsdp: true\nfsdp_config: {min_num_params: 2000}\n",
     example={"gpus": 8, "at": "/fsdp_config"},
@@ -504,7 +497,6 @@ def fsdp_config_unused(config: TrainerConfig) -> Iterator[Finding]:
     "unknown-fsdp-config-key",
     WARNING,
     old_names=("fsdp-config-key",),
-    kinds=KINDS,
     bad="output_dir: out\nfsdp: true\nfsdp_config: {sharding_strategy: FULL_SHARD}\n",
     good="output_dir: out\nfsdp: true\nfsdp_config: {reshard_after_forward: true}\n",
     example={"gpus": 8, "at": "/fsdp_config/sharding_strategy"},

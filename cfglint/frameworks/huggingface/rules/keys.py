@@ -5,7 +5,7 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import KEY, Example, Finding, rule
 from cfglint.frameworks.huggingface.fields import FIELDS, has_field
-from cfglint.frameworks.huggingface.rules.common import KINDS, shown
+from cfglint.frameworks.huggingface.rules.common import shown
 from cfglint.frameworks.remedies import listed
 from cfglint.frameworks.versions import dotted
 
@@ -37,7 +37,6 @@ ACCELERATOR_KEYS = {
     "unknown-training-argument",
     ERROR,
     old_names=("unknown-field",),
-    kinds=KINDS,
     fails_at="config",
     bad=(
         "output_dir: out\nlearning_rte: 1.0e-5\n",
@@ -158,7 +157,6 @@ def near_fields(key: str, lengths: dict[int, list[str]], most: int) -> list[str]
     "argument-from-later-release",
     ERROR,
     old_names=("argument-not-yet",),
-    kinds=KINDS,
     fails_at="config",
     bad="output_dir: out\ntorch_empty_cache_steps: 4\n",
     good="output_dir: out\n",
@@ -190,7 +188,6 @@ def argument_not_yet(config: TrainerConfig) -> Iterator[Finding]:
     "unknown-accelerator-config-key",
     ERROR,
     old_names=("accelerator-config-key",),
-    kinds=KINDS,
     fails_at="config",
     bad=(
         "output_dir: out\naccelerator_config: {split_batch: true}\n",
@@ -239,7 +236,6 @@ def accelerator_config_key(config: TrainerConfig) -> Iterator[Finding]:
     "unknown-accumulation-key",
     ERROR,
     old_names=("accumulation-keyword",),
-    kinds=KINDS,
     fails_at="init",
     bad=(
         "output_dir: out\naccelerator_config: {gradient_accumulation_kwargs: {steps: 4}}\n",

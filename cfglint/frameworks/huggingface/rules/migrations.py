@@ -7,7 +7,7 @@ from cfglint.findings.rule import KEY, Finding, rule
 from cfglint.frameworks.huggingface import OWN_LOOP
 from cfglint.frameworks.huggingface._tables import MOVED, RENAMED, REPLACED_BY_HAND, SWITCHES
 from cfglint.frameworks.huggingface.fields import FIELDS, has_field
-from cfglint.frameworks.huggingface.rules.common import KINDS, lost_strategy, shown
+from cfglint.frameworks.huggingface.rules.common import lost_strategy, shown
 from cfglint.frameworks.huggingface.rules.keys import not_used
 from cfglint.frameworks.versions import dotted
 
@@ -26,7 +26,6 @@ CHANGES_RUN = frozenset(("past_index", "sharded_ddp", "tp_size", "use_ipex", "pu
     "KEY202",
     "removed-argument",
     ERROR,
-    kinds=KINDS,
     fails_at="config",
     bad="output_dir: out\nevaluation_strategy: epoch\n",
     good="output_dir: out\neval_strategy: epoch\n",

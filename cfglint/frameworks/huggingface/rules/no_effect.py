@@ -5,7 +5,7 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import WARNING
 from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.huggingface.fields import has_field
-from cfglint.frameworks.huggingface.rules.common import KINDS, number, of, shown, strategy
+from cfglint.frameworks.huggingface.rules.common import number, of, shown, strategy
 from cfglint.frameworks.remedies import choice
 
 TYPE_CHECKING = False
@@ -23,7 +23,6 @@ COUNTED = ("all", "no", "non_padding")
     "unexpected-split-batches",
     WARNING,
     old_names=("split-batch-size",),
-    kinds=KINDS,
     bad="output_dir: out\nper_device_train_batch_size: 16\naccelerator_config: {split_batches: true}\n",
     good="output_dir: out\nper_device_train_batch_size: 16\n",
     example={"gpus": 8, "at": "/accelerator_config/split_batches"},
@@ -57,7 +56,6 @@ def split_batch_size(config: TrainerConfig) -> Iterator[Finding]:
     "HFT061",
     "empty-deepspeed",
     WARNING,
-    kinds=KINDS,
     bad="output_dir: out\ndeepspeed: {}\n",
     good="output_dir: out\ndeepspeed: null\n",
     example={"at": "/deepspeed"},
@@ -86,7 +84,6 @@ def deepspeed_off(config: TrainerConfig) -> Iterator[Finding]:
     "ignored-invalid-choice",
     WARNING,
     old_names=("unchecked-choice", "unchecked-invalid-choice"),
-    kinds=KINDS,
     bad=(
         "output_dir: out\ntrain_sampling_strategy: group_by_lenght\n",
         "output_dir: out\ninclude_num_input_tokens_seen: some\n",
@@ -130,7 +127,6 @@ def unchecked_choice(config: TrainerConfig) -> Iterator[Finding]:
     "conflicting-checkpointing-keys",
     WARNING,
     old_names=("checkpointing-renamed",),
-    kinds=KINDS,
     bad="output_dir: out\ngradient_checkpointing: true\nactivation_checkpointing: false\n",
     good="output_dir: out\nactivation_checkpointing: true\n",
     example={"at": "/gradient_checkpointing"},
@@ -157,7 +153,6 @@ def checkpointing_renamed(config: TrainerConfig) -> Iterator[Finding]:
     "unused-checkpointing-kwargs",
     WARNING,
     old_names=("checkpointing-arguments-unused",),
-    kinds=KINDS,
     bad="output_dir: out\ngradient_checkpointing: false\ngradient_checkpointing_kwargs: {use_reentrant: false}\n",
     good="output_dir: out\ngradient_checkpointing: true\ngradient_checkpointing_kwargs: {use_reentrant: false}\n",
     example={"at": "/gradient_checkpointing_kwargs"},
@@ -187,7 +182,6 @@ def checkpointing_arguments_unused(config: TrainerConfig) -> Iterator[Finding]:
     "best-model-without-evaluation",
     WARNING,
     old_names=("no-best-model",),
-    kinds=KINDS,
     bad='output_dir: out\nload_best_model_at_end: true\neval_strategy: "no"\nsave_strategy: "no"\n',
     good="output_dir: out\nload_best_model_at_end: true\neval_strategy: epoch\nsave_strategy: epoch\n",
     example={"at": "/load_best_model_at_end"},
@@ -217,7 +211,6 @@ def no_best_model(config: TrainerConfig) -> Iterator[Finding]:
     "unused-step-interval",
     WARNING,
     old_names=("interval-unused",),
-    kinds=KINDS,
     bad="output_dir: out\nsave_strategy: epoch\nsave_steps: 500\n",
     good="output_dir: out\nsave_strategy: steps\nsave_steps: 500\n",
     example={"at": "/save_steps"},
@@ -251,7 +244,6 @@ def interval_unused(config: TrainerConfig) -> Iterator[Finding]:
     "non-blocking-without-pinned-memory",
     WARNING,
     old_names=("pinning-needed",),
-    kinds=KINDS,
     bad="output_dir: out\ndataloader_pin_memory: false\naccelerator_config: {non_blocking: true}\n",
     good="output_dir: out\naccelerator_config: {non_blocking: true}\n",
     example={"at": "/accelerator_config/non_blocking"},
@@ -281,7 +273,6 @@ def pinning_needed(config: TrainerConfig) -> Iterator[Finding]:
     "overridden-per-device-batch-size",
     WARNING,
     old_names=("per-gpu-size-wins",),
-    kinds=KINDS,
     bad="output_dir: out\nper_gpu_train_batch_size: 4\nper_device_train_batch_size: 8\n",
     good="output_dir: out\nper_device_train_batch_size: 8\n",
     example={"target": {"transformers": "4.57.1"}, "at": "/per_device_train_batch_size"},

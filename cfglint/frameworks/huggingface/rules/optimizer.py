@@ -6,7 +6,7 @@ from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import Example, Finding, rule
 from cfglint.frameworks.huggingface.batch import accumulation_steps
 from cfglint.frameworks.huggingface.field_operations import ADAMS, TORCH_ADAMS
-from cfglint.frameworks.huggingface.rules.common import KINDS, certainty, number, of, shown
+from cfglint.frameworks.huggingface.rules.common import certainty, number, of, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,7 +39,6 @@ TORCH_CONVERTED: dict[str, Conversions] = {
     "optimizer-value-out-of-range",
     ERROR,
     old_names=("optimizer-range",),
-    kinds=KINDS,
     fails_at="init",
     bad=(
         "output_dir: out\nadam_beta2: 1.0\n",
@@ -91,7 +90,6 @@ def optimizer_value(config: TrainerConfig) -> Iterator[Finding]:
     "invalid-optim-args",
     ERROR,
     old_names=("optimizer-arguments",),
-    kinds=KINDS,
     fails_at="init",
     bad=("output_dir: out\noptim_args: momentum\n", "output_dir: out\noptim_args: momentum=x\noptim: sgd\n"),
     good="output_dir: out\noptim_args: momentum=0.9\noptim: sgd\n",
@@ -154,7 +152,6 @@ def converted_arguments(config: TrainerConfig) -> Conversions:
     "missing-target-modules",
     ERROR,
     old_names=("target-modules",),
-    kinds=KINDS,
     fails_at="init",
     bad=(
         "output_dir: out\noptim: galore_adamw\n",

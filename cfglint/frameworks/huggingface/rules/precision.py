@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import Finding, rule
-from cfglint.frameworks.huggingface.rules.common import KINDS, of
+from cfglint.frameworks.huggingface.rules.common import of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ APEX_UNTIL = (5,)
     "fp16-with-bf16",
     ERROR,
     old_names=("two-half-precisions",),
-    kinds=KINDS,
     fails_at="config",
     raises="ValueError: At most one of fp16 and bf16 can be True, but not both",
     bad="output_dir: out\nbf16: true\nfp16: true\n",
@@ -50,7 +49,6 @@ def two_half_precisions(config: TrainerConfig) -> Iterator[Finding]:
     "fp16-eval-with-bf16-eval",
     ERROR,
     old_names=("two-half-evaluations",),
-    kinds=KINDS,
     fails_at="config",
     raises="ValueError: At most one of fp16 and bf16 can be True for full eval, but not both",
     bad="output_dir: out\nbf16_full_eval: true\nfp16_full_eval: true\n",
@@ -78,7 +76,6 @@ def two_half_evaluations(config: TrainerConfig) -> Iterator[Finding]:
     "PRC202",
     "bf16-with-apex",
     ERROR,
-    kinds=KINDS,
     fails_at="config",
     raises="ValueError:  `--half_precision_backend apex`: GPU bf16 is not supported by apex.",
     bad="output_dir: out\nbf16: true\nhalf_precision_backend: apex\n",

@@ -9,7 +9,7 @@ from cfglint.findings.diagnostic import ERROR, INFO, WARNING
 from cfglint.findings.rule import Example, Finding, rule
 from cfglint.frameworks.huggingface.batch import ACCUMULATION, INFINITE, accumulation_steps, steps
 from cfglint.frameworks.huggingface.fields import has_field
-from cfglint.frameworks.huggingface.rules.common import KINDS, number, of, shown
+from cfglint.frameworks.huggingface.rules.common import number, of, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ WITHOUT_WARMUP = ("constant", "reduce_lr_on_plateau", "greedy")
     "invalid-warmup-steps",
     ERROR,
     old_names=("warmup-steps-value",),
-    kinds=KINDS,
     fails_at="config",
     bad=(
         "output_dir: out\nwarmup_steps: -1\n",
@@ -86,7 +85,6 @@ def warmup_steps_value(config: TrainerConfig) -> Iterator[Finding]:
     "warmup-ratio-out-of-range",
     ERROR,
     old_names=("warmup-ratio-range",),
-    kinds=KINDS,
     fails_at="config",
     raises="ValueError: warmup_ratio must lie in range [0,1]",
     bad=(
@@ -132,7 +130,6 @@ def warmup_ratio_range(config: TrainerConfig) -> Iterator[Finding]:
     "STP004",
     "warmup-longer-than-run",
     WARNING,
-    kinds=KINDS,
     bad="output_dir: out\nmax_steps: 100\nwarmup_steps: 500\n",
     good="output_dir: out\nmax_steps: 10000\nwarmup_steps: 500\n",
     example={"at": "/warmup_steps"},
@@ -162,7 +159,6 @@ def warmup_longer_than_run(config: TrainerConfig) -> Iterator[Finding]:
     "overridden-epochs",
     WARNING,
     old_names=("epochs-overridden",),
-    kinds=KINDS,
     bad="output_dir: out\nnum_train_epochs: 3\nmax_steps: 1000\n",
     good="output_dir: out\nnum_train_epochs: 3\nmax_steps: -1\n",
     example={"at": "/num_train_epochs"},
@@ -190,7 +186,6 @@ def epochs_overridden(config: TrainerConfig) -> Iterator[Finding]:
     "interval-longer-than-run",
     WARNING,
     old_names=("interval-beyond-run",),
-    kinds=KINDS,
     bad="output_dir: out\nmax_steps: 100\neval_strategy: steps\neval_steps: 500\n",
     good="output_dir: out\nmax_steps: 1000\neval_strategy: steps\neval_steps: 500\n",
     example={"target": {"transformers": "5.3.0"}, "at": "/eval_steps"},
@@ -226,7 +221,6 @@ def interval_beyond_run(config: TrainerConfig) -> Iterator[Finding]:
     "no-training-steps",
     WARNING,
     old_names=("hardly-any-steps",),
-    kinds=KINDS,
     bad=(
         "output_dir: out\nmax_steps: 0\n",
         "output_dir: out\nnum_train_epochs: 0\n",
@@ -271,7 +265,6 @@ def hardly_any_steps(config: TrainerConfig) -> Iterator[Finding]:
     "STP008",
     "no-checkpoints",
     WARNING,
-    kinds=KINDS,
     bad="output_dir: out\nsave_steps: 0\n",
     good='output_dir: out\nsave_strategy: "no"\n',
     example={"at": "/save_steps"},
@@ -297,7 +290,6 @@ def no_checkpoints(config: TrainerConfig) -> Iterator[Finding]:
     "conflicting-warmup",
     WARNING,
     old_names=("warmup-twice",),
-    kinds=KINDS,
     bad="output_dir: out\nwarmup_steps: 100\nwarmup_ratio: 0.1\n",
     good="output_dir: out\nwarmup_ratio: 0.1\n",
     example={"target": {"transformers": "4.57.1"}, "at": "/warmup_ratio"},
@@ -329,7 +321,6 @@ def warmup_twice(config: TrainerConfig) -> Iterator[Finding]:
     "float-warmup-of-one-step",
     WARNING,
     old_names=("warmup-of-one",),
-    kinds=KINDS,
     bad="output_dir: out\nwarmup_steps: 1.0\n",
     good="output_dir: out\nwarmup_steps: 1\n",
     example={"at": "/warmup_steps"},
@@ -359,7 +350,6 @@ def warmup_of_one(config: TrainerConfig) -> Iterator[Finding]:
     "ignored-warmup",
     WARNING,
     old_names=("schedule-without-warmup",),
-    kinds=KINDS,
     bad=(
         "output_dir: out\nlr_scheduler_type: constant\nwarmup_steps: 100\n",
         "output_dir: out\nlr_scheduler_type: constant\nlr_scheduler_kwargs: {num_cycles: 2}\n",
@@ -404,7 +394,6 @@ def schedule_without_warmup(config: TrainerConfig) -> Iterator[Finding]:
     "large-evaluation-batch",
     INFO,
     old_names=("larger-evaluation-batch",),
-    kinds=KINDS,
     bad="output_dir: out\nper_device_train_batch_size: 2\nper_device_eval_batch_size: 16\neval_strategy: epoch\n",
     good="output_dir: out\nper_device_train_batch_size: 2\nper_device_eval_batch_size: 2\neval_strategy: epoch\n",
     example={"at": "/per_device_eval_batch_size"},
@@ -435,7 +424,6 @@ def larger_evaluation_batch(config: TrainerConfig) -> Iterator[Finding]:
     "STP013",
     "last-steps-not-evaluated",
     INFO,
-    kinds=KINDS,
     bad="output_dir: out\nmax_steps: 1001\neval_strategy: steps\neval_steps: 0.1\nload_best_model_at_end: true\n",
     good="output_dir: out\nmax_steps: 1000\neval_strategy: steps\neval_steps: 0.1\nload_best_model_at_end: true\n",
     example={"target": {"transformers": "4.57.1"}, "at": "/eval_steps"},

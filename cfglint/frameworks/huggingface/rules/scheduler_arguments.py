@@ -6,7 +6,7 @@ from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import Example, Finding, rule
 from cfglint.frameworks.huggingface.batch import UNKNOWN, steps, takes_steps
 from cfglint.frameworks.huggingface.fields import choices
-from cfglint.frameworks.huggingface.rules.common import KINDS, certainty, number, of, shown
+from cfglint.frameworks.huggingface.rules.common import certainty, number, of, shown
 from cfglint.frameworks.huggingface.rules.value_types import described, spelled_as_number
 from cfglint.frameworks.huggingface.schedule_operations import BUILDS, STABLE_STEPS_OPTIONAL, certain_failure, possible_runs
 
@@ -104,7 +104,6 @@ OWN = ("optimizer", "num_warmup_steps", "num_training_steps")  # arguments that 
     "invalid-scheduler-arguments",
     ERROR,
     old_names=("scheduler-arguments",),
-    kinds=KINDS,
     fails_at="init",
     bad=(
         "output_dir: out\nlr_scheduler_type: cosine\nlr_scheduler_kwargs: {min_lr: 1.0e-6}\n",

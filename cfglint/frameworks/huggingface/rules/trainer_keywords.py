@@ -8,7 +8,6 @@ from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.frameworks import of_package
 from cfglint.frameworks._releases import RELEASES
 from cfglint.frameworks.history import NAME, SINCE, UNTIL, holds
-from cfglint.frameworks.huggingface.rules.common import KINDS
 from cfglint.frameworks.versions import dotted
 
 TYPE_CHECKING = False
@@ -32,7 +31,6 @@ OF_TRL = "from trl import SFTConfig, SFTTrainer\n\nargs = SFTConfig('out')\n"
     "KEY206",
     "unknown-trainer-argument",
     ERROR,
-    kinds=KINDS,
     fails_at="init",
     bad=(
         {"train.sh": LINE, "train.py": ARGUMENTS + "Trainer(model, args, tokenizer=tokenizer).train()\n"},

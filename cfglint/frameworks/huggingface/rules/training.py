@@ -6,7 +6,7 @@ from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import Example, Finding, rule
 from cfglint.frameworks.huggingface.batch import takes_steps
 from cfglint.frameworks.huggingface.fields import has_choice
-from cfglint.frameworks.huggingface.rules.common import KINDS, certainty, number, of, shown
+from cfglint.frameworks.huggingface.rules.common import certainty, number, of, shown
 from cfglint.frameworks.remedies import choice
 
 TYPE_CHECKING = False
@@ -65,7 +65,6 @@ ONLY_ZERO3 = (4, 45)  # auto_find_batch_size is incompatible with ZeRO-3 from he
     "missing-best-checkpoint-metric",
     ERROR,
     old_names=("best-checkpoint-metric",),
-    kinds=KINDS,
     fails_at="init",
     raises="ValueError: `args.metric_for_best_model` must be provided when using 'best' save_strategy or if "
     "`args.load_best_model_at_end` is set to `True`.",
@@ -100,7 +99,6 @@ def best_checkpoint_metric(config: TrainerConfig) -> Iterator[Finding]:
     "conflicting-accumulation",
     ERROR,
     old_names=("accumulation-twice",),
-    kinds=KINDS,
     fails_at="init",
     raises="ValueError: The `AcceleratorConfig`'s `num_steps` is set but `gradient_accumulation_steps` is greater than 1",
     bad="output_dir: out\ngradient_accumulation_steps: 4\naccelerator_config: {gradient_accumulation_kwargs: {num_steps: 2}}\n",
@@ -134,7 +132,6 @@ def accumulation_twice(config: TrainerConfig) -> Iterator[Finding]:
     "unsupported-batch-size-search",
     ERROR,
     old_names=("batch-size-search",),
-    kinds=KINDS,
     fails_at="init",
     bad=(
         {"train.yaml": "output_dir: out\nauto_find_batch_size: true\ndeepspeed: {zero_optimization: {stage: 3}}\n"},
@@ -179,7 +176,6 @@ def batch_size_search(config: TrainerConfig) -> Iterator[Finding]:
     "unknown-compile-backend",
     ERROR,
     old_names=("compile-backend",),
-    kinds=KINDS,
     fails_at="init",
     bad=(
         "output_dir: out\ntorch_compile_backend: inductr\n",
@@ -226,7 +222,6 @@ def compile_backend(config: TrainerConfig) -> Iterator[Finding]:
     "HFT044",
     "unknown-tracker",
     ERROR,
-    kinds=KINDS,
     fails_at="init",
     bad="output_dir: out\nreport_to: wandbb\n",
     good="output_dir: out\nreport_to: wandb\n",
@@ -257,7 +252,6 @@ def unknown_tracker(config: TrainerConfig) -> Iterator[Finding]:
     "seed-out-of-range",
     ERROR,
     old_names=("seed-range",),
-    kinds=KINDS,
     fails_at="init",
     bad="output_dir: out\nseed: -1\n",
     good="output_dir: out\nseed: 42\n",
@@ -283,7 +277,6 @@ def seed_range(config: TrainerConfig) -> Iterator[Finding]:
     "unsupported-parallelism-config",
     ERROR,
     old_names=("parallelism-in-file",),
-    kinds=KINDS,
     fails_at="init",
     bad="output_dir: out\nparallelism_config: {tp_size: 2}\n",
     good="output_dir: out\n",
@@ -316,7 +309,6 @@ def parallelism_in_file(config: TrainerConfig) -> Iterator[Finding]:
     "negative-noise-alpha",
     ERROR,
     old_names=("noise-negative",),
-    kinds=KINDS,
     fails_at="first-step",
     bad="output_dir: out\nneftune_noise_alpha: -5\n",
     good="output_dir: out\nneftune_noise_alpha: 5\n",
@@ -345,7 +337,6 @@ def noise_negative(config: TrainerConfig) -> Iterator[Finding]:
     "invalid-deepspeed-value",
     ERROR,
     old_names=("deepspeed-neither",),
-    kinds=KINDS,
     fails_at="config",
     bad="output_dir: out\nlocal_rank: 0\ndeepspeed: true\n",
     good="output_dir: out\nlocal_rank: 0\n",
@@ -378,7 +369,6 @@ def deepspeed_value(config: TrainerConfig) -> Iterator[Finding]:
     "HFT055",
     "invalid-checkpointing-arguments",
     ERROR,
-    kinds=KINDS,
     fails_at="first-step",
     bad=(
         CHECKPOINTED + "gradient_checkpointing_kwargs: {use_reentrant: true, foo: 1}\n",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.huggingface.field_operations import type_failures
-from cfglint.frameworks.huggingface.rules.common import KINDS, of, shown
+from cfglint.frameworks.huggingface.rules.common import of, shown
 from cfglint.source.sections import Section
 
 TYPE_CHECKING = False
@@ -26,7 +26,6 @@ FALSE_WORDS = ("false", "no", "off", "0", "n", "f", "none", "null")
     "string-for-number",
     ERROR,
     old_names=("uncoerced-value",),
-    kinds=KINDS,
     fails_at="init",
     bad='output_dir: out\nmax_steps: "100"\n',
     good="output_dir: out\nmax_steps: 100\n",
@@ -149,7 +148,6 @@ def spelled_as_number(setting: Setting, kind: str = "float") -> Fix | None:
     "string-for-boolean",
     WARNING,
     old_names=("text-for-boolean",),
-    kinds=KINDS,
     bad='output_dir: out\nbf16: "false"\n',
     good="output_dir: out\nbf16: false\n",
     fixed="output_dir: out\nbf16: false\n",
@@ -182,7 +180,6 @@ def string_for_boolean(config: TrainerConfig) -> Iterator[Finding]:
     "boolean-for-number",
     WARNING,
     old_names=("truth-for-number",),
-    kinds=KINDS,
     bad="output_dir: out\nper_device_train_batch_size: true\n",
     good="output_dir: out\nper_device_train_batch_size: 1\n",
     example={"at": "/per_device_train_batch_size"},

@@ -5,7 +5,6 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import ARGUMENT, Finding, rule
 from cfglint.findings.setting import WRITTEN, Setting
-from cfglint.frameworks.launch import KIND
 from cfglint.frameworks.remedies import choice
 from cfglint.source.shell.tables import names
 
@@ -31,7 +30,6 @@ IMPORT = "from accelerate import Accelerator\n\n"
     "LCH020",
     "invalid-accelerator-argument",
     ERROR,
-    kinds=(KIND,),
     fails_at="config",
     bad=(
         {"train.sh": LINE, "train.py": IMPORT + "accelerator = Accelerator(mixed_precision='bfloat16')\n"},

@@ -7,7 +7,6 @@ from cfglint.findings.rule import ARGUMENT, Finding, rule
 from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.frameworks import is_trainer
 from cfglint.frameworks.huggingface.cli_arguments import takes_one
-from cfglint.frameworks.launch import KIND
 from cfglint.frameworks.program import HF_PARSERS
 from cfglint.source.document import SCALAR, Node
 
@@ -48,7 +47,6 @@ def problems(config: LaunchConfig, code: str) -> Iterator[Finding]:
     "LCH001",
     "broken-line-continuation",
     ERROR,
-    kinds=(KIND,),
     fails_at="load",
     bad=(
         "torchrun --nproc_per_node 8 train.py \\\n    --per_device_train_batch_size 4 \\ \n    --gradient_accumulation_steps 8\n",
@@ -85,7 +83,6 @@ def broken_line_continuation(config: LaunchConfig) -> Iterator[Finding]:
     "LCH002",
     "missing-launch-file",
     ERROR,
-    kinds=(KIND,),
     fails_at="load",
     raises="FileNotFoundError: [Errno 2] No such file or directory",
     bad={
@@ -125,7 +122,6 @@ def missing_config_file(config: LaunchConfig) -> Iterator[Finding]:
     "LCH004",
     "dropped-processes",
     WARNING,
-    kinds=(KIND,),
     bad="accelerate launch --multi_gpu --num_processes 15 --num_machines 2 --machine_rank 0 train.py --per_device_train_batch_size 4\n",
     good="accelerate launch --multi_gpu --num_processes 16 --num_machines 2 --machine_rank 0 train.py --per_device_train_batch_size 4\n",
 )
@@ -145,7 +141,6 @@ def dropped_processes(config: LaunchConfig) -> Iterator[Finding]:
     "LCH005",
     "conflicting-gpu-selection",
     ERROR,
-    kinds=(KIND,),
     fails_at="load",
     bad="deepspeed --num_gpus 4 --include localhost:0,1 train.py --deepspeed ds.json --per_device_train_batch_size 4\n",
     good="deepspeed --include localhost:0,1 train.py --deepspeed ds.json --per_device_train_batch_size 4\n",
@@ -168,7 +163,6 @@ def conflicting_gpu_selection(config: LaunchConfig) -> Iterator[Finding]:
     "LCH006",
     "ignored-visible-devices",
     WARNING,
-    kinds=(KIND,),
     bad="CUDA_VISIBLE_DEVICES=2,3 deepspeed --num_gpus 2 train.py --deepspeed ds.json --per_device_train_batch_size 4\n",
     good="deepspeed --include localhost:2,3 train.py --deepspeed ds.json --per_device_train_batch_size 4\n",
     example={"at": "CUDA_VISIBLE_DEVICES"},
@@ -190,7 +184,6 @@ def ignored_visible_devices(config: LaunchConfig) -> Iterator[Finding]:
     "LCH007",
     "single-process-config",
     WARNING,
-    kinds=(KIND,),
     bad={
         "train.sh": "accelerate launch --config_file one.yaml --num_processes 8 train.py --per_device_train_batch_size 4\n",
         "one.yaml": 'compute_environment: LOCAL_MACHINE\ndistributed_type: "NO"\nnum_machines: 1\nnum_processes: 1\n',
@@ -217,7 +210,6 @@ def single_process_launch(config: LaunchConfig) -> Iterator[Finding]:
     "LCH008",
     "missing-process-count",
     ERROR,
-    kinds=(KIND,),
     fails_at="load",
     bad={
         "train.sh": "accelerate launch --config_file multi.yaml train.py --per_device_train_batch_size 4\n",
@@ -248,7 +240,6 @@ def missing_process_count(config: LaunchConfig) -> Iterator[Finding]:
     "LCH009",
     "unread-deepspeed-file",
     WARNING,
-    kinds=(KIND,),
     bad="accelerate launch --num_processes 8 --deepspeed_config_file ds.json train.py --per_device_train_batch_size 4\n",
     good="accelerate launch --num_processes 8 --use_deepspeed --deepspeed_config_file ds.json train.py --per_device_train_batch_size 4\n",
     example={"at": "--deepspeed_config_file"},
@@ -269,7 +260,6 @@ def unread_deepspeed_file(config: LaunchConfig) -> Iterator[Finding]:
     "LCH010",
     "option-after-program",
     WARNING,
-    kinds=(KIND,),
     bad="deepspeed train.py --num_gpus 4 --deepspeed ds.json --per_device_train_batch_size 4\n",
     good="deepspeed --num_gpus 4 train.py --deepspeed ds.json --per_device_train_batch_size 4\n",
     example={"at": "--num_gpus"},
@@ -291,7 +281,6 @@ def option_behind_program(config: LaunchConfig) -> Iterator[Finding]:
     "LCH011",
     "missing-hostfile",
     WARNING,
-    kinds=(KIND,),
     bad={"train.sh": "deepspeed --hostfile hosts train.py --deepspeed ds.json --per_device_train_batch_size 4\n", "train.py": "\n"},
     good={
         "train.sh": "deepspeed --hostfile hosts train.py --deepspeed ds.json --per_device_train_batch_size 4\n",
@@ -316,7 +305,6 @@ def missing_hostfile(config: LaunchConfig) -> Iterator[Finding]:
     "LCH012",
     "unquoted-list",
     WARNING,
-    kinds=(KIND,),
     bad=(
         f"torchrun --nproc_per_node 8 train.py {TRAINER} --report_to wandb tensorboard\n",
         f'F="full_shard auto_wrap"\ntorchrun --nproc_per_node 8 train.py {TRAINER} --fsdp $F\n',
@@ -357,7 +345,6 @@ def unquoted_list(config: LaunchConfig) -> Iterator[Finding]:
     "LCH013",
     "missing-option-value",
     ERROR,
-    kinds=(KIND,),
     fails_at="load",
     bad="torchrun --nproc_per_node 8 --master_port --nnodes 1 train.py --output_dir out --per_device_train_batch_size 4\n",
     good="torchrun --nproc_per_node 8 --master_port 29501 --nnodes 1 train.py --output_dir out --per_device_train_batch_size 4\n",
@@ -383,7 +370,6 @@ def missing_option_value(config: LaunchConfig) -> Iterator[Finding]:
     "LCH014",
     "ignored-accelerate-block",
     INFO,
-    kinds=(KIND,),
     bad={
         "train.sh": "accelerate launch --config_file z3.yaml train.py --per_device_train_batch_size 4 --deepspeed ds.json\n",
         "z3.yaml": ZERO_3,
@@ -411,7 +397,6 @@ def ignored_accelerate_block(config: LaunchConfig) -> Iterator[Finding]:
     "LCH015",
     "header-gpu-mismatch",
     WARNING,
-    kinds=(KIND,),
     bad={"train.sh": "#!/bin/bash\n#SBATCH --gres=gpu:4\ntorchrun --nproc_per_node 8 train.py --per_device_train_batch_size 4\n"},
     good={"train.sh": "#!/bin/bash\n#SBATCH --gres=gpu:8\ntorchrun --nproc_per_node 8 train.py --per_device_train_batch_size 4\n"},
 )
@@ -432,7 +417,6 @@ def header_gpu_mismatch(config: LaunchConfig) -> Iterator[Finding]:
     "invalid-process-or-node-count",
     ERROR,
     old_names=("unusable-process-count",),
-    kinds=(KIND,),
     fails_at="load",
     bad=(
         "torchrun --nproc_per_node false train.py --output_dir out --per_device_train_batch_size 4\n",
@@ -465,7 +449,6 @@ def unusable_process_count(config: LaunchConfig) -> Iterator[Finding]:
     "LCH021",
     "launch-file-outside-project",
     WARNING,
-    kinds=(KIND,),
     bad={"train.sh": f"torchrun --nproc_per_node 8 train.py --deepspeed ../shared/ds.json {TRAINER}\n", "train.py": "\n"},
     good={
         "train.sh": f"torchrun --nproc_per_node 8 train.py --deepspeed ds.json {TRAINER}\n",

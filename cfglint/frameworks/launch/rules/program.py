@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import ARGUMENT, rule
-from cfglint.frameworks.launch import KIND
 from cfglint.frameworks.launch.rules.lines import problems
 
 TYPE_CHECKING = False
@@ -37,7 +36,6 @@ LINE = "torchrun --nproc_per_node 8 train.py --output_dir out --per_device_train
     "LCH003",
     "refused-argument",
     ERROR,
-    kinds=(KIND,),
     fails_at="load",
     bad={"train.sh": f"{LINE} --data_path d --report_to wandb tensorboard\n", "train.py": PROGRAM},
     good={"train.sh": f"{LINE} --data_path d --report_to wandb\n", "train.py": PROGRAM},
@@ -67,7 +65,6 @@ def refused_argument(config: LaunchConfig) -> Iterator[Finding]:
     "LCH016",
     "missing-program-argument",
     ERROR,
-    kinds=(KIND,),
     fails_at="load",
     bad={"train.sh": f"{LINE}\n", "train.py": PROGRAM},
     good={"train.sh": f"{LINE} --data_path d\n", "train.py": PROGRAM},
@@ -90,7 +87,6 @@ def missing_program_argument(config: LaunchConfig) -> Iterator[Finding]:
     "LCH017",
     "invalid-argument-value",
     ERROR,
-    kinds=(KIND,),
     fails_at="load",
     bad={"train.sh": f"{LINE} --data_path d --max_tokens 2k\n", "train.py": PROGRAM},
     good={"train.sh": f"{LINE} --data_path d --max_tokens 2048\n", "train.py": PROGRAM},

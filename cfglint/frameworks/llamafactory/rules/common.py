@@ -11,10 +11,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.findings.rule import ExampleFacts
-    from cfglint.findings.vocabulary import Kind, Severity
+    from cfglint.findings.vocabulary import Severity
     from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
 
-KINDS: tuple[Kind, ...] = ("llamafactory",)
 KIND: ExampleFacts = {"kind": "llamafactory"}
 BASE = "model_name_or_path: org/model\nstage: sft\ndo_train: true\ndataset: mine\noutput_dir: out\n"  # common keys of examples
 FROM_083, FROM_090 = Releases((0, 8, 3)), Releases((0, 9, 0))  # most checks of data and stages came with these two

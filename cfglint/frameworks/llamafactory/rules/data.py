@@ -9,7 +9,7 @@ from cfglint.findings.wording import counted, spelled
 from cfglint.frameworks.history import DEFAULT
 from cfglint.frameworks.llamafactory.arguments import comma_list
 from cfglint.frameworks.llamafactory.releases import templates
-from cfglint.frameworks.llamafactory.rules.common import BASE, FROM_083, FROM_090, KIND, KINDS, SMALL, certainty, conflict, number
+from cfglint.frameworks.llamafactory.rules.common import BASE, FROM_083, FROM_090, KIND, SMALL, certainty, conflict, number
 from cfglint.frameworks.remedies import either
 from cfglint.frameworks.versions import dotted
 
@@ -30,7 +30,6 @@ EVALUATED = BASE + "eval_dataset: other\n"
     "LLF010",
     "validation-size",
     ERROR,
-    kinds=KINDS,
     releases=FROM_083,
     fails_at="config",
     bad=(EVALUATED + "val_size: 0.1\n", BASE.replace("dataset: mine\n", "dataset: null\n") + "val_size: 0.1\n"),
@@ -72,7 +71,6 @@ def validation_size(config: LlamaFactoryConfig) -> Iterator[Finding]:
     "LLF011",
     "interleave-probabilities",
     ERROR,
-    kinds=KINDS,
     releases=FROM_083,
     fails_at="config",
     bad=(
@@ -131,7 +129,6 @@ def interleave_probabilities(config: LlamaFactoryConfig) -> Iterator[Finding]:
     "LLF012",
     "streaming-options",
     ERROR,
-    kinds=KINDS,
     fails_at="config",
     bad=(
         BASE + "streaming: true\nmax_steps: 100\nval_size: 0.1\n",
@@ -185,7 +182,6 @@ def streaming_options(config: LlamaFactoryConfig) -> Iterator[Finding]:
     "LLF013",
     "two-loss-masks",
     ERROR,
-    kinds=KINDS,
     releases=FROM_090,
     fails_at="config",
     raises="ValueError: `mask_history` is incompatible with `train_on_prompt`.",
@@ -214,7 +210,6 @@ def two_loss_masks(config: LlamaFactoryConfig) -> Iterator[Finding]:
     "LLF014",
     "unknown-template",
     ERROR,
-    kinds=KINDS,
     fails_at="init",
     bad=BASE + "template: lama3\n",
     good=BASE + "template: llama3\n",
@@ -264,7 +259,6 @@ def nearest_template(name: str, release: Version) -> str | None:
     "LLF015",
     "template-without-prompt-loss",
     ERROR,
-    kinds=KINDS,
     fails_at="init",
     raises="ValueError: Current template does not support `train_on_prompt`.",
     bad=BASE + "template: bailing\ntrain_on_prompt: true\n",
@@ -293,7 +287,6 @@ def template_without_prompt_loss(config: LlamaFactoryConfig) -> Iterator[Finding
     "LLF016",
     "dataset-missing",
     ERROR,
-    kinds=KINDS,
     releases=FROM_083,
     fails_at="config",
     raises="ValueError: Please specify dataset for training.",
@@ -321,7 +314,6 @@ def dataset_missing(config: LlamaFactoryConfig) -> Iterator[Finding]:
     "LLF017",
     "evaluation-set-missing",
     ERROR,
-    kinds=KINDS,
     releases=FROM_083,
     fails_at="config",
     raises="ValueError: Please make sure eval_dataset be provided or val_size >1e-6",
@@ -384,7 +376,6 @@ def asks_for_evaluation(config: LlamaFactoryConfig) -> str | None:
     "LLF018",
     "pixel-range",
     ERROR,
-    kinds=KINDS,
     releases=PIXELS_COMPARED,
     fails_at="config",
     bad=BASE + "image_max_pixels: 100\n",
@@ -419,7 +410,6 @@ def pixel_range(config: LlamaFactoryConfig) -> Iterator[Finding]:
     "LLF019",
     "special-tokens-file-missing",
     ERROR,
-    kinds=KINDS,
     releases=DESCRIPTIONS_READ,
     fails_at="config",
     raises="AttributeError: 'Logger' object has no attribute 'error_rank0'",

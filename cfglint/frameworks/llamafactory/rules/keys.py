@@ -6,7 +6,7 @@ from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import SKIP, Example, Finding, rule
 from cfglint.frameworks.huggingface.fields import FIELDS as TRAINER_FIELDS
 from cfglint.frameworks.llamafactory.releases import added_in, arguments, ever, removed_in
-from cfglint.frameworks.llamafactory.rules.common import BASE, FROM_090, KIND, KINDS
+from cfglint.frameworks.llamafactory.rules.common import BASE, FROM_090, KIND
 from cfglint.frameworks.versions import dotted
 
 TYPE_CHECKING = False
@@ -46,7 +46,6 @@ FORK = 3  # with this many unknown keys an undeclared file is assumed to be writ
     "LLF001",
     "unknown-llamafactory-key",
     ERROR,
-    kinds=KINDS,
     fails_at="config",
     bad=(
         BASE + "lora_ranks: 16\n",
@@ -171,7 +170,6 @@ def nearest(key: str, config: LlamaFactoryConfig) -> str | None:
     "LLF002",
     "model-missing",
     ERROR,
-    kinds=KINDS,
     releases=FROM_090,
     fails_at="config",
     raises="ValueError: Please provide `model_name_or_path`.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.releases import Releases
 from cfglint.findings.rule import Example, Finding, rule
-from cfglint.frameworks.llamafactory.rules.common import APOLLO_KNOWN, BASE, FROM_083, FROM_090, KIND, KINDS, conflict
+from cfglint.frameworks.llamafactory.rules.common import APOLLO_KNOWN, BASE, FROM_083, FROM_090, KIND, conflict
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,7 +30,6 @@ EXCLUDES_ZERO3 = {
     "LLF060",
     "zero3-conflict",
     ERROR,
-    kinds=KINDS,
     fails_at="config",
     bad=(
         {"train.yaml": FULL + "pure_bf16: true\ndeepspeed: ds.json\n", "ds.json": ZERO3},
@@ -66,7 +65,6 @@ def zero3_conflict(config: LlamaFactoryConfig) -> Iterator[Finding]:
     "LLF061",
     "distributed-optimizer",
     ERROR,
-    kinds=KINDS,
     fails_at="config",
     bad=(FULL + "use_badam: true\n", FULL + "use_badam: true\nbadam_mode: ratio\n", FULL + "use_galore: true\ngalore_layerwise: true\n"),
     good=FULL + "use_muon: true\n",
@@ -119,7 +117,6 @@ def distributed_optimizer(config: LlamaFactoryConfig) -> Iterator[Finding]:
     "LLF062",
     "low-rank-with-deepspeed",
     ERROR,
-    kinds=KINDS,
     fails_at="config",
     raises="ValueError: GaLore and APOLLO are incompatible with DeepSpeed yet.",
     bad=(
@@ -172,7 +169,6 @@ def refused_under_deepspeed(config: LlamaFactoryConfig) -> tuple[tuple[str, ...]
     "LLF063",
     "generation-and-accuracy",
     ERROR,
-    kinds=KINDS,
     releases=FROM_083,
     fails_at="config",
     raises="ValueError: Cannot use `predict_with_generate` and `compute_accuracy` together.",
@@ -202,7 +198,6 @@ def generation_and_accuracy(config: LlamaFactoryConfig) -> Iterator[Finding]:
     "inference-option-in-training",
     ERROR,
     old_names=("inference-option",),
-    kinds=KINDS,
     fails_at="config",
     bad=(
         BASE + "infer_backend: vllm\n",

@@ -9,7 +9,7 @@ from cfglint.findings.wording import spelled
 from cfglint.frameworks.huggingface.fields import OPTIMIZERS
 from cfglint.frameworks.llamafactory.arguments import comma_list
 from cfglint.frameworks.llamafactory.releases import choices
-from cfglint.frameworks.llamafactory.rules.common import APOLLO_KNOWN, BASE, KIND, KINDS, certainty, conflict
+from cfglint.frameworks.llamafactory.rules.common import APOLLO_KNOWN, BASE, KIND, certainty, conflict
 from cfglint.frameworks.remedies import choice
 
 TYPE_CHECKING = False
@@ -50,7 +50,6 @@ def methods(config: LlamaFactoryConfig) -> tuple[str, ...]:
     "LLF020",
     "unknown-finetuning-type",
     ERROR,
-    kinds=KINDS,
     fails_at="config",
     raises="AssertionError: Invalid fine-tuning method.",
     bad=BASE + "finetuning_type: qlora\n",
@@ -76,7 +75,6 @@ def unknown_finetuning_type(config: LlamaFactoryConfig) -> Iterator[Finding]:
     "LLF021",
     "unknown-stage",
     ERROR,
-    kinds=KINDS,
     fails_at="init",
     bad=BASE.replace("sft", "sftt"),
     good=BASE,
@@ -100,7 +98,6 @@ def unknown_stage(config: LlamaFactoryConfig) -> Iterator[Finding]:
     "LLF022",
     "lora-only-option",
     ERROR,
-    kinds=KINDS,
     fails_at="config",
     bad=(FULL + "use_dora: true\n", Example(FULL + "loraplus_lr_ratio: 16.0\n", at="/loraplus_lr_ratio")),
     good=LORA + "use_dora: true\n",
@@ -128,7 +125,6 @@ def lora_only_option(config: LlamaFactoryConfig) -> Iterator[Finding]:
     "LLF023",
     "llama-pro-with-full",
     ERROR,
-    kinds=KINDS,
     fails_at="config",
     raises="ValueError: `use_llama_pro` is only valid for Freeze or LoRA training.",
     bad=FULL + "use_llama_pro: true\n",
@@ -152,7 +148,6 @@ def llama_pro_with_full(config: LlamaFactoryConfig) -> Iterator[Finding]:
     "LLF024",
     "special-optimizers",
     ERROR,
-    kinds=KINDS,
     fails_at="config",
     bad=(
         LORA + "use_badam: true\n",
@@ -198,7 +193,6 @@ def special_optimizers(config: LlamaFactoryConfig) -> Iterator[Finding]:
     "LLF025",
     "low-rank-optimizer",
     ERROR,
-    kinds=KINDS,
     fails_at="init",
     bad=FULL + "use_galore: true\n",
     good=FULL + "use_galore: true\noptim: adamw_torch\n",
@@ -243,7 +237,6 @@ def plain_adamw(config: LlamaFactoryConfig) -> Fix | None:
     "LLF026",
     "layerwise-accumulation",
     ERROR,
-    kinds=KINDS,
     fails_at="init",
     bad=FULL + "use_galore: true\ngalore_layerwise: true\noptim: adamw_torch\ngradient_accumulation_steps: 8\n",
     good=FULL + "use_galore: true\ngalore_layerwise: true\noptim: adamw_torch\ngradient_accumulation_steps: 1\n",
@@ -271,7 +264,6 @@ def layerwise_accumulation(config: LlamaFactoryConfig) -> Iterator[Finding]:
     "LLF027",
     "adapter-without-lora",
     ERROR,
-    kinds=KINDS,
     fails_at="config",
     raises="ValueError: Adapter is only valid for the LoRA method.",
     bad=FULL + "adapter_name_or_path: saves/adapter\n",
@@ -295,7 +287,6 @@ def adapter_without_lora(config: LlamaFactoryConfig) -> Iterator[Finding]:
     "LLF028",
     "quantization-conflict",
     ERROR,
-    kinds=KINDS,
     fails_at="config",
     bad=(
         FULL + "quantization_bit: 4\n",
@@ -358,7 +349,6 @@ def quantization_conflicts(config: LlamaFactoryConfig) -> Iterator[tuple[str, st
     "LLF029",
     "model-quantization-bits",
     ERROR,
-    kinds=KINDS,
     fails_at="config",
     raises="AssertionError: We only accept 4-bit or 8-bit quantization.",
     bad=BASE + "ref_model_quantization_bit: 16\n",

@@ -7,7 +7,7 @@ from cfglint.findings.releases import Releases
 from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.history import DEFAULT
 from cfglint.frameworks.llamafactory.releases import ARGUMENTS, HISTORY, arguments
-from cfglint.frameworks.llamafactory.rules.common import BASE, KIND, KINDS
+from cfglint.frameworks.llamafactory.rules.common import BASE, KIND
 from cfglint.frameworks.versions import dotted
 
 TYPE_CHECKING = False
@@ -27,7 +27,6 @@ REFERENCE_STAGES = ("dpo", "kto", "ppo")
     "LLF080",
     "nothing-trained",
     WARNING,
-    kinds=KINDS,
     bad="model_name_or_path: org/model\nstage: sft\nfinetuning_type: lora\ndataset: mine\n",
     good=BASE,
     example={**KIND, "at": "/do_train"},
@@ -49,7 +48,6 @@ def nothing_trained(config: LlamaFactoryConfig) -> Iterator[Finding]:
     "LLF081",
     "evaluation-never-run",
     WARNING,
-    kinds=KINDS,
     bad=BASE + "val_size: 0.1\n",
     good=BASE + "val_size: 0.1\neval_strategy: epoch\n",
     example={**KIND, "at": "/val_size"},
@@ -70,7 +68,6 @@ def evaluation_never_run(config: LlamaFactoryConfig) -> Iterator[Finding]:
     "LLF082",
     "packing-not-used",
     WARNING,
-    kinds=KINDS,
     bad=BASE.replace("sft", "dpo") + "packing: true\n",
     good=BASE + "packing: true\n",
     example={**KIND, "at": "/packing"},
@@ -92,7 +89,6 @@ def packing_not_used(config: LlamaFactoryConfig) -> Iterator[Finding]:
     "LLF083",
     "fp8-gather-without-fp8",
     WARNING,
-    kinds=KINDS,
     bad=BASE + "fp8_enable_fsdp_float8_all_gather: true\n",
     good=BASE + "fp8: true\nfp8_enable_fsdp_float8_all_gather: true\n",
     fixed=BASE + "fp8_enable_fsdp_float8_all_gather: true\nfp8: true\n",
@@ -119,7 +115,6 @@ def fp8_gather_without_fp8(config: LlamaFactoryConfig) -> Iterator[Finding]:
     "LLF084",
     "overwritten-value",
     WARNING,
-    kinds=KINDS,
     bad=(BASE + "remove_unused_columns: true\n", BASE + "use_mca: true\n"),
     good=BASE + "remove_unused_columns: false\n",
     example={**KIND, "at": "/remove_unused_columns"},
@@ -149,7 +144,6 @@ def overwritten_value(config: LlamaFactoryConfig) -> Iterator[Finding]:
     "LLF085",
     "interpolation-kept",
     WARNING,
-    kinds=KINDS,
     bad=BASE + "run_name: ${output_dir}\n",
     good=BASE + "run_name: out\n",
     example={**KIND, "at": "/run_name"},
@@ -231,7 +225,6 @@ GROUPS: tuple[tuple[tuple[str, ...], str, Condition], ...] = (
     "LLF086",
     "option-without-its-switch",
     WARNING,
-    kinds=KINDS,
     bad=BASE + "finetuning_type: full\nlora_rank: 64\n",
     good=BASE + "finetuning_type: lora\nlora_rank: 64\n",
     example={**KIND, "at": "/lora_rank"},
@@ -259,7 +252,6 @@ def option_without_its_switch(config: LlamaFactoryConfig) -> Iterator[Finding]:
     "LLF087",
     "ppo-needs-old-trl",
     WARNING,
-    kinds=KINDS,
     releases=OLD_TRL_REFUSED,
     bad=BASE.replace("sft", "ppo") + "reward_model: org/reward\n",
     good=BASE.replace("sft", "dpo"),
@@ -284,7 +276,6 @@ def ppo_needs_old_trl(config: LlamaFactoryConfig) -> Iterator[Finding]:
     "LLF088",
     "checkpoint-not-resumed",
     WARNING,
-    kinds=KINDS,
     bad=BASE.replace("sft", "rm") + "finetuning_type: full\nresume_from_checkpoint: saves/checkpoint-100\n",
     good=BASE + "finetuning_type: full\nresume_from_checkpoint: saves/checkpoint-100\n",
     example={**KIND, "at": "/resume_from_checkpoint"},

@@ -5,7 +5,7 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.releases import Releases
 from cfglint.findings.rule import Example, Finding, rule
-from cfglint.frameworks.llamafactory.rules.common import BASE, KIND, KINDS, certainty, conflict, number
+from cfglint.frameworks.llamafactory.rules.common import BASE, KIND, certainty, conflict, number
 from cfglint.frameworks.versions import dotted, parse_version
 
 TYPE_CHECKING = False
@@ -40,7 +40,6 @@ def of(release: str, **facts: str) -> ExampleFacts:
     "LLF100",
     "template-missing",
     ERROR,
-    kinds=KINDS,
     releases=TEMPLATE_REQUIRED,
     fails_at="config",
     raises="ValueError: Please specify which `template` to use.",
@@ -68,7 +67,6 @@ def template_missing(config: LlamaFactoryConfig) -> Iterator[Finding]:
     "LLF101",
     "split-tokens-of-fast-tokenizer",
     ERROR,
-    kinds=KINDS,
     releases=SLOW_TOKENIZER_REQUIRED,
     fails_at="config",
     raises="ValueError: `split_special_tokens` is only supported for slow tokenizers.",
@@ -98,7 +96,6 @@ def split_tokens_of_fast_tokenizer(config: LlamaFactoryConfig) -> Iterator[Findi
     "LLF102",
     "projector-only-with-adapter",
     ERROR,
-    kinds=KINDS,
     releases=PROJECTOR_ALONE,
     fails_at="config",
     raises="ValueError: `train_mm_proj_only` is only valid for full training.",
@@ -129,7 +126,6 @@ def projector_only_with_adapter(config: LlamaFactoryConfig) -> Iterator[Finding]
     "LLF103",
     "neat-packing-with-new-transformers",
     ERROR,
-    kinds=KINDS,
     releases=PACKING_REFUSED,
     fails_at="config",
     raises="ValueError: Neat packing is incompatible with transformers>=4.53.0.",
@@ -157,7 +153,6 @@ def neat_packing_with_new_transformers(config: LlamaFactoryConfig) -> Iterator[F
     "LLF104",
     "option-refused-by-0.8",
     ERROR,
-    kinds=KINDS,
     releases=OPTIONS_OF_MODELS,
     fails_at="config",
     bad=(
@@ -212,7 +207,6 @@ def option_refused_by_old_release(config: LlamaFactoryConfig) -> Iterator[Findin
     "LLF105",
     "images-refused-by-0.8",
     ERROR,
-    kinds=KINDS,
     releases=(IMAGES_BY_SWITCH, DORA_WITHOUT_UNSLOTH),
     fails_at="config",
     bad=(
@@ -246,7 +240,6 @@ def images_refused_by_old_release(config: LlamaFactoryConfig) -> Iterator[Findin
     "LLF106",
     "unknown-ray-storage",
     ERROR,
-    kinds=KINDS,
     releases=STORAGE_CHECKED,
     fails_at="config",
     bad=BASE + "ray_storage_filesystem: hdfs\n",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.releases import Releases
 from cfglint.findings.rule import Example, Finding, rule
-from cfglint.frameworks.llamafactory.rules.common import BASE, FROM_083, FROM_090, KIND, KINDS, SMALL, certainty, conflict, number
+from cfglint.frameworks.llamafactory.rules.common import BASE, FROM_083, FROM_090, KIND, SMALL, certainty, conflict, number
 from cfglint.frameworks.remedies import choice
 
 TYPE_CHECKING = False
@@ -32,7 +32,6 @@ SFT_ONLY = {
     "LLF040",
     "reward-model-missing",
     ERROR,
-    kinds=KINDS,
     fails_at="config",
     raises="ValueError: `reward_model` is necessary for PPO training.",
     bad=BASE.replace("sft", "ppo"),
@@ -59,7 +58,6 @@ def reward_model_missing(config: LlamaFactoryConfig) -> Iterator[Finding]:
     "LLF041",
     "reward-model-type",
     ERROR,
-    kinds=KINDS,
     fails_at="config",
     bad=PPO + "finetuning_type: full\n",
     good=PPO + "finetuning_type: full\nreward_model_type: full\n",
@@ -88,7 +86,6 @@ def reward_model_type(config: LlamaFactoryConfig) -> Iterator[Finding]:
     "LLF042",
     "label-smoothing-loss",
     ERROR,
-    kinds=KINDS,
     fails_at="config",
     raises="ValueError: `dpo_label_smoothing` is only valid for sigmoid loss function.",
     bad=DPO + "pref_loss: ipo\ndpo_label_smoothing: 0.1\n",
@@ -113,7 +110,6 @@ def label_smoothing_loss(config: LlamaFactoryConfig) -> Iterator[Finding]:
     "LLF043",
     "pissa-stage",
     ERROR,
-    kinds=KINDS,
     releases=FROM_083,
     fails_at="config",
     raises="ValueError: Cannot use PiSSA for current training stage.",
@@ -138,7 +134,6 @@ def pissa_stage(config: LlamaFactoryConfig) -> Iterator[Finding]:
     "LLF044",
     "supervised-only-option",
     ERROR,
-    kinds=KINDS,
     fails_at="config",
     bad=(
         DPO + "neat_packing: true\n",
@@ -167,7 +162,6 @@ def supervised_only_option(config: LlamaFactoryConfig) -> Iterator[Finding]:
     "LLF045",
     "prediction-without-generation",
     ERROR,
-    kinds=KINDS,
     fails_at="config",
     raises="ValueError: Please enable `predict_with_generate` to save model predictions.",
     bad=BASE + "eval_dataset: other\ndo_predict: true\n",
@@ -192,7 +186,6 @@ def prediction_without_generation(config: LlamaFactoryConfig) -> Iterator[Findin
     "LLF046",
     "best-model-stage",
     ERROR,
-    kinds=KINDS,
     fails_at="config",
     raises="ValueError: RM and PPO stages do not support `load_best_model_at_end`.",
     bad=BASE.replace("sft", "rm") + "load_best_model_at_end: true\neval_strategy: epoch\nsave_strategy: epoch\nval_size: 0.1\n",
@@ -216,7 +209,6 @@ def best_model_stage(config: LlamaFactoryConfig) -> Iterator[Finding]:
     "LLF047",
     "ppo-option",
     ERROR,
-    kinds=KINDS,
     fails_at="config",
     bad=(
         PPO + "shift_attn: true\n",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import Finding, rule
-from cfglint.frameworks.llamafactory.rules.common import BASE, KIND, KINDS, certainty
+from cfglint.frameworks.llamafactory.rules.common import BASE, KIND, certainty
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     "LLF065",
     "trackio-project",
     ERROR,
-    kinds=KINDS,
     fails_at="config",
     raises="ValueError: `--project` must be specified when using Trackio.",
     bad=BASE + 'report_to: trackio\nproject: ""\n',

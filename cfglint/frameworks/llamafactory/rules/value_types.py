@@ -7,7 +7,7 @@ from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.huggingface.rules.common import shown
 from cfglint.frameworks.llamafactory.field_operations import failures
 from cfglint.frameworks.llamafactory.releases import choices, types
-from cfglint.frameworks.llamafactory.rules.common import BASE, KIND, KINDS
+from cfglint.frameworks.llamafactory.rules.common import BASE, KIND
 from cfglint.frameworks.remedies import choice
 
 TYPE_CHECKING = False
@@ -37,7 +37,6 @@ CHECKED_ELSEWHERE = (
     "LLF070",
     "uncast-value",
     ERROR,
-    kinds=KINDS,
     fails_at="config",
     bad=BASE + "adapter_name_or_path: [saves/one]\n",
     good=BASE + "adapter_name_or_path: saves/one\n",
@@ -78,7 +77,6 @@ def uncast_value(config: LlamaFactoryConfig) -> Iterator[Finding]:
     "LLF071",
     "string-for-own-boolean",
     WARNING,
-    kinds=KINDS,
     bad=BASE + 'packing: "false"\n',
     good=BASE + "packing: false\n",
     fixed=BASE + "packing: false\n",
@@ -109,7 +107,6 @@ def string_for_own_boolean(config: LlamaFactoryConfig) -> Iterator[Finding]:
     "LLF072",
     "string-for-own-number",
     WARNING,
-    kinds=KINDS,
     bad=BASE + "max_samples: None\n",
     good=BASE + "max_samples: null\n",
     fixed=BASE + "max_samples: null\n",
@@ -149,7 +146,6 @@ def string_for_own_number(config: LlamaFactoryConfig) -> Iterator[Finding]:
     "invalid-llamafactory-choice",
     WARNING,
     old_names=("unchecked-own-choice",),
-    kinds=KINDS,
     bad=BASE + "flash_attn: flash2\n",
     good=BASE + "flash_attn: fa2\n",
     example={**KIND, "at": "/flash_attn"},

@@ -41,7 +41,6 @@ def neox_rule(
         code,
         name,
         severity,
-        kinds=(KIND,),
         fails_at=fails_at,
         raises=raises,
         when_partial=when_partial,

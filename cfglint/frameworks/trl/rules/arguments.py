@@ -6,7 +6,7 @@ from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.releases import Releases
 from cfglint.findings.rule import Example, Finding, rule
 from cfglint.findings.wording import counted
-from cfglint.frameworks.trl.rules.common import HEAD, KINDS, certain, of, shown
+from cfglint.frameworks.trl.rules.common import HEAD, certain, of, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     "TRL020",
     "quantized-twice",
     ERROR,
-    kinds=KINDS,
     fails_at="config",
     raises="ValueError: You can't use 8 bit and 4 bit precision at the same time",
     bad=HEAD + "use_peft: true\nload_in_8bit: true\nload_in_4bit: true\n",
@@ -52,7 +51,6 @@ LISTED_IN_LOSS = Releases((0, 20, 0), (0, 29, 0), "`Length of loss_weights list 
     "TRL021",
     "loss-weights-length",
     ERROR,
-    kinds=KINDS,
     fails_at="config",
     releases=(LISTED_IN_LOSS, Releases((0, 29, 0))),
     bad=(
@@ -103,7 +101,6 @@ def loss_weights_length(config: TrlConfig) -> Iterator[Finding]:
     "TRL022",
     "invalid-pad-to-multiple",
     ERROR,
-    kinds=KINDS,
     fails_at="config",
     bad=HEAD + "packing: true\npad_to_multiple_of: eight\n",
     good=HEAD + "packing: true\npad_to_multiple_of: 8\n",

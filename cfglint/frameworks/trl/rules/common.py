@@ -9,14 +9,13 @@ from cfglint.frameworks.trl import PACKAGE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.findings.vocabulary import Kind, Severity
+    from cfglint.findings.vocabulary import Severity
     from cfglint.frameworks.trl.config import TrlConfig
 
-KINDS: tuple[Kind, ...] = ("trl",)
 OLD: dict[str, str] = {PACKAGE: "0.17.0"}  # for the examples of checks that newer releases do not have
 HEAD = "output_dir: out\nmodel_name_or_path: org/model\ndataset_name: org/data\n"  # common keys of the examples
 
-__all__ = ["HEAD", "KINDS", "OLD", "certain", "of", "shown"]
+__all__ = ["HEAD", "OLD", "certain", "of", "shown"]
 
 
 def certain(config: TrlConfig, *names: str) -> Severity:

@@ -22,7 +22,7 @@ from cfglint.frameworks.trl.batch import (
     generation,
     number,
 )
-from cfglint.frameworks.trl.rules.common import HEAD, KINDS, OLD, certain, of
+from cfglint.frameworks.trl.rules.common import HEAD, OLD, certain, of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,7 +60,6 @@ def stage(config: TrlConfig) -> Stage:
     "TRL030",
     "incomplete-generation-groups",
     ERROR,
-    kinds=KINDS,
     fails_at="config",
     releases=(GLOBAL_BATCH, EFFECTIVE_BATCH, LISTS_VALID, GENERATION_BATCH),
     bad=(
@@ -166,7 +165,6 @@ def indivisible_by(config: TrlConfig) -> int | float | None:
     "TRL031",
     "generation-batch-not-divisible",
     ERROR,
-    kinds=KINDS,
     fails_at="config",
     bad=HEAD + "per_device_train_batch_size: 4\nnum_generations: 8\ngeneration_batch_size: 40\n",
     good=HEAD + "per_device_train_batch_size: 4\nnum_generations: 8\ngeneration_batch_size: 64\n",
@@ -199,7 +197,6 @@ def generation_not_divisible(config: TrlConfig) -> Iterator[Finding]:
     "TRL032",
     "generation-size-twice",
     ERROR,
-    kinds=KINDS,
     fails_at="config",
     raises="ValueError: 'generation_batch_size' and 'steps_per_generation' can not be both configured at the same time",
     bad=HEAD + "num_generations: 8\ngeneration_batch_size: 64\nsteps_per_generation: 2\n",
@@ -224,7 +221,6 @@ def generation_size_twice(config: TrlConfig) -> Iterator[Finding]:
     "TRL033",
     "too-few-generations",
     ERROR,
-    kinds=KINDS,
     fails_at="config",
     bad=(
         HEAD + "num_generations: 1\n",
@@ -265,7 +261,6 @@ def too_few_generations(config: TrlConfig) -> Iterator[Finding]:
     "TRL034",
     "incomplete-evaluation-groups",
     ERROR,
-    kinds=KINDS,
     fails_at="config",
     bad=(
         HEAD + "num_generations: 8\nper_device_train_batch_size: 8\nper_device_eval_batch_size: 3\neval_strategy: steps\ndo_eval: true\n",
@@ -344,7 +339,6 @@ def uneven_factor(config: TrlConfig, size: int, world: int, per_prompt: int) -> 
     "TRL047",
     "incomplete-groups-in-command",
     ERROR,
-    kinds=KINDS,
     fails_at="config",
     bad=(
         {"run.sh": LINE, "train.yaml": HEAD + "num_processes: 8\nper_device_train_batch_size: 1\nnum_generations: 8\n"},
@@ -407,7 +401,6 @@ def incomplete_groups_in_command(config: TrlConfig) -> Iterator[Finding]:
     "auto-find-batch-size-with-generation",
     ERROR,
     old_names=("batch-size-search-with-generation",),
-    kinds=KINDS,
     fails_at="config",
     bad=HEAD + "num_generations: 8\nauto_find_batch_size: true\n",
     good=HEAD + "num_generations: 8\nper_device_train_batch_size: 8\n",
@@ -436,7 +429,6 @@ def batch_size_search(config: TrlConfig) -> Iterator[Finding]:
     "TRL036",
     "completions-not-logged",
     ERROR,
-    kinds=KINDS,
     fails_at="config",
     raises="ValueError: log_completions_hub_repo is set, but log_completions is False.",
     bad=HEAD + "num_generations: 8\nlog_completions_hub_repo: org/log\n",
@@ -466,7 +458,6 @@ def completions_not_logged(config: TrlConfig) -> Iterator[Finding]:
     "TRL037",
     "importance-sampling-bounds",
     ERROR,
-    kinds=KINDS,
     fails_at="config",
     bad=(
         HEAD + "num_generations: 8\nvllm_importance_sampling_clip_min: 3.0\nvllm_importance_sampling_clip_max: 2.0\n",
@@ -523,7 +514,6 @@ NEW_ENGINE = (0, 28, 0)  # from here on generation/vllm_generation.py has the ch
     "TRL038",
     "vllm-tensor-parallel-size",
     ERROR,
-    kinds=KINDS,
     fails_at="init",
     bad=HEAD + "num_generations: 8\nuse_vllm: true\nvllm_mode: colocate\nvllm_tensor_parallel_size: 3\n",
     good=HEAD + "num_generations: 8\nuse_vllm: true\nvllm_mode: colocate\nvllm_tensor_parallel_size: 2\n",
@@ -554,7 +544,6 @@ def vllm_tensor_parallel_size(config: TrlConfig) -> Iterator[Finding]:
     "TRL039",
     "invalid-generation-size",
     ERROR,
-    kinds=KINDS,
     fails_at="init",
     bad=HEAD + "num_generations: 8\nsteps_per_generation: 0\n",
     good=HEAD + "num_generations: 8\nsteps_per_generation: 1\n",
@@ -591,7 +580,6 @@ def invalid_generation_size(config: TrlConfig) -> Iterator[Finding]:
     "TRL060",
     "too-few-prompts",
     ERROR,
-    kinds=KINDS,
     fails_at="init",
     bad=HEAD + "num_generations: 2\nper_device_train_batch_size: 64\n",
     good=HEAD + "num_generations: 2\nper_device_train_batch_size: 8\n",

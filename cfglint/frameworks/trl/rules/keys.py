@@ -14,7 +14,7 @@ from cfglint.frameworks.trl._tables import RELEASES
 from cfglint.frameworks.trl.fields import BESIDE, has
 from cfglint.frameworks.trl.launcher_options import is_flag, is_option, refused
 from cfglint.frameworks.trl.releases import HISTORY, is_experimental
-from cfglint.frameworks.trl.rules.common import HEAD, KINDS, shown
+from cfglint.frameworks.trl.rules.common import HEAD, shown
 from cfglint.frameworks.unknown import Unknown
 from cfglint.frameworks.versions import dotted
 
@@ -58,7 +58,6 @@ HARMLESS = frozenset(
     "TRL010",
     "unknown-trl-key",
     ERROR,
-    kinds=KINDS,
     fails_at="config",
     bad=(
         HEAD + "packing: true\nlearning_rte: 1.0e-5\n",
@@ -189,7 +188,6 @@ def renamed(setting: Setting, name: str, safe: bool) -> Fix | None:
     "TRL011",
     "removed-trl-key",
     ERROR,
-    kinds=KINDS,
     fails_at="config",
     bad=(
         HEAD + "packing: true\nmax_seq_length: 4096\n",
@@ -284,7 +282,6 @@ LINE = "trl sft --config train.yaml\n"
     "TRL012",
     "config-file-on-trl-command",
     ERROR,
-    kinds=KINDS,
     fails_at="load",
     bad={"run.sh": LINE, "train.yaml": HEAD + "packing: true\n"},
     good={"run.sh": "python -m trl.scripts.sft --config train.yaml\n", "train.yaml": HEAD + "packing: true\n"},
@@ -321,7 +318,6 @@ def config_file_on_command(config: TrlConfig) -> Iterator[Finding]:
     "TRL013",
     "flag-with-value",
     ERROR,
-    kinds=KINDS,
     fails_at="config",
     bad={"run.sh": LINE, "train.yaml": HEAD + "packing: true\nmulti_gpu: true\n"},
     good={"run.sh": LINE, "train.yaml": HEAD + "packing: true\nnum_processes: 8\n"},
@@ -353,7 +349,6 @@ def flag_with_value(config: TrlConfig) -> Iterator[Finding]:
     "TRL014",
     "refused-launcher-option",
     ERROR,
-    kinds=KINDS,
     fails_at="config",
     bad={"run.sh": LINE, "train.yaml": HEAD + "packing: true\nnum_processes: auto\n"},
     good={"run.sh": LINE, "train.yaml": HEAD + "packing: true\nnum_processes: 8\n"},
@@ -390,7 +385,6 @@ def refused_option(config: TrlConfig) -> Iterator[Finding]:
     "TRL015",
     "unknown-accelerate-config",
     ERROR,
-    kinds=KINDS,
     fails_at="config",
     bad={"run.sh": LINE, "train.yaml": HEAD + "packing: true\naccelerate_config: zero4\n"},
     good={"run.sh": LINE, "train.yaml": HEAD + "packing: true\naccelerate_config: zero3\n"},

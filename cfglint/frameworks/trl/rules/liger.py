@@ -7,7 +7,7 @@ from cfglint.findings.releases import Releases
 from cfglint.findings.rule import Example, Finding, rule
 from cfglint.frameworks.trl.batch import WITHOUT_KL
 from cfglint.frameworks.trl.field_operations import adapters as peft
-from cfglint.frameworks.trl.rules.common import HEAD, KINDS, losses, of
+from cfglint.frameworks.trl.rules.common import HEAD, losses, of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -81,7 +81,6 @@ def generation_conflict(config: TrlConfig) -> tuple[str, str, Stage] | None:
     "TRL063",
     "liger-with-grpo-option",
     ERROR,
-    kinds=KINDS,
     fails_at="init",
     releases=(OLD_ADAPTERS, OLD_LOSS, DELTA, TOKEN_LEVEL, ENTROPY, OFF_POLICY, ENTROPY_BONUS),
     bad=(
@@ -156,7 +155,6 @@ def preference_conflict(config: TrlConfig) -> tuple[str, str] | None:
     "TRL064",
     "liger-with-preference-option",
     ERROR,
-    kinds=KINDS,
     fails_at="init",
     releases=(DPO_SIGMOID, DPO_SOME, DPO_SEVERAL, DPO_LOG_PROBS, DPO_ADAPTERS, KTO_LOSS, KTO_LOG_PROBS, KTO_ADAPTERS),
     bad=(

@@ -8,7 +8,7 @@ from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.base import FORK_KEYS
 from cfglint.frameworks.remedies import either
 from cfglint.frameworks.trl.field_operations import adapters as peft
-from cfglint.frameworks.trl.rules.common import HEAD, KINDS, of, shown
+from cfglint.frameworks.trl.rules.common import HEAD, of, shown
 from cfglint.frameworks.trl.rules.trainers import zero_stage
 
 TYPE_CHECKING = False
@@ -37,7 +37,6 @@ DEPRECATED: dict[tuple[str, object], tuple[str, Releases]] = {
     "TRL070",
     "vllm-option-unused",
     WARNING,
-    kinds=KINDS,
     bad=HEAD + "num_generations: 8\nvllm_mode: colocate\n",
     good=HEAD + "num_generations: 8\nuse_vllm: true\nvllm_mode: colocate\n",
     example={"trainer": "grpo", "at": "/vllm_mode"},
@@ -78,7 +77,6 @@ def has_own_program(config: TrlConfig) -> bool:
     "TRL071",
     "reference-sync-option-unused",
     WARNING,
-    kinds=KINDS,
     bad=HEAD + "num_generations: 8\nbeta: 0.04\nref_model_sync_steps: 64\n",
     good=HEAD + "num_generations: 8\nbeta: 0.04\nsync_ref_model: true\nref_model_sync_steps: 64\n",
     example={"trainer": "grpo", "at": "/ref_model_sync_steps"},
@@ -105,7 +103,6 @@ def reference_sync_option_unused(config: TrlConfig) -> Iterator[Finding]:
     "TRL072",
     "lora-option-unused",
     WARNING,
-    kinds=KINDS,
     bad=HEAD + "packing: true\nlora_r: 16\nlora_alpha: 32\n",
     good=HEAD + "packing: true\nuse_peft: true\nlora_r: 16\nlora_alpha: 32\n",
     example={"trainer": "sft", "at": "/lora_r"},
@@ -135,7 +132,6 @@ def lora_option_unused(config: TrlConfig) -> Iterator[Finding]:
     "TRL073",
     "quantized-without-adapter",
     WARNING,
-    kinds=KINDS,
     bad=HEAD + "packing: true\nload_in_4bit: true\n",
     good=HEAD + "packing: true\nload_in_4bit: true\nuse_peft: true\n",
     example={"trainer": "sft", "at": "/load_in_4bit"},
@@ -167,7 +163,6 @@ def quantized_without_adapter(config: TrlConfig) -> Iterator[Finding]:
     "TRL074",
     "evaluation-generations-unused",
     WARNING,
-    kinds=KINDS,
     bad=HEAD + "num_generations: 8\nnum_generations_eval: 2\n",
     good=HEAD + "num_generations: 8\nnum_generations_eval: 2\neval_strategy: steps\n",
     example={"trainer": "grpo", "at": "/num_generations_eval"},
@@ -195,7 +190,6 @@ def evaluation_generations_unused(config: TrlConfig) -> Iterator[Finding]:
     "TRL075",
     "dpo-padding-free-ignored",
     WARNING,
-    kinds=KINDS,
     bad=HEAD + "padding_free: true\n",
     good=HEAD + "loss_type: sigmoid\n",
     example={"trainer": "dpo", "at": "/padding_free"},
@@ -220,7 +214,6 @@ def padding_free_ignored(config: TrlConfig) -> Iterator[Finding]:
     "TRL076",
     "deprecated-trl-option",
     INFO,
-    kinds=KINDS,
     bad=HEAD + "packing: true\npacking_strategy: bfd-requeue\n",
     good=HEAD + "packing: true\npacking_strategy: bfd_split\n",
     example={"trainer": "sft", "at": "/packing_strategy"},
@@ -249,7 +242,6 @@ def deprecated_option(config: TrlConfig) -> Iterator[Finding]:
     "TRL077",
     "dataset-name-overridden",
     WARNING,
-    kinds=KINDS,
     bad="output_dir: out\npacking: true\ndataset_name: org/a\ndatasets:\n- path: org/b\n",
     good="output_dir: out\npacking: true\ndatasets:\n- path: org/b\n",
     example={"trainer": "sft", "at": "/dataset_name"},
@@ -285,7 +277,6 @@ REENTRANT = Releases((1, 9, 0))
     "TRL078",
     "reentrant-checkpointing-forced",
     WARNING,
-    kinds=KINDS,
     bad={
         "train.yaml": HEAD + "packing: true\nuse_peft: true\ndeepspeed: ds.json\ngradient_checkpointing_kwargs: {use_reentrant: false}\n",
         "ds.json": '{"train_micro_batch_size_per_gpu": "auto", "zero_optimization": {"stage": 3}}\n',
@@ -322,7 +313,6 @@ def reentrant_forced(config: TrlConfig) -> Iterator[Finding]:
     "TRL079",
     "model-option-overridden",
     WARNING,
-    kinds=KINDS,
     bad=HEAD + "packing: true\ndtype: float16\nmodel_init_kwargs: {dtype: bfloat16}\n",
     good=HEAD + "packing: true\nmodel_init_kwargs: {dtype: bfloat16}\n",
     example={"trainer": "sft", "at": "/dtype"},
@@ -351,7 +341,6 @@ def model_option_overridden(config: TrlConfig) -> Iterator[Finding]:
     "TRL080",
     "null-means-bf16",
     WARNING,
-    kinds=KINDS,
     bad=HEAD + "packing: true\nbf16: null\n",
     good=HEAD + "packing: true\nbf16: false\n",
     example={"trainer": "sft", "at": "/bf16"},

@@ -8,7 +8,7 @@ from cfglint.findings.rule import Example, Finding, rule
 from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.frameworks.huggingface.rules.arguments import OUTPUT_OPTIONAL
 from cfglint.frameworks.trl.releases import ENTRY
-from cfglint.frameworks.trl.rules.common import HEAD, KINDS, OLD, of, shown
+from cfglint.frameworks.trl.rules.common import HEAD, OLD, of, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ MAPPING_CHECKED = (1, 10, 0)  # from here on the parser reports that the file mu
     "TRL001",
     "trl-file-not-a-mapping",
     ERROR,
-    kinds=KINDS,
     fails_at="load",
     bad=(
         "- output_dir: out\n",
@@ -69,7 +68,6 @@ def not_a_mapping(config: TrlConfig) -> Iterator[Finding]:
     "TRL002",
     "environment-not-a-mapping",
     ERROR,
-    kinds=KINDS,
     fails_at="load",
     raises="ValueError: `env` field should be a dict in the YAML file.",
     bad=HEAD + "env: [WANDB_PROJECT]\n",
@@ -103,7 +101,6 @@ def written(config: TrlConfig, name: str) -> Setting:
     "TRL003",
     "invalid-string-for-type",
     ERROR,
-    kinds=KINDS,
     fails_at="config",
     bad=HEAD + 'per_device_train_batch_size: "2.5"\n',
     good=HEAD + 'per_device_train_batch_size: "4"\nlearning_rate: 1e-5\n',
@@ -144,7 +141,6 @@ def meant_number(setting: Setting, refused: UncastString) -> Fix | None:
     "TRL004",
     "dataset-name-required",
     ERROR,
-    kinds=KINDS,
     fails_at="config",
     raises="SystemExit: 2 (the following arguments are required: --dataset_name/--dataset-name)",
     bad="output_dir: out\npacking: true\n",
@@ -188,7 +184,6 @@ def parses_script_arguments(config: TrlConfig) -> bool:
     "TRL006",
     "output-dir-required",
     ERROR,
-    kinds=KINDS,
     fails_at="config",
     raises="SystemExit: 2 (the following arguments are required: --output_dir/--output-dir)",
     bad="model_name_or_path: org/model\ndataset_name: org/data\npacking: true\n",
@@ -214,7 +209,6 @@ def output_dir_required(config: TrlConfig) -> Iterator[Finding]:
     "TRL005",
     "invalid-dataset-entry",
     ERROR,
-    kinds=KINDS,
     fails_at="config",
     bad=(
         "output_dir: out\npacking: true\ndatasets:\n- name: org/data\n",

@@ -8,7 +8,7 @@ from cfglint.findings.rule import Example, Finding, rule
 from cfglint.frameworks.remedies import choice
 from cfglint.frameworks.trl.batch import WITHOUT_KL
 from cfglint.frameworks.trl.field_operations import adapters as peft
-from cfglint.frameworks.trl.rules.common import HEAD, KINDS, OLD, certain, losses, of, shown
+from cfglint.frameworks.trl.rules.common import HEAD, OLD, certain, losses, of, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,7 +30,6 @@ DIVERGENCE_LOSSES = ("sigmoid", "sigmoid_norm", "hinge", "ipo", "exo_pair", "rob
     "TRL050",
     "dpo-loss-combination",
     ERROR,
-    kinds=KINDS,
     fails_at="init",
     bad=(
         HEAD + "loss_type: exo_pair\n",
@@ -123,7 +122,6 @@ def synchronizes(config: TrlConfig) -> bool:
     "TRL052",
     "reference-model-not-synchronized",
     ERROR,
-    kinds=KINDS,
     fails_at="init",
     bad=(
         HEAD + "num_generations: 8\nsync_ref_model: true\n",
@@ -209,7 +207,6 @@ STREAMED = {"dpo": Releases((0, 29, 0), of="DPO"), "kto": Releases((1, 3, 0), of
     "TRL053",
     "precompute-with-streaming",
     ERROR,
-    kinds=KINDS,
     fails_at="init",
     raises="ValueError: `precompute_ref_log_probs=True` is not supported with IterableDataset.",
     bad=HEAD + "precompute_ref_log_probs: true\ndataset_streaming: true\nmax_steps: 100\n",
@@ -245,7 +242,6 @@ IN_ORDER = Releases((1, 6, 0), of="another order of the samples")
     "TRL054",
     "kto-batch",
     ERROR,
-    kinds=KINDS,
     fails_at="init",
     bad=(
         HEAD + "desirable_weight: 1.0\nper_device_train_batch_size: 1\n",
@@ -299,7 +295,6 @@ def kto_batch(config: TrlConfig) -> Iterator[Finding]:
     "TRL059",
     "reward-length-missing",
     ERROR,
-    kinds=KINDS,
     fails_at="init",
     raises="TypeError: '<=' not supported between instances of 'int' and 'NoneType'",
     bad=HEAD + "center_rewards_coefficient: 0.01\nmax_length: null\n",
@@ -330,7 +325,6 @@ ADAPTER_NEEDS_GENERATION = (4, 50, 0)  # from here on transformers' models do no
     "TRL061",
     "reward-adapter-task",
     ERROR,
-    kinds=KINDS,
     fails_at="init",
     raises="AttributeError: 'LlamaForSequenceClassification' object has no attribute 'prepare_inputs_for_generation'",
     bad=HEAD + "center_rewards_coefficient: 0.01\nuse_peft: true\n",

@@ -8,7 +8,7 @@ from cfglint.findings.rule import Example, Finding, rule
 from cfglint.findings.wording import listed
 from cfglint.frameworks.remedies import choice
 from cfglint.frameworks.trl.field_operations import adapters as peft
-from cfglint.frameworks.trl.rules.common import HEAD, KINDS, certain, of, shown
+from cfglint.frameworks.trl.rules.common import HEAD, certain, of, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,7 +51,6 @@ def skips_preparation(config: TrlConfig) -> bool:
     "TRL040",
     "packing-without-length",
     ERROR,
-    kinds=KINDS,
     fails_at="init",
     releases=(UNCHECKED_LENGTH, Releases((0, 15, 0), (0, 16, 0), "`max_seq_length`"), Releases((0, 16, 0), of="`max_length`")),
     bad=(
@@ -100,7 +99,6 @@ def packing_without_length(config: TrlConfig) -> Iterator[Finding]:
     "TRL041",
     "padding-free-with-length",
     ERROR,
-    kinds=KINDS,
     fails_at="init",
     raises="ValueError: When `padding_free=True` without packing, `max_length` is not enforced.",
     bad=HEAD + "padding_free: true\n",
@@ -133,7 +131,6 @@ def padding_free_with_length(config: TrlConfig) -> Iterator[Finding]:
     "TRL042",
     "invalid-sft-choice",
     ERROR,
-    kinds=KINDS,
     fails_at="init",
     bad=(
         HEAD + "packing: true\npacking_strategy: ffd\n",
@@ -223,7 +220,6 @@ CHUNKED_RELEASES = Releases((1, 4, 0), (1, 15, 0))
     "TRL062",
     "chunked-loss",
     ERROR,
-    kinds=KINDS,
     fails_at="init",
     releases=CHUNKED_RELEASES,
     bad=(
@@ -272,7 +268,6 @@ def adapts_head(modules: object) -> bool:
     "TRL045",
     "liger-with-fused-loss",
     ERROR,
-    kinds=KINDS,
     fails_at="init",
     bad=HEAD + "packing: true\nuse_liger_kernel: true\nliger_kernel_config: {fused_linear_cross_entropy: true}\n",
     good=HEAD + "packing: true\nuse_liger_kernel: true\n",

@@ -8,7 +8,7 @@ from cfglint.findings.rule import Example, Finding, rule
 from cfglint.findings.wording import counted
 from cfglint.frameworks.remedies import choice
 from cfglint.frameworks.trl.field_operations import adapters as peft
-from cfglint.frameworks.trl.rules.common import HEAD, KINDS, OLD, certain, losses, of, shown
+from cfglint.frameworks.trl.rules.common import HEAD, OLD, certain, losses, of, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,7 +52,6 @@ KTO_PAIR, KTO_PAIR_REFUSED = "kto_pair", Releases((0, 9, 6), (0, 29, 0))  # anot
     "TRL043",
     "selective-checkpointing",
     ERROR,
-    kinds=KINDS,
     fails_at="init",
     bad=(
         HEAD + "packing: true\ngradient_checkpointing: false\ngradient_checkpointing_kwargs: {selective: true}\n",
@@ -126,7 +125,6 @@ def zero_stage(config: TrlConfig) -> object:
     "TRL044",
     "streaming-without-steps",
     ERROR,
-    kinds=KINDS,
     fails_at="init",
     raises="ValueError: The train_dataset does not implement __len__, so the number of training steps cannot be inferred; "
     "max_steps has to be specified.",
@@ -169,7 +167,6 @@ LIGER_HEAD: dict[str, Releases] = {
     "TRL046",
     "adapter-on-output-layer",
     ERROR,
-    kinds=KINDS,
     fails_at="init",
     bad=(
         HEAD + "packing: true\nuse_peft: true\nlora_target_modules: [q_proj, lm_head]\n",
@@ -215,7 +212,6 @@ def adapter_on_output_layer(config: TrlConfig) -> Iterator[Finding]:
     "TRL051",
     "unknown-loss",
     ERROR,
-    kinds=KINDS,
     fails_at="first-step",
     bad=HEAD + "loss_type: sigmoidd\n",
     good=HEAD + "loss_type: sigmoid\n",
@@ -248,7 +244,6 @@ def unknown_loss(config: TrlConfig) -> Iterator[Finding]:
     "TRL055",
     "streaming-dispatch",
     ERROR,
-    kinds=KINDS,
     fails_at="init",
     raises="ValueError: Iterable datasets require `dispatch_batches=False`, but it is set to `True` in `accelerator_config`.",
     bad=HEAD + "num_generations: 8\ndataset_streaming: true\nmax_steps: 100\naccelerator_config: {dispatch_batches: true}\n",
@@ -277,7 +272,6 @@ def streaming_dispatch(config: TrlConfig) -> Iterator[Finding]:
     "TRL056",
     "vespo-importance-sampling",
     ERROR,
-    kinds=KINDS,
     fails_at="init",
     bad=HEAD + "num_generations: 8\nloss_type: vespo\nuse_vllm: true\n",
     good=HEAD + "num_generations: 8\nloss_type: vespo\nuse_vllm: true\nvllm_importance_sampling_mode: token_mask\n",
@@ -315,7 +309,6 @@ def vespo_importance_sampling(config: TrlConfig) -> Iterator[Finding]:
     "TRL057",
     "reward-weights-length",
     ERROR,
-    kinds=KINDS,
     fails_at="init",
     bad=HEAD + "num_generations: 8\nreward_funcs: [accuracy_reward]\nreward_weights: [1.0, 0.5]\n",
     good=HEAD + "num_generations: 8\nreward_funcs: [accuracy_reward, think_format_reward]\nreward_weights: [1.0, 0.5]\n",
@@ -359,7 +352,6 @@ LOADED: dict[str, Releases] = {
     "TRL058",
     "model-options-for-instance",
     ERROR,
-    kinds=KINDS,
     fails_at="init",
     bad=HEAD + "precompute_ref_log_probs: true\nmodel_init_kwargs: {use_cache: false}\n",
     good=HEAD + "precompute_ref_log_probs: true\n",
@@ -397,7 +389,6 @@ ITERABLE = {"grpo": Releases((0, 17, 0), (1, 9, 0), "GRPO"), "rloo": Releases((0
     "TRL065",
     "streaming-not-supported",
     ERROR,
-    kinds=KINDS,
     fails_at="init",
     releases=tuple(ITERABLE.values()),
     bad=HEAD + "num_generations: 8\ndataset_streaming: true\nmax_steps: 100\n",
@@ -426,7 +417,6 @@ LAYER_ENDS = ("_proj", "query_key_value", "c_attn", "c_proj", "out_proj", "Wqkv"
     "TRL066",
     "single-lora-target",
     ERROR,
-    kinds=KINDS,
     fails_at="init",
     releases=Releases((0, 9, 6)),
     bad=(
@@ -463,7 +453,6 @@ def single_lora_target(config: TrlConfig) -> Iterator[Finding]:
     "TRL068",
     "unknown-vllm-mode",
     ERROR,
-    kinds=KINDS,
     fails_at="init",
     releases=Releases((0, 22, 0)),
     bad=HEAD + "num_generations: 8\nuse_vllm: true\nvllm_mode: local\n",
@@ -495,7 +484,6 @@ VLLM_MODES = ("server", "colocate")
     "TRL069",
     "missing-sapo-temperature",
     ERROR,
-    kinds=KINDS,
     fails_at="init",
     raises="ValueError: When using `sapo` loss, both `sapo_temperature_neg` and `sapo_temperature_pos` must be set.",
     releases=Releases((0, 26, 0), (0, 29, 0)),
@@ -524,7 +512,6 @@ PRECOMPUTED: dict[str, Releases] = {"dpo": Releases((0, 7, 5), (0, 29, 0), "DPO"
     "TRL084",
     "precomputed-reference-with-zero3",
     ERROR,
-    kinds=KINDS,
     fails_at="init",
     raises="ValueError: You cannot use `precompute_ref_log_probs=True` with Deepspeed ZeRO-3. Please set `precompute_ref_log_probs=False`.",
     bad={
@@ -559,7 +546,6 @@ def precomputed_reference_with_zero3(config: TrlConfig) -> Iterator[Finding]:
     "TRL085",
     "tokens-of-generated-batches",
     ERROR,
-    kinds=KINDS,
     fails_at="init",
     raises="TypeError: list indices must be integers or slices, not str",
     bad=HEAD + "num_generations: 8\nper_device_train_batch_size: 8\ninclude_tokens_per_second: true\n",
@@ -585,7 +571,6 @@ def tokens_of_generated_batches(config: TrlConfig) -> Iterator[Finding]:
     "TRL086",
     "rloo-with-deepspeed",
     ERROR,
-    kinds=KINDS,
     fails_at="config",
     raises="TypeError: unsupported operand type(s) for *: 'NoneType' and 'int'",
     bad={

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR
+from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import Example, Finding, rule
-from cfglint.frameworks.verl.rules.composition import BASE, KINDS, LINE, RUN
+from cfglint.frameworks.verl.rules.composition import BASE, LINE, RUN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def check_of(
 
         check.__doc__ = described.__doc__
         check.__module__ = described.__module__
-        rule(code, name, ERROR, kinds=KINDS, fails_at=fails_at, bad=bad, good=good, example=example)(check)
+        rule(code, name, ERROR, fails_at=fails_at, bad=bad, good=good, example=example)(check)
 
     return register
 
@@ -47,6 +47,7 @@ def failing(config: VerlConfig, code: str) -> Iterator[Finding]:
                 related=[setting for setting in map(config.setting, each.related) if setting.written],
                 exception=each.exception,
                 fails_at=each.stage,
+                severity=ERROR if config.is_raised(each) else WARNING,
                 help=each.help,
             )
 

@@ -6,7 +6,6 @@ from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import KEY, Example, Finding, rule
 from cfglint.frameworks.base import FORK_KEYS
 from cfglint.frameworks.similar_keys import Spelling, near
-from cfglint.frameworks.verl import KIND
 from cfglint.source.hydra.overrides import ADD, DELETE
 from cfglint.source.hydra.values import Sweep
 
@@ -15,10 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from cfglint.findings.rule import ExampleFacts
-    from cfglint.findings.vocabulary import Kind, Severity
+    from cfglint.findings.vocabulary import Severity
     from cfglint.frameworks.verl.config import RefusedWord, VerlConfig
 
-KINDS: tuple[Kind, ...] = (KIND,)
 SHOWN = 3  # keys that a message names
 LINE: ExampleFacts = {"kind": "launch", "target": {"verl": "0.9.1"}}
 RUN = "python3 -m verl.trainer.main_ppo algorithm.adv_estimator=grpo actor_rollout_ref.rollout.name=vllm"
@@ -50,7 +48,6 @@ def likely(config: VerlConfig, key: str) -> str | None:
     "VRL001",
     "invalid-override",
     ERROR,
-    kinds=KINDS,
     fails_at="load",
     bad=(f"{BASE} data.shuffle\n", f"{BASE} data.seed=1,2\n", f"{BASE} --data.seed=1\n"),
     good=f"{BASE} data.shuffle=True\n",
@@ -87,7 +84,6 @@ def invalid_override(config: VerlConfig) -> Iterator[Finding]:
     "VRL002",
     "unknown-override",
     ERROR,
-    kinds=KINDS,
     fails_at="load",
     bad=(
         f"{BASE} data.train_batch_ize=512\n",
@@ -109,7 +105,7 @@ def unknown_override(config: VerlConfig) -> Iterator[Finding]:
     Source: hydra-core 1.3.8 _internal/config_loader_impl.py (_apply_overrides_to_config); verl trainer/config.
     """
     unknown = [each for each in config.refused if each.override is not None and each.override.sign != ADD and not has_several(each)]
-    stated = config.facts.is_known(config.package)
+    stated = config.is_own or config.facts.is_known(config.package)
     if len(unknown) >= FORK_KEYS and not stated:
         names = ", ".join(f"`{each.text.partition('=')[0]}`" for each in unknown[:SHOWN])
         yield Finding(
@@ -154,7 +150,6 @@ def unknown_key(config: VerlConfig, refused: RefusedWord, severity: Severity) ->
     "VRL003",
     "existing-key-appended",
     ERROR,
-    kinds=KINDS,
     fails_at="load",
     bad=f"{BASE} +data.shuffle=False\n",
     good=f"{BASE} ++data.shuffle=False\n",
@@ -186,7 +181,6 @@ def existing_key(config: VerlConfig) -> Iterator[Finding]:
     "VRL004",
     "unresolved-reference",
     ERROR,
-    kinds=KINDS,
     fails_at="config",
     bad=f"{BASE} 'trainer.experiment_name=${{name}}'\n",
     good=f"{BASE} 'trainer.experiment_name=${{trainer.project_name}}'\n",

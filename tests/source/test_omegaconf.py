@@ -8,7 +8,7 @@ from omegaconf.errors import OmegaConfBaseException
 from yaml import YAMLError
 
 from cases import each_case
-from cfglint.frameworks.llamafactory.loader import OMEGACONF
+from cfglint.source.omegaconf import OMEGACONF
 from cfglint.source.parse import parse
 
 SCALARS = (
@@ -91,8 +91,3 @@ def test_what_is_not(text, tmp_path):
     theirs = OmegaConf.to_container(OmegaConf.merge(OmegaConf.load(path), OmegaConf.from_cli([])))
     result = OMEGACONF.read(parse("train.yaml", text, "yaml"))
     assert (result.problems, result.value) == ([], theirs)
-
-
-def test_a_json_file_is_never_read(of_text, errors):
-    run = of_text('{"model_name_or_path": "m"}', name="train.json")
-    assert ("SRC002", "AttributeError", "load") in errors(run)

@@ -1,0 +1,74 @@
+"""A copy of verl in the project: its version, and the checks that its code has."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from cfglint.frameworks.versions import is_version, parse_version
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cfglint.frameworks.versions import Version
+
+VERSION_FILE = "version/version"
+# The files of verl that raise what cfglint predicts, in any release.
+CHECKING = (
+    "protocol.py",
+    "trainer/main_ppo.py",
+    "trainer/ppo/ray_trainer.py",
+    "trainer/ppo/v1/trainer_base.py",
+    "utils/config.py",
+    "utils/tensordict_utils.py",
+    "workers/config/actor.py",
+    "workers/config/critic.py",
+    "workers/config/optimizer.py",
+    "workers/config/rollout.py",
+    "workers/engine/utils.py",
+    "workers/engine_workers.py",
+    "workers/fsdp_workers.py",
+)
+EXCEPTION = re.compile(r".*\.\.\.: |\b[\w.]*(?:Error|Exception)\b[:(]?")
+OF_PYTHON = ("ZeroDivisionError", "TypeError")
+OF_LIBRARY = "omegaconf."
+VARIABLE = re.compile(r"[0-9(){}\[\]'\"=%]+")
+JOINED = re.compile(r"[\"']\s*\n\s*f?[\"']")  # a string that continues on the next line
+LEAST = 10  # characters by which a message is recognised
+
+
+class OwnCopy:
+    """The folder of a copy of verl, that of its `trainer`, `workers` and `version`."""
+
+    def __init__(self, folder: str, read: Callable[[str], str | None]) -> None:
+        self.folder = folder
+        self._read = read
+        self._code: str | None = None
+
+    @property
+    def release(self) -> Version | None:
+        """The release that its version file names; None without one."""
+        text = (self._read(os.path.join(self.folder, VERSION_FILE)) or "").strip()
+        return parse_version(text) if is_version(text) and "." in text else None
+
+    def raises(self, exception: str) -> bool | None:
+        """Whether its code has the message of an exception; None for an exception without one."""
+        if exception.startswith(OF_LIBRARY):
+            return True
+        words = fixed_words(exception) if not exception.startswith(OF_PYTHON) else ""
+        return words in self._source if words else None
+
+    @property
+    def _source(self) -> str:
+        if self._code is None:
+            texts = (self._read(os.path.join(self.folder, name)) for name in CHECKING)
+            self._code = JOINED.sub("", "\n".join(text for text in texts if text))
+        return self._code
+
+
+def fixed_words(exception: str) -> str:
+    """The longest part of a message that has no values in it; empty if there is none."""
+    parts = (part.strip() for part in VARIABLE.split(EXCEPTION.sub("", exception)))
+    longest = max(parts, key=len)
+    return longest if len(longest) >= LEAST else ""

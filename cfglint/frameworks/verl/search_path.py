@@ -1,0 +1,138 @@
+"""The folders in which Hydra finds the config files of a launch: those of the project, and those of the release of verl."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+
+from cfglint.frameworks.verl.files import ReleaseFiles
+from cfglint.source.hydra import command_line
+from cfglint.source.hydra.folders import FILE, PACKAGE, ConfigFolder, SearchPath, further_folders
+from cfglint.source.project_files import ROOT
+from cfglint.source.record import record
+from cfglint.source.shell.filters import normal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cfglint.frameworks.launch_facts import Launch
+    from cfglint.frameworks.versions import Version
+    from cfglint.source.hydra.defaults_list import Repository
+    from cfglint.source.project_files import Project
+
+CONFIG = "config"  # `config_path` of verl's programs, from their own folder
+OWN_CONFIG = "verl/trainer/config"
+OWN_PACKAGE = "verl.trainer.config"
+
+
+class UnknownFolder(Exception):
+    """A folder of config files that is not known, or not in the project."""
+
+
+@record
+class Location:
+    """Where the config of a launch is composed from: the primary config's name, the folders, and those of them that are the project's.
+
+    `is_own`: all folders are of the project.
+    """
+
+    name: str
+    repository: Repository
+    folders: list[ConfigFolder]
+    is_own: bool
+
+
+def located(launch: Launch, release: Version, name: str, options: Sequence[tuple[str, str | None]]) -> Location:
+    """The location of a launch with these options of Hydra, (flag, value or None if unknown); raises UnknownFolder.
+
+    Source: hydra-core 1.3.8 _internal/utils.py (compute_search_path_dir, _run_hydra), _internal/config_loader_impl.py.
+    """
+    finder = Finder(launch, release)
+    path, more = CONFIG, list[str]()
+    for flag, value in options:
+        if value is None:
+            raise UnknownFolder(flag)
+        if flag in command_line.NAMES:
+            name = value
+        elif flag in command_line.FOLDERS:
+            path = value
+        elif flag in command_line.MORE_FOLDERS:
+            more.append(value)
+    first = finder.of_program(path)
+    chain: list[Repository] = [first, *(finder.folder(each) for each in more)]
+    primary = first.load(name)
+    chain.extend(map(finder.entry, further_folders(primary) if primary is not None else ()))
+    is_own = not any(isinstance(each, ReleaseFiles) for each in chain)
+    return Location(name.removesuffix(".yaml"), SearchPath(chain), finder.folders, is_own)
+
+
+class Finder:
+    """Finds the folders of a launch."""
+
+    def __init__(self, launch: Launch, release: Version) -> None:
+        self.folders: list[ConfigFolder] = []
+        self._launch = launch
+        self._release = release
+
+    def of_program(self, path: str) -> Repository:
+        """The folder of the primary config: from that of the program, unless it is absolute."""
+        if path.startswith(ROOT) or posixpath.isabs(path):
+            return self.folder(path)
+        if self._launch.program_path:
+            return self._opened(os.path.normpath(os.path.join(os.path.dirname(self._launch.program_path), path)))
+        if posixpath.normpath(path) == CONFIG:
+            return ReleaseFiles(self._release)
+        raise UnknownFolder(path)
+
+    def entry(self, text: str) -> Repository:
+        """The folder of an entry of `hydra.searchpath`."""
+        if text.startswith(PACKAGE):
+            inside = text.removeprefix(PACKAGE).strip("/")
+            if inside != OWN_PACKAGE:
+                raise UnknownFolder(text)
+            return self._copy() or ReleaseFiles(self._release)
+        path = text.removeprefix(FILE)
+        try:
+            return self.folder(path)
+        except UnknownFolder:
+            if posixpath.normpath(path).endswith(OWN_CONFIG):  # the script is started from another checkout of verl
+                return ReleaseFiles(self._release)
+            raise
+
+    def folder(self, path: str) -> Repository:
+        """A folder of the project, relative to the one that the program is started in."""
+        line = self._launch.line
+        if not path.startswith(ROOT) and (posixpath.isabs(path) or line is None or line.folder is None):
+            raise UnknownFolder(path)
+        place = path if path.startswith(ROOT) or line is None else f"{line.folder}/{path}"
+        real = self._project.real(normal(place))
+        if real is None:
+            raise UnknownFolder(path)
+        return self._opened(real)
+
+    @property
+    def _project(self) -> Project:
+        if self._launch.project is None:
+            raise UnknownFolder("")
+        return self._launch.project
+
+    def _copy(self) -> Repository | None:
+        """The config folder of the copy of verl in the folder that the program is started in, or at the top of the project."""
+        return next((self.folder(top) for top in (f"{ROOT}/{OWN_CONFIG}", OWN_CONFIG) if self._is_there(top)), None)
+
+    def _is_there(self, path: str) -> bool:
+        """Whether a folder is in the project."""
+        try:
+            self.folder(path)
+        except UnknownFolder:
+            return False
+        return True
+
+    def _opened(self, place: str) -> ConfigFolder:
+        project = self._project
+        if not project.names(place):
+            raise UnknownFolder(place)
+        found = ConfigFolder(place, project.read, project.names)
+        self.folders.append(found)
+        return found

@@ -1,0 +1,122 @@
+"""The search path of a composition: folders with config files, each of which may shadow those of the next."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+from functools import lru_cache
+
+from cfglint.source.hydra.defaults_list import CompositionError, Source
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    from cfglint.source.document import Document
+    from cfglint.source.hydra.defaults_list import Repository
+
+SUFFIX = ".yaml"
+DEFAULTS, HYDRA, SEARCH_PATH = "defaults", "hydra", "searchpath"
+FILE = "file://"
+PACKAGE = "pkg://"
+HEADER = 512  # characters of a file that may name its package
+MOST_CACHED = 512  # files whose values are kept
+LOADED = "yaml.scanner.ScannerError"
+
+
+class ConfigFolder:
+    """The config files below a folder of the project. `read` and `names` take paths relative to the working directory.
+
+    `documents` are the files that were loaded, by their paths.
+    """
+
+    def __init__(self, top: str, read: Callable[[str], str | None], names: Callable[[str], list[str]]) -> None:
+        self.documents: dict[str, Document] = {}
+        self._top = top
+        self._read = read
+        self._names = names
+
+    def load(self, path: str) -> Source | None:
+        """The file at a path; raises CompositionError if it cannot be loaded."""
+        place = self._place(path.removesuffix(SUFFIX) + SUFFIX)
+        text = self._read(place)
+        if text is None:
+            return None
+        source, self.documents[place], exception = parsed(place, text)
+        if source is None:
+            raise CompositionError(exception)
+        return source
+
+    def is_group(self, path: str) -> bool:
+        """Whether there is a folder of this path."""
+        return self._has(path) and bool(self._names(self._place(path)))
+
+    def options(self, group: str) -> list[str]:
+        """The names of the files in a group."""
+        names = self._names(self._place(group)) if self._has(group) else []
+        return sorted(name.removesuffix(SUFFIX) for name in names if name.endswith(SUFFIX))
+
+    def _place(self, path: str) -> str:
+        return os.path.normpath(os.path.join(self._top, path))
+
+    def _has(self, path: str) -> bool:
+        """Whether the folder above has this name: only then the folder itself is looked at."""
+        return posixpath.basename(path) in self._names(self._place(posixpath.dirname(path)))
+
+
+class SearchPath:
+    """The repository of a composition: the first of several that has a file provides it."""
+
+    def __init__(self, repositories: Sequence[Repository]) -> None:
+        self._repositories = repositories
+
+    def load(self, path: str) -> Source | None:
+        """The file at a path; None if no repository has it."""
+        return next((source for each in self._repositories if (source := each.load(path)) is not None), None)
+
+    def is_group(self, path: str) -> bool:
+        """Whether a repository has a folder of this path."""
+        return any(each.is_group(path) for each in self._repositories)
+
+    def options(self, group: str) -> list[str]:
+        """The names of the files in a group."""
+        return sorted({name for each in self._repositories for name in each.options(group)})
+
+
+@lru_cache(MOST_CACHED)
+def parsed(path: str, text: str) -> tuple[Source | None, Document, str]:
+    """A file as Hydra loads it, its document, and the exception if it cannot be loaded."""
+    from cfglint.source.omegaconf import YAML
+    from cfglint.source.parse import parse
+
+    document = parse(path, text, "yaml")
+    result = YAML.read(document)
+    if result.problems:
+        return None, document, result.problems[0].exception or LOADED
+    values = {} if result.value is None else result.value
+    if not isinstance(values, dict):
+        return None, document, f"ValueError: Config {path} must be a Dictionary, got {type(values).__name__}"
+    defaults = values.get(DEFAULTS, [])
+    if not isinstance(defaults, list):
+        return None, document, f"ValueError: Invalid defaults list in '{path}', defaults must be a list."
+    own = {key: value for key, value in values.items() if key != DEFAULTS}
+    return Source(path, own, defaults, header(text)), document, ""
+
+
+def header(text: str) -> str | None:
+    """The package that a file's first comments name; None if they name none (plugins/config_source.py, _get_header_dict)."""
+    for line in text[:HEADER].splitlines():
+        words = line.strip().lstrip("#").split()
+        if words and not (line.strip().startswith("#") and words[0].startswith("@")):
+            return None
+        if words[:1] == ["@package"] and len(words) > 1:
+            return words[1]
+    return None
+
+
+def further_folders(primary: Source) -> list[str]:
+    """The entries of `hydra.searchpath` of a primary config."""
+    own: Any = primary.values.get(HYDRA)
+    listed = own.get(SEARCH_PATH) if isinstance(own, dict) else None
+    return [each for each in listed if isinstance(each, str)] if isinstance(listed, list) else []

@@ -1,0 +1,142 @@
+"""Loads a YAML file as OmegaConf does: PyYAML's safe loader on libyaml, with other floats, no dates and no duplicate keys.
+
+Source: omegaconf 2.4.0 _yaml.py, omegaconf.py:423-466.
+"""
+
+from __future__ import annotations
+
+from cfglint.source.document import MAPPING, SCALAR, Document, Node, Problem
+from cfglint.source.load_results import LoadResult, Unloadable, constructor_error, refused
+from cfglint.source.loaders import Loader, YamlLoader, is_merge
+from cfglint.source.numbers import is_omegaconf_float, is_yaml_float, is_yaml_int
+from cfglint.source.yaml import PURE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+KEY_TYPES = (str, int, float, bool, bytes)
+VALUE_TYPES = (str, int, float, bool, bytes, type(None))
+INTERPOLATION = "${"
+
+
+class OmegaYamlLoader(YamlLoader):
+    """Loads a file with the YAML loader of OmegaConf, before a container is made of its values."""
+
+    def read(self, document: Document) -> LoadResult:
+        """The values of a document, parsed by libyaml."""
+        return Loader.read(self, document)
+
+    def refusals(self, document: Document) -> list[Problem]:
+        """The errors of the file: those of libyaml, further documents, and duplicate keys."""
+        problems = super().refusals(document)
+        if problems:
+            return problems
+        for start, end, what in document.relaxations:
+            if what == PURE:
+                return [Problem(start, end, "libyaml does not accept this", "syntax", "yaml.scanner.ScannerError: while scanning")]
+        return [problem for mapping in document.mappings() for problem in self.duplicates(mapping)]
+
+    def duplicates(self, mapping: Node) -> list[Problem]:
+        """A problem for each string key that a mapping already has."""
+        if mapping.kind != MAPPING or len({key.raw for key, _ in mapping.children}) == len(mapping.children):
+            return []
+        seen: set[str] = set()
+        problems = []
+        for key, _ in mapping.children:
+            if key.kind != SCALAR or is_merge(key) or not self.is_string(key):
+                continue
+            if key.raw in seen:
+                message = f"duplicate key `{key.raw}`: OmegaConf refuses it"
+                reason = constructor_error(f"while constructing a mapping: found duplicate key {key.raw}")
+                problems.append(Problem(key.start, key.end, message, "duplicate", reason))
+            seen.add(key.raw)
+        return problems
+
+    def is_string(self, key: Node) -> bool:
+        """Whether a key without a tag of its own is a string."""
+        return key.tag is None and (bool(key.style) or isinstance(self.scalar(key), str))
+
+    def number(self, node: Node) -> Any:
+        """A number; `1e-5` is a number here, and a date is a string."""
+        raw = node.raw
+        if is_omegaconf_float(raw) and not is_yaml_float(raw):
+            return float(raw.replace("_", ""))
+        if is_yaml_float(raw) or is_yaml_int(raw):
+            return super().number(node)
+        return raw
+
+
+class OmegaConfLoader(OmegaYamlLoader):
+    """Loads a file as `OmegaConf.load`, `merge` and `to_container` do: interpolations remain strings."""
+
+    def read(self, document: Document) -> LoadResult:
+        """The values of a document, parsed by libyaml; an empty file is an empty mapping."""
+        result = super().read(document)
+        if result.problems:
+            return result
+        try:
+            return LoadResult(container(result.value, document), [])
+        except Unloadable as problem:
+            return LoadResult(None, [problem.problem])
+
+
+def container(value: Any, document: Document) -> dict[Any, Any]:
+    """The mapping that OmegaConf creates from the values of the YAML loader; raises Unloadable."""
+    root = document.root
+    if value is None:
+        return {}
+    assert root is not None
+    if isinstance(value, list):
+        raise refused(root, "TypeError: Cannot merge incompatible container types")
+    if isinstance(value, str):  # a string is parsed as YAML again, and becomes a key without a value
+        return {value: None}
+    if not isinstance(value, dict):
+        raise refused(root, f"OSError: Invalid loaded object type: {type(value).__name__}")
+    check_types(value, root)
+    if INTERPOLATION in document.text:
+        check_interpolations(value, document)
+    return value
+
+
+def check_types(value: Any, node: Node) -> None:
+    """Refuse keys and values that OmegaConf containers do not support."""
+    if isinstance(value, dict):
+        for key, each in value.items():
+            if not isinstance(key, KEY_TYPES):
+                reason = f"omegaconf.errors.KeyValidationError: Incompatible key type '{type(key).__name__}'"
+                raise refused(node, reason)
+            check_types(each, node)
+    elif isinstance(value, list):
+        for each in value:
+            check_types(each, node)
+    elif not isinstance(value, VALUE_TYPES):
+        reason = f"omegaconf.errors.UnsupportedValueType: Value '{type(value).__name__}' is not a supported primitive type"
+        raise refused(node, reason)
+
+
+def check_interpolations(values: dict[Any, Any], document: Document) -> None:
+    """Refuse a string with an invalid interpolation: only the grammar is checked, nothing is resolved."""
+    for path, _, node in document.walk():
+        value = node.raw if node.kind == SCALAR else None
+        if value is None or INTERPOLATION not in value or not path:
+            continue
+        reason = grammar_error(value)
+        if reason:
+            raise refused(node, f"omegaconf.errors.GrammarParseError: {reason}")
+
+
+def grammar_error(text: str) -> str:
+    """The error of OmegaConf's own parser for a string with `${`; empty without one."""
+    from omegaconf import OmegaConf
+    from omegaconf.errors import OmegaConfBaseException
+
+    try:
+        OmegaConf.create({"value": text})
+    except OmegaConfBaseException as error:
+        return str(error).split("\n", 1)[0]
+    return ""
+
+
+YAML = OmegaYamlLoader("yaml.load")
+OMEGACONF = OmegaConfLoader("OmegaConf.load")

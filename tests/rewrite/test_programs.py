@@ -1,0 +1,144 @@
+"""A target edits the value of a program where it is written: a keyword, a default, a constant, or the program's own config file."""
+
+from __future__ import annotations
+
+import pytest
+
+from cases import each_case
+from cfglint.cli import main
+
+IMPORTS = "from transformers import HfArgumentParser, Trainer, TrainingArguments\n"
+TRAINED = "\nTrainer(model=None, args=args).train()\n"
+SIZES = "'out', per_device_train_batch_size=4, gradient_accumulation_steps="
+TARGET = ("--gpus", "8", "--global-batch", "256")
+OWN_YAML = "import yaml\ncfg = yaml.safe_load(open('own.yaml'))\n"
+OWN_JSON = "import json\ncfg = json.load(open('own.json'))\n"
+
+
+def program(code):
+    """A program that trains with the arguments of some code."""
+    return f"{IMPORTS}{code}{TRAINED}"
+
+
+def built(steps):
+    """Code that builds arguments with some accumulation."""
+    return f"args = TrainingArguments({SIZES}{steps})"
+
+
+@pytest.fixture
+def fixed(tmp_path, monkeypatch, capsys):
+    """The changed files of a folder after `fix` with a target, and what it says."""
+    (tmp_path / ".git").mkdir()
+    monkeypatch.chdir(tmp_path)
+
+    def fix(files, *paths, status=0, options=TARGET):
+        for name, text in files.items():
+            (tmp_path / name).write_bytes(text.encode())
+        assert main(["fix", *(paths or ("train.py",)), *options]) == status, capsys.readouterr()
+        changed = {name: now for name, text in files.items() if (now := (tmp_path / name).read_bytes().decode()) != text}
+        return changed, "".join(capsys.readouterr())
+
+    return fix
+
+
+@each_case(
+    ("name", "before", "after", "code"),
+    [
+        ("own.yaml", "train:\r\n  steps: 2  # each\r\n", "train:\r\n  steps: 8  # each\r\n", OWN_YAML + built("cfg['train']['steps']")),
+        ("own.yaml", "steps: 2\n", "steps: 8\n", OWN_YAML.replace("open('own.yaml')", "open('own.yaml').read()") + built("cfg['steps']")),
+        ("own.json", '{"steps" :2 }', '{"steps" :8 }', OWN_JSON + built("int(cfg['steps'])")),
+        ("consts.py", "STEPS = 2  # each\n", "STEPS = 8  # each\n", "from consts import STEPS\n" + built("STEPS")),
+        (
+            "own.json",
+            '{"output_dir": "o", "per_device_train_batch_size": 4}',
+            '{"output_dir": "o", "per_device_train_batch_size": 4, "gradient_accumulation_steps": 8}',
+            OWN_JSON + "args = TrainingArguments(**cfg)",
+        ),
+    ],
+)
+def test_a_value_that_another_file_has(fixed, name, before, after, code):
+    assert fixed({"train.py": program(code), name: before})[0] == {name: after}
+    assert fixed({"train.py": program(code), name: after})[0] == {}
+
+
+@each_case(
+    "default",
+    [
+        "gradient_accumulation_steps: int = field(default=2, metadata={'help': 'x'})",
+        "gradient_accumulation_steps: int = 2",
+    ],
+)
+def test_the_default_of_the_programs_own_class(fixed, default):
+    own = f"from dataclasses import dataclass, field\n@dataclass\nclass Own(TrainingArguments):\n    output_dir: str = 'o'\n    {default}\n"
+    parsed = "(args,) = HfArgumentParser(Own).parse_args_into_dataclasses()"
+    code = program(own + parsed)
+    changed, said = fixed({"train.py": code})
+    assert changed == {"train.py": code.replace("2", "4")}  # the default micro batch is 8
+    assert "gradient_accumulation_steps 2 -> 4" in said
+
+
+def test_an_argument_of_the_line_wins(fixed):
+    parser = "import argparse\np = argparse.ArgumentParser()\np.add_argument('--ga', type=int, default=2)\na = p.parse_args()\n"
+    files = {"train.py": program(parser + built("a.ga")), "run.sh": "torchrun --nproc_per_node 8 train.py --ga 4\n"}
+    assert fixed(files, "run.sh")[0] == {"run.sh": "torchrun --nproc_per_node 8 train.py --ga 8\n"}
+
+
+TWO = f"{IMPORTS}STEPS = 2\n{built('STEPS')}{TRAINED}{built('STEPS')}{TRAINED}"
+
+
+def test_calls_that_share_a_constant_reach_a_target_together(fixed):
+    assert fixed({"train.py": TWO})[0] == {"train.py": TWO.replace("STEPS = 2", "STEPS = 8")}
+
+
+def test_a_call_that_does_not_get_the_target_does_not_change(fixed):
+    changed, said = fixed({"train.py": TWO}, "train.py:3", status=2)
+    assert not changed
+    assert "would change the call of line 5 as well; set `gradient_accumulation_steps` to 8 by hand" in said
+
+
+@each_case(
+    ("code", "reason"),
+    [
+        (built("16 // 4"), "train.py:2"),
+        ("SHARED = 2\n" + built("SHARED, save_total_limit=SHARED"), "would change `save_total_limit` as well"),
+    ],
+)
+def test_a_value_that_is_not_edited_is_named(fixed, code, reason):
+    changed, said = fixed({"train.py": program(code)}, status=2)
+    assert not changed
+    assert reason in said
+
+
+def test_other_runs_that_read_an_edited_file_are_named(fixed):
+    other = program(OWN_YAML + built("cfg['steps']").replace("4,", "8,"))
+    files = {"train.py": program(OWN_YAML + built("cfg['steps']")), "other.py": other, "own.yaml": "steps: 2\n"}
+    changed, said = fixed(files)
+    assert changed == {"own.yaml": "steps: 8\n"}
+    assert "own.yaml is read by other runs, too: other.py" in said
+
+
+def test_runs_that_share_a_file_reach_a_target_together_or_not_at_all(fixed):
+    other = program(OWN_YAML + built("cfg['steps']").replace("4,", "8,"))
+    files = {"train.py": program(OWN_YAML + built("cfg['steps']")), "other.py": other, "own.yaml": "steps: 2\n"}
+    assert not fixed(files, "train.py", "other.py", status=2)[0]
+
+
+def test_a_finding_is_where_the_value_is_written(tmp_path, monkeypatch, capsys):
+    (tmp_path / ".git").mkdir()
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "own.yaml").write_text("t:\n  fp16: true\n")
+    (tmp_path / "train.py").write_text(program(OWN_YAML + "args = TrainingArguments('o', bf16=True, fp16=cfg['t']['fp16'])"))
+    assert main(["check", "train.py", "--format", "concise"]) == 1
+    assert capsys.readouterr().out.startswith("own.yaml:2:9: PRC200")
+    (tmp_path / "train.py").write_text(program(OWN_YAML + "args = TrainingArguments('o', fp16=True, bf16=cfg['t']['fp16'])"))
+    assert main(["check", "train.py"]) == 1
+    assert "`t.fp16` is true here (own.yaml:2)" in capsys.readouterr().out
+
+
+def test_a_removed_key_of_a_config_file_is_renamed_there(fixed):
+    files = {
+        "train.py": program(OWN_JSON + "args = TrainingArguments(**cfg)"),
+        "own.json": '{"output_dir": "o", "evaluation_strategy": "no"}',
+    }
+    changed, _ = fixed(files, options=("--target", "transformers==5.23.0", "--unsafe-fixes"))
+    assert changed == {"own.json": '{"output_dir": "o", "eval_strategy": "no"}'}
