@@ -11,7 +11,7 @@ from cfglint.run.checked import CheckedRun
 from cfglint.run.discovery_errors import LaunchChoiceError, MissingSectionError, UnknownKindError
 from cfglint.run.loaded import LAUNCH
 from cfglint.run.paths import BY_HAND, EXTENSIONS, HERE, PROGRAMS, SCRIPTS, SECTIONS, is_one_of, is_program, is_script, line_of
-from cfglint.run.references import Readers, References
+from cfglint.run.references import References
 from cfglint.run.scan_stats import ScanStats
 from cfglint.source import files
 from cfglint.source.document import MAPPING, SCALAR, Document
@@ -115,6 +115,10 @@ class Discovery:
         roots = dict.fromkeys(map(self._root, named))
         left = {*map(os.path.abspath, known)}
         around = [path for root in roots for path in self._around(root) if os.path.abspath(path) not in left]
+        if not around:
+            return []
+        from cfglint.run.readers import Readers
+
         found = [path for path in Readers(self.source).of(named, around) if self._is_looked_at(path)]
         self.readers.update(found)
         return found
