@@ -8,6 +8,7 @@ the argument groups in `launch.py`; a key that is none is copied to the argument
 from __future__ import annotations
 
 import ast
+import contextlib
 from typing import TYPE_CHECKING, Any
 
 from schema_history import said, tables_of
@@ -119,8 +120,9 @@ def _fields(module: Module, definition: ast.ClassDef) -> dict[str, Raw]:
     for statement in definition.body:
         if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
             raw = _accepted(module, statement.annotation)
-            if isinstance(statement.value, ast.Constant):
-                raw["default"] = statement.value.value
+            if statement.value is not None:
+                with contextlib.suppress(SourceError):  # a default that the source computes is not known
+                    raw["default"] = module.constant(statement.value)
             if statement.value is not None and raw.get("default", "") is None and isinstance(raw["type"], str):
                 raw["type"] = [raw["type"], "null"]
             if statement.value is None:

@@ -78,6 +78,7 @@ RAISED: dict[str, tuple[str, ...]] = {
     'LCH017': ("error: argument --max_tokens/--max-tokens: invalid int value: '2k'",),
     'LCH020': ("ValueError: Unknown mixed_precision mode: bfloat16. Choose between ['no', 'fp8', 'fp16', 'bf16']", "TypeError: Accelerator.__init__() got an unexpected keyword argument 'mixed_precison'"),
     'LLF001': ("ValueError: Some keys are not used by the HfArgumentParser: ['lora_ranks']", "ValueError: Some keys are not used by the HfArgumentParser: ['evaluation_strategy']"),
+    'LLF002': ('ValueError: Please provide `model_name_or_path`.', "TypeError: ModelArguments.__init__() missing 1 required positional argument: 'model_name_or_path'"),
     'LLF010': ('ValueError: Cannot specify `val_size` if `eval_dataset` is not None.', 'ValueError: Cannot specify `val_size` if `dataset` is None.'),
     'LLF012': ('ValueError: Streaming mode should have an integer val size.', 'ValueError: `max_samples` is incompatible with `streaming`.', 'ValueError: Please specify `max_steps` in streaming mode.'),
     'LLF014': ('ValueError: Template lama3 does not exist.',),

@@ -17,7 +17,6 @@ from cfglint.launch.programs.scopes import is_caught
 from cfglint.launch.programs.trainer_calls import trainer_calls
 from cfglint.source.change import EditRefused
 from cfglint.source.python.call import CallDocument
-from cfglint.source.python.literals import Offsets
 from cfglint.source.record import changed
 
 TYPE_CHECKING = False
@@ -83,7 +82,7 @@ class ParsedArguments(BuiltArguments):
         self.guessed = True
         self.program = with_trainers(program, context)
         self.trainer = trainer_of_class(program.arguments)
-        self.document = CallDocument(module.path, module.text, parser.kind, *Offsets(module.text).span(parser.call))
+        self.document = CallDocument(module.path, module.text, parser.kind, *module.offsets.span(parser.call))
         for name, field in program.defaults.items():
             add_default(self.document, name, field)
         self.document.files = frozenset(each.path for each in program.evaluations.modules.known())

@@ -263,7 +263,10 @@ class TemplateRun(CheckedRun):
                 for each in (self.worlds[0].diagnostics if self.worlds else [])
                 if all(signature(each) in others for others in everywhere) and not self.is_placeholder(each)
             ]
-            self._diagnostics = CheckedRun.judged(self.worlds[0], common) if common else []
+            for world in self.worlds:
+                undecided = common if world is self.worlds[0] else [each for each in common if each.severity == ERROR]
+                CheckedRun.judged(world, undecided)
+            self._diagnostics = common
             self._show_originals(self._diagnostics)
         return self._diagnostics
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from cases import each_case
@@ -142,3 +144,55 @@ def test_a_removed_key_of_a_config_file_is_renamed_there(fixed):
     }
     changed, _ = fixed(files, options=("--target", "transformers==5.23.0", "--unsafe-fixes"))
     assert changed == {"own.json": '{"output_dir": "o", "eval_strategy": "no"}'}
+
+
+def notebook(code, indent=1, as_string=False, **dumped):
+    """A notebook with a cell of text, an output and some code."""
+    lines = code if as_string else code.splitlines(keepends=True)
+    output = {"output_type": "stream", "text": code.splitlines(keepends=True)}
+    cells = [
+        {"cell_type": "markdown", "source": ["# ü\n"]},
+        {"cell_type": "code", "metadata": {}, "outputs": [output], "source": ["!pip install trl\n", "x = 'ü\\n\"'"]},
+        {"cell_type": "code", "metadata": {}, "outputs": [], "source": lines},
+    ]
+    return json.dumps({"cells": cells, "metadata": {}, "nbformat": 4}, indent=indent, **dumped)
+
+
+@each_case("steps", ["2", 'int("2") if 0 else 2'])
+@each_case(
+    "form", [{}, {"indent": None}, {"as_string": True}, {"ensure_ascii": False}, {"indent": None, "as_string": True, "ensure_ascii": False}]
+)
+def test_a_notebook_is_edited_in_its_cell(fixed, form, steps):
+    code = program(f"s = 'ü\"'; n = {steps}\n" + built("n"))
+    before, after = (notebook(each, **form) for each in (code, code.replace(f"n = {steps}", f"n = {steps[:-1]}8")))
+    written = before[: before.rindex("n = ")] + after[after.rindex("n = ") :]
+    assert fixed({"a.ipynb": before}, "a.ipynb")[0] == {"a.ipynb": written}
+
+
+def test_an_argument_is_added_to_a_notebook(fixed):
+    code = program("args = TrainingArguments(\n    'out',\n    per_device_train_batch_size=4,  # each\n)")
+    before = notebook(code)
+    place = before.rindex("batch_size=4") + len("batch_size=4")
+    added = ", gradient_accumulation_steps=8"
+    assert fixed({"a.ipynb": before}, "a.ipynb")[0] == {"a.ipynb": before[:place] + added + before[place:]}
+
+
+def test_a_fix_of_a_notebook(fixed):
+    code = program("args = TrainingArguments('out', evaluation_strategy=\"no\", lr_scheduler_type='linear')")
+    before = notebook(code)
+    place = before.rindex("evaluation")
+    options = ("--target", "transformers==5.23.0", "--unsafe-fixes")
+    assert fixed({"a.ipynb": before}, "a.ipynb", options=options)[0] == {
+        "a.ipynb": before[:place] + before[place:].replace("evaluation", "eval", 1)
+    }
+
+
+def test_a_finding_in_a_notebook_has_its_place_in_the_file(tmp_path, monkeypatch, capsys):
+    (tmp_path / ".git").mkdir()
+    monkeypatch.chdir(tmp_path)
+    text = notebook(program("s = '\"ü'; args = TrainingArguments('out', bf16=True, fp16=True)"))
+    (tmp_path / "a.ipynb").write_text(text)
+    assert main(["check", "a.ipynb", "--format", "json"]) == 1
+    found = json.loads(capsys.readouterr().out)["diagnostics"][0]
+    line, column = found["line"], found["column"]
+    assert text.splitlines()[line - 1][column - 1 :].startswith("True)")

@@ -58,6 +58,7 @@ def summarized() -> dict[str, tuple[str, Any, Version, Version]]:
 
 
 SECTION = "TrainingArguments"
+REQUIRED = UNTIL + 1
 HISTORY = History({SECTION: ROWS})
 FIELDS = summarized()
 _defaults: dict[Version, dict[str, Any]] = {}
@@ -69,6 +70,11 @@ def defaults(version: Version) -> dict[str, Any]:
     if found is None:
         found = _defaults[version] = {name: row[DEFAULT] for name, row in HISTORY.fields(SECTION, version).items()}
     return found
+
+
+def is_required(name: str, version: Version) -> bool:
+    """Whether the constructor of a release requires a field."""
+    return len(HISTORY.fields(SECTION, version).get(name, ())) > REQUIRED
 
 
 def has_field(name: Any, version: Version) -> bool:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.versions import Version
 
 ARGUMENTS, TEMPLATES = "arguments", "templates"
-CHOICES = UNTIL + 1
+CHOICES, REQUIRED = UNTIL + 1, UNTIL + 2
 
 HISTORY = History(FIELDS)
 
@@ -53,6 +53,11 @@ def choices(name: str, release: Version) -> tuple[Any, ...]:
     """The values that the annotation of a field lists in a release; empty if it lists none. The parser compares none of them."""
     row = arguments(release).get(name, ())
     return row[CHOICES] if len(row) > CHOICES else ()
+
+
+def is_required(name: str, release: Version) -> bool:
+    """Whether the constructor of a release requires a field."""
+    return len(arguments(release).get(name, ())) > REQUIRED
 
 
 def types(name: Any, release: Version) -> tuple[str, ...]:

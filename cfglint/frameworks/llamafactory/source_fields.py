@@ -32,6 +32,7 @@ TEMPLATE_FILE = "data/template.py"
 WORDS = {"boolean": "bool", "integer": "int", "number": "float", "string": "str", "object": "dict", "array": "list", "null": "None"}
 TRAINERS = ("BaseTrainingArguments", "Seq2SeqTrainingArguments")  # transformers' class, whose fields are not these tables'
 ARGUMENTS, TEMPLATES = "arguments", "templates"
+REQUIRED = True  # the last part of the fact of a field without a default
 # transformers' Seq2SeqTrainingArguments, the same from 4.37.2 to 5.23.0 (training_args_seq2seq.py).
 GENERATION: dict[str, Fact] = {
     "sortish_sampler": ("bool", False),
@@ -68,8 +69,15 @@ def field_of(module: Module, statement: ast.AnnAssign, name: str) -> dict[str, R
     if options is None:
         return {}
     raw = accepted(module, statement.annotation)
+    factory = options.get("default_factory")
     if "default" in options:
         raw["default"] = constant(module, options["default"])
+    elif isinstance(factory, ast.Lambda):
+        raw["default"] = constant(module, factory.body)
+    elif factory is not None:
+        raw["default"] = [] if ast.unparse(factory) == "list" else {}
+    else:
+        raw["required"] = True
     return {name: raw}
 
 
@@ -147,8 +155,9 @@ def fields(source: Module, definition: ast.ClassDef, noted: Mapping[str, Raw]) -
 
 def fact(raw: Raw) -> Fact:
     """What a row has of a field."""
-    values = raw.get("enum", ())
-    return (words(raw), raw.get("default"), *((tuple(values),) if len(values) > 1 else ()))
+    values = tuple(raw.get("enum", ()))
+    required = (REQUIRED,) if raw.get("required") else ()
+    return (words(raw), raw.get("default"), *((values,) if len(values) > 1 else ((),) if required else ()), *required)
 
 
 def templates(tree: Tree) -> dict[str, Fact]:

@@ -25,7 +25,7 @@ NO_REASON = "the program computes it"
 def document_of_call(made: MadeCall, program: ProgramFacts) -> CallDocument:
     """The document of a call, with the values that the code gives to fields of its result afterwards."""
     module = made.module
-    offsets = Offsets(module.text)
+    offsets = module.offsets
     document = CallDocument(module.path, module.text, made.name, *offsets.span(made.node))
     final = set_later(made)
     for name, (key, value) in made.arguments.items():
@@ -50,6 +50,8 @@ def set_later(made: MadeCall) -> dict[str, Value]:
 def add(document: CallDocument, name: str, key: ast.AST, value: Value, made: MadeCall, offsets: Offsets, program: ProgramFacts) -> None:
     """Add an argument of a call to its document."""
     key_node = key_of(name, key, offsets)
+    if isinstance(key, ast.keyword):
+        document.ends[name] = offsets.span(key)[1]
     expression = key.value if isinstance(key, ast.keyword) else value_of_key(key, made) if isinstance(key, ast.Constant) else key
     content = plain(value)
     span = offsets.span(expression) if isinstance(expression, ast.expr) else (key_node.start, key_node.end)
@@ -82,7 +84,7 @@ def place_elsewhere(call: CallDocument, name: str, is_keyword: bool, value: Valu
 
 def place_of_literal(call: CallDocument, name: str, node: ast.expr, module: Module, content: Any) -> Written:
     """The place of a literal that gives an argument of a call. The literals of one module are one document."""
-    offsets = Offsets(module.text)
+    offsets = module.offsets
     of_module = (each.document for each in call.written_elsewhere() if each.document.path == module.path)
     document = next((each for each in of_module if isinstance(each, CallDocument)), None)
     document = document or CallDocument(module.path, module.text, "", *offsets.span(node))
@@ -99,7 +101,7 @@ def key_of(name: str, key: ast.AST, offsets: Offsets) -> Node:
         return Node(SCALAR, start, start + len(name), name)
     start, end = offsets.span(key) if isinstance(key, ast.expr) else (0, 0)
     if isinstance(key, ast.Constant) and key.value == name:
-        return Node(SCALAR, start, end, name, offsets.text[start])
+        return Node(SCALAR, start, end, name, offsets.source(start, end)[:1])
     return Node(SCALAR, start, end, name)
 
 
@@ -130,7 +132,7 @@ def engine_document(call: MadeCall, config: Value, program: ProgramFacts) -> Cal
     if not isinstance(content, dict):
         return None
     module = call.module
-    offsets = Offsets(module.text)
+    offsets = module.offsets
     written = config.node if config.module is module else None
     if written is not None and literal(written) != content:
         written = None

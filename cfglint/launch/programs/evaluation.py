@@ -213,7 +213,7 @@ def engine_document(call: EngineConfig, program: ProgramFacts) -> CallDocument:
     """The mapping that is passed to `deepspeed.initialize`, as a document."""
     module = call.scope.module
     found = evaluated(call.value, call.scope, program)
-    offsets = Offsets(module.text)
+    offsets = module.offsets
     node = found.node or call.value
     document = CallDocument(module.path, module.text, "deepspeed.initialize", *offsets.span(node))
     document.roots, document.values = [node_of(node, offsets)], found.value
@@ -231,11 +231,13 @@ def call_document(
     if made is not None:
         return document_of_call(made, program)
     module = built.scope.module
-    offsets = Offsets(module.text)
+    offsets = module.offsets
     document = CallDocument(module.path, module.text, built.name, *offsets.span(built.call))
     for name, key, value in built.arguments[0]:
         start, end = offsets.span(key)
         place = (start, start + len(name)) if isinstance(key, ast.keyword) else (start, end)
+        if isinstance(key, ast.keyword):
+            document.ends[name] = end
         add(document, Node(SCALAR, *place, name), value, offsets, built, program)
     return document
 

@@ -7,7 +7,8 @@ from functools import cached_property
 
 from cfglint.source.budget import Budget
 from cfglint.source.dataclass_fields import LARGEST, parsed
-from cfglint.source.python.notebook import code_of
+from cfglint.source.python.literals import NotebookOffsets, Offsets
+from cfglint.source.python.notebook import read_notebook
 from cfglint.source.record import record
 from cfglint.source.shell.filters import normal
 
@@ -15,6 +16,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
+
+    from cfglint.source.python.notebook import Notebook
 
 MOST_MODULES = 60  # modules of a project that are parsed for one program
 DEEPEST = 8  # depth of re-exported names that is followed
@@ -38,10 +41,14 @@ class Definition:
 
 
 class Module:
-    """A parsed module: `names` are the definitions at its top level, `imports` the dotted names that it imports, `stars` its `import *`."""
+    """A parsed module: `names` are the definitions at its top level, `imports` the dotted names that it imports, `stars` its `import *`.
 
-    def __init__(self, path: str, package: str, text: str, tree: ast.Module) -> None:
+    `text` is the content of its file, of which the code of a `notebook` is a part.
+    """
+
+    def __init__(self, path: str, package: str, text: str, tree: ast.Module, notebook: Notebook | None = None) -> None:
         self.path = path
+        self.notebook = notebook
         self.package = package
         self.text = text
         self.tree = tree
@@ -72,6 +79,11 @@ class Module:
         if name in self.names or not always:
             self.ambiguous.add(name)
         self.names[name] = node
+
+    @cached_property
+    def offsets(self) -> Offsets:
+        """The offsets of the nodes of the tree in the file."""
+        return Offsets(self.text) if self.notebook is None else NotebookOffsets(self.notebook)
 
     @cached_property
     def globals(self) -> set[str]:
@@ -172,9 +184,10 @@ class Modules:
                 self.is_full = True
                 return None
             self._count += text is not None
-            text = code_of(text) if text is not None and path.endswith(".ipynb") else text
-            tree = parsed(text) if text is not None and len(text) <= LARGEST else None
-            self._by_path[path] = Module(path, package, text or "", tree) if tree is not None else None
+            notebook = read_notebook(text) if text is not None and path.endswith(".ipynb") else None
+            code = notebook.code if notebook is not None else text if not path.endswith(".ipynb") else None
+            tree = parsed(code) if code is not None and len(code) <= LARGEST else None
+            self._by_path[path] = Module(path, package, text or "", tree, notebook) if tree is not None else None
         return self._by_path[path]
 
     def known(self) -> Iterator[Module]:

@@ -11,7 +11,6 @@ from cfglint.launch.programs.objects import Built
 from cfglint.launch.programs.runs_of_program import scope_around
 from cfglint.launch.programs.scopes import is_caught
 from cfglint.source.python.call import CallDocument
-from cfglint.source.python.literals import Offsets
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -62,7 +61,7 @@ def is_given(made: MadeCall, evaluated: Evaluated, node: ast.AST | None) -> bool
 def trainer_call(made: MadeCall, program: ProgramFacts) -> TrainerCall:
     """A call with the keywords that are written in it, not those of mappings."""
     module = made.module
-    offsets = Offsets(module.text)
+    offsets = module.offsets
     name = made.origin.rpartition(".")[2]
     document = CallDocument(module.path, module.text, name, *offsets.span(made.node))
     for each in written(made):

@@ -20,10 +20,10 @@ class CallDocument(Document):
     `values` are the values as in Python, with `frameworks.unknown.Unknown` for unknown ones; `unknown` has the reasons.
     `literal` are the keywords whose value is written as a literal, in the call or in the only assignment of a name. `borrowed` maps
     a keyword to the argument of the program that supplies its value; `elsewhere` has the places of values that another module or a
-    config file has, `defaults` those of the defaults of the program's own fields. `name` is the called class or function, `number` its
-    place among the calls of the program that build arguments. `others` are the other ones; those of `partners` may change with it.
-    `files` are the paths of all files that the values come from; `again_with` finds the call in other versions of them, with the facts
-    about that version of the `program`.
+    config file has, `defaults` those of the defaults of the program's own fields, `ends` the ends of keywords with their values. `name`
+    is the called class or function, `number` its place among the calls of the program that build arguments. `others` are the other
+    ones; those of `partners` may change with it. `files` are the paths of all files that the values come from; `again_with` finds the
+    call in other versions of them, with the facts about that version of the `program`.
     """
 
     __slots__ = (
@@ -32,6 +32,7 @@ class CallDocument(Document):
         "borrowed",
         "defaults",
         "elsewhere",
+        "ends",
         "extent",
         "files",
         "literal",
@@ -55,6 +56,7 @@ class CallDocument(Document):
         self.again: Callable[[str], CallDocument] | None = None  # finds this call in another version of the program
         self.roots = [Node(MAPPING, start, end, style="block")]
         self.number = 0
+        self.ends: dict[str, int] = {}
         self.others: dict[int, CallDocument] = {}
         self.partners: frozenset[int] = frozenset()
         self.elsewhere: dict[str, Written] = {}

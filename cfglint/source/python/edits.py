@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 
 from cfglint.source.change import INSERT, RENAME, REPLACE, Change, Edit, EditRefused
@@ -14,14 +13,16 @@ if TYPE_CHECKING:
     from cfglint.source.document import Node
     from cfglint.source.python.call import CallDocument
 
+NOTEBOOK = ".ipynb"
 WORDS = {"true": "True", "false": "False", "null": "None"}
 
 
 def edits_of(document: CallDocument, changes: list[Change]) -> list[Edit]:
     """The edits that make all changes; raises EditRefused for a value that is not written as a literal."""
-    if document.path.endswith(".ipynb"):
-        raise EditRefused("the code of a notebook is not edited", document.extent[0])
-    return sorted((edit_of(document, change) for change in changes), key=lambda each: each.start)
+    edits = sorted((edit_of(document, change) for change in changes), key=lambda each: each.start)
+    if document.path.endswith(NOTEBOOK):
+        edits = [Edit(each.start, each.end, json.dumps(each.text, ensure_ascii=False)[1:-1]) for each in edits]
+    return edits
 
 
 def edit_of(document: CallDocument, change: Change) -> Edit:
@@ -37,7 +38,7 @@ def edit_of(document: CallDocument, change: Change) -> Edit:
             place = f"{document.path}:{document.position(node.start)[0]}"
             raise EditRefused(f"`{name}` is computed by the program ({place})", node.start)
         return Edit(node.start, node.end, python_text(change.text))
-    written = document.text[key.start : key.end]
+    written = source_of(document, key.start, key.end)
     if key.raw not in (written, written[1:-1]):
         raise EditRefused(f"`{name}` is passed by position and not edited", key.start)
     if change.kind == RENAME:
@@ -46,17 +47,30 @@ def edit_of(document: CallDocument, change: Change) -> Edit:
 
 
 def inserted(document: CallDocument, change: Change) -> Edit:
-    """Add an argument after the last one, on a line of its own if that one has its own."""
+    """Add an argument after the last one, on a line of its own if that one has its own and the file is no notebook."""
     mapping = document.find(change.path)[1]
     pairs = mapping.pairs() if mapping is not None else []
-    if not pairs or (change.path and change.path[0] not in document.literal):
+    if change.path:
+        pairs = [pair for pair in pairs if change.path[0] in document.literal]
+    elif any(not key.style for key, _ in pairs):
+        pairs = [pair for pair in pairs if pair[0].raw in document.ends]
+    if not pairs:
         raise EditRefused("there is no argument after which another one could be added", document.extent[0])
     key, node = max(pairs, key=lambda each: each[0].start)
     end = argument_end(document, key, node)
-    before = document.text[document.text.rfind("\n", 0, key.start) + 1 : key.start]
-    separator = ",\n" + before if not before.strip() and document.text.rfind("\n", 0, key.start) >= 0 else ", "
+    line = document.text.rfind("\n", 0, key.start)
+    before = document.text[line + 1 : key.start]
+    separator = ",\n" + before if not before.strip() and line >= 0 else ", "
     name = f'"{change.key}": ' if key.style else f"{change.key}="
     return Edit(end, end, f"{separator}{name}{python_text(change.text)}")
+
+
+def source_of(document: CallDocument, start: int, end: int) -> str:
+    """The code between two offsets of a file."""
+    from cfglint.source.python.literals import unescaped
+
+    text = document.text[start:end]
+    return unescaped(text) if document.path.endswith(NOTEBOOK) else text
 
 
 def removed(document: CallDocument, key: Node, end: int) -> Edit:
@@ -81,14 +95,9 @@ def argument_end(document: CallDocument, key: Node, node: Node) -> int:
     """The end of the argument whose name is at a place: its value may be a name whose literal is elsewhere."""
     if key.style:  # a key of a mapping, which is one literal
         return node.end
-    from cfglint.source.dataclass_fields import parsed
-    from cfglint.source.python.literals import Offsets
-
-    tree, offsets = parsed(document.text), Offsets(document.text)
-    for each in ast.walk(tree) if tree is not None else ():
-        if isinstance(each, ast.keyword) and offsets.span(each)[0] == key.start:
-            return offsets.span(each)[1]
-    raise EditRefused("the argument is passed by position and not edited", key.start)
+    if key.raw not in document.ends:
+        raise EditRefused("the argument is passed by position and not edited", key.start)
+    return document.ends[key.raw]
 
 
 def python_text(text: str) -> str:
@@ -132,8 +141,10 @@ def refuse_other_changes(before: CallDocument, after: CallDocument, expected: di
 def literal_again(document: CallDocument, text: str) -> CallDocument:
     """The document of a single literal, whose edited module must still be Python."""
     from cfglint.source.dataclass_fields import parsed
+    from cfglint.source.python.notebook import code_of
 
-    if parsed(text) is None:
+    code = code_of(text) if document.path.endswith(NOTEBOOK) else text
+    if code is None or parsed(code) is None:
         raise EditRefused("the edited file would not parse", document.extent[0])
     return document
 

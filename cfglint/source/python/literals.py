@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ast
+import json
 
 from cfglint.source.document import MAPPING, SCALAR, SEQUENCE, Node, line_starts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+    from cfglint.source.python.notebook import Notebook
 
 
 class Offsets:
@@ -31,6 +34,34 @@ class Offsets:
         end_line, end_column = node.end_lineno or node.lineno, node.end_col_offset or node.col_offset
         return self.offset(node.lineno, node.col_offset), self.offset(end_line, end_column)
 
+    def source(self, start: int, end: int) -> str:
+        """The code between two offsets."""
+        return self.text[start:end]
+
+
+class NotebookOffsets(Offsets):
+    """The offsets in the file of a notebook, whose code is in JSON strings."""
+
+    def __init__(self, notebook: Notebook) -> None:
+        self.text = notebook.text
+        self.notebook = notebook
+
+    def offset(self, line: int, column: int) -> int:
+        """The offset in the file of a line of the code, from 1, and a column in bytes, from 0."""
+        return self.notebook.offset(line, column)
+
+    def source(self, start: int, end: int) -> str:
+        """The code between two offsets; the source of the file if that is more than one line."""
+        return unescaped(self.text[start:end])
+
+
+def unescaped(text: str) -> str:
+    """The code that a part of a JSON string has; the text itself if it is not one."""
+    try:
+        return str(json.loads(f'"{text}"', strict=False))
+    except ValueError:
+        return text
+
 
 def node_of(expression: ast.expr, offsets: Offsets) -> Node:
     """The tree of a literal; a computed part is a scalar with its source."""
@@ -46,8 +77,8 @@ def node_of(expression: ast.expr, offsets: Offsets) -> Node:
         node.children = [node_of(each, offsets) for each in expression.elts]
         return node
     if isinstance(expression, ast.Constant) and isinstance(expression.value, str):
-        return Node(SCALAR, start, end, expression.value, offsets.text[start])
-    return Node(SCALAR, start, end, offsets.text[start:end])
+        return Node(SCALAR, start, end, expression.value, offsets.source(start, end)[:1])
+    return Node(SCALAR, start, end, offsets.source(start, end))
 
 
 def scalar_value(text: str) -> Any:

@@ -13,11 +13,47 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
+STRINGS = json.JSONDecoder(strict=False)
 LARGEST = 20_000_000  # characters of a notebook, whose outputs may have images
+
+
+class Notebook:
+    """The code of a notebook, and where each of its lines is in the file: the start of a JSON string, and characters of it before."""
+
+    def __init__(self, text: str, code: list[str], places: list[tuple[int, int]]) -> None:
+        self.text = text
+        self.code = "\n".join(code)
+        self._lines = code
+        self._places = places
+
+    def offset(self, line: int, column: int) -> int:
+        """The offset in the file of a line, from 1, and a column in bytes, from 0."""
+        start, before = self._places[line - 1]
+        code = self._lines[line - 1]
+        characters = len(code.encode()[:column].decode("utf-8", "ignore"))
+        return start + len(escaped(self.text, start, before + characters))
+
+
+def escaped(text: str, start: int, count: int) -> str:
+    """The source of the first characters of a JSON string, whose content begins at an offset."""
+    end = start
+    while count > 0:
+        length = 1 if text[end] != "\\" else 6 if text[end + 1] == "u" else 2
+        if length == 6 and text[end + 2 : end + 4].lower() in ("d8", "d9", "da", "db") and text[end + 6 : end + 8] == "\\u":
+            length = 12
+        end += length
+        count -= 1
+    return text[start:end]
 
 
 def code_of(text: str) -> str | None:
     """The code of a notebook; None if it is not one."""
+    found = read_notebook(text)
+    return found.code if found is not None else None
+
+
+def read_notebook(text: str) -> Notebook | None:
+    """The code of a notebook with its places; None if it is not one."""
     if len(text) > LARGEST:
         return None
     try:
@@ -25,31 +61,65 @@ def code_of(text: str) -> str | None:
     except (ValueError, RecursionError):
         return None
     cells = book.get("cells") if isinstance(book, dict) else None
-    if not isinstance(cells, list):
-        return None
-    if "\n" not in text.strip():
-        return in_order(cells)
-    placed = [""] * (text.count("\n") + 2)
-    position, line = 0, 0
+    return placed(text, cells) if isinstance(cells, list) else None
+
+
+def placed(text: str, cells: list[Any]) -> Notebook | None:
+    """The code of some cells: each line at its line of the file, or in order if several are on one line of it."""
+    pieces: list[tuple[int, str, int, int]] = []  # line of the file from 0, code, start of its string, characters before
+    position, line, counted = 0, 0, 0
     for cell in cells:
-        is_code = isinstance(cell, dict) and cell.get("cell_type") == "code"
-        parts = source_of(cell)
-        code = list(of_python(parts)) if is_code else []
-        for number, part in enumerate(parts):
-            found = text.find(json.dumps(part, ensure_ascii=False), position)
-            found = found if found >= 0 else text.find(json.dumps(part), position)
-            if found < 0:
-                return in_order(cells)
-            line += text.count("\n", position, found)
-            position = found + 1
-            if number < len(code):
-                placed[line] = code[number]
-    return "\n".join(placed)
+        source = cell.get("source") if isinstance(cell, dict) else None
+        found = strings_of(text, position, source) if isinstance(source, (str, list)) and source else []
+        if found is None:
+            return None
+        position = found[-1][0] if found else position
+        if not is_code_cell(cell):
+            continue
+        split = [(start, before, part) for start, string in found for before, part in lines_of(string)]
+        for (start, before, _), code in zip(split, of_python([part for _, _, part in split]), strict=False):
+            line, counted = line + text.count("\n", counted, start), start
+            pieces.append((line, code, start, before))
+    if len({each[0] for each in pieces}) < len(pieces):
+        return Notebook(text, [each[1] for each in pieces], [(each[2], each[3]) for each in pieces])
+    by_line = {at: (content, (start, before)) for at, content, start, before in pieces}
+    every = [by_line.get(at, ("", (0, 0))) for at in range(line + 1)]
+    return Notebook(text, [each[0] for each in every], [each[1] for each in every])
 
 
-def in_order(cells: list[Any]) -> str:
-    """The code of some cells without the lines of their file."""
-    return "\n".join("\n".join(of_python(source_of(each))) for each in cells if is_code_cell(each))
+def strings_of(text: str, position: int, source: str | list[Any]) -> list[tuple[int, str]] | None:
+    """(offset of its content, value) for each string of the next source of a cell; None if it is not found."""
+    while True:
+        position = text.find('"source"', position)
+        if position < 0:
+            return None
+        position = text.index(":", position) + 1
+        found = strings_at(text, position, source)
+        if found is not None:
+            return found
+
+
+def strings_at(text: str, position: int, source: str | list[Any]) -> list[tuple[int, str]] | None:
+    """The strings of a source that begins after an offset; None if another value does."""
+    wanted = [source] if isinstance(source, str) else [each for each in source if isinstance(each, str)]
+    found: list[tuple[int, str]] = []
+    for each in wanted:
+        quote = text.find('"', position)
+        if quote < 0 or text[position:quote].strip(" \t\r\n[,"):
+            return None
+        value, position = STRINGS.raw_decode(text, quote)
+        if value != each:
+            return None
+        found.append((quote + 1, value))
+    return found
+
+
+def lines_of(string: str) -> Iterator[tuple[int, str]]:
+    """(characters before, line) for each line of a string, with its end."""
+    before = 0
+    for line in string.splitlines(keepends=True):
+        yield before, line
+        before += len(line)
 
 
 def is_code_cell(cell: Any) -> bool:
@@ -57,18 +127,8 @@ def is_code_cell(cell: Any) -> bool:
     return isinstance(cell, dict) and cell.get("cell_type") == "code"
 
 
-def source_of(cell: Any) -> list[str]:
-    """The lines of a cell, each with its end as the file has it."""
-    source = cell.get("source") if isinstance(cell, dict) else None
-    if isinstance(source, str):
-        return source.splitlines(keepends=True)
-    return [each for each in source if isinstance(each, str)] if isinstance(source, list) else []
-
-
 def of_python(parts: list[str]) -> Iterator[str]:
-    """The lines of a cell as Python; blank ones if the cell is no Python."""
-    if any("\n" in part[:-1] for part in parts):
-        parts = "".join(parts).splitlines(keepends=True)
+    """The lines of a cell as Python; none if the cell is no Python."""
     lines = list(without_magic([part.rstrip("\n") for part in parts]))
     try:
         ast.parse("\n".join(lines))

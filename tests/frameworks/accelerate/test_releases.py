@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cases import each_case
 from cfglint.frameworks.accelerate import releases
+from cfglint.frameworks.history import DEFAULT
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.run.checked import CheckedRun
 from cfglint.source.parse import parse
@@ -128,3 +129,9 @@ def test_one_process_starts_for_a_type_that_the_launcher_did_not_know_to_spawn()
     assert "MULTI_XPU" in releases.types((0, 20, 3))
     assert "MULTI_XPU" not in releases.spawning((0, 20, 3))
     assert "MULTI_XPU" in releases.spawning((0, 21, 0))
+
+
+def test_defaults_are_also_those_of_named_constants_and_negative_numbers():
+    newest = releases.HISTORY.at((1, 15, 0))
+    assert newest[""]["num_processes"][DEFAULT] == -1
+    assert newest[releases.SAGEMAKER_FILE]["py_version"][DEFAULT] == "py38"

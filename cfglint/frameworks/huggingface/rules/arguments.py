@@ -6,7 +6,7 @@ from math import inf
 
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import SKIP, Example, Finding, rule
-from cfglint.frameworks.huggingface.fields import CHOICES, FIELDS, choices, has_choice, has_field
+from cfglint.frameworks.huggingface.fields import CHOICES, FIELDS, choices, has_choice, has_field, is_required
 from cfglint.frameworks.huggingface.rules.common import OLD, article, certainty, lost_strategy, number, of, shown, strategy
 from cfglint.frameworks.huggingface.rules.keys import ACCELERATOR_KEYS
 from cfglint.frameworks.remedies import choice
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from cfglint.findings.setting import Setting
     from cfglint.frameworks.huggingface.config import TrainerConfig
 
-OUTPUT_OPTIONAL = (4, 49)
 RATIOS_COMPARED = (4, 53)
 BEST_SAVES_NAMED = (5, 4)
 MILLION = 1_000_000  # ratios are compared in millionths
@@ -66,7 +65,7 @@ def output_dir_missing(config: TrainerConfig) -> Iterator[Finding]:
 
     Source: transformers 4.42.4 training_args.py:785, 5.23.0 training_args.py:1517.
     """
-    if config.parsed and config.version < OUTPUT_OPTIONAL and "output_dir" not in config.arguments:
+    if config.parsed and is_required("output_dir", config.version) and "output_dir" not in config.arguments:
         yield Finding(
             config.setting("output_dir"), "`output_dir` is missing; it is required before transformers 4.49", help="set `output_dir: out`"
         )

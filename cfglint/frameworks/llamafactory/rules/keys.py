@@ -5,8 +5,8 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import SKIP, Example, Finding, rule
 from cfglint.frameworks.huggingface.fields import FIELDS as TRAINER_FIELDS
-from cfglint.frameworks.llamafactory.releases import added_in, arguments, ever, removed_in
-from cfglint.frameworks.llamafactory.rules.common import BASE, FROM_090, KIND
+from cfglint.frameworks.llamafactory.releases import added_in, arguments, ever, is_required, removed_in
+from cfglint.frameworks.llamafactory.rules.common import BASE, KIND
 from cfglint.frameworks.versions import dotted
 
 TYPE_CHECKING = False
@@ -39,6 +39,8 @@ MEGATRON = frozenset(
 )
 SURE_SIGNS = 2  # with this many Megatron keys a file is assumed to be for USE_MCA
 MOST_TYPOS = 2
+NO_MODEL = "stage: sft\ndo_train: true\ndataset: mine\nfinetuning_type: full\n"
+NO_ARGUMENT = "TypeError: ModelArguments.__init__() missing 1 required positional argument: 'model_name_or_path'"
 FORK = 3  # with this many unknown keys an undeclared file is assumed to be written for other code
 
 
@@ -170,11 +172,9 @@ def nearest(key: str, config: LlamaFactoryConfig) -> str | None:
     "LLF002",
     "model-missing",
     ERROR,
-    releases=FROM_090,
     fails_at="config",
-    raises="ValueError: Please provide `model_name_or_path`.",
     when_partial=SKIP,
-    bad="stage: sft\ndo_train: true\ndataset: mine\nfinetuning_type: full\n",
+    bad=(NO_MODEL, Example(NO_MODEL, exception=NO_ARGUMENT, facts={"target": {"llamafactory": "0.8.3"}})),
     good=BASE,
     example=KIND,
 )
@@ -183,11 +183,14 @@ def model_missing(config: LlamaFactoryConfig) -> Iterator[Finding]:
 
     Fix: name the model.
 
-    Source: llamafactory 0.9.5 hparams/model_args.py:207.
+    Source: llamafactory 0.9.5 hparams/model_args.py:207, 0.8.3 hparams/model_args.py:31.
     """
-    if config.readable and config.own("model_name_or_path") is None:
+    required = is_required("model_name_or_path", config.own_version)
+    missing = "model_name_or_path" not in config.values if required else config.own("model_name_or_path") is None
+    if config.readable and missing:
         yield Finding(
             config.field("model_name_or_path"),
             "`model_name_or_path` is required",
+            exception=NO_ARGUMENT if required else "ValueError: Please provide `model_name_or_path`.",
             help="set `model_name_or_path` to a folder or a name on the Hugging Face Hub",
         )
