@@ -34,7 +34,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.cli.argument_parser import Namespace, Parser
     from cfglint.project.settings_file import Configuration
-    from cfglint.review.releases import ReleaseChange
+    from cfglint.review.left_out import NotCompared
     from cfglint.run.checked import CheckedRun
 
 
@@ -66,7 +66,7 @@ def run(arguments: Namespace) -> int:
 
 
 def report_and_status(
-    arguments: Namespace, project: Configuration, comparisons: list[Comparison], unused: list[ReleaseChange] | None = None
+    arguments: Namespace, project: Configuration, comparisons: list[Comparison], unused: list[NotCompared] | None = None
 ) -> int:
     """Silence, print, and the exit status: 1 for a new finding at or above --fail-on, 2 for a bug of ours."""
     selection = Selection(project, arguments.select, arguments.ignore, arguments.fail_on)

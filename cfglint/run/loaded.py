@@ -93,9 +93,12 @@ class LoadedRun:
 
     @property
     def read_paths(self) -> set[str]:
-        """The paths of all files that it reads: those of its documents and values, the script of its launch line, those sourced there."""
-        line = self.launch.line
-        return self.paths | ({line.script_path, *line.sourced} if line is not None else set())
+        """The paths of all files that it reads: those of its documents and values, its program, the script of its launch line, and the
+        scripts that this one sources.
+        """
+        line, program = self.launch.line, self.launch.parser
+        found = self.paths | ({program.path} if program is not None else set())
+        return found | ({line.script_path, *line.sourced} if line is not None else set())
 
     @property
     def written_at(self) -> str:
