@@ -11,7 +11,7 @@ from cfglint.cli import main
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 REPORTS = sorted((EXAMPLES / "bad").glob("*.txt"))
-CONFIGS = (".json", ".yaml", ".yml")
+CONFIGS = (".json", ".yaml", ".yml", ".sh")
 GPUS = "8"
 
 

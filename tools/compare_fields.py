@@ -119,6 +119,14 @@ class Source:
             return self.value(factory.body)
         return {"list": [], "dict": {}}.get(ast.unparse(factory), Marker.COMPUTED)
 
+    def looked_up(self) -> dict[str, list[Any]]:
+        """The keys that are looked up with a default, in whatever section."""
+        called: dict[str, list[Any]] = {}
+        for key, default in (each for file in self.files.values() for each in file.lookups):
+            if isinstance(self.value(key), str):
+                called.setdefault(self.value(key), []).append(self.value(default))
+        return called
+
     def value(self, node: ast.expr) -> Any:
         """What Python makes of an expression of constants."""
         if isinstance(node, ast.Constant) and node.value is ...:
@@ -287,32 +295,24 @@ class Counts:
             else:
                 self.note(release, section, name, f"{found[name]!r} in the source, {known[name]!r} in the tables")
 
-    def look_up(self, release: str, source: Source, tables: Any, version: Release) -> None:
-        """Compare the keys that DeepSpeed looks up, in whatever section: those of all calls with their defaults."""
-        called: dict[str, list[Any]] = {}
-        for key, default in (each for file in source.files.values() for each in file.lookups):
-            called.setdefault(str(source.value(key)), []).append(source.value(default))
-        for name in called.keys() - {each for rows in of_all(tables) for each in rows_at(version, rows)}:
-            self.note(release, "look-ups", name, "only the source has it")
-        for section, rows in tables.KEYS.items():
+    def look_up(self, release: str, called: dict[str, list[Any]], tables: Any, version: Release, kept: set[str]) -> None:
+        """Compare the keys that DeepSpeed looks up, in whatever section; the tables lack sections that the newest release has removed."""
+        known: dict[str, list[Any]] = {}
+        for rows in (*tables.FIELDS.values(), *tables.KEYS.values()):
             for name, default in rows_at(version, rows).items():
-                defaults = called.get(name, [])
-                if Marker.COMPUTED in defaults or not defaults:
+                known.setdefault(name, []).append(default)
+        for name in kept & called.keys():
+            for default in called[name]:
+                if default is Marker.COMPUTED:
                     self.computed += 1
-                elif any(same(each, default) or (default is None and each in ({}, [])) for each in defaults):
+                elif any(same(default, each) or (each is None and default in ({}, [])) for each in known.get(name, ())):
                     self.equal += 1
                 else:
-                    self.note(release, section, name, f"{defaults} in the source, {default!r} in the tables")
+                    self.note(release, "look-ups", name, f"{default!r} in the source, {known.get(name)} in the tables")
 
     def note(self, release: str, *what: str) -> None:
         """Keep a difference."""
         self.differences.setdefault(what, []).append(release)
-
-
-def of_all(tables: Any) -> Iterator[Any]:
-    """The rows of all sections."""
-    yield from tables.FIELDS.values()
-    yield from tables.KEYS.values()
 
 
 def same(found: Any, known: Any) -> bool:
@@ -349,7 +349,8 @@ def main() -> int:
     tables = importlib.import_module(f"cfglint.frameworks.{KIND_OF.get(options.package, options.package)}._tables")
     rows = tables.FIELDS if isinstance(tables.FIELDS, dict) else {"": tables.FIELDS}
     counts, compared, missing = Counts(), [], []
-    for release in tables.RELEASES:
+    kept: set[str] = set()
+    for release in sorted(tables.RELEASES, reverse=True):
         name = ".".join(map(str, release))
         folder = next((each for each in (options.folder / name, *options.folder.glob(f"{name}.post*")) if each.is_dir()), None)
         if folder is None:
@@ -358,13 +359,15 @@ def main() -> int:
         compared.append(name)
         source = Source(folder, options.package)
         if hasattr(tables, "KEYS"):
-            counts.look_up(name, source, tables, release)
+            called = source.looked_up()
+            kept = kept or set(called)
+            counts.look_up(name, called, tables, release, kept)
         for section, found in PACKAGES[options.package](source, tables).items():
             known = rows_at(release, rows.get(section, ()))
             if found and known:
                 counts.compare(name, section, found, known)
     for what, releases in list(counts.differences.items())[: options.show]:
-        print(f"{releases[0]}..{releases[-1]} ({len(releases)}): {': '.join(filter(None, what))}")
+        print(f"{releases[-1]}..{releases[0]} ({len(releases)}): {': '.join(filter(None, what))}")
     wrong = sum(map(len, counts.differences.values()))
     print(f"{options.package}: {len(compared)} releases, {counts.equal} facts equal, {counts.computed} computed, {wrong} different")
     if missing:

@@ -25,6 +25,7 @@ LEAST_PART = 0.4  # of an exception that the constant parts cover
 LOGGED = ("warning", "warn", "info", "debug", "warning_once", "warning_rank0", "info_rank0", "warning_rank0_once", "print", "log_dist")
 DESCRIBED = ("help", "metadata", "description", "json_schema_extra")
 SKIPPED_FOLDERS = ("tests", "examples", "docs", "inference")  # nothing in them is called by a training
+SKIPPED_AT_TOP = {"transformers": ("models",)}  # two thirds of the package, and no configuration reaches them
 OF_FORMAT = re.compile(r"%[-#0 +]*\d*(?:\.\d+)?[sdrfgieEx]|%\(\w+\)[sdrfg]")
 OF_NAMES = re.compile(r"\{[a-z_][\w.]*\}")  # of a string that is formatted later, or lacks its `f`
 OF_BRACES = re.compile(r"\{[^{}]*\}")
@@ -83,9 +84,10 @@ class Sources:
         root = self._root(folder)
         assert root is not None
         found: dict[Template, set[Place]] = {}
+        skipped = SKIPPED_AT_TOP.get(self.package, ())
         for path in sorted(root.rglob("*.py")):
             inside = path.relative_to(root)
-            if not any(part in SKIPPED_FOLDERS for part in inside.parts[:-1]):
+            if inside.parts[0] not in skipped and not any(part in SKIPPED_FOLDERS for part in inside.parts[:-1]):
                 for template, where in self._of_file(path.read_bytes()):
                     found.setdefault(template, set()).add(f"{inside.as_posix()}:{where}")
         return Messages(found)

@@ -18,13 +18,14 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import itertools
 import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from cfglint.findings.releases import Release
     from cfglint.findings.rule import Rule
@@ -38,7 +39,7 @@ from raised_messages import Messages, Sources, is_message  # noqa: E402
 from schema_source import release  # noqa: E402
 
 from cfglint.findings import _rule_releases  # noqa: E402
-from cfglint.frameworks import modelled_releases  # noqa: E402
+from cfglint.frameworks import framework, modelled_releases  # noqa: E402
 from cfglint.frameworks.versions import dotted, parse_version  # noqa: E402
 from cfglint.rules.catalogue import every_rule  # noqa: E402
 
@@ -164,19 +165,37 @@ def examples(package: str, sources: dict[Release, Messages], codes: list[str]) -
             rule.releases = tuple(each for each in rule.releases if each.package != package)
         for number, example in enumerate(rule.bad_examples):
             facts: dict[str, Any] = {**rule.example, **example.facts}
-            if package not in asked(run_of(rule, example.text, folder, facts), rule):
+            run = run_of(rule, example.text, folder, facts)
+            shown = [text for text in exceptions(run, rule) if text]
+            if package not in asked(run, rule) or not (is_own(rule, package) or any(holders(text, sources) for text in shown)):
                 continue
-            predicted = {}
-            for each in sources if predicts(run_of(rule, example.text, folder, facts), rule) else ():
-                target = {**facts.get("target", {}), package: dotted(each)}
-                run = run_of(rule, example.text, folder, {**facts, "target": target})
-                predicted[each] = [found.exception or "" for found in run.diagnostics if found.code == rule.code]
-            yield Looked(package, rule, number, predicted, sources)
+
+            def at(version: Release, rule: Rule = rule, text: Any = example.text, facts: Any = facts) -> list[str]:
+                target = {**facts.get("target", {}), package: dotted(version)}
+                return exceptions(run_of(rule, text, folder, {**facts, "target": target}), rule)
+
+            yield Looked(package, rule, number, of_all(sorted(sources), at) if shown else {}, sources)
 
 
-def predicts(run: Any, rule: Rule) -> bool:
-    """Whether a run has an exception that a rule predicts."""
-    return any(each.code == rule.code and each.exception for each in run.diagnostics)
+def of_all(order: list[Release], at: Callable[[Release], list[str]]) -> dict[Release, list[str]]:
+    """What is predicted at each release; if the first and the last one of a minor release agree, those between them do too."""
+    found: dict[Release, list[str]] = {}
+    for _, group in itertools.groupby(order, key=lambda each: each[:2]):
+        releases = list(group)
+        ends = {each: at(each) for each in (releases[0], releases[-1])}
+        agree = ends[releases[0]] == ends[releases[-1]]
+        found.update({each: ends[releases[0]] if agree else at(each) for each in releases})
+    return found
+
+
+def exceptions(run: Any, rule: Rule) -> list[str]:
+    """The exceptions that a rule predicts in a run; an empty string for a finding without one."""
+    return [found.exception or "" for found in run.diagnostics if found.code == rule.code]
+
+
+def is_own(rule: Rule, package: str) -> bool:
+    """Whether a rule is about files of a package, or declares releases of it."""
+    return any(each.package == package for each in rule.releases) or any(framework(kind).package == package for kind in rule.kinds)
 
 
 def asked(run: Any, rule: Rule) -> Iterable[str]:

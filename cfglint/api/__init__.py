@@ -14,7 +14,8 @@ from cfglint.generators import FRAMEWORK, RUN, generate, set_frameworks
 from cfglint.generators import kinds as generated_kinds
 from cfglint.generators.job_spec import Contradiction, JobSpec, Unreachable
 from cfglint.rewrite.apply_fixes import Skipped, apply_fixes
-from cfglint.rewrite.retarget import MissingFactError, retarget
+from cfglint.rewrite.own_sizes import reach_target
+from cfglint.rewrite.retarget import MissingFactError
 from cfglint.rewrite.value_change import ValueChange
 from cfglint.run.discovery_errors import UnknownKindError
 from cfglint.source.change import EditRefused
@@ -129,7 +130,7 @@ def fix(
     one = single(sources, facts, kind)
     if gpus is None and global_batch is None:
         return FixResult(one, fixed=apply_fixes(one, unsafe))
-    return FixResult(one, found=retarget(one, one.facts, gpus, global_batch, most))
+    return FixResult(one, found=reach_target(one, one.facts, gpus, global_batch, most))
 
 
 def plan(

@@ -15,6 +15,7 @@ from __future__ import annotations
 from math import prod
 
 from cfglint.batch.equation import data_parallel, divisors, product, text
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,22 +35,19 @@ UNDERFILLED = "pipeline_underfilled"
 SHRUNK = "micro_shrunk"
 
 
-class SplitRule:
+class SplitRule(Record):
     """A requirement of a trainer on micro batch and accumulation in addition to their product.
 
     `accepts(micro batch, accumulation, processes)` tells whether it accepts a pair. Among any `period` consecutive numbers of
     samples per replica at least one has an accepted pair, if any number has. `reason` describes the requirement.
     """
 
-    __slots__ = ("accepts", "period", "reason")
-
-    def __init__(self, accepts: Callable[[int, int, int], bool], period: int, reason: str) -> None:
-        self.accepts = accepts
-        self.period = period
-        self.reason = reason
+    accepts: Callable[[int, int, int], bool]
+    period: int
+    reason: str
 
 
-class Problem:
+class SplitProblem:
     """A target global batch, the GPUs and their layout, and the current values of the files.
 
     `micro_batch` and `accumulation` are the current ones; None, or anything below 1, if unknown. `max_micro_batch`
@@ -122,10 +120,10 @@ class Problem:
         """Replicas; None when the GPU count is not a multiple of their size."""
         return data_parallel(self.gpus, *self.sizes)
 
-    def replace(self, **changes: Any) -> Problem:
+    def replace(self, **changes: Any) -> SplitProblem:
         """The same problem with some numbers changed."""
         numbers = {name: getattr(self, name) for name in self.__slots__}
-        return Problem(**{**numbers, **changes})
+        return SplitProblem(**{**numbers, **changes})
 
 
 class Split:
@@ -174,7 +172,7 @@ class Solution:
         "warnings",
     )
 
-    def __init__(self, problem: Problem, status: Status) -> None:
+    def __init__(self, problem: SplitProblem, status: Status) -> None:
         self.problem = problem
         self.status = status
         self.data_parallel = problem.data_parallel
@@ -207,7 +205,7 @@ class Solution:
         return bubble(self.problem, self.chosen.pair) if self.chosen else 0.0
 
 
-def solve(problem: Problem) -> Solution:
+def solve(problem: SplitProblem) -> Solution:
     """The best split for a problem, or the nearest alternatives."""
     replicas = problem.data_parallel
     if replicas is None:
@@ -229,7 +227,7 @@ def solve(problem: Problem) -> Solution:
     return solution
 
 
-def working_gpu_counts(problem: Problem, limit: int) -> list[int]:
+def working_gpu_counts(problem: SplitProblem, limit: int) -> list[int]:
     """Every GPU count up to `limit` on which the target can be reached with this layout, ascending."""
     target, replica = problem.global_batch, problem.replica
     fitting = (replicas for replicas in divisors(target) if replicas * replica <= limit)
@@ -237,34 +235,34 @@ def working_gpu_counts(problem: Problem, limit: int) -> list[int]:
     return [gpus for gpus, samples in counts if _reachable(problem.replace(gpus=gpus), samples)]
 
 
-def allowed(problem: Problem, pair: Pair) -> bool:
+def allowed(problem: SplitProblem, pair: Pair) -> bool:
     """Whether the trainer accepts the pair."""
     return problem.rule is None or problem.rule.accepts(*pair, problem.gpus)
 
 
-def filled(problem: Problem, pair: Pair) -> bool:
+def filled(problem: SplitProblem, pair: Pair) -> bool:
     """Whether no pipeline stage is idle after the pipeline is filled."""
     return problem.pipeline_parallel == 1 or pair[1] >= problem.pipeline_parallel
 
 
-def bubble(problem: Problem, pair: Pair) -> float:
+def bubble(problem: SplitProblem, pair: Pair) -> float:
     """The idle fraction of a 1F1B pipeline with n micro batches and p stages, (p - 1) / (n + p - 1)."""
     ramp = problem.pipeline_parallel - 1
     return ramp / (pair[1] + ramp)
 
 
-def _pairs(problem: Problem, samples: int) -> list[Pair]:
+def _pairs(problem: SplitProblem, samples: int) -> list[Pair]:
     """Every allowed (micro batch, accumulation) with a product of `samples` per replica."""
     pairs = ((micro, samples // micro) for micro in divisors(samples) if micro <= problem.cap)
     return [pair for pair in pairs if allowed(problem, pair)]
 
 
-def _reachable(problem: Problem, samples: int) -> bool:
+def _reachable(problem: SplitProblem, samples: int) -> bool:
     """Whether `samples` per replica can be split; without a rule of the trainer, micro batch 1 always works."""
     return problem.rule is None or bool(_pairs(problem, samples))
 
 
-def _best(problem: Problem, pairs: list[Pair]) -> Pair:
+def _best(problem: SplitProblem, pairs: list[Pair]) -> Pair:
     """The preferred pair, by the order in the docstring of this module."""
 
     def preference(pair: Pair) -> tuple[bool, bool, bool, int]:
@@ -279,7 +277,7 @@ def _best(problem: Problem, pairs: list[Pair]) -> Pair:
     return max(pairs, key=preference)
 
 
-def _changed(problem: Problem, split: Split) -> list[str]:
+def _changed(problem: SplitProblem, split: Split) -> list[str]:
     numbers = (
         ("micro_batch", problem.micro_batch, split.micro_batch),
         ("accumulation", problem.accumulation, split.accumulation),
@@ -288,14 +286,14 @@ def _changed(problem: Problem, split: Split) -> list[str]:
     return [name for name, before, after in numbers if before != after]
 
 
-def _current_global_batch(problem: Problem) -> int | None:
+def _current_global_batch(problem: SplitProblem) -> int | None:
     """The global batch of the current pair on these GPUs."""
     if problem.micro_batch is None or problem.accumulation is None or problem.data_parallel is None:
         return None
     return product(problem.micro_batch, problem.accumulation, problem.data_parallel)
 
 
-def _misfit(problem: Problem) -> Solution:
+def _misfit(problem: SplitProblem) -> Solution:
     solution = Solution(problem, LAYOUT_INFEASIBLE)
     usable = problem.gpus // problem.replica * problem.replica
     solution.gpus_below = usable or None
@@ -304,7 +302,7 @@ def _misfit(problem: Problem) -> Solution:
     return solution
 
 
-def _unreachable(problem: Problem, status: Status) -> Solution:
+def _unreachable(problem: SplitProblem, status: Status) -> Solution:
     solution = Solution(problem, status)
     solution.reasons = [_why_unreachable(problem, status)]
     solution.below = _nearest(problem, -1)
@@ -324,12 +322,12 @@ def _offer_gpu_counts(solution: Solution) -> None:
     solution.node_gpus_above = min((count for count in above if _fills_nodes(problem, count)), default=None)
 
 
-def _fills_nodes(problem: Problem, gpus: int) -> bool:
+def _fills_nodes(problem: SplitProblem, gpus: int) -> bool:
     node = problem.gpus_per_node
     return gpus % node == 0 or (gpus < node and node % gpus == 0)
 
 
-def _nearest(problem: Problem, step: int) -> Split | None:
+def _nearest(problem: SplitProblem, step: int) -> Split | None:
     """The nearest reachable global batch below (step -1) or above (+1) the target.
 
     A rule that refuses some numbers accepts one of every `period` of them, so no more have to be tried.
@@ -346,7 +344,7 @@ def _nearest(problem: Problem, step: int) -> Split | None:
     return None
 
 
-def _why_chosen(problem: Problem, split: Split) -> list[str]:
+def _why_chosen(problem: SplitProblem, split: Split) -> list[str]:
     stages = problem.pipeline_parallel
     if split.pair == (problem.micro_batch, problem.accumulation):
         reasons = [f"already {split.global_batch}; nothing to change"]
@@ -361,7 +359,7 @@ def _why_chosen(problem: Problem, split: Split) -> list[str]:
     return reasons
 
 
-def _why_unreachable(problem: Problem, status: Status) -> str:
+def _why_unreachable(problem: SplitProblem, status: Status) -> str:
     if status == BATCH_INFEASIBLE:
         return f"{problem.global_batch} is not a multiple of the data-parallel size {problem.data_parallel}"
     samples = problem.global_batch // (problem.data_parallel or 1)
@@ -369,6 +367,6 @@ def _why_unreachable(problem: Problem, status: Status) -> str:
     return f"no micro batch up to {problem.cap} and accumulation that make {samples}{why}"
 
 
-def _layout(problem: Problem) -> str:
+def _layout(problem: SplitProblem) -> str:
     names = ("tensor", "pipeline", "context", "sequence")
     return " x ".join(f"{name} {size}" for name, size in zip(names, problem.sizes, strict=True) if size > 1)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from math import ceil, floor
 
-from cfglint.source.record import record
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -101,8 +101,7 @@ def total_steps(max_steps: int, epochs: float, updates: int, version: Version = 
     return ceil(epochs * updates)
 
 
-@record
-class Length:
+class Length(Record):
     """The length of a Hugging Face run: `epochs` is the number in the log, None for "as many as it takes"."""
 
     updates_per_epoch: int

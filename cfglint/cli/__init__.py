@@ -26,9 +26,14 @@ COMMANDS = {
     "rule": "show the manual page of a rule, or list all rules",
     "schema": "print the JSON Schema of a kind of config",
     "server": "run the language server for an editor, over standard input and output",
+    "mcp": "serve check, fix, plan, explain and review to a language model (Model Context Protocol)",
     "completion": "print a script that completes options and values in bash, zsh or fish",
 }
 
+TOPICS = {  # of `cfglint help`, beside the commands: a command that has the options, and what they are
+    "run": ("check", "options about a run, which most commands have"),
+    "job": ("new", "further facts of a job"),
+}
 NOT_DONE = 2
 INTERRUPTED = 130
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # standard output: errors about files are reported elsewhere
@@ -77,8 +82,11 @@ def ended(error: Exception) -> int:
 def main(arguments: list[str]) -> int:
     """Run one command and return its exit status: 0, 1 for findings at or above --fail-on, 2 if the job could not be done."""
     name = arguments[0] if arguments else "--help"
-    if name == "help" and len(arguments) > 1:
+    if name in ("help", "-h", "--help") and len(arguments) > 1:
         name, arguments = arguments[1], [arguments[1], "--help"]
+    if name in TOPICS and arguments[1:] == ["--help"]:
+        print(help_about(name))
+        return 0
     if name in ("-h", "--help", "help"):
         print(usage())
         return 0 if arguments else NOT_DONE
@@ -100,10 +108,27 @@ def main(arguments: list[str]) -> int:
         return INTERRUPTED
 
 
+def help_about(topic: str) -> str:
+    """The output of `cfglint help TOPIC`: the options of a topic, which the help of a command only names."""
+    from cfglint.cli.argument_parser import Parser
+
+    command, what = TOPICS[topic]
+    parser = Parser("cfglint COMMAND" if topic == "run" else f"cfglint {command}", what)
+    __import__(f"cfglint.cli.{command}", fromlist=["run"]).add_arguments(parser)
+    chosen = {name: option for name, option in parser.options.items() if option.topic == topic}
+    parser.positionals, parser.options, parser.examples = [], chosen, []
+    for option in chosen.values():
+        option.topic = ""
+    return parser.help()
+
+
 def unknown_command(name: str) -> int:
-    """Report an unknown command with the nearest one; return the exit status."""
+    """Report an unknown command with the nearest one, or a path without a command; return the exit status."""
     from cfglint.cli.console import fail
     from cfglint.frameworks.known_names import closest
+
+    if os.path.exists(name) or os.path.splitext(name)[1]:
+        return fail(f"a command is missing before {name!a}: `cfglint check {name}` checks it")
 
     near = closest(name, COMMANDS)
     return fail(f"unknown command {name!a}; {f'did you mean `cfglint {near}`?' if near else 'commands: ' + ', '.join(COMMANDS)}")
@@ -121,7 +146,7 @@ def modelled_releases() -> list[str]:
 
 def usage() -> str:
     """The output of `cfglint --help`, folded to the width of the terminal."""
-    from cfglint.cli.argument_parser import folded, help_width
+    from cfglint.cli.help_text import folded, help_width
 
     width = help_width()
     lines = [
@@ -132,5 +157,5 @@ def usage() -> str:
     ]
     for name, text in COMMANDS.items():
         lines += folded(f"  {name:<11}{text}", width, " " * 13)
-    ends = "Run `cfglint help COMMAND` for options and examples.", EXIT_STATUS
+    ends = "Run `cfglint help COMMAND` for options and examples, `cfglint help run` for the options about a run.", EXIT_STATUS
     return "\n".join([*lines, "", *(line for end in ends for line in folded(end, width))])

@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     Words = tuple[str, ...] | list[str]
     Act = Callable[["Namespace", str], None]
 
-WIDTH = 100  # columns of a help text, on a wider terminal or none
-INDENT = 28  # columns before the explanation of an option
-
 
 class Namespace:
     """The parsed arguments, one attribute per option; an absent option has its default."""
@@ -37,10 +34,13 @@ class Misused(Exception):
     """Arguments that the parser does not accept; the message explains which and why."""
 
 
-class Option:
-    """An option, or a positional argument when its name has no dashes; choices that take time to list are a function."""
+class CommandOption:
+    """An option, or a positional argument when its name has no dashes; choices that take time to list are a function.
 
-    __slots__ = ("_choices", "_metavar", "act", "convert", "default", "flag", "help", "name", "nargs", "repeated")
+    The options of a `topic` are the same for several commands, and `cfglint help TOPIC` explains them once.
+    """
+
+    __slots__ = ("_choices", "_metavar", "act", "convert", "default", "flag", "help", "name", "nargs", "repeated", "topic")
 
     def __init__(
         self,
@@ -53,8 +53,10 @@ class Option:
         default: Any = None,
         metavar: str | None = None,
         help: str = "",  # noqa: A002
+        topic: str = "",
     ) -> None:
         self.name = name
+        self.topic = topic
         self.flag = action == "store_true"
         self.repeated = action == "append"
         self.act = action if callable(action) else None
@@ -131,12 +133,12 @@ class Parser:
         self.prog = prog
         self.description = description
         self.examples: list[tuple[str, str]] = []
-        self.positionals: list[Option] = []
-        self.options: dict[str, Option] = {}
+        self.positionals: list[CommandOption] = []
+        self.options: dict[str, CommandOption] = {}
 
     def add_argument(self, name: str, **details: Any) -> None:
         """Declare an option (`--name`) or a positional argument."""
-        option = Option(name, **details)
+        option = CommandOption(name, **details)
         if option.positional:
             self.positionals.append(option)
         else:
@@ -196,7 +198,12 @@ class Parser:
             option.store(namespace, rest.pop(0))
 
     def _meant(self, name: str) -> str:
-        near = [other for other in self.options if other.startswith(name) or name.startswith(other)]
+        from cfglint.cli.synonyms import INSTEAD, SYNONYMS
+
+        near = [other for other, synonyms in SYNONYMS.items() if name in synonyms and other in self.options]
+        near = near or [other for other in self.options if other.startswith(name) or name.startswith(other)]
+        if not near and name in INSTEAD:
+            return f"; {INSTEAD[name]}"
         if not near:
             from cfglint.frameworks.known_names import closest
 
@@ -221,40 +228,7 @@ class Parser:
 
     def help(self) -> str:
         """The output of `--help`, folded to the width of the terminal."""
-        width = help_width()
-        lines = [*folded(f"usage: {self.usage()}", width, "    "), "", *folded(self.description, width), ""]
-        for option in (*self.positionals, *self.options.values()):
-            lines += explained(option, width)
-        if self.examples:
-            lines += ["", "examples:"]
-        for command, what in self.examples:
-            lines += [*folded_command(command, width), *folded(f"      {what}", width, "      ")]
-        return "\n".join(lines)
+        from cfglint.cli.help_text import help_text
 
-
-def help_width() -> int:
-    """The columns of a help text."""
-    from cfglint.cli.terminal import columns
-
-    return min(columns() or WIDTH, WIDTH)
-
-
-def folded(text: str, width: int, indent: str = "") -> list[str]:
-    """The lines of a sentence; later lines are indented."""
-    from textwrap import wrap
-
-    return wrap(text, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
-
-
-def folded_command(command: str, width: int) -> list[str]:
-    """The lines of an example; a backslash continues a command that is too long for one line."""
-    lines = folded(f"  {command}", width - 2, "      ")
-    return [f"{line} \\" for line in lines[:-1]] + lines[-1:]
-
-
-def explained(option: Option, width: int) -> list[str]:
-    """The lines about one option in a help text; a list of choices is broken after commas."""
-    left = [line.replace(", ", ",") for line in folded(f"  {option.shown().replace(',', ', ')}", width, " " * INDENT)]
-    words = folded(option.help, width - INDENT)
-    first = [left.pop().ljust(INDENT) + words.pop(0)] if words and len(left[-1]) < INDENT - 1 else []
-    return [line.rstrip() for line in (*left, *first, *(" " * INDENT + word for word in words))]
+        options = [(each.topic, each.name, each.shown(), each.help) for each in (*self.positionals, *self.options.values())]
+        return help_text(self.usage(), self.description, options, self.examples)

@@ -30,6 +30,7 @@ from cfglint.report.escapes import shown
 from cfglint.run.discovery_errors import UnknownKindError
 from cfglint.run.scan_stats import ScanStats
 from cfglint.source.files import FileProblem
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,15 +55,11 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument("--show-settings", action="store_true", help="list the settings and their origins")
     parser.add_argument("--statistics", action="store_true", help="print how often each code was found instead of the findings")
     parser.add_argument("--jobs", type=positive, metavar="N", help="worker processes (default: auto)")
-    parser.add_example("cfglint check", "every config and launch script in this folder and below, or the declared runs")
-    parser.add_example("cfglint check train.yaml --gpus 8 --num-examples 128770", "one file on 8 GPUs, with the number of steps")
-    parser.add_example(
-        "cfglint check train.yaml ds_config.json --run --target transformers==4.57.1", "two files as one run, for a given release"
-    )
-    parser.add_example(
-        "cfglint check --format sarif --output cfglint.sarif --format text", "a file for code scanning, and text on the terminal"
-    )
-    parser.add_example("cfglint check --select ignored-key,BAT --statistics", "how often findings of some rules occur")
+    parser.add_example("cfglint check", "this folder and below, or the declared runs")
+    parser.add_example("cfglint check train.yaml --gpus 8 --num-examples 128770", "on 8 GPUs, with steps")
+    parser.add_example("cfglint check train.yaml ds_config.json --run --target transformers==4.57.1", "one run")
+    parser.add_example("cfglint check --format text --format sarif --output cfglint.sarif", "text, and a file")
+    parser.add_example("cfglint check --select ignored-key,BAT --statistics", "how often some rules find something")
 
 
 def run(arguments: Namespace) -> int:
@@ -111,15 +108,12 @@ def report(form: str, found: list[Outcome], colour: bool, width: int | None, cou
     return f"{text}\n{statistics(found, width)}" if is_long else text
 
 
-class Count:
+class Count(Record):
     """How often a code was found, how many of these findings `fix` repairs, and the first finding of the highest severity."""
 
-    __slots__ = ("first", "fixable", "found")
-
-    def __init__(self, first: Diagnostic) -> None:
-        self.first = first
-        self.found = 0
-        self.fixable = 0
+    first: Diagnostic
+    found: int = 0
+    fixable: int = 0
 
     @property
     def rank(self) -> tuple[int, int, str]:

@@ -9,7 +9,7 @@ from cfglint.cli.argument_parser import Parser
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.cli.argument_parser import Namespace, Option
+    from cfglint.cli.argument_parser import CommandOption, Namespace
 
 WITH_HELP = {**COMMANDS, "help": "the options of a command"}
 SHELLS = ("bash", "zsh", "fish")
@@ -47,7 +47,7 @@ def codes() -> list[str]:
     return [text for rule in every_rule() for text in (rule.code, rule.name)]
 
 
-def words(option: Option) -> str:
+def words(option: CommandOption) -> str:
     """The values that an option accepts, if they are a list: its choices, or the kinds that have a schema."""
     if option.choices is not None:
         return " ".join(option.choices)
@@ -58,17 +58,17 @@ def words(option: Option) -> str:
     return ""
 
 
-def takes_codes(option: Option) -> bool:
+def takes_codes(option: CommandOption) -> bool:
     """Whether the value is a code or name of a rule."""
     return option.metavar in ("CODE", "CODES")
 
 
-def named_values(parser: Parser) -> list[Option]:
+def named_values(parser: Parser) -> list[CommandOption]:
     """The options that take a value."""
     return [option for option in parser.options.values() if not option.flag]
 
 
-def takes_files(option: Option) -> bool:
+def takes_files(option: CommandOption) -> bool:
     """Whether the value is the path of a file."""
     return option.metavar in FILES
 
@@ -115,7 +115,7 @@ def bash(commands: dict[str, Parser]) -> str:
     return BASH % {"codes": " ".join(codes()), "commands": " ".join(commands), "values": "\n".join(cases), "options": "\n".join(options)}
 
 
-def bash_value(option: Option) -> str:
+def bash_value(option: CommandOption) -> str:
     """The bash code that completes the value of an option."""
     if takes_codes(option):
         return "words=$codes"
@@ -172,13 +172,13 @@ def specifications(parser: Parser) -> list[str]:
     return [*found, "--help[show the options]"]
 
 
-def specification(option: Option) -> str:
+def specification(option: CommandOption) -> str:
     """An option as `_arguments` of zsh takes it."""
     value = "" if option.flag else f":{escaped(option.metavar)}:{zsh_value(option)}"
     return f"{'*' if option.repeated or option.act else ''}{option.name}[{escaped(option.help)}]{value}"
 
 
-def zsh_value(option: Option) -> str:
+def zsh_value(option: CommandOption) -> str:
     """The zsh action that completes a value."""
     if takes_codes(option):
         return "_cfglint_codes"
@@ -213,7 +213,7 @@ def fish(commands: dict[str, Parser]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def fish_option(option: Option) -> str:
+def fish_option(option: CommandOption) -> str:
     """An option as `complete` of fish takes it."""
     name = f"-l {option.name[2:]}" if option.name.startswith("--") else f"-s {option.name[1:]}"
     described = f"{name} -d {fish_quoted(option.help)}"
@@ -222,7 +222,7 @@ def fish_option(option: Option) -> str:
     return f"{described} -r" if takes_files(option) else f"{described} -x {fish_value(option)}".rstrip()
 
 
-def fish_value(option: Option) -> str:
+def fish_value(option: CommandOption) -> str:
     """The fish arguments that complete a value."""
     if takes_codes(option):
         return "-a '(__cfglint_codes)'"

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from cfglint.cli.argument_parser import Namespace, Parser
-    from cfglint.explanation.log_analysis import Explanation
+    from cfglint.explanation.log_analysis import LogExplanation
     from cfglint.project.settings_file import Configuration
     from cfglint.run.checked import CheckedRun
 
@@ -91,7 +91,7 @@ def explain_run(arguments: Namespace, project: Configuration, width: int | None)
     return text, 2 if found.beyond_limits or bugs else 0
 
 
-def explain_log(path: str, arguments: Namespace, project: Configuration) -> list[Explanation]:
+def explain_log(path: str, arguments: Namespace, project: Configuration) -> list[LogExplanation]:
     """The analysis of each banner of a log, compared with the files if any are given."""
     found = [log_analysis.explain(banner) for banner in log_parser.read(read_lines(path))]
     if arguments.paths:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import partial
 
 from cfglint.cli.console import fail, warn, warn_of
 from cfglint.cli.options import UsageError, above_zero, gpu_memory, load_configuration, model_of, positive, targets
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from cfglint.generators.generated import Generated, GeneratedFile
     from cfglint.run.checked import CheckedRun
 
+JOB = "job"  # the topic of the options that few jobs need
 STANDARD_OUTPUT = STANDARD_INPUT = "-"
 INSTEAD = ({"micro_batch", "max_micro_batch"}, {"epochs", "steps", "tokens"}, {"model", "layers", "hidden", "heads", "kv_heads"})
 
@@ -40,63 +42,60 @@ def add_arguments(parser: Parser) -> None:
         "kind", nargs="?", choices=(*kinds(), RUN), metavar="KIND", help=f"{', '.join(kinds())}; or run, a consistent set of files"
     )
     parser.add_argument("--gpus", type=positive, metavar="N", help="number of GPUs of the launch, one process each")
-    parser.add_argument("--gpus-per-node", type=positive, metavar="N", help="GPUs per node (default: 8)")
+    parser.add_argument("--gpus-per-node", topic=JOB, type=positive, metavar="N", help="GPUs per node (default: 8)")
     parser.add_argument("--global-batch", type=positive, metavar="G", help="samples per optimizer step")
     parser.add_argument("--max-micro-batch", type=positive, metavar="M", help="the largest micro batch size that fits on one GPU")
-    parser.add_argument("--micro-batch", type=positive, metavar="M", help="exactly this micro batch size, instead of --max-micro-batch")
+    parser.add_argument("--micro-batch", topic=JOB, type=positive, metavar="M", help="exactly this micro batch size")
     parser.add_argument("--zero", type=int, choices=("0", "1", "2", "3"), help="ZeRO stage")
-    parser.add_argument("--offload", action="store_true", help="offload the optimizer to the CPU")
-    parser.add_argument("--offload-weights", action="store_true", help="also offload the weights, at ZeRO stage 3")
-    parser.add_argument("--precision", choices=PRECISIONS, help=f"number format (default: {PRECISIONS[0]})")
+    parser.add_argument("--offload", topic=JOB, action="store_true", help="offload the optimizer to the CPU")
+    parser.add_argument("--offload-weights", topic=JOB, action="store_true", help="also offload the weights, at ZeRO stage 3")
+    parser.add_argument("--precision", topic=JOB, choices=PRECISIONS, help=f"number format (default: {PRECISIONS[0]})")
     add_training(parser)
     add_model(parser)
     parser.add_argument("--framework", choices=set_frameworks, default=FRAMEWORK, help=f"framework of the set `run` (default: {FRAMEWORK})")
     parser.add_argument("--target", action="append", default=[], metavar="NAME==VERSION", help="the framework's version; repeatable")
     parser.add_argument("--from", action="append", default=[], metavar="FILE", help="take the facts of an existing run; repeatable")
-    parser.add_argument("--config", metavar="FILE", help="a cfglint.toml or pyproject.toml, for its target (default: the nearest one)")
+    parser.add_argument("--config", topic=JOB, metavar="FILE", help="a cfglint.toml or pyproject.toml (default: the nearest one)")
     parser.add_argument("--output", metavar="PATH", help="a folder, or a file name for a single file; - prints (default: this folder)")
-    parser.add_argument("-o", action=to_output, metavar="PATH", help="the same as --output")
+    parser.add_argument("-o", topic=JOB, action=to_output, metavar="PATH", help="the same as --output")
     parser.add_argument("--force", action="store_true", help="replace existing files")
     parser.add_example("cfglint new", "ask for the facts")
     parser.add_example("cfglint new huggingface --gpus 8 --global-batch 256 --epochs 3 --lr 2e-5", "a Trainer config")
-    parser.add_example(
-        "cfglint new run --gpus 16 --global-batch 512 --micro-batch 4 --zero 3 -o configs",
-        "consistent Trainer, DeepSpeed and accelerate files",
-    )
-    parser.add_example(
-        "cfglint new deepspeed --from train.yaml --gpus 8 --num-examples 128770 -o -", "a DeepSpeed config with the facts of a run, printed"
-    )
+    parser.add_example("cfglint new run --gpus 16 --global-batch 512 --max-micro-batch 4 -o configs", "a set")
+    parser.add_example("cfglint new deepspeed --from train.yaml --gpus 8 --num-examples 128770 -o -", "with the facts of a run, printed")
 
 
 def add_training(parser: Parser) -> None:
     """Add the options for length, learning rate and similar settings."""
+    add = partial(parser.add_argument, topic=JOB)
     parser.add_argument("--epochs", type=above_zero, metavar="E", help="passes over the data")
-    parser.add_argument("--steps", type=positive, metavar="S", help="optimizer steps, instead of --epochs")
-    parser.add_argument("--tokens", type=tokens, metavar="T", help="tokens, such as 300e9, instead of --epochs")
+    parser.add_argument("--steps", topic=JOB, type=positive, metavar="S", help="optimizer steps, instead of --epochs")
+    add("--tokens", type=tokens, metavar="T", help="tokens, such as 300e9, instead of --epochs")
     parser.add_argument("--num-examples", type=positive, metavar="N", help="training samples")
     parser.add_argument("--seq-length", type=positive, metavar="L", help="tokens per sample")
     parser.add_argument("--lr", type=above_zero, metavar="RATE", help="peak learning rate")
-    parser.add_argument("--warmup", type=not_negative, metavar="W", help="warm-up: a fraction of the run if below 1, else steps")
-    parser.add_argument("--optimizer", choices=OPTIMIZERS, help=f"optimizer (default: {OPTIMIZERS[0]})")
-    parser.add_argument("--scheduler", choices=SCHEDULERS, help="the learning rate after warm-up")
-    parser.add_argument("--trainer", choices=trainers, help="TRL: the trainer (default: sft)")
-    parser.add_argument("--lora", action="store_true", help="train an adapter, not the complete model")
+    add("--warmup", type=not_negative, metavar="W", help="warm-up: a fraction of the run if below 1, else steps")
+    add("--optimizer", choices=OPTIMIZERS, help=f"optimizer (default: {OPTIMIZERS[0]})")
+    add("--scheduler", choices=SCHEDULERS, help="the learning rate after warm-up")
+    add("--trainer", choices=trainers, help="TRL: the trainer (default: sft)")
+    add("--lora", action="store_true", help="train an adapter, not the complete model")
 
 
 def add_model(parser: Parser) -> None:
     """Add the options that only GPT-NeoX files use."""
+    add = partial(parser.add_argument, topic=JOB)
     model_help = f"GPT-NeoX: a published shape: {', '.join(SHAPES)}; else, with --gpu-memory: a config.json, its folder, or a known model"
-    parser.add_argument("--model", metavar="NAME", help=model_help)
-    parser.add_argument(
+    add("--model", metavar="NAME", help=model_help)
+    add(
         "--gpu-memory",
         type=gpu_memory,
         metavar="GIB",
         help="memory of a GPU in GiB (79.2), or a card (80GB, H100); instead of --max-micro-batch",
     )
     for name, text in (("layers", "layers"), ("hidden", "width"), ("heads", "attention heads"), ("kv-heads", "key-value heads")):
-        parser.add_argument(f"--{name}", type=positive, metavar="N", help=f"GPT-NeoX: {text} of a custom model")
-    parser.add_argument("--tp", type=positive, metavar="N", help="GPT-NeoX: tensor parallel size")
-    parser.add_argument("--pp", type=positive, metavar="N", help="GPT-NeoX: pipeline stages")
+        add(f"--{name}", type=positive, metavar="N", help=f"GPT-NeoX: {text} of a custom model")
+    add("--tp", type=positive, metavar="N", help="GPT-NeoX: tensor parallel size")
+    add("--pp", type=positive, metavar="N", help="GPT-NeoX: pipeline stages")
 
 
 def to_output(arguments: Namespace, text: str) -> None:

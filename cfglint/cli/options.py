@@ -23,6 +23,7 @@ from cfglint.source.root import resolved
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
+    from typing import Any
 
     from cfglint.cli.argument_parser import Namespace, Parser
     from cfglint.findings.diagnostic import Outcome
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
 
 MOST_UNKNOWN = 10  # codes without a rule that are named
+RUN = "run"  # the topic of the options that describe a run
 LONGEST_LINE = 100_000  # characters of a launch line; parsing takes quadratic time in the length of a word
 
 
@@ -47,38 +49,36 @@ class UsageError(Exception):
 
 def add_run_options(parser: Parser) -> None:
     """Add the options that describe a run: kind, and the facts of its launch."""
-    parser.add_argument("--run", action="store_true", help="the paths are the complete configuration of one run")
-    parser.add_argument("--kind", choices=file_kinds(), help="the kind of the files (of the first, with --run; default: detected)")
+    parser.add_argument("--run", action="store_true", topic=RUN, help="the paths are the complete configuration of one run")
+    parser.add_argument(
+        "--kind", choices=file_kinds(), topic=RUN, help="the kind of the files (of the first, with --run; default: detected)"
+    )
     add_fact_options(parser)
-    parser.add_argument("--section", metavar="KEY", help="the config is the mapping under KEY in the file")
-    parser.add_argument("--stdin-filename", metavar="NAME", help="the file name for standard input (`-`)")
+    parser.add_argument("--section", metavar="KEY", topic=RUN, help="the config is the mapping under KEY in the file")
+    parser.add_argument("--stdin-filename", metavar="NAME", topic=RUN, help="the file name for standard input (`-`)")
 
 
 def add_fact_options(parser: Parser) -> None:
     """Add the options for the facts of a launch: GPUs, versions, samples, overrides."""
+
+    def add(name: str, text: str, **details: Any) -> None:
+        parser.add_argument(name, help=text, topic=RUN, **details)
+
     parser.add_argument("--gpus", type=positive, metavar="N", help="number of GPUs of the launch, one process each")
-    parser.add_argument("--nodes", type=positive, metavar="N", help="number of nodes, if a launch line does not specify it")
-    parser.add_argument("--env", action="append", default=[], metavar="NAME=VALUE", help="a shell variable of a launch script; repeatable")
-    parser.add_argument(
-        "--target",
-        action="append",
-        default=[],
-        metavar="NAME==VERSION",
-        help="the framework's version; repeatable; `installed` takes those in VIRTUAL_ENV, CONDA_PREFIX or .venv",
-    )
-    parser.add_argument("--num-examples", type=positive, metavar="N", help="number of training samples, to compute steps")
-    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="an override passed on the launch line; repeatable")
-    parser.add_argument("--args", metavar="TEXT", help="the arguments of a launch line, as one string")
-    parser.add_argument(
-        "--model", metavar="PATH|NAME", help="the model, for memory estimates: a Hugging Face config.json, its folder, or a known name"
-    )
-    parser.add_argument("--gpu-memory", type=gpu_memory, metavar="GIB", help="memory of a GPU in GiB (79.2), or a card (80GB, H100)")
-    parser.add_argument("--seq-length", type=positive, metavar="N", help="tokens per sample, if the files do not specify it")
-    parser.add_argument("--trainer", choices=trainers, help="the TRL trainer that the script builds (default: detected from the keys)")
-    parser.add_argument(
-        "--strict-keys", action="store_true", help="the script adds no keys of its own: report unknown keys as the framework treats them"
-    )
-    parser.add_argument("--config", metavar="FILE", help="a cfglint.toml or pyproject.toml (default: the nearest one)")
+    add("--nodes", "number of nodes, if a launch line does not specify it", type=positive, metavar="N")
+    add("--env", "a shell variable of a launch script; repeatable", action="append", default=[], metavar="NAME=VALUE")
+    versions = "the framework's version; repeatable; `installed` takes those in VIRTUAL_ENV, CONDA_PREFIX or .venv"
+    add("--target", versions, action="append", default=[], metavar="NAME==VERSION")
+    add("--num-examples", "number of training samples, to compute steps", type=positive, metavar="N")
+    add("--set", "an override passed on the launch line; repeatable", action="append", default=[], metavar="KEY=VALUE")
+    add("--args", "the arguments of a launch line, as one string", metavar="TEXT")
+    add("--model", "the model, for memory estimates: a Hugging Face config.json, its folder, or a known name", metavar="PATH|NAME")
+    add("--gpu-memory", "memory of a GPU in GiB (79.2), or a card (80GB, H100)", type=gpu_memory, metavar="GIB")
+    add("--seq-length", "tokens per sample, if the files do not specify it", type=positive, metavar="N")
+    add("--trainer", "the TRL trainer that the script builds (default: detected from the keys)", choices=trainers)
+    strict = "the script adds no keys of its own: report unknown keys as the framework treats them"
+    add("--strict-keys", strict, action="store_true")
+    add("--config", "a cfglint.toml or pyproject.toml (default: the nearest one)", metavar="FILE")
 
 
 def add_finding_options(parser: Parser) -> None:
@@ -95,7 +95,7 @@ def add_code_options(parser: Parser) -> None:
 
 def add_output_options(parser: Parser, formats: tuple[str, ...]) -> None:
     """Add the options for the output; a format and a file can be given several times, in pairs."""
-    parser.add_argument("--format", action="append", default=[], choices=formats, help="repeatable, each with an --output (default: text)")
+    parser.add_argument("--format", action="append", default=[], choices=formats, help="repeatable (default: by the suffix of --output)")
     parser.add_argument("--output", action=paired, default=[], metavar="FILE", help="write to this file instead of standard output")
     parser.add_argument("--color", choices=("auto", "always", "never"), default="auto", help="colours in the text report (default: auto)")
 

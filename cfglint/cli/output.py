@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from cfglint.cli.console import fail
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from cfglint.cli.argument_parser import Namespace
+
+BY_SUFFIX = {".json": "json", ".sarif": "sarif", ".html": "html", ".htm": "html", ".md": "markdown", ".xml": "junit"}
 
 
 def check_outputs(arguments: Namespace) -> None:
@@ -28,11 +31,16 @@ def check_outputs(arguments: Namespace) -> None:
 
 
 def reports(arguments: Namespace) -> list[tuple[str, str | None]]:
-    """(format, file) of every requested report; None is standard output."""
+    """(format, file) of every requested report; None is standard output. The suffix of a file without a format decides about it."""
     number = max(len(arguments.format), len(arguments.output), 1)
-    forms = [*arguments.format, *["text"] * number][:number]
+    forms = [*arguments.format, *[None] * number][:number]
     outputs = [*arguments.output, *[None] * number][:number]
-    return list(zip(forms, outputs, strict=True))
+    return [(form or format_of(output), output) for form, output in zip(forms, outputs, strict=True)]
+
+
+def format_of(output: str | None) -> str:
+    """The format that the suffix of a file is for; text for others, and for standard output."""
+    return BY_SUFFIX.get(os.path.splitext(output or "")[1].lower(), "text")
 
 
 def write(arguments: Namespace, render: Callable[[str, bool, int | None], str]) -> bool:

@@ -27,7 +27,7 @@ from cfglint.review.left_out import left_out
 from cfglint.run.discovery_errors import LaunchChoiceError, UnknownKindError
 from cfglint.run.scan_stats import ScanStats
 from cfglint.source.files import FileProblem
-from cfglint.source.git import GitProblem, Repository
+from cfglint.source.git import GitProblem, GitRepository
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def run(arguments: Namespace) -> int:
     arguments.kind = None
     try:
         check_outputs(arguments)
-        with Repository() as repository:
+        with GitRepository() as repository:
             base, name = base_of(arguments, repository)
             branch = Branch(repository, base, arguments.state)
             project = load_configuration(arguments, lambda path: configuration_of(branch, path))
@@ -77,7 +77,7 @@ def run(arguments: Namespace) -> int:
 # ---- the base
 
 
-def base_of(arguments: Namespace, repository: Repository) -> tuple[str, str]:
+def base_of(arguments: Namespace, repository: GitRepository) -> tuple[str, str]:
     """(the commit at which the branch left its base, the name of the base as the user knows it)."""
     head = repository.commit("HEAD")
     if head is None:
@@ -104,7 +104,7 @@ def candidates(asked: str | None) -> tuple[str, ...]:
     return (os.environ[GITLAB],) if os.environ.get(GITLAB) else USUAL
 
 
-def left_at(repository: Repository, name: str, commit: str, head: str) -> str:
+def left_at(repository: GitRepository, name: str, commit: str, head: str) -> str:
     """The commit at which the branch left its base."""
     base = repository.merge_base(commit, head)
     if base is not None:

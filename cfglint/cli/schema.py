@@ -35,15 +35,8 @@ def run(arguments: Namespace) -> int:
         return 0
     if arguments.kind not in kinds():
         return fail(f"no schema for {arguments.kind!r}; there are: {', '.join(kinds())}")
-    with open(file_of(arguments.kind), encoding="utf-8") as file:
-        text = file.read()
-    if arguments.draft == "7":
-        import json
-
-        from cfglint.frameworks.schema_export import draft7
-
-        text = json.dumps(draft7(arguments.kind, json.loads(text)), indent=1, ensure_ascii=False) + "\n"
-    sys.stdout.write(text)
+    with open(file_of(arguments.kind, "draft7" if arguments.draft == "7" else ""), encoding="utf-8") as file:
+        sys.stdout.write(file.read())
     return 0
 
 

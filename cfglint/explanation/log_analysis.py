@@ -9,7 +9,7 @@ from __future__ import annotations
 from cfglint.batch import steps
 from cfglint.explanation.log_parser import HUGGINGFACE, NEOX
 from cfglint.frameworks.versions import parse_version
-from cfglint.source.record import record
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ NEEDED = ("num_examples", "num_epochs", "micro_batch", "accumulation", "global_b
 LOOPS = ((4, 45, 2), FLOOR)  # releases whose training loops end at different steps
 
 
-class Explanation:
+class LogExplanation(Record):
     """A banner and the numbers that follow from it.
 
     `consistent_with` are ranges of transformers releases; empty if no release's arithmetic gives the printed
@@ -33,17 +33,14 @@ class Explanation:
     cannot be reproduced; `details` are (what, number, how) for display.
     """
 
-    __slots__ = ("banner", "batches", "consistent_with", "data_parallel", "details", "differences", "note", "steps_per_epoch")
-
-    def __init__(self, banner: TrainingBanner) -> None:
-        self.banner = banner
-        self.data_parallel: int | None = None
-        self.batches: int | None = None
-        self.steps_per_epoch: int | None = None
-        self.consistent_with: list[str] = []
-        self.note = ""
-        self.details: list[tuple[str, str, str]] = []
-        self.differences: list[Difference] = []
+    banner: TrainingBanner
+    data_parallel: int | None = None
+    batches: int | None = None
+    steps_per_epoch: int | None = None
+    consistent_with: list[str] = []
+    note: str = ""
+    details: list[tuple[str, str, str]] = []
+    differences: list[Difference] = []
 
     @property
     def micro_batch(self) -> int | None:
@@ -51,8 +48,7 @@ class Explanation:
         return self.banner["adjusted_batch"] or self.banner["micro_batch"]
 
 
-@record
-class Difference:
+class Difference(Record):
     """A number with different values in a log and a configuration, with its place in the configuration."""
 
     key: str
@@ -61,9 +57,9 @@ class Difference:
     place: str
 
 
-def explain(banner: TrainingBanner) -> Explanation:
+def explain(banner: TrainingBanner) -> LogExplanation:
     """Everything that follows from a banner's numbers."""
-    found = Explanation(banner)
+    found = LogExplanation(banner)
     find_devices(found)
     if banner.framework == HUGGINGFACE:
         find_releases(found)
@@ -72,7 +68,7 @@ def explain(banner: TrainingBanner) -> Explanation:
     return found
 
 
-def find_devices(found: Explanation) -> None:
+def find_devices(found: LogExplanation) -> None:
     """The data-parallel size: global batch / (micro batch x accumulation)."""
     total, micro, accumulation = found.banner["global_batch"], found.micro_batch, found.banner["accumulation"]
     if not total or not micro or not accumulation:
@@ -86,7 +82,7 @@ def find_devices(found: Explanation) -> None:
 # ---- the Hugging Face trainer
 
 
-def find_releases(found: Explanation) -> None:
+def find_releases(found: LogExplanation) -> None:
     """Find the releases that compute the printed steps, and the calculation that does."""
     banner = found.banner
     missing = [name for name in NEEDED if banner[name] is None]
@@ -107,7 +103,7 @@ def find_releases(found: Explanation) -> None:
     check_release(found)
 
 
-def explain_unknown_length(found: Explanation) -> bool:
+def explain_unknown_length(found: LogExplanation) -> bool:
     """Explain a data set without a length: `max_steps` determines the run, and the samples follow from it."""
     banner = found.banner
     if banner["num_epochs"] != ENDLESS:
@@ -120,7 +116,7 @@ def explain_unknown_length(found: Explanation) -> bool:
     return True
 
 
-def variants(found: Explanation) -> Iterator[tuple[str, int]]:
+def variants(found: LogExplanation) -> Iterator[tuple[str, int]]:
     """Yield (the setting that the run would need, batches per process and epoch), the default first."""
     samples, micro, processes = found.banner["num_examples"] or 0, found.micro_batch or 1, found.data_parallel or 1
     yield "", steps.batches_per_rank(samples, micro, processes)
@@ -128,7 +124,7 @@ def variants(found: Explanation) -> Iterator[tuple[str, int]]:
     yield "split_batches (or a custom sampler)", steps.batches_per_rank(samples, micro, processes, split_batches=True)
 
 
-def explain_by_epochs(found: Explanation) -> bool:
+def explain_by_epochs(found: LogExplanation) -> bool:
     """Explain the total by epochs times updates per epoch, rounded down or up."""
     banner = found.banner
     total, epochs, accumulation = banner["total_steps"] or 0, banner["num_epochs"] or 0, banner["accumulation"] or 1
@@ -149,7 +145,7 @@ def updates(releases: list[str], batches: int, accumulation: int) -> int | None:
     return counts.pop() if len(counts) == 1 else None
 
 
-def explain_by_limit(found: Explanation) -> bool:
+def explain_by_limit(found: LogExplanation) -> bool:
     """Explain the total by `max_steps`, or a fraction of an epoch: any total that ends in the last epoch shown."""
     banner = found.banner
     total, epochs, accumulation = banner["total_steps"] or 0, banner["num_epochs"] or 0, banner["accumulation"] or 1
@@ -168,7 +164,7 @@ def explain_by_limit(found: Explanation) -> bool:
     return True
 
 
-def epochs_note(found: Explanation, batches: int, setting: str) -> str:
+def epochs_note(found: LogExplanation, batches: int, setting: str) -> str:
     """Describe in one sentence how the printed total is computed."""
     banner = found.banner
     epochs, accumulation = banner["num_epochs"] or 0, banner["accumulation"] or 1
@@ -188,7 +184,7 @@ def epochs_note(found: Explanation, batches: int, setting: str) -> str:
     )
 
 
-def batches_line(found: Explanation, batches: int, setting: str) -> tuple[str, str, str]:
+def batches_line(found: LogExplanation, batches: int, setting: str) -> tuple[str, str, str]:
     """The row with the batches per process and their formula."""
     samples, micro, processes = found.banner["num_examples"] or 0, found.micro_batch or 1, found.data_parallel or 1
     rounded = "rounded down" if setting.startswith("dataloader_drop_last") else "rounded up"
@@ -197,7 +193,7 @@ def batches_line(found: Explanation, batches: int, setting: str) -> tuple[str, s
     return "batches per epoch", f"{batches:,}", f"per process, of {processes:,}: {samples:,} / {micro:,} / {processes:,}, {rounded}"
 
 
-def add_details(found: Explanation, batches: int, setting: str) -> None:
+def add_details(found: LogExplanation, batches: int, setting: str) -> None:
     """The calculation from samples to total steps, with the effect of accumulation and of the training loop."""
     banner = found.banner
     total, epochs, accumulation = banner["total_steps"] or 0, banner["num_epochs"] or 0, banner["accumulation"] or 1
@@ -212,7 +208,7 @@ def add_details(found: Explanation, batches: int, setting: str) -> None:
         found.details.extend(loop_ends(found, batches, total))
 
 
-def loop_ends(found: Explanation, batches: int, total: int) -> Iterator[tuple[str, str, str]]:
+def loop_ends(found: LogExplanation, batches: int, total: int) -> Iterator[tuple[str, str, str]]:
     """The rows about where the training loop of old releases stopped: the printed total does not include all of its updates."""
     banner = found.banner
     accumulation, epochs = banner["accumulation"] or 1, banner["num_epochs"] or 0
@@ -230,7 +226,7 @@ def loop_ends(found: Explanation, batches: int, total: int) -> Iterator[tuple[st
     yield "", late, "with 4.47 to 4.51"
 
 
-def unexplained_note(found: Explanation) -> str:
+def unexplained_note(found: LogExplanation) -> str:
     """Why the printed steps cannot be reproduced."""
     banner = found.banner
     epochs, accumulation = banner["num_epochs"] or 0, banner["accumulation"] or 1
@@ -249,7 +245,7 @@ def totals_of(epochs: int, batches: int, accumulation: int) -> list[int]:
     return sorted({epochs * steps.updates_per_epoch(batches, accumulation, version) for _, version in ERAS})
 
 
-def check_release(found: Explanation) -> None:
+def check_release(found: LogExplanation) -> None:
     """Compare the result with the release that the log itself names."""
     release = found.banner.release
     if not release or not found.consistent_with:
@@ -262,7 +258,7 @@ def check_release(found: Explanation) -> None:
 # ---- GPT-NeoX and DeepSpeed
 
 
-def arguments_note(found: Explanation) -> str:
+def arguments_note(found: LogExplanation) -> str:
     """Describe the layout that follows from the printed arguments."""
     banner = found.banner
     gpus, tensor, pipe = banner["gpus"], banner["tensor_parallel"] or 1, max(banner["pipeline_parallel"] or 1, 1)
@@ -289,7 +285,7 @@ COMPARED = (
 )
 
 
-def compare(found: Explanation, resolved: dict[str, int | None], place: Callable[[str], str]) -> None:
+def compare(found: LogExplanation, resolved: dict[str, int | None], place: Callable[[str], str]) -> None:
     """Record the differences between a log and a configuration; `place` returns the source of a configured number."""
     logged = {
         "micro_batch": found.micro_batch,
@@ -309,7 +305,7 @@ def count(number: int, thing: str) -> str:
     return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
 
 
-def hint(found: Explanation) -> dict[str, int]:
+def hint(found: LogExplanation) -> dict[str, int]:
     """The launch facts that a log contains: devices and training samples."""
     facts = {}
     if found.data_parallel is not None:

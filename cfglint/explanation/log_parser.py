@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 
 from cfglint.source.limits import LONGEST_NUMBER
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -61,22 +62,19 @@ _RELEASE = re.compile(r'"transformers_version": "([0-9][0-9.a-z]*)"')
 _WORLD_SIZE = re.compile(r"\bworld[_ ]size\s*[:=]\s*([0-9]+)")
 
 
-class TrainingBanner:
+class TrainingBanner(Record):
     """The numbers that one training run printed: `line` is the line number of the banner, `framework` the trainer.
 
     `numbers` holds the printed numbers, by the names of `LINES` and `ARGUMENTS`. `max_steps_given` and `release`
     (of transformers) come from the lines before it.
     """
 
-    __slots__ = ("framework", "line", "max_steps_given", "numbers", "release", "style")
-
-    def __init__(self, line: int, framework: str, release: str | None = None, max_steps_given: bool = False, style: str = "") -> None:
-        self.line = line
-        self.framework = framework
-        self.numbers: dict[str, int] = {}
-        self.release = release
-        self.max_steps_given = max_steps_given
-        self.style = style
+    line: int
+    framework: str
+    release: str | None = None
+    max_steps_given: bool = False
+    style: str = ""
+    numbers: dict[str, int] = {}
 
     def __getitem__(self, name: str) -> int | None:
         """A printed number; None for one that was not printed."""

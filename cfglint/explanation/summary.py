@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
-from cfglint.findings.diagnostic import Context
+from cfglint.findings.diagnostic import ReportContext
 from cfglint.findings.setting import DEFAULT, DERIVED, Setting
 from cfglint.findings.wording import counted
 from cfglint.frameworks.summary import BATCH, GPUS, GROUPS, LAUNCH, Item
@@ -186,13 +186,13 @@ def table(account: RunSummary) -> SummaryEntry:
     }
 
 
-def diagram_context(account: RunSummary) -> Context:
+def diagram_context(account: RunSummary) -> ReportContext:
     """The values that diagrams of the run need."""
     run = account.run
     texts = {document.path: document.text for document in run.documents}
     asked = run.facts.model is not None or run.facts.gpu_memory is not None
     memory = account.memory.drawn() if asked and account.memory is not None else None
-    return Context(texts, [entry(item) for item in account.items], account.marks, account.assumed, run.facts.complete, memory)
+    return ReportContext(texts, [entry(item) for item in account.items], account.marks, account.assumed, run.facts.complete, memory)
 
 
 def outcome_with_context(account: RunSummary) -> Outcome:

@@ -72,6 +72,7 @@ RAISED: dict[str, tuple[str, ...]] = {
     'KEY203': ("TypeError: AcceleratorConfig.__init__() got an unexpected keyword argument 'split_batch'", 'TypeError: stat: path should be string, bytes, os.PathLike or integer, not list', "ValueError: The config file at acc.json had unknown keys (['split_batch'])"),
     'KEY205': ("TypeError: GradientAccumulationPlugin.__init__() got an unexpected keyword argument 'steps'", "TypeError: 'int' object does not support item assignment"),
     'KEY206': ("TypeError: Trainer.__init__() got an unexpected keyword argument 'tokenizer'", "TypeError: SFTTrainer.__init__() got an unexpected keyword argument 'max_seq_length'", "TypeError: SFTTrainer.__init__() got an unexpected keyword argument 'quantization_config'", "TypeError: SFTTrainer.__init__() got an unexpected keyword argument 'dataset'"),
+    'KEY207': ("ImportError: cannot import name 'DataCollatorForCompletionOnlyLM' from 'trl'", "ModuleNotFoundError: No module named 'transformers.deepspeed'", "ImportError: cannot import name 'GRPOConfig' from 'trl'"),
     'KEY300': ("TypeError: NeoXArgs.__init__() got an unexpected keyword argument 'save_interval'",),
     'LCH005': ('ValueError: Cannot specify num_nodes/gpus with include/exclude',),
     'LCH016': ('error: the following arguments are required: --data_path/--data-path',),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from cfglint.source.record import Record
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.findings.entries import LaunchEntry, MemoryDrawing, RunEntry, SettingEntry
@@ -37,64 +39,55 @@ def rank(severity: Severity) -> int:
     return SEVERITIES.index(severity)
 
 
-class Place:
+class Place(Record):
     """A span in a file: `line`/`column` count from 1 in characters, `start`/`end` are offsets.
 
     `source` is the first line of the span, for reports that show it.
     """
 
-    __slots__ = ("column", "end", "end_column", "end_line", "file", "line", "source", "start")
-
-    def __init__(self, file: str, line: int, column: int, end_line: int, end_column: int, start: int, end: int, source: str) -> None:
-        self.file = file
-        self.line = line
-        self.column = column
-        self.end_line = end_line
-        self.end_column = end_column
-        self.start = start
-        self.end = end
-        self.source = source
+    file: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    start: int
+    end: int
+    source: str
 
     def __repr__(self) -> str:
         return f"<Place {self.file}:{self.line}:{self.column}>"
 
 
-class FileEdit:
+class FileEdit(Record):
     """Replace `start`..`end` of a file's decoded content by `text`."""
 
-    __slots__ = ("end", "file", "start", "text")
-
-    def __init__(self, file: str, start: int, end: int, text: str) -> None:
-        self.file = file
-        self.start = start
-        self.end = end
-        self.text = text
+    file: str
+    start: int
+    end: int
+    text: str
 
     def __repr__(self) -> str:
         return f"<FileEdit of {self.file}, {self.start} to {self.end}: {self.text!r}>"
 
 
-class Fix:
+class Fix(Record):
     """A fix of a finding: edits of the files, and the changes of values that they make.
 
     Safe: the batch, schedule, precision and data of the run stay the same, or the run could not have started.
     `by_release`: it is not safe only because the release of the framework is not specified.
     """
 
-    __slots__ = ("by_release", "changes", "edits", "safe", "title")
-
-    def __init__(self, title: str, edits: list[FileEdit], safe: bool, changes: list[tuple[str, Change]]) -> None:
-        self.title = title
-        self.edits = edits
-        self.safe = safe
-        self.by_release = False
-        self.changes = changes
+    title: str
+    edits: list[FileEdit]
+    safe: bool
+    changes: list[tuple[str, Change]]
+    by_release: bool = False
 
     def __repr__(self) -> str:
         return f"<{'Safe' if self.safe else 'Unsafe'} fix: {self.title}>"
 
 
-class Diagnostic:
+class Diagnostic(Record):
     """One finding at its place, with everything that a report may show.
 
     `message` says in one line what is wrong with which key. `note` is a consequence that is not an exception, `help`
@@ -102,57 +95,27 @@ class Diagnostic:
     uses. `is_weakened`: the newest of them refuses the run. `about` is the subject of its rule; None for a bug in cfglint.
     """
 
-    __slots__ = (
-        "about",
-        "code",
-        "exception",
-        "fails_at",
-        "fix",
-        "help",
-        "is_weakened",
-        "key",
-        "message",
-        "name",
-        "note",
-        "place",
-        "related",
-        "severity",
-        "since",
-        "suppressed",
-    )
+    code: str
+    name: str
+    severity: Severity
+    place: Place
+    key: str
+    message: str
+    fails_at: Stage | None = None
+    exception: str | None = None
+    related: tuple[tuple[Place, str], ...] = ()
+    fix: Fix | None = None
+    note: str | None = None
+    help: str | None = None
+    about: Subject | None = None
+    since: dict[str, str] = {}
+    is_weakened: bool = False
+    suppressed: str | None = None  # COMMENT, BASELINE or CONFIGURATION
 
-    def __init__(
-        self,
-        code: str,
-        name: str,
-        severity: Severity,
-        place: Place,
-        key: str,
-        message: str,
-        fails_at: Stage | None = None,
-        exception: str | None = None,
-        related: tuple[tuple[Place, str], ...] = (),
-        fix: Fix | None = None,
-        note: str | None = None,
-        help: str | None = None,  # noqa: A002
-        about: Subject | None = None,
-    ) -> None:
-        self.code = code
-        self.name = name
-        self.severity = severity
-        self.place = place
-        self.key = key
-        self.message = message
-        self.fails_at = fails_at
-        self.exception = exception
-        self.related = related
-        self.fix = fix
-        self.note = note
-        self.help = help
-        self.about = about
-        self.since: dict[str, str] = {}
-        self.is_weakened = False
-        self.suppressed: str | None = None  # COMMENT, BASELINE or CONFIGURATION
+    @property
+    def identity(self) -> tuple[str, str, str]:
+        """What identifies a finding in two states of a file: code, file and key."""
+        return self.code, self.place.file, self.key
 
     @property
     def file(self) -> str:
@@ -173,7 +136,7 @@ class Diagnostic:
         return f"<{self.file}:{self.line}:{self.column}: {self.severity} {self.code}: {self.message}>"
 
 
-class Context:
+class ReportContext(Record):
     """The data that a report with diagrams shows in addition to the findings, as plain values.
 
     `texts` are the decoded files by their paths; `settings` and `assumed` are those of `cfglint.explanation.summary.table`;
@@ -181,23 +144,12 @@ class Context:
     `complete`: the files are the whole run. `memory` is that of `explain`, with the moments and their terms in GiB.
     """
 
-    __slots__ = ("assumed", "complete", "marks", "memory", "settings", "texts")
-
-    def __init__(
-        self,
-        texts: dict[str, str],
-        settings: list[SettingEntry],
-        marks: dict[str, list[int]],
-        assumed: list[str],
-        complete: bool,
-        memory: MemoryDrawing | None = None,
-    ) -> None:
-        self.memory = memory
-        self.texts = texts
-        self.settings = settings
-        self.marks = marks
-        self.assumed = assumed
-        self.complete = complete
+    texts: dict[str, str]
+    settings: list[SettingEntry]
+    marks: dict[str, list[int]]
+    assumed: list[str]
+    complete: bool
+    memory: MemoryDrawing | None = None
 
 
 class Outcome:
@@ -244,7 +196,7 @@ class Outcome:
         self.fails_at = fails_at
         self.resolved = resolved
         self.diagnostics = diagnostics
-        self.context: Context | None = None
+        self.context: ReportContext | None = None
         self.consumer = kinds[0]
         self.machine = True
         self.launch: LaunchEntry | None = None  # the facts of the launch line, for a run that a script starts

@@ -103,13 +103,13 @@ if TYPE_CHECKING:
         assumed: list[str]
         memory: MemoryEntry | None
 
-    class Split(TypedDict):
+    class SplitEntry(TypedDict):
         """A micro batch and an accumulation that reach the target."""
 
         micro_batch: int
         accumulation: int
 
-    class ChosenSplit(Split):
+    class ChosenSplit(SplitEntry):
         """The best split of a plan."""
 
         feasible: bool
@@ -130,7 +130,7 @@ if TYPE_CHECKING:
         global_batch: int
         feasible: bool
         chosen: ChosenSplit | None
-        options: list[Split]
+        options: list[SplitEntry]
         steps_per_epoch: int | None
         total_steps: int | None
         hours: float | None
@@ -345,3 +345,51 @@ if TYPE_CHECKING:
         consistent_with: list[dict[str, str]]
         note: str
         differences: list[DifferenceEntry]
+
+    class NotComparedEntry(TypedDict):
+        """Something that changed and that no run shows, with the reason."""
+
+        file: str
+        reason: str
+
+    class CheckOutput(TypedDict):
+        """The output of `check --format json`."""
+
+        cfglint: str
+        runs: list[RunEntry]
+        diagnostics: list[FindingEntry]
+
+    class RunsOutput(TypedDict):
+        """The output of `runs --format json`."""
+
+        cfglint: str
+        runs: list[RunEntry]
+
+    class FixOutput(TypedDict):
+        """The output of `fix --format json`."""
+
+        cfglint: str
+        runs: list[FixRunEntry]
+
+    class PlanOutput(PlanTable):
+        """The output of `plan --format json`."""
+
+        cfglint: str
+
+    class ExplainOutput(SummaryEntry):
+        """The output of `explain --format json` for a run."""
+
+        cfglint: str
+
+    class LogOutput(TypedDict):
+        """The output of `explain --format json` for a training log."""
+
+        cfglint: str
+        banners: list[BannerEntry]
+
+    class ReviewOutput(TypedDict):
+        """The output of `review --format json` and `diff --format json`."""
+
+        cfglint: str
+        changes: list[ChangeEntry]
+        not_compared: list[NotComparedEntry]

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
+from cfglint.source.record import Record
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     Release = tuple[int, ...]
 
 
-class Releases:
+class Releases(Record):
     """The releases from `since` to before `until`; `()` means no bound. `of` names what holds there, for the manual.
 
     `package` is the one that they are releases of; empty for that of the rule's framework.
     """
 
-    __slots__ = ("of", "package", "since", "until")
-
-    def __init__(self, since: Release = (), until: Release = (), of: str = "", package: str = "") -> None:
-        self.since = since
-        self.until = until
-        self.of = of
-        self.package = package
+    since: Release = ()
+    until: Release = ()
+    of: str = ""
+    package: str = ""
 
     def __contains__(self, release: Release) -> bool:
         """Whether a release is one of them."""

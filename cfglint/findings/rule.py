@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings._rule_releases import RULE_RELEASES
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,53 +61,33 @@ LAUNCHER_CONFIG: Subject = "launcher-config"  # the config of the launcher, whic
 EXPECTATION: Subject = "expectation"  # what the project itself demands of its runs
 IGNORE_COMMENT: Subject = "ignore-comment"
 MEMORY: Subject = "memory"  # the memory of the GPUs
+CODE: Subject = "code"  # the code of the program: its imports and calls
 
 FAMILY_SUBJECTS: dict[str, Subject] = {"BAT": BATCH, "KEY": VALUE, "TYP": VALUE, "LCH": LAUNCH, "ACC": LAUNCHER_CONFIG}
-CERTAIN_SUBJECTS: tuple[Subject, ...] = (KEY, VALUE, LAUNCH, ARGUMENT)  # no other argument makes such a finding wrong
+CERTAIN_SUBJECTS: tuple[Subject, ...] = (KEY, VALUE, LAUNCH, ARGUMENT, CODE)  # no other argument makes such a finding wrong
 
 
-class Finding:
+class Finding(Record):
     """The result of a rule: a setting and, in one line, what is wrong with it.
 
     `related` are the other settings involved, `note` a consequence that is not an exception, `help` the remedy.
     `exception`, `fails_at` and `severity` default to those of the rule. `consumer_only`: only the parser of the declared
     kind fails on it, so without a declared kind such an error becomes a warning. `on_key` points at the key, not the value.
-    `of_launcher`: the launcher of a run fails on it, regardless of how the program parses its arguments.
+    `for_any_parser`: the run fails on it, regardless of how the program parses its arguments.
     """
 
-    __slots__ = (
-        *("consumer_only", "exception", "fails_at", "fix", "help", "message", "note", "of_launcher", "on_key", "related", "setting"),
-        "severity",
-    )
-
-    def __init__(
-        self,
-        setting: Setting,
-        message: str,
-        *,
-        related: Iterable[Setting] = (),
-        fix: Fix | None = None,
-        exception: str | None = None,
-        fails_at: Stage | None = None,
-        severity: Severity | None = None,
-        consumer_only: bool = False,
-        on_key: bool = False,
-        note: str | None = None,
-        help: str | None = None,  # noqa: A002
-        of_launcher: bool = False,
-    ) -> None:
-        self.setting = setting
-        self.message = message
-        self.related = related
-        self.fix = fix
-        self.exception = exception
-        self.fails_at = fails_at
-        self.severity = severity
-        self.consumer_only = consumer_only
-        self.on_key = on_key
-        self.note = note
-        self.help = help
-        self.of_launcher = of_launcher
+    setting: Setting
+    message: str
+    related: Iterable[Setting] = ()
+    fix: Fix | None = None
+    exception: str | None = None
+    fails_at: Stage | None = None
+    severity: Severity | None = None
+    consumer_only: bool = False
+    on_key: bool = False
+    note: str | None = None
+    help: str | None = None
+    for_any_parser: bool = False
 
 
 class Example:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.source.document import SCALAR, pointer
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,32 +24,20 @@ class NoSuchField(LookupError):
     """A field was looked up that no release of the framework has: a bug in cfglint, never a mistake in a file."""
 
 
-class Setting:
+class Setting(Record):
     """A value and its origin: written at a place, a default, derived, resolved from "auto", or an override.
 
     `elsewhere` is where the value is written if that is not where its key is.
     """
 
-    __slots__ = ("because", "document", "elsewhere", "key_node", "node", "origin", "path", "value")
-
-    def __init__(
-        self,
-        path: Path,
-        value: Any,
-        origin: Origin = DEFAULT,
-        document: Document | None = None,
-        node: Node | None = None,
-        key_node: Node | None = None,
-        because: str = "",
-    ) -> None:
-        self.path = path
-        self.value = value
-        self.origin = origin
-        self.document = document
-        self.node = node
-        self.key_node = key_node
-        self.because = because
-        self.elsewhere: Written | None = None
+    path: Path
+    value: Any
+    origin: Origin = DEFAULT
+    document: Document | None = None
+    node: Node | None = None
+    key_node: Node | None = None
+    because: str = ""
+    elsewhere: Written | None = None
 
     @property
     def at_value(self) -> Setting:
@@ -81,7 +70,7 @@ class Setting:
         if self.document.is_command:
             flags = self.document.flags
             name = next((str(step) for step in self.path if str(step) in flags), str(self.path[-1]) if self.path else "")
-            return flags.get(name, f"--{name}" if name else "")
+            return flags.get(name, f"--{name}" if name and not self.document.assignments else name)
         from cfglint.source.sections import in_file
 
         return pointer(in_file(self.document, self.path))

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         "expectation",
         "ignore-comment",
         "memory",
+        "code",
     ]
     Certainty: TypeAlias = Literal["always", "if-complete"]  # whether an error stays one although other arguments are unknown
     Origin: TypeAlias = Literal["written", "default", "derived", "auto", "override"]  # where the value of a setting comes from

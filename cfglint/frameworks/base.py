@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from cfglint.batch.solver import SplitRule
     from cfglint.findings.rule import Finding, Rule
     from cfglint.findings.vocabulary import Kind, Stage
-    from cfglint.frameworks.history import History, Row
+    from cfglint.frameworks.chosen_sizes import ChosenSizes
+    from cfglint.frameworks.history import History, Row, Span
     from cfglint.frameworks.launch_facts import Launch, LaunchFacts
     from cfglint.frameworks.launch_line import LaunchLine
     from cfglint.frameworks.memory_inputs import Inputs, Model
     from cfglint.frameworks.overrides import Override
     from cfglint.frameworks.resolved_batch import Batch
-    from cfglint.frameworks.schema_additions import Additions
     from cfglint.frameworks.summary import Summary
     from cfglint.frameworks.versions import Version
     from cfglint.source.document import Document, Node, Path, Problem, Syntax, Written
@@ -58,6 +58,7 @@ class Config:
 
     framework: Framework[Any]
     mismatched_keys: Collection[str] = ()
+    chooses_sizes = False  # whether `Framework.choose_sizes` finds the values that reach a target
     decides_alone = False  # whether files of the project itself answer for a release that is not modelled, so that there is a verdict
     sole_consumer = False  # whether the kind's own parser is the only one for such files
     insertable_auto: Collection[str] = ()  # roles of `batch_keys` whose missing key may be added as "auto", for its consumer to fill
@@ -106,6 +107,11 @@ class Config:
     def opens(self, path: Path) -> bool:
         """Whether the framework opens the file that the key at a path names."""
         return True
+
+    @property
+    def own_gpus(self) -> int | None:
+        """The GPUs that the config itself sets, whatever the launch offers; None if it does not set them."""
+        return None
 
     @property
     def release(self) -> str:
@@ -369,6 +375,10 @@ class Framework(Described["Own"]):
         """The syntax, `yaml` or `json`, in which this framework's parser parses a file of that name."""
         return "json" if path.lower().endswith((".json", ".jsonc", ".hjson")) else "yaml"
 
+    def config_files(self, launch: Launch) -> list[str]:
+        """The files of the project that the arguments of a launch extend, for a framework that is fed by arguments."""
+        return []
+
     def argument_classes(self) -> dict[str, str]:
         """The classes that a program creates from files and arguments of this kind, each with its trainer; an empty trainer means any."""
         return {}
@@ -385,15 +395,13 @@ class Framework(Described["Own"]):
         """The rows of the parameters of a trainer's constructor, in order of its releases; empty for other classes."""
         return ()
 
+    def importable(self, module: str, name: str = "") -> tuple[Span, ...]:
+        """The releases of the package that have a module, or a name in it; empty if all of them do, or if it is not known."""
+        return ()
+
     def field_in_place(self, trainer: str, keyword: str, release: Version) -> str:
         """The field, with its class, that has what a keyword of a trainer's constructor was for; empty if there is none."""
         return ""
-
-    def schema_additions(self) -> Additions:
-        """Keys and values that the framework accepts beyond its schema, for the schema of editors."""
-        from cfglint.frameworks.schema_additions import Additions
-
-        return Additions()
 
     def references(self, document: Document) -> list[tuple[Path, str, str]]:
         """(key path, file named there, kind of that file) for the files that a file adds to its run."""
@@ -426,6 +434,10 @@ class Framework(Described["Own"]):
     def operations(self, config: Own) -> tuple[Any, ...]:
         """The operations that a trainer applies to the values of its fields, in order; see `huggingface.field_operations`."""
         return ()
+
+    def choose_sizes(self, config: Own, gpus: int, nodes: int | None, batch: int, max_micro: int | None) -> ChosenSizes | None:
+        """The values that give a global batch on so many GPUs, if it is not micro batch x accumulation x replicas; else None."""
+        return None
 
     def split_rule(self, config: Own) -> SplitRule | None:
         """The requirements of a config of this kind on micro batch and accumulation; see `Config.split_rule`."""

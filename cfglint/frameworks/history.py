@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     # (field, type, default, since, until), then what a framework adds: allowed values, the name that files use.
     Row: TypeAlias = tuple[Any, ...]
     Fields: TypeAlias = dict[str, Row]
+    Span: TypeAlias = tuple[Version, Version]  # from since to before until
 
 NAME, TYPE, DEFAULT, SINCE, UNTIL = range(5)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.frameworks.versions import parse_version
-from cfglint.source.record import changed, record
+from cfglint.source.record import Record, changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from cfglint.source.project_files import Project
     from cfglint.source.shell.command import CommandDocument
 
-    class Violation(Protocol):
+    class AnyViolation(Protocol):
         """A value that a policy schema does not allow."""
 
         path: Path
@@ -29,20 +29,20 @@ if TYPE_CHECKING:
     class Policies(Protocol):
         """The policy schemas of a project."""
 
-        def violations(self, kind: str, values: dict[Any, Any]) -> Iterable[Violation]:
+        def violations(self, kind: str, values: dict[Any, Any]) -> Iterable[AnyViolation]:
             """The values of a config of this kind that the schemas do not allow."""
 
 
 NOTHING: Mapping[str, Any] = {}
 
 
-@record
-class Launch:
+class Launch(Record):
     """The launch of a run, as far as its line and its program were read.
 
     `command` is the document of the line, whose keys are its arguments; None, as `line`, for a program alone. `parser` are the facts
     about the program that receives the arguments, `program` the same, or those about a call in it that builds the arguments of its
-    trainer instead. `consumer` is the kind whose parser takes the arguments, or the file that they name;
+    trainer instead, None if its trainer is not modelled; `code` are these facts in any case. `consumer` is the kind whose parser takes
+    the arguments, or the file that they name;
     `is_main`: it takes the arguments themselves. `guessed`: the consumer is only likely, so nothing about the arguments is an error.
     `is_open`: the program may get arguments that are not known. `undecided` names arguments that are set to unknown values. `flags` are
     those of `accelerate launch`, by the keys of its config file. `machine`: the number of GPUs is that of the machine. `program_path` is
@@ -55,6 +55,7 @@ class Launch:
     line: LaunchLine | None = None
     parser: ProgramFacts | None = None
     program: ProgramFacts | None = None
+    code: ProgramFacts | None = None
     consumer: str = ""
     is_main: bool = False
     guessed: bool = False
@@ -73,15 +74,15 @@ class Launch:
 NO_LAUNCH = Launch()
 
 
-@record
-class LaunchFacts:
+class LaunchFacts(Record):
     """The facts about a run that are not in its files: what the user said, and how the run is started.
 
     `gpus` is the number of GPUs of the launch, one process each; None if unknown. `complete`: the files are the whole run.
     `kind_given`: the user specified the kind of the files. `target` maps a package to its version as a string, `target_from` to the
     file of the repository that it was found in. `bounds` has the specifiers of a package whose release is not known, any of which may
     hold; `target` then has the newest release that they allow. `outside` maps a package to the requested version if it lies outside the
-    modelled releases (`target` then has the nearest of these). `expected_numbers` are numbers of `Run.resolved` that the project
+    modelled releases (`target` then has the nearest of these); `outside_from` has the source and the file that a repository states for it.
+    `expected_numbers` are numbers of `Run.resolved` that the project
     requires; `policies` are its own schemas. `model` is the model's shape, `gpu_memory` the memory of a card in GiB, `seq_length` the
     tokens per row if the files do not set it. `trainer` is the TRL trainer that the script builds, None if it is not specified.
     `nodes` is the number of machines if the launch line leaves it open, `environment` the shell variables of its script. `arguments`
@@ -104,6 +105,7 @@ class LaunchFacts:
     nodes: int | None = None
     environment: tuple[tuple[str, str], ...] = ()
     outside: Mapping[str, str] = NOTHING
+    outside_from: Mapping[str, tuple[str, str]] = NOTHING
     model: Model | None = None
     gpu_memory: float | None = None
     seq_length: int | None = None
@@ -127,8 +129,7 @@ class LaunchFacts:
         return changed(self, **changes)
 
 
-@record
-class Launched:
+class Launched(Record):
     """The parts of a run that a launch starts: documents and kinds, the command or call first, and the facts with the launch."""
 
     documents: list[Document]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.source.record import record
+from cfglint.source.record import Record
 from cfglint.source.shell.placed_text import EMPTY
 from cfglint.source.shell.reasons import MACHINE as OF_MACHINE
 from cfglint.source.shell.reasons import Reason, derived
@@ -13,40 +13,34 @@ if TYPE_CHECKING:
 
     from cfglint.findings.vocabulary import Severity
     from cfglint.source.shell.placed_text import Text
-    from cfglint.source.shell.started_command import Call
+    from cfglint.source.shell.started_command import StartedCall
 
 MACHINE = Reason("the number of GPUs of the machine", OF_MACHINE)
 
 
-class Option:
+class Option(Record):
     """An option on a line: the word that names it, and its value; None for a flag.
 
     `in_file`: the option comes from a file that the word names.
     """
 
-    __slots__ = ("in_file", "name", "value", "word")
-
-    def __init__(self, name: str, word: Text, value: Text | None, in_file: bool = False) -> None:
-        self.name = name
-        self.word = word
-        self.value = value
-        self.in_file = in_file
+    name: str
+    word: Text
+    value: Text | None
+    in_file: bool = False
 
 
-class Options:
+class Options(Record):
     """The options before a program.
 
     `rest` are the words from the program on. `open` are the reasons why there may be further options: an unknown
     word. `missing` is an option without its value, which argparse refuses.
     """
 
-    __slots__ = ("given", "missing", "open", "rest")
-
-    def __init__(self) -> None:
-        self.given: dict[str, Option] = {}
-        self.rest: list[Text] = []
-        self.open: tuple[str, ...] = ()
-        self.missing: Option | None = None
+    given: dict[str, Option] = {}
+    rest: list[Text] = []
+    open: tuple[str, ...] = ()
+    missing: Option | None = None
 
     def __contains__(self, name: str) -> bool:
         return name in self.given
@@ -62,36 +56,29 @@ class Options:
         return None if text is None else text.value
 
 
-class Argument:
+class Argument(Record):
     """An option of the program: the word that names it, its words, and whether `=` joins them."""
 
-    __slots__ = ("name", "texts", "word")
-
-    def __init__(self, name: str, word: Text, texts: list[Text]) -> None:
-        self.name = name
-        self.word = word
-        self.texts = texts
+    name: str
+    word: Text
+    texts: list[Text]
 
 
-class NamedFile:
+class NamedFile(Record):
     """A file that a line names: its spelling, its role, and its path if the project contains it.
 
     `known`: the folder that the name is relative to is known, and so is the name. `outside`: it leads out of the project.
     """
 
-    __slots__ = ("kind", "known", "outside", "path", "role", "word")
-
-    def __init__(self, word: Text, role: str, kind: str, path: str | None = None, known: bool = False) -> None:
-        self.word = word
-        self.role = role
-        self.kind = kind
-        self.path = path
-        self.known = known
-        self.outside = False
+    word: Text
+    role: str
+    kind: str
+    path: str | None = None
+    known: bool = False
+    outside: bool = False
 
 
-@record
-class LineProblem:
+class LineProblem(Record):
     """A problem of the launch line itself: a code of the rules of this kind, and the words to point at.
 
     `of_launcher`: the launcher refuses it before the program gets its arguments.
@@ -144,7 +131,7 @@ class LaunchLine:
         "values",
     )
 
-    def __init__(self, call: Call, launcher: str) -> None:
+    def __init__(self, call: StartedCall, launcher: str) -> None:
         self.call = call
         self.launcher = launcher
         self.path = call.path

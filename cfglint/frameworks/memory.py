@@ -12,7 +12,7 @@ from cfglint.batch.memory.estimate import CLASS_C, CLOSE, DOES_NOT_FIT, FITS, po
 from cfglint.batch.memory.settings import BF16, FP16, FP32
 from cfglint.batch.memory.shape import UnknownShape, of_config
 from cfglint.frameworks.memory_inputs import Model
-from cfglint.source.record import record
+from cfglint.source.record import Record
 from cfglint.source.root import leads_out
 
 TYPE_CHECKING = False
@@ -39,8 +39,7 @@ class UnknownModel(Exception):
     """A model whose shape is unknown; the message gives the reason."""
 
 
-@record
-class RunMemory:
+class RunMemory(Record):
     """The memory of a run; a number is null if the card or the micro batch is unknown."""
 
     model: Model
@@ -188,8 +187,7 @@ def memory_of(config: Config) -> RunMemory | None:
     )
 
 
-@record
-class MicroBatchBound:
+class MicroBatchBound(Record):
     """The largest micro batch to choose for a card, and whether it fits."""
 
     size: int

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from cfglint.source.record import record
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.batch.memory import Settings, Shape
 
 
-@record
-class Model:
+class Model(Record):
     """The shape of a model, the dtype of its checkpoint if it is known, and their source."""
 
     shape: Shape
@@ -18,8 +17,7 @@ class Model:
     source: str
 
 
-@record
-class Inputs:
+class Inputs(Record):
     """The inputs of an estimate: the settings, possible alternatives, and what was assumed.
 
     `missing` names what has to be known first, each with its flag; without it no estimate is made. `micro_known` is false where

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from cfglint.source.record import Record
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -31,23 +33,20 @@ ARGS = "--args"
 FLAG = "flag"  # a flag of the launcher, which overrides its config file
 
 
-class Override:
+class Override(Record):
     """One value of the launch line: `key` may be dotted, `texts` are the words of the value, empty for a flag without a value.
 
     `values` has the one value that the program's own parser makes of the words, and is empty if the parser of the key's owner takes them;
     `argument` is the program's own argument that the value comes from.
     """
 
-    __slots__ = ("argument", "key", "origin", "place", "texts", "unknown", "values")
-
-    def __init__(self, key: str, texts: list[str], origin: str = SET) -> None:
-        self.key = key
-        self.texts = texts
-        self.origin = origin
-        self.place: tuple[Document, Node] | None = None  # the place in a script
-        self.unknown: tuple[str, ...] = ()  # why its value is unknown
-        self.values: tuple[Any, ...] = ()
-        self.argument: Written | None = None
+    key: str
+    texts: list[str]
+    origin: str = SET
+    place: tuple[Document, Node] | None = None  # the place in a script
+    unknown: tuple[str, ...] = ()  # why its value is unknown
+    values: tuple[Any, ...] = ()
+    argument: Written | None = None
 
     def __str__(self) -> str:
         return " ".join((self.origin, self.key, *self.texts))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.source.record import record
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,8 +24,7 @@ class Missing:
 MISSING = Missing()
 
 
-@record
-class Field:
+class Field(Record):
     """An argument of a program.
 
     `kind` is its type as `huggingface.fields` names it, empty if it is unknown. `default` is `MISSING` for a required
@@ -50,8 +49,7 @@ class Field:
         return f"{self.path}:{self.line}"
 
 
-@record
-class TrainerCall:
+class TrainerCall(Record):
     """A call of the constructor of a trainer: its class, the package of that, and the keywords that are written in the call.
 
     `document` is a `CallDocument`. `is_certain`: the program makes the call, and nothing catches what it raises.
@@ -63,8 +61,24 @@ class TrainerCall:
     is_certain: bool
 
 
-@record
-class ProgramFacts:
+class ImportedNames(Record):
+    """An import of a framework's package: the module and the names that it imports, none for `import module`.
+
+    `document` is a `CallDocument` with the module or the names as its keys. `is_certain` as for a `TrainerCall`.
+    """
+
+    module: str
+    names: tuple[str, ...]
+    document: Any
+    is_certain: bool
+
+    @property
+    def package(self) -> str:
+        """The package of the module."""
+        return self.module.partition(".")[0]
+
+
+class ProgramFacts(Record):
     """The facts about a program that follow from its syntax tree.
 
     `arguments` is the framework's class that the parser fills (`TrainingArguments`, `SFTConfig`), empty without one; `classes` are
@@ -74,7 +88,8 @@ class ProgramFacts:
     a subclass replaces methods that checks rely on. `changed` are fields that the code sets after parsing. `exact`: the defaults of
     `arguments` are known, as is every class between it and the parser. `config_files` are DeepSpeed files that the code names if the
     line names none. `built` are the calls that build a trainer's arguments in code, `scopes` the code that it may run, `evaluations`
-    what its code does with each launch line (all of `launch.programs`). `trainer_calls` are the calls that build the trainers of a run.
+    what its code does with each launch line (all of `launch.programs`). `trainer_calls` are the calls that build the trainers of a run,
+    `imports` what the program imports of the frameworks.
     """
 
     path: str
@@ -95,6 +110,12 @@ class ProgramFacts:
     scopes: tuple[Any, ...] = ()
     evaluations: Any = None
     trainer_calls: tuple[TrainerCall, ...] = ()
+    imports: tuple[ImportedNames, ...] = ()
+
+    @property
+    def checked_packages(self) -> tuple[str, ...]:
+        """The packages whose release decides whether the code of the program itself is accepted."""
+        return tuple(dict.fromkeys((*(each.package for each in self.trainer_calls), *(each.package for each in self.imports))))
 
     @property
     def opens_config(self) -> bool:

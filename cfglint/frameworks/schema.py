@@ -11,7 +11,7 @@ import os
 
 from cfglint.frameworks.similar_keys import Candidate, Spelling, near, plain
 from cfglint.frameworks.versions import parse_version
-from cfglint.source.record import record
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -77,10 +77,10 @@ def kinds() -> list[str]:
     return sorted({name[:-5] for name in names if name.endswith(".json")})
 
 
-def file_of(kind: str) -> str:
-    """The path of a kind's schema; raises FileNotFoundError if there is none."""
+def file_of(kind: str, form: str = "") -> str:
+    """The path of a kind's schema, in another form if one is named; raises FileNotFoundError if there is none."""
     for folder in FOLDERS:
-        path = os.path.join(folder, kind + ".json")
+        path = os.path.join(folder, form, kind + ".json")
         if os.path.exists(path):
             return path
     raise FileNotFoundError(f"no schema for {kind!r}; there are: {', '.join(kinds())}")
@@ -96,20 +96,17 @@ def load(kind: str) -> Schema:
     return _loaded[kind]
 
 
-class Property:
+class Property(Record):
     """The facts about one key in a schema. `path` is the key's path, without indices of lists.
 
     `checked_at` is the stage at which the framework refuses every value that this schema refuses; None
     if it accepts some of them: then a violation is probably a mistake, but no refusal.
     """
 
-    __slots__ = ("checked_at", "path", "raw", "schema")
-
-    def __init__(self, schema: Schema, path: tuple[str, ...], raw: Raw, checked_at: str | None) -> None:
-        self.schema = schema
-        self.path = path
-        self.raw = raw
-        self.checked_at = checked_at
+    schema: Schema
+    path: tuple[str, ...]
+    raw: Raw
+    checked_at: str | None
 
     @property
     def name(self) -> str:
@@ -205,8 +202,7 @@ class Property:
         return f"Property({self.name})"
 
 
-@record
-class Violation:
+class Violation(Record):
     """A value that its schema does not allow.
 
     `keyword` is the one that fails (`type`, `enum`, `minimum`, `additionalProperties`, ...). `checked_at`

@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import TypedDict
 
-    class Entry(TypedDict):
+    class CatalogEntry(TypedDict):
         """One schema of the catalogue."""
 
         name: str
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
         url: str
 
 
-def catalog(address: str) -> list[Entry]:
+def catalog(address: str) -> list[CatalogEntry]:
     """The entries of all schemas; each address ends with the name of the kind."""
     return [entry(kind, address) for kind in kinds()]
 
 
-def entry(kind: str, address: str) -> Entry:
+def entry(kind: str, address: str) -> CatalogEntry:
     """The entry of a kind."""
     own = framework(kind)
     return {

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+from cfglint.source.record import Record
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     Names = list[tuple[tuple[str, ...], "Spelling"]]
 
 
-class Candidate:
+class Candidate(Record):
     """A suggestion for an unknown key. `distance` 0: the same name in another section; 1: one typo."""
 
-    __slots__ = ("distance", "path")
-
-    def __init__(self, path: tuple[str, ...], distance: int) -> None:
-        self.path = path
-        self.distance = distance
+    path: tuple[str, ...]
+    distance: int
 
     @property
     def name(self) -> str:

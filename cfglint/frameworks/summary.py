@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import islice
 
 from cfglint.findings.setting import DERIVED, Setting
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,17 +27,14 @@ GPUS = "--gpus N"
 MOST_MARKS = 1000  # maximum number of steps of one kind in a diagram
 
 
-class Item:
+class Item(Record):
     """One line: a setting with a label. `needs` names the fact without which a value is unknown."""
 
-    __slots__ = ("group", "label", "needs", "package", "setting")
-
-    def __init__(self, group: str, label: str, setting: Setting, needs: str = "", package: str = "") -> None:
-        self.group = group
-        self.label = label
-        self.setting = setting
-        self.needs = needs
-        self.package = package  # the package that has this default, with its version: `transformers 5.23.0`
+    group: str
+    label: str
+    setting: Setting
+    needs: str = ""
+    package: str = ""  # the package that has this default, with its version: `transformers 5.23.0`
 
     @property
     def unknown(self) -> bool:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from math import ceil
 
-from cfglint.batch.solver import Problem, Solution, Split, solve
+from cfglint.batch.solver import Solution, Split, SplitProblem, solve
 from cfglint.findings.wording import counted
 from cfglint.generators.job_spec import Contradiction, Unreachable
-from cfglint.source.record import record
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,16 +25,14 @@ WHY_LORA_RATE = "QLoRA's value for adapters of models up to 13B (arXiv 2305.1431
 CLIPPING = 1.0
 
 
-@record
-class Choice:
+class Choice(Record):
     """A value with the reason for it."""
 
     value: int
     why: str
 
 
-@record
-class Chosen:
+class Chosen(Record):
     """The batch sizes of a job, with the reason for them."""
 
     split: Split
@@ -59,7 +57,7 @@ def batch(job: JobSpec, cap: Choice) -> Chosen:
     """
     gpus, stages = job.needed_gpus(), job.pipeline_parallel or 1
     micro = job.micro_batch or job.max_micro_batch
-    problem = Problem(gpus, 1, max_micro_batch=micro or cap.value, tensor_parallel=job.tensor_parallel or 1, pipeline_parallel=stages)
+    problem = SplitProblem(gpus, 1, max_micro_batch=micro or cap.value, tensor_parallel=job.tensor_parallel or 1, pipeline_parallel=stages)
     replicas = problem.data_parallel
     if replicas is None:
         raise Unreachable(infeasible(solve(problem)))
@@ -74,7 +72,7 @@ def batch(job: JobSpec, cap: Choice) -> Chosen:
     return Chosen(solution.chosen, why_micro(solution.chosen, problem, cap, job.max_micro_batch is not None))
 
 
-def why_micro(split: Split, problem: Problem, cap: Choice, bounded: bool) -> str:
+def why_micro(split: Split, problem: SplitProblem, cap: Choice, bounded: bool) -> str:
     """The reason for the micro batch, and for its limit if that was not specified."""
     busy = " and keeps the pipeline busy" if problem.pipeline_parallel > 1 else ""
     per_replica = split.micro_batch * split.accumulation
@@ -84,7 +82,7 @@ def why_micro(split: Split, problem: Problem, cap: Choice, bounded: bool) -> str
     return cap.why if split.micro_batch == problem.cap else f"{divides}; {problem.cap} is {cap.why}"
 
 
-def exact(problem: Problem, micro_batch: int) -> Split:
+def exact(problem: SplitProblem, micro_batch: int) -> Split:
     """The batch sizes with a specified micro batch; raises Unreachable if it does not divide the global batch."""
     replicas = problem.data_parallel or 1
     accumulation, rest = divmod(problem.global_batch, micro_batch * replicas)

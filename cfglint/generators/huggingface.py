@@ -192,7 +192,7 @@ def logging(keys: Keys, job: JobSpec, total: int | None) -> None:
     keys.add_known("save_steps", job.save_steps)
 
 
-class TrainerFiles(Generator):
+class TrainerGenerator(Generator):
     """Trainer configs."""
 
     takes = TAKES
@@ -211,4 +211,4 @@ class TrainerFiles(Generator):
         of_trainer(found, config)
 
 
-GENERATOR = TrainerFiles()
+GENERATOR = TrainerGenerator()

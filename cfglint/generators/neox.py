@@ -11,7 +11,7 @@ from cfglint.generators.choices import Choice, Chosen
 from cfglint.generators.generated import Generated, GeneratedFile, Keys, path_in
 from cfglint.generators.generator import Generator
 from cfglint.generators.job_spec import PARALLEL, SIZES, TRAINING, Contradiction, flag
-from cfglint.generators.neox_shapes import Shape
+from cfglint.generators.neox_shapes import NeoXShape
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def notes(job: JobSpec, chosen: Chosen, names: str) -> tuple[str, ...]:
     return (chosen.equation, *epochs, f"start it with: python deepy.py train.py {names}")
 
 
-def model_keys(job: JobSpec) -> tuple[Keys, Shape, Chosen]:
+def model_keys(job: JobSpec) -> tuple[Keys, NeoXShape, Chosen]:
     """The keys for layout, sizes, batch, optimizer and length of the run."""
     job.refuse_beyond(TAKES, KIND)
     shape = shape_of(job)
@@ -81,7 +81,7 @@ def model_keys(job: JobSpec) -> tuple[Keys, Shape, Chosen]:
     return keys, shape, chosen
 
 
-def shape_of(job: JobSpec) -> Shape:
+def shape_of(job: JobSpec) -> NeoXShape:
     """The sizes of the model, published or specified; learning rate and micro batch of specified sizes are those of the nearest model."""
     given = [name for name in MODEL_FACTS if getattr(job, name) is not None]
     if job.model is not None:
@@ -90,7 +90,7 @@ def shape_of(job: JobSpec) -> Shape:
         return neox_shapes.published(job.model)
     if job.layers is None or job.hidden is None or job.heads is None:
         raise Contradiction(f"pass --model ({', '.join(neox_shapes.SHAPES)}), or --layers, --hidden and --heads")
-    shape = Shape(job.layers, job.hidden, job.heads, 0.0, 0, "", kv_heads=job.kv_heads)
+    shape = NeoXShape(job.layers, job.hidden, job.heads, 0.0, 0, "", kv_heads=job.kv_heads)
     name = neox_shapes.nearest(shape)
     known = neox_shapes.SHAPES[name]
     shape.rate, shape.micro_batch = known.rate, known.micro_batch
@@ -98,12 +98,12 @@ def shape_of(job: JobSpec) -> Shape:
     return shape
 
 
-def default_micro_batch(job: JobSpec, shape: Shape) -> Choice:
+def default_micro_batch(job: JobSpec, shape: NeoXShape) -> Choice:
     """The default micro batch: that of the published config, scaled from its sequence length."""
     return Choice(shape.micro_batch, f"as in configs/{shape.source}")
 
 
-def check_sizes(shape: Shape, job: JobSpec) -> None:
+def check_sizes(shape: NeoXShape, job: JobSpec) -> None:
     """Raise Contradiction for sizes that are not divisible by heads, stages and ranks, or that are incompatible with ZeRO."""
     ranks, stages = job.tensor_parallel or 1, job.pipeline_parallel or 1
     if shape.hidden % shape.heads:
@@ -138,7 +138,7 @@ def why_stages(engine: bool) -> str:
     return "no pipeline engine: ZeRO 2, 3 and offload are incompatible with it, and 1 would enable it"
 
 
-def sizes(keys: Keys, job: JobSpec, shape: Shape) -> None:
+def sizes(keys: Keys, job: JobSpec, shape: NeoXShape) -> None:
     """Add the sizes of the model."""
     length_ = job.seq_length or shape.seq_length
     keys.add("num_layers", shape.layers, f"configs/{shape.source}" if job.model else "")
@@ -162,7 +162,7 @@ def batch(keys: Keys, chosen: Chosen) -> None:
     keys.add("gradient_accumulation_steps", chosen.split.accumulation, chosen.adjustable)
 
 
-def optimizer(keys: Keys, job: JobSpec, shape: Shape) -> None:
+def optimizer(keys: Keys, job: JobSpec, shape: NeoXShape) -> None:
     """Add optimizer, rate and decay."""
     name = job.optimizer or "adamw"
     spelled = job.replace(optimizer=name).choose("optimizer", OPTIMIZERS, "GPT-NeoX")
@@ -207,7 +207,7 @@ def precision(keys: Keys, job: JobSpec) -> None:
         keys.add("fp16.loss_scale", 0, "0: the scale follows the overflows")
 
 
-def length(keys: Keys, job: JobSpec, chosen: Chosen, shape: Shape) -> None:
+def length(keys: Keys, job: JobSpec, chosen: Chosen, shape: NeoXShape) -> None:
     """Add iterations or epochs, and the warm-up fraction."""
     seq_length = job.seq_length or shape.seq_length
     total = choices.total_steps(job, chosen.split.global_batch, seq_length)
@@ -264,7 +264,7 @@ def memory(keys: Keys, job: JobSpec) -> None:
             keys.add("partition_activations", True, "each rank stores its part of the activations")
 
 
-def cluster_keys(keys: Keys, job: JobSpec, shape: Shape) -> None:
+def cluster_keys(keys: Keys, job: JobSpec, shape: NeoXShape) -> None:
     """The keys for paths, tokenizer and machines."""
     keys.begin("Paths")
     keys.add("data_path", "data/enwik8/enwik8_text_document", "what prepare_data.py makes; without .bin and .idx")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from cfglint.batch.shapes import config_of
 from cfglint.generators.job_spec import Contradiction
-from cfglint.source.record import record
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,8 +44,7 @@ TOKENIZERS: dict[str, dict[str, str]] = {
 }
 
 
-@record
-class Shape:
+class NeoXShape(Record):
     """The sizes of a model; `rate` and `micro_batch` are those of its published config, `source` names that config."""
 
     layers: int
@@ -74,12 +73,12 @@ def of_checkpoint(
     family: str = PYTHIA,
     kv_heads: int | None = None,
     intermediate: int | None = None,
-) -> Shape:
+) -> NeoXShape:
     """The sizes of a checkpoint in `cfglint.batch.shapes`, with the settings of its training; rows of Llama have 4096 tokens."""
     config = config_of(name)
     layers, hidden, heads = (config[key] for key in ("num_hidden_layers", "hidden_size", "num_attention_heads"))
     length = LLAMA_LENGTH if family == LLAMA else SEQ_LENGTH
-    return Shape(
+    return NeoXShape(
         layers, hidden, heads, rate, micro_batch, source, family=family, seq_length=length, kv_heads=kv_heads, intermediate=intermediate
     )
 
@@ -96,21 +95,21 @@ SHAPES = {
     "pythia-6.9b": of_checkpoint("pythia-6.9b", 1.2e-4, 8, "pythia/6-9B.yml"),
     "pythia-12b": of_checkpoint("pythia-12b", 1.2e-4, 8, "pythia/12B.yml"),
     "neox-20b": of_checkpoint("neox-20b", 9.7e-5, 4, "20B.yml"),
-    "gpt3-125m": Shape(12, 768, 12, 6.0e-4, 4, "125M.yml", family=GPT3),
-    "gpt3-350m": Shape(24, 1024, 16, 3.0e-4, 4, "350M.yml", family=GPT3),
-    "gpt3-760m": Shape(24, 1536, 16, 2.5e-4, 4, "760M.yml", family=GPT3),
-    "gpt3-1.3b": Shape(24, 2048, 16, 2.0e-4, 4, "1-3B.yml", family=GPT3),
-    "gpt3-2.7b": Shape(32, 2560, 32, 1.6e-4, 4, "2-7B.yml", family=GPT3),
-    "gpt3-6.7b": Shape(32, 4096, 32, 1.2e-4, 4, "6-7B.yml", family=GPT3),
-    "gpt3-13b": Shape(40, 5120, 40, 1.0e-4, 4, "13B.yml", family=GPT3),
-    "gpt3-175b": Shape(96, 12288, 96, 6.0e-5, 4, "175B.yml", family=GPT3),
+    "gpt3-125m": NeoXShape(12, 768, 12, 6.0e-4, 4, "125M.yml", family=GPT3),
+    "gpt3-350m": NeoXShape(24, 1024, 16, 3.0e-4, 4, "350M.yml", family=GPT3),
+    "gpt3-760m": NeoXShape(24, 1536, 16, 2.5e-4, 4, "760M.yml", family=GPT3),
+    "gpt3-1.3b": NeoXShape(24, 2048, 16, 2.0e-4, 4, "1-3B.yml", family=GPT3),
+    "gpt3-2.7b": NeoXShape(32, 2560, 32, 1.6e-4, 4, "2-7B.yml", family=GPT3),
+    "gpt3-6.7b": NeoXShape(32, 4096, 32, 1.2e-4, 4, "6-7B.yml", family=GPT3),
+    "gpt3-13b": NeoXShape(40, 5120, 40, 1.0e-4, 4, "13B.yml", family=GPT3),
+    "gpt3-175b": NeoXShape(96, 12288, 96, 6.0e-5, 4, "175B.yml", family=GPT3),
     "llama2-7b": of_checkpoint("llama-2-7b", 2.0e-4, 4, "llama2/7B.yml", family=LLAMA, intermediate=32768),
     "llama2-13b": of_checkpoint("llama-2-13b", 2.0e-4, 4, "llama2/13B.yml", family=LLAMA, intermediate=41472),
     "llama2-70b": of_checkpoint("llama-2-70b", 2.0e-4, 4, "llama2/70B.yml", family=LLAMA, kv_heads=8, intermediate=86016),
 }
 
 
-def published(name: str) -> Shape:
+def published(name: str) -> NeoXShape:
     """A shape by its name, in any case; raises Contradiction if there is none."""
     found = SHAPES.get(name.lower())
     if found is None:
@@ -118,7 +117,7 @@ def published(name: str) -> Shape:
     return found
 
 
-def nearest(shape: Shape) -> str:
+def nearest(shape: NeoXShape) -> str:
     """The name of the Pythia model whose number of weights is nearest, as a ratio."""
     own = max(shape.weights, 1)
     names = [name for name, each in SHAPES.items() if each.family == PYTHIA]

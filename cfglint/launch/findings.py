@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.launch_facts import Launch
     from cfglint.frameworks.launch_line import Argument, LaunchLine, NamedFile
     from cfglint.launch.slurm import Header
-    from cfglint.source.shell.started_command import Call
+    from cfglint.source.shell.started_command import StartedCall
 
 NEEDS_VALUE = names("tf32 greater_is_better disable_tqdm")
 HOSTFILE = "launcher:hostfile"
@@ -112,7 +112,7 @@ def header_sizes(line: LaunchLine, header: Header) -> None:
     line.report("LCH015", "warning", word, f"--{option}", message, remedy=f"write `#SBATCH --{option}` for {line.gpus_per_node} GPUs")
 
 
-def missing_files(line: LaunchLine, calls: list[Call], written: set[str], firm: bool) -> None:
+def missing_files(line: LaunchLine, calls: list[StartedCall], written: set[str], firm: bool) -> None:
     """Report config files that are named but missing; `firm` if the folder of the line is certain."""
     for file in line.files:
         name = file.word.value
@@ -186,7 +186,7 @@ def flag_of(file: NamedFile) -> str:
     return key if key.startswith("--") else f"--{key}"
 
 
-def mentioned(name: str, line: LaunchLine, calls: list[Call], written: set[str]) -> bool:
+def mentioned(name: str, line: LaunchLine, calls: list[StartedCall], written: set[str]) -> bool:
     """Whether another part of the script mentions a file, and so may create it."""
     last = name.rpartition("/")[2]
     if any(path.rpartition("/")[2] == last for path in written):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from functools import cache
 
-from cfglint.source.record import record
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 PYTHON = "python"
 
 
-@record
-class Size:
+class Size(Record):
     """The size of a launch: processes of each node, and nodes."""
 
     per_node: int
@@ -31,8 +30,7 @@ class Size:
         return self.per_node * self.nodes
 
 
-@record
-class SizePlace:
+class SizePlace(Record):
     """A value that has to change: its name for reports, the current text, and the new one."""
 
     key: str

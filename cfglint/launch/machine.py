@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.frameworks.launch_line import MACHINE
-from cfglint.source.record import record
+from cfglint.source.record import Record
 from cfglint.source.shell.filters import MACHINE as COUNTED
 
 TYPE_CHECKING = False
@@ -14,8 +14,7 @@ if TYPE_CHECKING:
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 
 
-@record
-class Machine:
+class Machine(Record):
     """The facts about the machine that a script runs on: GPUs per node and nodes; None if unknown."""
 
     gpus: int | None = None

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from cfglint.source.shell.placed_text import Part, Text
+from cfglint.source.record import Record
+from cfglint.source.shell.placed_text import Text, TextPart
 from cfglint.source.shell.script import Script
 
 
-class Recipe:
+class Recipe(Record):
     """The recipe of one target: its source in parts, with the values of make's variables in place of their names."""
 
-    __slots__ = ("line", "parts")
-
-    def __init__(self, line: int) -> None:
-        self.line = line
-        self.parts: list[Part] = []
+    line: int
+    parts: list[TextPart] = []
 
     def script(self, path: str) -> Script:
         """The recipe as a script."""
-        found = Text(Part(part.text, None if part.place is None else (path, *part.place[1:]), part.reasons) for part in self.parts)
+        found = Text(TextPart(part.text, None if part.place is None else (path, *part.place[1:]), part.reasons) for part in self.parts)
         return Script(path, "", first_line=self.line, parts=found)
 
 
@@ -35,18 +33,18 @@ def recipes(text: str) -> list[Recipe]:
                 found.append(current)
             indent = len(line) - len(line.lstrip("\t " if continues else "\t @-+"))
             expand(line[indent:], offset + indent, variables, current.parts, 0)
-            current.parts.append(Part("\n"))
+            current.parts.append(TextPart("\n"))
         elif line.strip() and not line.startswith("#"):
             current = None
         elif current is not None:
-            current.parts.append(Part("\n"))
+            current.parts.append(TextPart("\n"))
         offset += len(line) + 1
     return found
 
 
-def assigned(text: str) -> dict[str, Part]:
+def assigned(text: str) -> dict[str, TextPart]:
     """The variables that a Makefile sets on lines of their own: the last plain value of each."""
-    found: dict[str, Part] = {}
+    found: dict[str, TextPart] = {}
     offset = 0
     for line in text.split("\n"):
         for operator in ("?=", ":=", "="):
@@ -56,13 +54,13 @@ def assigned(text: str) -> dict[str, Part]:
                 plain = value.split(" #")[0].strip()
                 start = offset + len(name) + len(mark) + (len(value) - len(value.lstrip()))
                 if not (operator == "?=" and bare in found):
-                    found[bare] = Part(plain, ("", start, start + len(plain)))
+                    found[bare] = TextPart(plain, ("", start, start + len(plain)))
                 break
         offset += len(line) + 1
     return found
 
 
-def expand(text: str, offset: int, variables: dict[str, Part], parts: list[Part], depth: int) -> None:
+def expand(text: str, offset: int, variables: dict[str, TextPart], parts: list[TextPart], depth: int) -> None:
     """Append a line, with `$$` replaced by a dollar sign and `$(NAME)` by its value."""
     at = start = 0
     while at < len(text):
@@ -70,10 +68,10 @@ def expand(text: str, offset: int, variables: dict[str, Part], parts: list[Part]
             at += 1
             continue
         if start < at:
-            parts.append(Part(text[start:at], ("", offset + start, offset + at)))
+            parts.append(TextPart(text[start:at], ("", offset + start, offset + at)))
         following = text[at + 1]
         if following == "$":
-            parts.append(Part("$"))
+            parts.append(TextPart("$"))
             at += 2
         elif following in "({":
             end = text.find(")" if following == "(" else "}", at)
@@ -85,14 +83,14 @@ def expand(text: str, offset: int, variables: dict[str, Part], parts: list[Part]
             at += 2
         start = at
     if start < len(text):
-        parts.append(Part(text[start:], ("", offset + start, offset + len(text))))
+        parts.append(TextPart(text[start:], ("", offset + start, offset + len(text))))
 
 
-def variable(name: str, variables: dict[str, Part], parts: list[Part], depth: int) -> None:
+def variable(name: str, variables: dict[str, TextPart], parts: list[TextPart], depth: int) -> None:
     """Append the value of a variable of make; unknown if the Makefile does not set it."""
     value = variables.get(name)
     if value is None or value.text is None or depth > 8:
-        parts.append(Part(None, None, (f"make variable: {name}",)))
+        parts.append(TextPart(None, None, (f"make variable: {name}",)))
     elif "$" in value.text:
         expand(value.text, value.place[1] if value.place else 0, variables, parts, depth + 1)
     else:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from cfglint.source.record import record
+from cfglint.source.record import Record
 
 LANGUAGES = ("", "bash", "sh", "shell", "console", "zsh", "shell-session", "shellsession", "terminal", "text", "cmd", "none", "bash/shell")
 
 
-@record
-class Block:
+class Block(Record):
     """A block: its content with prompts replaced by spaces, so that offsets stay, and where it begins in the file."""
 
     text: str

@@ -18,7 +18,7 @@ from cfglint.source.budget import Budget
 from cfglint.source.project_files import ROOT, Project
 from cfglint.source.shell.filters import normal
 from cfglint.source.shell.follower import HERE, Follower, Suspended, UndecidedFolder
-from cfglint.source.shell.placed_text import Part, Text, literal
+from cfglint.source.shell.placed_text import Text, TextPart, literal
 from cfglint.source.shell.script import Script
 from cfglint.source.shell.tables import listed
 from cfglint.source.shell.wrappers import SCRIPTS, command_name, unwrapped
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
     from cfglint.frameworks.launch_line import Argument
     from cfglint.launch.launcher import Launcher
-    from cfglint.source.shell.interpreter import Interpreter
-    from cfglint.source.shell.started_command import Call
+    from cfglint.source.shell.interpreter import ShellInterpreter
+    from cfglint.source.shell.started_command import StartedCall
 
 SUBMITTED_FROM = "SLURM_SUBMIT_DIR"
 MAKEFILES = ("makefile", "gnumakefile")
@@ -60,12 +60,12 @@ class Evaluations:
     """
 
     def __init__(self) -> None:
-        self.known: dict[tuple[str, int, str], tuple[Interpreter, bool]] = {}
+        self.known: dict[tuple[str, int, str], tuple[ShellInterpreter, bool]] = {}
         self.launching: dict[str, bool] = {}  # whether a script with many steps may start a training, by content
         self.names: Callable[[str], dict[str, list[str]] | None] = lambda root: None  # the paths of each file name in a project
         self.incomplete: dict[str, None] = {}
 
-    def keep(self, key: tuple[str, int, str], found: tuple[Interpreter, bool]) -> None:
+    def keep(self, key: tuple[str, int, str], found: tuple[ShellInterpreter, bool]) -> None:
         """Add an evaluated script; the oldest one is forgotten."""
         self.known[key] = found
         if len(self.known) > MOST_EVALUATIONS:
@@ -138,7 +138,7 @@ class Reader:
                 findings.missing_files(line, followed.calls, followed.written, firm)
         return found
 
-    def from_best_folder(self, script: Script, folders: list[str], name: str, text: str) -> tuple[Interpreter, bool]:
+    def from_best_folder(self, script: Script, folders: list[str], name: str, text: str) -> tuple[ShellInterpreter, bool]:
         """(the interpreted script, started from one of the folders, whether any file that it names exists there)."""
         runs = self.runs_from(script, folders, name, text)
         if len(folders) == 1:
@@ -150,7 +150,7 @@ class Reader:
             set_start_folder(call, best)
         return runs[best], max(scores) > 0
 
-    def runs_from(self, script: Script, folders: list[str], name: str, text: str) -> dict[str, Interpreter]:
+    def runs_from(self, script: Script, folders: list[str], name: str, text: str) -> dict[str, ShellInterpreter]:
         """The interpreted script for each start folder; one run serves all folders with the same effect."""
         if len(folders) == 1:
             return {folders[0]: self.follow(script, folders[0], name, text)}
@@ -160,7 +160,7 @@ class Reader:
             parts = [self.runs_from(script, group, name, text) for group in unsettled.groups]
         return {folder: run for part in parts for folder, run in part.items()}
 
-    def follow(self, script: Script, folder: str, name: str, text: str, folders: Sequence[str] = ()) -> Interpreter:
+    def follow(self, script: Script, folder: str, name: str, text: str, folders: Sequence[str] = ()) -> ShellInterpreter:
         """Interpret a script from a start folder; from `HERE` if it is one of the undecided `folders`.
 
         Raises NothingToFind, after some steps, for a script that cannot start a training.
@@ -176,7 +176,7 @@ class Reader:
 
     def interpreted(
         self, script: Script, folder: str, name: str, text: str, folders: Sequence[str], limit: int | None = None
-    ) -> Interpreter:
+    ) -> ShellInterpreter:
         """The interpreted script; raises Suspended after the given number of steps."""
         interpreter = Follower(folder, name, self.project.text, self.project.exists, self.budget)
         interpreter.project, interpreter.folders, interpreter.limit = self.project, folders, limit
@@ -207,12 +207,15 @@ class Reader:
                 total += count * (3 if name.endswith(".py") else 2)
         return total
 
-    def line(self, call: Call, known: bool, text: str) -> LaunchLine | None:
+    def line(self, call: StartedCall, known: bool, text: str) -> LaunchLine | None:
         """The launch line for a command; None if it does not start a training."""
         wrappers, environment, words = unwrapped(call.words)
         if not words:
             return None
         call.environment = {**call.environment, **environment}
+        assumed = self.assumed_folder(call, words)
+        if assumed is not None:
+            call.folder, known = assumed, False
         line = self.launched(call, words)
         if line is None:
             return None
@@ -247,11 +250,27 @@ class Reader:
         findings.missing_values(line, arguments, trainer)
         return line
 
+    def assumed_folder(self, call: StartedCall, words: list[Text]) -> str | None:
+        """The only folder of the project that has the program of a command which is started in an unknown folder, or in one of another
+        machine (`cd /data/project`); None for a command in a known folder.
+        """
+        folder = call.folder or ""
+        if folder.startswith(ROOT):
+            return None
+        name = next((each for word in words if (each := word.value or "").endswith(".py")), None)
+        if name is None or name.startswith(("/", "~", "-", "%")):
+            return None
+        script = os.path.relpath(os.path.abspath(call.path), os.path.abspath(self.project.root)).replace(os.sep, "/")
+        parts = [each for each in folder.split("/") if each]
+        below = (f"{ROOT}/{'/'.join(parts[start:])}" for start in range(len(parts)))
+        found = {each for each in (*folders_down_to(script), *below) if self.project.exists(normal(f"{each}/{name}"))}
+        return found.pop() if len(found) == 1 else None
+
     def starts_training(self, line: LaunchLine, arguments: list[Argument]) -> bool:
         """Whether a line starts a training."""
         return trains(line, {each.name for each in arguments}, self.project.read)
 
-    def was_to_train(self, call: Call, words: list[Text]) -> bool:
+    def was_to_train(self, call: StartedCall, words: list[Text]) -> bool:
         """Whether a command would start a training if a broken line continuation did not cut off a part of it."""
         if not call.lost:
             return False
@@ -259,7 +278,7 @@ class Reader:
         line = self.launched(call, whole)
         return line is not None and self.starts_training(line, read_arguments(line.arguments)[0])
 
-    def launched(self, call: Call, words: list[Text]) -> LaunchLine | None:
+    def launched(self, call: StartedCall, words: list[Text]) -> LaunchLine | None:
         """Parse a command as a launch line, by the name of its launcher."""
         name, rest = command_name(words[0]), words[1:]
         if name.startswith(PYTHON) or name.endswith(".py"):
@@ -272,7 +291,7 @@ class Reader:
             return None
         return self.read(launcher, call, rest[1:] if following else rest)
 
-    def read(self, launcher: Launcher, call: Call, words: list[Text], name: str = "") -> LaunchLine | None:
+    def read(self, launcher: Launcher, call: StartedCall, words: list[Text], name: str = "") -> LaunchLine | None:
         """The line of a launcher; None if its words do not start a training."""
         line = LaunchLine(call, name or launcher.name)
         return line if launcher.read(line, words, self.around(call.folder)) else None
@@ -281,7 +300,7 @@ class Reader:
         """The machine and the files around a command."""
         return Surroundings(self.project, self.machine, folder)
 
-    def python(self, call: Call, words: list[Text]) -> LaunchLine | None:
+    def python(self, call: StartedCall, words: list[Text]) -> LaunchLine | None:
         """Parse `python ...`: a launcher as a module or program, or any other program."""
         line = self.read(launchers()[PYTHON], call, words)
         if line is None:
@@ -335,7 +354,7 @@ class Reader:
                 )
 
 
-def set_start_folder(call: Call, folder: str) -> None:
+def set_start_folder(call: StartedCall, folder: str) -> None:
     """Replace an undecided start folder by the chosen one."""
     if call.folder is not None and call.folder.startswith(HERE):
         call.folder = normal(folder + call.folder[len(HERE) :])
@@ -345,10 +364,10 @@ def set_start_folder(call: Call, folder: str) -> None:
 
 def with_start_folder(text: Text, folder: str) -> Text:
     """Replace the undecided start folder in a string."""
-    return Text(Part(part.text.replace(HERE, folder)) if part.text is not None and HERE in part.text else part for part in text.parts)
+    return Text(TextPart(part.text.replace(HERE, folder)) if part.text is not None and HERE in part.text else part for part in text.parts)
 
 
-def reference_counts(calls: list[Call]) -> dict[tuple[str, str], int]:
+def reference_counts(calls: list[StartedCall]) -> dict[tuple[str, str], int]:
     """How many commands, of those that may start a program, refer to each (working folder, file)."""
     found: dict[tuple[str, str], int] = {}
     for call in calls:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from cfglint.source.record import record
-from cfglint.source.shell.placed_text import Part, Text
+from cfglint.source.record import Record
+from cfglint.source.shell.placed_text import Text, TextPart
 
 SHORT = {"N": "nodes", "n": "ntasks", "G": "gpus", "c": "cpus-per-task", "p": "partition", "t": "time", "J": "job-name", "a": "array"}
 OPTIONS_OF = {  # a variable of the job -> the options of the header that may set it
@@ -23,8 +23,7 @@ MARK = "#SBATCH"
 WORDS = re.compile(r"[^ \t\r]+").finditer
 
 
-@record
-class Header:
+class Header(Record):
     """The options of a header: name to value with its place."""
 
     options: dict[str, Text]
@@ -107,7 +106,7 @@ class Header:
             last = text.string.rpartition(":")[2] if text is not None else ""
             if text is not None and last == value and "," not in text.string:
                 return text[len(text) - len(last) :]
-        return Text((Part(value),))
+        return Text((TextPart(value),))
 
 
 def header(path: str, text: str) -> Header:
@@ -151,4 +150,4 @@ def read_line(path: str, line: str, offset: int, options: dict[str, Text]) -> No
             index += 1
         bare = value.strip("\"'")
         begin = start + value.find(bare)
-        options[OTHER_NAMES.get(name, name)] = Text((Part(bare, (path, begin, begin + len(bare))),))
+        options[OTHER_NAMES.get(name, name)] = Text((TextPart(bare, (path, begin, begin + len(bare))),))

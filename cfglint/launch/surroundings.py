@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from cfglint.source.project_files import ROOT
-from cfglint.source.record import record
+from cfglint.source.record import Record
 from cfglint.source.shell.filters import normal
 
 TYPE_CHECKING = False
@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from cfglint.source.project_files import Project
 
 
-@record
-class Surroundings:
+class Surroundings(Record):
     """The machine and the project; names of files are relative to the working folder of a command, None if that is unknown."""
 
     project: Project

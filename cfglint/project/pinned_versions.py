@@ -211,9 +211,10 @@ def with_statements(facts: LaunchFacts, package: str, found: list[Statement]) ->
     """The facts with what decides about a package: an exact release, one that is not modelled, or the newest that bounds allow."""
     first = found[0]
     if len(found) == 1 and first.elsewhere:
-        said = f"{first.elsewhere} ({first.file})" if first.file else first.elsewhere
+        said = f"at {first.elsewhere} ({first.file})" if first.file else first.elsewhere
         target = {**facts.target, package: first.release} if first.release else facts.target
-        return facts.replace(target=target, outside={**facts.outside, package: said if not first.file else f"at {said}"})
+        source = {**facts.outside_from, package: (first.elsewhere, first.file)}
+        return facts.replace(target=target, outside={**facts.outside, package: said}, outside_from=source)
     specs = tuple(each.spec for each in found)
     if len(found) == 1 and first.release:
         release, said = first.release, first.file

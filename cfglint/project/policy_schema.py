@@ -6,7 +6,7 @@ import os
 
 from cfglint.source.errors import CfglintError
 from cfglint.source.files import FileProblem, read_bytes
-from cfglint.source.record import record
+from cfglint.source.record import Record
 from cfglint.source.time_limit import TimeLimit, TimeLimitExceeded
 
 TYPE_CHECKING = False
@@ -29,8 +29,7 @@ class PolicySchemaError(CfglintError):
     """A policy schema that cannot be used; the message names the place and the reason."""
 
 
-@record
-class Violation:
+class PolicyViolation(Record):
     """A value that a policy schema does not allow: its path, and a message."""
 
     path: Path
@@ -48,18 +47,18 @@ class PolicySchemas:
         self.validators = {kind: validator(schema, (paths or {}).get(kind, "policy schema")) for kind, schema in schemas.items()}
         self.timeouts = dict.fromkeys(schemas, 0)  # number of timeouts of each schema
 
-    def violations(self, kind: str, values: dict[Any, Any]) -> Iterator[Violation]:
+    def violations(self, kind: str, values: dict[Any, Any]) -> Iterator[PolicyViolation]:
         """The violations of the schemas of a kind in the values of a config."""
         document = plain(values)
         for each in (EVERY_KIND, kind):
             if each in self.validators:
                 yield from self._bounded(each, document)
 
-    def _bounded(self, kind: str, document: Any) -> list[Violation]:
+    def _bounded(self, kind: str, document: Any) -> list[PolicyViolation]:
         """The violations that a schema finds within its time limit; a timeout or an exception is reported as a violation."""
-        found: list[Violation] = []
+        found: list[PolicyViolation] = []
         if self.timeouts[kind] >= MOST_TIMEOUTS:
-            return [Violation((), f"the policy schema is not applied to this file: it took too long for {MOST_TIMEOUTS} others")]
+            return [PolicyViolation((), f"the policy schema is not applied to this file: it took too long for {MOST_TIMEOUTS} others")]
         try:
             with TimeLimit(SECONDS):
                 for error in self.validators[kind].iter_errors(document):
@@ -69,9 +68,9 @@ class PolicySchemas:
         except (TimeLimitExceeded, RecursionError):
             self.timeouts[kind] += 1
             message = f"the policy schema takes more than {SECONDS} seconds for this file; simplify its patterns and references"
-            found.append(Violation((), message))
+            found.append(PolicyViolation((), message))
         except Exception as error:  # the checks at loading do not cover every part of a schema
-            found.append(Violation((), f"the policy schema cannot be applied to this file: {reason(error)}"))
+            found.append(PolicyViolation((), f"the policy schema cannot be applied to this file: {reason(error)}"))
         return found[:MOST]
 
 
@@ -139,7 +138,7 @@ def check_references(schema: dict[str, Any], dialect: Any) -> None:
         waiting += [(each, resolver.in_subresource(each)) for each in resource.subresources()]
 
 
-def violations(error: Any) -> Iterator[Violation]:
+def violations(error: Any) -> Iterator[PolicyViolation]:
     """The violations of a validator's error: one for each key that is not allowed, else one at its place."""
     path = tuple(error.absolute_path)
     own = error.schema.get(MESSAGE_KEYWORD) if isinstance(error.schema, dict) else None
@@ -147,9 +146,9 @@ def violations(error: Any) -> Iterator[Violation]:
     message = short(custom or error.message)
     extras = unexpected(error) if error.validator == "additionalProperties" and error.validator_value is False else []
     for key in extras:
-        yield Violation((*path, key), message if custom else f"`{key}` is not allowed here")
+        yield PolicyViolation((*path, key), message if custom else f"`{key}` is not allowed here")
     if not extras:
-        yield Violation(path, message)
+        yield PolicyViolation(path, message)
 
 
 def unexpected(error: Any) -> list[str]:

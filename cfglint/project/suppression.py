@@ -12,7 +12,7 @@ from cfglint.source.document import SEQUENCE, child
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.findings.diagnostic import Diagnostic, Outcome
-    from cfglint.rules.engine import Run
+    from cfglint.rules.engine import CheckableRun
     from cfglint.source.document import Document
 
 IGNORE = re.compile(r"\bcfglint:\s*ignore\s*\[([^\[\]]*)\]")
@@ -20,7 +20,7 @@ ADDRESSED = re.compile(r"[#/*]+\s*cfglint:")  # a comment for cfglint
 CODE = re.compile(r"[^\s,]+")
 
 
-def suppress(run: Run, found: list[Diagnostic]) -> list[Diagnostic]:
+def suppress(run: CheckableRun, found: list[Diagnostic]) -> list[Diagnostic]:
     """Mark what the comments of a run's files suppress; returns the diagnostics of unused comments."""
     documents = {document.path: document for document in run.documents}
     ignores = {path: ignores_in(document) for path, document in documents.items()}

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from cfglint.review.consequence import Consequence
     from cfglint.review.left_out import NotCompared
     from cfglint.review.release_groups import Fact, ReleaseGroup
-    from cfglint.review.settings import SettingChange, State
+    from cfglint.review.settings import SettingChange, SettingState
 
 NOTHING = "no effective change"
 NO_RUN = "no run compared"
@@ -280,6 +280,6 @@ def setting_entry(change: SettingChange) -> SettingChangeEntry:
     }
 
 
-def state_entry(state: State) -> StateEntry:
+def state_entry(state: SettingState) -> StateEntry:
     """The entry of a value with its place; `written` is false for a default."""
     return {"value": state.known, "written": state.written, "place": state.place}

@@ -1,4 +1,4 @@
-"""One line per finding, for terminals, editors and grep: `file:line:column: code message`."""
+"""One line per finding, for terminals, editors and grep: `file:line:column: code severity: message`."""
 
 from __future__ import annotations
 
@@ -16,5 +16,5 @@ def render(outcomes: list[Outcome]) -> str:
         for each in outcome.diagnostics:
             if not each.suppressed:
                 place = each.place
-                lines.append(f"{shown(place.file)}:{place.line}:{place.column}: {each.code} {shown(each.message)}\n")
+                lines.append(f"{shown(place.file)}:{place.line}:{place.column}: {each.code} {each.severity}: {shown(each.message)}\n")
     return "".join(lines)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR
-from cfglint.findings.rule import ARGUMENT, LAUNCH
+from cfglint.findings.rule import ARGUMENT, CODE, LAUNCH
 from cfglint.frameworks import framework
 
 TYPE_CHECKING = False
@@ -52,6 +52,8 @@ def raises(diagnostic: Diagnostic, outcome: Outcome) -> str:
     if not diagnostic.exception or diagnostic.severity != ERROR:
         return ""
     moment = MOMENTS.get(diagnostic.fails_at or "", "")
+    if diagnostic.about == CODE:
+        return f"the program fails {'at its imports' if diagnostic.fails_at == 'load' else moment}:"
     if diagnostic.about in (LAUNCH, ARGUMENT) and diagnostic.fails_at == "load":
         moment = "at launch"
     return f"{framework_of(diagnostic, outcome)} fails {moment}:"

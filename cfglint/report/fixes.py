@@ -107,7 +107,12 @@ def reached(found: Retarget) -> list[str]:
     after = chosen.global_batch
     change = f"{after}" if before in (None, after) else f"{before} -> {after}"
     terms = f"{chosen.micro_batch} x {chosen.accumulation} x {chosen.data_parallel}"
-    lines = [f"global batch {change} = {terms} (micro batch x accumulation x data parallel)\n"]
+    factors = "(micro batch x accumulation x data parallel)"
+    if found.values:  # the global batch is not their product
+        per_update = f"; {terms} samples per update {factors}" if chosen.accumulation else ""
+        lines = [f"global batch {change} prompts per step{per_update}\n"]
+    else:
+        lines = [f"global batch {change} = {terms} {factors}\n"]
     if found.unbounded:
         lines.append(f"  micro batch {chosen.micro_batch} follows from these numbers; whether it fits into memory was not checked\n")
     if found.memory_bound is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import rank
 from cfglint.report.details import NOTE, consequences, remedies
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,14 +17,11 @@ if TYPE_CHECKING:
 MOST_PLACES = 3  # maximum number of other places that are named
 
 
-class Group:
+class Group(Record):
     """Findings with the same content, and the run of each."""
 
-    __slots__ = ("found", "outcomes")
-
-    def __init__(self) -> None:
-        self.found: list[Diagnostic] = []
-        self.outcomes: list[Outcome] = []
+    found: list[Diagnostic] = []
+    outcomes: list[Outcome] = []
 
     @property
     def first(self) -> Diagnostic:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from cfglint.explanation.log_analysis import Explanation
+    from cfglint.explanation.log_analysis import LogExplanation
     from cfglint.explanation.summary import RunSummary
     from cfglint.findings.entries import BannerEntry
     from cfglint.findings.setting import Setting
@@ -195,17 +195,17 @@ def spelled(value: Any) -> str:
 # ---- a log
 
 
-def log_as_json(found: list[Explanation]) -> str:
+def log_as_json(found: list[LogExplanation]) -> str:
     """The analysis of a log's banners, as JSON."""
     return as_json({"banners": [banner_entry(each) for each in found]})
 
 
-def log_as_text(path: str, found: list[Explanation], width: int | None = None) -> str:
+def log_as_text(path: str, found: list[LogExplanation], width: int | None = None) -> str:
     """The analysis of a log's banners, wrapped at a width in columns (80 by default)."""
     return "\n".join(folded(banner_lines(path, each), width) for each in found)
 
 
-def banner_entry(found: Explanation) -> BannerEntry:
+def banner_entry(found: LogExplanation) -> BannerEntry:
     """One banner; a number that is neither printed nor computable is null."""
     banner = found.banner
     return {
@@ -227,7 +227,7 @@ def banner_entry(found: Explanation) -> BannerEntry:
     }
 
 
-def banner_lines(path: str, found: Explanation) -> list[Paragraph]:
+def banner_lines(path: str, found: LogExplanation) -> list[Paragraph]:
     """The lines about one banner."""
     banner = found.banner
     lines = [*paragraph("", f"{path}:{banner.line}  {framework(banner.framework).title}"), BLANK, ("The log says", "", "")]

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from cfglint.review.releases import ReleaseChange
     from cfglint.run.checked import CheckedRun
     from cfglint.run.scan_stats import ScanStats
-    from cfglint.source.git import Repository
+    from cfglint.source.git import GitRepository
 
     Pair = tuple[CheckedRun | None, CheckedRun | None]
     Folders = dict[str, dict[str, list[Statement]]]
@@ -48,7 +48,7 @@ class Branch:
     the file.
     """
 
-    def __init__(self, repository: Repository, base: str, state: str) -> None:
+    def __init__(self, repository: GitRepository, base: str, state: str) -> None:
         self.repository = repository
         self.state = state
         self._index = repository.index()

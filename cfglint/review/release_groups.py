@@ -5,6 +5,7 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import rank
 from cfglint.findings.wording import counted
 from cfglint.review.consequences import VERSION
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,16 +22,13 @@ MOST_RUNS = 3  # that are named for one fact
 STARTS = ("verdict", "fails_at", "unreadable")  # the consequences about whether a run starts
 
 
-class Fact:
+class Fact(Record):
     """A fact with the runs that it is about; `finding` is set if it is one, with the outcome that it belongs to."""
 
-    __slots__ = ("finding", "outcome", "runs", "text")
-
-    def __init__(self, text: str, finding: Diagnostic | None = None, outcome: Outcome | None = None) -> None:
-        self.text = text
-        self.finding = finding
-        self.outcome = outcome
-        self.runs: list[str] = []
+    text: str
+    finding: Diagnostic | None = None
+    outcome: Outcome | None = None
+    runs: list[str] = []
 
     @property
     def line(self) -> str:

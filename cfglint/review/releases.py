@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from cfglint.project.pinned_versions import Repositories, is_side_group, may_name_versions
-from cfglint.source.record import changed, record
+from cfglint.source.record import Record, changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,8 +21,7 @@ NOT_NAMED = "not named"
 ANY = "any release"
 
 
-@record
-class ReleaseChange:
+class ReleaseChange(Record):
     """A package whose release changes, the release on both sides for display, and the file that states it."""
 
     package: str
@@ -45,8 +44,7 @@ class ReleaseChange:
         return f"{self.file}: {self.text}" if self.file else self.text
 
 
-@record
-class Release:
+class Release(Record):
     """The release of a package in a run: `version` is the one that is asked, `text` what the project states."""
 
     version: str
@@ -58,7 +56,7 @@ def release_of(run: CheckedRun, package: str, version: str) -> Release:
     """The release of a package in a run: exact, allowed by bounds, of another source, or not stated."""
     given = run.given
     if package in given.outside:
-        source, _ = source_and_file(given.outside[package])
+        source, _ = given.outside_from.get(package, (given.outside[package], ""))
         return Release(version, f"{source} (checked as {version})", False)
     if given.is_known(package):
         return Release(version, version, True)
@@ -72,12 +70,6 @@ def release_of(run: CheckedRun, package: str, version: str) -> Release:
 def not_pinned(version: str, bounds: str = "") -> str:
     """The text for a package without an exact version; the findings are those of the release that is named."""
     return f"not pinned ({f'{bounds}; ' if bounds else ''}checked as {version})"
-
-
-def source_and_file(text: str) -> tuple[str, str]:
-    """A description such as `at commit 1a2b3c4 (requirements.txt)` as the source and its file."""
-    source, _, file = text.removeprefix("at ").removesuffix(")").rpartition(" (")
-    return (source, file) if source and text.endswith(")") else (text.removeprefix("at "), "")
 
 
 def changed_releases(before: CheckedRun, after: CheckedRun) -> list[tuple[str, Release, Release]]:
@@ -103,7 +95,7 @@ def release_changes(before: CheckedRun, after: CheckedRun) -> list[ReleaseChange
 def stated_by(run: CheckedRun, package: str) -> str:
     """The file that states the release of a package; empty if none does."""
     if package in run.given.outside:
-        return source_and_file(run.given.outside[package])[1]
+        return run.given.outside_from.get(package, ("", ""))[1]
     return run.given.target_from.get(package, "").partition(" says ")[0]
 
 

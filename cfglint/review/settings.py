@@ -7,6 +7,7 @@ from os.path import basename
 
 from cfglint.frameworks import framework
 from cfglint.review.effects import has_effect
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,16 +28,13 @@ LONGEST = 80  # maximum number of characters of a value
 TYPES = {bool: "a boolean", int: "a number", float: "a number", str: "a string", list: "a list", dict: "a mapping", type(None): "null"}
 
 
-class State:
+class SettingState(Record):
     """A setting on one side: its value, its spelling in the file, and its place."""
 
-    __slots__ = ("place", "span", "text", "value")
-
-    def __init__(self, value: Any, text: str, place: str | None = None, span: tuple[str, int, int] | None = None) -> None:
-        self.value = value
-        self.text = text
-        self.place = place
-        self.span = span  # file, and offsets from the key to the end of the value
+    value: Any
+    text: str
+    place: str | None = None
+    span: tuple[str, int, int] | None = None  # file, and offsets from the key to the end of the value
 
     @property
     def written(self) -> bool:
@@ -56,7 +54,7 @@ class SettingChange:
 
     __slots__ = ("after", "before", "effect", "key", "kind", "notes")
 
-    def __init__(self, kind: Kind, key: str, before: State, after: State) -> None:
+    def __init__(self, kind: Kind, key: str, before: SettingState, after: SettingState) -> None:
         self.kind = kind
         self.key = key
         self.before = before
@@ -173,7 +171,7 @@ class Differ:
         config = self.configs[side]
         return config.default(path, NOWHERE) if config is not None else NOWHERE
 
-    def _same(self, before_path: Path, after_path: Path, before: Any, after: Any, states: tuple[State, State]) -> bool:
+    def _same(self, before_path: Path, after_path: Path, before: Any, after: Any, states: tuple[SettingState, SettingState]) -> bool:
         """Whether both sides have the same value, with the defaults of absent keys."""
         if before is NOWHERE and isinstance(after, dict):
             return all(equal(value, self._default(0, (*before_path, *path))) for path, value in leaves(after))
@@ -182,13 +180,13 @@ class Differ:
         exact = self._property(self.configs[1], after_path)
         return equal(states[0].value, states[1].value, exact.types if exact is not None else frozenset())
 
-    def _state(self, side: int, path: Path, value: Any) -> State:
+    def _state(self, side: int, path: Path, value: Any) -> SettingState:
         """A setting on one side: written, the default, or missing."""
         config = self.configs[side]
         if config is None or value is NOWHERE:
             default = self._default(side, path)
             text = "(unset)" if default is NOWHERE or default is None else f"{shortened(spelled(default))} (default)"
-            return State(default, text)
+            return SettingState(default, text)
         setting = config.setting(*path).at_value
         document, node = setting.document, setting.node
         assert document is not None
@@ -196,7 +194,7 @@ class Differ:
         first = setting.key_node.start if setting.key_node is not None else node.start
         elsewhere = not document.edges.get(str(path[0]), True)  # the value is an argument of a called script
         text = spelled(value) if elsewhere else written(document.text, node, value)
-        return State(value, text, setting.place, (document.path, first, node.end))
+        return SettingState(value, text, setting.place, (document.path, first, node.end))
 
 
 def leaves(values: dict[Any, Any], path: Path = ()) -> Iterator[tuple[Path, Any]]:

@@ -9,7 +9,7 @@ from cfglint.rewrite.value_change import ValueChange, combined_changes
 from cfglint.run.checked import CheckedRun
 from cfglint.source import edit
 from cfglint.source.change import EditRefused
-from cfglint.source.record import record
+from cfglint.source.record import Record
 from cfglint.source.sections import every_document, file_document, reread_all
 
 TYPE_CHECKING = False
@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 MOST_PASSES = 20
 
 
-@record
-class Skipped:
+class Skipped(Record):
     """An offered fix that was not applied, with the reason."""
 
     code: str
@@ -69,7 +68,7 @@ def apply_fixes(run: CheckedRun, unsafe: bool = False, suppress: Callable[[Check
         chosen = _chosen(run, unsafe, tried)
         if not chosen:
             break
-        tried.update(map(_key, chosen))
+        tried.update(each.identity for each in chosen)
         after = Pass(run, chosen)
         if after.refused:
             after = Pass(run, _harmless(run, chosen, harmful))
@@ -83,16 +82,12 @@ def apply_fixes(run: CheckedRun, unsafe: bool = False, suppress: Callable[[Check
     return done
 
 
-def _key(diagnostic: Diagnostic) -> FindingKey:
-    return diagnostic.code, diagnostic.place.file, diagnostic.key
-
-
 def _skipped(diagnostic: Diagnostic, unsafe: bool, harmful: dict[FindingKey, str]) -> Skipped:
     """The reason why the fix of a remaining finding was not applied."""
     if diagnostic.fix is not None and not diagnostic.fix.safe and not unsafe:
         reason = "it changes what the run computes; pass --unsafe-fixes to apply it"
     else:
-        code = harmful.get(_key(diagnostic))
+        code = harmful.get(diagnostic.identity)
         reason = f"with it the run would fail ({code})" if code else "the file cannot be edited in place there"
     return Skipped(diagnostic.code, diagnostic.place.file, reason)
 
@@ -112,7 +107,7 @@ def _harmless(run: CheckedRun, chosen: list[Diagnostic], harmful: dict[FindingKe
         elif len(group) > 1:
             waiting += [group[len(group) // 2 :], group[: len(group) // 2]]
         else:
-            harmful[_key(group[0])] = next(error.code for error in attempt.run.diagnostics if error.severity == ERROR)
+            harmful[group[0].identity] = next(error.code for error in attempt.run.diagnostics if error.severity == ERROR)
     return kept
 
 
@@ -123,7 +118,7 @@ def _chosen(run: CheckedRun, unsafe: bool, tried: set[FindingKey]) -> list[Diagn
         fix = diagnostic.fix
         if fix is None or diagnostic.suppressed or not (fix.safe or unsafe):
             continue
-        if _key(diagnostic) in tried:
+        if diagnostic.identity in tried:
             continue
         spans = [(each.file, each.start, each.end) for each in fix.edits]
         if any(_is_taken(span, taken) for span in spans):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import ARGUMENT, BATCH, LAUNCH, LAUNCHER_CONFIG
+from cfglint.rewrite.own_sizes import reach_target
 from cfglint.rewrite.resize import keep_targeted
-from cfglint.rewrite.retarget import MissingFactError, Retarget, is_recorded, retarget
+from cfglint.rewrite.retarget import MissingFactError, Retarget, is_recorded
 from cfglint.run.checked import CheckedRun
 from cfglint.source.change import EditRefused
 from cfglint.source.python.call import CallDocument
@@ -94,7 +95,7 @@ def try_one(aim: Aimed, target: Target, texts: dict[str, str]) -> None:
         aim.run.launch.command.targeted = True
     try:
         now = rebased(aim.run, texts)
-        found = retarget(aim.run, aim.run.facts, target.gpus, target.global_batch, target.max_micro, now=now)
+        found = reach_target(aim.run, aim.run.facts, target.gpus, target.global_batch, target.max_micro, now=now)
     except MissingFactError as error:
         aim.problem = f"{aim.place}: {error.for_command_line}"
         return
@@ -185,14 +186,9 @@ def contradiction(before: CheckedRun, after: CheckedRun, aim: Aimed) -> str | No
         return f"the edited launch would start {gpus} processes"
     if batch not in (None, chosen.global_batch):
         return f"the edited files would resolve to a global batch of {batch}"
-    known = {key_of(each) for each in before.diagnostics}
-    new = [each for each in after.diagnostics if key_of(each) not in known and concerns_sizes(each)]
+    known = {each.identity for each in before.diagnostics}
+    new = [each for each in after.diagnostics if each.identity not in known and concerns_sizes(each)]
     return f"with the edit `check` would report {new[0].code}: {new[0].message}" if new else None
-
-
-def key_of(diagnostic: Diagnostic) -> tuple[str, str, str]:
-    """What identifies a finding in two states of a file."""
-    return diagnostic.code, diagnostic.place.file, diagnostic.key
 
 
 def concerns_sizes(diagnostic: Diagnostic) -> bool:

@@ -6,9 +6,10 @@ from math import sqrt
 
 from cfglint.batch import steps
 from cfglint.findings.wording import counted
-from cfglint.rewrite.retarget import Retarget, current_gpus, retarget, tuned
+from cfglint.rewrite.own_sizes import reach_target
+from cfglint.rewrite.retarget import Retarget, current_gpus, tuned
 from cfglint.run.loaded import integer
-from cfglint.source.record import record
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,15 +32,12 @@ LINEAR = "linear rule, for SGD with warm-up (Goyal et al. 2017, arXiv 1706.02677
 SQUARE_ROOT = "square-root rule, for Adam and AdamW (Malladi et al. 2022, arXiv 2205.10287)"
 
 
-class Pace:
+class Pace(Record):
     """The speed of the run as the user measured it on the current number of GPUs; both values are None if unknown."""
 
-    __slots__ = ("gpus", "seconds_per_step", "tokens_per_second")
-
-    def __init__(self, seconds_per_step: float | None = None, tokens_per_second: float | None = None) -> None:
-        self.seconds_per_step = seconds_per_step
-        self.tokens_per_second = tokens_per_second
-        self.gpus: int | None = None  # the number of GPUs of the measurement
+    seconds_per_step: float | None = None
+    tokens_per_second: float | None = None
+    gpus: int | None = None  # the number of GPUs of the measurement
 
     @property
     def measured(self) -> str:
@@ -118,8 +116,7 @@ def memory_after(run: CheckedRun) -> RunMemory | None:
     return memory_of(run.configs[0]) if run.configs else None
 
 
-@record
-class Advice:
+class Advice(Record):
     """A setting that was tuned for another global batch size, and the value that a published rule suggests. Never applied."""
 
     setting: Setting
@@ -131,7 +128,7 @@ def plan(run: CheckedRun, gpu_counts: Sequence[int | None], global_batch: int | 
     """A plan for each GPU count; `global_batch` None keeps the current one. Raises MissingFactError for missing facts."""
     pace.gpus = current_gpus(run, run.facts)
     alone = len(gpu_counts) == 1
-    return [Plan(retarget(run, run.facts, gpus, global_batch, max_micro, edits=False), pace, alone) for gpus in gpu_counts]
+    return [Plan(reach_target(run, run.facts, gpus, global_batch, max_micro, edits=False), pace, alone) for gpus in gpu_counts]
 
 
 def table(plans: list[Plan], pace: Pace | None = None) -> PlanTable:

@@ -17,7 +17,7 @@ from cfglint.source.change import DELETE, INSERT, RENAME, REPLACE, Change, EditR
 from cfglint.source.errors import CfglintError
 from cfglint.source.python.call import CallDocument
 from cfglint.source.python.edits import refuse_other_changes
-from cfglint.source.record import record
+from cfglint.source.record import Record
 from cfglint.source.sections import file_document, in_file, reread_all
 from cfglint.source.spelling import spell
 
@@ -82,11 +82,10 @@ class MissingFactError(CfglintError):
     @property
     def for_command_line(self) -> str:
         """The message with options of the command line."""
-        return self.text("--{}").replace("_", "-")
+        return MissingFactError(self.problem, **{name.replace("_", "-"): what for name, what in self.remedies.items()}).text("--{}")
 
 
-@record
-class Need:
+class Need(Record):
     """A value that must be set outside these files, such as an argument of a trainer."""
 
     key: str
@@ -100,7 +99,8 @@ class Retarget:
     `before` is the current batch; `needs` are the values that must be set outside these files, and `by_hand` those of these files that
     have to agree with them: then nothing is edited; `unbounded`: the
     current micro batch is unknown, so that only the target limits the new one. `memory_bound` is the largest micro
-    batch for the memory of a GPU, if that is known. `planned`: the files cannot be edited to reach the target.
+    batch for the memory of a GPU, if that is known. `planned`: the files cannot be edited to reach the target. `values` are those of
+    the keys of a framework that chooses its sizes itself.
     """
 
     def __init__(self, run: CheckedRun, gpus: int, before: Batch | None, solution: solver.Solution) -> None:
@@ -113,6 +113,7 @@ class Retarget:
         self.held: list[Setting] = []
         self.needs: list[Need] = []
         self.by_hand: list[ValueChange] = []
+        self.values: dict[str, int] = {}
         self.unbounded = False
         self.planned = False
         self.memory_bound: MicroBatchBound | None = None
@@ -126,6 +127,10 @@ class Retarget:
         """The run with the new contents on the new GPUs; if they cannot be edited, with the batch sizes given from outside."""
         if self.planned:
             return CheckedRun(self.run.documents, self.run.kinds, self.planned_facts())
+        if self.values and self.texts and self.run.launch.relaunched is not None:
+            launched = self.run.launch.relaunched(self.texts, None)
+            facts = self.run.facts.replace(launch=launched.launch)
+            return CheckedRun([launched.documents[0], *self.run.documents[1:]], self.run.kinds, facts)
         documents = reread_all(self.run.documents, self.texts)
         return CheckedRun(documents, self.run.kinds, self.run.facts.replace(gpus=self.gpus))
 
@@ -135,7 +140,8 @@ class Retarget:
 
         facts, keys, chosen = self.run.facts, self.run.configs[0].batch_keys, self.solution.chosen
         values = {"micro_batch": chosen.micro_batch, "accumulation": chosen.accumulation} if chosen is not None else {}
-        given = tuple(Override(keys[role], [str(value)]) for role, value in values.items() if role in keys)
+        by_key = {keys[role]: value for role, value in values.items() if role in keys} if not self.values else self.values
+        given = tuple(Override(key, [str(value)]) for key, value in by_key.items())
         return facts.replace(gpus=self.gpus, overrides=(*facts.overrides, *given))
 
 
@@ -335,7 +341,7 @@ def positive(value: object) -> bool:
 
 def problem_of(
     run: CheckedRun, before: Batch, after: Batch, gpus: int, target: int, max_micro: int | None, opened: list[str]
-) -> solver.Problem:
+) -> solver.SplitProblem:
     """The solver's problem; raises MissingFactError if the target or a parallel size is invalid."""
     if not 0 < target <= MOST_SAMPLES:
         raise MissingFactError(
@@ -353,7 +359,7 @@ def problem_of(
         there = integer(after.micro_batch.value)
         if there and there <= bound:  # the files already reach the target, as after an earlier fix
             micro, accumulation = there, integer(after.accumulation.value)
-    return solver.Problem(
+    return solver.SplitProblem(
         gpus,
         target,
         micro,

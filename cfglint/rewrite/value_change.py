@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.source.change import DELETE, INSERT, RENAME, REPLACE
 from cfglint.source.document import SCALAR, pointer
-from cfglint.source.record import record
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from cfglint.source.document import Document, Path
 
 
-@record
-class ValueChange:
+class ValueChange(Record):
     """One changed value: None before means that the key was added, None after that it was removed."""
 
     file: str

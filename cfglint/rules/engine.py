@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, INTERNAL, WARNING, Diagnostic, Place, clipped
-from cfglint.findings.rule import BATCH, CONFIG, KEY, LAUNCHER_CONFIG, RULES, SKIP, WARN
+from cfglint.findings.rule import BATCH, CODE, CONFIG, KEY, LAUNCHER_CONFIG, RULES, SKIP, WARN
 from cfglint.findings.setting import DEFAULT
 from cfglint.findings.wording import spelled, with_look_alikes_named
 from cfglint.frameworks import framework
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.source.document import Document, Node
 
-    class Run(Protocol):
+    class CheckableRun(Protocol):
         """The properties of a run that rules about a whole run use; `cfglint.run.loaded.LoadedRun` has them."""
 
         documents: list[Document]
@@ -69,7 +69,7 @@ def inspect(config: Config, code: str = "") -> list[Diagnostic]:
     return apply([each for each in rules_for(config.kind) if not code or each.code == code], config, config)
 
 
-def apply(rules: list[Rule], subject: Config | Run, config: Config) -> list[Diagnostic]:
+def apply(rules: list[Rule], subject: Config | CheckableRun, config: Config) -> list[Diagnostic]:
     """The diagnostics of some rules about a subject: a config, or the run whose consumer is `config`."""
     diagnostics: list[Diagnostic] = []
     for rule in rules:
@@ -108,9 +108,9 @@ def has_unknown(config: Config) -> bool:
 def to_diagnostic(rule: Rule, finding: Finding, config: Config) -> Diagnostic | None:
     """The diagnostic of a finding; its severity is lowered if the file may be partial or be parsed by another parser."""
     skipped = config.is_partial and rule.when_partial == SKIP
-    if skipped or not config.reaches(rule, finding) or uses_unknown_value(finding, config, rule.about == KEY):
+    if skipped or not config.reaches(rule, finding) or uses_unknown_value(finding, config, rule.about in (KEY, CODE)):
         return None
-    if rule.about != KEY and is_of_missing_field(finding, config):
+    if rule.about not in (KEY, CODE) and is_of_missing_field(finding, config):
         return None
     setting = config.blamed(finding.setting)
     severity = finding.severity or rule.severity
@@ -173,7 +173,7 @@ def is_of_engine(rule: Rule, config: Config) -> bool:
 
 def depends_on_parser(rule: Rule, finding: Finding, config: Config) -> bool:
     """Whether a finding depends on the parser of the program's arguments: not if the launcher or the engine reads the file itself."""
-    if finding.of_launcher or (rule.about == LAUNCHER_CONFIG and rule.fails_at == "load"):
+    if finding.for_any_parser or (rule.about == LAUNCHER_CONFIG and rule.fails_at == "load"):
         return False
     return not is_of_engine(rule, config)
 

@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from cfglint.findings.setting import Setting
     from cfglint.frameworks.base import Config
     from cfglint.frameworks.memory import RunMemory
-    from cfglint.rules.engine import Run
+    from cfglint.rules.engine import CheckableRun
 
 SUGGESTED = 3
 
 
-def inspect_memory(run: Run) -> list[Diagnostic]:
+def inspect_memory(run: CheckableRun) -> list[Diagnostic]:
     """The findings on a run's memory."""
     return apply([each for each in RULES if each.about == MEMORY], run, run.configs[0]) if run.configs else []
 
@@ -40,7 +40,7 @@ def inspect_memory(run: Run) -> list[Diagnostic]:
     },
     about=MEMORY,
 )
-def does_not_fit(run: Run) -> Iterator[Finding]:
+def does_not_fit(run: CheckableRun) -> Iterator[Finding]:
     """The run needs more memory than a GPU offers.
 
     The peak of a training step is estimated from the model's shape and the run's settings. This is found only where even

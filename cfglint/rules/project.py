@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from cfglint.findings.diagnostic import Diagnostic
     from cfglint.findings.rule import Rule
     from cfglint.frameworks.base import Config
-    from cfglint.rules.engine import Run
+    from cfglint.rules.engine import CheckableRun
 
 NAMES = {"global_batch": "global batch size", "total_steps": "number of total steps", "tokens_per_step": "number of tokens per step"}
 MISSING_FACTS = "declare what the number depends on, such as `gpus` or `num-examples`"
@@ -27,12 +27,12 @@ def project_rules() -> list[Rule]:
     return [each for each in RULES if each.scope == RUN]
 
 
-def inspect_run(run: Run) -> list[Diagnostic]:
+def inspect_run(run: CheckableRun) -> list[Diagnostic]:
     """The expected numbers that a run does not reach, and the policy schemas that it violates."""
     return apply([each for each in RULES if each.about == EXPECTATION], run, run.configs[0]) if run.configs else []
 
 
-def inspect_comments(run: Run) -> list[Diagnostic]:
+def inspect_comments(run: CheckableRun) -> list[Diagnostic]:
     """The ignore comments of a run that suppress nothing."""
     return apply([each for each in RULES if each.about == IGNORE_COMMENT], run, run.configs[0])
 
@@ -48,7 +48,7 @@ def inspect_comments(run: Run) -> list[Diagnostic]:
     example={"kind": "huggingface", "at": "/seed", "policies": {"properties": {"seed": {"const": 42}}}},
     about=EXPECTATION,
 )
-def policy_violation(run: Run) -> Iterator[Finding]:
+def policy_violation(run: CheckableRun) -> Iterator[Finding]:
     """A value violates the organisation's policy schema.
 
     `policy-schema = "policy.json"` in the configuration names a JSON Schema that every config has to satisfy;
@@ -88,7 +88,7 @@ def policy_violation(run: Run) -> Iterator[Finding]:
     example={"kind": "deepspeed", "gpus": 8, "at": "/train_batch_size", "expected_numbers": {"global_batch": 256}},
     about=EXPECTATION,
 )
-def unexpected_number(run: Run) -> Iterator[Finding]:
+def unexpected_number(run: CheckableRun) -> Iterator[Finding]:
     """The run resolves to a different number than its declaration expects.
 
     A declared run may state the expected numbers: `global-batch = 256`, `total-steps = 12000`,
@@ -129,7 +129,7 @@ def _deciding(config: Config, name: str) -> Setting:
     return next((each for each in terms if each.written and each.node is not None), batch.global_batch)
 
 
-def _equation(run: Run, name: str) -> str:
+def _equation(run: CheckableRun, name: str) -> str:
     """` = 4 x 8 x 16`, if three factors give the global batch size."""
     micro, accumulation, parallel = (run.resolved[key] for key in ("micro_batch", "accumulation", "data_parallel"))
     if name != "global_batch" or not (micro and accumulation and parallel):
@@ -150,7 +150,7 @@ def _equation(run: Run, name: str) -> str:
     good="output_dir: out\nper_device_train_batch_size: 010  # cfglint: ignore[TYP001] two nibbles, on purpose\n",
     example={"kind": "huggingface"},
 )
-def unused_ignore(run: Run) -> Iterator[Finding]:
+def unused_ignore(run: CheckableRun) -> Iterator[Finding]:
     """An ignore comment suppresses nothing.
 
     `# cfglint: ignore[BAT001]` on a line, or on the line above it, suppresses the finding with that code on that

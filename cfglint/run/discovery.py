@@ -545,7 +545,7 @@ class Discovery:
         packages = [package for kind in dict.fromkeys(read_by) for package in framework(kind).packages()]
         packages += steps_with(document, read_by)
         packages += nested_in(documents, packages)
-        packages += [each.package for each in facts.launch.program.trainer_calls] if facts.launch.program is not None else []
+        packages += facts.launch.code.checked_packages if facts.launch.code is not None else ()
         if self.kinds and not facts.kind_given and self._kind_by_pattern(document.path) is not None:
             facts = facts.replace(kind_given=True)
         if all(package in facts.target for package in packages):

@@ -205,13 +205,17 @@ class LaunchReader:
         self.choose_consumer(line, launch, kinds, built)
         leave_out_unread(launch, documents, kinds)
         if launch.is_main:
+            for path in framework(launch.consumer).config_files(launch):
+                documents.append(self.source.document(path, "yaml"))
+                kinds.append(launch.consumer)
+        if launch.is_main:
             open_config(launch, command)
         if built is not None and built.kind == LAUNCH:  # the accelerator of a program that parses its arguments itself
             built = None
         refused_joined_words(line, command, launch)
         refused_deepspeed_word(line, launch)
         launch.flags = launcher_flags(line, command)
-        launch.program = self.with_trainers(line, launch) if built is None else built.program
+        launch.program = launch.code = self.with_trainers(line, launch) if built is None else built.program
         launch.undecided = built.undecided if built is not None else undecided_keys(launch, command)
         facts = self.launch_facts(line, launch, documents, built)
         for key, reasons in command.unknown.items():
@@ -502,10 +506,10 @@ def undecided_keys(launch: Launch, command: CommandDocument) -> tuple[str, ...]:
 
 def typed(command: CommandDocument, launch: Launch) -> dict[str, Any]:
     """The arguments with the types that the parser gives them, None for unknown ones."""
-    from cfglint.frameworks.huggingface.cli_arguments import Arguments
+    from cfglint.frameworks.huggingface.cli_arguments import HfWords
     from cfglint.frameworks.unknown import Unknown
 
-    values = Arguments(launch).construct(command)
+    values = HfWords(launch).construct(command)
     return {key: None if isinstance(value, Unknown) else value for key, value in values.items()}
 
 

@@ -62,6 +62,8 @@ class LoadedRun:
             self.facts = consumer.completed(launched(self.documents, self.kinds, modelled(facts, self.documents[0].path)))
             config = consumer.config(self.documents, self.kinds, self.facts)
             self.configs = [config, *config.nested_configs()]
+            if config.own_gpus is not None:
+                self.facts = self.facts.replace(gpus=config.own_gpus)
             if self.kinds[0] == LAUNCH and config.kind != LAUNCH:
                 from cfglint.frameworks.launch.config import LaunchConfig
 
@@ -207,7 +209,7 @@ def with_own_launch(document: Document, facts: LaunchFacts) -> LaunchFacts:
 def with_own_program(documents: list[Document], facts: LaunchFacts) -> LaunchFacts:
     """The facts with those about the program of a call; that is another version of it if the call was read again."""
     program = next((each.program for each in documents if each.program is not None), None)
-    return facts if program is None else facts.replace(launch=changed(facts.launch, program=program))
+    return facts if program is None else facts.replace(launch=changed(facts.launch, program=program, code=program))
 
 
 def consumer_first(documents: list[Document], kinds: list[str]) -> tuple[list[Document], list[str]]:

@@ -11,6 +11,7 @@ from cfglint.launch.command import WITHOUT_EFFECT
 from cfglint.launch.programs.constructors import built_calls
 from cfglint.launch.programs.documents import place_of_literal
 from cfglint.launch.programs.evaluation import call_document
+from cfglint.launch.programs.imports import imports
 from cfglint.launch.programs.literals import COMPUTED, literal
 from cfglint.launch.programs.parsers import constructions
 from cfglint.launch.programs.scopes import is_caught
@@ -47,7 +48,7 @@ class BuiltArguments:
         self.kind = call.kind
         self.guessed = conditional or is_caught(call.node, call.scope, program.scopes)
         facts = call.facts(program, evaluated)
-        self.program = changed(facts, trainer_calls=trainer_calls(program, evaluated, call.node))
+        self.program = changed(facts, trainer_calls=trainer_calls(program, evaluated, call.node), imports=imports(evaluated))
         self.trainer = call.trainer
         self.document = document_of(program, which, reread, context)
 
@@ -63,7 +64,7 @@ class BuiltArguments:
             return facts.replace(kind_given=facts.kind_given or not self.guessed, launch=Launch(guessed=self.guessed))
         return facts.replace(
             trainer=facts.trainer or self.trainer,
-            launch=Launch(program=self.program, guessed=self.guessed, undecided=self.undecided),
+            launch=Launch(program=self.program, code=self.program, guessed=self.guessed, undecided=self.undecided),
             strict_keys=facts.strict_keys or self.program.complete,
             kind_given=facts.kind_given or not self.guessed,
             complete=facts.complete or not self.guessed,
@@ -102,8 +103,9 @@ def built_arguments(program: ProgramFacts, which: int, reread: Reread, context: 
 
 
 def with_trainers(program: ProgramFacts, context: Context) -> ProgramFacts:
-    """The facts with the calls that build the trainers of a program."""
-    return changed(program, trainer_calls=trainer_calls(program, evaluation_of(program, context)))
+    """The facts with the calls that build the trainers of a program, and its imports."""
+    evaluated = evaluation_of(program, context)
+    return changed(program, trainer_calls=trainer_calls(program, evaluated), imports=imports(evaluated))
 
 
 def parsed_arguments(program: ProgramFacts, reread: Reread, context: Context) -> BuiltArguments | None:

@@ -4,52 +4,33 @@ from __future__ import annotations
 
 import os
 
+from cfglint.source.record import Record
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.run.checked import CheckedRun
 
 
-class ScanStats:
+class ScanStats(Record):
     """The examined files, by result."""
 
-    __slots__ = (
-        "beyond_limits",
-        "files",
-        "foreign",
-        "outside",
-        "readers",
-        "related_tools",
-        "remnants",
-        "targets",
-        "templates",
-        "unchecked",
-        "unchosen",
-        "unclear",
-        "unknown_kind",
-        "unreadable",
-        "unrecognized",
-        "unrecognized_named",
-        "unsearched",
-    )
-
-    def __init__(self) -> None:
-        self.files: set[str] = set()  # absolute paths of the files that were checked
-        self.unrecognized = 0
-        self.unrecognized_named: list[tuple[str, list[str]]] = []  # paths of the command line, and the keys in each
-        self.templates: list[str] = []  # templates that cannot be parsed
-        self.unclear: list[str] = []
-        self.remnants: list[str] = []  # unrecognised files that are empty or cannot be parsed
-        self.related_tools: dict[str, int] = {}
-        self.beyond_limits: list[str] = []  # files that exceed a limit of cfglint's own: exit status 2
-        self.unchecked: dict[str, str] = {}  # scripts of which some launches are not checked, with the reason
-        self.unreadable: list[str] = []  # paths that could not be opened: exit status 2
-        self.unchosen: list[str] = []  # reasons why a declared launch is not exactly one run: exit status 2
-        self.unknown_kind: list[str] = []  # files of declared runs whose kind is unknown: exit status 2
-        self.foreign: dict[str, None] = {}  # files that were found or named by others, and not read because they are outside the project
-        self.readers: dict[str, None] = {}  # the places of the runs that read a named file and were looked for
-        self.unsearched = 0  # the number of files that were searched for the runs of a named file, if there are more
-        self.outside: dict[str, None] = {}  # versions outside the modelled releases, with the ones used instead
-        self.targets: dict[str, list[str]] = {}  # `transformers 4.57.1` -> the files of the repository that give this version
+    files: set[str] = set()  # absolute paths of the files that were checked
+    unrecognized: int = 0
+    unrecognized_named: list[tuple[str, list[str]]] = []  # paths of the command line, and the keys in each
+    templates: list[str] = []  # templates that cannot be parsed
+    unclear: list[str] = []
+    remnants: list[str] = []  # unrecognised files that are empty or cannot be parsed
+    related_tools: dict[str, int] = {}
+    beyond_limits: list[str] = []  # files that exceed a limit of cfglint's own: exit status 2
+    unchecked: dict[str, str] = {}  # scripts of which some launches are not checked, with the reason
+    unreadable: list[str] = []  # paths that could not be opened: exit status 2
+    unchosen: list[str] = []  # reasons why a declared launch is not exactly one run: exit status 2
+    unknown_kind: list[str] = []  # files of declared runs whose kind is unknown: exit status 2
+    foreign: dict[str, None] = {}  # files that were found or named by others, and not read because they are outside the project
+    readers: dict[str, None] = {}  # the places of the runs that read a named file and were looked for
+    unsearched: int = 0  # the number of files that were searched for the runs of a named file, if there are more
+    outside: dict[str, None] = {}  # versions outside the modelled releases, with the ones used instead
+    targets: dict[str, list[str]] = {}  # `transformers 4.57.1` -> the files of the repository that give this version
 
     @property
     def checked(self) -> int:

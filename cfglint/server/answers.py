@@ -12,7 +12,7 @@ from cfglint.rules.catalogue import every_rule
 from cfglint.run.loaded import integer
 from cfglint.server import cursor
 from cfglint.source.document import ALIAS, MAPPING, SCALAR
-from cfglint.source.record import record
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,8 +30,7 @@ if TYPE_CHECKING:
 _rules: dict[str, Rule] = {}
 
 
-@record
-class Suggestion:
+class Suggestion(Record):
     """A completion: `text` replaces the characters from `start` to the cursor."""
 
     label: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.source.record import record
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 WORD = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-")
 
 
-@record
-class Cursor:
+class Cursor(Record):
     """The section that contains the cursor, and the key whose value is being typed there, None if a key itself is typed.
 
     `word` is the offset of the word before the cursor, `quoted` whether it has an opening quote.

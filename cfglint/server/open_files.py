@@ -14,6 +14,7 @@ from cfglint.run.paths import EXTENSIONS, is_one_of, line_of
 from cfglint.server.neighbours import Neighbours
 from cfglint.source.errors import CfglintError
 from cfglint.source.file_source import FileSource
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -69,16 +70,13 @@ class Buffers(FileSource):
         return (given, False) if given is not None else super().read(path)
 
 
-class OpenRun:
+class OpenRun(Record):
     """A run with open files, and the configuration in effect for them."""
 
-    __slots__ = ("diagnostics", "files", "project", "run")
-
-    def __init__(self, run: CheckedRun, project: Configuration, files: frozenset[str]) -> None:
-        self.run = run
-        self.project = project
-        self.files = files  # real paths
-        self.diagnostics: list[Diagnostic] = []  # without findings about ignore comments that another run of the file needs
+    run: CheckedRun
+    project: Configuration
+    files: frozenset[str]  # real paths
+    diagnostics: list[Diagnostic] = []  # without findings about ignore comments that another run of the file needs
 
 
 class OpenFiles:

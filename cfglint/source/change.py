@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.source.errors import CfglintError
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,21 +19,18 @@ DELETE: ChangeKind = "delete"
 RENAME: ChangeKind = "rename"
 
 
-class Edit:
+class Edit(Record):
     """Replace `start`..`end` of a content by `text`."""
 
-    __slots__ = ("end", "start", "text")
-
-    def __init__(self, start: int, end: int, text: str) -> None:
-        self.start = start
-        self.end = end
-        self.text = text
+    start: int
+    end: int
+    text: str
 
     def __repr__(self) -> str:
         return f"Edit({self.start}, {self.end}, {self.text!r})"
 
 
-class Change:
+class Change(Record):
     """A change of a document, by path.
 
     - `REPLACE`: the value at `path` becomes `text`. A value that a merge key includes is overridden instead.
@@ -44,14 +42,11 @@ class Change:
     equal keys, from 0; without it the last one, which parsers use.
     """
 
-    __slots__ = ("key", "kind", "occurrence", "path", "text")
-
-    def __init__(self, kind: ChangeKind, path: Path, key: str = "", text: str = "", occurrence: int | None = None) -> None:
-        self.kind = kind
-        self.path = path
-        self.key = key
-        self.text = text
-        self.occurrence = occurrence
+    kind: ChangeKind
+    path: Path
+    key: str = ""
+    text: str = ""
+    occurrence: int | None = None
 
     def __repr__(self) -> str:
         return f"Change({self.kind!r}, {self.path!r}, {self.key!r}, {self.text!r})"

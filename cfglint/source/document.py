@@ -133,6 +133,7 @@ class Document:
     again: Callable[[str], Document] | None = None
     words: Mapping[str, list[str] | None] = {}
     flags: Mapping[str, str] = {}
+    assignments: bool = False
     edges: Mapping[str, bool] = {}
     unknown: Mapping[str, tuple[str, ...]] = {}
     elsewhere: Mapping[str, Written] = {}

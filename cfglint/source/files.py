@@ -8,6 +8,7 @@ import stat
 from cfglint.source.document import LIMIT
 from cfglint.source.errors import CfglintError
 from cfglint.source.limits import MAX_SIZE
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -197,16 +198,13 @@ def walk_entries(
             yield entry
 
 
-class Walk:
+class Walk(Record):
     """The state of a walk: which paths git tracks, and the folders that cannot be read."""
 
-    __slots__ = ("tracked", "unreadable")
+    tracked: Callable[[str, bool], bool]
+    unreadable: list[str]
 
-    def __init__(self, tracked: Callable[[str, bool], bool], unreadable: list[str]) -> None:
-        self.tracked = tracked
-        self.unreadable = unreadable
-
-    def entries(self, folder: str, rules: list[Ignore]) -> Iterator[tuple[os.DirEntry[str], list[Ignore]]]:
+    def entries(self, folder: str, rules: list[IgnoreFile]) -> Iterator[tuple[os.DirEntry[str], list[IgnoreFile]]]:
         """The entries of a folder that are not excluded by ignore rules of it or of its parents, with these rules."""
         try:
             with os.scandir(folder) as found:
@@ -217,7 +215,7 @@ class Walk:
             self.unreadable.append(folder)
             return
         if any(entry.name == ".gitignore" and entry.is_file(follow_symlinks=False) for entry in entries):
-            rules = [Ignore(folder), *rules]
+            rules = [IgnoreFile(folder), *rules]
         for entry in entries:
             is_folder = entry.is_dir(follow_symlinks=False)
             if entry.name != ".git" and (not ignored(rules, entry.path, is_folder) or self.tracked(entry.path, is_folder)):
@@ -232,7 +230,7 @@ def is_regular(entry: os.DirEntry[str]) -> bool:
         return False
 
 
-class Ignore:
+class IgnoreFile:
     """The rules of one `.gitignore`; they are dropped if they take too long, which malicious patterns can cause."""
 
     __slots__ = ("doubtful", "folder", "spec")
@@ -261,7 +259,7 @@ class Ignore:
 
         began = process_time()
         try:
-            with TimeLimit(min(SECONDS, Ignore.left)):
+            with TimeLimit(min(SECONDS, IgnoreFile.left)):
                 return work()
         except TimeLimitExceeded:
             self.doubtful, self.spec = False, spec_of([])
@@ -269,7 +267,7 @@ class Ignore:
         finally:
             took = process_time() - began
             if took > SLOW:
-                Ignore.left = max(Ignore.left - took, SLOW)
+                IgnoreFile.left = max(IgnoreFile.left - took, SLOW)
 
 
 def spec_of(lines: list[str]) -> Any:
@@ -301,7 +299,7 @@ def read_rules(path: str) -> list[str]:
         return []
 
 
-def ignored(rules: list[Ignore], path: str, is_folder: bool) -> bool:
+def ignored(rules: list[IgnoreFile], path: str, is_folder: bool) -> bool:
     """Whether a path is ignored; the nearest file with a matching pattern decides."""
     for rule in rules:
         decision = rule.decides(path, is_folder)
@@ -315,13 +313,13 @@ def is_file_itself(path: str) -> bool:
     return os.path.isfile(path) and not os.path.islink(path)
 
 
-def parent_rules(folder: str) -> list[Ignore]:
+def parent_rules(folder: str) -> list[IgnoreFile]:
     """The rules of the parent folders, up to the repository's, that do not exclude the folder itself."""
-    rules: list[Ignore] = []
+    rules: list[IgnoreFile] = []
     below, above = "", os.path.abspath(folder)
     while above != below:
         if below and is_file_itself(os.path.join(above, ".gitignore")):
-            rule = Ignore(above)
+            rule = IgnoreFile(above)
             if not rule.decides(folder, is_folder=True):
                 rules.append(rule)
         if os.path.exists(os.path.join(above, ".git")):

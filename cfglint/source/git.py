@@ -46,7 +46,7 @@ class MissingObject(GitProblem):
     """A content that the repository does not contain, as in a partial clone."""
 
 
-class Entry:
+class TreeEntry:
     """A file of a tree or of the index: its mode and the id of its content. `sparse`: it is not checked out."""
 
     __slots__ = ("id", "mode", "sparse")
@@ -57,7 +57,7 @@ class Entry:
         self.sparse = sparse
 
 
-class Repository:
+class GitRepository:
     """The repository around a folder. Paths in it are relative to `top`, with forward slashes. Raises GitProblem if there is none."""
 
     def __init__(self, folder: str = ".") -> None:
@@ -77,7 +77,7 @@ class Repository:
         self.shallow = shallow == "true"
         self.is_at_top = self.top == os.getcwd()  # paths are the same for git and for the user
 
-    def __enter__(self) -> Repository:
+    def __enter__(self) -> GitRepository:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -101,24 +101,24 @@ class Repository:
 
     # ---- trees
 
-    def tree(self, commit: str) -> dict[str, Entry]:
+    def tree(self, commit: str) -> dict[str, TreeEntry]:
         """The files of a commit by path."""
-        found: dict[str, Entry] = {}
+        found: dict[str, TreeEntry] = {}
         for record in self._records("ls-tree", "-r", "-z", "--full-tree", "--end-of-options", commit):
             head, _, path = record.partition("\t")
             mode, _, content_id = head.split(" ")
             if not leads_out(path):
-                found[path] = Entry(mode, content_id)
+                found[path] = TreeEntry(mode, content_id)
         return found
 
-    def index(self) -> dict[str, Entry]:
+    def index(self) -> dict[str, TreeEntry]:
         """The files of the index by path; in a conflict those of our side."""
-        found: dict[str, Entry] = {}
+        found: dict[str, TreeEntry] = {}
         for record in self._records("ls-files", "-s", "-t", "-z", "--full-name", ":/"):
             head, _, path = record.partition("\t")
             tag, mode, content_id, stage = head.split(" ")
             if stage in ("0", "2"):
-                found[path] = Entry(mode, content_id, tag == NOT_CHECKED_OUT)
+                found[path] = TreeEntry(mode, content_id, tag == NOT_CHECKED_OUT)
         return found
 
     def untracked(self) -> list[str]:
@@ -251,7 +251,7 @@ class Snapshot(FileSource):
     no other state; `known` are the paths that git stores or would store.
     """
 
-    def __init__(self, repository: Repository, entries: dict[str, Entry], known: set[str]) -> None:
+    def __init__(self, repository: GitRepository, entries: dict[str, TreeEntry], known: set[str]) -> None:
         super().__init__()
         self.repository = repository
         self.entries = entries
@@ -292,7 +292,7 @@ class Snapshot(FileSource):
         inside = self.repository.path(path)
         return inside is None or (inside not in self.known and is_inside(path, resolved(self.repository.top)))
 
-    def _entry(self, path: str) -> Entry | None:
+    def _entry(self, path: str) -> TreeEntry | None:
         """The regular file that a name refers to after the links of this state, to files and to folders; None if they lead elsewhere."""
         inside = self.repository.path(path)
         found = self.entries.get(inside) if inside is not None else None

@@ -10,7 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left
 
 from cfglint.source.document import MAPPING, SCALAR, SEQUENCE, Document, Node, Problem
-from cfglint.source.limits import MAX_DEPTH, MOST_PARTS, too_deep, too_many
+from cfglint.source.limits import MAX_DEPTH, MOST_PARTS, TooDeep, too_deep, too_many
 from cfglint.source.numbers import is_json_number
 
 COMMENT = "comment"
@@ -55,10 +55,6 @@ class HjsonRefusal(Exception):
         self.exception = exception
 
 
-class TooDeep(Exception):
-    """More open brackets than any config has."""
-
-
 class TooMany(Exception):
     """More values or comments than the limit."""
 
@@ -70,7 +66,7 @@ def parse(path: str, text: str, bom: bool = False, constants: bool = True) -> Do
     the part before it. Without `constants`, `NaN` and `Infinity` are unquoted strings, as in hjson.
     """
     document = Document(path, text, "json", bom)
-    parser = Parser(document, constants)
+    parser = JsonParser(document, constants)
     try:
         parser.run()
     except HjsonRefusal as refused:
@@ -119,7 +115,7 @@ def line_and_column(document: Document, place: int) -> tuple[int, int]:
     return line, place + 1 + int(document.bom) if line == 1 else place - document.text.rindex("\n", 0, place)
 
 
-class Parser:
+class JsonParser:
     """One pass over a content; `position` is that of the next character."""
 
     __slots__ = ("breaks", "comments", "constants", "document", "open", "position", "relaxations", "text")
@@ -172,9 +168,9 @@ class Parser:
             self.comments[:] = [span for span in self.comments if span[1] <= start]
             self.position = lone.position
 
-    def lone_value(self, start: int) -> Parser | None:
+    def lone_value(self, start: int) -> JsonParser | None:
         """A parser that has parsed the single value at `start`; None if there is none."""
-        other = Parser(Document("", self.text, "json"), self.constants)
+        other = JsonParser(Document("", self.text, "json"), self.constants)
         other.position = start
         try:
             other.document.roots.append(other.value())

@@ -21,3 +21,7 @@ def too_many() -> Problem:
 def too_deep(place: int) -> Problem:
     """The problem of a content with deeper nesting than the limit."""
     return Problem(place, place + 1, f"nested deeper than {MAX_DEPTH} levels", LIMIT)
+
+
+class TooDeep(Exception):
+    """More nested collections than any config has."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cfglint.source.document import LIMIT, Node, Problem
 from cfglint.source.limits import MOST_DIGITS
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,14 +13,11 @@ if TYPE_CHECKING:
     from cfglint.source.document import ProblemKind
 
 
-class LoadResult:
+class LoadResult(Record):
     """A document's value in plain Python, or the problems for which loading fails (then the value is None)."""
 
-    __slots__ = ("problems", "value")
-
-    def __init__(self, value: Any, problems: list[Problem]) -> None:
-        self.value = value
-        self.problems = problems
+    value: Any
+    problems: list[Problem]
 
 
 class Unloadable(Exception):

@@ -10,6 +10,7 @@ from cfglint.source.document import ALIAS, LIMIT, MAPPING, SCALAR, Document, Nod
 from cfglint.source.limits import MOST_EXPANDED, MOST_FOR_PYTHON
 from cfglint.source.load_results import LoadResult, Unloadable, constructor_error, refused, too_long
 from cfglint.source.numbers import DIGITS, TooLong, is_json_number, is_yaml_float, is_yaml_int, printable, yaml_float, yaml_int
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -88,12 +89,12 @@ class YamlLoader(Loader):
         return [Problem(start, start, "multiple YAML documents are not supported here", "documents", reason)]
 
     def construct(self, document: Document) -> Any:
-        return Construction(self).value(document.root) if document.root is not None else None
+        return YamlConstruction(self).value(document.root) if document.root is not None else None
 
     def value_of(self, node: Node) -> Any:
         if node.tag is None:
             return node.raw if node.style else self.bare(node)
-        return Construction(self).value(node)
+        return YamlConstruction(self).value(node)
 
     def bare(self, node: Node) -> Any:
         """The value of a scalar without quotes and tag."""
@@ -130,18 +131,15 @@ class YamlLoader(Loader):
         return tags.timestamp(node)
 
 
-class Construction:
+class YamlConstruction(Record):
     """One pass over a YAML tree; anchored values are constructed once and referenced, as PyYAML does."""
 
-    __slots__ = ("begun", "entries", "expanded", "loader", "shared", "sizes")
-
-    def __init__(self, loader: YamlLoader) -> None:
-        self.loader = loader
-        self.shared: dict[int, Any] = {}
-        self.sizes: dict[int, int] = {}
-        self.begun: set[int] = set()
-        self.entries = 0
-        self.expanded = 0
+    loader: YamlLoader
+    shared: dict[int, Any] = {}
+    sizes: dict[int, int] = {}
+    begun: set[int] = set()
+    entries: int = 0
+    expanded: int = 0
 
     def value(self, node: Node) -> Any:
         """The value of any node; raises Unloadable."""

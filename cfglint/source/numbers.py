@@ -13,6 +13,16 @@ class TooLong(ValueError):
     """An integer with more digits than the limit."""
 
 
+def is_number(value: object) -> bool:
+    """Whether a value can be compared and computed with: an integer, a float or a boolean."""
+    return isinstance(value, (int, float))
+
+
+def is_positive(value: object) -> bool:
+    """Whether a value is a number above zero."""
+    return isinstance(value, (int, float)) and value > 0
+
+
 def is_json_number(raw: str) -> bool:
     """Whether hjson parses an unquoted string as a number (hjson 3.1.0, `decoder.py`); JSON does so too if it is ASCII."""
     mantissa, exponent = split_exponent(raw[1:] if raw[:1] == "-" else raw)

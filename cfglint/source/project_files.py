@@ -53,7 +53,8 @@ class Project:
 
     def names(self, folder: str) -> list[str]:
         """The names in a folder of the project; empty for one outside, or if there is none."""
-        return self._names(folder) if self._names is not None and not self._leads_out(folder) else []
+        is_inside = os.path.normpath(folder) == os.path.normpath(self.root) or not self._leads_out(folder)
+        return self._names(folder) if self._names is not None and is_inside else []
 
     def source(self, path: str) -> str | None:
         """The content of a file that was found in the project's folders, and that is no link."""

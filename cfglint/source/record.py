@@ -1,4 +1,4 @@
-"""Plain records: a class with annotated fields gets `__slots__`, `__init__` and `__eq__`, without the import time of `dataclasses`."""
+"""Plain records: a class with annotated fields gets slots, a constructor and equality, without the import time of `dataclasses`."""
 
 from __future__ import annotations
 
@@ -16,39 +16,73 @@ else:
         return lambda function: function
 
 
+class RecordType(type):
+    """The type of records: the annotated fields of the class body become slots, and the values in it their defaults."""
+
+    __fields__: tuple[str, ...]
+    __defaults__: dict[str, Any]
+
+    def __new__(cls, name: str, bases: tuple[type, ...], body: dict[str, Any]) -> RecordType:
+        """Create the class of a record."""
+        own = tuple(body.get("__annotations__", ()))
+        defaults = {field: body.pop(field) for field in own if field in body}
+        names = own
+        for base in bases:
+            if isinstance(base, RecordType):
+                names = (*base.__fields__, *names)
+                defaults = {**base.__defaults__, **defaults}
+        fresh = [field for field, value in defaults.items() if isinstance(value, (list, dict, set))]
+        body.update(__slots__=(*body.get("__slots__", ()), *own), __fields__=names, __defaults__=defaults, __fresh__=fresh)
+        return type.__new__(cls, name, bases, body)
+
+
 @dataclass_transform(kw_only_default=False)
-def record(cls: type[Class]) -> type[Class]:
-    """Give a class a constructor that takes its annotated fields, in order; values in the class body are defaults."""
-    names = tuple(cls.__annotations__)
-    defaults = {name: cls.__dict__[name] for name in names if name in cls.__dict__}
-    body = {name: value for name, value in cls.__dict__.items() if name not in defaults and name not in {"__dict__", "__weakref__"}}
+class Record(metaclass=RecordType):
+    """A class whose constructor takes its annotated fields, after those of its base; values in the class body are defaults.
 
-    def completed(values: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
-        given = {**defaults, **dict(zip(names, values, strict=False)), **named}
-        if len(values) > len(names) or given.keys() != set(names) or named.keys() & set(names[: len(values)]):
-            mismatch = sorted(given.keys() ^ set(names)) or "too many or repeated values"
-            raise TypeError(f"{cls.__name__}: {mismatch}")
-        return tuple(given[name] for name in names)
+    A list, mapping or set that is a default is copied for each record.
+    """
 
-    def create(self: Any, *values: Any, **named: Any) -> None:
-        if named or len(values) != len(names):
-            values = completed(values, named)
-        for name, value in zip(names, values, strict=True):
-            setattr(self, name, value)
+    if not TYPE_CHECKING:
 
-    def equal(self: Any, other: object) -> bool:
-        return type(self) is type(other) and all(getattr(self, name) == getattr(other, name) for name in names)
+        def __init__(self, *values: Any, **named: Any) -> None:
+            names = self.__fields__
+            if named or len(values) != len(names):
+                values = completed(type(self), values, named)
+            for name, value in zip(names, values, strict=True):
+                setattr(self, name, value)
 
-    def show(self: Any) -> str:
-        return f"{cls.__name__}({', '.join(f'{name}={getattr(self, name)!r}' for name in names)})"
+        def __eq__(self, other: object) -> bool:
+            return type(self) is type(other) and all(getattr(self, name) == getattr(other, name) for name in self.__fields__)
 
-    body.update(__slots__=names, __init__=create, __eq__=equal, __hash__=None)
-    body.setdefault("__repr__", show)
-    made: Any = type(cls)(cls.__name__, cls.__bases__, body)  # type: ignore[misc]
-    return made  # type: ignore[no-any-return]
+        __hash__ = None
+
+        def __repr__(self) -> str:
+            return f"{type(self).__name__}({', '.join(f'{name}={getattr(self, name)!r}' for name in self.__fields__)})"
+
+
+def completed(cls: Any, values: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
+    """The values of all fields: those that are given by position and by name, and the defaults of the others."""
+    names, defaults, fresh = cls.__fields__, cls.__defaults__, cls.__fresh__
+    others = names[len(values) :]
+    rest = [named[name] if name in named else defaults[name] for name in others if name in named or name in defaults]
+    if len(values) + len(rest) != len(names) or not named.keys() <= set(others):
+        mismatch = sorted((named.keys() | defaults.keys() | set(names[: len(values)])) ^ set(names)) or "too many or repeated values"
+        raise TypeError(f"{cls.__name__}: {mismatch}")
+    if fresh:
+        rest = [value.copy() if name in fresh and name not in named else value for name, value in zip(others, rest, strict=True)]
+    return (*values, *rest)
 
 
 def changed(value: Class, **fields: Any) -> Class:
     """A record with some of its fields replaced."""
-    slots: tuple[str, ...] = type(value).__slots__  # type: ignore[attr-defined]
-    return type(value)(**{**{name: getattr(value, name) for name in slots}, **fields})
+    names: tuple[str, ...] = type(value).__fields__  # type: ignore[attr-defined]
+    return type(value)(**{**{name: getattr(value, name) for name in names}, **fields})
+
+
+@dataclass_transform(kw_only_default=False)
+def record(cls: type[Class]) -> type[Class]:
+    """Make a class a `Record`."""
+    body = {name: value for name, value in cls.__dict__.items() if name not in ("__dict__", "__weakref__")}
+    made: Any = RecordType(cls.__name__, (Record,), body)
+    return made  # type: ignore[no-any-return]

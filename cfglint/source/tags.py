@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Protocol
 
-    class Loader(Protocol):
+    class TagLoader(Protocol):
         """The loader that meets a tag."""
 
         python_tags: bool
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
         def bare(self, node: Node) -> Any:
             """The value of a scalar without quotes and tag."""
 
-    class Construction(Protocol):
+    class TreePass(Protocol):
         """The pass over the tree in which a tag occurs."""
 
         @property
-        def loader(self) -> Loader:
+        def loader(self) -> TagLoader:
             """The loader."""
 
         def value(self, node: Node) -> Any:
@@ -58,7 +58,7 @@ PYTHON_NAMES = {
 }
 
 
-def construct(construction: Construction, node: Node) -> Any:
+def construct(construction: TreePass, node: Node) -> Any:
     """The value of a node with a tag; raises Unloadable."""
     if node.tag == "!":
         return untagged(construction, node)
@@ -72,14 +72,14 @@ def construct(construction: Construction, node: Node) -> Any:
     return scalar(node, name)
 
 
-def untagged(construction: Construction, node: Node) -> Any:
+def untagged(construction: TreePass, node: Node) -> Any:
     """The value of a node with the lone tag `!`, which requests no type: a scalar is resolved as if it were unquoted."""
     if node.kind == SCALAR:
         return construction.loader.bare(node)
     return construction.mapping(node) if node.kind == MAPPING else construction.sequence(node)
 
 
-def type_name(construction: Construction, node: Node) -> str | None:
+def type_name(construction: TreePass, node: Node) -> str | None:
     """The short name of a tag that the loader supports."""
     tag = node.tag or ""
     if tag.startswith(PYTHON):
@@ -125,7 +125,7 @@ def binary(node: Node) -> bytes:
         raise refused(node, constructor_error(f"failed to decode base64 data: {error}")) from None
 
 
-def collection(construction: Construction, node: Node, name: str) -> Any:
+def collection(construction: TreePass, node: Node, name: str) -> Any:
     """A collection as the type that its tag names."""
     expected = SHAPES.get(name, SEQUENCE)
     if name in ("omap", "pairs"):
@@ -140,7 +140,7 @@ def collection(construction: Construction, node: Node, name: str) -> Any:
     return tuple(items) if name == "tuple" else items
 
 
-def pairs(construction: Construction, node: Node, name: str) -> list[tuple[Any, Any]]:
+def pairs(construction: TreePass, node: Node, name: str) -> list[tuple[Any, Any]]:
     """A sequence of one-entry mappings as a list of pairs."""
     context = "while constructing an ordered map" if name == "omap" else "while constructing pairs"
     if node.kind != SEQUENCE:

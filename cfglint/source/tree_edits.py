@@ -6,7 +6,7 @@ from cfglint.source.change import DELETE, INSERT, REPLACE, Change, Edit, EditRef
 from cfglint.source.document import ALIAS, MAPPING, SCALAR, SEQUENCE, Document, Node, merged
 from cfglint.source.parse import parse
 from cfglint.source.spelling import spell_key
-from cfglint.source.whitespace import Layout, deepest, line_start
+from cfglint.source.whitespace import Whitespace, deepest, line_start
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Step:
     def __init__(self, document: Document, change: Change) -> None:
         self.document = document
         self.text = document.text
-        self.layout = Layout(document)
+        self.layout = Whitespace(document)
         self.edits: list[Edit] = []
         self.may_lose: list[tuple[int, int]] = []
         self.place = 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from cfglint.source.document import MAPPING, Document, Node
 
 
-class Layout:
+class Whitespace:
     """Queries on the characters between the nodes of a document; arguments and results are offsets."""
 
     __slots__ = ("document", "text")

@@ -11,7 +11,7 @@ from itertools import islice
 
 from cfglint.source import libyaml
 from cfglint.source.document import ALIAS, MAPPING, SCALAR, SEQUENCE, Document, Node, Problem
-from cfglint.source.limits import MAX_DEPTH, MOST_FOR_PYTHON, MOST_PARTS, too_deep, too_many
+from cfglint.source.limits import MAX_DEPTH, MOST_FOR_PYTHON, MOST_PARTS, TooDeep, too_deep, too_many
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -276,10 +276,6 @@ class Builder:
     def leaf(self, place: int) -> Node:
         """The last leaf that begins at or before a place."""
         return self.leaves[bisect_right(self.leaves, place, key=start_of) - 1]
-
-
-class TooDeep(Exception):
-    """More nested collections than the limit."""
 
 
 def start_of(node: Node) -> int:

@@ -63,7 +63,10 @@ def test_an_option_takes_several_values(parser):
         (["--gpus", "many"], "--gpus many: expected a positive integer"),
         (["--run=yes"], "--run does not accept a value"),
         (["--gpu", "8"], "unknown option --gpu; did you mean --gpus?"),
-        (["--quiet"], "unknown option --quiet; --help lists them"),
+        (["--other"], "unknown option --other; --help lists them"),
+        (["--num-gpus", "8"], "unknown option --num-gpus; did you mean --gpus?"),
+        (["--quiet"], "unknown option --quiet; the findings are on standard output, the summary on standard error"),
+        (["--batch-size", "8"], "unknown option --batch-size; `cfglint fix` and `cfglint plan` have --global-batch"),
         (["--fail-on", "never"], "--fail-on never: expected one of error, warning"),
     ],
 )
@@ -107,7 +110,7 @@ def test_every_help_text_fits_the_terminal(width, monkeypatch):
 
 
 def test_a_folded_example_is_one_command_for_the_shell(monkeypatch):
-    from cfglint.cli.argument_parser import folded_command
+    from cfglint.cli.help_text import folded_command
 
     command = "cfglint plan train.yaml --gpus 8-64 --from-gpus 8 --num-examples 128770 --time-per-step 2.1"
     lines = folded_command(command, 60)

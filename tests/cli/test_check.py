@@ -543,7 +543,14 @@ class TestShortForms:
         write(folder, ds_config__json=BAD)
         _, out, _ = check("--gpus", "8", "--format", "concise")
         [line] = out.splitlines()
-        assert line.startswith("ds_config.json:1:22: BAT001 `train_batch_size` is 256, but")
+        assert line.startswith("ds_config.json:1:22: BAT001 error: `train_batch_size` is 256, but")
+
+    def test_the_suffix_of_the_output_decides_about_a_format_that_is_not_given(self, folder, check):
+        write(folder, ds_config__json=BAD)
+        status, out, _ = check("--gpus", "8", "--format", "concise", "--output", "lines.txt", "--output", "found.sarif")
+        assert (status, out) == (1, "")
+        assert (folder / "lines.txt").read_text().count("BAT001") == 1
+        assert json.loads((folder / "found.sarif").read_text())["version"] == "2.1.0"
 
     def test_statistics_take_the_place_of_the_findings(self, folder, check):
         write(folder, a__json=BAD, b__json=BAD)

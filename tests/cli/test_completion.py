@@ -143,7 +143,8 @@ def test_every_help_has_examples_that_the_command_takes(name, capsys):
     with pytest.raises(SystemExit):
         main(["help", name])
     printed = capsys.readouterr().out
-    assert f"  {parser.examples[0][0]}\n" in printed
+    assert f"  {parser.examples[0][0]}" in printed
+    assert len(printed.partition(f"usage: cfglint {name}")[2].splitlines()) <= 33
     assert max(map(len, printed.splitlines())) <= 160
 
 
@@ -157,7 +158,7 @@ IN_EXAMPLES = {
     "train.log": "***** Running training *****\n  Num examples = 1,000\n  Num Epochs = 3\n  Total optimization steps = 96\n",
     "scripts/train.sh": "torchrun --nproc_per_node 8 train.py --output_dir o --per_device_train_batch_size 4 --learning_rate 1e-5\n",
 }
-ASKING = ("cfglint new", "cfglint server")  # these ask questions, or need an editor
+ASKING = ("cfglint new", "cfglint server", "cfglint mcp")  # these ask questions, or need an editor or another client
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")

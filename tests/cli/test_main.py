@@ -49,6 +49,21 @@ def test_version(capsys):
     assert capsys.readouterr().out == f"cfglint {__version__}\n"
 
 
+def test_a_path_without_a_command(capsys):
+    assert main(["ds_config.json", "--gpus", "8"]) == 2
+    assert "a command is missing before 'ds_config.json': `cfglint check ds_config.json` checks it" in capsys.readouterr().err
+
+
+@each_case(("topic", "option"), [("run", "--seq-length N"), ("job", "--kv-heads N")])
+def test_help_about_a_topic_explains_its_options(capsys, topic, option):
+    with pytest.raises(SystemExit) as stopped:
+        main(["help", "new" if topic == "job" else "check"])
+    assert stopped.value.code == 0
+    assert f"see `cfglint help {topic}`" in " ".join(capsys.readouterr().out.split())
+    assert main(["help", topic]) == 0
+    assert f"\n  {option} " in capsys.readouterr().out
+
+
 def test_unknown_command(capsys):
     assert main(["chekc"]) == 2
     printed = capsys.readouterr()

@@ -14,7 +14,7 @@ from cfglint.project.statements.bounds import MOST_CLAUSES, allows, specifiers
 from cfglint.run.templates import BARE
 from cfglint.source.budget import STEPS, Budget, Exhausted
 from cfglint.source.project_files import Project
-from cfglint.source.shell.interpreter import Interpreter
+from cfglint.source.shell.interpreter import ShellInterpreter
 
 LINE = "torchrun --nproc_per_node 8 train.py --output_dir out --per_device_train_batch_size 4 --learning_rate 1e-5"
 REPORTED = "evaluation stopped at the limit of steps, later launches are not checked"
@@ -191,8 +191,8 @@ def test_a_long_script_that_cannot_start_a_training_is_not_evaluated_to_its_end(
     (tmp_path / ".git").mkdir()
     monkeypatch.chdir(tmp_path)
     spent: list[int] = []
-    follow = Interpreter.follow
-    monkeypatch.setattr(Interpreter, "follow", lambda self, script: watched(self, follow, script, spent))
+    follow = ShellInterpreter.follow
+    monkeypatch.setattr(ShellInterpreter, "follow", lambda self, script: watched(self, follow, script, spent))
     main(["check", "."])
     assert "no training configs found" in capsys.readouterr().err
     assert spent == [WORTH_A_LOOK + 1]

@@ -286,7 +286,7 @@ def test_ignore_files_that_are_none_or_take_for_ever(folder, limited, good):
 
 
 def test_the_time_of_patterns_is_limited_over_all_folders(folder, check, monkeypatch, good):
-    monkeypatch.setattr(files.Ignore, "left", 0.3)
+    monkeypatch.setattr(files.IgnoreFile, "left", 0.3)
     monkeypatch.setattr(files, "SECONDS", 0.1)
     for number in range(40):
         (folder / f"{number}").mkdir()

@@ -12,7 +12,7 @@ from soundness import harmless
 
 from cfglint.cli import main
 from cfglint.source import git
-from cfglint.source.git import GitProblem, Repository
+from cfglint.source.git import GitProblem, GitRepository
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 
@@ -273,7 +273,7 @@ def test_a_tree_with_a_way_out(trap, monkeypatch):
     blob = trap.git("rev-parse", "HEAD:good.json").strip()
     tree = b"".join(b"100644 %s\0" % name + bytes.fromhex(blob) for name in (b"../outside.json", b"/etc/x.json", b"in.json"))
     made = subprocess.run(["git", "hash-object", "-t", "tree", "-w", "--stdin", "--literally"], input=tree, capture_output=True, check=True)
-    with Repository() as repository:
+    with GitRepository() as repository:
         assert list(repository.tree(made.stdout.decode().strip())) == ["in.json"]
 
 
@@ -288,7 +288,7 @@ def test_a_blob_of_any_size(trap, review, good, monkeypatch):
     ended = review(trap.folder, "--state", "committed").sound(1)
     assert f"new findings\n    {good.told}" in ended.out
     monkeypatch.setattr(git, "MOST_CONTENT", 1000)
-    with Repository() as repository:
+    with GitRepository() as repository:
         entries = repository.tree("HEAD")
         assert len(repository.content(entries["huge.json"].id)) == 1001
         assert repository.content(entries["good.json"].id) == good.text.encode()
@@ -392,7 +392,7 @@ def test_a_git_that_hangs(trap, fake, capsys, monkeypatch, hanging):
 
 
 def test_a_git_that_dies_between_two_answers(trap):
-    with Repository() as repository:
+    with GitRepository() as repository:
         entries = repository.tree("HEAD")
         repository.content(entries["good.json"].id)
         repository._batch.kill()

@@ -129,6 +129,14 @@ def test_a_branch_into_the_folder_of_the_start_keeps_it_known():
     assert line.folder == "%root%"
 
 
+@each_case("start", ["cd /data/project", "cd ~/project", "cd $PROJECT"])
+def test_the_folder_of_another_machine_is_the_only_one_that_has_the_program(start):
+    [line] = lines(f"{start}\ntorchrun" + TAIL, {"train.py": "", "a/other.py": ""}, name="a/run.sh")
+    assert (line.folder, line.program_path) == ("%root%", "train.py")
+    [line] = lines(f"{start}\ntorchrun" + TAIL, {"train.py": "", "a/train.py": ""}, name="a/run.sh")
+    assert line.program_path is None
+
+
 def test_sourced_files_tell_the_folder_and_get_arguments():
     files = {"sub/env.sh": "N=$1\n", "sub/train.py": ""}
     [line] = lines(

@@ -13,7 +13,7 @@ from cfglint.cli import main
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.review.branch import COMMITTED, STAGED, WORKING, Branch, content
 from cfglint.run.scan_stats import ScanStats
-from cfglint.source.git import Repository
+from cfglint.source.git import GitRepository
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 
@@ -27,7 +27,7 @@ def touched(checkout):
     """The touched runs as pairs of their files, with facts of no launch."""
 
     def pairs(state=WORKING, base="main", taken=()):
-        with Repository() as repository:
+        with GitRepository() as repository:
             branch = Branch(repository, repository.merge_base(base, "HEAD"), state)
             branch.compare()
             found = branch.undeclared(LaunchFacts(), LaunchFacts(), set(taken), ScanStats())
@@ -76,7 +76,7 @@ def test_the_staged_text_is_the_one_that_is_read(started):
     started.write(a__yaml=TRAINER.replace("4", "8"))
     started.git("add", "a.yaml")
     started.write(a__yaml=TRAINER.replace("4", "16"))
-    with Repository() as repository:
+    with GitRepository() as repository:
         branch = Branch(repository, repository.commit("main"), STAGED)
         branch.compare()
         ((before, after),) = branch.undeclared(LaunchFacts(), LaunchFacts(), set(), ScanStats())
@@ -212,11 +212,11 @@ def test_the_earlier_state_of_what_is_no_config_is_not_read(started, touched, mo
     started.write(uv__lock=LOCK.format("4.42.4"))
     started.commit()
     started.write(uv__lock=LOCK.format("5.23.0"))
-    with Repository() as repository:
+    with GitRepository() as repository:
         services = repository.index()["web.yml"].id
     read = []
-    content = Repository.content
-    monkeypatch.setattr(Repository, "content", lambda self, content_id: read.append(content_id) or content(self, content_id))
+    content = GitRepository.content
+    monkeypatch.setattr(GitRepository, "content", lambda self, content_id: read.append(content_id) or content(self, content_id))
     assert len(touched(base="HEAD")) == 2
     assert (len(read) > 2, services in read) == (True, False)
 
@@ -225,7 +225,7 @@ def test_both_sides_have_their_own_release(started):
     started.write(requirements__txt="transformers==5.0.0\n", sub_in_requirements__txt="transformers==4.42.4\n", sub_in_c__yaml=FORMER)
     started.commit()
     started.write(sub_in_requirements__txt="transformers==5.23.0\n")
-    with Repository() as repository:
+    with GitRepository() as repository:
         branch = Branch(repository, repository.commit("HEAD"), WORKING)
         branch.compare()
         ((before, after),) = branch.undeclared(LaunchFacts(), LaunchFacts(), set(), ScanStats())

@@ -178,7 +178,7 @@ def test_a_launch_that_cannot_reach_the_target_keeps_the_others_of_its_script_fr
     [
         ("torchrun --nproc_per_node 2 other.py --lr 1 --epochs 2", "`other.py` is not in the project"),
         ("torchrun --nproc_per_node 2 own.py --lr 1", "the batch of `own.py` is computed in the program, not by the Trainer"),
-        ("torchrun --nproc_per_node 2 -m verl.trainer.main_ppo data.train_batch_size=64", "does not change the batch of a verl run"),
+        ("torchrun --nproc_per_node 2 -m verl.trainer.train_other data.path=a", "`verl` is not modelled"),
     ],
 )
 def test_the_gpu_count_is_not_changed_alone_while_the_batch_is_unknown(project, capsys, line, reason):

@@ -55,7 +55,8 @@ def test_an_error_that_no_filling_changes(checked):
 
 def test_an_error_of_some_allowed_releases_only_is_a_warning(checked):
     """DeepSpeed 0.19.7 accepts the key; that one filling of the placeholder is refused there, too, does not make it an error."""
-    text = '{\n"train_batch_size": CONFIG_BATCH,\n"curriculum_learning": {\n"enabled": CONFIG_CL,\n"curriculum_type": "seqlen",\n"min_difficulty": CONFIG_MIN\n}\n}\n'
+    section = '{\n"enabled": CONFIG_CL,\n"curriculum_type": "seqlen",\n"min_difficulty": CONFIG_MIN\n}'
+    text = f'{{\n"train_batch_size": CONFIG_BATCH,\n"curriculum_learning": {section}\n}}\n'
     run = checked("ds_config.json", text)
     assert [(each.code, each.severity, each.since) for each in run.diagnostics] == [("KEY100", "warning", {"deepspeed": "0.19.8"})]
     assert run.verdict is None

@@ -26,15 +26,7 @@ from cfglint.frameworks.versions import parse_version
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 TREES = Path(__file__).resolve().parent / "trees"
-TOOLS = str(ROOT / "tools")
 VALIDATOR = "    @model_validator(mode='after')\n    def even_steps(self): ...\n\n"
-
-
-@pytest.fixture(scope="module", autouse=True)
-def tools():
-    sys.path.insert(0, TOOLS)
-    yield
-    sys.path.remove(TOOLS)
 
 
 def facts(kind: str, path: Path) -> dict:

@@ -9,7 +9,7 @@ import pytest
 
 from cfglint.source.file_source import FileSource
 from cfglint.source.files import FileProblem
-from cfglint.source.git import GitProblem, Repository, Snapshot
+from cfglint.source.git import GitProblem, GitRepository, Snapshot
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not 
 def repository(checkout):
     checkout.write(a__yaml="one: 1\n", sub_in_b__yaml="two: 2\n")
     checkout.commit()
-    with Repository() as opened:
+    with GitRepository() as opened:
         yield opened
 
 
@@ -32,17 +32,17 @@ class TestRepository:
         monkeypatch.chdir(tmp_path)
         monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
         with pytest.raises(GitProblem, match="not in a git repository"):
-            Repository()
+            GitRepository()
 
     def test_no_git(self, monkeypatch):
         monkeypatch.setenv("PATH", "")
         with pytest.raises(GitProblem, match="git was not found on the PATH"):
-            Repository()
+            GitRepository()
 
     def test_in_a_bare_one(self, checkout):
         checkout.git("config", "core.bare", "true")
         with pytest.raises(GitProblem, match="work tree"):
-            Repository()
+            GitRepository()
 
     def test_commits(self, repository, checkout):
         head = checkout.git("rev-parse", "HEAD").strip()
@@ -75,7 +75,7 @@ class TestRepository:
         checkout.git("init", "-q", "-b", "main", "--object-format=sha256")
         checkout.write(a__yaml="one: 1\n")
         checkout.commit()
-        with Repository() as repository:
+        with GitRepository() as repository:
             assert len(repository.id_of(b"")) == 64
             assert repository.tree("HEAD")["a.yaml"].id == repository.id_of(b"one: 1\n")
             assert repository.content(repository.id_of(b"one: 1\n")) == b"one: 1\n"
@@ -103,7 +103,7 @@ class TestRepository:
 
     def test_the_whole_repository_from_a_folder_in_it(self, repository, monkeypatch):
         monkeypatch.chdir("sub")
-        with Repository() as below:
+        with GitRepository() as below:
             assert set(below.index()) == {"a.yaml", "sub/b.yaml"}
             assert below.name("a.yaml") == "../a.yaml"
             assert below.path("b.yaml") == "sub/b.yaml"
@@ -135,7 +135,7 @@ class TestRepository:
             checkout.git("config", name, str(script))
         trace.unlink(missing_ok=True)
         checkout.write(a__yaml="one: 2\n")
-        with Repository() as repository:
+        with GitRepository() as repository:
             repository.tree(repository.commit("HEAD"))
             repository.index()
             repository.untracked()

@@ -56,3 +56,8 @@ def test_a_notebook_on_one_line():
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"cells": 1}', "a = 1"])
 def test_what_is_no_notebook(text):
     assert code_of(text) is None
+
+
+def test_the_end_of_a_string_is_no_empty_line():
+    text = notebook('def f():\n    """\n    Text.\n\n    """\n\n    return 1\n')
+    assert code_of(text).splitlines()[4:12] == ["", "def f():", '    """', "    Text.", "", '    """', "", "    return 1"]

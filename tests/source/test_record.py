@@ -4,25 +4,35 @@ from __future__ import annotations
 
 import pytest
 
-from cfglint.source.record import changed, record
+from cfglint.source.record import Record, changed
 
 
-@record
-class Point:
+class Point(Record):
     """A point."""
 
     x: int
     y: int = 2
 
 
-@record
-class Named:
+class Named(Record):
     """A record with a representation of its own."""
 
     name: str
 
     def __repr__(self) -> str:
         return f"<{self.name}>"
+
+
+class Path(Point):
+    """A record with fields of its own after those of its base."""
+
+    names: list[str] = []
+
+
+def test_a_subclass_has_the_fields_of_its_base_and_each_record_a_list_of_its_own():
+    assert Path(1, 2, ["a"]).names == ["a"]
+    Path(1).names.append("b")
+    assert (Path(1).y, Path(1).names) == (2, [])
 
 
 def test_fields_are_given_by_position_or_name_and_have_defaults():

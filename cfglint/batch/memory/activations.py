@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from cfglint.batch.memory.settings import ALL_LINEAR, EAGER, FUSED
 from cfglint.batch.memory.shape import GATED, GPT2, NEOX, PHI
-from cfglint.source.record import record
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 FP32_STREAM = 4
 
 
-@record
-class Widths:
+class Widths(Record):
     """Bytes per element of the loaded weights, of the matrix products and of the residual stream."""
 
     weights: int

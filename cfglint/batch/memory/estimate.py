@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.batch.memory.moments import TERMS, Moment, TrainingStep
 from cfglint.batch.memory.settings import FSDP, LOSS_NONE, NONE, ZERO
-from cfglint.source.record import changed, record
+from cfglint.source.record import Record, changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,8 +35,7 @@ USABLE = 0.99
 LARGEST = 1 << 16  # the largest micro batch that is tried
 
 
-@record
-class Estimate:
+class Estimate(Record):
     """The estimated bytes of one rank: the moments, the highest of them, the band around it and its class of certainty."""
 
     moments: list[Moment]

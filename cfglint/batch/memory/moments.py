@@ -7,7 +7,7 @@ from cfglint.batch.memory.loss import bytes_of_loss
 from cfglint.batch.memory.settings import FSDP, LOSS_CHUNKED, LOSS_FUSED, LOSS_NONE, MASKED, NONE, WIDTH
 from cfglint.batch.memory.shape import GATED, ceiling
 from cfglint.batch.memory.sharding import held
-from cfglint.source.record import record
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,8 +20,7 @@ BACKWARD_TOP, BACKWARD_BOTTOM, BACKWARD_END = "backward, top layer", "backward, 
 STEP = "optimizer step"
 
 
-@record
-class Moment:
+class Moment(Record):
     """The bytes that are allocated at one moment, by term."""
 
     name: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.source.record import changed, record
+from cfglint.source.record import Record, changed
 
 FP32, BF16, FP16 = "fp32", "bf16", "fp16"
 WIDTH = {FP32: 4, BF16: 2, FP16: 2}  # bytes of an element
@@ -27,8 +27,7 @@ DDP, FSDP, ZERO = "ddp", "fsdp", "zero"
 ALL_LINEAR = "all-linear"
 
 
-@record
-class Lora:
+class Lora(Record):
     """LoRA adapters: rank, target modules (names or ALL_LINEAR), dropout, trained embedding-sized modules, whether the adapters are
     fp32.
     """
@@ -40,8 +39,7 @@ class Lora:
     fp32: bool = True
 
 
-@record
-class Zero:
+class Zero(Record):
     """DeepSpeed ZeRO; sizes in elements, as its config has them (runtime/zero/config.py has the defaults)."""
 
     stage: int
@@ -61,16 +59,14 @@ class Zero:
         return self.stage == 3 if self.overlap is None else self.overlap
 
 
-@record
-class Fsdp:
+class Fsdp(Record):
     """PyTorch FSDP as accelerate sets it up. `parameters_sharded` is false for SHARD_GRAD_OP."""
 
     parameters_sharded: bool = True
     offload: bool = False
 
 
-@record
-class Settings:
+class Settings(Record):
     """The settings of one run that determine the memory of each rank.
 
     `loaded` is the dtype of the weights, `autocast` that of mixed precision or None. `ranks` is the number of data-parallel ranks.

@@ -6,7 +6,7 @@ like Llama, because its code was not examined, and its estimate is of class C.
 
 from __future__ import annotations
 
-from cfglint.source.record import changed, record
+from cfglint.source.record import Record, changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,8 +19,7 @@ GPT2 = "gpt2"
 PHI = "phi"
 
 
-@record
-class Architecture:
+class Architecture(Record):
     """The differences between the code of a model type and that of Llama.
 
     `block` is the structure of a layer; `norms` the number of norms in a layer; `fp32_norm`: the norm multiplies by its weight in fp32;
@@ -58,8 +57,7 @@ ARCHITECTURES = {
 }
 
 
-@record
-class Matrix:
+class Matrix(Record):
     """A weight matrix of a layer: its name in the model's code, its sizes, how many there are (experts), whether it has a bias."""
 
     name: str
@@ -74,8 +72,7 @@ class Matrix:
         return self.inputs * self.outputs * self.copies
 
 
-@record
-class Shape:
+class Shape(Record):
     """The sizes of a model on one rank: tensor parallelism has already divided heads, intermediate and vocabulary sizes."""
 
     model_type: str

@@ -12,7 +12,7 @@ from __future__ import annotations
 from cfglint.batch.memory.activations import Widths, adapted
 from cfglint.batch.memory.optimizer import state_bytes, step_bytes
 from cfglint.batch.memory.settings import DDP, FP16, FSDP, INT8, NF4, NF4_DOUBLE, NONE, ZERO, Zero
-from cfglint.source.record import changed, record
+from cfglint.source.record import Record, changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,8 +23,7 @@ QUANTIZED = {NF4: 0.5 + 4 / 64, NF4_DOUBLE: 0.5 + 1 / 64 + 4 / 16384, INT8: 1.0}
 FP32_GRADIENT = 4
 
 
-@record
-class Held:
+class Held(Record):
     """The bytes of one rank. `gradients` are all gradients at the end of the backward; `from_start` those that exist during the
     forward.
 

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from cfglint.frameworks.history import History
     from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.frameworks.resolved_batch import Batch
-    from cfglint.frameworks.schema_additions import Additions
     from cfglint.frameworks.summary import Summary
     from cfglint.source.document import Document, Path
     from cfglint.source.loaders import Loader
@@ -118,12 +117,6 @@ class Accelerate(Framework["AccelerateConfig"]):
         from cfglint.frameworks.accelerate.summary import account
 
         return account(config)
-
-    def schema_additions(self) -> Additions:
-        """The parts of the schema that no table contains: YAML 1.1 parses `NO` as false, and torchrun counts the GPUs for "auto"."""
-        from cfglint.frameworks.schema_additions import Additions
-
-        return Additions({**{key: {"const": False} for key in READ_AS_FALSE}, "num_processes": {"const": "auto"}})
 
     def load_rules(self) -> None:
         """Register accelerate's rules."""

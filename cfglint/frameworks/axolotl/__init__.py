@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.frameworks.memory_inputs import Inputs, Model
     from cfglint.frameworks.resolved_batch import Batch
-    from cfglint.frameworks.schema_additions import Additions
     from cfglint.frameworks.summary import Summary
     from cfglint.frameworks.versions import Version
     from cfglint.source.document import Document, Path, Syntax
@@ -223,16 +222,6 @@ class Axolotl(Framework["AxolotlConfig"]):
         from cfglint.frameworks.axolotl.summary import account
 
         return account(config)
-
-    def schema_additions(self) -> Additions:
-        """The parts of the schema that no table contains: pydantic 2 accepts a boolean or a numeric string as a number; the diffusion
-        plugin a fraction as warm-up.
-        """
-        from cfglint.frameworks.schema_additions import NUMBER_AS_STRING, Additions
-
-        numbers = ({"type": "boolean"}, NUMBER_AS_STRING)
-        values = {"warmup_steps": {"type": "number", "minimum": 0, "maximum": 1}}
-        return Additions(values, {"integer": numbers, "number": numbers}, placeholders=True)
 
     def load_rules(self) -> None:
         """Register the rules."""

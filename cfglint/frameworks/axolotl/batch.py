@@ -24,8 +24,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from cfglint.frameworks.axolotl.config import AxolotlConfig
-    from cfglint.frameworks.axolotl.refusals import Model
+    from cfglint.frameworks.axolotl.refusals import AxolotlModel
+    from cfglint.frameworks.axolotl.values import AxolotlValues
 
 OWN_LENGTH = ("grpo", "ebft", "gdpo")  # trainers that compute their steps themselves
 WARMUP_SHARE = 0.03
@@ -35,7 +35,7 @@ ZERO_IS_DEFAULT = Releases((0, 10, 0), (0, 13, 1))  # a warm-up of 0 is taken fo
 RATIO_ALONE = Releases((0, 10, 0))  # without a number of steps, the ratio is passed on
 
 
-def resolve(config: AxolotlConfig) -> Batch:
+def resolve(config: AxolotlValues) -> Batch:
     """The batch: `micro_batch_size` x `gradient_accumulation_steps` x the processes that take different samples."""
     model = config.model
     if model is None or not config.parsed:
@@ -47,7 +47,7 @@ def resolve(config: AxolotlConfig) -> Batch:
         setting_of(config, ACCUMULATION, model.gradient_accumulation_steps),
     )
     parallel = None if world is None else max(world // context // tensor, 1)
-    size = None if world is None else batch_size(config, world)
+    size = None if world is None else batch_size(model, world)
     layout = Layout(world, tensor, context_parallel=context)
     consumed = None if parallel is None else product(micro.value, accumulation.value, parallel)
     share = "batch_size" if config.get("batch_size") else "micro_batch_size x gradient_accumulation_steps"
@@ -62,17 +62,15 @@ def resolve(config: AxolotlConfig) -> Batch:
     )
 
 
-def batch_size(config: AxolotlConfig, world: int) -> int | None:
+def batch_size(model: AxolotlModel, world: int) -> int | None:
     """The batch size of all processes, from which the steps are counted."""
-    model = config.model
-    assert model is not None
     size: int | None = model.batch_size
-    if size is None or not distributed_batch(config) or (world == 1 and model.release in SEVERAL_PROCESSES):
+    if size is None or not distributed_batch(model, world) or (world == 1 and model.release in SEVERAL_PROCESSES):
         return size
     return size * (world // shared_by(model) if model.release in SHARED_SAMPLES else world)
 
 
-def unresolved(config: AxolotlConfig) -> Batch:
+def unresolved(config: AxolotlValues) -> Batch:
     """The batch of a run that is refused before it is computed: what the keys say; unknown with the obsolete `batch_size`."""
     world = config.facts.gpus
     micro, accumulation = (setting_of(config, key, written(config, key)) for key in (MICRO, ACCUMULATION))
@@ -88,7 +86,7 @@ def unresolved(config: AxolotlConfig) -> Batch:
     )
 
 
-def written(config: AxolotlConfig, key: str) -> int | None:
+def written(config: AxolotlValues, key: str) -> int | None:
     """A positive integer of the file; 1, axolotl's default, for a missing one; None in a file that cannot be loaded."""
     if config.fatal_problems or not config.values or config.get("batch_size") is not None:
         return None
@@ -98,7 +96,7 @@ def written(config: AxolotlConfig, key: str) -> int | None:
     return value if type(value) is int and value > 0 else None
 
 
-def setting_of(config: AxolotlConfig, key: str, value: Any) -> Setting:
+def setting_of(config: AxolotlValues, key: str, value: Any) -> Setting:
     """A key as a setting with the value that axolotl computes."""
     found = config.place((key,))
     return Setting(found.path, value, found.origin, found.document, found.node, found.key_node, found.because)
@@ -114,7 +112,7 @@ def product(*factors: Any) -> int | None:
     return size
 
 
-def problem(config: AxolotlConfig, micro: Setting, accumulation: Setting) -> BatchProblem | None:
+def problem(config: AxolotlValues, micro: Setting, accumulation: Setting) -> BatchProblem | None:
     """Why the data loader would refuse the batch."""
     packed = config.model is not None and config.model.sample_packing  # packed samples have a sampler that builds the batches itself
     if isinstance(micro.value, int) and micro.value < 0 and not packed:
@@ -126,7 +124,7 @@ def problem(config: AxolotlConfig, micro: Setting, accumulation: Setting) -> Bat
     return split_problem(config, micro)
 
 
-def split_problem(config: AxolotlConfig, micro: Setting) -> BatchProblem | None:
+def split_problem(config: AxolotlValues, micro: Setting) -> BatchProblem | None:
     """A batch that accelerate cannot split evenly; packed rows have a sampler of their own."""
     model, world = config.model, config.facts.gpus
     loader = (model.accelerator_config or {}) if model is not None else {}
@@ -137,13 +135,13 @@ def split_problem(config: AxolotlConfig, micro: Setting) -> BatchProblem | None:
     return uneven_split(micro, max(world // shared_by(model), 1), bool(loader.get("dispatch_batches")))
 
 
-def streams(config: AxolotlConfig) -> bool:
+def streams(config: AxolotlValues) -> bool:
     """Whether the data is streamed, so that its length is unknown."""
     model = config.model
     return model is not None and bool(model.streaming or model.pretraining_dataset)
 
 
-def counted(config: AxolotlConfig) -> int | None:
+def counted(config: AxolotlValues) -> int | None:
     """The steps that axolotl computes from the data; None if they depend on more than the files."""
     model, examples = config.model, config.facts.num_examples
     size = config.batch.global_batch.value
@@ -154,7 +152,7 @@ def counted(config: AxolotlConfig) -> int | None:
     return ceil(steps) if isfinite(steps) else None
 
 
-def total_steps(config: AxolotlConfig) -> int | None:
+def total_steps(config: AxolotlValues) -> int | None:
     """The steps of the run: a written `max_steps`, else the computed steps, which axolotl passes to the Trainer as `max_steps`."""
     model = config.model
     if model is None or not config.parsed:
@@ -173,12 +171,12 @@ def total_steps(config: AxolotlConfig) -> int | None:
     return by_epochs(config) if total == 0 else total
 
 
-def passes_steps(model: Model) -> bool:
+def passes_steps(model: AxolotlModel) -> bool:
     """Whether axolotl passes its count of steps to the Trainer; before 0.10.0 only trainers of preferences get it."""
     return model.release in OWN_STEPS or bool(model.rl)
 
 
-def by_epochs(config: AxolotlConfig) -> int | None:
+def by_epochs(config: AxolotlValues) -> int | None:
     """The steps for a negative or missing `max_steps`: the Trainer computes them from `num_epochs` itself."""
     if config.model is None or config.model.sample_packing or streams(config) or not hasattr(config, "arguments"):
         return None
@@ -190,7 +188,7 @@ def by_epochs(config: AxolotlConfig) -> int | None:
     return steps(config).total
 
 
-def by_shared_epochs(config: AxolotlConfig, shared: int) -> int | None:
+def by_shared_epochs(config: AxolotlValues, shared: int) -> int | None:
     """The steps where several processes share a sequence, up to 0.11.0: axolotl's sampler gives them the same samples, and its data
     loader is not accelerate's (core/trainers/mixins/sequence_parallel.py).
     """
@@ -205,7 +203,7 @@ def by_shared_epochs(config: AxolotlConfig, shared: int) -> int | None:
     return length.total_steps
 
 
-def planned(config: AxolotlConfig) -> int | None:
+def planned(config: AxolotlValues) -> int | None:
     """The smaller of the computed steps and `max_steps`, which warm-up and logging depend on (train.py); None if it is unknown."""
     model = config.model
     if model is None:
@@ -218,7 +216,7 @@ def planned(config: AxolotlConfig) -> int | None:
     return min(total, int(model.max_steps)) if model.max_steps else total
 
 
-def warmup_steps(config: AxolotlConfig) -> int | float | None:
+def warmup_steps(config: AxolotlValues) -> int | float | None:
     """The warm-up that axolotl passes to the Trainer: steps, or a ratio if the total is missing; None if unknown."""
     model = config.model
     if model is None:
@@ -240,7 +238,7 @@ def warmup_steps(config: AxolotlConfig) -> int | float | None:
     return 2 if steps == 1 else steps
 
 
-def numbers(config: AxolotlConfig) -> dict[str, int | None]:
+def numbers(config: AxolotlValues) -> dict[str, int | None]:
     """Total steps, warm-up steps, and the length of packed rows."""
     model = config.model
     if model is None or not config.parsed:

@@ -9,8 +9,7 @@ from cfglint.frameworks.axolotl._tables import CLOSED, NAMES
 from cfglint.frameworks.axolotl.releases import has_validator, is_required, limits, of_model, of_plugin, top
 from cfglint.frameworks.history import DEFAULT
 from cfglint.frameworks.history import TYPE as READS
-from cfglint.frameworks.pydantic import MISSING, UNKNOWN, Fault, Invalid, expected, value_error, within
-from cfglint.frameworks.pydantic import Reading as PydanticReading
+from cfglint.frameworks.pydantic import MISSING, UNKNOWN, Fault, Invalid, Reading, expected, value_error, within
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,7 +58,7 @@ class TopFields:
 _top_fields: dict[tuple[Version, tuple[str, ...]], TopFields] = {}
 
 
-class Reading(PydanticReading):
+class FieldReading(Reading):
     """The result of validating a mapping by a release of axolotl and of transformers: pydantic's errors and the dropped keys."""
 
     def __init__(self, release: Version, transformers: Version) -> None:
@@ -97,11 +96,11 @@ class Reading(PydanticReading):
             self.faults.append(Fault(path, refusal))
             return None
 
-    def trial(self) -> Reading:
+    def trial(self) -> FieldReading:
         """A reading whose faults do not count yet."""
-        return Reading(self.release, self.transformers)
+        return FieldReading(self.release, self.transformers)
 
-    def accept(self, trial: Reading, others: list[Any]) -> None:
+    def accept(self, trial: FieldReading, others: list[Any]) -> None:
         """Take over the keys that a member of a union drops, unless another model of it may have them."""
         self.dropped += () if any(isinstance(part, tuple) and part[0] == "model" for part in others) else trial.dropped
 

@@ -7,8 +7,7 @@ from cfglint.frameworks.axolotl.refusals import ATTENTION, BATCH, FSDP, refuses,
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.frameworks.axolotl.config import AxolotlConfig
-    from cfglint.frameworks.axolotl.refusals import Model
+    from cfglint.frameworks.axolotl.refusals import AxolotlModel
     from cfglint.frameworks.refusal import Refusal
 
 MICRO = "micro_batch_size"
@@ -20,10 +19,8 @@ NAMED_DEEPSPEED = Releases((), (0, 13, 1))  # `deepspeed` is the name of a file
 VARIABLE_LENGTH = Releases((0, 21, 0))
 
 
-def normalize(config: AxolotlConfig) -> Refusal | None:
+def normalize(model: AxolotlModel) -> Refusal | None:
     """Complete the values of the model; return the refusal if axolotl fails at that."""
-    model = config.model
-    assert model is not None
     refusal = deepspeed_mapping(model) or batch(model)
     if refusal is not None:
         return refusal
@@ -31,7 +28,7 @@ def normalize(config: AxolotlConfig) -> Refusal | None:
     return intervals(model) or variable_length(model)
 
 
-def deepspeed_mapping(model: Model) -> Refusal | None:
+def deepspeed_mapping(model: AxolotlModel) -> Refusal | None:
     """Refuse a mapping, which setup_deepspeed_env puts into the environment (utils/trainer.py of 0.12.2)."""
     if model.release not in NAMED_DEEPSPEED or not isinstance(model.deepspeed, dict):
         return None
@@ -39,7 +36,7 @@ def deepspeed_mapping(model: Model) -> Refusal | None:
     return requires(FSDP, "`deepspeed` is a mapping; this release", "the name of a file", says, raises="TypeError")
 
 
-def batch(model: Model) -> Refusal | None:
+def batch(model: AxolotlModel) -> Refusal | None:
     """Compute the accumulation as lines 253-260 do: it is divided only where it is null or 0; the default of 1 is filled in before."""
     micro, accumulation, size = model.micro_batch_size, model.gradient_accumulation_steps, model.batch_size
     try:
@@ -54,7 +51,7 @@ def batch(model: Model) -> Refusal | None:
     return None
 
 
-def precision(model: Model) -> None:
+def precision(model: AxolotlModel) -> None:
     """Resolve the precision as lines 190-220 do: on a GPU with bf16, auto is true; bf16 switches fp16 off."""
     if model.bf16 == "auto" and (not model.fp16 or model.release not in FP16_FIRST):
         model.bf16 = True
@@ -66,7 +63,7 @@ def precision(model: Model) -> None:
         model.tf32 = True
 
 
-def intervals(model: Model) -> Refusal | None:
+def intervals(model: AxolotlModel) -> Refusal | None:
     """Compute the intervals as lines 283-303 do: a number per epoch becomes a fraction of the run, below 1 only; 0 epochs are a
     division by zero, and a count beyond the range of floats is not divided.
     """
@@ -89,7 +86,7 @@ def intervals(model: Model) -> Refusal | None:
     return None
 
 
-def variable_length(model: Model) -> Refusal | None:
+def variable_length(model: AxolotlModel) -> Refusal | None:
     """Check the attention as lines 390-420 do: only native diffusion models have an attention of this name."""
     native = model.diffusion_lm is not None and not model.diffusion_lm["from_causal_lm"]
     if model.attn_implementation != "varlen" or native or model.release not in VARIABLE_LENGTH:
@@ -99,24 +96,22 @@ def variable_length(model: Model) -> Refusal | None:
     return refuses(ATTENTION, "attn_implementation", message, says, remedy="use another `attn_implementation`", raises="ValueError")
 
 
-def evaluates(model: Model) -> bool:
+def evaluates(model: AxolotlModel) -> bool:
     """Whether there is an evaluation set."""
     return bool(model.val_set_size or model.test_datasets)
 
 
-def distributed_batch(config: AxolotlConfig) -> bool:
+def distributed_batch(model: AxolotlModel, world: int) -> bool:
     """Whether the batch is multiplied by the processes (:275-281): `ddp: false` leaves the factor out."""
-    model = config.model
-    assert model is not None
     sharded = bool(model.fsdp or model.fsdp_config) and model.release in SEVERAL_PROCESSES
-    return sharded or (model.ddp if model.ddp is not None else config.facts.gpus != 1)
+    return sharded or (model.ddp if model.ddp is not None else world != 1)
 
 
-def shared_by(model: Model) -> int:
+def shared_by(model: AxolotlModel) -> int:
     """The number of processes that take the same samples."""
     return sequence_parallel(model) * int(model.tensor_parallel_size or 1)
 
 
-def sequence_parallel(model: Model) -> int:
+def sequence_parallel(model: AxolotlModel) -> int:
     """The number of processes that share a sequence: `sequence_parallel_degree` up to 0.11.0."""
     return int(model.context_parallel_size or (model.sequence_parallel_degree if model.release not in SEVERAL_PROCESSES else None) or 1)

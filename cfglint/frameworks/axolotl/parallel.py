@@ -12,7 +12,7 @@ from cfglint.frameworks.axolotl.refusals import PARALLEL, refuses
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.frameworks.axolotl.refusals import Model
+    from cfglint.frameworks.axolotl.refusals import AxolotlModel
     from cfglint.frameworks.refusal import Refusal
 
 TENSOR = "tensor_parallel_size"
@@ -32,12 +32,12 @@ def refused(keys: tuple[str, ...], message: str, says: str, remedy: str = "") ->
     return refuses(PARALLEL, keys, message, says, remedy=remedy, raises="ValueError")
 
 
-def size(model: Model, key: str) -> int:
+def size(model: AxolotlModel, key: str) -> int:
     """The size of a key, 1 by default."""
     return int(getattr(model, key) or 1)
 
 
-def problem(model: Model, world: int | None) -> Refusal | None:
+def problem(model: AxolotlModel, world: int | None) -> Refusal | None:
     """The first reason for refusing the sizes on this many processes; None if there is none, or if the number of processes is unknown."""
     if world is None or model.release not in ACCELERATE:
         return None
@@ -51,7 +51,7 @@ def problem(model: Model, world: int | None) -> Refusal | None:
     return handed
 
 
-def _built(model: Model, world: int) -> Refusal | None:
+def _built(model: AxolotlModel, world: int) -> Refusal | None:
     """The refusal of `build_parallelism_config`."""
     tensor, context, expert = size(model, TENSOR), size(model, CONTEXT), size(model, EXPERT)
     if world % expert:
@@ -69,7 +69,7 @@ def _built(model: Model, world: int) -> Refusal | None:
     return _pure(model, tensor, 1 if deepspeed else context, given.get(REPLICATE, replicate), shard, expert)
 
 
-def _deepspeed_replicas(model: Model, rest: int) -> Refusal | None:
+def _deepspeed_replicas(model: AxolotlModel, rest: int) -> Refusal | None:
     """Check the processes that DeepSpeed's sequence parallelism leaves as replicas."""
     replicate = model.dp_replicate_size
     if not replicate or replicate <= 1 or replicate == rest:
@@ -82,7 +82,7 @@ def _deepspeed_replicas(model: Model, rest: int) -> Refusal | None:
     )
 
 
-def _data_parallel(model: Model, rest: int) -> tuple[dict[str, int], int]:
+def _data_parallel(model: AxolotlModel, rest: int) -> tuple[dict[str, int], int]:
     """(the data-parallel sizes that axolotl computes from the remaining processes, the number of processes without a role)."""
     shard, replicate = model.dp_shard_size, model.dp_replicate_size
     given: dict[str, int] = {}
@@ -101,7 +101,7 @@ def _data_parallel(model: Model, rest: int) -> tuple[dict[str, int], int]:
     return given, rest
 
 
-def _without_role(model: Model, left: int, world: int) -> Refusal:
+def _without_role(model: AxolotlModel, left: int, world: int) -> Refusal:
     """The message that processes have no role."""
     if (model.dp_shard_size or 1) > 1 and not (model.fsdp or model.fsdp_config):
         message = f"`{SHARD}` requires `fsdp_config`"
@@ -118,7 +118,7 @@ def _without_role(model: Model, left: int, world: int) -> Refusal:
     )
 
 
-def _pure(model: Model, tensor: int, context: int, replicate: int, shard: int, expert: int) -> Refusal | None:
+def _pure(model: AxolotlModel, tensor: int, context: int, replicate: int, shard: int, expert: int) -> Refusal | None:
     """The refusal of accelerate for pure replication together with tensor or context parallelism."""
     if (tensor > 1 or context > 1) and replicate > 1 and shard == 1 and not (expert > 1 and (context > 1 or model.fsdp_config)):
         key = TENSOR if tensor > 1 else CONTEXT
@@ -126,7 +126,7 @@ def _pure(model: Model, tensor: int, context: int, replicate: int, shard: int, e
     return None
 
 
-def _handed(model: Model, world: int) -> Refusal | None:
+def _handed(model: AxolotlModel, world: int) -> Refusal | None:
     """The refusal of accelerate for the sizes that axolotl passes in the environment."""
     tensor, context, expert = size(model, TENSOR), size(model, CONTEXT), size(model, EXPERT)
     shard, replicate = max(size(model, SHARD), 1), max(size(model, REPLICATE), 1)
@@ -158,6 +158,6 @@ def fitting(sizes: dict[str, int], total: int, world: int) -> str | None:
     return ", or ".join(f"set `{key}: {world // rest}`" for key, rest in rests.items() if world % rest == 0) or None
 
 
-def patched(model: Model) -> bool:
+def patched(model: AxolotlModel) -> bool:
     """Whether axolotl adds its expert axis to accelerate."""
     return size(model, CONTEXT) > 1 or bool(model.fsdp or model.fsdp_config) or size(model, EXPERT) > 1

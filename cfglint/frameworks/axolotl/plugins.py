@@ -15,8 +15,8 @@ from cfglint.frameworks.axolotl.refusals import (
     PARALLEL,
     PLUGIN,
     PRECISION,
+    AxolotlModel,
     Data,
-    Model,
     choice,
     differs,
     excludes,
@@ -24,7 +24,7 @@ from cfglint.frameworks.axolotl.refusals import (
     requires,
 )
 from cfglint.frameworks.axolotl.releases import BUILT_IN_PLUGINS, REQUIRED_PLUGINS
-from cfglint.source.record import record
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -89,8 +89,7 @@ GROUPED = ("auto", "marlin", "cutlass", "deepgemm")
 NON_EXPERT = ("none", "bf16", "fp8", "fp8_blockwise", "nf4", "nvfp4")
 
 
-@record
-class NamedPlugin:
+class NamedPlugin(Record):
     """A plugin as a file names it: `folder` of a plugin of axolotl, empty for any other; `problem` is the exception that ends the run.
 
     `ignored` is whether axolotl cannot import it and goes on without it.
@@ -452,14 +451,14 @@ BEFORE: dict[str, tuple[tuple[str, Callable[[Data], None]], ...]] = {
 # ---- after pydantic's validation ----------------------------------------------------------------------------------------
 
 
-def liger_tensor_parallel(model: Model) -> None:
+def liger_tensor_parallel(model: AxolotlModel) -> None:
     """Check the values as integrations/liger/args.py:129 does."""
     if model.tensor_parallel_size > 1 and model.liger_fused_linear_cross_entropy:
         says = "Tensor parallelism is not compatible with liger losses."
         raise excludes(PARALLEL, "liger_fused_linear_cross_entropy", "tensor_parallel_size above 1", says)
 
 
-def gradient_chunk(model: Model) -> None:
+def gradient_chunk(model: AxolotlModel) -> None:
     """Check the values as integrations/cut_cross_entropy/args.py:71 does."""
     chunk, key = model.cut_cross_entropy_c_grad_chunk_size, "cut_cross_entropy_c_grad_chunk_size"
     if chunk is None or chunk == 0:
@@ -471,7 +470,7 @@ def gradient_chunk(model: Model) -> None:
         raise requires(LOSS, key, "cut_cross_entropy_accum_c_fp32: true", f"`{key}` requires `cut_cross_entropy_accum_c_fp32: true`.")
 
 
-def swanlab(model: Model) -> None:
+def swanlab(model: AxolotlModel) -> None:
     """Check the values as integrations/swanlab/args.py:93-138 does."""
     if model.swanlab_mode is not None and model.swanlab_mode not in ("cloud", "local", "offline", "disabled"):
         says = f"Invalid swanlab_mode: '{model.swanlab_mode}'."
@@ -483,7 +482,7 @@ def swanlab(model: Model) -> None:
         raise requires(PLUGIN, "the SwanLab plugin", "`swanlab_project`, or `use_swanlab: false`", says)
 
 
-def expert_sizes(model: Model) -> None:
+def expert_sizes(model: AxolotlModel) -> None:
     """Check the values as integrations/expert_parallel/args.py:60 does."""
     for key, says in (
         ("expert_parallel_size", "must be >= 1 (got {})."),
@@ -494,7 +493,7 @@ def expert_sizes(model: Model) -> None:
             raise refuses(PARALLEL, key, f"`{key}` must be 1 or more", f"{key} {says.format(value)}", remedy=f"set `{key}: 1`")
 
 
-def expert_topology(model: Model) -> None:
+def expert_topology(model: AxolotlModel) -> None:
     """Check the values as integrations/expert_parallel/args.py:91-134 does."""
     size = model.expert_parallel_size or 1
     if size <= 1:
@@ -516,7 +515,7 @@ def expert_topology(model: Model) -> None:
         raise excludes(PARALLEL, f"optimizer: {model.optimizer}", f"{key} above 1", says)
 
 
-AFTER: dict[str, tuple[tuple[str, Callable[[Model], None]], ...]] = {
+AFTER: dict[str, tuple[tuple[str, Callable[[AxolotlModel], None]], ...]] = {
     "liger": (("liger.check_tensor_parallel_size_liger_fused_linear_cross_entropy", liger_tensor_parallel),),
     "cut_cross_entropy": (("cut_cross_entropy.check_c_grad_chunk_size", gradient_chunk),),
     "swanlab": (("swanlab.validate_swanlab_mode", swanlab),),

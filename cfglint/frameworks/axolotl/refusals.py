@@ -141,7 +141,7 @@ class Data(dict):  # type: ignore[type-arg]
         return super().get(key, default)
 
 
-class Model:
+class AxolotlModel:
     """The values of the validated model, as attributes; a field that another release has or a plugin that is not loaded is None.
 
     `foreign_plugins` is whether the file lists third-party plugins.

@@ -82,7 +82,7 @@ def find(path: Path, lenient: bool = False, opens: Callable[[str], bool] | None 
 
 
 def read(tree: Tree) -> tuple[dict[str, Raw], dict[str, dict[str, Raw]]]:
-    reading = Reading(tree)
+    reading = SourceReading(tree)
     module = tree.file(MODULE if (tree.root / MODULE).exists() else OLD_MODULE)
     found = reading.fields(module, reading.model(module, CLASS))
     for plugin, (owner, arguments) in plugins(tree).items():
@@ -115,7 +115,7 @@ def input_class(module: Module) -> str:
     return ""
 
 
-class Reading:
+class SourceReading:
     """Reads models; `models` are those that fields refer to, each once."""
 
     def __init__(self, tree: Tree) -> None:
@@ -343,7 +343,7 @@ def spelled(reads: Any) -> str:
     return "mapping" if reads[0] in ("dict", "model") else "list"
 
 
-def shown(reads: Any, reading: Reading) -> Raw:
+def shown(reads: Any, reading: SourceReading) -> Raw:
     """JSON Schema keywords for editors; what pydantic would also convert is not offered."""
     members = reads[1:] if isinstance(reads, list) and reads[0] == "|" else [reads]
     types: list[str] = []
@@ -378,7 +378,7 @@ def shown(reads: Any, reading: Reading) -> Raw:
     return parts[0] if len(parts) == 1 else {"anyOf": parts}
 
 
-def nested(member: list[Any], reading: Reading) -> Raw:
+def nested(member: list[Any], reading: SourceReading) -> Raw:
     """A list, mapping, tuple or model in JSON Schema."""
     if member[0] == "list":
         return {"type": "array", "items": shown(member[1], reading)}
@@ -396,7 +396,7 @@ def learned(path: Path, opens: Callable[[str], bool]) -> Sections:
 
 def sections(tree: Tree) -> tuple[Sections, dict[str, dict[str, str]], list[str]]:
     """(section -> field -> fact, model -> further name -> name, the models that refuse other keys)."""
-    reading = Reading(tree)
+    reading = SourceReading(tree)
     source = tree.file(MODULE if (tree.root / MODULE).exists() else OLD_MODULE)
     own = reading.fields(source, reading.model(source, CLASS))
     found: Sections = {"": {name: fact(raw) for name, raw in own.items()}}

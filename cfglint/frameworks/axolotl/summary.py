@@ -12,7 +12,7 @@ from cfglint.frameworks.summary import EXAMPLES, GPUS, LENGTH, PRECISION, RATE, 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.frameworks.axolotl.config import AxolotlConfig
-    from cfglint.frameworks.axolotl.refusals import Model
+    from cfglint.frameworks.axolotl.refusals import AxolotlModel
 
 COUNT = "samples x num_epochs / batch size, rounded up"
 
@@ -29,7 +29,7 @@ def account(config: AxolotlConfig) -> Summary:
     return summary
 
 
-def length(config: AxolotlConfig, model: Model, summary: Summary) -> None:
+def length(config: AxolotlConfig, model: AxolotlModel, summary: Summary) -> None:
     """Add the lines from samples to steps."""
     samples = config.facts.num_examples, config.facts.examples_source
     found = numbers(config)
@@ -48,7 +48,7 @@ def length(config: AxolotlConfig, model: Model, summary: Summary) -> None:
     )
 
 
-def needs(config: AxolotlConfig, model: Model) -> str:
+def needs(config: AxolotlConfig, model: AxolotlModel) -> str:
     """The flags that are missing for the length of the run."""
     if model.sample_packing or streams(config):
         return ""
@@ -56,7 +56,7 @@ def needs(config: AxolotlConfig, model: Model) -> str:
     return " and ".join(missing)
 
 
-def warmup_because(config: AxolotlConfig, model: Model) -> str:
+def warmup_because(config: AxolotlConfig, model: AxolotlModel) -> str:
     """The origin of the warm-up."""
     total = planned(config)
     of_total = f"{total:,} steps" if total is not None else "the steps"
@@ -86,7 +86,7 @@ def rate(config: AxolotlConfig, summary: Summary) -> None:
         summary.add(RATE, "gradient clipping", config.setting("max_grad_norm", value=config.arguments["max_grad_norm"]))
 
 
-def precision(config: AxolotlConfig, model: Model, summary: Summary) -> None:
+def precision(config: AxolotlConfig, model: AxolotlModel, summary: Summary) -> None:
     """Add data type, sharding, adapter and gradient checkpointing."""
     args = config.arguments
     if config.deepspeed is None:

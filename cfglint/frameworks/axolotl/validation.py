@@ -7,7 +7,7 @@ import functools
 
 from cfglint.findings.releases import Releases
 from cfglint.frameworks.axolotl import checks_after, checks_before, plugins
-from cfglint.frameworks.axolotl.fields import Reading
+from cfglint.frameworks.axolotl.fields import FieldReading
 from cfglint.frameworks.axolotl.refusals import (
     ATTENTION,
     COMPILE,
@@ -17,8 +17,8 @@ from cfglint.frameworks.axolotl.refusals import (
     SCHEDULE,
     TOKENIZER,
     TYPE,
+    AxolotlModel,
     Data,
-    Model,
     choice,
     refuses,
 )
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from cfglint.frameworks.axolotl.config import AxolotlConfig
+    from cfglint.frameworks.axolotl.values import AxolotlValues
     from cfglint.frameworks.versions import Version
 
 EACH_DATASET = Releases((0, 7, 0))  # each data set is validated first, as one of the model that `rl` implies
@@ -75,7 +75,7 @@ def checks_before_fields(release: Version, added: tuple[str, ...]) -> list[Calla
 
 
 @functools.cache
-def checks_after_fields(release: Version, added: tuple[str, ...], always: int) -> list[Callable[[Model], None]]:
+def checks_after_fields(release: Version, added: tuple[str, ...], always: int) -> list[Callable[[AxolotlModel], None]]:
     """The checks of a release after the fields, in order; the first `always` folders of plugins are those of every run."""
     of_plugins = [check for folder in (*added[always:], *added[:always]) for check in plugins.AFTER.get(folder, ())]
     checks = (*checks_after.CHECKS_FIRST, *of_plugins, *checks_after.CHECKS_LAST, *checks_after.OLDER)
@@ -89,13 +89,13 @@ class Validation:
     values if nothing is refused.
     """
 
-    def __init__(self, config: AxolotlConfig) -> None:
+    def __init__(self, config: AxolotlValues) -> None:
         self.config = config
         self.release = config.own_version
         self.refusals: list[Refusal] = []
         self.faults: list[Fault] = []
         self.dropped: list[tuple[str | int, ...]] = []
-        self.model: Model | None = None
+        self.model: AxolotlModel | None = None
         self.plugins: list[plugins.NamedPlugin] = []
         self.foreign = False
         self.additions: dict[str, Any] = {}
@@ -180,7 +180,7 @@ class Validation:
             name = "SyntheticDataset"
         if not all(isinstance(key, str) for key in item):
             raise TypeError("keywords must be strings")
-        reading = Reading(self.release, self.config.version)
+        reading = FieldReading(self.release, self.config.version)
         try:
             reading.model(name, item, path)
         except Invalid as invalid:
@@ -188,7 +188,7 @@ class Validation:
         self.faults += reading.faults
         self.dropped += reading.dropped
 
-    def _fields(self, data: Data, added: tuple[str, ...]) -> Model | None:
+    def _fields(self, data: Data, added: tuple[str, ...]) -> AxolotlModel | None:
         if not all(isinstance(key, str) for key in data):
             key = next(key for key in data if not isinstance(key, str))
             self.refusals.append(refuses(TYPE, (), f"the key {key!r} is not a string", "keywords must be strings", raises="TypeError"))
@@ -196,14 +196,14 @@ class Validation:
         for name, check in FIELDS_BEFORE:
             if has_validator(name, self.release):
                 self._attempt(check, data)
-        reading = Reading(self.release, self.config.version)
+        reading = FieldReading(self.release, self.config.version)
         converted = isinstance(data.get("datasets"), list) and bool(data["datasets"]) and self.release in EACH_DATASET
         given = {key: value for key, value in data.items() if key != "datasets" or not converted}
         values = reading.top(given, added)
         self.faults += reading.faults
         self.dropped += [path for path in reading.dropped if path[0] in self.config.values or len(path) > 1]
         values["datasets"] = data.get("datasets") if converted else values["datasets"]
-        model = Model(values, self.foreign, self.release)
+        model = AxolotlModel(values, self.foreign, self.release)
         if not reading.faults:
             for name, after in FIELDS_AFTER:
                 if has_validator(name, self.release):
@@ -258,7 +258,7 @@ def image_resizing(data: Data) -> None:
             raise choice(MODEL_TYPE, "image_resize_algorithm", value, ("bilinear", "bicubic", "lanczos"), says)
 
 
-def gone(model: Model) -> None:
+def gone(model: AxolotlModel) -> None:
     """Refuse removed keys as utils/schemas/deprecated.py does."""
     for key, says in GONE.items():
         if not has_validator(f"validate_{key}", model.release):
@@ -270,7 +270,7 @@ def gone(model: Model) -> None:
             raise refuses(REMOVED, key, f"`{key}` was removed from axolotl", says, remedy=remedy, raises="DeprecationWarning")
 
 
-def learning_rate(model: Model) -> None:
+def learning_rate(model: AxolotlModel) -> None:
     """Convert the learning rate as utils/schemas/training.py:316 does: a string becomes a number, and an empty one stays."""
     value = model.learning_rate
     if value and isinstance(value, str):
@@ -280,13 +280,13 @@ def learning_rate(model: Model) -> None:
             raise refuses(SCHEDULE, "learning_rate", f"`learning_rate` is {value}, not a number", str(error)) from None
 
 
-def noise(model: Model) -> None:
+def noise(model: AxolotlModel) -> None:
     """Check the values as utils/schemas/validation.py:2192 does."""
     if model.neftune_noise_alpha is not None and model.neftune_noise_alpha <= 0.0:
         raise refuses(SCHEDULE, "neftune_noise_alpha", "`neftune_noise_alpha` must be above 0", "neftune_noise_alpha must be > 0.0")
 
 
-def safetensors(model: Model) -> None:
+def safetensors(model: AxolotlModel) -> None:
     """Check the values as utils/schemas/model.py:166 does."""
     if model.save_safetensors is False:
         says = "save_safetensors=False is not supported in Transformers V5. "
@@ -294,7 +294,7 @@ def safetensors(model: Model) -> None:
         raise refuses(REMOVED, "save_safetensors", message, says, remedy="use another `save_safetensors`")
 
 
-def processor_names(model: Model) -> None:
+def processor_names(model: AxolotlModel) -> None:
     """Check the values as utils/schemas/model.py:122 does."""
     found = sorted({"revision", "trust_remote_code"} & set(model.processor_kwargs or ()))
     if found:
@@ -303,7 +303,7 @@ def processor_names(model: Model) -> None:
         raise refuses(TOKENIZER, f"processor_kwargs.{found[0]}", message, says, remedy="use the key at the top level")
 
 
-def inductor_options(model: Model) -> None:
+def inductor_options(model: AxolotlModel) -> None:
     """Check the values as utils/schemas/config.py:1727 does."""
     bad = sorted(set(model.torch_compile_options or ()) - set(INDUCTOR))
     if bad:
@@ -317,7 +317,7 @@ FIELDS_BEFORE: tuple[tuple[str, Callable[[Data], None]], ...] = (
     ("validate_large_head_attention", large_heads),
     ("validate_attn_implementation", attention_name),
 )
-FIELDS_AFTER: tuple[tuple[str, Callable[[Model], None]], ...] = (
+FIELDS_AFTER: tuple[tuple[str, Callable[[AxolotlModel], None]], ...] = (
     ("validate_rope_scaling", gone),
     ("convert_learning_rate", learning_rate),
     ("validate_neftune_noise_alpha", noise),

@@ -10,6 +10,8 @@ from __future__ import annotations
 from cfglint.findings.setting import DERIVED, Setting
 from cfglint.findings.wording import described, spelled
 from cfglint.frameworks.resolved_batch import Batch, BatchProblem, Layout
+from cfglint.source.numbers import is_positive
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,16 +36,13 @@ class Unequal(Exception):
     """The three values are inconsistent, or one of them is not positive."""
 
 
-class Triple:
+class Triple(Record):
     """The three values as DeepSpeed holds them, and the key that an error is about."""
 
-    __slots__ = ("at", "derived", "reason", "values")
-
-    def __init__(self, values: dict[str, Any]) -> None:
-        self.values = values
-        self.derived: set[str] = set()
-        self.at = ""
-        self.reason: BatchReason = "mismatch"
+    values: dict[str, Any]
+    derived: set[str] = set()
+    at: str = ""
+    reason: BatchReason = "mismatch"
 
 
 def resolve(config: DeepSpeedConfig) -> Batch:
@@ -315,9 +314,9 @@ def blamed(config: DeepSpeedConfig, triple: Triple, written: list[str]) -> Setti
     """
     if lacks_accumulation(config, triple):
         return config.setting(ACCUMULATION)
-    if triple.at in written and (triple.reason == "mismatch" or not positive(triple.values[triple.at])):
+    if triple.at in written and (triple.reason == "mismatch" or not is_positive(triple.values[triple.at])):
         return config.setting(triple.at)
-    error = [key for key in written if not positive(triple.values[key])]
+    error = [key for key in written if not is_positive(triple.values[key])]
     return config.setting((error or written)[0])
 
 
@@ -334,17 +333,12 @@ def lacks_accumulation(config: DeepSpeedConfig, triple: Triple) -> bool:
     return steps == 1 and all(type(each) is int for each in numbers) and total == micro * accumulated * config.world_size
 
 
-def positive(value: Any) -> bool:
-    """Whether a value is a number above zero."""
-    return isinstance(value, (int, float)) and value > 0
-
-
 def explain(triple: Triple, divisor: Any) -> str:
     """The message for an inconsistent batch."""
     values = triple.values
     total, micro, steps = (plain_number(values[key]) for key in KEYS)
     if triple.reason == "not-positive":
-        key = next((key for key in KEYS if key not in triple.derived and not positive(values[key])), triple.at)
+        key = next((key for key in KEYS if key not in triple.derived and not is_positive(values[key])), triple.at)
         return f"`{key}` is {plain_number(values[key])}; it must be positive"
     if not triple.derived:
         factors = f"micro batch {micro} x accumulation {steps} x data parallel {plain_number(divisor)}"

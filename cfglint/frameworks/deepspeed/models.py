@@ -13,6 +13,7 @@ from cfglint.frameworks.deepspeed.releases import MODEL_HISTORY, first_with
 from cfglint.frameworks.history import DEFAULT, SINCE, UNTIL, holds
 from cfglint.frameworks.history import TYPE as TYPE_OF
 from cfglint.frameworks.pydantic import RULE, TYPE, UNKNOWN, Fault, Invalid, Reading, expected, value_error, within
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ ESCAPED = "escaped"
 ALIAS = UNTIL + 1  # the name that files use, in the row of a field
 
 
-class Field:
+class ModelField:
     """One field of a model through its releases: how its value is read, its default and its names, by the generated tables.
 
     `alias` is the name that the documentation uses; the Python name is accepted as well.
@@ -76,7 +77,7 @@ class Field:
         return within(checked(value), reads[2] if reads[0] == "bounded" else (), reading.major)
 
 
-class Model:
+class PydanticModel:
     """A pydantic model: its title in error messages, its fields, and its checks after the fields are parsed.
 
     `checks_since` is the first release with `after`.
@@ -91,14 +92,14 @@ class Model:
         self.after: Callable[[dict[str, Any]], Iterator[Invalid]] | None = None
         if name in CHECKED:
             self.checks_since, self.after = CHECKED[name]
-        self._fields: dict[str, Field] = {}
+        self._fields: dict[str, ModelField] = {}
         self._names: dict[str, str] = {}
 
     @property
-    def fields(self) -> dict[str, Field]:
+    def fields(self) -> dict[str, ModelField]:
         """The fields by their Python names, including those of other releases."""
         if not self._fields:
-            self._fields = {name: Field(self.name, name) for name in MODEL_HISTORY.names(self.name)}
+            self._fields = {name: ModelField(self.name, name) for name in MODEL_HISTORY.names(self.name)}
             self._names = {field.alias: name for name, field in self._fields.items() if field.alias}
         return self._fields
 
@@ -121,15 +122,15 @@ def reading_of(version: Version) -> Reading:
     return EarlierReading()
 
 
-def model_of(name: str) -> Model:
+def model_of(name: str) -> PydanticModel:
     """The model of a section: `fp16`, `zero_optimization.offload_param`."""
     found = _models.get(name)
     if found is None:
-        found = _models[name] = Model(name)
+        found = _models[name] = PydanticModel(name)
     return found
 
 
-class Section:
+class ModelSection(Record):
     """A section as its model holds it.
 
     `values` has every field by its Python name, None if the value in the file is refused; `given` are the
@@ -137,14 +138,11 @@ class Section:
     error messages.
     """
 
-    __slots__ = ("faults", "given", "title", "values", "version")
-
-    def __init__(self, version: Version, title: str = "") -> None:
-        self.version = version
-        self.title = title
-        self.values: dict[str, Any] = {}
-        self.given: dict[str, str] = {}
-        self.faults: list[Fault] = []
+    version: Version
+    title: str = ""
+    values: dict[str, Any] = {}
+    given: dict[str, str] = {}
+    faults: list[Fault] = []
 
     def __getitem__(self, name: str) -> Any:
         try:
@@ -157,16 +155,16 @@ class Section:
         self.faults.append(Fault(path, invalid, self.title, raises))
 
 
-def known_names(model: Model, version: Version) -> list[str]:
+def known_names(model: PydanticModel, version: Version) -> list[str]:
     """The keys that a model accepts in a release; for a field with two names, both."""
     fields = {name: field for name, field in model.fields.items() if unexpected(field, name, name, {}, version) == ""}
     return [*fields, *(field.alias for field in fields.values() if field.alias)]
 
 
-def read_section(model: Model, raw: dict[Any, Any], version: Version, title: str = "") -> Section:
+def read_section(model: PydanticModel, raw: dict[Any, Any], version: Version, title: str = "") -> ModelSection:
     """Parse a mapping as `model` does; `title` names the outermost model, which error messages contain."""
     title = title or model.title
-    section = Section(version, title)
+    section = ModelSection(version, title)
     for key, value in raw.items():
         if isinstance(value, str) and value == "auto":
             continue
@@ -188,14 +186,14 @@ def read_section(model: Model, raw: dict[Any, Any], version: Version, title: str
     return section
 
 
-def default_of(field: Field, version: Version) -> Any:
+def default_of(field: ModelField, version: Version) -> Any:
     """The value of a field that is not set."""
     if field.model is not None and field.default_at(version) is not None:
         return read_section(field.model, {}, version).values
     return field.default_at(version)
 
 
-def unexpected(field: Field | None, key: Any, name: Any, raw: dict[Any, Any], version: Version) -> str:
+def unexpected(field: ModelField | None, key: Any, name: Any, raw: dict[Any, Any], version: Version) -> str:
     """The message of a model that refuses a key; empty if it accepts it."""
     if field is None:
         return UNKNOWN
@@ -209,7 +207,7 @@ def set_twice(setting: Setting) -> str:
     return f"`{setting.name}` is set twice: `{setting.path[-1]}` is another name of a key that is set too"
 
 
-def read_field(section: Section, field: Field, key: str, value: Any) -> Any:
+def read_field(section: ModelSection, field: ModelField, key: str, value: Any) -> Any:
     """The value of a field, or None after recording a fault in the section."""
     if field.model is not None:
         return read_nested(section, field, key, value)
@@ -223,7 +221,7 @@ def read_field(section: Section, field: Field, key: str, value: Any) -> Any:
     return None if reading.faults else found
 
 
-def read_nested(section: Section, field: Field, key: str, value: Any) -> Any:
+def read_nested(section: ModelSection, field: ModelField, key: str, value: Any) -> Any:
     """The value of a field that is itself a model."""
     model = field.model
     assert model is not None
@@ -335,7 +333,7 @@ CHECKED: dict[str, tuple[Version, Callable[[dict[str, Any]], Iterator[Invalid]]]
     "zero_optimization.zenflow": ((), check_zenflow),
     "fp16": (first_with("fp16", "_validate_dynamic_loss_scale_params"), check_fp16),
 }
-_models: dict[str, Model] = {}
+_models: dict[str, PydanticModel] = {}
 
 ZERO, FP16, BF16, LEAF_MODULE = map(model_of, ("zero_optimization", "fp16", "bf16", "zero_optimization.leaf_module"))
 MONITOR, THROUGHPUT = model_of("DeepSpeedMonitorConfig"), model_of("timers.throughput")

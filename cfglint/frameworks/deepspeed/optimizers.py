@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from cfglint.frameworks.deepspeed._tables import OPTIMIZERS
 from cfglint.frameworks.history import holds
-from cfglint.source.record import record
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -77,8 +77,7 @@ TESTED_WITH_ZERO = (
 TAKEN_BY_ADAM = ("adam_w_mode", "torch_adam", "fp32_optimizer_states")
 
 
-@record
-class Optimizer:
+class Optimizer(Record):
     """The optimizer of a config file.
 
     `name` is DeepSpeed's name (its own ones in lower case), `class_name` the class that it builds, empty if

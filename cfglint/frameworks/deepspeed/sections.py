@@ -5,7 +5,7 @@ from __future__ import annotations
 from cfglint.findings.setting import OVERRIDE
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.deepspeed import FRAMEWORK
-from cfglint.frameworks.deepspeed.models import BF16, FP16, MONITOR, MONITORS, SECTIONS, THROUGHPUT, Section, read_section
+from cfglint.frameworks.deepspeed.models import BF16, FP16, MONITOR, MONITORS, SECTIONS, THROUGHPUT, ModelSection, read_section
 from cfglint.frameworks.deepspeed.releases import KEY_HISTORY, looks_up
 from cfglint.frameworks.history import DEFAULT
 from cfglint.source.document import NOT_STRICT_JSON
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from cfglint.findings.rule import Rule
     from cfglint.findings.setting import Setting
-    from cfglint.frameworks.deepspeed.models import Model
+    from cfglint.frameworks.deepspeed.models import PydanticModel
     from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.frameworks.versions import Version
     from cfglint.source.document import Document, Problem
@@ -68,7 +68,7 @@ class DeepSpeedSections(Config):
         if isinstance(self.root, dict):
             self.values = self.root
         self._version = super().version
-        self._sections: dict[str, Section] = {}
+        self._sections: dict[str, ModelSection] = {}
 
     @property
     def version(self) -> Version:
@@ -105,7 +105,7 @@ class DeepSpeedSections(Config):
         if self.facts.overrides and isinstance(self.root, dict):
             self.root = self.launched_with(self.root)
 
-    def section(self, name: str) -> Section:
+    def section(self, name: str) -> ModelSection:
         """A section that is a pydantic model, validated by it; empty if the file has none.
 
         `bf16` means `bfloat16` if only that is set, `monitor` the four monitor sections, `throughput`
@@ -116,7 +116,7 @@ class DeepSpeedSections(Config):
             found = self._sections[name] = self._read_section(name)
         return found
 
-    def _read_section(self, name: str) -> Section:
+    def _read_section(self, name: str) -> ModelSection:
         raw = self.raw_section(name)
         model = {"monitor": MONITOR, "throughput": THROUGHPUT}.get(name) or SECTIONS[name]
         if model in (FP16, BF16) and not model.is_in(self.version):
@@ -153,7 +153,7 @@ class DeepSpeedSections(Config):
         return ("timers", "throughput") if name == "throughput" else (self.section_key(name),)
 
     @property
-    def zero(self) -> Section:
+    def zero(self) -> ModelSection:
         """The `zero_optimization` section."""
         return self.section("zero_optimization")
 
@@ -223,12 +223,12 @@ def refused_by_one(problems: list[Problem], note: str) -> None:
         problem.note = note
 
 
-def lenient(model: Model, raw: Any, is_open: bool, version: Version) -> Section:
+def lenient(model: PydanticModel, raw: Any, is_open: bool, version: Version) -> ModelSection:
     """A precision section of a release in which it was not strict: no key is checked, and those that it does not look up are ignored.
 
     If a trainer may still resolve "auto", the key is omitted; otherwise "auto" is a string that counts as true.
     """
-    section = Section(version)
+    section = ModelSection(version)
     given = raw if isinstance(raw, dict) else {}
     if is_open:
         given = {name: value for name, value in given.items() if value != "auto"}

@@ -10,13 +10,12 @@ if TYPE_CHECKING:
     from typing import Final
 
     from cfglint.frameworks.base import Config
-    from cfglint.frameworks.history import History, Row
+    from cfglint.frameworks.history import History, Row, Span
     from cfglint.frameworks.huggingface.config import TrainerConfig
     from cfglint.frameworks.huggingface.field_operations import Operation
     from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.frameworks.memory_inputs import Inputs, Model
     from cfglint.frameworks.resolved_batch import Batch
-    from cfglint.frameworks.schema_additions import Additions
     from cfglint.frameworks.summary import Summary
     from cfglint.frameworks.versions import Version
     from cfglint.source.document import Document, Path
@@ -250,17 +249,17 @@ class Trainer(Framework["TrainerConfig"]):
 
         return PARAMETERS.get(name, ())
 
+    def importable(self, module: str, name: str = "") -> tuple[Span, ...]:
+        """The releases of transformers that have a module, or a name in it."""
+        from cfglint.frameworks.huggingface._imports import MODULES, NAMES
+
+        return NAMES.get(module, {}).get(name, ()) if name else MODULES.get(module, ())
+
     def field_in_place(self, trainer: str, keyword: str, release: Version) -> str:
         """The field of `TrainingArguments` of the same name."""
         from cfglint.frameworks.huggingface.fields import FIELDS, has_field
 
         return f"TrainingArguments({keyword}=...)" if keyword in FIELDS and has_field(keyword, release) else ""
-
-    def schema_additions(self) -> Additions:
-        """The parts of the schema that no table contains: a boolean that is only tested for truth may be a number or a string."""
-        from cfglint.frameworks.schema_additions import TRUTH, Additions
-
-        return Additions(by_type={"boolean": (TRUTH,)})
 
     def load_rules(self) -> None:
         """Register the rules."""
@@ -271,9 +270,9 @@ class Trainer(Framework["TrainerConfig"]):
         from cfglint.source.loaders import STRICT_JSON, YAML11
 
         if document.is_command:
-            from cfglint.frameworks.huggingface.cli_arguments import Arguments
+            from cfglint.frameworks.huggingface.cli_arguments import HfWords
 
-            return Arguments(facts.launch)
+            return HfWords(facts.launch)
         if document.is_call:
             from cfglint.source.python.call import KEYWORDS
 

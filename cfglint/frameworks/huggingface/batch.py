@@ -11,7 +11,8 @@ from cfglint.findings.setting import DEFAULT, DERIVED, Setting
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.huggingface.fields import has_field
 from cfglint.frameworks.resolved_batch import Batch, BatchProblem, Layout
-from cfglint.source.record import record
+from cfglint.source.numbers import is_positive
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -182,7 +183,7 @@ def _accumulation_problem(config: TrainerConfig, accumulation: Setting) -> Batch
     if value == 0:
         text = "ZeroDivisionError: integer division or modulo by zero"
         return BatchProblem("not-positive", accumulation, f"{name} is 0", text, "init")
-    counted = config.version >= PER_EPOCH_LOOP or above_zero(config.arguments["max_steps"])
+    counted = config.version >= PER_EPOCH_LOOP or is_positive(config.arguments["max_steps"])
     if isinstance(value, float) and counted and accumulation.path[0] != ACCUMULATION:  # TYP200 reports a float in the field itself
         text = "TypeError: 'float' object cannot be interpreted as an integer"
         message = f"`{name}` is {value}, not an integer"
@@ -210,13 +211,7 @@ def uneven_split(micro: Setting, processes: int, dispatched: bool) -> BatchProbl
     return BatchProblem("layout", micro, message, text, "init")
 
 
-def above_zero(value: Any) -> bool:
-    """Whether a value is a positive number."""
-    return isinstance(value, (int, float)) and value > 0
-
-
-@record
-class Steps:
+class Steps(Record):
     """The steps per epoch and of the entire run; an unknown number is None.
 
     `batches` is the number of batches per process and epoch, `updates` the optimizer steps per epoch, `total` those

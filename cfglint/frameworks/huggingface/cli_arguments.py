@@ -47,7 +47,7 @@ def cast(override: Override) -> Any:
     return text
 
 
-class Arguments(Words):
+class HfWords(Words):
     """Parses the words of a command as `HfArgumentParser` does: each value by the type of its field, unknown ones as strings.
 
     `fields` are the arguments that the program defines itself.

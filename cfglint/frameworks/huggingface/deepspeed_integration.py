@@ -13,7 +13,7 @@ import copy
 from cfglint.findings.setting import DEFAULT, OVERRIDE, WRITTEN, Setting
 from cfglint.frameworks._releases import RELEASES
 from cfglint.frameworks.refusal import Refusal
-from cfglint.source.record import record
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,8 +42,7 @@ AUTOTP = (0, 16, 4)  # release of DeepSpeed that has tensor parallelism for trai
 SETS_BOUNDARY = (1, 8)  # release of accelerate from which its own accumulation decides when the engine takes a step
 
 
-@record
-class Mismatch:
+class Mismatch(Record):
     """A value of the DeepSpeed file that differs from the trainer's: its path, the trainer's fields, and both values."""
 
     path: str
@@ -58,8 +57,7 @@ class Mismatch:
         return f"- ds {self.path}={self.theirs} vs hf {self.label}={self.ours}"
 
 
-@record
-class Fill:
+class Fill(Record):
     """The origin of the value of an `"auto"`: the trainer's fields, or another source."""
 
     value: Any

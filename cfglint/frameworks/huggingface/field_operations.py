@@ -11,6 +11,7 @@ from cfglint.batch.steps import RATIO_TAKEN
 from cfglint.findings.setting import NoSuchField
 from cfglint.frameworks.huggingface.batch import PER_EPOCH_LOOP, takes_steps
 from cfglint.frameworks.huggingface.fields import has_field
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,15 +34,12 @@ WORKERS_COMPARED = (5, 15)  # from here on TrainingArguments itself compares the
 CLIPPING_NEEDED = (5, 3)  # before, a max_grad_norm of null meant no clipping
 
 
-class Operation:
+class Operation(Record):
     """One operation on a field and its stage; `act` raises the exception that the Trainer would raise."""
 
-    __slots__ = ("act", "fails_at", "field")
-
-    def __init__(self, field: str, fails_at: Stage, act: Act) -> None:
-        self.field = field
-        self.fails_at = fails_at
-        self.act = act
+    field: str
+    fails_at: Stage
+    act: Act
 
 
 def path(value: Any, config: TrainerConfig) -> None:
@@ -368,15 +366,12 @@ OPERATIONS = (
 )
 
 
-class TypeFailure:
+class TypeFailure(Record):
     """An operation that fails on the value of its field."""
 
-    __slots__ = ("exception", "fails_at", "field")
-
-    def __init__(self, field: str, fails_at: Stage, exception: Exception) -> None:
-        self.field = field
-        self.fails_at = fails_at
-        self.exception = exception
+    field: str
+    fails_at: Stage
+    exception: Exception
 
     @property
     def text(self) -> str:

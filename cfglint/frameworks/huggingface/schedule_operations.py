@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 
 from cfglint.findings.diagnostic import STAGES
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from cfglint.findings.vocabulary import Stage
 
     Multiplier = Callable[[int], Any]
-    Build = Callable[["Run", Mapping[str, Any]], Multiplier]
+    Build = Callable[["ScheduleRun", Mapping[str, Any]], Multiplier]
 
 FIRST_STEP = -1  # of LambdaLR: an optimizer that has not been trained has no other
 NOT_TRAINED = "param 'initial_lr' is not specified in param_groups[0] when resuming scheduler with last_epoch >= 0."
@@ -26,23 +27,20 @@ ASSUMED_WARMUPS = (0, 100)  # steps, where they are unknown
 STABLE_STEPS_OPTIONAL = (4, 49)  # warmup_stable_decay got warmup_type and decay_type here too
 
 
-class Run:
+class ScheduleRun(Record):
     """What the Trainer passes to a schedule: its learning rate, the steps of the warm-up and of the run; and the release."""
 
-    __slots__ = ("rate", "total", "version", "warmup")
-
-    def __init__(self, rate: float, warmup: int, total: int, version: tuple[int, ...]) -> None:
-        self.rate = rate
-        self.warmup = warmup
-        self.total = total
-        self.version = version
+    rate: float
+    warmup: int
+    total: int
+    version: tuple[int, ...]
 
     def risen(self, step: int) -> float:
         """The multiplier of a step of the warm-up, as all schedules but warmup_stable_decay compute it."""
         return float(step) / float(max(1, self.warmup))
 
 
-def cosine(run: Run, given: Mapping[str, Any]) -> Multiplier:
+def cosine(run: ScheduleRun, given: Mapping[str, Any]) -> Multiplier:
     """The schedule of line 134, and with a minimum rate that of line 326, which `least` is."""
     waves = given.get("num_cycles", 0.5)
     least: Any = given.get("min_lr_rate")
@@ -59,7 +57,7 @@ def cosine(run: Run, given: Mapping[str, Any]) -> Multiplier:
     return multiplier
 
 
-def restarts(run: Run, given: Mapping[str, Any]) -> Multiplier:
+def restarts(run: ScheduleRun, given: Mapping[str, Any]) -> Multiplier:
     """The schedule of line 177."""
     cycles = given.get("num_cycles", 1)
 
@@ -72,7 +70,7 @@ def restarts(run: Run, given: Mapping[str, Any]) -> Multiplier:
     return multiplier
 
 
-def polynomial(run: Run, given: Mapping[str, Any]) -> Multiplier:
+def polynomial(run: ScheduleRun, given: Mapping[str, Any]) -> Multiplier:
     """The schedule of line 221."""
     end, power = given.get("lr_end", 1e-7), given.get("power", 1.0)
 
@@ -87,7 +85,7 @@ def polynomial(run: Run, given: Mapping[str, Any]) -> Multiplier:
     return multiplier
 
 
-def inverse_root(run: Run, given: Mapping[str, Any]) -> Multiplier:
+def inverse_root(run: ScheduleRun, given: Mapping[str, Any]) -> Multiplier:
     """The schedule of line 288."""
     scale: Any = given.get("timescale")
     if scale is None:
@@ -99,7 +97,7 @@ def inverse_root(run: Run, given: Mapping[str, Any]) -> Multiplier:
     return multiplier
 
 
-def cosine_from_rate(run: Run, given: Mapping[str, Any]) -> Multiplier:
+def cosine_from_rate(run: ScheduleRun, given: Mapping[str, Any]) -> Multiplier:
     """The schedule of line 389."""
     waves = given.get("num_cycles", 0.5)
     least: Any = given.get("min_lr_rate")
@@ -119,7 +117,7 @@ def cosine_from_rate(run: Run, given: Mapping[str, Any]) -> Multiplier:
     return multiplier
 
 
-def stable_decay(run: Run, given: Mapping[str, Any]) -> Multiplier:
+def stable_decay(run: ScheduleRun, given: Mapping[str, Any]) -> Multiplier:
     """The schedule of line 470; before 4.49 num_stable_steps is required and the warm-up has no minimum."""
     decay, least = given["num_decay_steps"], given.get("min_lr_ratio", 0)
     stable: Any = given.get("num_stable_steps")
@@ -167,7 +165,7 @@ BUILDS: dict[str, Build] = {
 }
 
 
-def failure(kind: str, given: Mapping[str, Any], run: Run) -> tuple[Stage, Exception] | None:
+def failure(kind: str, given: Mapping[str, Any], run: ScheduleRun) -> tuple[Stage, Exception] | None:
     """The stage and exception of the first operation that fails until the end of the first step."""
     stage: Stage = "init"
     try:
@@ -182,7 +180,7 @@ def failure(kind: str, given: Mapping[str, Any], run: Run) -> tuple[Stage, Excep
     return None
 
 
-def certain_failure(kind: str, given: Mapping[str, Any], runs: Iterable[Run]) -> tuple[Stage, Exception] | None:
+def certain_failure(kind: str, given: Mapping[str, Any], runs: Iterable[ScheduleRun]) -> tuple[Stage, Exception] | None:
     """The failure that each of several possible runs has in common, None if one of them has none."""
     found = [failure(kind, given, run) for run in runs]
     if not found or found[0] is None or any(each is None or type(each[1]) is not type(found[0][1]) for each in found):
@@ -190,7 +188,11 @@ def certain_failure(kind: str, given: Mapping[str, Any], runs: Iterable[Run]) ->
     return max((each for each in found if each is not None), key=lambda each: STAGES.index(each[0]))
 
 
-def possible_runs(rate: float, warmup: int | None, total: int | None, version: tuple[int, ...]) -> list[Run]:
+def possible_runs(rate: float, warmup: int | None, total: int | None, version: tuple[int, ...]) -> list[ScheduleRun]:
     """The run, or several unlike ones where the warm-up or the length is unknown."""
     warmups = ASSUMED_WARMUPS if warmup is None else (warmup,)
-    return [Run(rate, each, length, version) for each in warmups for length in ((total,) if total is not None else (each + 2, each + 1000))]
+    return [
+        ScheduleRun(rate, each, length, version)
+        for each in warmups
+        for length in ((total,) if total is not None else (each + 2, each + 1000))
+    ]

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import ast
 
+from cfglint.frameworks.unknown import Unknown
+from cfglint.source.python.package import SourceError
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.source.python.package import Module
 
+COMPUTED = "the source of the package computes it"  # why a default is unknown
 PLAIN = {
     "bool": "boolean",
     "int": "integer",
@@ -57,6 +61,16 @@ def json_type(module: Module, part: ast.expr) -> str:
     if name not in PLAIN:
         raise module.refuse(part, "an annotation without a rule")
     return PLAIN[name]
+
+
+def constant(module: Module, node: ast.expr) -> Any:
+    """The value of a constant; in a lenient reading unknown if it is none."""
+    try:
+        return module.constant(node)
+    except SourceError:
+        if module.tree.lenient:
+            return Unknown((COMPUTED,))
+        raise
 
 
 def enum_of(module: Module, name: ast.Name) -> list[Any]:

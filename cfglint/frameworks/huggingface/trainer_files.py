@@ -119,10 +119,10 @@ class TrainerFiles(Config):
 
     @property
     def asked_packages(self) -> Collection[str]:
-        """With DeepSpeed, accelerate: its release determines when the engine takes a step. The packages of the program's trainers."""
-        program = self.facts.launch.program
-        trainers = [each.package for each in program.trainer_calls] if program is not None else []
-        return (*(("accelerate",) if self.uses_deepspeed else ()), *trainers)
+        """With DeepSpeed, accelerate: its release determines when the engine takes a step. The packages of the program's code."""
+        program = self.facts.launch.code
+        checked = program.checked_packages if program is not None else ()
+        return (*(("accelerate",) if self.uses_deepspeed else ()), *checked)
 
     def has_accelerate(self, release: Version, like: Version = (0,)) -> bool:
         """Whether accelerate is of a release or newer.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 KIND: Final = "launch"
 
 
-class Launch(LineFramework["LaunchConfig"]):
+class LaunchFramework(LineFramework["LaunchConfig"]):
     """A command line. Its consumer is the parser of its arguments, or of the config file that it names."""
 
     kind = KIND
@@ -53,4 +53,4 @@ class Launch(LineFramework["LaunchConfig"]):
         from cfglint.frameworks.launch import rules  # noqa: F401
 
 
-FRAMEWORK = Launch()
+FRAMEWORK = LaunchFramework()

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
     from cfglint.frameworks.memory_inputs import Inputs, Model
     from cfglint.frameworks.resolved_batch import Batch
-    from cfglint.frameworks.schema_additions import Additions
     from cfglint.frameworks.summary import Summary
     from cfglint.frameworks.versions import Version
     from cfglint.source.document import Document, Path
@@ -170,14 +169,6 @@ class LlamaFactory(Framework["LlamaFactoryConfig"]):
         from cfglint.frameworks.llamafactory.summary import account
 
         return account(config)
-
-    def schema_additions(self) -> Additions:
-        """OmegaConf fills placeholders; with USE_MCA=1 the keys of Megatron-Core are read as well."""
-        from cfglint.frameworks.schema_additions import Additions
-
-        return Additions(
-            {"resume_from_checkpoint": {"const": False}, "reward_model_type": {"type": "string"}}, placeholders=True, more_keys=True
-        )
 
     def load_rules(self) -> None:
         """Register the rules."""

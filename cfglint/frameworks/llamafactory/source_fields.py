@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import ast
 
-from cfglint.frameworks.huggingface.source_fields import PLAIN, alternatives, enum_of, field_options, json_type
-from cfglint.frameworks.unknown import Unknown
+from cfglint.frameworks.huggingface.source_fields import PLAIN, alternatives, constant, enum_of, field_options, json_type
 from cfglint.source.python.package import Module, SourceError, Tree
 
 TYPE_CHECKING = False
@@ -79,16 +78,6 @@ def field_of(module: Module, statement: ast.AnnAssign, name: str) -> dict[str, R
     else:
         raw["required"] = True
     return {name: raw}
-
-
-def constant(module: Module, node: ast.expr) -> Any:
-    """The value of a constant; in a lenient reading unknown if it is none."""
-    try:
-        return module.constant(node)
-    except SourceError:
-        if module.tree.lenient:
-            return Unknown(("the source of the package computes it",))
-        raise
 
 
 def accepted(module: Module, annotation: ast.expr) -> Raw:

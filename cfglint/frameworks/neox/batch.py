@@ -6,8 +6,9 @@ Source: gpt-neox 2026-05 megatron/neox_arguments/arguments.py:826-960.
 from __future__ import annotations
 
 from cfglint.findings.setting import DERIVED, Setting
-from cfglint.frameworks.neox.python_errors import describe, hollow, is_integer, number, raised
+from cfglint.frameworks.neox.python_errors import describe, hollow, is_integer, raised
 from cfglint.frameworks.resolved_batch import Batch, BatchProblem, Layout
+from cfglint.source.numbers import is_number
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def term(config: NeoXConfig, name: str, before: Any, after: Any) -> Setting:
     """A resolved batch size, with its place if it is written as a number."""
     setting = config.setting(name, value=before)
     if before is not None and setting.written:
-        if number(after):
+        if is_number(after):
             setting.value = after
         return setting
     if before is not None:
@@ -119,7 +120,7 @@ def data_parallel_size(layout: Layout) -> float | int | None:
 
 def infer(config: NeoXConfig, layout: Layout, data_parallel: Any, written: Terms) -> tuple[Terms, BatchProblem | None]:
     """(global, micro, accumulation) as the framework computes them, and the exception that it would raise about them."""
-    error = next((value for value in written if value is not None and not number(value)), None)
+    error = next((value for value in written if value is not None and not is_number(value)), None)
     if error is not None:
         return written, invalid_type(config, data_parallel, written)
     total, micro, _ = written
@@ -201,7 +202,7 @@ def invalid_type(config: NeoXConfig, data_parallel: Any, written: Terms) -> Batc
     """The problem of a batch size that is not a number, with the exception that the arithmetic raises."""
     terms = [hollow(value) for value in written]
     names = (TOTAL, MICRO, ACCUMULATION)
-    name, value = next(pair for pair in zip(names, written, strict=True) if pair[1] is not None and not number(pair[1]))
+    name, value = next(pair for pair in zip(names, written, strict=True) if pair[1] is not None and not is_number(pair[1]))
 
     text = f"`{name}` is {describe(value)}, not an integer"
     exception = raised(lambda: all(each > 0 for each in derive(float(data_parallel or 1), *terms)))

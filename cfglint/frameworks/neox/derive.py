@@ -7,8 +7,8 @@ Source: gpt-neox 2026-05 megatron/neox_arguments/arguments.py:885-1192.
 
 from __future__ import annotations
 
-from cfglint.frameworks.neox.python_errors import number
-from cfglint.source.record import record
+from cfglint.source.numbers import is_number
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,8 +29,7 @@ BATCH = frozenset(("train_batch_size", "train_micro_batch_size_per_gpu", "gradie
 DERIVED = EMPTIED | BATCH | frozenset((*COPIES, "precision", "model_parallel_size", "zero_stage", "lr", "optimizer_type", "fp16"))
 
 
-@record
-class Attention:
+class Attention(Record):
     """The attention of all layers: the `kinds` that occur, and the number of layers of the list."""
 
     kinds: list[Any]
@@ -52,13 +51,13 @@ class Derived:
     def pipe(self) -> int | None:
         """pipe_parallel_size as written, None for null; 0 or less means no pipeline engine."""
         value = self.config.argument("pipe_parallel_size")
-        return value if number(value) else None
+        return value if is_number(value) else None
 
     @property
     def tensor(self) -> int | None:
         """model_parallel_size, at least 1; None if it is not a number."""
         value = self.config.argument("model_parallel_size")
-        if not number(value):
+        if not is_number(value):
             return None
         return value if value >= 1 else 1
 
@@ -88,7 +87,7 @@ class Derived:
     def zero_stage(self) -> int | None:
         """The ZeRO stage; None where it is not 0 to 3."""
         stage = self.zero.get("stage")
-        return stage if number(stage) and stage in (0, 1, 2, 3) else None
+        return stage if is_number(stage) and stage in (0, 1, 2, 3) else None
 
     @property
     def extra(self) -> dict[str, Any]:
@@ -103,7 +102,7 @@ class Derived:
             return self.zero_stage
         section = self.extra["zero_optimization"]
         stage = section.get("stage") if isinstance(section, dict) else None
-        return stage if number(stage) and stage in (0, 1, 2, 3) else None
+        return stage if is_number(stage) and stage in (0, 1, 2, 3) else None
 
     @property
     def optimizer(self) -> dict[str, Any]:

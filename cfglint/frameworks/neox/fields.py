@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from cfglint.findings.setting import NoSuchField
 from cfglint.frameworks.neox._tables import CHOICES, FIELDS, MEMBERS, REMOVED, SINCE
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,15 +48,12 @@ def members(name: str) -> list[str]:
     return MEMBERS[name].split()
 
 
-class Check:
+class Check(Record):
     """What the type check accepts for a field: its type as `expected` names it, the values of a literal, the types of a union."""
 
-    __slots__ = ("choices", "expected", "members")
-
-    def __init__(self, expected: str | None, choices: list[str], members: list[str]) -> None:
-        self.expected = expected
-        self.choices = choices
-        self.members = members
+    expected: str | None
+    choices: list[str]
+    members: list[str]
 
     def refusal(self, value: Any) -> str | None:
         """The exception of the type check for a value, as `Type: message`; None if the value passes.

@@ -5,7 +5,7 @@ Source: gpt-neox 2026-05 megatron/model/transformer.py:893-1010, megatron/model/
 
 from __future__ import annotations
 
-from cfglint.frameworks.neox.python_errors import number
+from cfglint.source.numbers import is_number
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def transformer(config: NeoXConfig) -> bool:
 def dense(config: NeoXConfig) -> bool:
     """Whether some transformer layer has GPT-NeoX's own MLP, not experts or that of Transformer Engine."""
     experts, interval = config.argument("moe_num_experts"), config.argument("moe_expert_interval")
-    all_experts = number(experts) and experts > 1 and interval in (1, -1)
+    all_experts = is_number(experts) and experts > 1 and interval in (1, -1)
     return transformer(config) and not config.argument("te_layernorm_mlp") and not all_experts
 
 

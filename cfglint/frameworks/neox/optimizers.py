@@ -6,7 +6,8 @@ deepspeed/ops/adam/fused_adam.py:87.
 
 from __future__ import annotations
 
-from cfglint.frameworks.neox.python_errors import describe, number
+from cfglint.frameworks.neox.python_errors import describe
+from cfglint.source.numbers import is_number
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,9 +43,9 @@ def refused(derived: Derived) -> Iterator[tuple[str, str, str]]:
         return
     for key, allowed, text in ranges(derived, name):
         value = params.get(key, 0.5)
-        if number(value) and not allowed(value):
+        if is_number(value) and not allowed(value):
             yield key, f"`optimizer.params.{key}` is {value}, out of range: {text.format(value)}", f"ValueError: {text.format(value)}"
-        elif not number(value):
+        elif not is_number(value):
             order = "<=" if name == "sm3" else "<"
             exception = f"TypeError: '{order}' not supported between instances of 'float' and '{type(value).__name__}'"
             yield key, f"`optimizer.params.{key}` is {describe(value)}, not a number", exception

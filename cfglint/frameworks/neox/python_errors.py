@@ -24,11 +24,6 @@ def hollow(value: Any) -> Any:
     return value
 
 
-def number(value: Any) -> bool:
-    """Whether a value can be used in arithmetic: int, float or bool."""
-    return isinstance(value, (int, float))
-
-
 def is_integer(value: Any) -> bool:
     """Whether a value is an int, not a bool."""
     return type(value) is int

@@ -10,7 +10,8 @@ import math
 
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.neox.layers import dense, own_attention, transformer
-from cfglint.frameworks.neox.python_errors import number, raised
+from cfglint.frameworks.neox.python_errors import raised
+from cfglint.source.numbers import is_number
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def unbuildable(config: NeoXConfig) -> Iterator[Unbuildable]:
 
 def _vocabulary(config: NeoXConfig) -> Iterator[Unbuildable]:
     multiple, ranks = config.argument("make_vocab_size_divisible_by"), config.derived.tensor
-    if multiple is None or (number(multiple) and multiple == 0):
+    if multiple is None or (is_number(multiple) and multiple == 0):
         error = raised(lambda: 1 % (multiple * (ranks or 1)))
         message = f"`make_vocab_size_divisible_by` is {spelled(multiple)}; it must be a positive integer"
         yield "make_vocab_size_divisible_by", message, error or ""
@@ -53,44 +54,44 @@ def _initial_weights(config: NeoXConfig, name: str) -> Iterator[Unbuildable]:
     """The standard deviation that an initialization method computes when it is selected."""
     method, std = config.argument(name), config.argument("init_method_std")
     layers, hidden = config.argument("num_layers"), config.argument("hidden_size")
-    if method in ("scaled_normal", "single_residual_scaled_normal") and number(layers):
+    if method in ("scaled_normal", "single_residual_scaled_normal") and is_number(layers):
         if std is None:
             text = "TypeError: unsupported operand type(s) for /: 'NoneType' and 'float'"
             yield "init_method_std", f"`init_method_std` is null; `{name}` {method} requires a number", text
         elif error := raised(lambda: 1.0 / math.sqrt(layers)):
             yield "num_layers", f"`num_layers` is {layers}; `{name}` {method} requires a positive integer", error
     error = None
-    if method == "small_init" and number(hidden):
+    if method == "small_init" and is_number(hidden):
         error = raised(lambda: math.sqrt(2 / (5 * hidden)))
-    elif method == "wang_init" and number(hidden) and number(layers):
+    elif method == "wang_init" and is_number(hidden) and is_number(layers):
         error = raised(lambda: 2 / layers / math.sqrt(hidden))
     if error:
         size = "num_layers" if method == "wang_init" and not layers else "hidden_size"
         yield size, f"`{size}` is {spelled(config.argument(size))}; `{name}` {method} requires a positive integer", error
     normal = method in ("normal", "scaled_normal", "single_residual_scaled_normal")
-    if normal and number(std) and -1e308 < std < 0:
+    if normal and is_number(std) and -1e308 < std < 0:
         text = f"RuntimeError: normal expects std >= 0.0, but found std {float(std)}"
         yield "init_method_std", f"`init_method_std` is {std}; it must be >= 0", text
 
 
 def _allocations(config: NeoXConfig) -> Iterator[Unbuildable]:
     hidden, positions = config.argument("hidden_size"), config.argument("max_position_embeddings")
-    if number(hidden) and hidden < 0:
+    if is_number(hidden) and hidden < 0:
         yield "hidden_size", f"`hidden_size` is {hidden}; it must be positive", NEGATIVE.format(hidden)
-    if config.argument("pos_emb") == "learned" and number(positions) and positions < 0:
+    if config.argument("pos_emb") == "learned" and is_number(positions) and positions < 0:
         yield "max_position_embeddings", f"`max_position_embeddings` is {positions}; it must be positive", NEGATIVE.format(positions)
 
 
 def _experts(config: NeoXConfig) -> Iterator[Unbuildable]:
     """The error of the expert layers: their positions are computed for every transformer layer, with or without experts."""
     interval = config.argument("moe_expert_interval")
-    if (interval is None or number(interval)) and (error := raised(lambda: 1 % interval)):
+    if (interval is None or is_number(interval)) and (error := raised(lambda: 1 % interval)):
         yield "moe_expert_interval", f"`moe_expert_interval` is {spelled(interval)}; it must not be 0 or null", error
 
 
 def _attention(config: NeoXConfig) -> Iterator[Unbuildable]:
     heads, hidden = config.argument("num_attention_heads"), config.argument("hidden_size")
-    if number(heads) and number(hidden) and heads and heads < 0 < hidden:
+    if is_number(heads) and is_number(hidden) and heads and heads < 0 < hidden:
         yield "num_attention_heads", f"`num_attention_heads` is {heads}; it must be positive", "ValueError: math domain error"
     if config.argument("pos_emb") == "rotary":
         yield from _rotary(config)
@@ -101,7 +102,7 @@ def _rotary(config: NeoXConfig) -> Iterator[Unbuildable]:
     if fraction is None:
         text = "TypeError: '<' not supported between instances of 'NoneType' and 'int'"
         yield "rotary_pct", "`rotary_pct` is null; rotary embeddings require a number", text
-    elif number(fraction) and fraction < 0:
+    elif is_number(fraction) and fraction < 0:
         yield "rotary_pct", f"`rotary_pct` is {fraction}; it must be a fraction between 0 and 1", RANGE
     if base is None:
         text = "TypeError: unsupported operand type(s) for ** or pow(): 'NoneType' and 'Tensor'"
@@ -112,7 +113,7 @@ def _rotary(config: NeoXConfig) -> Iterator[Unbuildable]:
 def _length(config: NeoXConfig, length: Any, null: str, negative: str) -> Iterator[Unbuildable]:
     if length is None and (config.facts.complete or "seq_length" in config.values):
         yield "seq_length", "`seq_length` is missing; the layers require it", null
-    elif number(length) and length < 0:
+    elif is_number(length) and length < 0:
         yield "seq_length", f"`seq_length` is {length}; it must be positive", negative
 
 
@@ -121,12 +122,12 @@ def _width(config: NeoXConfig) -> Iterator[Unbuildable]:
     if multiple is None:
         text = "TypeError: unsupported operand type(s) for *: 'int' and 'NoneType'"
         yield "mlp_multiple_of", "`mlp_multiple_of` is null; it must be a positive integer", text
-    elif multiple == 0 and number(multiple):
+    elif multiple == 0 and is_number(multiple):
         text = "ZeroDivisionError: integer division or modulo by zero"
         yield "mlp_multiple_of", "`mlp_multiple_of` is 0; it must be a positive integer", text
     ranks = config.derived.tensor or 1
     for name, width in widths(config):
-        if width < 0 and not (number(ranks) and width % ranks) and name != "hidden_size":
+        if width < 0 and not (is_number(ranks) and width % ranks) and name != "hidden_size":
             yield name, f"`{name}` gives an MLP width of {width}; it must be positive", NEGATIVE.format(width)
             return
 
@@ -143,7 +144,7 @@ def widths(config: NeoXConfig) -> Iterator[tuple[str, int]]:
     """The two widths of an MLP, after rounding."""
     hidden, multiple = config.argument("hidden_size"), config.argument("mlp_multiple_of")
     absolute, factor = config.argument("intermediate_size"), config.argument("expansion_factor")
-    if not number(hidden) or type(multiple) is not int or multiple < 1 or (absolute is not None and factor is not None):
+    if not is_number(hidden) or type(multiple) is not int or multiple < 1 or (absolute is not None and factor is not None):
         return
     if absolute:
         name, width = "intermediate_size", absolute
@@ -171,6 +172,6 @@ def _gated(config: NeoXConfig) -> Iterator[Unbuildable]:
     null = "TypeError: empty(): argument 'size' (position 1) must be tuple of ints, but found element of type NoneType at pos 0"
     yield from _length(config, config.argument("seq_length"), null, NEGATIVE.format(config.argument("seq_length")))
     size = config.argument("gmlp_attn_dim")
-    if attention.any("amlp") and number(size) and size <= 0:
+    if attention.any("amlp") and is_number(size) and size <= 0:
         text = NEGATIVE.format(3 * size) if size else "ZeroDivisionError: 0.0 cannot be raised to a negative power"
         yield "gmlp_attn_dim", f"`gmlp_attn_dim` is {size}; aMLP layers require a positive integer", text

@@ -8,7 +8,8 @@ from __future__ import annotations
 from math import inf
 
 from cfglint.batch.steps import neox_decay_iters, neox_train_iters, neox_warmup_iters
-from cfglint.frameworks.neox.python_errors import is_integer, number
+from cfglint.frameworks.neox.python_errors import is_integer
+from cfglint.source.numbers import is_number
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def decay_steps(config: NeoXConfig) -> int | None:
     total = total_steps(config)
     if written is not None:
         return neox_decay_iters(0, written) if is_integer(written) else None
-    if total is None or (fraction is not None and not number(fraction)):
+    if total is None or (fraction is not None and not is_number(fraction)):
         return None
     try:
         return neox_decay_iters(total, lr_decay_fraction=fraction)
@@ -67,7 +68,7 @@ def decay_steps(config: NeoXConfig) -> int | None:
 def warmup(config: NeoXConfig) -> float | None:
     """Steps of warm-up, not rounded: `warmup` is a fraction of the decay; None where that is not finite."""
     fraction, decay = config.argument("warmup"), decay_steps(config)
-    if not number(fraction) or decay is None:
+    if not is_number(fraction) or decay is None:
         return None
     try:
         steps = neox_warmup_iters(fraction, decay)

@@ -6,8 +6,9 @@ from math import inf, log
 
 from cfglint.batch import steps as arithmetic
 from cfglint.frameworks.neox import steps
-from cfglint.frameworks.neox.python_errors import is_integer, number
+from cfglint.frameworks.neox.python_errors import is_integer
 from cfglint.frameworks.summary import EXAMPLES, GPUS, LAUNCH, LENGTH, PRECISION, RATE, Summary
+from cfglint.source.numbers import is_number
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ def can_be_listed(total: int, factor: float | None, scale: str) -> bool:
     """Whether the checkpoints can be listed one by one: not too many, and a numeric factor."""
     if factor is None:
         return True
-    if not number(factor) or total > LONGEST:
+    if not is_number(factor) or total > LONGEST:
         return False
     if scale == "log":
         return factor <= 1 or log(max(total, 1)) <= MOST_POINTS * log(factor)
@@ -134,7 +135,7 @@ def clipping(config: NeoXConfig, summary: Summary) -> None:
     written = setting_of(config, "gradient_clipping")
     if "gradient_clipping" in config.derived.extra:
         summary.add(RATE, "gradient clipping", config.setting("deepspeed_extra_args", "gradient_clipping"))
-    elif number(written.value) and written.value == 1:
+    elif is_number(written.value) and written.value == 1:
         where = f"{written.place}: " if written.written else "the default "
         because = f"{where}1.0 is not passed to DeepSpeed, which then does not clip"
         summary.derive(RATE, "gradient clipping", "gradient_clipping", 0.0, because)

@@ -12,12 +12,11 @@ if TYPE_CHECKING:
 
     from cfglint.batch.solver import SplitRule
     from cfglint.frameworks.base import Config
-    from cfglint.frameworks.history import History, Row
+    from cfglint.frameworks.history import History, Row, Span
     from cfglint.frameworks.huggingface.field_operations import Operation
     from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.frameworks.memory_inputs import Inputs, Model
     from cfglint.frameworks.resolved_batch import Batch
-    from cfglint.frameworks.schema_additions import Additions
     from cfglint.frameworks.summary import Summary
     from cfglint.frameworks.trl.config import TrlConfig
     from cfglint.frameworks.versions import Version
@@ -315,6 +314,12 @@ class Trl(Framework["TrlConfig"]):
 
         return PARAMETERS.get(name, ())
 
+    def importable(self, module: str, name: str = "") -> tuple[Span, ...]:
+        """The releases of TRL that have a module, or a name in it."""
+        from cfglint.frameworks.trl._imports import MODULES, NAMES
+
+        return NAMES.get(module, {}).get(name, ()) if name else MODULES.get(module, ())
+
     def field_in_place(self, trainer: str, keyword: str, release: Version) -> str:
         """The field of the trainer's configuration class that has what a keyword was for: `SFTConfig(max_length=...)`."""
         from cfglint.frameworks.trl.arguments import OLD_NAMES
@@ -327,12 +332,6 @@ class Trl(Framework["TrlConfig"]):
         renamed = (new for section, old, new, _ in OLD_NAMES if section == own and old == keyword)
         found = next((each for each in (keyword, *renamed) if each in known), "")
         return f"{name}({found}=...)" if found else ""
-
-    def schema_additions(self) -> Additions:
-        """The parts of the schema that no table contains: a single reward function instead of a list."""
-        from cfglint.frameworks.schema_additions import Additions
-
-        return Additions({"reward_funcs": {"type": "string"}})
 
     def load_rules(self) -> None:
         """Register the rules."""

@@ -16,7 +16,7 @@ from cfglint.findings.releases import Releases
 from cfglint.frameworks.huggingface.batch import as_integer, steps
 from cfglint.frameworks.trl.config import REPEATS
 from cfglint.frameworks.trl.fields import SAME_LOOP
-from cfglint.source.record import record
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,8 +43,7 @@ SMALLEST_FOR_KL = 2
 MOST_GENERATIONS = 10_000  # per prompt; the limit of the search for a batch
 
 
-@record
-class Generation:
+class Generation(Record):
     """The numbers of one generation: completions, the micro batches made of them, completions per prompt, and passes."""
 
     size: Number

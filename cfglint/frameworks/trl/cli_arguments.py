@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from cfglint.source.document import Document
 
 
-class Arguments(Words):
+class TrlWords(Words):
     """Parses the words of a command into options with their words; an option without a word is true."""
 
     name = "TrlParser.parse_args_and_config"
@@ -35,7 +35,7 @@ class Arguments(Words):
         return found
 
 
-ARGUMENTS = Arguments()
+ARGUMENTS = TrlWords()
 
 
 def complemented(values: dict[Any, Any], types: dict[str, str], defaults: dict[str, Any]) -> dict[Any, Any]:

@@ -11,7 +11,7 @@ from cfglint.frameworks import argparse_types
 from cfglint.frameworks.argparse_types import invalid_value, spellings
 from cfglint.frameworks.unknown import Unknown
 from cfglint.source.limits import MOST_DIGITS
-from cfglint.source.record import record
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,8 +23,7 @@ NULL_WORDS_READ = (1, 6, 0)  # from here on TRL's own parser treats `none` as nu
 CASTS = (0, 9, 6)  # from here on the values are defaults of argparse; before, they are set as they are (commands/cli_utils.py)
 
 
-@record
-class UncastString:
+class UncastString(Record):
     """A string that the parser cannot cast to the type of its field."""
 
     name: str

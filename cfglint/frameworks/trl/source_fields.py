@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 
+from cfglint.frameworks.huggingface.source_fields import COMPUTED, constant
 from cfglint.frameworks.unknown import Unknown
 from cfglint.source.python.package import Module, SourceError, Tree, pairs
 
@@ -168,24 +169,14 @@ def _default(module: Module, node: ast.expr) -> Any:
             )
     if isinstance(node, ast.Subscript | ast.Call):
         return None  # taken from the environment or the name of the script
-    return _constant(module, node)
-
-
-def _constant(module: Module, node: ast.expr) -> Any:
-    """The value of a constant; in a lenient reading unknown if it is none."""
-    try:
-        return module.constant(node)
-    except SourceError:
-        if module.tree.lenient:
-            return Unknown(("the source of the package computes it",))
-        raise
+    return constant(module, node)
 
 
 def _made(module: Module, factory: ast.expr) -> Any:
     if isinstance(factory, ast.Name) and factory.id in ("list", "dict"):
         return [] if factory.id == "list" else {}
     if module.tree.lenient:
-        return Unknown(("the source of the package computes it",))
+        return Unknown((COMPUTED,))
     raise module.refuse(factory, "a default factory without a rule")
 
 

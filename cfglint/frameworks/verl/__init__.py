@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from typing import Final
 
     from cfglint.frameworks.base import Config
+    from cfglint.frameworks.chosen_sizes import ChosenSizes
     from cfglint.frameworks.history import History
     from cfglint.frameworks.launch_facts import Launch, LaunchFacts
     from cfglint.frameworks.resolved_batch import Batch
@@ -43,6 +44,12 @@ class Verl(LineFramework["VerlConfig"]):
 
         return (HISTORY,)
 
+    def config_files(self, launch: Launch) -> list[str]:
+        """The config files that the options of Hydra name, and those of the project that they include."""
+        from cfglint.frameworks.verl.search_path import named_files
+
+        return named_files(launch)
+
     def config(self, documents: list[Document], kinds: list[str], facts: LaunchFacts) -> Config:
         """The config that Hydra composes for a launch line."""
         from cfglint.frameworks.verl.config import VerlConfig
@@ -60,6 +67,12 @@ class Verl(LineFramework["VerlConfig"]):
         from cfglint.frameworks.verl.batch import numbers
 
         return numbers(config)
+
+    def choose_sizes(self, config: VerlConfig, gpus: int, nodes: int | None, batch: int, max_micro: int | None) -> ChosenSizes:
+        """The values that give a number of prompts per step on so many GPUs."""
+        from cfglint.frameworks.verl.target import choose
+
+        return choose(config, gpus, nodes, batch, max_micro)
 
     def account(self, config: VerlConfig) -> Summary:
         """The lines about rollout, batch, length and learning rate."""

@@ -23,7 +23,7 @@ from cfglint.frameworks.verl.sizes import (
     uses_critic,
     uses_reference,
 )
-from cfglint.source.record import record
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,8 +48,7 @@ AGENT_WORKERS = f"{ROLLOUT}.agent.num_workers"
 LARGEST_LORA = 512
 
 
-@record
-class FailedCheck:
+class FailedCheck(Record):
     """A check that fails: the code of its rule, the key that is the cause, the other keys, and what verl raises."""
 
     code: str

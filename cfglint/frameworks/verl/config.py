@@ -9,14 +9,14 @@ from cfglint.frameworks.base import Config
 from cfglint.frameworks.unknown import Unknown
 from cfglint.frameworks.verl import FRAMEWORK
 from cfglint.frameworks.verl.own_copy import OwnCopy
-from cfglint.frameworks.verl.search_path import CONFIG, UnknownFolder, located
+from cfglint.frameworks.verl.search_path import PRIMARY, UnknownFolder, located, options_of, own_folder
 from cfglint.frameworks.verl.sizes import Sizes
 from cfglint.frameworks.verl.values import Tree, unknown
 from cfglint.source.hydra import command_line
 from cfglint.source.hydra.composition import Composed, compose
 from cfglint.source.hydra.defaults_list import CompositionError
 from cfglint.source.hydra.overrides import Override, OverrideError, parse_override
-from cfglint.source.record import record
+from cfglint.source.record import Record
 from cfglint.source.shell.command import CommandDocument
 from cfglint.source.shell.placed_text import UNKNOWN
 
@@ -32,14 +32,12 @@ if TYPE_CHECKING:
     from cfglint.source.hydra.defaults_list import Repository
     from cfglint.source.shell.placed_text import Text
 
-PRIMARY = "ppo_trainer"  # the primary config of verl.trainer.main_ppo
 OWN_COPY, OWN_FILES = "of the project", "with further files"  # why the release is not that of a modelled one
 OLDEST_CHECKED = (0, 2)  # the first release whose workers compute and check the batch as those of the first modelled one
 MOST_REFUSED = 50  # overrides that are left out one after the other
 
 
-@record
-class RefusedWord:
+class RefusedWord(Record):
     """A word of the line that Hydra refuses: its exception, and the override if it is one; the options, if it names another one."""
 
     word: Text | None
@@ -53,6 +51,7 @@ class VerlConfig(Config):
     """The composed config. `refused` are the words that Hydra refuses; the rest is composed without them."""
 
     framework = FRAMEWORK
+    chooses_sizes = True
 
     def __init__(self, documents: list[Document], facts: LaunchFacts) -> None:
         super().__init__(documents, facts)
@@ -61,7 +60,6 @@ class VerlConfig(Config):
         self.command = command
         self.refused: list[RefusedWord] = []
         self.is_open = False  # whether the line has words, or names files, that are not known
-        self.options: list[tuple[str, str | None]] = []
         self.location: Location | None = None
         self.copy = copy_of(facts)
         self.words: list[tuple[Override, Text]] = []
@@ -81,7 +79,7 @@ class VerlConfig(Config):
         words = line.arguments if line is not None else []
         overrides = self._read(words)
         try:
-            self.location = located(self.facts.launch, self.version, PRIMARY, self.options)
+            self.location = located(self.facts.launch, self.version, PRIMARY, options_of(words))
         except UnknownFolder:
             self.is_open = True
         except CompositionError as problem:
@@ -103,20 +101,19 @@ class VerlConfig(Config):
 
     def _read(self, words: list[Text]) -> list[Override]:
         options, places = command_line.split([word.string for word in words])
-        for flag, value, place in options:
+        for flag, _, place in options:
             word = words[place]
-            if flag in command_line.WITH_VALUE:
-                self.options.append((flag, value if word.known else None))
-            elif flag not in command_line.PLAIN:
+            if flag not in (*command_line.WITH_VALUE, *command_line.PLAIN):
                 exception = f"SystemExit: 2 (error: unrecognized arguments: {word.string})"
                 self.refused.append(RefusedWord(word, exception, None, word.string))
-        return [override for place in places for override in self._override(words[place])]
+        found = [override for place in places for override in self._override(words[place])]
+        return [*found, *(parse_override(f"++{each.key}={each.values[0]}") for each in self.facts.overrides if each.values)]
 
     def _override(self, word: Text) -> list[Override]:
         text = word.string
         key, mark, _ = text.partition("=")
         if not word.known and (not mark or UNKNOWN in key):
-            self.is_open = True
+            self.is_open = self.is_open or bool(text.strip(UNKNOWN)) or not self.facts.launch.is_open
             return []
         if word.place is None:
             text = text.replace("=~/", "=/home/", 1)  # how a script's $HOME is written
@@ -129,6 +126,16 @@ class VerlConfig(Config):
             override.value = Unknown(word.reasons)
         self.words.append((override, word))
         return [override]
+
+    @property
+    def own_gpus(self) -> int | None:
+        """The GPUs of all nodes: no launcher starts the workers, and no variable counts them."""
+        return self.sizes.gpus
+
+    def is_own_value(self, key: str) -> bool:
+        """Whether a key has a value of its own, and does not follow another one."""
+        value = self.get(*key.split("."))
+        return value is not None and not (isinstance(value, str) and "${" in value)
 
     def word_of(self, override: Override) -> Text | None:
         """The word that is an override."""
@@ -167,8 +174,8 @@ class VerlConfig(Config):
         return self.facts.replace(outside={**self.facts.outside, self.package: reason})
 
     def may_have_own_defaults(self) -> bool:
-        """No: the defaults are those of the package's own config files."""
-        return False
+        """Whether the caller of the script may set what the line does not: the defaults are those of the package's config files."""
+        return self.facts.launch.is_open
 
     def value(self, key: str, default: Any = None) -> Any:
         """The resolved value of a dotted key; see `Tree.value`."""
@@ -211,14 +218,20 @@ class VerlConfig(Config):
         if origin is None or self.location is None:
             return None
         path, inside = origin
-        document = next((each.documents[path] for each in self.location.folders if path in each.documents), None)
+        found = [*(each for each in self.documents[1:] if each.path == path), *self.loaded(path)]
+        document = found[0] if found else None
         if document is None:
             return None
         key_node, node = document.find(inside)
         shown = None if self.tree.problem(tuple(key.split("."))) else self.value(key)
-        if self.copy is not None and path.startswith(os.path.join(self.copy.folder, "trainer", CONFIG)):
+        if self.copy is not None and path.startswith(own_folder(self.facts.launch)):
             return Setting((key,), shown, DEFAULT, self.command, None, None, f"default of {path}")
-        return Setting((key,), shown, WRITTEN, document, node, key_node, self.place_of(document, node))
+        return Setting(inside, shown, WRITTEN, document, node, key_node, self.place_of(document, node))
+
+    def loaded(self, path: str) -> list[Document]:
+        """The document of a file of the project that was composed."""
+        folders = self.location.folders if self.location is not None else []
+        return [each.documents[path] for each in folders if path in each.documents]
 
     def place_name(self, node: Node | None) -> str:
         """The place of a node of the line: `train.sh:3`."""

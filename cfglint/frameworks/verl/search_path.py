@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import posixpath
 
+from cfglint.frameworks._releases import RELEASES
 from cfglint.frameworks.verl.files import ReleaseFiles
+from cfglint.frameworks.versions import parse_version
 from cfglint.source.hydra import command_line
+from cfglint.source.hydra.defaults_list import CompositionError, DefaultsList
 from cfglint.source.hydra.folders import FILE, PACKAGE, ConfigFolder, SearchPath, further_folders
 from cfglint.source.project_files import ROOT
-from cfglint.source.record import record
+from cfglint.source.record import Record
 from cfglint.source.shell.filters import normal
 
 TYPE_CHECKING = False
@@ -20,7 +23,10 @@ if TYPE_CHECKING:
     from cfglint.frameworks.versions import Version
     from cfglint.source.hydra.defaults_list import Repository
     from cfglint.source.project_files import Project
+    from cfglint.source.shell.placed_text import Text
 
+PACKAGE_NAME = "verl"
+PRIMARY = "ppo_trainer"  # the primary config of verl.trainer.main_ppo
 CONFIG = "config"  # `config_path` of verl's programs, from their own folder
 OWN_CONFIG = "verl/trainer/config"
 OWN_PACKAGE = "verl.trainer.config"
@@ -30,8 +36,7 @@ class UnknownFolder(Exception):
     """A folder of config files that is not known, or not in the project."""
 
 
-@record
-class Location:
+class Location(Record):
     """Where the config of a launch is composed from: the primary config's name, the folders, and those of them that are the project's.
 
     `is_own`: all folders are of the project.
@@ -65,6 +70,33 @@ def located(launch: Launch, release: Version, name: str, options: Sequence[tuple
     chain.extend(map(finder.entry, further_folders(primary) if primary is not None else ()))
     is_own = not any(isinstance(each, ReleaseFiles) for each in chain)
     return Location(name.removesuffix(".yaml"), SearchPath(chain), finder.folders, is_own)
+
+
+def options_of(words: Sequence[Text]) -> list[tuple[str, str | None]]:
+    """The options of Hydra on a line that say where the config files are: (flag, value, None if it is unknown)."""
+    options, _ = command_line.split([word.string for word in words])
+    return [(flag, value if words[place].known else None) for flag, value, place in options if flag in command_line.WITH_VALUE]
+
+
+def named_files(launch: Launch) -> list[str]:
+    """The config files of the project that are composed because the options of a line name them, not those of a copy of verl."""
+    words = launch.line.arguments if launch.line is not None else []
+    options = options_of(words)
+    if not options:
+        return []
+    try:
+        location = located(launch, parse_version(RELEASES[PACKAGE_NAME]), PRIMARY, options)
+        for _ in DefaultsList(location.repository, []).parts(location.name):
+            pass
+    except (UnknownFolder, CompositionError):
+        return []
+    own = own_folder(launch)
+    return [path for folder in location.folders for path in folder.documents if not own or not path.startswith(own)]
+
+
+def own_folder(launch: Launch) -> str:
+    """The config folder of the copy of verl that a line runs; empty without one."""
+    return os.path.join(os.path.dirname(launch.program_path), CONFIG) if launch.program_path else ""
 
 
 class Finder:

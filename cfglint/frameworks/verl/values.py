@@ -7,6 +7,7 @@ from cfglint.source.hydra.interpolation import MISSING, ResolutionError, Resolve
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
     from cfglint.frameworks.launch_facts import LaunchFacts
@@ -21,6 +22,19 @@ class Tree:
         self.facts = facts
         self._release = release
         self._resolver = Resolver(values, unknown)
+
+    def replaced(self, values: Mapping[str, Any]) -> Tree:
+        """The tree with other values of some dotted keys."""
+        top = dict(self.values)
+        for key, value in values.items():
+            inner = top
+            *sections, name = key.split(".")
+            for section in sections:
+                below = inner.get(section)
+                inner[section] = dict(below) if isinstance(below, dict) else {}
+                inner = inner[section]
+            inner[name] = value
+        return Tree(top, self.facts, self._release)
 
     def value(self, key: str, default: Any = None) -> Any:
         """The resolved value of a dotted key; Unknown if it cannot be known or resolved, or is a mandatory value that is missing."""

@@ -240,7 +240,7 @@ class OfAccelerate(Launcher):
         return f"the number of processes is not a number that could be edited; add `--num_processes {wanted.processes}`"
 
 
-class Accelerate(OfAccelerate):
+class AccelerateLauncher(OfAccelerate):
     """`accelerate launch`."""
 
     name = "accelerate"
@@ -264,4 +264,4 @@ class Accelerate(OfAccelerate):
         return overriding_flags(line) if line.options is not None else []
 
 
-LAUNCHERS = (Accelerate(),)
+LAUNCHERS = (AccelerateLauncher(),)

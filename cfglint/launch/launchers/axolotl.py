@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from cfglint.source.shell.placed_text import Text
 
 
-class Axolotl(accelerate.OfAccelerate):
+class AxolotlLauncher(accelerate.OfAccelerate):
     """axolotl's command: accelerate launch, or the launcher that `--launcher` names; launcher options come after `--`."""
 
     name = "axolotl"
@@ -67,4 +67,4 @@ def split(words: list[Text]) -> tuple[str, list[Text], list[Text]]:
     return launcher, arguments, extra
 
 
-LAUNCHERS = (Axolotl(),)
+LAUNCHERS = (AxolotlLauncher(),)

@@ -207,7 +207,7 @@ def refused_with_devices(line: LaunchLine) -> None:
     line.report("LCH005", "error", word, "--num_nodes", message, raised, of_launcher=True, remedy="remove `--num_nodes`")
 
 
-class DeepSpeed(Launcher):
+class DeepSpeedLauncher(Launcher):
     """The deepspeed launcher: all GPUs of each host, or those that options select."""
 
     name = "deepspeed"
@@ -244,4 +244,4 @@ class DeepSpeed(Launcher):
         return f"the number of GPUs of `deepspeed` is not known; add `--num_gpus {wanted.per_node}`"
 
 
-LAUNCHERS = (DeepSpeed(),)
+LAUNCHERS = (DeepSpeedLauncher(),)

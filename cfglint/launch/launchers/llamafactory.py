@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 ON = ("true", "y", "1")
 
 
-class LlamaFactory(OfVariables):
+class LlamaFactoryLauncher(OfVariables):
     """LLaMA-Factory's command: one process for one visible GPU, else torchrun."""
 
     name = "llamafactory-cli"
@@ -74,4 +74,4 @@ def is_switched_on(text: Text | None) -> bool:
     return text is not None and (text.value or "").lower() in ON
 
 
-LAUNCHERS = (LlamaFactory(),)
+LAUNCHERS = (LlamaFactoryLauncher(),)

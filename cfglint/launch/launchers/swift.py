@@ -56,7 +56,7 @@ class Swift(OfVariables):
         return True
 
 
-class Megatron(Swift):
+class MegatronLauncher(Swift):
     """`megatron sft`, always with torchrun."""
 
     name = "megatron"
@@ -66,4 +66,4 @@ class Megatron(Swift):
     always_several = True
 
 
-LAUNCHERS = (Swift(), Megatron())
+LAUNCHERS = (Swift(), MegatronLauncher())

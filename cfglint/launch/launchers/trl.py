@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 TRAINERS = ("sft", "dpo", "grpo", "kto", "reward", "rloo", "distillation", "bco", "cpo", "orpo", "ppo")
 
 
-class Trl(accelerate.OfAccelerate):
+class TrlLauncher(accelerate.OfAccelerate):
     """TRL's command: accelerate launch of a script of TRL's; accelerate's options may appear anywhere among the others."""
 
     name = "trl"
@@ -107,4 +107,4 @@ LAUNCH_NAMES = frozenset(
 )  # fmt: skip
 
 
-LAUNCHERS = (Trl(),)
+LAUNCHERS = (TrlLauncher(),)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from cfglint.source.record import record
+from cfglint.source.record import Record
 from cfglint.source.shell.filters import normal
 
 TYPE_CHECKING = False
@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from cfglint.source.project_files import Project
 
 
-@record
-class Found:
+class Found(Record):
     """The file of a program, its package if it is run as a module, and the search path of its imports."""
 
     path: str

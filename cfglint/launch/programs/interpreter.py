@@ -31,6 +31,7 @@ from cfglint.launch.programs.objects import (
     unknown,
 )
 from cfglint.source.budget import Exhausted
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     Writes = dict[tuple[int, Any], tuple[Slots, Any, Any]]
 
 NOWHERE = ast.Pass()
+LEFT, LOOP_LEFT = -1, -2  # in the place of a branch: another one has ended the function or the program, or the turn of a loop
 DEEPEST = 30  # calls within calls
 IMPORT_ERRORS = ("ImportError", "ModuleNotFoundError")
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -74,6 +76,21 @@ class End(Signal):
     """An exception, or the end of the program."""
 
 
+class Quit(End):
+    """The end of the program that is no failure."""
+
+
+class Import(Record):
+    """An import of a framework; `is_certain`: the program makes it, and nothing catches what it raises."""
+
+    node: ast.Import | ast.ImportFrom
+    module: Module
+    is_certain: bool
+
+
+QUIET = (Return, Left, Break, Quit)  # ends that are no failure
+
+
 class Interpreter(Expressions):
     """The evaluation of statements; `Evaluation` adds what calls of libraries do."""
 
@@ -82,6 +99,8 @@ class Interpreter(Expressions):
         self.context = context
         self.frames: dict[str, Frame] = {}  # of the modules, by their paths
         self.conditions: list[tuple[ast.AST, int]] = []
+        self.imports: list[Import] = []  # of packages
+        self.guards = 0  # how many `try` statements, and branches that import the module, are around what is evaluated
         self.trial = 0  # depth of evaluations that are repeated, in which calls are not recorded
         self.active: list[ast.AST] = []  # the functions that are evaluated at the moment
         self.site: tuple[ast.Call, Frame] | None = None  # the call that is evaluated
@@ -123,9 +142,10 @@ class Interpreter(Expressions):
         """Set a variable of the environment."""
         self.write(self.environment.slots, name, value)
 
-    def end(self) -> NoReturn:
-        """End the program."""
-        raise End
+    def end(self, given: list[Value]) -> NoReturn:
+        """End the program with a status: a number above 0 and a message are those of a failure."""
+        status = given[0].data if given else None
+        raise End if isinstance(status, (int, str)) and status else Quit
 
     # -- modules
 
@@ -147,12 +167,14 @@ class Interpreter(Expressions):
             frame = self.frames[module.path] = Frame(module)
             self._name_module(frame, module.path)
             conditions, self.conditions = self.conditions, []
+            self.guards += bool(conditions)
             try:
                 self.block(module.tree.body, frame)
             except Signal:
                 pass
             finally:
                 self.conditions = conditions
+                self.guards -= bool(conditions)
         return self.frames[module.path]
 
     def of_package(self, name: str) -> Value:
@@ -286,7 +308,11 @@ class Interpreter(Expressions):
         self.block(node.finalbody, frame)
 
     def _body_of_try(self, node: ast.Try, frame: Frame) -> None:
-        self.block(node.body, frame)
+        self.guards += bool(node.handlers)
+        try:
+            self.block(node.body, frame)
+        finally:
+            self.guards -= bool(node.handlers)
         self.block(node.orelse, frame)
 
     def _do_for(self, node: ast.For | ast.AsyncFor, frame: Frame) -> None:
@@ -294,6 +320,7 @@ class Interpreter(Expressions):
         if items is None:
             self._unknown_loop(node, frame, node.target)
             return
+        before = len(self.conditions)
         for each in items:
             self.assign(node.target, each, frame)
             try:
@@ -301,6 +328,7 @@ class Interpreter(Expressions):
             except Break:
                 if any(isinstance(inner, ast.Break) for inner in ast.walk(node)):
                     break
+        self.conditions[before:] = [each for each in self.conditions[before:] if each[1] != LOOP_LEFT]
         self.block(node.orelse, frame)
 
     _do_asyncfor = _do_for
@@ -322,11 +350,15 @@ class Interpreter(Expressions):
             self._spoil(self._attempt(turn)[1])
         finally:
             self.trial -= 1
+        before = len(self.conditions)
         self.conditions.append((node, 0))
         try:
             leaves, writes = self._attempt(turn)
         finally:
-            self.conditions.pop()
+            left = any(side == LEFT for _, side in self.conditions[before:])
+            del self.conditions[before:]
+        if left or isinstance(leaves, (Return, Left, Quit)):
+            self.conditions.append((node, LEFT))
         self._spoil(writes)
         if isinstance(leaves, Return):
             frame.returned.append(leaves.value)
@@ -362,6 +394,7 @@ class Interpreter(Expressions):
         """Evaluate the branches of an unknown condition, each by itself, and join what they leave."""
         ended: list[Signal] = []
         through: list[Writes] = []
+        behind: list[tuple[ast.AST, int]] = []  # the conditions of what follows: some branch has left the function or the loop
         for side, way in enumerate(ways):
             before = len(self.conditions)
             if side or not isinstance(node, ast.Try):  # the body of a `try` is no alternative
@@ -369,9 +402,11 @@ class Interpreter(Expressions):
             try:
                 leaves, writes = self._attempt(way)
             finally:
+                inside = self.conditions[before:]
                 del self.conditions[before:]
             if leaves is None:
                 through.append(writes)
+                behind += [each for each in inside if each[1] < 0]
                 continue
             ended.append(leaves)
             if isinstance(leaves, Return):
@@ -381,6 +416,9 @@ class Interpreter(Expressions):
         if not through:
             raise next((each if isinstance(each, Break) else Left() for each in ended if not isinstance(each, End)), End())
         self.join(through)
+        if not isinstance(node, ast.Try):  # what a handler ends has failed
+            behind += [(node, LOOP_LEFT if isinstance(each, Break) else LEFT) for each in ended if isinstance(each, QUIET)]
+        self.conditions += behind
 
     def join(self, ways: list[Writes]) -> None:
         """Make the changes of several branches: what they leave different is unknown."""
@@ -430,7 +468,14 @@ class Interpreter(Expressions):
 
     # -- definitions and imports
 
+    def _note_import(self, node: ast.Import | ast.ImportFrom, frame: Frame) -> None:
+        """Record an import of a framework."""
+        origin = node.names[0].name if isinstance(node, ast.Import) else (node.module or "") if not node.level else ""
+        if not self.trial and origin.partition(".")[0] in FRAMEWORKS:
+            self.imports.append(Import(node, frame.module, is_certain=not self.conditions and not self.guards))
+
     def _do_import(self, node: ast.Import, frame: Frame) -> None:
+        self._note_import(node, frame)
         for alias in node.names:
             whole = alias.asname is not None
             name = alias.name if whole else alias.name.partition(".")[0]
@@ -439,6 +484,7 @@ class Interpreter(Expressions):
             self.bind(alias.asname or name, self.of_package(name), frame)
 
     def _do_importfrom(self, node: ast.ImportFrom, frame: Frame) -> None:
+        self._note_import(node, frame)
         for name, dotted in imported(node, frame.module.package, []):
             self.bind(name, self.of_package(dotted), frame)
 
@@ -525,6 +571,7 @@ class Interpreter(Expressions):
         if isinstance(function.node, ast.Lambda):
             return self.evaluate(function.node.body, frame)
         self.active.append(function.node)
+        before = len(self.conditions)
         try:
             self.block(function.node.body, frame)
             frame.returned.append(NONE)
@@ -534,6 +581,7 @@ class Interpreter(Expressions):
             pass
         finally:
             self.active.pop()
+            del self.conditions[before:]
         for writes in frame.left:
             self.join([{place: each for place, each in writes.items() if each[0] is not frame.slots}, {}])
         return self._result(frame, function)

@@ -63,7 +63,10 @@ FALSE_HERE = (
     *("transformers.is_torch_npu_available", "transformers.utils.is_torch_npu_available"),
 )
 NAMESPACES = ("argparse.Namespace", "types.SimpleNamespace")
-BY_ATTRIBUTE = ("EasyDict", "Box", "Munch", "AttrDict", "DotMap", "ConfigDict", "addict.Dict", "DictConfig", "DotDict")
+BY_ATTRIBUTE = (
+    *("EasyDict", "Box", "Munch", "AttrDict", "DotMap", "ConfigDict", "addict.Dict", "DictConfig", "DotDict"),
+    *("munchify", "fromDict"),
+)
 PASSED_ON = ("asyncio.run", "copy.copy", "copy.deepcopy", "os.fspath", "os.path.expanduser", "os.path.expandvars", "typing.cast", "box.Box")
 ENVIRONMENT = "os.environ"
 
@@ -84,7 +87,7 @@ def external(run: Interpreter, name: str, given: Given, named: Named, node: ast.
     if name == "torch.cuda.get_device_capability":
         return wrapped((9, 0))
     if name in ("sys.exit", "os._exit"):
-        run.end()
+        run.end(given)
     if package == "math" and last in MATH:
         return numeric(last, given)
     if name == "asyncio.run" and given:
@@ -114,7 +117,7 @@ def builtin(run: Interpreter, name: str, given: Given, named: Named) -> Value:
     if name in NUMBERS:
         return converted(name, given)
     if name in ("exit", "quit"):
-        run.end()
+        run.end(given)
     if name == "open":
         return Value(OpenFile(first))
     if name in ("dict", "list", "tuple", "set", "sorted", "reversed"):

@@ -9,7 +9,7 @@ from cfglint.source.budget import Budget
 from cfglint.source.dataclass_fields import LARGEST, parsed
 from cfglint.source.python.literals import NotebookOffsets, Offsets
 from cfglint.source.python.notebook import read_notebook
-from cfglint.source.record import record
+from cfglint.source.record import Record
 from cfglint.source.shell.filters import normal
 
 TYPE_CHECKING = False
@@ -25,15 +25,13 @@ DEEPEST = 8  # depth of re-exported names that is followed
 FRAMEWORKS = frozenset(("transformers", "trl", "accelerate", "deepspeed", "peft", "torch", "datasets", "typing", "dataclasses"))
 
 
-@record
-class External:
+class External(Record):
     """A name that no module of the project defines, as a dotted name."""
 
     name: str
 
 
-@record
-class Definition:
+class Definition(Record):
     """A class, a function or an assigned value of a module of the project."""
 
     module: Module
@@ -84,6 +82,12 @@ class Module:
     def offsets(self) -> Offsets:
         """The offsets of the nodes of the tree in the file."""
         return Offsets(self.text) if self.notebook is None else NotebookOffsets(self.notebook)
+
+    @cached_property
+    def imported_packages(self) -> set[str]:
+        """The packages that any code of the module imports."""
+        statements = [node for node in ast.walk(self.tree) if isinstance(node, (ast.Import, ast.ImportFrom))]
+        return {dotted.partition(".")[0] for node in statements for _, dotted in imported(node, "", [])}
 
     @cached_property
     def globals(self) -> set[str]:

@@ -6,7 +6,7 @@ import itertools
 from functools import cached_property
 
 from cfglint.launch.programs.modules import External
-from cfglint.source.record import record
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,8 +49,7 @@ class LoadedFile:
         return parse(self.path, self.text, self.syntax)
 
 
-@record
-class FilePlace:
+class FilePlace(Record):
     """The place of a value in a config file; without a path it is the text of the file."""
 
     file: LoadedFile
@@ -258,8 +257,7 @@ class ModuleObject:
         self.frame = frame
 
 
-@record
-class Method:
+class Method(Record):
     """A method of an object that is not of the program's own classes."""
 
     owner: Value

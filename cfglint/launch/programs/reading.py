@@ -55,7 +55,7 @@ def read_program(path: str, package: str, folders: list[str], read: Callable[[st
     calls: list[Constructor | EngineConfig | AcceleratorCall] = [*constructors(scopes, made)]
     if not calls and may_build(modules):
         calls = evaluated_calls(facts.evaluations.under(Context((), True, read=read, folders=tuple(folders))), modules)
-    facts.built = tuple(calls or engine_mappings(facts, engine_configs(scopes)) or accelerators(scopes))
+    facts.built = tuple(calls or engine_mappings(facts, engine_configs(scopes)) or (accelerators(scopes) if not facts.arguments else ()))
     return facts
 
 

@@ -53,6 +53,7 @@ class Evaluated:
         self.engines = evaluation.engines
         self.accelerators = evaluation.accelerators
         self.stores = evaluation.stores
+        self.imports = evaluation.imports
         self.files = (*(module.path for module in modules.known()), *context.files)
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from cfglint.launch.programs.runs_of_program import Evaluated
 
 PACKAGES = ("transformers", "trl")
-PATCHES = re.compile(r"^\s*(?:from|import)\s+unsloth", re.MULTILINE)  # replaces the constructors of TRL's trainers
+PATCHES = "unsloth"  # replaces the constructors of TRL's trainers
 EXPERIMENTAL = ".experimental."  # other classes of the same names
 # Words in a condition that looks at the release or at the constructor itself.
 COMPARES_RELEASES = re.compile(r"version|signature|parameters|hasattr|inspect|varnames|getfullargspec", re.IGNORECASE)
@@ -29,7 +29,7 @@ COMPARES_RELEASES = re.compile(r"version|signature|parameters|hasattr|inspect|va
 
 def trainer_calls(program: ProgramFacts, evaluated: Evaluated | None, node: ast.AST | None = None) -> tuple[TrainerCall, ...]:
     """The calls that build trainers; of a program that builds several arguments, those that are given the ones made at `node`."""
-    if evaluated is None or any(PATCHES.search(each.text) for each in program.evaluations.modules.known()):
+    if evaluated is None or any(PATCHES in each.imported_packages for each in program.evaluations.modules.known()):
         return ()
     return tuple(
         trainer_call(made, program)

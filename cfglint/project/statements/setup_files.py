@@ -41,7 +41,7 @@ def of_script(text: str, file: str, packages: Collection[str]) -> Iterator[State
         module = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return
-    script = Script(module)
+    script = SetupScript(module)
     yield from of_strings(script.main(), file, packages)
     yield from of_strings(script.extras(), file, packages, optional=True)
     yield from of_strings(script.table.values(), file, packages, optional=True)
@@ -55,7 +55,7 @@ def of_strings(requirements: Iterable[str], file: str, packages: Collection[str]
             yield found
 
 
-class Script:
+class SetupScript:
     """A setup.py as a syntax tree: the values of its names, and its table of dependencies, each by the name of the package."""
 
     def __init__(self, module: ast.Module) -> None:

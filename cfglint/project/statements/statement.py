@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.source.record import changed, record
+from cfglint.source.record import Record, changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,8 +12,7 @@ SIDE_GROUPS = ("dev", "test", "doc", "lint", "style", "quality", "ci", "example"
 SIDE_NAMES = ("testing", "development", "documentation", "conformance", "pre", "precommit", "typing", "mypy")
 
 
-@record
-class Statement:
+class Statement(Record):
     """What one file states about a package.
 
     `spec` is the version specifier (PEP 440), empty for any version. `release` is the one release that it allows, else empty.

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from cfglint.explanation.log_analysis import Explanation
+    from cfglint.explanation.log_analysis import LogExplanation
     from cfglint.findings.diagnostic import Outcome
     from cfglint.findings.entries import PlanEntry, PlanTable
     from cfglint.review.compare import Comparison
@@ -56,7 +56,7 @@ def render(outcomes: list[Outcome]) -> str:
     )
 
 
-def verdict(runs: list[views.Run]) -> str:
+def verdict(runs: list[views.RunView]) -> str:
     """The headline about all runs."""
     if not runs:
         return "No training configs found"
@@ -73,19 +73,19 @@ def verdict(runs: list[views.Run]) -> str:
     return f"All {len(runs)} runs should start"
 
 
-def with_cause(run: views.Run) -> str:
+def with_cause(run: views.RunView) -> str:
     """The verdict on a run, with the message of the first error if it would not start."""
     return run.verdict if run.starts or not run.cause else f"Would not start: {run.cause}"
 
 
-def status(runs: list[views.Run]) -> str:
+def status(runs: list[views.RunView]) -> str:
     """The shape next to the headline."""
     answers = [each.answer for each in runs]
     worst = next((answer for answer in (views.NO, views.UNKNOWN) if answer in answers), views.YES)
     return views.SHAPES[worst]
 
 
-def summary(runs: list[views.Run], findings: list[views.Finding]) -> str:
+def summary(runs: list[views.RunView], findings: list[views.FindingView]) -> str:
     """The counts of findings, files and versions."""
     found = ", ".join(views.many(number, severity) for severity, number in views.severity_counts(findings))
     files = pictures.many(sum(len(each.files) for each in runs), "file")
@@ -115,7 +115,7 @@ def explain(outcome: Outcome) -> str:
     )
 
 
-def missing(settings: list[views.Setting]) -> str:
+def missing(settings: list[views.SummarySetting]) -> str:
     """The options that supply the unknown numbers; empty if none is unknown."""
     unknown = [each for each in settings if each.needs]
     flags = dict.fromkeys(flag for each in unknown for flag in each.needs.split(" and "))
@@ -124,7 +124,7 @@ def missing(settings: list[views.Setting]) -> str:
     return f"{pictures.many(len(unknown), 'number')} unknown: pass {' and '.join(flags)}."
 
 
-def log(path: str, found: list[Explanation]) -> str:
+def log(path: str, found: list[LogExplanation]) -> str:
     """The page of `explain` for the banners of a training log."""
     banners = [banner(each, f"banner-{number}") for number, each in enumerate(found, 1)]
     differing = sum(len(each.differences) for each in found)
@@ -141,7 +141,7 @@ def log(path: str, found: list[Explanation]) -> str:
     )
 
 
-def banner(found: Explanation, anchor: str) -> views.BannerView:
+def banner(found: LogExplanation, anchor: str) -> views.BannerView:
     """The template values of one banner."""
     log = found.banner
     resolved = {name: log[name] for name in ("accumulation", "global_batch", "total_steps")}
@@ -259,7 +259,7 @@ def changes_headline(comparisons: list[Comparison], altered: list[views.ChangeVi
     return sentence(sentences[0][0] if sentences else "other settings, the same numbers").rstrip(".")
 
 
-def broken(altered: list[views.ChangeView]) -> list[views.Run]:
+def broken(altered: list[views.ChangeView]) -> list[views.RunView]:
     """The runs, as they are after the change, that start before it, or are new, and do not start after it."""
     return [each.after for each in altered if each.after and not each.after.starts and (each.before is None or each.before.starts)]
 

@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from cfglint.findings.diagnostic import Context, Outcome
+    from cfglint.findings.diagnostic import Outcome, ReportContext
     from cfglint.findings.entries import SettingEntry
 
 AXES = (
@@ -138,7 +138,7 @@ class Numbers:
 
 def numbers(outcome: Outcome) -> Numbers:
     """The numbers of an outcome, with what its context adds."""
-    context: Context | None = outcome.context
+    context: ReportContext | None = outcome.context
     if context is None:
         return Numbers(outcome.resolved, outcome.gpus)
     settings: dict[str, SettingEntry] = {}

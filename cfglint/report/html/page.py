@@ -17,14 +17,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from cfglint.report.html.views import Finding
+    from cfglint.report.html.views import FindingView
 
 TEMPLATES = os.path.join(os.path.dirname(__file__), "templates")
 FILTERED = ("code", "file", "kind")  # the filters for findings, in addition to their severity
 HARMLESS = {ord("<"): "\\u003c", ord(">"): "\\u003e", ord("&"): "\\u0026"}
 
 
-def page(template: str, findings: list[Finding], anchors: list[str], **values: Any) -> str:
+def page(template: str, findings: list[FindingView], anchors: list[str], **values: Any) -> str:
     """A complete page: `findings` are those that it shows, `anchors` those of its runs."""
     rules = pages(each.code for each in findings)
     explained = {each.code for each in rules}
@@ -131,7 +131,7 @@ def part(name: str) -> Markup:
         return Markup(file.read())
 
 
-def index(findings: list[Finding], anchors: list[str]) -> dict[str, Any]:
+def index(findings: list[FindingView], anchors: list[str]) -> dict[str, Any]:
     """The data for the page's script: runs, findings, and the filter values; findings refer to both by position."""
     values = {name: list(dict.fromkeys(getattr(each, name) for each in findings)) for name in FILTERED}
     runs = {each.anchor: anchors.index(each.run) for each in findings}

@@ -14,7 +14,7 @@ from cfglint.report.html.figures import Numbers, numbers
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.explanation.log_analysis import Difference
-    from cfglint.findings.diagnostic import Context, Diagnostic, Fix, Outcome, Place
+    from cfglint.findings.diagnostic import Diagnostic, Fix, Outcome, Place, ReportContext
     from cfglint.findings.entries import SettingEntry
     from cfglint.report.html.excerpt import Changed, Listed, Marked
     from cfglint.report.html.memory import Bars
@@ -45,7 +45,7 @@ class FixView:
 
 
 @dataclass
-class Finding:
+class FindingView:
     """A finding with its anchor; `run` is the anchor of its run."""
 
     anchor: str
@@ -69,7 +69,7 @@ class Finding:
 
 
 @dataclass
-class Source:
+class SourceView:
     """A file of a run, and its lines."""
 
     file: str
@@ -82,7 +82,7 @@ SHAPES = {YES: "yes", NO: "error", UNKNOWN: "unknown"}
 
 
 @dataclass
-class Run:
+class RunView:
     """A run with its anchor."""
 
     anchor: str
@@ -94,8 +94,8 @@ class Run:
     verdict: str
     numbers: Numbers
     pictures: Pictures
-    findings: list[Finding]
-    sources: list[Source] = field(default_factory=list)
+    findings: list[FindingView]
+    sources: list[SourceView] = field(default_factory=list)
     memory: Bars | None = None
 
     @property
@@ -129,7 +129,7 @@ class Run:
         return (self.starts, *(-sum(each.severity == severity for each in self.findings) for severity in SEVERITIES))
 
 
-def severity_counts(findings: list[Finding]) -> list[tuple[str, int]]:
+def severity_counts(findings: list[FindingView]) -> list[tuple[str, int]]:
     """(severity, number) for each severity with findings, worst first."""
     counted = [(severity, sum(each.severity == severity for each in findings)) for severity in SEVERITIES]
     return [(severity, number) for severity, number in counted if number]
@@ -140,13 +140,13 @@ def many(number: int, severity: str) -> str:
     return f"{number} {severity}" if number == 1 or severity == INFO else f"{number} {severity}s"
 
 
-def runs(outcomes: list[Outcome]) -> list[Run]:
+def runs(outcomes: list[Outcome]) -> list[RunView]:
     """The outcomes of a page, the worst first; anchors number them as they were given."""
     full = sum(len(text) for each in outcomes if each.context for text in each.context.texts.values()) <= MOST_SOURCE
     return sorted((run(each, f"run-{place}", full=full) for place, each in enumerate(outcomes, 1)), key=lambda each: each.urgency)
 
 
-def groups(outcomes: list[Outcome], shown: list[Run]) -> list[list[Finding]]:
+def groups(outcomes: list[Outcome], shown: list[RunView]) -> list[list[FindingView]]:
     """Groups of equal findings in several runs, errors first; empty if no two are equal."""
     by_diagnostic = {id(each.diagnostic): each for run in shown for each in run.findings}
     found = [[by_diagnostic[id(each)] for each in group.found] for group in grouped(outcomes)]
@@ -155,7 +155,7 @@ def groups(outcomes: list[Outcome], shown: list[Run]) -> list[list[Finding]]:
 
 def run(
     outcome: Outcome, anchor: str, only: list[Diagnostic] | None = None, *, home: str = "", full: bool = True, listed: bool = True
-) -> Run:
+) -> RunView:
     """The view of one outcome; `only` are the findings to show if not all, `home` is the anchor of the element around them."""
     shown = only if only is not None else [each for each in outcome.diagnostics if not each.suppressed]
     shown = sorted(shown, key=lambda each: SEVERITIES.index(each.severity))
@@ -163,7 +163,7 @@ def run(
     anchors = {each.file: each.anchor for each in source}
     found = numbers(outcome)
     used = outcome.context.memory if outcome.context is not None else None
-    return Run(
+    return RunView(
         anchor,
         outcome.files,
         framework(outcome.kinds[0]).title,
@@ -195,7 +195,7 @@ def exceeds_memory(outcome: Outcome) -> bool:
     return outcome.verdict == "accept" and used is not None and used["verdict"] == "does-not-fit"
 
 
-def finding(diagnostic: Diagnostic, outcome: Outcome, anchor: str, home: str, anchors: dict[str, str]) -> Finding:
+def finding(diagnostic: Diagnostic, outcome: Outcome, anchor: str, home: str, anchors: dict[str, str]) -> FindingView:
     """One finding with all its details."""
     place = diagnostic.place
     texts = outcome.context.texts if outcome.context else {}
@@ -204,7 +204,7 @@ def finding(diagnostic: Diagnostic, outcome: Outcome, anchor: str, home: str, an
     fix = fix_view(diagnostic.fix, texts, place, others) if diagnostic.fix else None
     seen = [] if fix is not None and fix.diff else excerpt.around(place, others, lines)
     numbers_seen = {(place.file, each.number) for each in seen} | {(each.file, each.number) for each in (fix.diff if fix else ())}
-    return Finding(
+    return FindingView(
         anchor,
         home,
         diagnostic.severity,
@@ -244,21 +244,21 @@ def fix_view(fix: Fix, texts: dict[str, str], place: Place, others: list[Place])
     return FixView(fix.title, command, excerpt.diff(fix, texts, place, others))
 
 
-def sources(outcome: Outcome, anchor: str, shown: list[Diagnostic], full: bool) -> list[Source]:
+def sources(outcome: Outcome, anchor: str, shown: list[Diagnostic], full: bool) -> list[SourceView]:
     """The files of a run; lines of findings are marked, and linked lines have anchors.
 
     Unless `full`: only the linked lines and the lines around them.
     """
-    context: Context | None = outcome.context
+    context: ReportContext | None = outcome.context
     if context is None:
         return []
-    found: list[Source] = []
+    found: list[SourceView] = []
     for place, file in enumerate(outcome.files, 1):
         linked = [other.line for each in shown for other, _ in each.related if other.file == file]
         linked += [each["line"] for each in context.settings if full and each["file"] == file and each["line"]]
         if full or linked:
             lines = excerpt.listing(context.texts.get(file, ""), worst(shown, file), linked, full)
-            found.append(Source(file, f"{anchor}-f{place}", lines))
+            found.append(SourceView(file, f"{anchor}-f{place}", lines))
     return [each for each in found if each.lines]
 
 
@@ -274,7 +274,7 @@ def worst(shown: list[Diagnostic], file: str) -> dict[int, str]:
 
 
 @dataclass
-class Setting:
+class SummarySetting:
     """A line in the summary of a run."""
 
     label: str
@@ -286,13 +286,13 @@ class Setting:
     anchor: str
 
 
-def settings(outcome: Outcome, listed: list[Source]) -> list[Setting]:
+def settings(outcome: Outcome, listed: list[SourceView]) -> list[SummarySetting]:
     """The summary of a run, each value with its origin."""
     anchors = {each.file: each.anchor for each in listed}
     return [setting(each, anchors) for each in (outcome.context.settings if outcome.context else [])]
 
 
-def setting(entry: SettingEntry, anchors: dict[str, str]) -> Setting:
+def setting(entry: SettingEntry, anchors: dict[str, str]) -> SummarySetting:
     """One line; an unknown number names the option that supplies it."""
     from cfglint.findings.setting import DERIVED, NOT_KNOWN
     from cfglint.report.summary import spelled
@@ -300,9 +300,9 @@ def setting(entry: SettingEntry, anchors: dict[str, str]) -> Setting:
     file, line = entry["file"] or "", entry["line"]
     anchor = f"{anchors[file]}-{line}" if file in anchors else ""
     if entry["needs"]:
-        return Setting(entry["name"], "?", entry["needs"], "", "", None, "")
+        return SummarySetting(entry["name"], "?", entry["needs"], "", "", None, "")
     is_unknown = entry["value"] is None and (entry["origin"] == DERIVED or entry["because"] == NOT_KNOWN)
-    return Setting(entry["name"], "?" if is_unknown else spelled(entry["value"]), "", entry["because"], file, line, anchor)
+    return SummarySetting(entry["name"], "?" if is_unknown else spelled(entry["value"]), "", entry["because"], file, line, anchor)
 
 
 @dataclass
@@ -353,8 +353,8 @@ class ChangeView:
     anchor: str
     title: str
     sentences: list[tuple[str, str]]
-    before: Run | None
-    after: Run | None
+    before: RunView | None
+    after: RunView | None
     settings: list[SettingView]
-    new: list[Finding]
-    gone: list[Finding]
+    new: list[FindingView]
+    gone: list[FindingView]

@@ -10,7 +10,7 @@ from copy import deepcopy
 from cfglint.source.hydra.defaults_list import COMPOSITION, CompositionError, DefaultsList
 from cfglint.source.hydra.interpolation import MISSING, ResolutionError, Resolver
 from cfglint.source.hydra.overrides import ADD, DELETE, FORCE, sweep_error
-from cfglint.source.record import record
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 HYDRA = "hydra"  # Hydra's own settings, which are not part of the program's config
 
 
-@record
-class Composed:
+class Composed(Record):
     """The composed tree, unresolved; `origins` maps each leaf to where it was set: (path of the file, path in it), or its override."""
 
     values: dict[Any, Any]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import posixpath
 
 from cfglint.source.hydra.overrides import ADD, DELETE, FORCE, Override
-from cfglint.source.record import changed, record
+from cfglint.source.record import Record, changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,8 +49,7 @@ class CompositionError(Exception):
         self.options = options
 
 
-@record
-class Source:
+class Source(Record):
     """A config file: its values, without its defaults list, that list, and the package of its first comment."""
 
     path: str
@@ -59,8 +58,7 @@ class Source:
     package: str | None = None
 
 
-@record
-class Entry:
+class Entry(Record):
     """One element of a defaults list, or the primary config. `group` is None for a file that is named by its path."""
 
     group: str | None
@@ -110,8 +108,7 @@ class Entry:
         return f"{self.group_path}@{final or GLOBAL}"
 
 
-@record
-class Part:
+class Part(Record):
     """A file of the composition and the key under which it is placed."""
 
     source: Source

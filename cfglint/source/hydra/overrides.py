@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from cfglint.source.hydra.values import GrammarError, Sweep, parse_value
-from cfglint.source.record import record
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,8 +27,7 @@ KEY = re.compile(rf"(?P<key>{NAME}(?:/{NAME})+|{PACKAGE})(?:@(?P<package>{PACKAG
 EXCEPTION = "hydra.errors.OverrideParseException"
 
 
-@record
-class Override:
+class Override(Record):
     """One override. `sign` is `+`, `++`, `~` or empty; `package` follows an `@`; `text` is the word as Hydra gets it.
 
     `has_value` is false for `~key` alone, whose value is None.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from cfglint.source.record import record
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,15 +54,13 @@ class GrammarError(Exception):
     """A string that Hydra's grammar does not accept; the argument is Hydra's message."""
 
 
-@record
-class Sweep:
+class Sweep(Record):
     """Several values, one for each run of `--multirun`. `simple`: they are separated by commas, without a function."""
 
     simple: bool
 
 
-@record
-class Call:
+class Call(Record):
     """A function call whose value is not computed here, such as `shuffle([1,2])`."""
 
     name: str

@@ -29,7 +29,7 @@ class Offsets:
             return start + column
         return start + len(piece.encode()[:column].decode("utf-8", "ignore"))
 
-    def span(self, node: ast.expr | ast.keyword) -> tuple[int, int]:
+    def span(self, node: ast.expr | ast.keyword | ast.stmt) -> tuple[int, int]:
         """Where a node begins and ends."""
         end_line, end_column = node.end_lineno or node.lineno, node.end_col_offset or node.col_offset
         return self.offset(node.lineno, node.col_offset), self.offset(end_line, end_column)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.source.shell.conditions import Condition
-from cfglint.source.shell.execution import End, Leave, Return, Stop
+from cfglint.source.shell.execution import EarlyEnd, Leave, ShellReturn, Stop
 from cfglint.source.shell.patterns import fits
 from cfglint.source.shell.placed_text import Text
 from cfglint.source.shell.script import part_of
@@ -148,7 +148,7 @@ def both_ways(shell: Execution, body: list[Any], rest: list[Clause]) -> None:
     """Follow both branches of an unknown condition."""
     before = shell.state
     ends: list[State] = []
-    left: list[End] = []
+    left: list[EarlyEnd] = []
     for nodes in (body, None):
         shell.state = before
         shell.state = shell.copied()
@@ -159,7 +159,7 @@ def both_ways(shell: Execution, body: list[Any], rest: list[Clause]) -> None:
             else:
                 shell.statements(nodes)
             ends.append(shell.state)
-        except End as end:
+        except EarlyEnd as end:
             left.append(end)
         finally:
             shell.conditional -= 1
@@ -172,12 +172,12 @@ def both_ways(shell: Execution, body: list[Any], rest: list[Clause]) -> None:
         shell.join(other)
 
 
-def common_end(ends: list[End]) -> End:
+def common_end(ends: list[EarlyEnd]) -> EarlyEnd:
     """How a statement ends whose branches all end early: what comes after the loop or function runs if one of them leads there."""
     leaves = [end for end in ends if isinstance(end, Leave)]
     if leaves:
         return Leave(any(end.continues for end in leaves))
-    return Return() if any(isinstance(end, Return) for end in ends) else Stop()
+    return ShellReturn() if any(isinstance(end, ShellReturn) for end in ends) else Stop()
 
 
 def case(shell: Execution, node: Any) -> bool | None:

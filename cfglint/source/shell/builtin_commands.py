@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.source.shell import filters
 from cfglint.source.shell.arithmetic import NotArithmetic, is_name
-from cfglint.source.shell.execution import Leave, Return, Stop
+from cfglint.source.shell.execution import Leave, ShellReturn, Stop
 from cfglint.source.shell.expansion import Unknowable
 from cfglint.source.shell.nested_scripts import sourced
 from cfglint.source.shell.placed_text import EMPTY, Text, joined, literal, split, unknown
@@ -38,7 +38,7 @@ def exit_script(shell: Execution, words: list[Text]) -> bool | None:
 def return_from(shell: Execution, words: list[Text]) -> bool | None:
     """Follow `return`, with a status or without."""
     status = words[0].value if words else None
-    raise Return(None if status is None or not status.isdigit() else not int(status[:4]))
+    raise ShellReturn(None if status is None or not status.isdigit() else not int(status[:4]))
 
 
 def continue_loop(shell: Execution, words: list[Text]) -> bool | None:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.source.shell.placed_text import Place, Text
-    from cfglint.source.shell.started_command import Call
+    from cfglint.source.shell.started_command import StartedCall
 
 
 OPENING = (".", "…", "<", "{")  # first characters of a placeholder
@@ -64,7 +64,7 @@ class CommandDocument(Document):
         self.flags: dict[str, str] = {}
         self.assignments = False  # whether an argument is written `key=value`, for OmegaConf
         self.again: Callable[[str], CommandDocument] | None = None  # finds this launch in another version of the script
-        self.siblings: list[Call] = []  # other commands of the script, whose values must stay
+        self.siblings: list[StartedCall] = []  # other commands of the script, whose values must stay
         self.partners: Collection[int] = ()  # those of them that are runs of the same command, by position
         self.targeted = False  # whether these runs get the same target, so that an edit may change all of them
         self.size_key = ""  # an option or variable that is not an argument of the program: the number of processes

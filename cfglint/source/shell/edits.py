@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from cfglint.source.change import INSERT, RENAME, REPLACE, Change, Edit, EditRefused
 
 TYPE_CHECKING = False
@@ -10,8 +12,9 @@ if TYPE_CHECKING:
 
     from cfglint.source.document import Node
     from cfglint.source.shell.command import CommandDocument
-    from cfglint.source.shell.started_command import Call
+    from cfglint.source.shell.started_command import StartedCall
 
+OF_CALLER = re.compile(r"[ \t]+\"?\$(?:[@*]|\{@\})\"?\Z")
 PLAIN = "_./:=,+-@%^"
 MOST_NAMED = 3
 
@@ -52,7 +55,8 @@ def inserted(document: CommandDocument, name: str, text: str) -> Edit:
     """Add an option after the last one, in the form of the others, on a line of its own if these have their own."""
     start, end = document.extent
     body = document.text[start:end].rstrip()
-    end = start + len(body)
+    end = start + len(OF_CALLER.sub("", body))  # what the caller of the script adds stays last
+    body = document.text[start:end]
     pairs = document.roots[0].pairs()
     last = max((node.end for pair in pairs for node in pair), default=0)
     if not pairs or not start < last <= end or body.endswith("\\"):
@@ -161,7 +165,7 @@ def differing(expected: Mapping[str, object], found: Mapping[str, object]) -> li
     return [name for name in {**expected, **found} if expected.get(name, False) != found.get(name, False)]
 
 
-def own_values(call: Call, variable: str) -> list[str]:
+def own_values(call: StartedCall, variable: str) -> list[str]:
     """The words of a command and the exported variable that it receives."""
     exported = call.environment.get(variable)
     return [*(word.string for word in call.words), exported.string if exported is not None else ""]

@@ -14,7 +14,7 @@ from cfglint.source.shell import filters
 from cfglint.source.shell.expansion import Expander
 from cfglint.source.shell.placed_text import Text, literal, unknown
 from cfglint.source.shell.script import Script
-from cfglint.source.shell.started_command import Call, begins, cut_by, from_caller, second_word
+from cfglint.source.shell.started_command import StartedCall, begins, cut_by, from_caller, second_word
 from cfglint.source.shell.state import State
 from cfglint.source.shell.word_spans import whole_words
 
@@ -40,15 +40,15 @@ LOOPS = ("for_statement", "c_style_for_statement", "while_statement")
 PRINTS_UNKNOWN = re.compile(r"(date|uuidgen|mktemp|shuf|nvidia-smi)(?:[ \t][^|;&`\n$()<>]*)?").fullmatch  # with any words
 
 
-class End(Exception):
+class EarlyEnd(Exception):
     """Raised where the followed statements end early."""
 
 
-class Stop(End):
+class Stop(EarlyEnd):
     """Raised where the script, or the followed part of it, ends."""
 
 
-class Return(End):
+class ShellReturn(EarlyEnd):
     """Raised where a function or sourced file ends; `status` is None if it is unknown."""
 
     def __init__(self, status: bool | None = None) -> None:
@@ -56,7 +56,7 @@ class Return(End):
         self.status = status
 
 
-class Leave(End):
+class Leave(EarlyEnd):
     """Raised for `break` or `continue` of a loop."""
 
     def __init__(self, continues: bool) -> None:
@@ -85,7 +85,7 @@ class Execution:
         self.state = State(folder, script_name)
         self.read = read
         self.exists = exists
-        self.calls: list[Call] = []
+        self.calls: list[StartedCall] = []
         self.written: set[str] = set()  # files that redirections create
         self.is_complete = True  # whether all statements were followed
         self.depth = 0  # nesting depth of the current statement
@@ -104,10 +104,10 @@ class Execution:
         self.script = Script("", "")
         self.followed = [script_name]  # the chain of scripts that called one another
 
-    def follow(self, script: Script) -> list[Call]:
+    def follow(self, script: Script) -> list[StartedCall]:
         """The commands that a script would start."""
         try:
-            with suppress(End):
+            with suppress(EarlyEnd):
                 self.run(script)
         except (Exhausted, RecursionError):
             self.is_complete = False
@@ -185,7 +185,7 @@ class Execution:
         self.state = self.copied()
         try:
             return action(*arguments)
-        except (Stop, Return):
+        except (Stop, ShellReturn):
             return None
         finally:
             self.state = before
@@ -199,7 +199,7 @@ class Execution:
         self.conditional += 1
         try:
             action(*arguments)
-        except End as end:
+        except EarlyEnd as end:
             self.state = before
             self.conditional += isinstance(end, Leave)  # applies to the rest of the loop
             return None
@@ -222,7 +222,7 @@ class Execution:
         try:
             for node in nodes:
                 self.statement(node)
-        except End:
+        except EarlyEnd:
             pass
         finally:
             self.conditional -= 1
@@ -308,7 +308,9 @@ class Execution:
         env = {**self.state.environment(), **environment}
         unclear = self.placeholder or bool(node.has_error) or (node.parent is not None and node.parent.type == "ERROR")
         broken = unclear or self.refused or (self.open_quote is not None and end >= self.open_quote)
-        call = Call(words, env, self.state.folder, self.script.path, line, offset, offset + end - start, self.conditional > 0, broken)
+        call = StartedCall(
+            words, env, self.state.folder, self.script.path, line, offset, offset + end - start, self.conditional > 0, broken
+        )
         call.cut = cut_by(self.script, words)
         self.state.unclear_status = False
         call.needs_caller = self.state.needs_caller or (self.state.nounset and any(from_caller(word) for word in words))

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 
 from cfglint.source.budget import Budget, Exhausted
+from cfglint.source.record import Record
 from cfglint.source.shell.arithmetic import NotArithmetic, assigned, evaluate, is_name
 from cfglint.source.shell.delimiters import closing, closing_quote, name_end
 from cfglint.source.shell.patterns import GLOB_MARKS, escaped, replaced, trimmed
-from cfglint.source.shell.placed_text import EMPTY, GAP, MayBeNoWord, Part, Text, joined, literal, may_be_no_word, split, unknown
+from cfglint.source.shell.placed_text import EMPTY, GAP, MayBeNoWord, Text, TextPart, joined, literal, may_be_no_word, split, unknown
 from cfglint.source.shell.reasons import from_caller, parameter, unset
 
 TYPE_CHECKING = False
@@ -38,15 +39,12 @@ STEPS_OF_EXPRESSION = 1_000  # of arithmetic: the value of a longer one is unkno
 SEARCHED = 256  # characters that are searched for the end of a bracket in one step
 
 
-class Piece:
+class Piece(Record):
     """A part of a word: `splits` for an expansion without quotes, `fields` for several words (`"$@"`)."""
 
-    __slots__ = ("fields", "splits", "text")
-
-    def __init__(self, text: Text = EMPTY, splits: bool = False, fields: list[Text] | None = None) -> None:
-        self.text = text
-        self.splits = splits
-        self.fields = fields
+    text: Text = EMPTY
+    splits: bool = False
+    fields: list[Text] | None = None
 
 
 class Unknowable(Exception):
@@ -91,7 +89,7 @@ class Expander:
             found.extend(assembled(pieces, self.state.separators))
         return found[:MOST_FIELDS]
 
-    def simple(self, word: str, start: int, splits: bool) -> list[Part] | None:
+    def simple(self, word: str, start: int, splits: bool) -> list[TextPart] | None:
         """The parts of a word of plain characters and variables, or of one such string in quotes; None for any other word.
 
         `splits`: without quotes, spaces in values separate words, and the result is None.
@@ -102,7 +100,7 @@ class Expander:
             return None
         at = start = start + quoted
         left = inner.count("$")
-        found: list[Part] = []
+        found: list[TextPart] = []
         for variable in VARIABLES(self.script.text, start, start + len(inner)):
             first, after = variable.span()
             if at < first:
@@ -138,7 +136,7 @@ class Expander:
     def pattern(self, start: int, end: int, marks: str = GLOB_MARKS) -> Text:
         """A span as a pattern: what is quoted stands for itself; `marks` are the characters that have a meaning in such a pattern."""
         text = self.script.text
-        found: list[Part] = []
+        found: list[TextPart] = []
         at = start
         while at < end:
             following = SPECIAL_OUTSIDE(text, at, end)
@@ -150,7 +148,7 @@ class Expander:
             quoted = text[at] != "$" and text[at] != "`"
             at, pieces = self.special(at, end, False)
             parts = [part for piece in pieces for part in (piece.text if piece.fields is None else joined(piece.fields)).parts]
-            found.extend(Part(escaped(part.text, marks)) if quoted and part.text else part for part in parts)
+            found.extend(TextPart(escaped(part.text, marks)) if quoted and part.text else part for part in parts)
         return Text(found)
 
     def pieces(self, start: int, end: int, quoted: bool = False, splits: bool = False) -> list[Piece]:
@@ -583,7 +581,7 @@ def indexes(values: list[Text]) -> list[str]:
     return [str(index) for index, each in enumerate(values) if each is not GAP]
 
 
-def from_caller_alone(parts: list[Part]) -> list[Part]:
+def from_caller_alone(parts: list[TextPart]) -> list[TextPart]:
     """The parts of a word without quotes, marked if it is only one variable that the caller could set."""
     if len(parts) != 1 or parts[0].text is not None or not all(map(from_caller, parts[0].reasons)):
         return parts
@@ -594,7 +592,7 @@ def assembled(pieces: list[Piece], separators: str) -> list[Text]:
     """The words formed by adjacent pieces."""
     if len(pieces) == 1 and pieces[0].fields is None and not pieces[0].splits:
         return [pieces[0].text]
-    words: list[list[Part]] = []
+    words: list[list[TextPart]] = []
     open_word = False  # whether the next piece belongs to the last word
     for piece in pieces:
         leads = trails = False

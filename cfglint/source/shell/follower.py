@@ -7,7 +7,7 @@ import os
 from cfglint.source import files
 from cfglint.source.project_files import ROOT
 from cfglint.source.shell.filters import TOOLS, normal
-from cfglint.source.shell.interpreter import Interpreter
+from cfglint.source.shell.interpreter import ShellInterpreter
 from cfglint.source.shell.nested_scripts import call_script, run_inner
 from cfglint.source.shell.placed_text import EMPTY
 from cfglint.source.shell.script import Script
@@ -38,7 +38,7 @@ class Suspended(Exception):
     """Raised by an evaluation that has taken as many steps as it may take at first."""
 
 
-class Follower(Interpreter):
+class Follower(ShellInterpreter):
     """An interpreter that follows `bash -c` and called scripts, also after srun and similar commands.
 
     `folders` are the possible start folders while the actual one is undecided: a step that depends on it raises UndecidedFolder.

@@ -39,7 +39,7 @@ HANDLERS: dict[str, Handler] = {
 }
 
 
-class Interpreter(Execution):
+class ShellInterpreter(Execution):
     """Follows a script, each type of statement as bash does."""
 
     handlers = HANDLERS

@@ -40,7 +40,7 @@ SPECIAL = "\\.[]()*+?{}|^$"
 EXTENDED = "?*+@!"  # before a parenthesis: patterns of `shopt -s extglob`
 
 
-class Unclear(Exception):
+class UnclearPattern(Exception):
     """Raised for a pattern whose meaning is not certain."""
 
 
@@ -56,7 +56,7 @@ class Automaton:
     def state(self, condition: Node, *following: int) -> int:
         """Add a state."""
         if len(self.conditions) >= MOST_STATES:
-            raise Unclear
+            raise UnclearPattern
         self.conditions.append(condition)
         self.following.append([*following])
         return len(self.conditions) - 1
@@ -156,7 +156,7 @@ def takes(condition: Node, char: str) -> bool:
     if char in characters:
         return not condition[1]
     if not char.isascii() and condition[3]:
-        raise Unclear
+        raise UnclearPattern
     return bool(condition[1])
 
 
@@ -164,10 +164,10 @@ def takes(condition: Node, char: str) -> bool:
 def expression(pattern: str) -> Automaton | None:
     """The automaton of an extended regular expression of POSIX; None if its meaning is not certain."""
     try:
-        parser = Parser(pattern)
+        parser = PatternParser(pattern)
         node = parser.alternatives(0)
         return Automaton(node) if parser.at == len(pattern) else None
-    except (Unclear, RecursionError):
+    except (UnclearPattern, RecursionError):
         return None
 
 
@@ -177,7 +177,7 @@ def glob(pattern: str, backwards: bool = False) -> Automaton | None:
     if is_extended(pattern):
         return None
     nodes: list[Node] = []
-    parser = Parser(pattern)
+    parser = PatternParser(pattern)
     try:
         while parser.at < len(pattern):
             char = parser.take()
@@ -190,7 +190,7 @@ def glob(pattern: str, backwards: bool = False) -> Automaton | None:
             else:
                 nodes.append(single(parser.take() if char == "\\" and parser.at < len(pattern) else char))
         return Automaton(("all", nodes[::-1] if backwards else nodes))
-    except (Unclear, RecursionError):
+    except (UnclearPattern, RecursionError):
         return None
 
 
@@ -209,7 +209,7 @@ def single(char: str) -> Node:
     return "set", False, char, False
 
 
-class Parser:
+class PatternParser:
     """Parses a pattern into nodes."""
 
     def __init__(self, pattern: str) -> None:
@@ -228,13 +228,13 @@ class Parser:
     def alternatives(self, depth: int) -> Node:
         """`a|b`."""
         if depth > DEEPEST:
-            raise Unclear
+            raise UnclearPattern
         found = [self.sequence(depth)]
         while self.peek() == "|":
             self.take()
             found.append(self.sequence(depth))
         if len(found) > 1 and any(each == ("all", []) for each in found):
-            raise Unclear  # an empty alternative is undefined
+            raise UnclearPattern  # an empty alternative is undefined
         return found[0] if len(found) == 1 else ("either", found)
 
     def sequence(self, depth: int) -> Node:
@@ -250,17 +250,17 @@ class Parser:
         if char == "(":
             node = self.alternatives(depth + 1)
             if self.peek() != ")" or node == ("all", []):
-                raise Unclear
+                raise UnclearPattern
             self.take()
             return node
         if char == "[":
             return self.bracket("^", False)
         if char == "\\":
             if self.peek() not in SPECIAL or not self.peek():
-                raise Unclear  # `\d`, `\b` and `\1` are extensions, or undefined
+                raise UnclearPattern  # `\d`, `\b` and `\1` are extensions, or undefined
             return single(self.take())
         if char in "*+?{":
-            raise Unclear  # nothing to repeat
+            raise UnclearPattern  # nothing to repeat
         if char == ".":
             return ("any",)
         return ("start",) if char == "^" else ("end",) if char == "$" else single(char)
@@ -271,11 +271,11 @@ class Parser:
         if not char or char not in "*+?{":
             return node
         if node[0] in ("start", "end"):
-            raise Unclear
+            raise UnclearPattern
         self.take()
         least, most = {"*": (0, None), "+": (1, None), "?": (0, 1)}.get(char) or self.bounds()
         if self.peek() and self.peek() in "*+?{":
-            raise Unclear  # several in a row are undefined
+            raise UnclearPattern  # several in a row are undefined
         return "repeat", node, least, most
 
     def bounds(self) -> tuple[int, int | None]:
@@ -283,12 +283,12 @@ class Parser:
         close = self.pattern.find("}", self.at)
         first, comma, second = self.pattern[self.at : close].partition(",") if close >= 0 else ("", "", "")
         if not all(each.isascii() and each.isdigit() and len(each) < 4 for each in (first, second or "0")):
-            raise Unclear
+            raise UnclearPattern
         self.at = close + 1
         least = int(first)
         most = int(second) if second else None if comma else least
         if least > MOST_REPEATS or (most is not None and not least <= most <= MOST_REPEATS):
-            raise Unclear
+            raise UnclearPattern
         return least, most
 
     def bracket(self, negations: str, escapes: bool) -> Node:
@@ -303,7 +303,7 @@ class Parser:
                 close = self.pattern.find(":]", self.at)
                 name = self.pattern[self.at + 2 : close]
                 if close < 0 or name not in CLASSES:
-                    raise Unclear
+                    raise UnclearPattern
                 found, wide, self.at = found + CLASSES[name], True, close + 2
                 continue
             char = self.member(escapes)
@@ -313,7 +313,7 @@ class Parser:
             else:
                 found += char
         if not self.peek():
-            raise Unclear
+            raise UnclearPattern
         self.take()
         return "set", negated, found, wide
 
@@ -321,7 +321,7 @@ class Parser:
         """A character of a bracket expression."""
         char = self.take()
         if (char == "[" and self.peek() and self.peek() in ".=:") or (char == "\\" and not (escapes and self.peek())):
-            raise Unclear
+            raise UnclearPattern
         return self.take() if char == "\\" and escapes else char
 
 
@@ -330,4 +330,4 @@ def between(first: str, last: str) -> str:
     for low, high in RANGES.items():
         if low <= first <= last <= high:
             return "".join(map(chr, range(ord(first), ord(last) + 1)))
-    raise Unclear
+    raise UnclearPattern

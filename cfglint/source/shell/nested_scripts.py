@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.source.budget import Exhausted
-from cfglint.source.shell.execution import DEEPEST_CALL, Return
+from cfglint.source.shell.execution import DEEPEST_CALL, ShellReturn
 from cfglint.source.shell.placed_text import joined
 from cfglint.source.shell.script import Script, part_of
 from cfglint.source.shell.started_command import Runner, second_word
@@ -62,7 +62,7 @@ def call_function(shell: Execution, name: str, arguments: list[Text]) -> bool | 
     shell.locals.append(Saved())
     try:
         return shell.statement(body)
-    except Return as end:
+    except ShellReturn as end:
         shell.state.unclear_status = not end.status
         return end.status
     finally:
@@ -90,7 +90,7 @@ def sourced(shell: Execution, words: list[Text]) -> bool | None:
         shell.state.positional = words[1:]
     try:
         shell.run(Script(shell.readable(located), text))
-    except Return:
+    except ShellReturn:
         pass
     finally:
         shell.call_depth -= 1

@@ -24,7 +24,7 @@ def limited(budget: Budget, match: Callable[[Budget], Result]) -> Result | None:
     part = Budget(STEPS_OF_MATCH, budget)
     try:
         return match(part)
-    except matching.Unclear:
+    except matching.UnclearPattern:
         return None
     except Exhausted:
         if budget.is_spent:

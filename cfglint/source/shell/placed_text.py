@@ -6,6 +6,8 @@ import re
 from functools import cache
 from zlib import crc32
 
+from cfglint.source.record import Record
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -17,28 +19,25 @@ UNKNOWN = "<?>"  # how an unknown part is shown
 LONGEST_SOURCE = 500
 
 
-class Part:
+class TextPart(Record):
     """A piece of a string: `text` is None if it is unknown, and `reasons` are then the causes.
 
     `place` is where exactly these characters are written; None for computed ones. `source` is the known part of what an unknown piece is
     computed from: where it differs between two states of a script, the piece may differ.
     """
 
-    __slots__ = ("place", "reasons", "source", "text")
+    text: str | None
+    place: Place | None = None
+    reasons: tuple[str, ...] = ()
+    source: str = ""
 
-    def __init__(self, text: str | None, place: Place | None = None, reasons: tuple[str, ...] = (), source: str = "") -> None:
-        self.text = text
-        self.place = place
-        self.reasons = reasons
-        self.source = source
-
-    def cut(self, start: int, end: int) -> Part:
+    def cut(self, start: int, end: int) -> TextPart:
         """Some of the characters of a known part."""
         text = (self.text or "")[start:end]
         if self.place is None:
-            return Part(text)
+            return TextPart(text)
         path, first, _ = self.place
-        return Part(text, (path, first + start, first + start + len(text)))
+        return TextPart(text, (path, first + start, first + start + len(text)))
 
 
 class Text:
@@ -50,7 +49,7 @@ class Text:
 
     __slots__ = ("known", "parts", "string", "value")
 
-    def __init__(self, parts: Iterable[Part] = ()) -> None:
+    def __init__(self, parts: Iterable[TextPart] = ()) -> None:
         self.parts = parts = tuple(parts)
         if len(parts) == 1:
             self.value = text = parts[0].text
@@ -97,7 +96,7 @@ class Text:
     def __getitem__(self, span: slice) -> Text:
         """Characters of a known string by their positions."""
         start, end, _ = span.indices(len(self))
-        found: list[Part] = []
+        found: list[TextPart] = []
         offset = 0
         for part in self.parts:
             length = len(part.text or "")
@@ -113,12 +112,12 @@ class Text:
 
 def literal(text: str) -> Text:
     """A known string that was computed."""
-    return Text((Part(text),))
+    return Text((TextPart(text),))
 
 
 def unknown(*reasons: str, source: str = "") -> Text:
     """A string that is unknown; `source` is the known part of what it is computed from."""
-    return Text((Part(None, None, tuple(dict.fromkeys(reasons)), shortened(source)),))
+    return Text((TextPart(None, None, tuple(dict.fromkeys(reasons)), shortened(source)),))
 
 
 def shortened(source: str) -> str:
@@ -130,7 +129,7 @@ EMPTY = Text()
 GAP = Text()  # in the place of an element that a sparse array lacks
 
 
-class MayBeNoWord(Part):
+class MayBeNoWord(TextPart):
     """An unknown part that is a complete unquoted word: bash passes no word if it is empty."""
 
     __slots__ = ()
@@ -143,10 +142,10 @@ def may_be_no_word(text: Text) -> bool:
 
 def joined(texts: Iterable[Text], separator: str = " ") -> Text:
     """Strings with a separator between them."""
-    parts: list[Part] = []
+    parts: list[TextPart] = []
     for index, text in enumerate(texts):
         if index:
-            parts.append(Part(separator))
+            parts.append(TextPart(separator))
         parts.extend(text.parts)
     return Text(parts)
 
@@ -161,7 +160,7 @@ def split(text: Text, separators: str = BLANKS) -> tuple[list[Text], bool, bool]
     if text.known and separators.strip():
         cut = delimited(text, separators)
         return cut, not cut[0].parts, text.string[-1] in separators
-    fields: list[list[Part]] = [[]]
+    fields: list[list[TextPart]] = [[]]
     runs = between(separators)
     for part in text.parts:
         if part.text is None:
@@ -203,7 +202,7 @@ def between(separators: str) -> Callable[[str], Iterator[re.Match[str]]]:
 
 def after_mark(word: Text) -> Text:
     """The part of a word after the first `=`."""
-    parts: list[Part] = []
+    parts: list[TextPart] = []
     seen = False
     for part in word.parts:
         if seen or part.text is None:
@@ -219,7 +218,7 @@ def after_mark(word: Text) -> Text:
 
 def before_mark(word: Text) -> Text:
     """The part of a word before the first `=`."""
-    parts: list[Part] = []
+    parts: list[TextPart] = []
     for part in word.parts:
         at = -1 if part.text is None else part.text.find("=")
         if at >= 0:

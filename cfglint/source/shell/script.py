@@ -8,7 +8,7 @@ from functools import cache, lru_cache
 from itertools import count
 
 from cfglint import source
-from cfglint.source.shell.placed_text import EMPTY, Part, Text
+from cfglint.source.shell.placed_text import EMPTY, Text, TextPart
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -89,8 +89,8 @@ class Script:
         if start >= end:
             return EMPTY
         if self._parts is None:
-            return Text((Part(self.text[start:end], (self.path, self.offset + start, self.offset + end)),))
-        return Text((Part(self.text[start:end], self.place(start, end)),))
+            return Text((TextPart(self.text[start:end], (self.path, self.offset + start, self.offset + end)),))
+        return Text((TextPart(self.text[start:end], self.place(start, end)),))
 
 
 @lru_cache(TREES)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.source.record import Record
 from cfglint.source.shell import reasons
 
 TYPE_CHECKING = False
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 BLANKS = (" ", "\t", "\r")
 
 
-class Call:
+class StartedCall(Record):
     """A command that the script would start.
 
     `environment` holds the exported variables. `folder` is the working folder. `lost` are words after a broken line
@@ -25,28 +26,19 @@ class Call:
     `called_from` is the command of the followed script that calls the one with this command: (path, line).
     """
 
-    __slots__ = (
-        *("broken", "called_from", "conditional", "cut", "end", "environment", "folder", "line", "lost", "needs_caller", "path"),
-        *("start", "words"),
-    )
-
-    def __init__(
-        self, words: list[Text], environment: dict[str, Text], folder: str | None, path: str, line: int, start: int, end: int,
-        conditional: bool, broken: bool,
-    ) -> None:  # fmt: skip
-        self.words = words
-        self.environment = environment
-        self.folder = folder
-        self.path = path
-        self.line = line
-        self.start = start
-        self.end = end
-        self.conditional = conditional
-        self.broken = broken
-        self.needs_caller = False
-        self.lost: list[tuple[list[Text], int]] = []
-        self.cut: Text | None = None
-        self.called_from: tuple[str, int] | None = None
+    words: list[Text]
+    environment: dict[str, Text]
+    folder: str | None
+    path: str
+    line: int
+    start: int
+    end: int
+    conditional: bool
+    broken: bool
+    needs_caller: bool = False
+    lost: list[tuple[list[Text], int]] = []
+    cut: Text | None = None
+    called_from: tuple[str, int] | None = None
 
     def is_cut(self, script: Script, offset: int) -> bool:
         """Whether a blank or carriage return behind a backslash ends the command on the line above an offset."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.source.record import Record
 from cfglint.source.shell.placed_text import BLANKS, Text, unknown
 
 TYPE_CHECKING = False
@@ -17,7 +18,7 @@ MOST_PARTS = 5_000  # maximum number of parts of a string, or of members of an a
 LONGEST_VALUE = 200_000  # characters
 
 
-class State:
+class State(Record):
     """Variables, functions and the working folder at one moment.
 
     `positional` is None if the caller supplies the parameters. `folder` is the working folder as a path, None if it is
@@ -26,22 +27,16 @@ class State:
     arguments would have ended by now, because parameters, variables or files are missing.
     """
 
-    __slots__ = (
-        *("exported", "folder", "functions", "needs_caller", "nounset", "positional", "script_name"),
-        *("unclear_status", "unset", "variables"),
-    )
-
-    def __init__(self, folder: str | None, script_name: str) -> None:
-        self.variables: dict[str, Value] = {}
-        self.exported: set[str] = set()
-        self.unset: set[str] = set()
-        self.positional: list[Text] | None = None
-        self.functions: dict[str, tuple[Script, Any]] = {}
-        self.folder = folder
-        self.nounset = False
-        self.needs_caller = False
-        self.unclear_status = False
-        self.script_name = script_name
+    folder: str | None
+    script_name: str
+    variables: dict[str, Value] = {}
+    exported: set[str] = set()
+    unset: set[str] = set()
+    positional: list[Text] | None = None
+    functions: dict[str, tuple[Script, Any]] = {}
+    nounset: bool = False
+    needs_caller: bool = False
+    unclear_status: bool = False
 
     def copy(self) -> State:
         """A copy of the state that can be changed independently."""
@@ -108,15 +103,12 @@ class State:
             self.folder = None
 
 
-class Saved:
+class Saved(Record):
     """The values of variables before they were set for one command or function only."""
 
-    __slots__ = ("exported", "unset", "values")
-
-    def __init__(self) -> None:
-        self.values: dict[str, Value | None] = {}  # None: not set
-        self.exported: set[str] = set()
-        self.unset: set[str] = set()
+    values: dict[str, Value | None] = {}  # None: not set
+    exported: set[str] = set()
+    unset: set[str] = set()
 
     def add(self, state: State, name: str) -> None:
         """Save the value of a variable; a value saved earlier is kept."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from cases import each_case
 from cfglint.frameworks.axolotl import NEWEST, TRANSFORMERS
 from cfglint.frameworks.axolotl._tables import RELEASES
-from cfglint.frameworks.axolotl.fields import Reading
+from cfglint.frameworks.axolotl.fields import FieldReading
 from cfglint.frameworks.axolotl.releases import HISTORY, PLUGIN, top
 from cfglint.frameworks.history import TYPE
 from cfglint.frameworks.versions import parse_version
@@ -15,7 +15,7 @@ FIELDS = top(RELEASE)
 
 
 def new_reading():
-    return Reading(RELEASE, parse_version(TRANSFORMERS))
+    return FieldReading(RELEASE, parse_version(TRANSFORMERS))
 
 
 @each_case(

@@ -1,7 +1,8 @@
 """Each refusal of `validate_config`: the lines that cause it, all of which are needed; each was seen with the real axolotl 0.21.0.
 
-A case of `refusals.txt` is the lines that come to the keys which every file needs, and `=> /key: message`. Those of `accepted.txt` are
-accepted by it, those of `completed.txt` have a field of the model that it goes on with.
+A case of `refusals/KIND.txt` is the lines that come to the keys which every file needs, and `=> /key: message`; `# 8 GPUs axolotl 0.7.0`
+above them are the launch and the release. Those of `accepted.txt` are accepted by it, those of `completed.txt` have a field of the model
+that it goes on with.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import pytest
 import yaml
 
 import cfglint
+import records
 from cases import each_case
 from cfglint.frameworks.axolotl import NEWEST, refusals
 from cfglint.frameworks.axolotl.plugins import plugins_of
@@ -25,7 +27,6 @@ from cfglint.frameworks.axolotl.validation import Validation
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.refusal import Refusal
 from cfglint.frameworks.versions import parse_version
-from examples import recorded
 from remedies import done, remedies
 
 HERE = Path(__file__).parent
@@ -82,13 +83,14 @@ def read(name):
     return (HERE / name).read_text(encoding="utf-8").strip()
 
 
-REFUSED, ACCEPTED = cases("refusals.txt"), cases("accepted.txt")
+REFUSED = [Case("\n".join(lines)) for path in sorted((HERE / "refusals").glob("*.txt")) for lines in records.read(path).values()]
+ACCEPTED = cases("accepted.txt")
 COMPLETED = [line.split(" => ") for line in read("completed.txt").splitlines()]
 
 
 @pytest.fixture(scope="module")
 def refused():
-    """What each case is refused with, and the (file, line) of all refusals."""
+    """The (file, line) of all refusals that the cases reach."""
     places, make = set(), Refusal.__init__
 
     def making(refusal, *arguments, **keywords):
@@ -100,19 +102,20 @@ def refused():
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Refusal, "__init__", making)
-        return {case: case.refusal() for case in REFUSED}, places
+        for case in REFUSED:
+            case.refusal()
+    return places
 
 
-def test_what_is_refused(refused, updating):
+def test_what_is_refused(updating):
     """`CFGLINT_UPDATE=1` rewrites the messages."""
-    lines = [line for case in REFUSED for line in (*case.text.splitlines(), f"=> {refused[0][case]}", "")]
-    assert lines[:-1] == recorded(HERE / "refusals.txt", lines[:-1], updating)
+    records.check_cases(HERE / "refusals", lambda text: [Case(text).refusal()], updating)
 
 
 def test_every_refusal_has_a_case(refused):
     missing = []
     for path in CHECKS:
-        lines = {line for file, line in refused[1] if file == path}
+        lines = {line for file, line in refused if file == path}
         unreached = [call for call in refusals_in(path) if lines.isdisjoint(range(call.lineno, call.end_lineno + 1))]
         missing.extend(f"{path.relative_to(PACKAGE)}:{call.lineno}" for call in unreached)
     assert missing == []

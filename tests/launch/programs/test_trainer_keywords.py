@@ -65,9 +65,35 @@ def test_no_finding_where_the_constructor_is_not_the_librarys_or_the_code_compar
     assert found(code) == []
 
 
-@each_case("code", ["if load():\n    " + CALL, "try:\n    " + CALL + "except TypeError:\n    pass\n"])
+IN_FUNCTION = "def main():\n    {}\n    Trainer(model, args, tokenizer=tokenizer).train()\nmain()\n"
+
+
+@each_case(
+    "code",
+    [
+        "if load():\n    " + CALL,
+        "try:\n    " + CALL + "except TypeError:\n    pass\n",
+        IN_FUNCTION.format("if load(): return"),
+        IN_FUNCTION.format("if load(): exit(0)"),
+        IN_FUNCTION.format("for each in load():\n        if each: return"),
+        "import sys\nif load():\n    if more():\n        sys.exit()\n" + CALL,
+    ],
+)
 def test_a_call_that_may_not_be_made_or_may_be_caught_is_a_warning(found, code):
     assert found(code) == refused("Trainer", "tokenizer", "warning")
+
+
+@each_case(
+    "code",
+    [
+        IN_FUNCTION.format("if load(): raise ValueError"),
+        IN_FUNCTION.format("if load(): exit(1)"),
+        IN_FUNCTION.format("for each in (1, 2):\n        if load(): continue"),
+        "def check():\n    if load():\n        return 1\ncheck()\n" + CALL,
+    ],
+)
+def test_an_end_that_is_a_failure_or_is_elsewhere_leaves_a_call_certain(found, code):
+    assert found(code) == refused("Trainer", "tokenizer")
 
 
 def test_a_trainer_belongs_to_the_run_of_its_arguments(found):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from cases import each_case
-from cfglint.source.shell.interpreter import Interpreter
+from cfglint.source.shell.interpreter import ShellInterpreter
 from cfglint.source.shell.script import Script
 
 
 def started(text):
-    interpreter = Interpreter("/start", "/start/run.sh", lambda path: None, lambda path: False)
+    interpreter = ShellInterpreter("/start", "/start/run.sh", lambda path: None, lambda path: False)
     interpreter.follow(Script("run.sh", f"{text}\n"))
     return [" ".join(word.string for word in call.words[1:]) for call in interpreter.calls if call.words[0].string == "run"]
 

@@ -9,13 +9,13 @@ import time
 import pytest
 
 from cases import each_case
-from cfglint.source.shell.interpreter import Interpreter
+from cfglint.source.shell.interpreter import ShellInterpreter
 from cfglint.source.shell.script import Script
 
 
 def follow(text, files=None, folder="%root%"):
     files = files or {}
-    interpreter = Interpreter(folder, "%root%/run.sh", files.get, lambda path: path in files)
+    interpreter = ShellInterpreter(folder, "%root%/run.sh", files.get, lambda path: path in files)
     interpreter.follow(Script("run.sh", text))
     return interpreter
 

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from cfglint.source.shell.interpreter import Interpreter
+from cfglint.source.shell.interpreter import ShellInterpreter
 from cfglint.source.shell.script import Script
 
 VARIABLES = 'A=one\nB="two words"\nE=\nN=3\nP=dir/sub\nL=(x y z)\n'
@@ -31,7 +31,7 @@ def of_bash(word):
 
 
 def ours(word):
-    calls = Interpreter("/start", "/start/train.sh", lambda path: None, lambda path: False).follow(
+    calls = ShellInterpreter("/start", "/start/train.sh", lambda path: None, lambda path: False).follow(
         Script("train.sh", f"{VARIABLES}prog {word}\n")
     )
     return [each.string for each in calls[-1].words[1:]]

@@ -26,9 +26,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cfglint.frameworks.axolotl.refusals import Model
+    from cfglint.frameworks.axolotl.refusals import AxolotlModel
 
-CHECKS_FIRST: tuple[tuple[str, Callable[[Model], None]], ...] = (
+CHECKS_FIRST: tuple[tuple[str, Callable[[AxolotlModel], None]], ...] = (
     ("check_vllm_mode_set", preference.vllm_mode),
     ("check_vllm_colocate_compat", preference.colocated_vllm),
     ("check_ebft_gradient_checkpointing_reentrant", preference.ebft_reentrant),
@@ -62,7 +62,7 @@ CHECKS_FIRST: tuple[tuple[str, Callable[[Model], None]], ...] = (
     ("check_onebitllms_lora", adapters.onebit),
     ("check_scaling_softmax_requires_flex", attention.scaling_softmax),
 )
-CHECKS_LAST: tuple[tuple[str, Callable[[Model], None]], ...] = (
+CHECKS_LAST: tuple[tuple[str, Callable[[AxolotlModel], None]], ...] = (
     ("validate_mixlora_top_k", adapters.mixlora_experts),
     ("validate_qlora", adapters.qlora),
     ("validate_lora_target_parameters_dropout", adapters.target_parameters),

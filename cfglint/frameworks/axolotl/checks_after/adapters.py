@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.releases import Releases
-from cfglint.frameworks.axolotl.refusals import ADAPTER, Model, excludes, refuses, requires
+from cfglint.frameworks.axolotl.refusals import ADAPTER, AxolotlModel, excludes, refuses, requires
 from cfglint.frameworks.axolotl.releases import has_validator
 
 INDEPENDENT_INIT = (None, True, False, "gaussian")
@@ -11,7 +11,7 @@ LORA = ("lora", "qlora")
 FUSED_QKV = Releases((), (0, 12, 0))
 
 
-def fused_modules(model: Model) -> None:
+def fused_modules(model: AxolotlModel) -> None:
     """Check the values as utils/schemas/validation.py:860 does."""
     keys = ("flash_attn_fuse_mlp", *(("flash_attn_fuse_qkv",) if model.release in FUSED_QKV else ()))
     fused = next((key for key in keys if getattr(model, key)), "")
@@ -22,14 +22,14 @@ def fused_modules(model: Model) -> None:
         raise excludes(ADAPTER, "adapter: mixlora", "rl", says, at="rl")
 
 
-def onebit(model: Model) -> None:
+def onebit(model: AxolotlModel) -> None:
     """Check the values as utils/schemas/validation.py:876 does."""
     if model.use_onebitllms and model.adapter in LORA:
         says = "LoRA/QLoRA is not supported with use_onebitllms"
         raise excludes(ADAPTER, "use_onebitllms", "LoRA adapters", says, at=("use_onebitllms", "adapter"))
 
 
-def mixlora_experts(model: Model) -> None:
+def mixlora_experts(model: AxolotlModel) -> None:
     """Check the values as utils/schemas/peft.py:366 does."""
     experts = 8 if model.mixlora_num_experts is None else model.mixlora_num_experts
     chosen = 2 if model.mixlora_top_k is None else model.mixlora_top_k
@@ -39,7 +39,7 @@ def mixlora_experts(model: Model) -> None:
         raise refuses(ADAPTER, ("mixlora_top_k", "mixlora_num_experts"), message, says)
 
 
-def qlora(model: Model) -> None:
+def qlora(model: AxolotlModel) -> None:
     """Check the values as utils/schemas/peft.py:223 does."""
     if model.adapter != "qlora":
         return
@@ -55,7 +55,7 @@ def qlora(model: Model) -> None:
         raise requires(ADAPTER, "adapter: qlora", "load_in_4bit: true", "Require cfg.load_in_4bit to be True for qlora")
 
 
-def target_parameters(model: Model) -> None:
+def target_parameters(model: AxolotlModel) -> None:
     """Check the values as utils/schemas/peft.py:258-297 does."""
     key = "lora_target_parameters"
     if not model.lora_target_parameters:
@@ -72,7 +72,7 @@ def target_parameters(model: Model) -> None:
         raise requires(ADAPTER, key, "the default or gaussian initialization", says, at=init, remedy=f"remove `{init}`")
 
 
-def mixlora_sizes(model: Model) -> None:
+def mixlora_sizes(model: AxolotlModel) -> None:
     """Check the values as utils/schemas/peft.py:299 does."""
     for key in ("lora_r", "lora_alpha") if model.adapter == "mixlora" else ():
         if not getattr(model, key):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.releases import Releases
-from cfglint.frameworks.axolotl.refusals import ATTENTION, Model, excludes, refuses, requires
+from cfglint.frameworks.axolotl.refusals import ATTENTION, AxolotlModel, excludes, refuses, requires
 from cfglint.frameworks.axolotl.releases import ONE_ATTENTION
 
 VARIABLE_LENGTH = Releases((0, 21, 0))
@@ -22,13 +22,13 @@ PACKING = (  # attention that keeps packed samples apart (enums.py:137-150)
 )
 
 
-def supports_packing(model: Model) -> bool:
+def supports_packing(model: AxolotlModel) -> bool:
     """Whether the attention implementation keeps packed samples apart (config.py:1590, enums.py:163)."""
     name = model.attn_implementation
     return name is not None and name.split(":", 1)[0].split("@", 1)[0].strip() in PACKING
 
 
-def batch_flattening(model: Model) -> None:
+def batch_flattening(model: AxolotlModel) -> None:
     """Check the values as utils/schemas/validation.py:1330 does."""
     if not model.batch_flattening or model.release not in ONE_ATTENTION:
         return
@@ -45,14 +45,14 @@ def batch_flattening(model: Model) -> None:
         model.batch_flattening = variable and not model.sample_packing and model.micro_batch_size > 1
 
 
-def scaling_softmax(model: Model) -> None:
+def scaling_softmax(model: AxolotlModel) -> None:
     """Check the values as utils/schemas/validation.py:432 does."""
     if model.release in ONE_ATTENTION and model.scaling_softmax and model.attn_implementation != "flex_attention":
         says = "scaling_softmax requires flex attention. Add `attn_implementation: flex_attention` to your config."
         raise requires(ATTENTION, "scaling_softmax", "attn_implementation: flex_attention", says)
 
 
-def torch_attention(model: Model) -> None:
+def torch_attention(model: AxolotlModel) -> None:
     """Check the values as utils/schemas/config.py:1862 does: transformers 5.20 has no such attention registered."""
     if model.attn_implementation == "flash_attention_torch":
         says = "attn_implementation=flash_attention_torch requires a transformers release that registers torch's varlen attention backend"

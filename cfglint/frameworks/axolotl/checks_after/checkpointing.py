@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.releases import Releases
-from cfglint.frameworks.axolotl.refusals import CHECKPOINTING, Model, excludes, refuses, requires
+from cfglint.frameworks.axolotl.refusals import CHECKPOINTING, AxolotlModel, excludes, refuses, requires
 
 ANY_ADAPTER = Releases((), (0, 20, 0))  # saved operations are refused with any adapter, and modules cannot be named
 
@@ -44,27 +44,27 @@ OFFLOAD_STATES = "set `gradient_checkpointing: true` and `activation_offloading:
 MATMULS = ("aten::mm", "aten::addmm", "aten::matmul", "aten::bmm")
 
 
-def offloaded_checkpoints(model: Model) -> None:
+def offloaded_checkpoints(model: AxolotlModel) -> None:
     """Complete the values as utils/schemas/validation.py:1976 does."""
     if model.gradient_checkpointing in ("offload", "offload_disk"):
         model.activation_offloading = True if model.gradient_checkpointing == "offload" else "disk"
         model.gradient_checkpointing = True
 
 
-def offloading_alone(model: Model) -> None:
+def offloading_alone(model: AxolotlModel) -> None:
     """Check the values as utils/schemas/validation.py:1996 does."""
     if model.activation_offloading and not model.gradient_checkpointing:
         says = "activation_offloading requires gradient_checkpointing"
         raise requires(CHECKPOINTING, "activation_offloading", "gradient_checkpointing: true", says)
 
 
-def kernel_on(model: Model, flag: str) -> bool:
+def kernel_on(model: AxolotlModel, flag: str) -> bool:
     """Whether a LoRA kernel is enabled (validation.py:120)."""
     value = getattr(model, flag)
     return bool(value) and bool(model.adapter) if flag.startswith("lora_") else bool(value)
 
 
-def selective_checkpointing(model: Model) -> None:
+def selective_checkpointing(model: AxolotlModel) -> None:
     """Check the values as utils/schemas/validation.py:2003 does."""
     given, key = model.selective_checkpointing, "selective_checkpointing"
     if not given:
@@ -86,7 +86,7 @@ def selective_checkpointing(model: Model) -> None:
         saved_modules(model, given)
 
 
-def saved_operations(model: Model, given: dict[str, object]) -> None:
+def saved_operations(model: AxolotlModel, given: dict[str, object]) -> None:
     """Refuse to save operations that a fused kernel changes in place."""
     fused = any(kernel_on(model, flag) for flag in ("lora_mlp_kernel", "lora_qkv_kernel", "lora_o_kernel"))
     if not (model.adapter if model.release in ANY_ADAPTER else fused):
@@ -107,7 +107,7 @@ def saved_operations(model: Model, given: dict[str, object]) -> None:
         )
 
 
-def saved_modules(model: Model, given: dict[str, object]) -> None:
+def saved_modules(model: AxolotlModel, given: dict[str, object]) -> None:
     """Refuse to save modules that a fused kernel replaces."""
     from fnmatch import fnmatchcase
 
@@ -127,7 +127,7 @@ def saved_modules(model: Model, given: dict[str, object]) -> None:
                 raise refuses(CHECKPOINTING, ("selective_checkpointing.save_modules", flag), message, says, remedy=f"set `{flag}: false`")
 
 
-def expert_checkpointing(model: Model) -> None:
+def expert_checkpointing(model: AxolotlModel) -> None:
     """Check the values as utils/schemas/validation.py:2114 does: "auto" means deep_ep if that package is installed, and it is assumed
     missing.
     """
@@ -145,7 +145,7 @@ def expert_checkpointing(model: Model) -> None:
         raise requires(CHECKPOINTING, "expert parallelism", HIDDEN_STATES, says, at=keys, remedy=OFFLOAD_STATES)
 
 
-def hidden_state_offloading(model: Model) -> None:
+def hidden_state_offloading(model: AxolotlModel) -> None:
     """Check the values as utils/schemas/validation.py:2154 does."""
     if model.activation_offloading != "hidden_states":
         return

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from cfglint.findings.releases import Releases
 from cfglint.frameworks.axolotl.checks_after.parallel import ring_attention
-from cfglint.frameworks.axolotl.refusals import CHECKPOINTING, FSDP, OPTIMIZER, PARALLEL, RL, Model, excludes, refuses, requires
+from cfglint.frameworks.axolotl.refusals import CHECKPOINTING, FSDP, OPTIMIZER, PARALLEL, RL, AxolotlModel, excludes, refuses, requires
 from cfglint.frameworks.axolotl.releases import NEW_FSDP
 
 TYPE_CHECKING = False
@@ -19,13 +19,13 @@ ONE_SAMPLE = Releases((0, 8, 1), (0, 9, 0))  # sequence parallelism requires a m
 TORCH_OPTIMIZERS = ("adamw_torch_8bit", "adamw_torch_4bit")
 
 
-def unsloth_checkpointing(model: Model) -> None:
+def unsloth_checkpointing(model: AxolotlModel) -> None:
     """check_offload_grad_checkpointing: utils/schemas/validation.py of 0.11.0."""
     if model.gradient_checkpointing == "unsloth":
         model.gradient_checkpointing = "offload"
 
 
-def sequence_parallel(model: Model) -> None:
+def sequence_parallel(model: AxolotlModel) -> None:
     """check_sequence_parallel_degree: utils/schemas/validation.py of 0.11.0."""
     if not model.sequence_parallel_degree:
         model.sequence_parallel_degree = 1
@@ -37,7 +37,7 @@ def sequence_parallel(model: Model) -> None:
     ring_attention(model, DEGREE)
 
 
-def fsdp2_efficient_loading(model: Model) -> None:
+def fsdp2_efficient_loading(model: AxolotlModel) -> None:
     """check_fsdp2_base_model_quant_ram_efficient_loading: utils/schemas/validation.py of 0.12.2."""
     given = model.fsdp_config
     loaded = next((key for key in ("load_in_8bit", "load_in_4bit") if getattr(model, key)), "")
@@ -49,7 +49,7 @@ def fsdp2_efficient_loading(model: Model) -> None:
         raise excludes(FSDP, "fsdp_config.cpu_ram_efficient_loading", loaded, says, note=" under FSDP2")
 
 
-def fsdp_offload_and_8bit(model: Model) -> None:
+def fsdp_offload_and_8bit(model: AxolotlModel) -> None:
     """check_fsdp_offload_w_8bit_optimizer: utils/schemas/validation.py of 0.19.0; a mapping without `offload_params` failed in 0.12."""
     given = model.fsdp_config
     if model.release not in NEW_FSDP or not given or not model.optimizer or "8bit" not in str(model.optimizer):
@@ -59,7 +59,7 @@ def fsdp_offload_and_8bit(model: Model) -> None:
         raise excludes(FSDP, f"optimizer: {model.optimizer}", "`fsdp_config.offload_params` under FSDP1", says)
 
 
-def rate_groups(model: Model) -> None:
+def rate_groups(model: AxolotlModel) -> None:
     """lr_groups_ao_optimizer: utils/schemas/validation.py of 0.14.0."""
     keys = ("loraplus_lr_ratio", "embedding_lr_scale", "embedding_lr", "lr_groups")
     key = next((key for key in keys if getattr(model, key) is not None), "")
@@ -71,7 +71,7 @@ def rate_groups(model: Model) -> None:
         raise excludes(OPTIMIZER, key, f"optimizer: {model.optimizer}", says)
 
 
-def nemotron_checkpointing(model: Model) -> None:
+def nemotron_checkpointing(model: AxolotlModel) -> None:
     """check_nemotron_h_gradient_checkpointing: utils/schemas/validation.py of 0.18.0."""
     named = model.base_model and "nemotron-h" in model.base_model.lower()
     if named and model.gradient_checkpointing and not model.sample_packing:
@@ -82,7 +82,7 @@ def nemotron_checkpointing(model: Model) -> None:
         raise requires(CHECKPOINTING, "`gradient_checkpointing` of nemotron-h models", "`sample_packing: true`", says)
 
 
-def dpo_liger(model: Model) -> None:
+def dpo_liger(model: AxolotlModel) -> None:
     """check_dpo_use_liger_kernel: utils/schemas/validation.py of 0.20.0."""
     losses = model.dpo_loss_type
     if model.dpo_use_liger_kernel and (model.rl == "ipo" or (losses and losses[0] == "ipo")):
@@ -100,7 +100,7 @@ def dpo_liger(model: Model) -> None:
         )
 
 
-CHECKS: tuple[tuple[str, Callable[[Model], None]], ...] = (
+CHECKS: tuple[tuple[str, Callable[[AxolotlModel], None]], ...] = (
     ("check_offload_grad_checkpointing", unsloth_checkpointing),
     ("check_sequence_parallel_degree", sequence_parallel),
     ("check_fsdp2_base_model_quant_ram_efficient_loading", fsdp2_efficient_loading),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.findings.releases import Releases
 from cfglint.frameworks.axolotl.checks_after.quantization import BNB_8BIT
-from cfglint.frameworks.axolotl.refusals import PARALLEL, Model, excludes, refuses, requires
+from cfglint.frameworks.axolotl.refusals import PARALLEL, AxolotlModel, excludes, refuses, requires
 
 RING = Releases((), (0, 20, 0))  # context parallelism is ring-flash-attn's
 RING_FLAG = Releases((), (0, 17, 0))  # which is chosen by `flash_attention`
@@ -12,21 +12,21 @@ RING_FLASH_3 = Releases((0, 17, 0), (0, 19, 0))
 FLASH_LIBRARY = ("flash_attention_2", "flash_attention_3")
 
 
-def tensor_parallel_optimizer(model: Model) -> None:
+def tensor_parallel_optimizer(model: AxolotlModel) -> None:
     """Check the values as utils/schemas/validation.py:2335 does."""
     if (model.tensor_parallel_size or 1) > 1 and model.optimizer in ("paged_adamw_8bit", *BNB_8BIT):
         says = "tensor_parallel_size is not supported with paged_adamw_8bit, adamw_8bit, and adamw_bnb_8bit optimizers"
         raise excludes(PARALLEL, f"optimizer: {model.optimizer}", "`tensor_parallel_size` above 1", says)
 
 
-def tensor_parallel_loading(model: Model) -> None:
+def tensor_parallel_loading(model: AxolotlModel) -> None:
     """Complete the values as utils/schemas/validation.py:2346 does."""
     staged = model.nf4_backend == "torchao" or (model.qlora_sharded_model_loading and model.load_in_4bit)
     if (model.tensor_parallel_size or 1) > 1 and not staged and model.fsdp_config and model.fsdp_config["cpu_ram_efficient_loading"]:
         model.fsdp_config = {**model.fsdp_config, "cpu_ram_efficient_loading": False}
 
 
-def tensor_and_expert_parallel(model: Model) -> None:
+def tensor_and_expert_parallel(model: AxolotlModel) -> None:
     """Check the values as utils/schemas/validation.py:2368 does."""
     if (model.tensor_parallel_size or 1) > 1 and (model.expert_parallel_size or 1) > 1:
         says = (
@@ -36,12 +36,12 @@ def tensor_and_expert_parallel(model: Model) -> None:
         raise excludes(PARALLEL, "tensor_parallel_size above 1", "expert_parallel_size above 1", says)
 
 
-def tensor_parallel_default(model: Model) -> None:
+def tensor_parallel_default(model: AxolotlModel) -> None:
     """Complete the values as utils/schemas/validation.py:2270 does."""
     model.tensor_parallel_size = model.tensor_parallel_size or 1
 
 
-def context_parallel(model: Model) -> None:
+def context_parallel(model: AxolotlModel) -> None:
     """Check the values as utils/schemas/validation.py:2276 does."""
     if model.sequence_parallel_degree and not model.context_parallel_size:
         model.context_parallel_size = model.sequence_parallel_degree
@@ -65,7 +65,7 @@ def context_parallel(model: Model) -> None:
         raise excludes(PARALLEL, "context_parallel_size above 1", "attn_implementation: eager", says)
 
 
-def ring_attention(model: Model, key: str) -> None:
+def ring_attention(model: AxolotlModel, key: str) -> None:
     """Refuse what ring-flash-attn does not support, as axolotl 0.19.0 utils/schemas/validation.py:1757 does."""
     allowed = FLASH_LIBRARY if model.release in RING_FLASH_3 else FLASH_LIBRARY[:1]
     if model.release in RING_FLAG:
@@ -82,7 +82,7 @@ def ring_attention(model: Model, key: str) -> None:
         raise requires(PARALLEL, f"`{key}` above 1 with `sample_packing`", "`micro_batch_size: 1`", says, at="micro_batch_size")
 
 
-def context_parallel_deepspeed(model: Model) -> None:
+def context_parallel_deepspeed(model: AxolotlModel) -> None:
     """Check the values as utils/schemas/validation.py:2320 does."""
     if not (model.deepspeed and (model.context_parallel_size or 1) > 1):
         return
@@ -115,7 +115,7 @@ def context_parallel_deepspeed(model: Model) -> None:
         )
 
 
-def expert_chunks(model: Model) -> None:
+def expert_chunks(model: AxolotlModel) -> None:
     """Check the values as utils/schemas/validation.py:2146 does."""
     if (model.expert_parallel_dispatch_chunks or 1) > 1 and model.expert_parallel_backend == "deep_ep":
         says = (

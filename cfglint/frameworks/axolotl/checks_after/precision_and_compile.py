@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks.axolotl.refusals import COMPILE, PRECISION, Model, excludes, requires
+from cfglint.frameworks.axolotl.refusals import COMPILE, PRECISION, AxolotlModel, excludes, requires
 from cfglint.frameworks.axolotl.releases import FSDP2_ONLY
 
 
-def regional_compile(model: Model) -> None:
+def regional_compile(model: AxolotlModel) -> None:
     """Check the values as utils/schemas/validation.py:2099 does."""
     if model.torch_compile and model.torch_compile_regional and model.gradient_checkpointing:
         says = (
@@ -16,14 +16,14 @@ def regional_compile(model: Model) -> None:
         raise excludes(COMPILE, "torch_compile_regional", "gradient_checkpointing", says)
 
 
-def better_transformers(model: Model) -> None:
+def better_transformers(model: AxolotlModel) -> None:
     """Check the values as utils/schemas/validation.py:2175 does."""
     half = next((key for key in ("fp16", "bf16") if getattr(model, key)), "")
     if model.flash_optimum is True and half:
         raise excludes(PRECISION, half, "flash_optimum", "AMP is not supported with BetterTransformer")
 
 
-def compile_options(model: Model) -> None:
+def compile_options(model: AxolotlModel) -> None:
     """Check the values as utils/schemas/config.py:1772 does."""
     if model.torch_compile_options is not None and not model.torch_compile:
         says = (
@@ -33,7 +33,7 @@ def compile_options(model: Model) -> None:
         raise requires(COMPILE, "torch_compile_options", "torch_compile: true", says)
 
 
-def fp32_norms(model: Model) -> None:
+def fp32_norms(model: AxolotlModel) -> None:
     """Check the values as utils/schemas/config.py:1801 does."""
     if model.fp32_norms and model.fsdp_config is None:
         raise requires(PRECISION, "fp32_norms", "fsdp_config", "fp32_norms requires FSDP to be enabled (fsdp_config block must be set).")

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks.axolotl.refusals import RL, SCHEDULE, Model, excludes, requires
+from cfglint.frameworks.axolotl.refusals import RL, SCHEDULE, AxolotlModel, excludes, requires
 
 
-def vllm_mode(model: Model) -> None:
+def vllm_mode(model: AxolotlModel) -> None:
     """Complete the values as utils/schemas/validation.py:2553 does."""
     if model.trl and model.trl["use_vllm"] and not model.trl["vllm_mode"]:
         model.trl["vllm_mode"] = "server"
 
 
-def colocated_vllm(model: Model) -> None:
+def colocated_vllm(model: AxolotlModel) -> None:
     """Check the values as utils/schemas/validation.py:2562 does."""
     trl = model.trl
     if not (trl and trl["use_vllm"] and trl["vllm_mode"] == "colocate"):
@@ -34,14 +34,14 @@ def colocated_vllm(model: Model) -> None:
         )
 
 
-def ebft_reentrant(model: Model) -> None:
+def ebft_reentrant(model: AxolotlModel) -> None:
     """Complete the values as utils/schemas/validation.py:2433 does."""
     strided = model.rl == "ebft" and model.ebft and model.ebft["mode"] == "strided"
     if strided and model.attn_implementation == "flex_attention" and model.gradient_checkpointing:
         model.gradient_checkpointing_kwargs = {**(model.gradient_checkpointing_kwargs or {}), "use_reentrant": True}
 
 
-def ebft_offloading(model: Model) -> None:
+def ebft_offloading(model: AxolotlModel) -> None:
     """Check the values as utils/schemas/validation.py:2458 does."""
     strided = model.rl == "ebft" and model.ebft and model.ebft["mode"] == "strided"
     if strided and model.activation_offloading is True and model.attn_implementation == "flex_attention":
@@ -49,13 +49,13 @@ def ebft_offloading(model: Model) -> None:
         raise excludes(RL, "activation_offloading", "attn_implementation: flex_attention", says, note=" in strided EBFT")
 
 
-def preference_beta(model: Model) -> None:
+def preference_beta(model: AxolotlModel) -> None:
     """Complete the values as utils/schemas/validation.py:2202 does."""
     if model.dpo_beta and not model.rl_beta:
         model.rl_beta, model.dpo_beta = model.dpo_beta, None
 
 
-def simpo_warmup(model: Model) -> None:
+def simpo_warmup(model: AxolotlModel) -> None:
     """Check the values as utils/schemas/validation.py:2209 does."""
     if model.rl == "simpo" and model.warmup_ratio:
         says = "warmup_ratio is not supported with the simpo trainer. Please use `warmup_steps` instead"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.frameworks.axolotl.checks_after.adapters import INDEPENDENT_INIT
-from cfglint.frameworks.axolotl.refusals import FSDP, QUANTIZATION, Model, excludes, refuses, requires
+from cfglint.frameworks.axolotl.refusals import FSDP, QUANTIZATION, AxolotlModel, excludes, refuses, requires
 from cfglint.frameworks.axolotl.releases import FSDP2_ONLY
 
 TYPE_CHECKING = False
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 BNB_8BIT = ("adamw_8bit", "adamw_bnb_8bit")
 
 
-def fsdp_8bit(model: Model) -> None:
+def fsdp_8bit(model: AxolotlModel) -> None:
     """Check the values as utils/schemas/validation.py:1564 does."""
     if model.fsdp_config and model.optimizer in BNB_8BIT and is_fsdp2(model):
         says = f"FSDP2 not compatible with {model.optimizer}, use `adamw_torch_8bit` instead"
         raise excludes(FSDP, f"optimizer: {model.optimizer}", "FSDP2", says, remedy="use `adamw_torch_8bit`")
 
 
-def fsdp_4bit_loading(model: Model) -> None:
+def fsdp_4bit_loading(model: AxolotlModel) -> None:
     """Check the values as utils/schemas/validation.py:1581 does."""
     efficient = bool(model.fsdp_config and model.fsdp_config["cpu_ram_efficient_loading"])
     if model.qlora_sharded_model_loading is None and model.release in FSDP2_ONLY:
@@ -39,19 +39,19 @@ def fsdp_4bit_loading(model: Model) -> None:
         raise excludes(FSDP, key, "load_in_4bit", says)
 
 
-def is_fsdp2(model: Model) -> bool:
+def is_fsdp2(model: AxolotlModel) -> bool:
     """Whether FSDP is the second version, the only one from 0.20.0 on."""
     return model.release in FSDP2_ONLY or str(model.fsdp_version) == "2"
 
 
-def bnb_blocks(model: Model) -> None:
+def bnb_blocks(model: AxolotlModel) -> None:
     """Check the values as utils/schemas/validation.py:1607 does."""
     if model.load_in_4bit and model.nf4_backend != "torchao" and (model.bnb_config_kwargs or {}).get("blocksize", 64) != 64:
         says = "bitsandbytes 4-bit loading always quantizes with blocksize 64; remove `bnb_config_kwargs.blocksize` or set it to 64."
         raise refuses(QUANTIZATION, "bnb_config_kwargs.blocksize", "`bnb_config_kwargs.blocksize` must be 64 under bitsandbytes", says)
 
 
-def staged_nf4(model: Model) -> None:
+def staged_nf4(model: AxolotlModel) -> None:
     """Check the values as utils/schemas/validation.py:1622 does, with the constraints of lines 1142-1205."""
     torchao = model.nf4_backend == "torchao"
     if not (torchao or (model.qlora_sharded_model_loading and model.load_in_4bit)):
@@ -65,7 +65,7 @@ def staged_nf4(model: Model) -> None:
             raise refuses(QUANTIZATION, (key, origin), f"`{key}`: {says[0].upper()}{says[1:]}", says)
 
 
-def staged_loading(model: Model) -> Iterator[Constraint]:
+def staged_loading(model: AxolotlModel) -> Iterator[Constraint]:
     """The requirements of NF4 weights staged on the CPU for the adapter's loading and the parallel layout."""
     sharding = model.fsdp_config
     unquantized = not model.load_in_4bit or model.adapter != "qlora" or bool(model.load_in_8bit)
@@ -78,7 +78,7 @@ def staged_loading(model: Model) -> Iterator[Constraint]:
     yield replicated, "dp_replicate_size", "CPU-staged NF4 requires a one-dimensional sharding mesh; dp_replicate_size must be 1"
 
 
-def staged_quantization(model: Model, torchao: bool) -> Iterator[Constraint]:
+def staged_quantization(model: AxolotlModel, torchao: bool) -> Iterator[Constraint]:
     """The requirements of staged NF4 weights for the quantization."""
     given = model.bnb_config_kwargs or {}
     other_type = given.get("bnb_4bit_quant_type", "nf4") != "nf4"
@@ -87,7 +87,7 @@ def staged_quantization(model: Model, torchao: bool) -> Iterator[Constraint]:
     yield torchao and single, "bnb_config_kwargs", "torchao NF4 requires blocksize 64 and double quantization"
 
 
-def staged_adapter(model: Model) -> Iterator[Constraint]:
+def staged_adapter(model: AxolotlModel) -> Iterator[Constraint]:
     """The requirements of staged NF4 weights for the LoRA adapter."""
     key = "lora_modules_to_save" if model.lora_modules_to_save else "peft_use_dora"
     yield bool(getattr(model, key)), key, "CPU-staged NF4 currently requires LoRA without DoRA or modules_to_save"

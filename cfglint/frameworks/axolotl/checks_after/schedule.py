@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from cfglint.findings.releases import Releases
 from cfglint.frameworks.axolotl.checks_after.adapters import FUSED_QKV, LORA
-from cfglint.frameworks.axolotl.refusals import ADAPTER, SCHEDULE, Model, excludes, requires
+from cfglint.frameworks.axolotl.refusals import ADAPTER, SCHEDULE, AxolotlModel, excludes, requires
 
 BY_STEPS = Releases((), (0, 12, 0))  # `relora_steps` turns ReLoRA on
 
 
-def relora(model: Model) -> None:
+def relora(model: AxolotlModel) -> None:
     """Check the values as utils/schemas/validation.py:2217 does."""
     by_steps = model.release in BY_STEPS
     name = "relora_steps" if by_steps else "relora"
@@ -36,7 +36,7 @@ def relora(model: Model) -> None:
             raise excludes(ADAPTER, name, key, says)
 
 
-def early_stopping(model: Model) -> None:
+def early_stopping(model: AxolotlModel) -> None:
     """Check the values as utils/schemas/validation.py:2257 does."""
     if not model.early_stopping_patience:
         return
@@ -63,7 +63,7 @@ def early_stopping(model: Model) -> None:
         )
 
 
-def balanced_labels(model: Model) -> None:
+def balanced_labels(model: AxolotlModel) -> None:
     """Check the values as utils/schemas/config.py:1741 does."""
     key = "balance_labels"
     grouped = not model.sample_packing and (model.streaming or model.pretraining_dataset or model.group_by_length)

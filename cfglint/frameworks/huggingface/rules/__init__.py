@@ -12,9 +12,9 @@ from cfglint.frameworks.huggingface.rules import (
     no_effect,
     optimizer,
     precision,
+    program_code,
     schedule,
     scheduler_arguments,
-    trainer_keywords,
     training,
     value_types,
 )
@@ -29,9 +29,9 @@ __all__ = [
     "no_effect",
     "optimizer",
     "precision",
+    "program_code",
     "schedule",
     "scheduler_arguments",
-    "trainer_keywords",
     "training",
     "value_types",
 ]

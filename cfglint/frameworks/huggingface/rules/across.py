@@ -6,7 +6,8 @@ from cfglint.findings.diagnostic import ERROR, INFO, WARNING
 from cfglint.findings.rule import Example, Finding, rule
 from cfglint.findings.setting import DEFAULT
 from cfglint.frameworks.huggingface.batch import accumulation_steps, of
-from cfglint.frameworks.huggingface.rules.common import number, shown
+from cfglint.frameworks.huggingface.rules.common import shown
+from cfglint.source.numbers import is_number
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -397,7 +398,7 @@ def clipping_replaced(config: TrainerConfig) -> Iterator[Finding]:
     """
     launch = config.deepspeed
     norm = config.arguments["max_grad_norm"]
-    if launch is None or "gradient_clipping" in launch.written or not number(norm):
+    if launch is None or "gradient_clipping" in launch.written or not is_number(norm):
         return
     from cfglint.frameworks._releases import RELEASES
     from cfglint.frameworks.deepspeed.releases import default_of_key
@@ -443,7 +444,7 @@ def accumulation_replaced(config: TrainerConfig) -> Iterator[Finding]:
     own = accumulation_steps(config)
     if launch is None or not launch.steps_every_micro_batch:
         return
-    if number(own.value) and own.value > 1:
+    if is_number(own.value) and own.value > 1:
         release = config.facts.target["accelerate"]
         message = (
             f"`{own.name}` is {own.value}, which accelerate {release} ignores: the DeepSpeed config lacks the key, so DeepSpeed uses 1"

@@ -7,9 +7,10 @@ from math import inf
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import SKIP, Example, Finding, rule
 from cfglint.frameworks.huggingface.fields import CHOICES, FIELDS, choices, has_choice, has_field, is_required
-from cfglint.frameworks.huggingface.rules.common import OLD, article, certainty, lost_strategy, number, of, shown, strategy
+from cfglint.frameworks.huggingface.rules.common import OLD, article, certainty, lost_strategy, of, shown, strategy
 from cfglint.frameworks.huggingface.rules.keys import ACCELERATOR_KEYS
 from cfglint.frameworks.remedies import choice
+from cfglint.source.numbers import is_number
 
 NO_EMPTYING = "remove `torch_empty_cache_steps` to keep the cache"
 
@@ -168,13 +169,13 @@ def steps_needed(config: TrainerConfig) -> Iterator[Finding]:
     """
     args = config.arguments
     every, strategy_ = args["logging_steps"], args.eval_strategy
-    if strategy_ == "steps" and not args["eval_steps"] and number(args["eval_steps"] or 0) and number(every) and every <= 0:
+    if strategy_ == "steps" and not args["eval_steps"] and is_number(args["eval_steps"] or 0) and is_number(every) and every <= 0:
         text = "ValueError: evaluation strategy IntervalStrategy.STEPS requires either non-zero --eval_steps or --logging_steps"
         message = f"`eval_strategy: steps` requires a positive `eval_steps` or `logging_steps`, but `logging_steps` is {every}"
         yield Finding(
             of(config, "logging_steps"), message, related=(strategy(config),), exception=text, help="set `eval_steps` to a positive number"
         )
-    elif args["logging_strategy"] == "steps" and number(every) and every == 0:
+    elif args["logging_strategy"] == "steps" and is_number(every) and every == 0:
         text = "ValueError: logging strategy IntervalStrategy.STEPS requires non-zero --logging_steps"
         yield Finding(
             of(config, "logging_steps"),
@@ -304,7 +305,7 @@ def best_model_steps(config: TrainerConfig) -> Iterator[Finding]:
     save, every = args["save_steps"], args.eval_steps
     if not args["load_best_model_at_end"] or args.eval_strategy != "steps" or args["save_strategy"] != "steps":
         return
-    if not number(save) or not number(every) or every == 0 or save % every == 0:
+    if not is_number(save) or not is_number(every) or every == 0 or save % every == 0:
         return
     reason = _not_a_multiple(save, every, config.version)
     if reason:
@@ -448,7 +449,7 @@ def prefetch_without_workers(config: TrainerConfig) -> Iterator[Finding]:
     """
     args = config.arguments
     workers = args["dataloader_num_workers"]
-    if args["dataloader_prefetch_factor"] is not None and number(workers) and workers == 0:
+    if args["dataloader_prefetch_factor"] is not None and is_number(workers) and workers == 0:
         text = "ValueError: --dataloader_prefetch_factor can only be set when data is loaded in a different process"
         yield Finding(
             of(config, "dataloader_prefetch_factor"),

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 OLD: ExampleFacts = {"target": {"transformers": "4.42.4"}}  # for examples of behaviour that only 4.x has
 
-__all__ = ["OLD", "article", "certainty", "lost_strategy", "number", "of", "shown", "strategy"]
+__all__ = ["OLD", "article", "certainty", "lost_strategy", "of", "shown", "strategy"]
 
 
 def certainty(config: TrainerConfig, *names: str) -> Severity:
@@ -28,11 +28,6 @@ def certainty(config: TrainerConfig, *names: str) -> Severity:
     if config.facts.complete or all(name in config.arguments or config.arguments.written(name) in config.values for name in names):
         return ERROR
     return WARNING
-
-
-def number(value: Any) -> bool:
-    """Whether a value can be compared with numbers."""
-    return isinstance(value, (int, float))
 
 
 def strategy(config: TrainerConfig) -> Setting:

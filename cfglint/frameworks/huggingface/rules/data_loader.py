@@ -6,8 +6,9 @@ from cfglint.batch.steps import ZERO_IS_A_LIMIT
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import Example, Finding, rule
 from cfglint.frameworks.huggingface.batch import batches_of_rank
-from cfglint.frameworks.huggingface.rules.common import certainty, number, of, shown
+from cfglint.frameworks.huggingface.rules.common import certainty, of, shown
 from cfglint.frameworks.remedies import choice
+from cfglint.source.numbers import is_number
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def no_batches(config: TrainerConfig) -> Iterator[Finding]:
             yield Finding(of(config, "per_device_train_batch_size"), message, exception=text)
         return
     limit = config.arguments["max_steps"]
-    if config.own_sampler or batches_of_rank(config) != 0 or not number(limit):
+    if config.own_sampler or batches_of_rank(config) != 0 or not is_number(limit):
         return
     setting = of(config, "dataloader_drop_last")
     size = config.batch.micro_batch
@@ -101,7 +102,7 @@ def workers_needed(config: TrainerConfig) -> Iterator[Finding]:
     """
     args = config.arguments
     workers = args["dataloader_num_workers"]
-    if not number(workers):
+    if not is_number(workers):
         return
     if workers < 0:
         text = "ValueError: num_workers option should be non-negative; use num_workers=0 to disable multiprocessing."
@@ -148,7 +149,7 @@ def prefetch_negative(config: TrainerConfig) -> Iterator[Finding]:
     Source: torch 2.13 utils/data/dataloader.py.
     """
     value, workers = config.arguments["dataloader_prefetch_factor"], config.arguments["dataloader_num_workers"]
-    if number(value) and value < 0 and number(workers) and workers > 0:
+    if is_number(value) and value < 0 and is_number(workers) and workers > 0:
         text = "ValueError: prefetch_factor option should be non-negative"
         message = f"`dataloader_prefetch_factor` is {value}; it must be >= 0"
         yield Finding(

@@ -57,7 +57,7 @@ KNOWN = frozenset(
 )
 
 
-class Section:
+class FsdpSection:
     """The section `fsdp_config` without its `fsdp_` prefixes; `place` returns the key as written."""
 
     def __init__(self, config: TrainerConfig) -> None:
@@ -146,7 +146,7 @@ def fsdp_option(config: TrainerConfig) -> Iterator[Finding]:
                 continue
             remedy = choice("fsdp", word, WORDS)
             yield Finding(setting, f"`fsdp` contains the unknown option {word}", exception=f"ValueError: {text}", help=remedy)
-        elif modern and Section(config).version == 2 and word.lower() in STRATEGIES and word not in FSDP2_STRATEGIES:
+        elif modern and FsdpSection(config).version == 2 and word.lower() in STRATEGIES and word not in FSDP2_STRATEGIES:
             text = f"ValueError: `fsdp={word}` is only available with FSDP1."
             remedy = "set `fsdp_config.version: 1`, or another option in `fsdp`"
             yield Finding(setting, f"`fsdp: {word}` requires FSDP1, but `fsdp_config.version` is 2", exception=text, help=remedy)
@@ -235,7 +235,7 @@ def fsdp_config_value(config: TrainerConfig) -> Iterator[Finding]:
             help="remove `fsdp_config`, or write a mapping",
         )
         return
-    section = Section(config)
+    section = FsdpSection(config)
     if not on or section.values.get("xla"):
         return
     if config.version >= SECTION_RULES:
@@ -244,7 +244,7 @@ def fsdp_config_value(config: TrainerConfig) -> Iterator[Finding]:
         yield from _old_values(section, words(config), config)
 
 
-def _modern_values(section: Section) -> Iterator[Finding]:
+def _modern_values(section: FsdpSection) -> Iterator[Finding]:
     values = section.values
     if section.version is None:
         text = f"ValueError: invalid literal for int() with base 10: {values['version']!r}"
@@ -281,7 +281,7 @@ def _modern_values(section: Section) -> Iterator[Finding]:
     yield from _named(section, "state_dict_type", STATE_TYPES, "init")
 
 
-def _named(section: Section, key: str, names: tuple[str, ...], fails_at: Stage) -> Iterator[Finding]:
+def _named(section: FsdpSection, key: str, names: tuple[str, ...], fails_at: Stage) -> Iterator[Finding]:
     value = section.values.get(key)
     if key in section.values and isinstance(value, str) and not value.isdigit() and value.upper() not in (name.upper() for name in names):
         text = f"KeyError: {value.upper()!r}"
@@ -289,7 +289,7 @@ def _named(section: Section, key: str, names: tuple[str, ...], fails_at: Stage) 
         yield Finding(section.place(key), message, exception=text, fails_at=fails_at, help=choice(f"fsdp_config.{key}", value, names))
 
 
-def _old_values(section: Section, given: list[Any], config: TrainerConfig) -> Iterator[Finding]:
+def _old_values(section: FsdpSection, given: list[Any], config: TrainerConfig) -> Iterator[Finding]:
     values = section.values
     size, layers = values.get("min_num_params", 0), values.get("transformer_layer_cls_to_wrap")
     least = config.arguments["fsdp_min_num_params"]
@@ -337,7 +337,7 @@ def fsdp_alone(config: TrainerConfig) -> Iterator[Finding]:
 
     Source: transformers 5.23.0 trainer.py:476, 4.42.4 trainer.py:494.
     """
-    if config.uses_fsdp and config.launched is False and not Section(config).values.get("xla"):
+    if config.uses_fsdp and config.launched is False and not FsdpSection(config).values.get("xla"):
         yield Finding(
             of(config, "fsdp"),
             "`fsdp` requires distributed training, but 1 GPU runs without a launcher",
@@ -396,7 +396,7 @@ def checkpointing_twice(config: TrainerConfig) -> Iterator[Finding]:
     """
     if not config.uses_fsdp or not config.arguments.checkpointing or config.launched is not True:
         return
-    section = Section(config)
+    section = FsdpSection(config)
     value = section.values.get("activation_checkpointing")
     if value is True or (config.version < SECTION_RULES and value) or str(value).lower() in TRUTHS[:6]:
         key = config.arguments.checkpointing_key
@@ -453,7 +453,11 @@ def model_only_checkpoints(config: TrainerConfig) -> Iterator[Finding]:
             exception=text,
             help="set `save_only_model: false`, or set `load_best_model_at_end: false`",
         )
-    elif sharded and config.version >= SECTION_RULES and str(Section(config).values.get("state_dict_type")).upper() == "SHARDED_STATE_DICT":
+    elif (
+        sharded
+        and config.version >= SECTION_RULES
+        and str(FsdpSection(config).values.get("state_dict_type")).upper() == "SHARDED_STATE_DICT"
+    ):
         text = "ValueError: save_only_model option is not compatible with FSDP state dict type 'SHARDED_STATE_DICT'"
         message = "`save_only_model` is incompatible with `fsdp_config.state_dict_type: SHARDED_STATE_DICT`"
         yield Finding(
@@ -513,7 +517,7 @@ def fsdp_config_key(config: TrainerConfig) -> Iterator[Finding]:
     """
     if not config.uses_fsdp:
         return
-    section = Section(config)
+    section = FsdpSection(config)
     for key in section.values:
         if isinstance(key, str) and key not in KNOWN:
             yield Finding(

@@ -5,8 +5,9 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import WARNING
 from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.huggingface.fields import has_field
-from cfglint.frameworks.huggingface.rules.common import number, of, shown, strategy
+from cfglint.frameworks.huggingface.rules.common import of, shown, strategy
 from cfglint.frameworks.remedies import choice
+from cfglint.source.numbers import is_number
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -287,7 +288,7 @@ def per_gpu_size_wins(config: TrainerConfig) -> Iterator[Finding]:
     given = config.arguments.given
     for part in ("train", "eval"):
         old, new = f"per_gpu_{part}_batch_size", f"per_device_{part}_batch_size"
-        if given.get(old) and new in config.values and number(given[old]) and given[old] != config.values[new]:
+        if given.get(old) and new in config.values and is_number(given[old]) and given[old] != config.values[new]:
             yield Finding(
                 config.setting(new),
                 f"`{new}` is overridden by `{old}` ({given[old]})",

@@ -6,7 +6,8 @@ from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import Example, Finding, rule
 from cfglint.frameworks.huggingface.batch import accumulation_steps
 from cfglint.frameworks.huggingface.field_operations import ADAMS, TORCH_ADAMS
-from cfglint.frameworks.huggingface.rules.common import certainty, number, of, shown
+from cfglint.frameworks.huggingface.rules.common import certainty, of, shown
+from cfglint.source.numbers import is_number
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -64,22 +65,22 @@ def optimizer_value(config: TrainerConfig) -> Iterator[Finding]:
         return
     optimizer = args.optimizer
     rate = args["learning_rate"]
-    if number(rate) and not rate >= 0 and optimizer != "adafactor":  # NaN too
+    if is_number(rate) and not rate >= 0 and optimizer != "adafactor":  # NaN too
         text = f"ValueError: Invalid learning rate: {rate}"
         yield Finding(of(config, "learning_rate"), f"`learning_rate` is {rate}; it must be >= 0", exception=text)
     if optimizer not in ADAMS:
         return
-    if number(args["adam_epsilon"]) and not args["adam_epsilon"] >= 0:
+    if is_number(args["adam_epsilon"]) and not args["adam_epsilon"] >= 0:
         text = f"ValueError: Invalid epsilon value: {args['adam_epsilon']}"
         remedy = "set `adam_epsilon: 1.0e-8`, which is the default"
         yield Finding(of(config, "adam_epsilon"), f"`adam_epsilon` is {args['adam_epsilon']}; it must be >= 0", exception=text, help=remedy)
     for index, name in enumerate(("adam_beta1", "adam_beta2")):
         value = args[name]
-        if number(value) and not 0 <= value < 1:
+        if is_number(value) and not 0 <= value < 1:
             text = f"ValueError: Invalid beta parameter at index {index}: {value}"
             remedy = f"set `{name}: {0.9 if name == 'adam_beta1' else 0.999}`, which is the default"
             yield Finding(of(config, name), f"`{name}` is {value}; it must be >= 0 and < 1", exception=text, help=remedy)
-        elif number(value) and not isinstance(value, float) and optimizer in TORCH_ADAMS:
+        elif is_number(value) and not isinstance(value, float) and optimizer in TORCH_ADAMS:
             text = "ValueError: betas must be either both floats or both Tensors"
             remedy = f"set `{name}: {float(value)}`"
             yield Finding(of(config, name), f"`{name}` is {shown(value)}, an integer; it must be a float", exception=text, help=remedy)

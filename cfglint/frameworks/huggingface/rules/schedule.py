@@ -9,7 +9,8 @@ from cfglint.findings.diagnostic import ERROR, INFO, WARNING
 from cfglint.findings.rule import Example, Finding, rule
 from cfglint.frameworks.huggingface.batch import ACCUMULATION, INFINITE, accumulation_steps, steps
 from cfglint.frameworks.huggingface.fields import has_field
-from cfglint.frameworks.huggingface.rules.common import number, of, shown
+from cfglint.frameworks.huggingface.rules.common import of, shown
+from cfglint.source.numbers import is_number
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def warmup_steps_value(config: TrainerConfig) -> Iterator[Finding]:
                 fails_at="init",
                 help=f"set `{name}: 0` for no warm-up",
             )
-        elif number(value) and value < 0:
+        elif is_number(value) and value < 0:
             named = f"Got warmup_steps = {value}, Expected value warmup_steps >= 0"
             text = named if version >= SAYS_VALUE else "warmup_steps must be an integer or a float"
     elif version >= ONE_STEP_TAKEN:
@@ -105,11 +106,11 @@ def warmup_ratio_range(config: TrainerConfig) -> Iterator[Finding]:
     Source: transformers 4.42.4 training_args.py:1774, 4.57.6 training_args.py:1905.
     """
     value = config.arguments["warmup_ratio"]
-    if config.version >= RATIO_TAKEN or not number(value):
+    if config.version >= RATIO_TAKEN or not is_number(value):
         return
     if isnan(value):
         steps = config.arguments["warmup_steps"]
-        if not (number(steps) and steps > 0):
+        if not (is_number(steps) and steps > 0):
             text = "ValueError: cannot convert float NaN to integer"
             yield Finding(
                 of(config, "warmup_ratio"),
@@ -142,7 +143,7 @@ def warmup_longer_than_run(config: TrainerConfig) -> Iterator[Finding]:
     Source: transformers 5.23.0 training_args.py:2154, optimization.py:118.
     """
     args = config.arguments
-    if args["lr_scheduler_type"] in WITHOUT_WARMUP or not number(args["warmup_steps"]) or args["warmup_steps"] < 1:
+    if args["lr_scheduler_type"] in WITHOUT_WARMUP or not is_number(args["warmup_steps"]) or args["warmup_steps"] < 1:
         return
     run = steps(config)
     if run.total and run.warmup and run.warmup >= run.total:
@@ -171,7 +172,7 @@ def epochs_overridden(config: TrainerConfig) -> Iterator[Finding]:
     Source: transformers 5.23.0 trainer.py:2500-2532.
     """
     limit = config.arguments["max_steps"]
-    if "num_train_epochs" in config.arguments and number(limit) and limit > 0:
+    if "num_train_epochs" in config.arguments and is_number(limit) and limit > 0:
         related = (of(config, "max_steps"),)
         yield Finding(
             of(config, "num_train_epochs"),
@@ -208,7 +209,7 @@ def interval_beyond_run(config: TrainerConfig) -> Iterator[Finding]:
         intervals.append(("eval_steps", args.eval_strategy, "nothing is evaluated"))
     for name, unit, consequence in intervals:
         every = args[name]
-        if unit == "steps" and name in args and number(every) and every > total:
+        if unit == "steps" and name in args and is_number(every) and every > total:
             yield Finding(
                 of(config, name),
                 f"`{name}` is {every}, but the run has only {total} steps, so {consequence}",
@@ -245,14 +246,14 @@ def hardly_any_steps(config: TrainerConfig) -> Iterator[Finding]:
         yield Finding(
             of(config, "max_steps"), "`max_steps` is 0, which ends the run after one step", help="set `max_steps: -1` for no limit"
         )
-    if number(epochs) and epochs <= 0 and number(limit) and limit < 0:
+    if is_number(epochs) and epochs <= 0 and is_number(limit) and limit < 0:
         yield Finding(
             of(config, "num_train_epochs"),
             f"`num_train_epochs` is {epochs}, so no training step is made",
             help="set `num_train_epochs` to a positive number",
         )
     accumulation = accumulation_steps(config)
-    if number(accumulation.value) and accumulation.value < 0:
+    if is_number(accumulation.value) and accumulation.value < 0:
         yield Finding(
             accumulation,
             f"`{ACCUMULATION}` is {accumulation.value}; it must be positive, but the Trainer does not check it",
@@ -305,7 +306,7 @@ def warmup_twice(config: TrainerConfig) -> Iterator[Finding]:
     """
     args = config.arguments
     count, ratio = args["warmup_steps"], args["warmup_ratio"]
-    if not has_field("warmup_ratio", config.version) or not number(count) or not number(ratio) or count <= 0 or ratio <= 0:
+    if not has_field("warmup_ratio", config.version) or not is_number(count) or not is_number(ratio) or count <= 0 or ratio <= 0:
         return
     ignored, used = ("warmup_ratio", "warmup_steps") if config.version < RATIO_TAKEN else ("warmup_steps", "warmup_ratio")
     yield Finding(
@@ -371,7 +372,7 @@ def schedule_without_warmup(config: TrainerConfig) -> Iterator[Finding]:
     kind = args["lr_scheduler_type"]
     if kind in WITHOUT_WARMUP:
         for name in ("warmup_steps", "warmup_ratio"):
-            if number(args[name]) and args[name] > 0:
+            if is_number(args[name]) and args[name] > 0:
                 related = (of(config, "lr_scheduler_type"),)
                 yield Finding(
                     of(config, name),
@@ -410,7 +411,7 @@ def larger_evaluation_batch(config: TrainerConfig) -> Iterator[Finding]:
     """
     args = config.arguments
     train, evaluation = args["per_device_train_batch_size"], args["per_device_eval_batch_size"]
-    if args.eval_strategy not in ("steps", "epoch") or not number(train) or not number(evaluation) or train <= 0:
+    if args.eval_strategy not in ("steps", "epoch") or not is_number(train) or not is_number(evaluation) or train <= 0:
         return
     if evaluation >= FAR_MORE * train:
         related = (of(config, "per_device_train_batch_size"),)
@@ -442,7 +443,7 @@ def last_steps_not_evaluated(config: TrainerConfig) -> Iterator[Finding]:
     ratio, total = args.eval_steps, steps(config).total
     if config.version >= LAST_EVALUATED or args.eval_strategy != "steps" or not args["load_best_model_at_end"]:
         return
-    if not total or not number(ratio) or not 0 < ratio < 1:
+    if not total or not is_number(ratio) or not 0 < ratio < 1:
         return
     every = -int(-total * ratio // 1)
     done, meant = total // every, round(1 / ratio)

@@ -6,9 +6,10 @@ from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import Example, Finding, rule
 from cfglint.frameworks.huggingface.batch import UNKNOWN, steps, takes_steps
 from cfglint.frameworks.huggingface.fields import choices
-from cfglint.frameworks.huggingface.rules.common import certainty, number, of, shown
+from cfglint.frameworks.huggingface.rules.common import certainty, of, shown
 from cfglint.frameworks.huggingface.rules.value_types import described, spelled_as_number
 from cfglint.frameworks.huggingface.schedule_operations import BUILDS, STABLE_STEPS_OPTIONAL, certain_failure, possible_runs
+from cfglint.source.numbers import is_number
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -185,7 +186,7 @@ def not_numbers(kind: str, keywords: dict[Any, Any], config: TrainerConfig) -> I
     """The arguments that the function of a schedule computes with although they are not numbers."""
     for key, operation in NUMBERS_NEEDED.get(kind, ()):
         value = keywords.get(key)
-        if value is not None and not number(value):
+        if value is not None and not is_number(value):
             text = f"TypeError: {operation.format(type(value).__name__)}"
             place = config.setting("lr_scheduler_kwargs", key)
             fix = spelled_as_number(place)
@@ -196,7 +197,7 @@ def not_numbers(kind: str, keywords: dict[Any, Any], config: TrainerConfig) -> I
 def failed_operations(kind: str, keywords: dict[Any, Any], config: TrainerConfig) -> Iterator[Finding]:
     """The argument on which the schedule fails when it is built, or in the first step."""
     rate = config.arguments["learning_rate"]
-    if kind not in BUILDS or not keywords or not number(rate) or not rate or not config.arguments.known("learning_rate"):
+    if kind not in BUILDS or not keywords or not is_number(rate) or not rate or not config.arguments.known("learning_rate"):
         return
     length = steps(config) if config.facts.complete else UNKNOWN
     runs = possible_runs(rate, length.warmup, length.total, config.version)
@@ -251,7 +252,7 @@ def stable_steps(kind: str, given: dict[Any, Any], config: TrainerConfig) -> Req
 def polynomial_end(kind: str, given: dict[Any, Any], config: TrainerConfig) -> Requirements:
     """Check the final rate of a polynomial schedule."""
     rate, end = config.arguments["learning_rate"], given.get("lr_end", 1e-7)
-    if number(rate) and number(end) and not rate > end:
+    if is_number(rate) and is_number(end) and not rate > end:
         message = f"`learning_rate` is {rate}; `lr_scheduler_type: polynomial` requires it to be greater than `lr_end` ({end})"
         yield message, f"ValueError: lr_end ({end}) must be smaller than initial lr ({rate})"
 
@@ -259,7 +260,7 @@ def polynomial_end(kind: str, given: dict[Any, Any], config: TrainerConfig) -> R
 def plateau(kind: str, given: dict[Any, Any], config: TrainerConfig) -> Requirements:
     """Check the factor and mode of a schedule that follows a metric."""
     factor = given.get("factor", 0.1)
-    if number(factor) and factor >= 1:
+    if is_number(factor) and factor >= 1:
         yield f"`lr_scheduler_kwargs.factor` is {factor}; it must be < 1", "ValueError: Factor should be < 1.0."
     if given.get("mode", "min") not in ("min", "max"):
         message = f"`lr_scheduler_kwargs.mode` is {shown(given['mode'])}; it must be min or max"

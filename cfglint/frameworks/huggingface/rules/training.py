@@ -6,8 +6,9 @@ from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import Example, Finding, rule
 from cfglint.frameworks.huggingface.batch import takes_steps
 from cfglint.frameworks.huggingface.fields import has_choice
-from cfglint.frameworks.huggingface.rules.common import certainty, number, of, shown
+from cfglint.frameworks.huggingface.rules.common import certainty, of, shown
 from cfglint.frameworks.remedies import choice
+from cfglint.source.numbers import is_number
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -116,7 +117,7 @@ def accumulation_twice(config: TrainerConfig) -> Iterator[Finding]:
     Source: transformers 5.23.0 trainer.py:813-823, 4.42.4 trainer.py:4556.
     """
     own = config.arguments["gradient_accumulation_steps"]
-    if "num_steps" in config.accumulation_kwargs and number(own) and own > 1:
+    if "num_steps" in config.accumulation_kwargs and is_number(own) and own > 1:
         setting = config.setting("accelerator_config", "gradient_accumulation_kwargs", "num_steps")
         related = (of(config, "gradient_accumulation_steps"),)
         yield Finding(
@@ -322,7 +323,7 @@ def noise_negative(config: TrainerConfig) -> Iterator[Finding]:
     Source: transformers 5.23.0 integrations/neftune.py:49.
     """
     value = config.arguments["neftune_noise_alpha"]
-    if number(value) and value < 0 and takes_steps(config):
+    if is_number(value) and value < 0 and takes_steps(config):
         text = "RuntimeError: uniform_ expects to return a [from, to) range"
         yield Finding(
             of(config, "neftune_noise_alpha"),

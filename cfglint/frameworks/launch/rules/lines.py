@@ -39,7 +39,7 @@ def problems(config: LaunchConfig, code: str) -> Iterator[Finding]:
             severity=problem.severity,
             exception=problem.exception or None,
             help=problem.remedy or None,
-            of_launcher=problem.of_launcher,
+            for_any_parser=problem.of_launcher,
         )
 
 

@@ -8,8 +8,6 @@ from cfglint.findings.rule import Finding
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from cfglint.findings.rule import ExampleFacts
     from cfglint.findings.vocabulary import Severity
     from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
@@ -27,11 +25,6 @@ def certainty(config: LlamaFactoryConfig, *names: str) -> Severity:
     `key=value` after the file name on the command line may set missing keys.
     """
     return ERROR if config.facts.complete or all(name in config.values for name in names) else WARNING
-
-
-def number(value: Any) -> bool:
-    """Whether a value can be compared with numbers."""
-    return isinstance(value, (int, float))
 
 
 def conflict(

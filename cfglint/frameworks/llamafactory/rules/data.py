@@ -9,9 +9,10 @@ from cfglint.findings.wording import counted, spelled
 from cfglint.frameworks.history import DEFAULT
 from cfglint.frameworks.llamafactory.arguments import comma_list
 from cfglint.frameworks.llamafactory.releases import templates
-from cfglint.frameworks.llamafactory.rules.common import BASE, FROM_083, FROM_090, KIND, SMALL, certainty, conflict, number
+from cfglint.frameworks.llamafactory.rules.common import BASE, FROM_083, FROM_090, KIND, SMALL, certainty, conflict
 from cfglint.frameworks.remedies import either
 from cfglint.frameworks.versions import dotted
+from cfglint.source.numbers import is_number
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -150,7 +151,7 @@ def streaming_options(config: LlamaFactoryConfig) -> Iterator[Finding]:
     if not config.own("streaming"):
         return
     size, steps = config.own("val_size"), config.arguments["max_steps"]
-    if number(size) and SMALL < size < 1:
+    if is_number(size) and SMALL < size < 1:
         text = "ValueError: Streaming mode should have an integer val size."
         message = f"`val_size` is {size}, a ratio, but `streaming` requires a number of samples"
         yield conflict(
@@ -345,7 +346,7 @@ def evaluation_set_missing(config: LlamaFactoryConfig) -> Iterator[Finding]:
     Source: llamafactory 0.9.5 hparams/parser.py:362-365; transformers 5.6.0 training_args.py:1537.
     """
     size = config.own("val_size")
-    if config.own("eval_dataset") is not None or not number(size):
+    if config.own("eval_dataset") is not None or not is_number(size):
         return
     severity = ERROR if certainty(config, "eval_dataset") == ERROR else certainty(config, "val_size")
     joint = config.own_version in EVALUATION_OF_VAL_SIZE
@@ -391,7 +392,7 @@ def pixel_range(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """
     for what in ("image", "video"):
         most, least = f"{what}_max_pixels", f"{what}_min_pixels"
-        if number(config.own(most)) and number(config.own(least)) and config.own(most) < config.own(least):
+        if is_number(config.own(most)) and is_number(config.own(least)) and config.own(most) < config.own(least):
             text = f"ValueError: `{most}` cannot be smaller than `{least}`."
             message = f"`{most}` is {config.own(most)}, less than `{least}` ({config.own(least)})"
             name, other = (most, least) if most in config.values else (least, most)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.releases import Releases
 from cfglint.findings.rule import Example, Finding, rule
-from cfglint.frameworks.llamafactory.rules.common import BASE, KIND, certainty, conflict, number
+from cfglint.frameworks.llamafactory.rules.common import BASE, KIND, certainty, conflict
 from cfglint.frameworks.versions import dotted, parse_version
+from cfglint.source.numbers import is_number
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -189,7 +190,7 @@ def option_refused_by_old_release(config: LlamaFactoryConfig) -> Iterator[Findin
             message = f"`{name}` is {config.own(name)}; it must be one of {', '.join(map(str, accepted))}"
             yield conflict(config, name, message=message, exception=text, remedy=f"set `{name}: {accepted[0]}`")
     reserved, length = config.own("reserved_label_len"), config.own("cutoff_len")
-    if number(reserved) and number(length) and reserved >= length:
+    if is_number(reserved) and is_number(length) and reserved >= length:
         text = "ValueError: `reserved_label_len` must be smaller than `cutoff_len`."
         message = f"`reserved_label_len` is {reserved}, but it must be smaller than `cutoff_len` ({length})"
         yield conflict(

@@ -5,8 +5,9 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.releases import Releases
 from cfglint.findings.rule import Example, Finding, rule
-from cfglint.frameworks.llamafactory.rules.common import BASE, FROM_083, FROM_090, KIND, SMALL, certainty, conflict, number
+from cfglint.frameworks.llamafactory.rules.common import BASE, FROM_083, FROM_090, KIND, SMALL, certainty, conflict
 from cfglint.frameworks.remedies import choice
+from cfglint.source.numbers import is_number
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ def label_smoothing_loss(config: LlamaFactoryConfig) -> Iterator[Finding]:
     Source: llamafactory 0.9.5 hparams/finetuning_args.py:589.
     """
     smoothing = config.own("dpo_label_smoothing")
-    if config.stage == "dpo" and config.own("pref_loss") != "sigmoid" and number(smoothing) and smoothing > SMALL:
+    if config.stage == "dpo" and config.own("pref_loss") != "sigmoid" and is_number(smoothing) and smoothing > SMALL:
         message = f"`dpo_label_smoothing` requires `pref_loss: sigmoid`, but it is {config.own('pref_loss')}"
         remedy = "set `pref_loss: sigmoid`, or remove `dpo_label_smoothing`"
         yield Finding(config.field("dpo_label_smoothing"), message, related=(config.field("pref_loss"),), help=remedy)

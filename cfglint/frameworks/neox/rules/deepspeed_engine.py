@@ -6,9 +6,10 @@ from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import Example, Finding
 from cfglint.frameworks.neox.batch import ACCUMULATION, MICRO, TOTAL
 from cfglint.frameworks.neox.derive import switched_on
-from cfglint.frameworks.neox.python_errors import describe, number
+from cfglint.frameworks.neox.python_errors import describe
 from cfglint.frameworks.neox.rules import neox_rule, rename, replace
 from cfglint.frameworks.remedies import choice
+from cfglint.source.numbers import is_number
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -258,7 +259,7 @@ def extra_args_batch(config: NeoXConfig) -> Iterator[Finding]:
         for name, term in ((TOTAL, batch.global_batch), (MICRO, batch.micro_batch), (ACCUMULATION, batch.accumulation))
     )
     setting = config.setting("deepspeed_extra_args", names[0])
-    if not (number(total) and number(micro) and number(accumulation)):
+    if not (is_number(total) and is_number(micro) and is_number(accumulation)):
         return
     if total != micro * accumulation * data_parallel or total <= 0 or micro <= 0:
         text = (
@@ -291,7 +292,7 @@ def loss_scale_power(config: NeoXConfig) -> Iterator[Finding]:
     Source: DeeperSpeed 91d1c55 (0.16.5) deepspeed/runtime/config.py:192-202.
     """
     power = config.get("fp16", "initial_scale_power", default=16)
-    if config.derived.precision == "fp16" and not number(power):
+    if config.derived.precision == "fp16" and not is_number(power):
         setting = config.setting("fp16", "initial_scale_power")
         text = f"TypeError: unsupported operand type(s) for ** or pow(): 'int' and '{type(power).__name__}'"
         number_ = int(power) if isinstance(power, str) and power.isdigit() else None

@@ -8,9 +8,10 @@ from cfglint.findings.wording import spelled
 from cfglint.frameworks.neox import fields
 from cfglint.frameworks.neox._tables import REMOVED as REMOVED_FIELDS
 from cfglint.frameworks.neox.derive import COPIES, DERIVED
-from cfglint.frameworks.neox.python_errors import describe, hollow, number, raised
+from cfglint.frameworks.neox.python_errors import describe, hollow, raised
 from cfglint.frameworks.neox.rules import neox_rule, remove, rename, replace
 from cfglint.frameworks.remedies import choice
+from cfglint.source.numbers import is_number
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -151,7 +152,7 @@ def invalid_type(config: NeoXConfig) -> Iterator[Finding]:
     Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1365-1422, line 1385.
     """
     for name, path, value, exception in _refused(config):
-        if config.check_of(name).expected != "literal" and (name not in ARITHMETIC or number(value)):
+        if config.check_of(name).expected != "literal" and (name not in ARITHMETIC or is_number(value)):
             setting = config.setting(*path)
             yield Finding(
                 setting,

@@ -5,10 +5,11 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import Finding
 from cfglint.frameworks.neox.layers import dense, own_attention, transformer
-from cfglint.frameworks.neox.python_errors import describe, number
+from cfglint.frameworks.neox.python_errors import describe
 from cfglint.frameworks.neox.rules import elsewhere, neox_rule, replace
 from cfglint.frameworks.neox.sizes import unbuildable, widths
 from cfglint.frameworks.remedies import either
+from cfglint.source.numbers import is_number
 
 SECONDS_TO_MATCH = 1.0  # of processor time for a regular expression of the file
 
@@ -78,7 +79,7 @@ def zero_with_model_parallelism(config: NeoXConfig) -> Iterator[Finding]:
             exception=text,
             help="set `pipe_parallel_size: 0`, or set `zero_optimization.stage: 1`",
         )
-    if pipe <= 1 and number(tensor) and tensor is not None and tensor > 1:
+    if pipe <= 1 and is_number(tensor) and tensor is not None and tensor > 1:
         text = "SystemExit: ZeRO stage 2/3 and model paralleism are not currently supported simultaneously"
         message = f"`model_parallel_size` is {tensor}, but model parallelism is incompatible with ZeRO stage {stage}"
         yield Finding(
@@ -135,7 +136,7 @@ def _parts(config: NeoXConfig) -> Iterator[tuple[str, Any]]:
         yield "hidden_size", config.argument("hidden_size")
         yield "num_attention_heads", config.argument("num_attention_heads")
     experts = config.argument("moe_num_experts")
-    if transformer(config) and number(experts) and experts > 1:
+    if transformer(config) and is_number(experts) and experts > 1:
         yield "moe_num_experts", experts
     if dense(config):
         yield from widths(config)
@@ -195,7 +196,7 @@ def rotary_fraction(config: NeoXConfig) -> Iterator[Finding]:
     Source: gpt-neox (May 2026) megatron/model/transformer.py:383-390.
     """
     fraction = config.argument("rotary_pct")
-    if config.argument("pos_emb") == "rotary" and number(fraction) and fraction > 1 and own_attention(config):
+    if config.argument("pos_emb") == "rotary" and is_number(fraction) and fraction > 1 and own_attention(config):
         message = f"`rotary_pct` is {fraction}; it must be a fraction between 0 and 1"
         yield Finding(
             config.setting("rotary_pct"),
@@ -234,7 +235,7 @@ def dropout_range(config: NeoXConfig) -> Iterator[Finding]:
         if value is None:
             text = "TypeError: '<' not supported between instances of 'NoneType' and 'int'"
             yield Finding(config.setting(name), f"`{name}` is null, not a probability", exception=text, help=f"set `{name}: 0`")
-        elif number(value) and (value < 0 or value > 1):
+        elif is_number(value) and (value < 0 or value > 1):
             text = f"ValueError: dropout probability has to be between 0 and 1, but got {value}"
             yield Finding(
                 config.setting(name),
@@ -349,7 +350,7 @@ def rwkv_sizes(config: NeoXConfig) -> Iterator[Finding]:
     if attention is None or not attention.any("rwkv") or config.argument("attention_config") is None:
         return
     hidden, inner, heads = (config.argument(name) for name in ("hidden_size", "dim_att", "num_attention_heads"))
-    if number(hidden) and hidden % 32:
+    if is_number(hidden) and hidden % 32:
         message = f"`hidden_size` is {hidden}; RWKV layers require a multiple of 32"
         yield Finding(
             config.setting("hidden_size"), message, exception="AssertionError", help=f"set `hidden_size: {-(-hidden // 32) * 32}`"
@@ -361,9 +362,9 @@ def rwkv_sizes(config: NeoXConfig) -> Iterator[Finding]:
                 config.setting("attention_config"),
                 "`attention_config` has RWKV layers, which require `dim_att`",
                 exception=text,
-                help=f"set `dim_att: {hidden}`" if number(hidden) else "set `dim_att`",
+                help=f"set `dim_att: {hidden}`" if is_number(hidden) else "set `dim_att`",
             )
-    elif number(inner) and (inner % 32 or (number(heads) and heads and inner % heads)):
+    elif is_number(inner) and (inner % 32 or (is_number(heads) and heads and inner % heads)):
         yield Finding(
             config.setting("dim_att"),
             f"`dim_att` is {inner}; RWKV layers require a multiple of 32 and of `num_attention_heads` ({heads})",

@@ -8,8 +8,8 @@ from cfglint.findings.wording import counted, spelled
 from cfglint.frameworks.neox._tables import UNUSED
 from cfglint.frameworks.neox.derive import COPIES
 from cfglint.frameworks.neox.fields import choices, default, known
-from cfglint.frameworks.neox.python_errors import number
 from cfglint.frameworks.neox.rules import insert, neox_rule, remove, rename, replace
+from cfglint.source.numbers import is_number
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ def clipping_dropped(config: NeoXConfig) -> Iterator[Finding]:
     deepspeed/runtime/constants.py:215.
     """
     value = config.argument("gradient_clipping")
-    if "gradient_clipping" in config.values and number(value) and value == 1 and "gradient_clipping" not in config.derived.extra:
+    if "gradient_clipping" in config.values and is_number(value) and value == 1 and "gradient_clipping" not in config.derived.extra:
         setting, title = config.setting("gradient_clipping"), "set it in `deepspeed_extra_args` too"
         fix = None
         if "deepspeed_extra_args" not in config.values:
@@ -467,7 +467,7 @@ def num_gpus_ignored(config: NeoXConfig) -> Iterator[Finding]:
     """
     count, gpus = config.argument("num_gpus"), config.facts.gpus
     alone = config.argument("hostfile") is None and config.argument("global_num_gpus") is None
-    if alone and gpus is not None and number(count) and count > 0 and count != gpus:
+    if alone and gpus is not None and is_number(count) and count > 0 and count != gpus:
         message = f"`num_gpus` is {count}, but without a hostfile the batch size is computed for {counted(gpus, 'GPU')}"
         remedy = f"set `global_num_gpus: {count}`, or limit the visible GPUs (CUDA_VISIBLE_DEVICES)"
         yield Finding(config.setting("num_gpus"), message, help=remedy)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import WARNING
 from cfglint.findings.rule import Finding
-from cfglint.frameworks.neox.python_errors import describe, number
+from cfglint.frameworks.neox.python_errors import describe
 from cfglint.frameworks.neox.rules import neox_rule, remove, replace
 from cfglint.frameworks.neox.steps import decay_steps, total_steps, warmup
+from cfglint.source.numbers import is_number
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ def warmup_is_a_fraction(config: NeoXConfig) -> Iterator[Finding]:
     Source: gpt-neox (May 2026) megatron/training.py:1126.
     """
     fraction, decay = config.argument("warmup"), decay_steps(config)
-    if not number(fraction) or fraction < 1:
+    if not is_number(fraction) or fraction < 1:
         return
     setting = config.setting("warmup")
     text = f"`warmup` is a fraction of the decay, not a number of steps: {fraction} makes the warm-up"
@@ -162,7 +163,7 @@ def interval_not_positive(config: NeoXConfig) -> Iterator[Finding]:
     """
     for name, moment in DIVISORS.items():
         value = config.values.get(name, 1)
-        if value is None or (number(value) and value == 0):
+        if value is None or (is_number(value) and value == 0):
             yield Finding(
                 config.setting(name),
                 f"`{name}` is {describe(value)}; it must be positive: the workers divide by it {moment}",

@@ -7,9 +7,10 @@ from math import inf
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import SKIP, Finding
 from cfglint.findings.wording import spelled
-from cfglint.frameworks.neox.python_errors import describe, number
+from cfglint.frameworks.neox.python_errors import describe
 from cfglint.frameworks.neox.rules import elsewhere, neox_rule, remove
 from cfglint.frameworks.remedies import either
+from cfglint.source.numbers import is_number
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ def seed_not_positive(config: NeoXConfig) -> Iterator[Finding]:
     Source: gpt-neox (May 2026) megatron/initialize.py:216-225.
     """
     seed = config.argument("seed")
-    if seed is None or (number(seed) and seed <= 0):
+    if seed is None or (is_number(seed) and seed <= 0):
         text = f"ValueError: Seed ({seed}) should be a positive integer."
         yield Finding(
             config.setting("seed"), f"`seed` is {describe(seed)}; it must be a positive integer", exception=text, help="set `seed: 1234`"
@@ -460,7 +461,7 @@ def checkpoint_factor(config: NeoXConfig) -> Iterator[Finding]:
     Source: gpt-neox (May 2026) megatron/training.py:1408-1428.
     """
     factor, scale = config.argument("checkpoint_factor"), config.argument("checkpoint_scale")
-    if not config.argument("save") or not number(factor) or not factor:
+    if not config.argument("save") or not is_number(factor) or not factor:
         return
     setting = config.setting("checkpoint_factor")
     if scale == "linear" and isinstance(factor, float) and not factor.is_integer():

@@ -5,8 +5,9 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import Finding
 from cfglint.findings.wording import spelled
-from cfglint.frameworks.neox.python_errors import describe, number, raised
+from cfglint.frameworks.neox.python_errors import describe, raised
 from cfglint.frameworks.neox.rules import elsewhere, neox_rule
+from cfglint.source.numbers import is_number
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -179,8 +180,8 @@ def grouped_query_attention(config: NeoXConfig) -> Iterator[Finding]:
     if shared is None or (heads is None and elsewhere(config, "num_attention_heads")):
         return
     setting = config.setting("num_kv_heads")
-    if not number(shared) or not number(heads):
-        if heads is None or number(heads):
+    if not is_number(shared) or not is_number(heads):
+        if heads is None or is_number(heads):
             text = f"TypeError: unsupported operand type(s) for %: '{type(heads).__name__}' and '{type(shared).__name__}'"
             message = f"`num_kv_heads` is {describe(shared)}, but `num_attention_heads` is {describe(heads)}"
             yield Finding(setting, message, exception=text, help="set `num_attention_heads`")

@@ -5,8 +5,9 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import SKIP, Finding
 from cfglint.frameworks.neox.fields import CANNOT
-from cfglint.frameworks.neox.python_errors import describe, number
+from cfglint.frameworks.neox.python_errors import describe
 from cfglint.frameworks.neox.rules import elsewhere, neox_rule, replace
+from cfglint.source.numbers import is_number
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -167,7 +168,7 @@ def experts_with_zero(config: NeoXConfig) -> Iterator[Finding]:
     """
     experts = config.argument("moe_num_experts")
     stage: Any = config.derived.zero.get("stage")
-    if number(experts) and experts > 1 and number(stage) and stage >= 2:
+    if is_number(experts) and experts > 1 and is_number(stage) and stage >= 2:
         setting = config.setting("zero_optimization", "stage")
         message = f"`zero_optimization.stage` is {stage}; with `moe_num_experts: {experts}` it must be 0 or 1"
         yield Finding(
@@ -209,7 +210,7 @@ def learning_rate(config: NeoXConfig) -> Iterator[Finding]:
             exception=text,
             help="set `optimizer.params.lr: 0.001`, or another number",
         )
-    elif number(rate) and number(least) and not least <= rate and not elsewhere(config, "optimizer", "min_lr"):
+    elif is_number(rate) and is_number(least) and not least <= rate and not elsewhere(config, "optimizer", "min_lr"):
         text = "ValueError: NeoXArgs.validate_values() min_lr must be smaller or equal lr"
         place = config.setting("optimizer", "params", "lr")
         message = f"`min_lr` is {least}, more than the learning rate ({rate}{'' if place.written else ', the default'})"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import SKIP, Finding
-from cfglint.frameworks.neox.python_errors import number, raised
+from cfglint.frameworks.neox.python_errors import raised
 from cfglint.frameworks.neox.rules import neox_rule
+from cfglint.source.numbers import is_number
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def model_size(config: NeoXConfig) -> Iterator[Finding]:
     """
     hidden, heads = config.argument("hidden_size"), config.argument("num_attention_heads")
     attention = config.derived.attention
-    if number(hidden) and number(heads):
+    if is_number(hidden) and is_number(heads):
         error = raised(lambda: hidden % heads)
         mamba = attention is not None and attention.any("mamba")
         if error or (hidden % heads and not mamba):
@@ -51,14 +52,14 @@ def model_size(config: NeoXConfig) -> Iterator[Finding]:
                 error or "hidden_size must be divisible by num_attention_heads",
             )  # fmt: skip
     length, positions = config.argument("seq_length"), config.argument("max_position_embeddings")
-    if number(length) and number(positions) and not positions >= length:
+    if is_number(length) and is_number(positions) and not positions >= length:
         yield _size_conflict(
             config, ("seq_length", "max_position_embeddings"),
             f"`seq_length` is {length}, but `max_position_embeddings` is only {positions}",
             "max_position_embeddings must be bigger or equal seq_length",
         )  # fmt: skip
     unique, layers = config.argument("num_unique_layers"), config.argument("num_layers")
-    if not number(unique) or not number(layers):
+    if not is_number(unique) or not is_number(layers):
         return
     names = ("num_unique_layers", "num_layers")
     if not unique <= layers:

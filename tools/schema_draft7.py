@@ -1,23 +1,68 @@
 """The schema of a kind for other tools: JSON Schema draft-07, without cfglint's own keywords, valid in ajv's strict mode.
 
-Editors and https://www.schemastore.org use draft-07. The `x-` keywords are left out, but the facts in them that a
-person wants to know are in the description: since when a key exists, that it was removed, or that it is deprecated.
+    python tools/schema_draft7.py [--check]
+
+writes `schemas/draft7/KIND.json` of every kind; `--check` compares only, and exits 1 when a file would change. Editors and
+https://www.schemastore.org use draft-07. The `x-` keywords are left out, but the facts in them that a person wants to know are in the
+description: since when a key exists, that it was removed, or that it is deprecated.
 """
 
 from __future__ import annotations
 
-from cfglint.frameworks import framework
-from cfglint.frameworks.schema_strict import strict
+import json
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-TYPE_CHECKING = False
+from schema_strict import strict
+
+from cfglint.frameworks.accelerate import READ_AS_FALSE
+from cfglint.frameworks.schema import file_of, kinds
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from typing import Any
 
-    from cfglint.frameworks.schema_additions import Additions
+Raw = dict[str, Any]
 
-    Raw = dict[str, Any]
+FOLDER = Path(__file__).resolve().parent.parent / "schemas" / "draft7"
 
+
+@dataclass
+class Additions:
+    """What a framework accepts beyond the schema of its kind, which describes only recommended values: by key, and by a type.
+
+    `placeholders`: the loader fills `${...}` before the values are parsed. `more_keys`: keys beyond the schema depend on
+    something outside the file, so that only `check` can judge an unknown key.
+    """
+
+    values: dict[str, Raw] = field(default_factory=dict)
+    by_type: dict[str, tuple[Raw, ...]] = field(default_factory=dict)
+    placeholders: bool = False
+    more_keys: bool = False
+
+
+TRUTH = {"enum": [None, 0, 1, "true", "True"]}  # for a boolean that is only tested for truth: the values whose meaning is obvious
+AS_NUMBER: tuple[Raw, ...] = (  # pydantic 2 accepts a boolean or a numeric string as a number
+    {"type": "boolean"},
+    {"type": "string", "pattern": r"^\s*[+-]?(\d[\d_]*(\.\d*)?|\.\d+)([eE][+-]?\d+)?\s*$"},
+)
+ADDITIONS = {
+    # YAML 1.1 parses `NO` as false, and torchrun counts the GPUs for "auto".
+    "accelerate": Additions({**{key: {"const": False} for key in READ_AS_FALSE}, "num_processes": {"const": "auto"}}),
+    # The diffusion plugin accepts a fraction as warm-up.
+    "axolotl": Additions(
+        {"warmup_steps": {"type": "number", "minimum": 0, "maximum": 1}},
+        {"integer": AS_NUMBER, "number": AS_NUMBER},
+        placeholders=True,
+    ),
+    "huggingface": Additions(by_type={"boolean": (TRUTH,)}),
+    # With USE_MCA=1 the keys of Megatron-Core are read as well.
+    "llamafactory": Additions(
+        {"resume_from_checkpoint": {"const": False}, "reward_model_type": {"type": "string"}}, placeholders=True, more_keys=True
+    ),
+    "trl": Additions({"reward_funcs": {"type": "string"}}),  # a single reward function instead of a list
+}
 DRAFT_7 = "http://json-schema.org/draft-07/schema#"
 
 PLAIN = frozenset(  # keywords with the same meaning in both drafts that contain no schemas
@@ -69,7 +114,7 @@ PLACEHOLDER = {"type": "string", "pattern": r"\$\{"}  # of an environment variab
 def draft7(kind: str, schema: Raw) -> Raw:
     """The schema of a kind, as stored in its file, converted to draft-07."""
     exported = {"$schema": DRAFT_7, **converted(schema)}
-    additions = framework(kind).schema_additions()
+    additions = ADDITIONS.get(kind, Additions())
     for key, own in exported["properties"].items():
         exported["properties"][key] = widened(additions, own, additions.values.get(key))
     if additions.more_keys:
@@ -80,6 +125,11 @@ def draft7(kind: str, schema: Raw) -> Raw:
         exported.setdefault("definitions", {})[definition_name(pointer)] = found_at(exported, pointer)
     found: Raw = strict(named_by_definition(exported))
     return found
+
+
+def text_of(kind: str, schema: Raw) -> str:
+    """The text of the draft-07 schema of a kind, by its own schema."""
+    return json.dumps(draft7(kind, schema), indent=1, ensure_ascii=False) + "\n"
 
 
 def references(raw: Any) -> Iterator[str]:
@@ -224,3 +274,18 @@ def notes_of(raw: Raw) -> list[str]:
     if isinstance(successor, str):
         notes.append(f"use `{successor}`")
     return notes
+
+
+def main() -> int:
+    texts = {FOLDER / f"{kind}.json": text_of(kind, json.loads(Path(file_of(kind)).read_text(encoding="utf-8"))) for kind in kinds()}
+    changed = {file: text for file, text in texts.items() if not file.exists() or file.read_text(encoding="utf-8") != text}
+    for file, text in changed.items():
+        if sys.argv[1:] != ["--check"]:
+            FOLDER.mkdir(exist_ok=True)
+            file.write_text(text, encoding="utf-8")
+        print(file, file=sys.stderr)
+    return 1 if changed and sys.argv[1:] == ["--check"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
+from typing import Any
 
-    Raw = dict[str, Any]
+Raw = dict[str, Any]
 
 OF_TYPE = {  # the keywords that are about one type alone
     "additionalProperties": "object",

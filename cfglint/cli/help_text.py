@@ -1,0 +1,62 @@
+"""The text of `--help`, folded to the width of the terminal."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    Option = tuple[str, str, str, str]  # topic, name, form in a usage line, explanation
+
+WIDTH = 100  # columns of a help text, on a wider terminal or none
+MOST_NAMED = 6  # options of a topic that the help of a command names
+INDENT = 28  # columns before the explanation of an option
+
+
+def help_text(usage: str, description: str, options: list[Option], examples: list[tuple[str, str]]) -> str:
+    """The output of `--help`, folded to the width of the terminal."""
+    width = help_width()
+    lines = [*folded(f"usage: {usage}", width, "    "), "", *folded(description, width), ""]
+    for topic, _, form, text in options:
+        lines += [] if topic else explained(form, text, width)
+    for topic in dict.fromkeys(topic for topic, *_ in options if topic):
+        names = [name for own, name, *_ in options if own == topic]
+        more = f"and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+        listed = " ".join([*names[:MOST_NAMED], more]).rstrip()
+        lines += ["", *folded(f"options about the {topic}: {listed}; see `cfglint help {topic}`", width, "  ")]
+    lines += ["", "examples:"] if examples else []
+    for command, what in examples:
+        lines += example(command, what, width)
+    return "\n".join(lines)
+
+
+def help_width() -> int:
+    """The columns of a help text."""
+    from cfglint.cli.terminal import columns
+
+    return min(columns() or WIDTH, WIDTH)
+
+
+def folded(text: str, width: int, indent: str = "") -> list[str]:
+    """The lines of a sentence; later lines are indented."""
+    from textwrap import wrap
+
+    return wrap(text, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+
+
+def example(command: str, what: str, width: int) -> list[str]:
+    """The lines of an example: one if both parts fit, else the explanation is below the command."""
+    one = f"  {command}  # {what}"
+    return [one] if len(one) <= width else [*folded_command(command, width), *folded(f"      {what}", width, "      ")]
+
+
+def folded_command(command: str, width: int) -> list[str]:
+    """The lines of an example; a backslash continues a command that is too long for one line."""
+    lines = folded(f"  {command}", width - 2, "      ")
+    return [f"{line} \\" for line in lines[:-1]] + lines[-1:]
+
+
+def explained(form: str, text: str, width: int) -> list[str]:
+    """The lines about one option in a help text; a list of choices is broken after commas."""
+    left = [line.replace(", ", ",") for line in folded(f"  {form.replace(',', ', ')}", width, " " * INDENT)]
+    words = folded(text, width - INDENT)
+    first = [left.pop().ljust(INDENT) + words.pop(0)] if words and len(left[-1]) < INDENT - 1 else []
+    return [line.rstrip() for line in (*left, *first, *(" " * INDENT + word for word in words))]

@@ -1,0 +1,25 @@
+"""`cfglint mcp`: a server for language models, over standard input and output."""
+
+from __future__ import annotations
+
+from cfglint.cli.console import fail
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.cli.argument_parser import Namespace, Parser
+
+
+def add_arguments(parser: Parser) -> None:
+    """Add the example of `mcp`: it has no options."""
+    parser.add_example("cfglint mcp", "started by a client; see docs/integrations.md")
+
+
+def run(arguments: Namespace) -> int:
+    """Serve one client until it ends the session."""
+    try:
+        from cfglint.server.tool_server import serve
+    except ImportError as error:
+        if error.name is None or error.name.split(".")[0] not in ("mcp", "mcp_types", "pydantic"):
+            raise
+        return fail("the server requires the package mcp: install the extra `mcp` (cfglint-train[mcp]), or `pip install 'mcp>=2'`")
+    return serve()

@@ -1,0 +1,27 @@
+"""Values of a run's keys that reach a target, for a framework whose global batch is not micro batch x accumulation x replicas."""
+
+from __future__ import annotations
+
+from cfglint.source.record import record
+
+
+@record
+class ChosenSizes:
+    """The values of the keys that give a global batch on a number of GPUs.
+
+    `values` maps each key to its value, those that stay included; it is empty if there are none, and `reasons` says why. `below` and
+    `above` are then the nearest global batches, and `gpu_counts` the GPUs, that work. `layout` and `layout_before` are (GPUs of a node,
+    nodes). `missing` is a fact that is unknown.
+    """
+
+    values: dict[str, int]
+    reasons: list[str]
+    micro_batch: int | None = None
+    accumulation: int | None = None
+    data_parallel: int | None = None
+    below: int | None = None
+    above: int | None = None
+    gpu_counts: tuple[int, ...] = ()
+    layout: tuple[int, int] | None = None
+    layout_before: tuple[int, int] | None = None
+    missing: str = ""

@@ -1,0 +1,46 @@
+"""What a program imports of the frameworks, with the places of the names."""
+
+from __future__ import annotations
+
+import ast
+
+from cfglint.frameworks.program import ImportedNames
+from cfglint.source.document import SCALAR, Node
+from cfglint.source.python.call import CallDocument
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.launch.programs.interpreter import Import
+    from cfglint.launch.programs.runs_of_program import Evaluated
+    from cfglint.source.python.literals import Offsets
+
+PACKAGES = ("transformers", "trl")
+
+
+def imports(evaluated: Evaluated | None) -> tuple[ImportedNames, ...]:
+    """The imports that an evaluation of a program has made."""
+    found: dict[ast.AST, ImportedNames] = {}
+    for each in evaluated.imports if evaluated is not None else ():
+        for made in of_statement(each):
+            if made.package in PACKAGES:
+                found.setdefault(each.node, made)
+    return tuple(found.values())
+
+
+def of_statement(made: Import) -> list[ImportedNames]:
+    """The modules and names that one statement imports."""
+    node, offsets = made.node, made.module.offsets
+    if isinstance(node, ast.Import):
+        return [ImportedNames(each.name, (), document_of([each], made, offsets), made.is_certain) for each in node.names]
+    names = tuple(each.name for each in node.names if each.name != "*")
+    return [ImportedNames(node.module or "", names, document_of(node.names, made, offsets), made.is_certain)]
+
+
+def document_of(names: list[ast.alias], made: Import, offsets: Offsets) -> CallDocument:
+    """The names of a statement as the keys of a document."""
+    found = CallDocument(made.module.path, made.module.text, "import", *offsets.span(made.node))
+    for each in names:
+        start = offsets.offset(each.lineno, each.col_offset)
+        key = Node(SCALAR, start, start + len(each.name), each.name)
+        found.add(key, key, each.name)
+    return found

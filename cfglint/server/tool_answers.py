@@ -1,0 +1,98 @@
+"""The answers of cfglint's commands for a language model: short texts of commands that write no file.
+
+Each answer is the output of a process of its own, so that it is exactly that of the command line, whatever the model asks meanwhile.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+MOST_CHARACTERS = 12_000  # of an answer, some 3,000 tokens
+LONGEST = 120  # seconds for one answer
+ENVIRONMENT = {"COLUMNS": "140", "NO_COLOR": "1"}
+NOT_DONE = 2  # the exit status of a command that could not do its job
+
+
+class NotAnswered(Exception):
+    """The command could not do its job; the message is what it printed about that."""
+
+
+def check(paths: list[str], options: list[str]) -> str:
+    """The findings of files, folders or the declared runs."""
+    return answer(["check", *options, "--color", "never", "--", *paths])
+
+
+def fix(paths: list[str], options: list[str]) -> str:
+    """A unified diff of the fixes; nothing is written."""
+    return answer(["fix", *options, "--diff", "--", *paths])
+
+
+def plan(paths: list[str], options: list[str]) -> str:
+    """The batch sizes and GPU counts that reach a global batch size, as a Markdown table."""
+    return answer(["plan", *options, "--format", "markdown", "--", *paths])
+
+
+def explain(paths: list[str], options: list[str]) -> str:
+    """Every number of a run and its origin, or what a training log shows."""
+    return answer(["explain", *options, "--", *paths])
+
+
+def review(options: list[str]) -> str:
+    """The effect of a branch on every run, as Markdown."""
+    return answer(["review", *options, "--format", "markdown"])
+
+
+def rule(code: str) -> str:
+    """The manual page of a rule."""
+    return answer(["rule", "--", code])
+
+
+def flags(**values: str | float | bool | list[str] | None) -> list[str]:
+    """The options of a command line for named values; one that is None, False or empty is left out."""
+    words: list[str] = []
+    for name, value in values.items():
+        option = f"--{name.replace('_', '-')}"
+        if value is True:
+            words.append(option)
+        elif isinstance(value, list):
+            words += [f"{option}={each}" for each in value]
+        elif value not in (None, False, ""):
+            words.append(f"{option}={value}")
+    return words
+
+
+def answer(arguments: list[str]) -> str:
+    """What a command prints, with its summary, cut to a length that a model can read.
+
+    Raises NotAnswered if the command could not do its job.
+    """
+    command = [sys.executable, "-m", "cfglint", *arguments]
+    try:
+        done = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=LONGEST,
+            check=False,
+            stdin=subprocess.DEVNULL,
+            env={**os.environ, **ENVIRONMENT},
+        )
+    except subprocess.TimeoutExpired:
+        raise NotAnswered(f"cfglint did not answer within {LONGEST} seconds: name fewer files") from None
+    summary = done.stderr.strip()
+    if done.returncode == NOT_DONE and not done.stdout:
+        raise NotAnswered(shortened(summary, MOST_CHARACTERS))
+    text = shortened(done.stdout.strip(), MOST_CHARACTERS - min(len(summary), MOST_CHARACTERS // 2))
+    return "\n".join(filter(None, [text, shortened(summary, MOST_CHARACTERS // 2)])) or "no output"
+
+
+def shortened(text: str, most: int) -> str:
+    """The first lines of a text, with the number of those that are left out."""
+    if len(text) <= most:
+        return text
+    kept = text[: text.rfind("\n", 0, most) if "\n" in text[:most] else most]
+    rest = text[len(kept) :].count("\n") or 1
+    return f"{kept}\n... {rest} more lines: name fewer files, or choose rules with `select`"

@@ -1,0 +1,61 @@
+"""The imports of a program, against the names that transformers and TRL have in the release of the run."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from cases import each_case
+from cfglint.cli import main
+
+NEWEST = ("transformers==5.23.0", "trl==1.16.0")
+TRAINS = "from transformers import Trainer, TrainingArguments\nTrainer(model, TrainingArguments('o')).train()\n"
+REMOVED = "from trl import DataCollatorForCompletionOnlyLM\n"
+REFUSED = ("error", "/DataCollatorForCompletionOnlyLM", "ImportError: cannot import name 'DataCollatorForCompletionOnlyLM' from 'trl'")
+GONE = ("error", "/LengthSampler", "ModuleNotFoundError: No module named 'trl.core'")
+
+
+@pytest.fixture
+def found(tmp_path, monkeypatch, capsys):
+    """The findings about imports of a program: (severity, key, exception)."""
+    (tmp_path / ".git").mkdir()
+    monkeypatch.chdir(tmp_path)
+
+    def report(code, releases=NEWEST, **modules):
+        for name, text in {"train": code + TRAINS, **modules}.items():
+            (tmp_path / f"{name}.py").write_text(text)
+        main(["check", "train.py", *(word for each in releases for word in ("--target", each)), "--format", "json"])
+        every = json.loads(capsys.readouterr().out)["diagnostics"]
+        return [(each["severity"], each["key"], each["exception"]) for each in every if each["code"] == "KEY207"]
+
+    return report
+
+
+@each_case(
+    ("code", "expected"),
+    [
+        (REMOVED, [REFUSED]),
+        ("from trl.core import LengthSampler\n", [GONE]),
+        ("import trl.core as core\n", [("error", "/trl.core", GONE[2])]),
+        ("def load():\n    from trl.core import LengthSampler\nload()\n", [GONE]),
+        ("def load():\n    from trl.core import LengthSampler\n", []),
+        ("from trl import of_no_release, SFTTrainer\nfrom transformers import BertModel\n", []),
+    ],
+)
+def test_a_name_that_the_release_lacks_is_an_error(found, code, expected):
+    assert found(code) == expected
+
+
+def test_a_name_is_accepted_in_the_releases_that_have_it(found):
+    assert found(REMOVED, ["transformers==4.51.3", "trl==0.17.0"]) == []
+
+
+@each_case("code", ["if load():\n    " + REMOVED, "try:\n    " + REMOVED + "except ImportError:\n    pass\n"])
+def test_an_import_that_may_not_be_made_or_may_fail_is_a_warning(found, code):
+    assert [each[0] for each in found(code)] == ["warning"]
+
+
+def test_an_import_of_a_module_of_the_project(found):
+    assert found("import parts\n", parts=REMOVED) == [REFUSED]
+    assert [each[0] for each in found("try:\n    import parts\nexcept ImportError:\n    pass\n", parts=REMOVED)] == ["warning"]

@@ -1,0 +1,87 @@
+"""The JSON Schemas of the JSON outputs: generated from the types, and true of what the commands print."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import jsonschema
+import pytest
+from output_schemas import FOLDER, OUTPUTS, rendered
+
+from cases import each_case
+from cfglint.cli import main
+
+TRAIN = (
+    "output_dir: o\nper_device_train_batch_size: 4\nlearning_rate: 2.0e-5\nnum_train_epochs: 1\n"
+    "bf16: true\nfp16: true\ndeepspeed: ds.json\n"
+)
+FILES = {
+    "train.yaml": TRAIN,
+    "other.yaml": TRAIN.replace("4", "8").replace("fp16: true", "fp16: false"),
+    "ds.json": '{"train_micro_batch_size_per_gpu": "auto", "zero_optimization": {"stage": 2}, "gradient_cliping": 1.0}\n',
+    "launch.sh": "torchrun --nproc_per_node 8 train.py --output_dir o --per_device_train_batch_size 4 --learning_rate $LR\n",
+    "train.log": "***** Running training *****\n  Num examples = 1,000\n  Num Epochs = 3\n  Total optimization steps = 96\n",
+}
+SOME = [
+    ("check", "check . --gpus 8 --target transformers==5.23.0"),
+    ("check", "check train.yaml"),
+    ("runs", "runs ."),
+    ("fix", "fix train.yaml --gpus 8 --global-batch 64 --diff"),
+    ("fix", "fix train.yaml --gpus 7 --global-batch 64 --diff"),
+    ("plan", "plan other.yaml --gpus 8,16 --global-batch 64 --num-examples 1000"),
+    ("explain", "explain other.yaml --gpus 8 --num-examples 1000 --model llama-3.1-8b --gpu-memory 80GB --seq-length 512"),
+    ("explain", "explain train.yaml"),
+    ("explain", "explain train.log"),
+    ("review", "diff train.yaml other.yaml --gpus 8"),
+    ("rule", "rule BAT001"),
+]
+
+
+def schema_of(command):
+    return json.loads((FOLDER / f"{command}.json").read_text(encoding="utf-8"))
+
+
+@each_case("command", sorted(OUTPUTS))
+def test_each_is_as_the_types_say(command):
+    assert (FOLDER / f"{command}.json").read_text(encoding="utf-8") == rendered(command), "run python tools/output_schemas.py"
+    jsonschema.Draft202012Validator.check_schema(schema_of(command))
+
+
+@each_case(("command", "line"), SOME)
+def test_outputs_are_valid(command, line, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    main([*line.split(), "--format", "json"])
+    found = json.loads(capsys.readouterr().out)
+    jsonschema.validate(found, schema_of(command), cls=jsonschema.Draft202012Validator)
+
+
+@each_case(("command", "line"), SOME)
+def test_no_output_has_a_field_that_its_schema_lacks(command, line, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    main([*line.split(), "--format", "json"])
+    jsonschema.validate(json.loads(capsys.readouterr().out), closed(schema_of(command)), cls=jsonschema.Draft202012Validator)
+
+
+def closed(schema):
+    """The schema with mappings that have the named fields only."""
+    if isinstance(schema, dict):
+        own = {"additionalProperties": False} if "properties" in schema else {}
+        return {**own, **{key: closed(value) for key, value in schema.items()}}
+    return [closed(each) for each in schema] if isinstance(schema, list) else schema
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+def test_a_review_is_valid(checkout, capsys):
+    for name, text in FILES.items():
+        (checkout.folder / name).write_text(text, encoding="utf-8")
+    checkout.commit("first")
+    (checkout.folder / "train.yaml").write_text(TRAIN.replace("4", "2"), encoding="utf-8")
+    main(["review", "--base", "HEAD", "--gpus", "8", "--format", "json"])
+    found = json.loads(capsys.readouterr().out)
+    assert found["changes"]
+    jsonschema.validate(found, closed(schema_of("review")), cls=jsonschema.Draft202012Validator)
