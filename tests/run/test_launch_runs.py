@@ -325,7 +325,7 @@ def test_a_strict_program_takes_what_its_parser_takes(project, capsys, arguments
     """Each as `parse_args_into_dataclasses` of transformers 5.23.0 takes or refuses it; an unknown program is only warned of."""
     (project / "requirements.txt").write_text("transformers==5.23.0\naccelerate==1.15.0\n")
     (project / "train.sh").write_text(f"torchrun --nproc_per_node 8 train.py {ACCELERATE} {arguments}\n")
-    assert {each["severity"] for each in report(capsys, "check", "train.sh")["diagnostics"]} <= {"warning"}
+    assert {each["severity"] for each in report(capsys, "check", "train.sh")["diagnostics"]} <= {"warning", "info"}
     (project / "train.py").write_text(STRICT)
     found = [each["code"] for each in report(capsys, "check", "train.sh")["diagnostics"] if each["severity"] == "error"]
     assert found == ([] if code is None else [code])
@@ -483,3 +483,14 @@ def test_a_number_of_processes_that_the_script_computes_is_named(tmp_path, capsy
     assert main(["fix", "run.sh", "--gpus", "8", "--global-batch", "256"]) == 2
     assert "`--num_processes` is 32, computed by the script: set it to 8 there by hand" in capsys.readouterr().err
     assert (tmp_path / "run.sh").read_text() == text
+
+
+@each_case(("option", "codes"), [("", ["RUN002"]), ("--autotuning run", [])])
+def test_the_autotuner_writes_the_section_that_a_trainer_requires(project, capsys, option, codes):
+    (project / "ds.json").write_text('{"train_micro_batch_size_per_gpu": "auto"}\n')
+    (project / "train.py").write_text(
+        "from transformers import HfArgumentParser, TrainingArguments\nHfArgumentParser(TrainingArguments).parse_args_into_dataclasses()\n"
+    )
+    (project / "train.sh").write_text(f"deepspeed {option} --num_gpus 8 train.py --deepspeed ds.json --output_dir out\n")
+    found = {each["code"] for each in report(capsys, "check", "train.sh")["diagnostics"]}
+    assert found & {"RUN002"} == {*codes}
