@@ -49,7 +49,6 @@ def test_the_page_names_the_command_and_has_every_part():
         assert part in page
     for plot in ("files", "size", "runs"):
         assert f"(performance/{plot}.svg)" in page
-        assert f"(docs/performance/{plot}.svg)" in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", ["files", "size", "runs"])

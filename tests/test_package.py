@@ -68,3 +68,25 @@ def test_installed_package_finds_its_schemas(python, root, tmp_path):
     assert "stage" in done.stdout
     printed = run(python, "-m", "cfglint", "schema", "deepspeed", cwd=tmp_path).stdout
     assert json.loads(printed) == json.loads((root / "schemas" / "deepspeed.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.slow
+def test_a_build_can_be_repeated(wheel, root, tmp_path):
+    """The wheel is the same byte for byte when it is built again, and when it is built from the source distribution."""
+    run(sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", tmp_path / "again", root)
+    run(sys.executable, "-m", "build", "--no-isolation", "--outdir", tmp_path / "source", root)
+    for folder in ("again", "source"):
+        (other,) = (tmp_path / folder).glob("*.whl")
+        assert other.read_bytes() == wheel.read_bytes()
+
+
+@pytest.mark.slow
+def test_it_installs_without_the_network(wheel, tmp_path):
+    """From a folder of wheels: cfglint's own and those of what it requires."""
+    house = tmp_path / "wheels"
+    run(sys.executable, "-m", "pip", "--quiet", "wheel", "--wheel-dir", house, wheel)
+    venv.create(tmp_path / "fresh", with_pip=False, symlinks=True)
+    python = tmp_path / "fresh" / "bin" / "python"
+    install = (sys.executable, "-m", "pip", "--quiet", "--python", python, "install", "--no-index", "--find-links", house, "cfglint-train")
+    run(*install)
+    assert run(python.parent / "cfglint", "--version").stdout == f"cfglint {__version__}\n"

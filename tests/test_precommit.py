@@ -6,6 +6,7 @@ this checkout as it stands, so that the test does not depend on what is committe
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -146,6 +147,21 @@ def test_a_commit_of_the_engine_file_alone_is_held_against_its_trainer(project):
         assert "no longer starts" in done.stdout
     finally:
         project.git("reset", "--quiet", "--hard", base)
+
+
+def test_programs_and_notebooks_are_checked(project):
+    code = "from transformers import Trainer, TrainingArguments\nTrainer(args=TrainingArguments('o', bf16=True, fp16=True)).train()\n"
+    project.write("train.py", code)
+    project.write("other.py", "print('TrainingArguments')\n")
+    cell = {"cell_type": "code", "metadata": {}, "outputs": [], "source": code.splitlines(keepends=True)}
+    project.write("train.ipynb", json.dumps({"cells": [cell], "metadata": {}, "nbformat": 4}, indent=1))
+    project.git("add", "--all")
+    done = hook(project, "cfglint", "train.py", "train.ipynb", "other.py")
+    assert done.returncode == 1
+    assert f"train.py:2:{code.splitlines()[1].index('True))') + 1}: error PRC200" in done.stdout
+    assert "train.ipynb:9" in done.stdout
+    assert "other.py" not in done.stdout
+    assert "train.py" in hook(project, "cfglint-review", "train.py").stdout
 
 
 def test_fix_hook_mends_the_file_and_fails_because_it_did(project):

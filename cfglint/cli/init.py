@@ -30,12 +30,12 @@ MOST_UNCLEAR = 10  # files that the configuration names
 HOOKS = ".pre-commit-config.yaml"
 # (id, arguments of `cfglint`, files), as in .pre-commit-hooks.yaml
 EACH_HOOK = (
-    ("cfglint-fix", "fix --skip-unrecognized", "types_or: [yaml, json]"),
-    ("cfglint", "check --skip-unrecognized --fail-on warning", "types_or: [yaml, json]"),
+    ("cfglint-fix", "fix --skip-unrecognized", "types_or: [yaml, json, python, jupyter]"),
+    ("cfglint", "check --skip-unrecognized --fail-on warning", "types_or: [yaml, json, python, jupyter]"),
     (
         "cfglint-review",
         "review --state staged --base HEAD --fail-on warning",
-        "types_or: [yaml, json, shell]\n        pass_filenames: false",
+        "types_or: [yaml, json, python, jupyter, shell]\n        pass_filenames: false",
     ),
 )
 INSTALLED = """\

@@ -92,6 +92,8 @@ class Setting(Record):
             return spelled(self.value)
         if not self.document.edges.get(str(self.path[0]), True):
             return spelled(self.value)  # another file has it
+        if self.document.is_call and str(self.path[0]) not in self.document.literal:
+            return spelled(self.value)  # the program computes it
         source = self.document.text[node.start : node.end]
         fits = source and "\n" not in source and len(source) <= LONGEST_VALUE
         return source if fits else spelled(self.value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from itertools import zip_longest
 
 from cfglint.project.git_index import KnownContents
 from cfglint.project.pinned_versions import may_name_versions
@@ -11,7 +12,8 @@ from cfglint.review import launches, renames
 from cfglint.review.releases import changed_releases, stated_changes
 from cfglint.run.discovery import Discovery
 from cfglint.run.discovery_errors import LaunchChoiceError, UnknownKindError
-from cfglint.run.paths import EXTENSIONS, is_program, is_script, line_of
+from cfglint.run.paths import EXTENSIONS, is_program, is_script, line_of, names_in_users
+from cfglint.run.program_scan import has_marks
 from cfglint.source import files
 from cfglint.source.file_source import FileSource
 from cfglint.source.git import Snapshot
@@ -76,9 +78,9 @@ class Branch:
         self.dependencies = [name(path) for path in {**versions[0], **versions[1]} if versions[0].get(path) != versions[1].get(path)]
         self.altered = {name(path) for path in new if new[path] != old.get(path)}
         self.gone = {name(path) for path in old if path not in new}
-        self.same = [name(path) for path in new if new[path] == old.get(path) and not is_program(path)]
+        self.same = [name(path) for path in new if new[path] == old.get(path)]
         come = {name(path) for path in new if path not in old}
-        self.renamed = renames.renamed(texts(self.old, configs(self.gone)), texts(self.new, configs(come)))
+        self.renamed = renames.renamed(texts(self.old, with_runs(self.gone, self.old)), texts(self.new, with_runs(come, self.new)))
 
     def _ids(self, paths: list[str]) -> tuple[dict[str, str], dict[str, str]]:
         """The ids of the contents of files on both sides."""
@@ -157,24 +159,25 @@ class Branch:
     def undeclared(self, before: LaunchFacts, after: LaunchFacts, taken: set[str], stats: ScanStats) -> Iterator[Pair]:
         """(before, after) for every changed file that is a separate run; `taken` are files of declared runs."""
         others = self.same if self.dependencies else self._naming(self.altered | self.gone)
-        touched = sorted(configs({*self.altered, *others} - taken))
+        touched = sorted(with_runs({*self.altered, *others} - taken, self.new))
         discovery = self._discovery(NEW, after)
         discovery.stats = stats
         new = by_file(run for _, run in discovery.each(touched))
         inside = set().union(*(names_of(run) for runs in new.values() for run in runs))
         looked_at = [name for name in touched if name in self.altered or name in inside]
-        was = sorted(configs({*map(self.old_name, looked_at), *self.gone} - taken))
-        old = by_file(run for _, run in self._discovery(OLD, before).each(self._there(was)))
+        was = with_runs({*map(self.old_name, looked_at), *self.gone, *(self.altered - set(touched))} - taken, self.old)
+        old = by_file(run for _, run in self._discovery(OLD, before).each(self._there(sorted(was))))
         for name, runs in new.items():
             earlier = old.pop(self.old_name(name), [])
-            if is_script(name):
-                yield from (pair for pair in launches.paired(earlier, runs) if self.touches(*pair))
+            if is_script(name) or is_program(name):
+                pairs = launches.paired(earlier, runs) if is_script(name) else in_order(earlier, runs)
+                yield from (pair for pair in pairs if self.touches(*pair))
                 continue
             counterpart = earlier[0] if earlier else self._run_before([self.old_name(name)], before)
             if self.touches(counterpart, runs[0]):
                 yield counterpart, runs[0]
         for name, runs in old.items():
-            if name not in inside or is_script(name):
+            if name not in inside or is_script(name) or is_program(name):
                 yield from ((run, None) for run in runs)
 
     def declared(self, names: list[str], before: LaunchFacts, after: LaunchFacts, kind: str | None) -> Pair:
@@ -212,7 +215,7 @@ class Branch:
 
         Their bytes are searched, which takes less than 0.1 ms for each file; an index of them would have to be kept up to date.
         """
-        marks = {os.path.basename(name).encode("utf-8", "surrogateescape") for name in touched}
+        marks = {mark.encode("utf-8", "surrogateescape") for mark in names_in_users(touched)}
         for name in self.same if marks else ():
             data = bytes_of(self.new, name)
             if any(mark in data for mark in marks):
@@ -224,9 +227,14 @@ def is_looked_at(path: str) -> bool:
     return path.lower().endswith(EXTENSIONS) or is_script(path) or is_program(path)
 
 
-def configs(names: Iterable[str]) -> set[str]:
-    """The files that are runs of their own; programs are left out, because each belongs to the run of the line that launches it."""
-    return {name for name in names if not is_program(name)}
+def with_runs(names: Iterable[str], source: FileSource) -> set[str]:
+    """The files that may be runs of their own: of the programs those that may build the arguments of a trainer."""
+    return {name for name in names if not is_program(name) or has_marks(bytes_of(source, name))}
+
+
+def in_order(before: list[CheckedRun], after: list[CheckedRun]) -> list[Pair]:
+    """(before, after) for the calls of a program that build arguments, in their order."""
+    return list(zip_longest(before, after))
 
 
 def content(path: str) -> bytes | None:

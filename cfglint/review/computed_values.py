@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cfglint.review.consequence import Consequence
 from cfglint.review.effects import EFFECTS, LENGTHS, has_effect, length_key
+from cfglint.source.python.call import CallDocument
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,31 +15,47 @@ if TYPE_CHECKING:
 
 BATCH_KEYS = ("per_device_train_batch_size", "gradient_accumulation_steps", "train_batch_size", "micro_batch_size", "global_batch_size")
 SIZES = ("nproc_per_node", "nnodes", "num_processes", "num_machines", "num_gpus", "num_nodes", "include")
+FROM_CHANGED = "`{}` is unknown and computed from values that changed"
 SIZE_VARIABLES = ("CUDA_VISIBLE_DEVICES", "NPROC_PER_NODE", "NNODES")
 
 
 def computed(old: Side, new: Side, covered: set[str]) -> list[Consequence]:
     """A consequence for each quantity that may have changed, although it is unknown before and after."""
     found: dict[str, Consequence] = {}
-    for what, name in differing(old, new):
+    for what, reason in differing(old, new):
         if what not in covered and what not in found:
-            text = f"{what.replace('_', ' ')} may have changed: `{name}` is unknown and computed from values that changed"
-            found[what] = Consequence(what, text, known=False)
+            found[what] = Consequence(what, f"{what.replace('_', ' ')} may have changed: {reason}", known=False)
     return list(found.values())
 
 
 def differing(old: Side, new: Side) -> Iterator[tuple[str, str]]:
-    """(quantity, option or variable) for unknown values with different sources."""
+    """(quantity, reason) for values of which one or both are unknown, and that may differ."""
+    yield from of_programs(old, new)
     one, two = old.run.launch.command, new.run.launch.command
     if one is None or two is None:
         return
     for key, source in two.sources.items():
         if key in two.unknown and key in one.unknown and one.sources.get(key, source) != source and has_effect(key):
-            yield quantity(key), two.flags.get(key, key)
+            yield quantity(key), FROM_CHANGED.format(two.flags.get(key, key))
     before, after = sizes(old.run.launch), sizes(new.run.launch)
     for name, source in after.items():
         if name in before and before[name] != source:
-            yield "gpus", name
+            yield "gpus", FROM_CHANGED.format(name)
+
+
+def of_programs(old: Side, new: Side) -> Iterator[tuple[str, str]]:
+    """(quantity, reason) for arguments that a program computes from something that changed, or whose value is known on one side only."""
+    calls = [next((each for each in side.run.documents if isinstance(each, CallDocument)), None) for side in (old, new)]
+    if calls[0] is None or calls[1] is None:
+        return
+    for key in {**calls[0].values, **calls[1].values}:
+        was, now = key in calls[0].unknown, key in calls[1].unknown
+        if not has_effect(key) or not (was or now):
+            continue
+        if was and now and calls[0].trace(key) != calls[1].trace(key):
+            yield quantity(key), FROM_CHANGED.format(key)
+        elif was != now:
+            yield quantity(key), f"`{key}` {'was unknown before' if was else 'is unknown now'}"
 
 
 def quantity(key: str) -> str:

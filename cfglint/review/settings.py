@@ -6,6 +6,7 @@ import json
 from os.path import basename
 
 from cfglint.frameworks import framework
+from cfglint.frameworks.unknown import Unknown
 from cfglint.review.effects import has_effect
 from cfglint.source.record import Record
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     Path = tuple[Any, ...]
 
 AUTO = "auto"
+UNKNOWN = "(unknown)"
 NOWHERE: Any = object()  # the value of an absent key
 LONGEST = 80  # maximum number of characters of a value
 TYPES = {bool: "a boolean", int: "a number", float: "a number", str: "a string", list: "a list", dict: "a mapping", type(None): "null"}
@@ -44,7 +46,7 @@ class SettingState(Record):
     @property
     def known(self) -> Any:
         """The value; None if there is none."""
-        return None if self.value is NOWHERE else self.value
+        return None if self.value is NOWHERE or isinstance(self.value, Unknown) else self.value
 
 
 class SettingChange:
@@ -63,7 +65,8 @@ class SettingChange:
         self.effect = has_effect(key)
         before.text, after.text = shortened_pair(before.text, after.text)
         types = [TYPES.get(type(each.value), "another type") for each in (before, after)]
-        if before.written and after.written and types[0] != types[1] and AUTO not in (before.value, after.value):
+        is_known = AUTO not in (before.value, after.value) and UNKNOWN not in (before.text, after.text)
+        if before.written and after.written and types[0] != types[1] and is_known:
             self.notes.append(f"was parsed as {types[0]}, now as {types[1]}")
 
 
@@ -192,8 +195,10 @@ class Differ:
         assert document is not None
         assert node is not None
         first = setting.key_node.start if setting.key_node is not None else node.start
-        elsewhere = not document.edges.get(str(path[0]), True)  # the value is an argument of a called script
+        # the value is an argument of a called script, or computed by a program
+        elsewhere = not document.edges.get(str(path[0]), True) or (document.is_call and str(path[0]) not in document.literal)
         text = spelled(value) if elsewhere else written(document.text, node, value)
+        text = UNKNOWN if isinstance(value, Unknown) else text
         return SettingState(value, text, setting.place, (document.path, first, node.end))
 
 

@@ -225,6 +225,9 @@ class Discovery:
         from cfglint.run.launch_runs import LaunchReader
 
         name, only = line_of(path)
+        if len(self.named) > FEW and only is None and not self._may_build(name):
+            self._count_unrecognized(path, [])
+            return
         try:
             reader = LaunchReader(self.source, self.facts, self.named)
             found = reader.built_in(name)

@@ -95,12 +95,11 @@ class LoadedRun:
 
     @property
     def read_paths(self) -> set[str]:
-        """The paths of all files that it reads: those of its documents and values, its program, the script of its launch line, and the
-        scripts that this one sources.
-        """
+        """The paths of all files that the run depends on: also the modules of its program, and the scripts of its launch line."""
         line, program = self.launch.line, self.launch.parser
-        found = self.paths | ({program.path} if program is not None else set())
-        return found | ({line.script_path, *line.sourced} if line is not None else set())
+        scripts = [line.script_path, *line.sourced] if line is not None else []
+        modules = [program.path] if program is not None else []
+        return {*self.paths, *scripts, *modules, *(path for document in self.documents for path in document.files)}
 
     @property
     def written_at(self) -> str:

@@ -15,6 +15,7 @@ from cfglint.launch.programs.imports import imports
 from cfglint.launch.programs.literals import COMPUTED, literal
 from cfglint.launch.programs.parsers import constructions
 from cfglint.launch.programs.scopes import is_caught
+from cfglint.launch.programs.tracing import trace
 from cfglint.launch.programs.trainer_calls import trainer_calls
 from cfglint.source.change import EditRefused
 from cfglint.source.python.call import CallDocument
@@ -139,11 +140,20 @@ def document_of(program: ProgramFacts, which: int, reread: Reread, context: Cont
     documents = [call_document(call, program, evaluated) for call in built_calls(program)]
     found = documents[which]
     found.number = which
+    found.trace = lambda key: traced(found, key, program)
     found.others = {number: each for number, each in enumerate(documents) if each is not found}
     found.again = lambda text: read_again(found, {found.path: text}, reread, which, context)
     found.again_with = lambda texts: read_again(found, texts, reread, which, context)
     found.files = frozenset((found.path, *(evaluated.files if evaluated is not None else ())))
     return found
+
+
+def traced(document: CallDocument, key: str, program: ProgramFacts) -> tuple[str, ...]:
+    """The source of what the unknown value of a key is computed from."""
+    if key not in document.traced:
+        return ()
+    expression, module = document.traced[key]
+    return trace(expression, module, program.evaluations.modules)
 
 
 def read_again(document: CallDocument, texts: Mapping[str, str], reread: Reread, which: int, context: Context) -> CallDocument:

@@ -23,6 +23,11 @@ def may_build(path: str) -> bool:
         content = files.read_bytes(path, LARGEST)
     except files.FileProblem:
         return False
+    return has_marks(content)
+
+
+def has_marks(content: bytes) -> bool:
+    """Whether a program names a package of trainers, and calls something that makes the arguments of one."""
     return any(each in content for each in PACKAGES) and any(each in content for each in marks())
 
 

@@ -16,7 +16,7 @@ from cfglint.findings import diagnostic as findings
 from cfglint.report.links import PAGES, rule_uri
 from cfglint.rewrite.apply_fixes import apply_fixes
 from cfglint.rules.catalogue import every_rule
-from cfglint.run.paths import is_script
+from cfglint.run.paths import is_program, is_script
 from cfglint.server import answers
 from cfglint.server.open_files import LARGEST, SETTINGS_FILES, OpenFiles
 from cfglint.server.positions import Lines
@@ -253,7 +253,7 @@ class ConfigServer(LanguageServer):
     def complete(self, uri: str, position: types.Position) -> list[types.CompletionItem]:
         """Keys and values at the cursor, for the current or last known kind of the file."""
         path = self.path_of(uri)
-        if path is None:
+        if path is None or is_program(path):
             return []
         self.lines.pop(path, None)
         lines = self.lines_of(path)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from cfglint.run.paths import EXTENSIONS, is_script
+from cfglint.run.paths import EXTENSIONS, PROGRAMS, is_script, names_in_users
 from cfglint.source.files import FileProblem
 from cfglint.source.root import is_inside, leads_out, root_of
 
@@ -30,10 +30,10 @@ class Neighbours:
         """The files that mention one of some files by name, and those that mention these in turn."""
         near = [*self.near(paths)]
         found: dict[str, None] = {}
-        names = {os.path.basename(path) for path in paths}
+        names = names_in_users(paths)
         for _ in range(2):  # a script names a trainer file, which names a DeepSpeed file
-            found.update((path, None) for path in near if path not in found and self.mentions(path, names - {os.path.basename(path)}))
-            names = {os.path.basename(path) for path in found}
+            found.update((path, None) for path in near if path not in found and self.mentions(path, names - names_in_users([path])))
+            names = names_in_users(found)
         return [*found]
 
     def near(self, paths: Iterable[str]) -> Iterator[str]:
@@ -42,7 +42,7 @@ class Neighbours:
         for folder in list(dict.fromkeys(folder for path in paths for folder in folders_around(path)))[:MOST_FOLDERS]:
             for name in sorted(entries(folder)):
                 path = os.path.join(folder, name)
-                looked_at = left and (name.lower().endswith(EXTENSIONS) or is_script(name)) and os.path.isfile(path)
+                looked_at = left and (name.lower().endswith((*EXTENSIONS, *PROGRAMS)) or is_script(name)) and os.path.isfile(path)
                 if looked_at and not leads_out(path, path):
                     left -= 1
                     yield path

@@ -10,10 +10,12 @@ from cfglint.project.settings_file import Configuration, ConfigurationError, Dec
 from cfglint.project.suppression import merge_unused
 from cfglint.run.discovery import Discovery
 from cfglint.run.discovery_errors import UnknownKindError
-from cfglint.run.paths import EXTENSIONS, is_one_of, line_of
+from cfglint.run.paths import EXTENSIONS, PROGRAMS, is_one_of, line_of
+from cfglint.run.program_scan import has_marks
 from cfglint.server.neighbours import Neighbours
 from cfglint.source.errors import CfglintError
 from cfglint.source.file_source import FileSource
+from cfglint.source.files import FileProblem
 from cfglint.source.record import Record
 
 TYPE_CHECKING = False
@@ -118,8 +120,8 @@ class OpenFiles:
         """The findings of every file; one that several runs have in common is included once."""
         found: dict[str, dict[tuple[str, int, int, str], Diagnostic]] = {}
         for run in self.runs:
-            for document in run.run.documents:
-                found.setdefault(document.path, {})
+            for path in run.run.paths:
+                found.setdefault(path, {})
             for each in run.diagnostics:
                 if not each.suppressed:
                     key = (each.code, each.place.start, each.place.end, each.message)
@@ -211,7 +213,7 @@ class OpenFiles:
         searched = [*wanted, *(path for path in naming if not self.buffers.is_given(path) and not is_one_of(path, project.exclude))]
         discovery = Discovery(self.facts(project, None), source=self.buffers)
         discovery.kinds = project.kinds
-        found = sorted(discovery.each(searched), key=lambda pair: pair[0])
+        found = sorted(discovery.each([*filter(self._may_have_runs, searched)]), key=lambda pair: pair[0])
         self.problems += [f"{path}: {reason}" for path, reason in discovery.stats.unchecked.items()]
         for _, run in found:
             members = self._members(run)
@@ -219,9 +221,18 @@ class OpenFiles:
                 runs.append(OpenRun(run, project, members))
         return runs
 
+    def _may_have_runs(self, path: str) -> bool:
+        """Whether a file may have runs, by its text if it is a program: editors open many that train nothing."""
+        if not path.endswith(PROGRAMS):
+            return True
+        try:
+            return has_marks(self.buffers.read_bytes(path))
+        except FileProblem:
+            return False
+
     def _members(self, run: CheckedRun) -> frozenset[str]:
         """The real paths of the files of a run."""
-        return frozenset(self.buffers.identity(document.path) for document in run.documents)
+        return frozenset(map(self.buffers.identity, run.read_paths))
 
     def _may_hold(self, declared: DeclaredRun, paths: list[str]) -> bool:
         """Whether a declared run may contain one of some files: it names one of them, or a file of it mentions one."""

@@ -10,7 +10,7 @@ from bisect import bisect_right
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping
     from typing import Any, Literal, TypeAlias
 
     Syntax: TypeAlias = Literal["yaml", "json", "shell", "python"]
@@ -137,6 +137,7 @@ class Document:
     edges: Mapping[str, bool] = {}
     unknown: Mapping[str, tuple[str, ...]] = {}
     elsewhere: Mapping[str, Written] = {}
+    literal: Collection[str] = ()
     others: Mapping[int, Document] = {}
     files: frozenset[str] = frozenset()
     again_with: Callable[[Mapping[str, str]], Document] | None = None

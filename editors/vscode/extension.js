@@ -5,8 +5,8 @@
 const { workspace, commands, window } = require("vscode");
 const { LanguageClient, TransportKind } = require("vscode-languageclient/node");
 
-const LANGUAGES = ["yaml", "json", "jsonc", "shellscript", "makefile"];
-const WATCHED = "**/{*.yaml,*.yml,*.json,*.sh,cfglint.toml,pyproject.toml,requirements*.txt}";
+const LANGUAGES = ["yaml", "json", "jsonc", "shellscript", "makefile", "python"];
+const WATCHED = "**/{*.yaml,*.yml,*.json,*.sh,*.py,cfglint.toml,pyproject.toml,requirements*.txt}";
 
 let client;
 

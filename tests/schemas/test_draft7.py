@@ -165,6 +165,18 @@ def test_catalogue(capsys):
     assert len(patterns) == len(set(patterns))
 
 
+def test_the_entries_for_schemastore_are_those_of_the_command(capsys, root):
+    """Its schema-catalog.json asks for name, description and an https address, and for patterns that are not repeated."""
+    main(["schema", "--catalog", "https://www.schemastore.org/cfglint"])
+    entries = json.loads((root / "editors" / "schemastore.json").read_text(encoding="utf-8"))
+    assert entries == json.loads(capsys.readouterr().out)
+    for each in entries:
+        assert each["name"]
+        assert each["description"]
+        assert each["url"].startswith("https://")
+        assert len(each["fileMatch"]) == len(set(each["fileMatch"]))
+
+
 @each_case(
     ("name", "kind"),
     [

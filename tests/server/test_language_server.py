@@ -306,3 +306,37 @@ def test_requests_are_answered_while_scripts_are_open_that_take_long_to_evaluate
         editor.change(name, text + "\n" + line)
     assert editor.ask("textDocument/definition", editor.at("train.yaml", 1, 4)) == []
     assert "learning_rate" in editor.ask("textDocument/hover", editor.at("train.yaml", 1, 4))["contents"]["value"]
+
+
+PROGRAM = """import yaml
+from transformers import Trainer, TrainingArguments
+cfg = yaml.safe_load(open("own.yaml"))
+args = TrainingArguments("out", per_device_train_batch_size=4, bf16=cfg["bf16"], fp16=True, evaluation_strategy="no")
+Trainer(args=args).train()
+"""
+
+
+def test_a_program_while_it_is_typed(editor, tmp_path):
+    (tmp_path / "cfglint.toml").write_text('gpus = 8\ntarget = { transformers = "5.23.0" }\n')
+    (tmp_path / "own.yaml").write_text("bf16: true\n")
+    editor.open("train.py", PROGRAM)
+    found = editor.findings("train.py")
+    assert {each["code"] for each in found} == {"KEY202", "PRC200"}
+    [action] = editor.actions("train.py", 3, "quickfix")
+    [edit] = action["edit"]["changes"][editor.uri("train.py")]
+    assert (edit["newText"], edit["range"]["start"]) == (
+        "eval_strategy",
+        {"line": 3, "character": PROGRAM.splitlines()[3].index("evaluation")},
+    )
+    lenses = editor.ask("textDocument/codeLens", {"textDocument": {"uri": editor.uri("train.py")}})
+    assert [each["command"]["title"] for each in lenses] == ["global batch 32 on 8 GPUs: 4 x 1 x 8"]
+    assert "**4**" in editor.ask("textDocument/hover", editor.at("train.py", 3, 35))["contents"]["value"]
+    assert editor.ask("textDocument/completion", editor.at("train.py", 3, 35)) == []
+    editor.open("own.yaml", "bf16: false\n")
+    assert [each["code"] for each in editor.findings("train.py")] == ["KEY202"]
+
+
+def test_a_program_that_trains_nothing(editor):
+    editor.open("other.py", "print(1)\n")
+    editor.open("train.py", PROGRAM.replace('cfg["bf16"]', "True"))
+    assert {each["code"] for each in editor.findings("train.py")} == {"KEY202", "PRC200"}

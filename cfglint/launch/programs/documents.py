@@ -58,6 +58,8 @@ def add(document: CallDocument, name: str, key: ast.AST, value: Value, made: Mad
     if content is UNCLEAR:
         reasons = (value.reason or NO_REASON,)
         document.leave_open(key_node, *span, Unknown(reasons), reasons)
+        if isinstance(expression, ast.expr):
+            document.traced[name] = (expression, made.module)
         return
     written = value.node if value.module is made.module and value.node is not None else None
     if written is not None and literal(written) == content and type(literal(written)) is type(content):

@@ -84,6 +84,11 @@ class Module:
         return Offsets(self.text) if self.notebook is None else NotebookOffsets(self.notebook)
 
     @cached_property
+    def givers(self) -> dict[str, list[ast.expr]]:
+        """The expressions that give each name and attribute a value."""
+        return givers(self.tree)
+
+    @cached_property
     def imported_packages(self) -> set[str]:
         """The packages that any code of the module imports."""
         statements = [node for node in ast.walk(self.tree) if isinstance(node, (ast.Import, ast.ImportFrom))]
@@ -165,6 +170,22 @@ def target_names_of(node: ast.AST | None) -> set[str]:
     """The names that an assignment binds, including those of unpacking."""
     targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
     return {name for target in targets for name in target_names(target)}
+
+
+def givers(tree: ast.Module) -> dict[str, list[ast.expr]]:
+    """The expressions that a module assigns to each name and attribute, or gives as the default of an option."""
+    found: dict[str, list[ast.expr]] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None:
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            names = {*target_names_of(node), *(each.attr for each in targets if isinstance(each, ast.Attribute))}
+            for name in names:
+                found.setdefault(name, []).append(node.value)
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "add_argument":
+            for option in node.args:
+                if isinstance(option, ast.Constant) and isinstance(option.value, str):
+                    found.setdefault(option.value.lstrip("-").replace("-", "_"), []).append(node)
+    return found
 
 
 class Modules:

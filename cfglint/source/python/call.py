@@ -23,7 +23,8 @@ class CallDocument(Document):
     config file has, `defaults` those of the defaults of the program's own fields, `ends` the ends of keywords with their values. `name`
     is the called class or function, `number` its place among the calls of the program that build arguments. `others` are the other
     ones; those of `partners` may change with it. `files` are the paths of all files that the values come from; `again_with` finds the
-    call in other versions of them, with the facts about that version of the `program`.
+    call in other versions of them, with the facts about that version of the `program`. `trace` gives the source of what an unknown value is
+    computed from, which begins with the expression in `traced`.
     """
 
     __slots__ = (
@@ -41,6 +42,8 @@ class CallDocument(Document):
         "others",
         "partners",
         "program",
+        "trace",
+        "traced",
         "unknown",
         "values",
     )
@@ -56,6 +59,8 @@ class CallDocument(Document):
         self.again: Callable[[str], CallDocument] | None = None  # finds this call in another version of the program
         self.roots = [Node(MAPPING, start, end, style="block")]
         self.number = 0
+        self.traced: dict[str, Any] = {}
+        self.trace: Callable[[str], tuple[str, ...]] = lambda key: ()
         self.ends: dict[str, int] = {}
         self.others: dict[int, CallDocument] = {}
         self.partners: frozenset[int] = frozenset()

@@ -1,0 +1,113 @@
+"""A branch that changes a program, a module or a config file that it reads, changes the run of the program."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+
+import pytest
+
+from cases import each_case
+from cfglint.cli import main
+
+IMPORTS = "from transformers import Trainer, TrainingArguments\n"
+TRAINED = "\nTrainer(model=None, args=args).train()\n"
+SIZES = "'out', per_device_train_batch_size=4, gradient_accumulation_steps="
+YAML = "import yaml\ncfg = yaml.safe_load(open('own.yaml'))\n"
+PARSER = "import argparse\np = argparse.ArgumentParser()\np.add_argument('--ga', type=int, default=%s)\na = p.parse_args()\n"
+UNKNOWN = "from datasets import load_dataset\nn = len(load_dataset('x'))\n"
+
+
+def program(steps, before=""):
+    """A program that trains with some accumulation."""
+    return f"{IMPORTS}{before}args = TrainingArguments({SIZES}{steps}){TRAINED}"
+
+
+@pytest.fixture
+def reviewed(tmp_path, monkeypatch, capsys):
+    """What `review` says of a change of some files: (files, kinds of consequences with their factors, text)."""
+    monkeypatch.chdir(tmp_path)
+
+    def git(*arguments):
+        subprocess.run(("git", "-c", "user.name=a", "-c", "user.email=a@b", *arguments), check=True, capture_output=True)
+
+    def review(before, after):
+        git("init", "-q")
+        for name, text in before.items():
+            (tmp_path / name).write_text(text)
+        git("add", ".")
+        git("commit", "-q", "-m", "before")
+        for name in before:
+            (tmp_path / name).unlink()
+        for name, text in {**before, **after}.items():
+            if text is not None:
+                (tmp_path / name).write_text(text)
+        main(["review", "--base", "HEAD", "--format", "json"])
+        changes = json.loads(capsys.readouterr().out)["changes"]
+        told = [(each["files"], {one["what"]: one["factor"] for one in each["consequences"]}) for each in changes]
+        return told, [one["text"] for each in changes for one in each["consequences"]]
+
+    return review
+
+
+DOUBLED = {"global_batch": 2.0, "total_steps": 0.5}
+
+
+@each_case(
+    ("before", "after"),
+    [
+        ({"train.py": program("2")}, {"train.py": program("4")}),
+        ({"train.py": program("N", "N = 2\n")}, {"train.py": program("N", "N = 4\n")}),
+        ({"train.py": program("a.ga", PARSER % 2)}, {"train.py": program("a.ga", PARSER % 4)}),
+        ({"train.py": program("cfg['n']", YAML), "own.yaml": "n: 2\n"}, {"own.yaml": "n: 4\n"}),
+        ({"train.py": program("N", "from consts import N\n"), "consts.py": "N = 2\n"}, {"consts.py": "N = 4\n"}),
+        ({"train.py": program("128 // G", "G = 64\n")}, {"train.py": program("128 // G", "G = 32\n")}),
+    ],
+)
+def test_a_changed_number_of_a_program(reviewed, before, after):
+    told, texts = reviewed(before, after)
+    assert [(files, {what: each[what] for what in DOUBLED}) for files, each in told] == [(["train.py"], DOUBLED)], texts
+
+
+def test_a_program_that_a_line_starts_is_reviewed_in_its_run(reviewed):
+    before = {"train.py": program("a.ga", PARSER % 2), "run.sh": "torchrun --nproc_per_node 8 train.py\n"}
+    told, _ = reviewed(before, {"train.py": program("a.ga", PARSER % 4)})
+    assert [files for files, _ in told] == [["run.sh", "train.py"]]
+    assert told[0][1]["global_batch"] == 2.0
+
+
+def test_a_notebook(reviewed):
+    def notebook(steps):
+        return json.dumps({"cells": [{"cell_type": "code", "source": program(steps).splitlines(keepends=True)}]}, indent=1)
+
+    told, _ = reviewed({"a.ipynb": notebook("2")}, {"a.ipynb": notebook("4")})
+    assert told[0][1]["global_batch"] == 2.0
+
+
+def test_a_renamed_program(reviewed):
+    told, _ = reviewed({"train.py": program("2")}, {"train.py": None, "sft.py": program("4")})
+    assert [(files, each["global_batch"]) for files, each in told] == [(["sft.py"], 2.0)]
+
+
+def test_calls_of_one_program_are_compared_in_their_order(reviewed):
+    two = program("2") + program("8").removeprefix(IMPORTS)
+    told, _ = reviewed({"train.py": two}, {"train.py": two.replace("steps=8", "steps=16")})
+    assert [each["global_batch"] for _, each in told if "global_batch" in each] == [2.0]
+
+
+@each_case(
+    ("before", "after", "text"),
+    [
+        ("G = 64\n" + UNKNOWN, "G = 32\n" + UNKNOWN, "`gradient_accumulation_steps` is unknown and computed from values that changed"),
+        (UNKNOWN + "G = 2\n", UNKNOWN + "G = n * 2\n", "`gradient_accumulation_steps` is unknown and computed from values that changed"),
+        ("G = 2\nn = 4\n", "G = 2\n" + UNKNOWN, "`gradient_accumulation_steps` is unknown now"),
+    ],
+)
+def test_what_is_unknown_may_have_changed(reviewed, before, after, text):
+    _, texts = reviewed({"train.py": program("G * n", before)}, {"train.py": program("G * n", after)})
+    assert [each for each in texts if "may have changed" in each] == [f"global batch may have changed: {text}"]
+
+
+def test_what_is_unknown_and_has_not_changed_says_nothing(reviewed):
+    _, texts = reviewed({"train.py": program("G * n", "G = 2\n" + UNKNOWN)}, {"train.py": program("G * n", "x = 1\nG = 2\n" + UNKNOWN)})
+    assert texts == []
