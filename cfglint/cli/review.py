@@ -14,6 +14,7 @@ from cfglint.cli.options import (
     facts_of,
     facts_of_declared,
     load_configuration,
+    own_files,
     selection_of,
 )
 from cfglint.cli.output import check_outputs
@@ -66,7 +67,7 @@ def run(arguments: Namespace) -> int:
             project = load_configuration(arguments, lambda path: configuration_of(branch, path))
             selection_of(arguments, project)
             comparisons = compare(branch, arguments, project, stats)
-            unused = left_out(branch, unused_releases(branch, comparisons))
+            unused = left_out(branch, unused_releases(branch, comparisons), own_files(arguments, project))
     except (UsageError, UnknownKindError, GitProblem, FileProblem) as error:
         return fail(str(error))
     status = report_and_status(arguments, project, comparisons, unused)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
+
 from cfglint.launch.findings import MARKDOWN
 from cfglint.run.paths import is_program, is_script
 from cfglint.source.record import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from cfglint.review.branch import Branch
     from cfglint.review.releases import ReleaseChange
@@ -30,10 +32,10 @@ class NotCompared:
     is_release: bool = False  # a changed release, not a changed file
 
 
-def left_out(branch: Branch, releases: Sequence[ReleaseChange]) -> list[NotCompared]:
-    """The changed files that no compared run reads, and the `releases` that change and that no run depends on."""
+def left_out(branch: Branch, releases: Sequence[ReleaseChange], own_files: Collection[str]) -> list[NotCompared]:
+    """The changed files that no compared run reads but cfglint's own, and the `releases` that change and that no run depends on."""
     found = [NotCompared(each.file, f"{each.text}; {NO_RUN}", is_release=True) for each in releases]
-    return [*found, *(NotCompared(name, reason) for name, reason in files_left_out(branch))]
+    return [*found, *(NotCompared(name, reason) for name, reason in files_left_out(branch) if os.path.abspath(name) not in own_files)]
 
 
 def files_left_out(branch: Branch) -> Iterator[tuple[str, str]]:
