@@ -28,6 +28,8 @@ NAMES = {
     "launch": "train.sh",
     "axolotl": "config.yml",
     "verl": "train.sh",
+    "megatron_swift": "train.sh",
+    "swift": "train.sh",
 }
 
 

@@ -125,6 +125,17 @@ def steps(values: Mapping[Release, Any]) -> list[tuple[Release, Any]]:
     return found
 
 
+def release_lines(found: Iterable[Release]) -> list[str]:
+    """The lines of the releases that the rows of a module were taken from."""
+    return [
+        "# The releases that the rows were taken from.",
+        "RELEASES: tuple[Version, ...] = (",
+        *(f"    {literal(each)}," for each in sorted(found)),
+        ")",
+        "",
+    ]
+
+
 def literal(value: Any) -> str:
     """A constant as the formatter writes it, with lists as tuples."""
     if isinstance(value, str):

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 
 from schema_strict import strict
 
-from cfglint.frameworks.accelerate import READ_AS_FALSE
 from cfglint.frameworks.schema import file_of, kinds
 
 if TYPE_CHECKING:
@@ -47,6 +46,7 @@ AS_NUMBER: tuple[Raw, ...] = (  # pydantic 2 accepts a boolean or a numeric stri
     {"type": "boolean"},
     {"type": "string", "pattern": r"^\s*[+-]?(\d[\d_]*(\.\d*)?|\.\d+)([eE][+-]?\d+)?\s*$"},
 )
+READ_AS_FALSE = ("distributed_type", "dynamo_backend", "mixed_precision")  # keys with the possible value `NO`
 ADDITIONS = {
     # YAML 1.1 parses `NO` as false, and torchrun counts the GPUs for "auto".
     "accelerate": Additions({**{key: {"const": False} for key in READ_AS_FALSE}, "num_processes": {"const": "auto"}}),

@@ -15,8 +15,9 @@ import schema_huggingface
 from schema_merge import NOTES, SCHEMAS
 from schema_source import SourceError, release
 
+from cfglint.frameworks.huggingface.source_fields import SEQ2SEQ
 from cfglint.frameworks.llamafactory.releases import HISTORY
-from cfglint.frameworks.llamafactory.source_fields import CLASSES, GENERATION, TEMPLATE_FILE, field_of, find, version, words
+from cfglint.frameworks.llamafactory.source_fields import CLASSES, TEMPLATE_FILE, field_of, find, version, words
 
 if TYPE_CHECKING:
     from schema_source import Module, Tree
@@ -88,7 +89,7 @@ def trainer_fields(tree: Tree) -> dict[str, Raw]:
 def committed_trainer_fields() -> dict[str, Raw]:
     """The fields of transformers' class in the committed schema: those that no dataclass of the newest release defines."""
     schema = json.loads((SCHEMAS / "llamafactory.json").read_text(encoding="utf-8"))
-    own = HISTORY.fields("arguments", release(schema["x-framework"]["version"])).keys() - set(GENERATION)
+    own = HISTORY.fields("arguments", release(schema["x-framework"]["version"])).keys() - set(SEQ2SEQ)
     return {key: raw for key, raw in schema["properties"].items() if key not in own}
 
 

@@ -10,7 +10,7 @@ import ast
 from typing import TYPE_CHECKING, Any
 
 import schema_accelerate
-from history_rows import Facts, literal, present_at, rows, sections_at, spans, spans_of, table
+from history_rows import Facts, literal, present_at, release_lines, rows, sections_at, spans, spans_of, table
 from schema_source import SourceError
 
 if TYPE_CHECKING:
@@ -109,11 +109,7 @@ def text(found: Mapping[Release, Facts]) -> str:
     sections = {version: each.sections for version, each in found.items()}
     lines = [
         HEAD,
-        "# The releases that the rows were taken from.",
-        "RELEASES: tuple[Version, ...] = (",
-        *(f"    {literal(each)}," for each in sorted(found)),
-        ")",
-        "",
+        *release_lines(found),
         '# section ("" is the top level of a file for this machine): rows (name, type, default, since, until, whether it is required).',
         *table("FIELDS", "dict[str, tuple[tuple[Any, ...], ...]]", rows(sections)),
         "",

@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING, Any
 
 import library_bounds
-from history_rows import Facts, literal, present_at, rows, sections_at, spans, spans_of, steps, table, value_at
+from history_rows import Facts, literal, present_at, release_lines, rows, sections_at, spans, spans_of, steps, table, value_at
 from packaging.requirements import InvalidRequirement, Requirement
 from schema_source import SourceError, Tree
 
@@ -96,11 +96,7 @@ def written(
     """The module with these tables."""
     lines = [
         HEAD,
-        "# The releases that the rows were taken from.",
-        "RELEASES: tuple[Version, ...] = (",
-        *(f"    {literal(each)}," for each in releases),
-        ")",
-        "",
+        *release_lines(releases),
         f'# The fields of the top level (""), those that a plugin adds to it ("{PLUGIN}FOLDER"), and those of models that fields hold.',
         *table("FIELDS", "dict[str, tuple[tuple[Any, ...], ...]]", made),
         "",

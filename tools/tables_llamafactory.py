@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import library_bounds
-from history_rows import Facts, literal, rows, sections_at, steps, table, value_at
+from history_rows import Facts, literal, release_lines, rows, sections_at, steps, table, value_at
 from packaging.requirements import Requirement
 from schema_merge import NOTES
 
@@ -72,11 +72,7 @@ def written(releases: Sequence[Release], made: Mapping[str, Sequence[Fact]], lib
     """The module with these tables."""
     lines = [
         HEAD,
-        "# The releases that the rows were taken from.",
-        "RELEASES: tuple[Version, ...] = (",
-        *(f"    {literal(each)}," for each in releases),
-        ")",
-        "",
+        *release_lines(releases),
         "# arguments: rows (name, types, default, since, until, allowed values); templates: rows (name, '', efficient_eos, since, until).",
         *table("FIELDS", "dict[str, tuple[tuple[Any, ...], ...]]", made),
         "",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import schema_trl
-from history_rows import Facts, literal, rows, sections_at, spans, spans_of, steps, table, value_at, within
+from history_rows import Facts, literal, release_lines, rows, sections_at, spans, spans_of, steps, table, value_at, within
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
@@ -100,11 +100,7 @@ def written(
     kind = "dict[str, tuple[tuple[Any, ...], ...]]"
     lines = [
         HEAD,
-        "# The releases that the rows were taken from.",
-        "RELEASES: tuple[Version, ...] = (",
-        *(f"    {literal(each)}," for each in releases),
-        ")",
-        "",
+        *release_lines(releases),
         "# class: rows (name, type, default, since, until, allowed values).",
         *table("FIELDS", kind, made),
         "",

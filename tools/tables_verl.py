@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
-from history_rows import Facts, literal, rows, sections_at, spans, table
+from history_rows import Facts, release_lines, rows, sections_at, spans, table
 from omegaconf import OmegaConf
 from schema_source import SourceError
 
@@ -66,11 +66,7 @@ def text(found: Mapping[Release, Facts]) -> str:
     of_releases = {version: each.sections for version, each in found.items()}
     lines = [
         HEAD,
-        "# The releases that the rows were taken from.",
-        "RELEASES: tuple[Version, ...] = (",
-        *(f"    {literal(each)}," for each in sorted(found)),
-        ")",
-        "",
+        *release_lines(found),
         "# Sections that only some releases have: (since, until).",
         *table("SPANS", "dict[str, tuple[tuple[Version, Version], ...]]", spans(of_releases)),
         "",

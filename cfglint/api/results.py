@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from cfglint.explanation.summary import table
+from cfglint.source.record import Record
 from cfglint.source.sections import every_document
 
 TYPE_CHECKING = False
@@ -35,16 +36,15 @@ if TYPE_CHECKING:
     Path: TypeAlias = str | os.PathLike[str]
 
 
-class CheckResult:
+class CheckResult(Record):
     """The runs of some sources with their findings, in the order of the sources.
 
     True if something was checked and every run would start. `unrecognized` lists the named files that are not a
     config of a known kind, and so were not checked.
     """
 
-    def __init__(self, runs: list[Outcome], unrecognized: list[str]) -> None:
-        self.runs = runs
-        self.unrecognized = unrecognized
+    runs: list[Outcome]
+    unrecognized: list[str]
 
     @property
     def diagnostics(self) -> list[Diagnostic]:
@@ -296,14 +296,13 @@ class DiffResult:
         return html.notebook_changes([self._comparison])
 
 
-class NewFiles:
+class NewFiles(Record):
     """Generated config files: `texts` maps file names to contents, with the trainer's file first; `notes` are remarks that no file can
     contain.
     """
 
-    def __init__(self, texts: dict[str, str], notes: tuple[str, ...]) -> None:
-        self.texts = texts
-        self.notes = notes
+    texts: dict[str, str]
+    notes: tuple[str, ...]
 
     def write(self, folder: Path = ".") -> list[str]:
         """Write the files into a folder and return their paths; raises FileProblem if one of them exists."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 
 from cfglint.report.escapes import shown
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -126,15 +127,14 @@ def expected(convert: Convert) -> str:
     return type_name or (described[:1].lower() + described[1:] if article else described)
 
 
-class Parser:
+class Parser(Record):
     """The arguments of one command. `parse_args` exits with status 2 for invalid arguments, 0 after `--help`."""
 
-    def __init__(self, prog: str, description: str) -> None:
-        self.prog = prog
-        self.description = description
-        self.examples: list[tuple[str, str]] = []
-        self.positionals: list[CommandOption] = []
-        self.options: dict[str, CommandOption] = {}
+    prog: str
+    description: str
+    examples: list[tuple[str, str]] = []
+    positionals: list[CommandOption] = []
+    options: dict[str, CommandOption] = {}
 
     def add_argument(self, name: str, **details: Any) -> None:
         """Declare an option (`--name`) or a positional argument."""

@@ -1,4 +1,4 @@
-"""`cfglint explain`: every number of a run and its origin; or a training log compared with the config."""
+"""`cfglint explain`: every number of a run and its origin; or a log: why the training failed, its numbers compared with the config."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from cfglint.cli.console import fail, warn_of
 from cfglint.cli.options import UsageError, add_run_options, load_configuration, one_run
 from cfglint.cli.output import to_file
 from cfglint.cli.terminal import columns
-from cfglint.explanation import log_analysis, log_parser
+from cfglint.explanation import failures, log_analysis, log_parser
+from cfglint.explanation.log_analysis import ExplainedLog
 from cfglint.report import render_account, render_log
 from cfglint.run.discovery_errors import MissingSectionError, UnknownKindError
 from cfglint.source import files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from cfglint.cli.argument_parser import Namespace, Parser
-    from cfglint.explanation.log_analysis import LogExplanation
     from cfglint.project.settings_file import Configuration
     from cfglint.run.checked import CheckedRun
 
@@ -30,13 +30,16 @@ ENCODINGS = ((b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"), (b"\xef\xbb\xbf",
 
 def add_arguments(parser: Parser) -> None:
     """The options of `explain`."""
-    parser.add_argument("paths", nargs="*", metavar="PATH", help="the files of one run; or a training log, and files to compare it with")
+    parser.add_argument(
+        "paths", nargs="*", metavar="PATH", help="the files of one run; or a log (`-`: standard input), and files to compare it with"
+    )
     add_run_options(parser)
     parser.add_argument("--format", choices=("text", "json", "html"), default="text", help="default: text")
     parser.add_argument("--output", metavar="FILE", help="write to this file instead of standard output")
     parser.add_example("cfglint explain train.yaml --gpus 8 --num-examples 128770", "every number of the run and its origin")
     parser.add_example("cfglint explain train.log", "the numbers in the banner of a training log")
     parser.add_example("cfglint explain train.log train.yaml", "the log compared with the files of the run")
+    parser.add_example("cfglint explain error.txt", "what a traceback or the end of a log means")
 
 
 def run(arguments: Namespace) -> int:
@@ -44,12 +47,11 @@ def run(arguments: Namespace) -> int:
     width = None if arguments.output else columns()
     try:
         project = load_configuration(arguments)
-        log = next((path for path in arguments.paths if path != "-" and holds_banner(path)), None)
+        log = log_among(arguments)
         if log is not None:
-            arguments.paths.remove(log)
             found = explain_log(log, arguments, project)
-            text = render_log(arguments.format, log, found, width)
-            status = 1 if any(each.differences for each in found) else 0
+            text = render_log(arguments.format, log.path, found, width)
+            status = 1 if any(each.differences for each in found.banners) else 0
         else:
             text, status = explain_run(arguments, project, width)
     except (UsageError, UnknownKindError) as error:
@@ -57,12 +59,39 @@ def run(arguments: Namespace) -> int:
     return write(text, arguments.output) or status
 
 
-def holds_banner(path: str) -> bool:
-    """Whether the content of a file is that of a training log."""
-    try:
-        return log_parser.is_log(read_lines(path))
-    except files.FileProblem:
-        return False
+class Log:
+    """A log: its path, as it is shown, and its lines, which are read once for each question."""
+
+    def __init__(self, path: str, piped: list[str] | None = None) -> None:
+        self.path = path
+        self.piped = piped
+
+    def lines(self) -> Iterable[str]:
+        """The lines from the start."""
+        return read_lines(self.path) if self.piped is None else self.piped
+
+    @property
+    def recognised(self) -> bool:
+        """Whether the lines are those of a log: a training banner or the signs of a failure, which no config has."""
+        try:
+            return log_parser.is_log(self.lines()) or bool(failures.failures_in(self.lines()))
+        except files.FileProblem:
+            return False
+
+
+def log_among(arguments: Namespace) -> Log | None:
+    """The log among the paths, which is taken out of them; standard input without a file name is a log."""
+    for path in arguments.paths:
+        log = Log(path) if path != "-" else None if arguments.stdin_filename else Log("standard input", list(piped_lines()))
+        if log is not None and (log.recognised or path == "-"):
+            arguments.paths.remove(path)
+            return log
+    return None
+
+
+def piped_lines() -> Iterator[str]:
+    """The lines of standard input."""
+    yield from io.TextIOWrapper(sys.stdin.buffer, "utf-8", "replace", "\n")
 
 
 def read_lines(path: str) -> Iterator[str]:
@@ -84,20 +113,30 @@ def explain_run(arguments: Namespace, project: Configuration, width: int | None)
     except UnknownKindError as error:
         if isinstance(error, MissingSectionError):
             raise
-        raise UsageError(f"{error}; nor is it a log with a training banner") from error
+        raise UsageError(f"{error}; nor is it a log with a training banner or a failure") from error
     text = render_account(arguments.format, RunSummary(found), width)
     bugs = found.bug_reports
     warn_of(bugs)
     return text, 2 if found.beyond_limits or bugs else 0
 
 
-def explain_log(path: str, arguments: Namespace, project: Configuration) -> list[LogExplanation]:
-    """The analysis of each banner of a log, compared with the files if any are given."""
-    found = [log_analysis.explain(banner) for banner in log_parser.read(read_lines(path))]
-    if arguments.paths:
-        for each in found:
-            each_run = one_run(arguments, project, arguments.run, log_analysis.hint(each))
-            log_analysis.compare(each, each_run.resolved, place_in(each_run))
+def explain_log(log: Log, arguments: Namespace, project: Configuration) -> ExplainedLog:
+    """The failures and the banners of a log, compared with the files if any are given."""
+    found = ExplainedLog([log_analysis.explain(each) for each in log_parser.read(log.lines())], failures.failures_in(log.lines()))
+    if not arguments.paths:
+        return found
+    for each in found.banners:
+        each_run = one_run(arguments, project, arguments.run, log_analysis.hint(each))
+        log_analysis.compare(each, each_run.resolved, place_in(each_run))
+    if found.failures:
+        from cfglint.explanation.failed_run import attach
+
+        first = log_analysis.hint(found.banners[0]) if found.banners else {}
+        card = next((each.gpu_memory for each in found.failures if each.gpu_memory), None)
+        if arguments.gpu_memory is None and not project.gpu_memory:
+            arguments.gpu_memory = card
+        attach(found.failures, one_run(arguments, project, arguments.run, first))
+    found.files = list(arguments.paths)
     return found
 
 

@@ -35,6 +35,7 @@ from cfglint.run.paths import line_of
 from cfglint.run.scan_stats import ScanStats
 from cfglint.source import writing
 from cfglint.source.files import FileProblem
+from cfglint.source.record import Record
 from cfglint.source.root import is_inside
 from cfglint.source.sections import every_document
 
@@ -79,21 +80,20 @@ STANDARD_INPUT = "-"
 MOST_NAMED = 3  # files that are named if the same finding is not fixed in them; more are counted
 
 
-class Work:
+class Work(Record):
     """The result for one run: the new contents of its files and how they were computed."""
 
-    def __init__(self, run: CheckedRun) -> None:
-        self.run = run
-        self.texts: dict[str, str] = {}
-        self.changed: list[ValueChange] = []
-        self.retarget: Retarget | None = None
-        self.titles: list[tuple[str, str]] = []
-        self.comments: list[tuple[str, str]] = []  # comments that were removed with a key: (file, comment)
-        self.skipped: list[Skipped] = []
-        self.problem: str | None = None  # why the job could not be done: exit status 2
-        self.repeated = False  # whether the report of another run of the same launch line says all of it
-        self.filled_by: list[str] = []  # the runs of the project that fill in the batch sizes of its one file
-        self.withheld: str | None = None  # why edits are left out that another run of the same files does not allow
+    run: CheckedRun
+    texts: dict[str, str] = {}
+    changed: list[ValueChange] = []
+    retarget: Retarget | None = None
+    titles: list[tuple[str, str]] = []
+    comments: list[tuple[str, str]] = []  # comments that were removed with a key: (file, comment)
+    skipped: list[Skipped] = []
+    problem: str | None = None  # why the job could not be done: exit status 2
+    repeated: bool = False  # whether the report of another run of the same launch line says all of it
+    filled_by: list[str] = []  # the runs of the project that fill in the batch sizes of its one file
+    withheld: str | None = None  # why edits are left out that another run of the same files does not allow
 
     @property
     def infeasible(self) -> bool:

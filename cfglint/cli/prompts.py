@@ -7,6 +7,7 @@ from cfglint.cli.options import UsageError, above_zero, positive
 from cfglint.cli.terminal import columns, uses_colour
 from cfglint.generators import RUN, generate, generator_of, kinds, set_frameworks, takes
 from cfglint.generators.job_spec import OFFLOADS, PRECISIONS, Contradiction, JobSpec, Unreachable
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,25 +33,23 @@ class Stopped(UsageError):
     """The user wants to stop."""
 
 
-class Asked:
+class Asked(Record):
     """The answers of the user."""
 
-    def __init__(self, kind: str, framework: str, facts: Answers) -> None:
-        self.kind = kind
-        self.framework = framework
-        self.facts = facts
+    kind: str
+    framework: str
+    facts: Answers
 
 
 class Back(Exception):
     """The user wants to go back to the previous question."""
 
 
-class Dialogue:
+class Dialogue(Record):
     """The dialogue on a terminal; answered questions are not asked again when it starts over."""
 
-    def __init__(self) -> None:
-        self.answers: list[str] = []
-        self.place = 0  # index of the next question
+    answers: list[str] = []
+    place: int = 0  # index of the next question
 
     def start_over(self) -> None:
         """Start again with the first question, using the answers given so far."""

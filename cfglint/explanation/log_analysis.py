@@ -15,6 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from cfglint.explanation.failures import Failure
     from cfglint.explanation.log_parser import TrainingBanner
 
 ENDLESS = 2**63 - 1  # the epochs that the Trainer prints when the data set has no length: sys.maxsize
@@ -41,11 +42,20 @@ class LogExplanation(Record):
     note: str = ""
     details: list[tuple[str, str, str]] = []
     differences: list[Difference] = []
+    compared: list[str] = []
 
     @property
     def micro_batch(self) -> int | None:
         """The samples that one process takes at a time."""
         return self.banner["adjusted_batch"] or self.banner["micro_batch"]
+
+
+class ExplainedLog(Record):
+    """What a log says: its training banners, why the training failed, and the files that it was compared with."""
+
+    banners: list[LogExplanation]
+    failures: list[Failure]
+    files: list[str] = []
 
 
 class Difference(Record):
@@ -296,8 +306,14 @@ def compare(found: LogExplanation, resolved: dict[str, int | None], place: Calla
     }
     for name, key in COMPARED:
         printed, configured = logged[key], resolved.get(key)
-        if printed is not None and configured is not None and printed != configured:
+        if printed is None or configured is None:
+            continue
+        found.compared.append(name)
+        if printed != configured:
             found.differences.append(Difference(name, printed, configured, place(key)))
+    if "total steps" in found.compared and not found.consistent_with and all(each.key != "total steps" for each in found.differences):
+        found.details = []  # of the Trainer's own arithmetic, which does not give these steps
+        found.note = f"the files compute the {found.banner['total_steps']:,} steps of the log ({place('total_steps')})"
 
 
 def count(number: int, thing: str) -> str:

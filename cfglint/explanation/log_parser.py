@@ -125,19 +125,18 @@ def pieces(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
         number += line.endswith("\n")  # a line without an end may come in parts
 
 
-class _Loader:
+class _Loader(Record):
     """Scans a log and keeps the banners that are still being printed.
 
     Several processes may print theirs at the same time, line by line: a number belongs to the first open
     banner that lacks it.
     """
 
-    def __init__(self) -> None:
-        self.banners: list[TrainingBanner] = []
-        self.open: list[TrainingBanner] = []
-        self.release: str | None = None
-        self.max_steps_given = False
-        self.world_size: int | None = None
+    banners: list[TrainingBanner] = []
+    open: list[TrainingBanner] = []
+    release: str | None = None
+    max_steps_given: bool = False
+    world_size: int | None = None
 
     def take(self, number: int, text: str) -> None:
         for start, framework in STARTS:

@@ -74,6 +74,12 @@ if TYPE_CHECKING:
         surely: int | None
         possibly: int | None
 
+    class WouldFit(TypedDict):
+        """Changes that together make a run fit, and its peak with them."""
+
+        changes: list[str]
+        peak_gib: float
+
     MemoryEntry = TypedDict(
         "MemoryEntry",
         {
@@ -86,6 +92,9 @@ if TYPE_CHECKING:
             "moment": str | None,
             "terms": dict[str, float | None],
             "largest_micro_batch": LargestMicroBatch,
+            "longest_row": int | None,
+            "would_fit": WouldFit | None,
+            "model": str | None,
             "assumed": list[str],
         },
     )
@@ -329,6 +338,20 @@ if TYPE_CHECKING:
         config: int
         place: str
 
+    class FailureEntry(TypedDict):
+        """A failure that a log shows."""
+
+        line: int
+        kind: str
+        rank: int | None
+        phase: str | None
+        summary: str
+        exception: str | None
+        rules: list[str]
+        details: list[str]
+        help: str | None
+        gpu_memory: float | None
+
     class BannerEntry(TypedDict):
         """A training banner of a log; a number that is neither printed nor computable is null."""
 
@@ -344,6 +367,7 @@ if TYPE_CHECKING:
         steps_per_epoch: int | None
         consistent_with: list[dict[str, str]]
         note: str
+        compared: list[str]
         differences: list[DifferenceEntry]
 
     class NotComparedEntry(TypedDict):
@@ -386,6 +410,7 @@ if TYPE_CHECKING:
 
         cfglint: str
         banners: list[BannerEntry]
+        failures: list[FailureEntry]
 
     class ReviewOutput(TypedDict):
         """The output of `review --format json` and `diff --format json`."""

@@ -29,5 +29,16 @@ if TYPE_CHECKING:
     Origin: TypeAlias = Literal["written", "default", "derived", "auto", "override"]  # where the value of a setting comes from
     BatchReason: TypeAlias = Literal["mismatch", "missing", "type", "not-positive", "layout", "elasticity"]
     Kind: TypeAlias = Literal[
-        "accelerate", "axolotl", "deepspeed", "huggingface", "launch", "llamafactory", "megatron", "neox", "trl", "verl"
+        "accelerate",
+        "axolotl",
+        "deepspeed",
+        "huggingface",
+        "launch",
+        "llamafactory",
+        "megatron",
+        "megatron_swift",
+        "neox",
+        "swift",
+        "trl",
+        "verl",
     ]

@@ -151,7 +151,7 @@ def detect(document: Document) -> tuple[str | None, int]:
     """(kind, certainty) of a document; (None, MAYBE) if several kinds match or the match is uncertain."""
     best: list[str] = []
     clearest = NO_MATCH
-    for kind in kinds():
+    for kind in file_kinds():
         clarity = framework(kind).detect(document)
         if clarity > clearest:
             best, clearest = [kind], clarity
@@ -166,7 +166,7 @@ def detect(document: Document) -> tuple[str | None, int]:
 
 def related_tool(document: Document) -> str | None:
     """The name of a tool that the file belongs to and that is not supported yet."""
-    for kind in kinds():
+    for kind in file_kinds():
         name = framework(kind).related_tool(document)
         if name:
             return name

@@ -6,6 +6,7 @@ RELEASES = {
     "deepspeed": "0.19.8",
     "gpt-neox": "2026-05",
     "llamafactory": "0.9.5",
+    "ms-swift": "4.6.0",
     "transformers": "5.23.0",
     "trl": "1.16.0",
     "verl": "0.9.1",

@@ -190,6 +190,10 @@ class Config:
         """Whether the framework has a field of this name; true if that is unknown."""
         return True
 
+    def knows(self, key: str) -> bool:
+        """Whether the value of a field is known, be it written or a default."""
+        return True
+
     def lacks_field(self, key: str) -> bool:
         """Whether other releases of the framework have a field of this name, and the targeted one has not."""
         return False
@@ -306,6 +310,7 @@ class Framework(Described["Own"]):
     trainers: tuple[str, ...] = ()  # the trainers that a program can build from a file, if the meaning of the file depends on it
     telling_keys: frozenset[str] = frozenset()  # `detect` and `related_tool` need one of these keys; `_` for each `-`
     is_launcher = False  # whether files of this kind start a run that a file of another kind describes
+    parses_command = False  # whether it parses the arguments of a command by rules of its own: files by name, lists of words
     programs: Collection[str] = ()  # modules of its package that take their whole config from the arguments of a line
     reads_arguments = False  # whether arguments of a launch line override the file that the line names
     rule_families: dict[str, str] = {}  # the prefixes of the codes of its rules -> the title in the manual

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from cfglint.source.record import record
+from cfglint.source.record import Record
 
 
-@record
-class ChosenSizes:
+class ChosenSizes(Record):
     """The values of the keys that give a global batch on a number of GPUs.
 
     `values` maps each key to its value, those that stay included; it is empty if there are none, and `reasons` says why. `below` and

@@ -99,8 +99,8 @@ class LaunchLine:
 
     An unknown size is None, and `unknown` has the reasons: (field, reason). `inner` is the launcher that the named one starts in
     turn. `values` are the settings of an accelerate launch, from its file and its flags, None elsewhere. `machine`: the GPUs are
-    those of the machine; `by_devices`: they are those that CUDA_VISIBLE_DEVICES shows, or those of the machine. `header` are the
-    #SBATCH options of its script.
+    those of the machine, which has `machine_gpus`; `by_devices`: they are those that CUDA_VISIBLE_DEVICES shows, or those of the machine.
+    `header` are the #SBATCH options of its script.
     """
 
     __slots__ = (
@@ -116,6 +116,7 @@ class LaunchLine:
         "inner",
         "launcher",
         "machine",
+        "machine_gpus",
         "module",
         "nodes",
         "options",
@@ -151,6 +152,7 @@ class LaunchLine:
         self.problems: list[LineProblem] = []
         self.deepspeed_word: NamedFile | None = None  # the value of `--deepspeed` if it is neither a config file's name nor a file
         self.machine = False
+        self.machine_gpus: int | None = None
         self.by_devices = False
         self.header: dict[str, Text] = {}
         self.inner = ""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 
-from cfglint.batch.memory import GIB, estimate, largest_micro_batch, verdict
+from cfglint.batch.memory import GIB, estimate, largest_micro_batch, longest_row, verdict
 from cfglint.batch.memory.estimate import CLASS_C, CLOSE, DOES_NOT_FIT, FITS, possible
 from cfglint.batch.memory.settings import BF16, FP16, FP32
 from cfglint.batch.memory.shape import UnknownShape, of_config
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from cfglint.batch.memory import Estimate
     from cfglint.batch.memory.estimate import Fit
+    from cfglint.batch.memory.savings import Together
     from cfglint.findings.entries import MemoryDrawing, MemoryEntry
     from cfglint.frameworks.base import Config
     from cfglint.frameworks.memory_inputs import Inputs
@@ -28,6 +29,18 @@ if TYPE_CHECKING:
 CONFIG_FILE = "config.json"
 DTYPES = {"float32": FP32, "bfloat16": BF16, "float16": FP16, "fp32": FP32, "bf16": BF16, "fp16": FP16, "half": FP16, "float": FP32}
 
+# The arguments and keys with which programs and frameworks receive their checkpoint.
+MODEL_KEYS = (
+    "model_name_or_path",
+    "model_name",
+    "base_model",
+    "model",
+    "model_id",
+    "model_id_or_path",
+    "model_path",
+    "pretrained_model_name_or_path",
+)
+STATES = ("weights", "gradients", "optimizer")
 SHOWN = 0.05  # GiB: smaller terms are left out of the line
 MODEL_FLAG = "--model"
 CARD_FLAG = "--gpu-memory"
@@ -40,7 +53,7 @@ class UnknownModel(Exception):
 
 
 class RunMemory(Record):
-    """The memory of a run; a number is null if the card or the micro batch is unknown."""
+    """The memory of a run; a number is null if the card, the micro batch or the tokens per row are unknown."""
 
     model: Model
     inputs: Inputs
@@ -49,48 +62,101 @@ class RunMemory(Record):
     verdict: Fit | None
     surely: int | None
     possibly: int | None
+    longest: int | None = None  # the tokens per row that surely fit, where these are unknown
 
     @property
     def line(self) -> str:
         """One line for display: peak, card, band, verdict, terms, the largest micro batch, assumptions."""
         found = self.estimate
-        parts = []
-        if self.inputs.micro_known:
-            card = f" of {self.available:g}" if self.available is not None else ""
-            word = f" {self.verdict.replace('-', ' ')}" if self.verdict is not None else ""
-            terms = ", ".join(f"{name} {rounded(size)}" for name, size in found.peak.terms().items() if size >= SHOWN * GIB)
-            parts.append(f"{rounded(found.total)} GiB{card} ({rounded(found.low)} to {rounded(found.high)}){word}")
-            parts.append(
-                f"peak at the {found.peak.name}: {terms}"
-                if "optimizer step" in found.peak.name
-                else f"peak in the {found.peak.name}: {terms}"
-            )
+        parts = self.at_the_peak() if self.inputs.known else self.at_least()
         if self.surely is not None:
-            parts.append(f"largest micro batch {self.surely}" + (f", possibly {self.possibly}" if self.possibly != self.surely else ""))
-        parts.append(f"class {found.classification}")
+            parts.append(f"largest micro batch {self.spelled_largest()}")
+        if self.longest:
+            parts.append(f"rows of up to {self.longest:,} tokens surely fit")
+        parts.append(f"class {found.classification}" + (f", shape of {self.model.name}" if self.model.name else ""))
         assumed = f" (assumed: {', '.join(self.inputs.assumed)})" if self.inputs.assumed else ""
         return "; ".join(parts) + assumed
+
+    @property
+    def of_card(self) -> str:
+        """The memory of the card."""
+        return f" of {self.available:g}" if self.available is not None else ""
+
+    @property
+    def word(self) -> str:
+        """The verdict in words."""
+        return f" {self.verdict.replace('-', ' ')}" if self.verdict is not None else ""
+
+    def at_the_peak(self) -> list[str]:
+        """The peak with its band, verdict and terms."""
+        found = self.estimate
+        where = "at" if "optimizer step" in found.peak.name else "in"
+        return [
+            f"{rounded(found.total)} GiB{self.of_card} ({rounded(found.low)} to {rounded(found.high)}){self.word}",
+            f"peak {where} the {found.peak.name}: {terms_of(found)}",
+        ]
+
+    def at_least(self) -> list[str]:
+        """The memory without activations, or that of a micro batch of one row, where the tokens of a micro batch are unknown."""
+        found = self.estimate
+        without = "without activations" if not self.inputs.rows_known else "with a micro batch of 1"
+        unknown = "the length of the rows" if not self.inputs.rows_known else "the micro batch"
+        return [f"{rounded(found.total)} GiB{self.of_card} {without}{self.word}: {terms_of(found)}", f"{unknown} is unknown"]
+
+    def spelled_largest(self) -> str:
+        """The largest micro batch that surely fits, and the one that possibly fits."""
+        if not self.possibly:
+            return "0: not even 1 fits"
+        return f"{self.surely}" + (f", possibly {self.possibly}" if self.possibly != self.surely else "")
+
+    def together(self) -> Together | None:
+        """Changes that together make a run fit that does not surely fit; None where it fits, and where there are none."""
+        if self.available is None or not self.inputs.known or self.verdict == FITS:
+            return None
+        from cfglint.batch.memory.savings import together
+
+        return together(self.model.shape, (self.inputs.settings, *self.inputs.alternatives), self.available)
+
+    @property
+    def remedy(self) -> str:
+        """What would make the run fit, in one line for display; empty where it fits or that is not known."""
+        if self.available is None or not self.inputs.known or self.verdict in (FITS, None):
+            return ""
+        found = self.together()
+        if found is None:
+            return "no combination of these settings surely fits: use more GPUs, adapters (LoRA), quantization or offloading"
+        names = " + ".join(found.changes)
+        return f"{names} would fit: {rounded(found.estimate.total)} GiB ({rounded(found.estimate.low)} to {rounded(found.estimate.high)})"
 
     def drawn(self) -> MemoryDrawing:
         """The entry with its line for display and the terms of every moment, for diagrams."""
         moments = [(moment.name, {name: gib(size) for name, size in moment.terms().items()}) for moment in self.estimate.moments]
-        return {**self.entry(), "line": self.line, "moments": moments if self.inputs.micro_known else []}
+        return {**self.entry(), "line": self.line, "moments": moments if self.inputs.known else []}
 
     def entry(self) -> MemoryEntry:
-        """Plain values, as `explain --format json` has them."""
-        found, known = self.estimate, self.inputs.micro_known
+        """Plain values, as `explain --format json` has them; without the tokens of a micro batch the least that the run needs."""
+        found, known = self.estimate, self.inputs.known
+        remedy = self.together()
         return {
             "peak_gib": gib(found.total) if known else None,
-            "low_gib": gib(found.low) if known else None,
+            "low_gib": gib(found.low),
             "high_gib": gib(found.high) if known else None,
             "available_gib": self.available,
             "verdict": self.verdict,
             "class": found.classification,
             "moment": found.peak.name if known else None,
-            "terms": {name: gib(size) if known else None for name, size in found.peak.terms().items()},
+            "terms": {name: gib(size) if known or name in STATES else None for name, size in found.peak.terms().items()},
             "largest_micro_batch": {"surely": self.surely, "possibly": self.possibly},
+            "longest_row": self.longest,
+            "would_fit": {"changes": remedy.changes, "peak_gib": gib(remedy.estimate.total)} if remedy is not None else None,
+            "model": self.model.name or None,
             "assumed": list(self.inputs.assumed),
         }
+
+
+def terms_of(found: Estimate) -> str:
+    """The terms of a peak for display."""
+    return ", ".join(f"{name} {rounded(size)}" for name, size in found.peak.terms().items() if size >= SHOWN * GIB)
 
 
 def rounded(size: float) -> str:
@@ -111,16 +177,16 @@ def named_model(text: str) -> Model:
     path = os.path.join(text, CONFIG_FILE) if os.path.isdir(text) else text
     if os.path.isfile(path):
         return read_model(path)
-    from cfglint.batch.shapes import MODELS, known_name, shape_of
+    from cfglint.batch.shapes import published, shape_of, table_names
 
-    name = known_name(text)
-    if name is None:
+    found = published(text)
+    if found is None:
         from difflib import get_close_matches
 
-        near = get_close_matches(text.rpartition("/")[2].lower(), MODELS, n=3, cutoff=0.5)
-        like = f", such as {', '.join(near or list(MODELS)[:3])}"
+        near = get_close_matches(text.rpartition("/")[2].lower(), table_names(), n=3, cutoff=0.5)
+        like = f", such as {', '.join(near or list(table_names())[:3])}"
         raise UnknownModel(f"{text}: not a config.json, not a folder with one, and not a published model that is known{like}")
-    return Model(shape_of(name), None, name)
+    return Model(shape_of(found.name), None, found.name, found.name, quantised=found.quantised)
 
 
 def read_model(path: str) -> Model:
@@ -157,6 +223,43 @@ def model_in_project(name: Any, origin: str) -> Model | None:
     return None
 
 
+def model_of_names(config: Config) -> Model | None:
+    """The model that the run's own files, arguments or program name: a folder of the project, else a published model by its name."""
+    origin = config.documents[0].path
+    given = (config.values.get(key) for key in MODEL_KEYS)
+    for name in [*given, *names_in_program(config)]:
+        if isinstance(name, str) and name:
+            found = model_in_project(name, origin) or published_model(name)
+            if found is not None:
+                return found
+    return None
+
+
+def names_in_program(config: Config) -> list[Any]:
+    """The checkpoints that the program of a run names: the default of its own argument if the line does not give it, else the one that its
+    code loads.
+    """
+    program = config.facts.launch.program
+    if program is None:
+        return []
+    defaults = [program.fields[key].default for key in MODEL_KEYS if key in program.fields and key not in config.values]
+    from cfglint.frameworks.huggingface.program_model import checkpoints
+
+    loaded = checkpoints(program)
+    return [*defaults, *(loaded if len(loaded) == 1 else [])]
+
+
+def published_model(name: str) -> Model | None:
+    """The published model that a run names. The name of a folder, or of a copy by an unknown organisation, is an assumption."""
+    from cfglint.batch.shapes import published, shape_of
+
+    found = published(name)
+    if found is None:
+        return None
+    assumption = f"{name} is {found.name}" if found.assumed else ""
+    return Model(shape_of(found.name), None, found.name, found.name, assumption, found.quantised)
+
+
 def model_of(config: Config) -> Model | None:
     """The model of a run: the one given by flag or declaration, else that of the files."""
     return config.facts.model or config.framework.model(config)
@@ -166,7 +269,7 @@ def memory_of(config: Config) -> RunMemory | None:
     """The memory of a config's run; None if the model's shape or the memory settings of its framework are unknown."""
     model = model_of(config)
     inputs = config.framework.memory(config, model) if model is not None else None
-    if model is None or inputs is None or inputs.missing:
+    if model is None or inputs is None:
         return None
     available = config.facts.gpu_memory
     shape, settings, others = model.shape, inputs.settings, inputs.alternatives
@@ -176,22 +279,28 @@ def memory_of(config: Config) -> RunMemory | None:
         return None
     if available is None:
         return RunMemory(model, inputs, found, None, None, None, None)
+    judged = verdict(found, available)
+    if not inputs.rows_known:
+        runs = (settings, *others)
+        longest = longest_row(shape, available, runs) if inputs.micro_known else None
+        return RunMemory(model, inputs, found, available, judged if judged == DOES_NOT_FIT else None, None, None, longest)
     return RunMemory(
         model,
         inputs,
         found,
         available,
-        verdict(found, available) if inputs.micro_known else None,
+        judged if inputs.micro_known or judged == DOES_NOT_FIT else None,
         largest_micro_batch(shape, available, (settings, *others)),
         largest_micro_batch(shape, available, (settings, *others), possible),
     )
 
 
 class MicroBatchBound(Record):
-    """The largest micro batch to choose for a card, and whether it fits."""
+    """The largest micro batch to choose for a card, whether it fits, and what would make the run fit where it does not."""
 
     size: int
     fit: Fit
+    remedy: str = ""
 
     @property
     def reason(self) -> str:
@@ -202,6 +311,14 @@ class MicroBatchBound(Record):
             return f"micro batch at most {self.size}: that may not fit"
         return "micro batch 1: even that does not fit"
 
+    def about(self, chosen: int) -> str:
+        """The remark on a micro batch that was chosen, which another limit may have made larger."""
+        if chosen <= self.size:
+            return self.reason
+        if self.fit == DOES_NOT_FIT:
+            return f"micro batch {chosen}: not even 1 fits"
+        return f"micro batch {chosen} is above {self.size}, the largest that {'surely fits' if self.fit == FITS else 'may fit'}"
+
 
 def micro_batch_bound(config: Config) -> MicroBatchBound | None:
     """The largest micro batch that surely fits, else the largest that may fit, else 1; None if model or card are unknown."""
@@ -211,7 +328,7 @@ def micro_batch_bound(config: Config) -> MicroBatchBound | None:
     if found.surely:
         return MicroBatchBound(found.surely, FITS)
     possible_or_unknown = found.possibly or found.estimate.classification == CLASS_C
-    return MicroBatchBound(found.possibly or 1, CLOSE if possible_or_unknown else DOES_NOT_FIT)
+    return MicroBatchBound(found.possibly or 1, CLOSE if possible_or_unknown else DOES_NOT_FIT, found.remedy)
 
 
 def missing_for(config: Config) -> list[str]:
@@ -223,4 +340,4 @@ def missing_for(config: Config) -> list[str]:
     if model is None:
         return [MODEL_FLAG, *flags]
     inputs = config.framework.memory(config, model)
-    return [*(inputs.missing if inputs is not None else ()), *flags]
+    return [*([ROWS_FLAG] if inputs is not None and not inputs.rows_known else []), *flags]

@@ -10,22 +10,33 @@ if TYPE_CHECKING:
 
 
 class Model(Record):
-    """The shape of a model, the dtype of its checkpoint if it is known, and their source."""
+    """The shape of a model, the dtype of its checkpoint if it is known, and their source.
+
+    `name` is that of a published shape; `assumption` is set where only a name says so that may mean another model; `quantised`: its
+    checkpoint has 4- or 8-bit weights.
+    """
 
     shape: Shape
     checkpoint: str | None
     source: str
+    name: str = ""
+    assumption: str = ""
+    quantised: bool = False
 
 
 class Inputs(Record):
     """The inputs of an estimate: the settings, possible alternatives, and what was assumed.
 
-    `missing` names what has to be known first, each with its flag; without it no estimate is made. `micro_known` is false where
-    the micro batch of the settings is a placeholder.
+    `micro_known` and `rows_known` are false where the micro batch or the tokens per row of the settings are placeholders, both 1.
     """
 
     settings: Settings
     alternatives: tuple[Settings, ...] = ()
     assumed: tuple[str, ...] = ()
-    missing: tuple[str, ...] = ()
+    rows_known: bool = True
     micro_known: bool = True
+
+    @property
+    def known(self) -> bool:
+        """Whether the activations can be computed."""
+        return self.rows_known and self.micro_known

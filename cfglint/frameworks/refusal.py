@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from cfglint.source.record import Record
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -44,13 +46,12 @@ class Refusal(Exception):
         return ", or ".join(filter(None, steps)) or None
 
 
-class Removal:
+class Removal(Record):
     """The instruction to remove a key, or to use another value of it; none for a key that is not in the file, or has to stay."""
 
-    def __init__(self, key: str, value: str = "", stays: bool = False) -> None:
-        self.key = key
-        self.value = value
-        self.stays = stays
+    key: str
+    value: str = ""
+    stays: bool = False
 
     def within(self, values: Mapping[str, Any]) -> str:
         """The instruction for a file with these values."""

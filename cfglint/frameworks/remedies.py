@@ -1,13 +1,16 @@
-"""The wording of remedies that many rules use: the value to write instead, or the choice which of two keys to remove."""
+"""What many rules say in the same words: two keys that exclude each other, the value to write instead, which of two keys to remove."""
 
 from __future__ import annotations
 
+from cfglint.findings.rule import Finding
 from cfglint.findings.wording import spelled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
+
+    from cfglint.findings.setting import Setting
 
 MOST = 12  # names that a remedy lists
 
@@ -35,3 +38,14 @@ def listed(names: list[str]) -> str:
 def either(first: str, second: str) -> str:
     """The remedy for two keys of which only one can be set."""
     return f"remove `{first}`, or remove `{second}`"
+
+
+def one_off(first: str, second: str) -> str:
+    """The remedy for two flags of which only one can be on."""
+    return f"set `{first}: false`, or set `{second}: false`"
+
+
+def excludes(first: Setting, second: Setting, remedy: str = "", more: str = "", exception: str | None = None) -> Finding:
+    """The finding that two keys exclude each other; without a remedy of its own, one of them is to be removed."""
+    message = f"`{first.name}` is incompatible with `{second.name}`{more}"
+    return Finding(first, message, related=(second,), exception=exception, help=remedy or either(first.name, second.name))

@@ -42,14 +42,13 @@ class Item(Record):
         return self.setting.value is None and bool(self.needs)
 
 
-class Summary:
+class Summary(Record):
     """The lines of one config in order, the assumptions about its launch, and the steps at which it evaluates and saves."""
 
-    def __init__(self, package: str) -> None:
-        self.package = package  # with its version: `transformers 5.23.0`
-        self.items: list[Item] = []
-        self.assumed: list[str] = []
-        self.marks: dict[str, list[int]] = {}
+    package: str  # with its version: `transformers 5.23.0`
+    items: list[Item] = []
+    assumed: list[str] = []
+    marks: dict[str, list[int]] = {}
 
     def add(self, group: str, label: str, setting: Setting, needs: str = "") -> None:
         """Add a setting of the files, or a default."""

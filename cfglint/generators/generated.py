@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.source.document import Document
+from cfglint.source.record import Record
 from cfglint.source.spelling import is_bare_text, spell
 
 TYPE_CHECKING = False
@@ -16,14 +17,13 @@ WIDTH = 120  # a comment that would be longer is placed above its key
 EMPTY = Document("", "", "yaml")
 
 
-class Keys:
+class Keys(Record):
     """Keys in the order in which they are written, nested by dots, each with the reason for it if that is not obvious."""
 
-    def __init__(self) -> None:
-        self.values: dict[str, Any] = {}
-        self.why: dict[str, str] = {}
-        self.titles: dict[str, str] = {}
-        self._title = ""
+    values: dict[str, Any] = {}
+    why: dict[str, str] = {}
+    titles: dict[str, str] = {}
+    _title: str = ""
 
     def begin(self, title: str) -> None:
         """Begin a group of keys, with a comment line above it."""
@@ -48,18 +48,17 @@ class Keys:
             self.add(name, value, why)
 
 
-class GeneratedFile:
+class GeneratedFile(Record):
     """One file; `head` are the comment lines above its keys, if its syntax has comments.
 
     `has_schema`: the schema of its kind is next to it, so that its first line may name it for editors.
     """
 
-    def __init__(self, name: str, kind: str, keys: Keys, head: tuple[str, ...] = ()) -> None:
-        self.name = name
-        self.kind = kind
-        self.keys = keys
-        self.head = head
-        self.has_schema = False
+    name: str
+    kind: str
+    keys: Keys
+    head: tuple[str, ...] = ()
+    has_schema: bool = False
 
     @property
     def is_json(self) -> bool:
@@ -82,16 +81,15 @@ class GeneratedFile:
         return [(name, value, self.keys.why[name]) for name, value in leaves(self.keys.values) if name in self.keys.why]
 
 
-class Generated:
+class Generated(Record):
     """The files of a job, the consumer first; `split` is their batch, None if they have none.
 
     `notes` are the facts that no file can contain: how to start the run, what the script has to do.
     """
 
-    def __init__(self, files: list[GeneratedFile], split: Split | None = None, notes: tuple[str, ...] = ()) -> None:
-        self.files = files
-        self.split = split
-        self.notes = notes
+    files: list[GeneratedFile]
+    split: Split | None = None
+    notes: tuple[str, ...] = ()
 
 
 def path_in(folder: str, name: str) -> str:

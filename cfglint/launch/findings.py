@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.wording import counted
-from cfglint.frameworks import is_trainer
+from cfglint.frameworks import framework, is_trainer
 from cfglint.frameworks.huggingface.deepspeed_argument import refused_config
 from cfglint.frameworks.launch_line import LineProblem
 from cfglint.launch.command import readable
@@ -164,6 +164,8 @@ def refused_deepspeed_word(line: LaunchLine, launch: Launch) -> None:
     """Report a value of `--deepspeed` that names no file and is no encoded config, if the Trainer is known to read it."""
     file = line.deepspeed_word
     if file is None or not launch.is_main or launch.guessed or not is_trainer(launch.consumer):
+        return
+    if framework(launch.consumer).parses_command:
         return
     name = file.word.value
     own = launch.parser is not None and "deepspeed" in launch.parser.fields

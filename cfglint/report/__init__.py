@@ -6,7 +6,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cfglint.explanation.log_analysis import LogExplanation
+    from cfglint.explanation.log_analysis import ExplainedLog
     from cfglint.explanation.summary import RunSummary
     from cfglint.findings.diagnostic import Outcome
     from cfglint.review.compare import Comparison
@@ -43,8 +43,8 @@ def render_account(form: str, account: RunSummary, width: int | None = None) -> 
     return summary.as_text(account, width)
 
 
-def render_log(form: str, path: str, found: list[LogExplanation], width: int | None = None) -> str:
-    """The analysis of the banners of a training log, in a format: `text`, `json` or `html`."""
+def render_log(form: str, path: str, found: ExplainedLog, width: int | None = None) -> str:
+    """The analysis of a training log, in a format: `text`, `json` or `html`."""
     from cfglint.report import summary
 
     if form == "json":

@@ -116,7 +116,9 @@ def reached(found: Retarget) -> list[str]:
     if found.unbounded:
         lines.append(f"  micro batch {chosen.micro_batch} follows from these numbers; whether it fits into memory was not checked\n")
     if found.memory_bound is not None:
-        lines.append(f"  {found.memory_bound.reason} into {found.run.facts.gpu_memory:g} GiB\n")
+        lines.append(f"  {found.memory_bound.about(chosen.micro_batch)} into {found.run.facts.gpu_memory:g} GiB\n")
+        if found.memory_bound.remedy:
+            lines.append(f"  {found.memory_bound.remedy}\n")
     settings = tuned(found.run) if before not in (None, after) else []
     if settings:
         lines.append(f"  tuned for global batch {before} and not changed:\n")

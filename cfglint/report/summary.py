@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from cfglint.explanation.log_analysis import LogExplanation
+    from cfglint.explanation.failures import Failure
+    from cfglint.explanation.log_analysis import ExplainedLog, LogExplanation
     from cfglint.explanation.summary import RunSummary
-    from cfglint.findings.entries import BannerEntry
+    from cfglint.findings.entries import BannerEntry, FailureEntry
     from cfglint.findings.setting import Setting
     from cfglint.frameworks.summary import Item
     from cfglint.run.checked import CheckedRun
@@ -79,6 +80,8 @@ def lines(account: RunSummary) -> list[Paragraph]:
         lines += [BLANK, *paragraph("Unknown: ", f"{labels}. Pass {' and '.join(needs)}.")]
     if account.memory is not None:
         lines += [BLANK, *paragraph("GPU memory: ", f"{account.memory.line}.")]
+        if account.memory.remedy:
+            lines += paragraph("  ", f"{sentence(account.memory.remedy)}")
     if account.memory_flags:
         lines += [BLANK, *paragraph("GPU memory: ", f"pass {' and '.join(account.memory_flags)} to see whether it fits.")]
     if account.assumed:
@@ -195,14 +198,60 @@ def spelled(value: Any) -> str:
 # ---- a log
 
 
-def log_as_json(found: list[LogExplanation]) -> str:
-    """The analysis of a log's banners, as JSON."""
-    return as_json({"banners": [banner_entry(each) for each in found]})
+NOTHING = "no numbers follow a training banner in this log, and it shows no exception, memory error, overflow or time-out."
 
 
-def log_as_text(path: str, found: list[LogExplanation], width: int | None = None) -> str:
-    """The analysis of a log's banners, wrapped at a width in columns (80 by default)."""
-    return "\n".join(folded(banner_lines(path, each), width) for each in found)
+def log_as_json(found: ExplainedLog) -> str:
+    """The analysis of a log, as JSON."""
+    return as_json(
+        {"banners": [banner_entry(each) for each in found.banners], "failures": [failure_entry(each) for each in found.failures]}
+    )
+
+
+def log_as_text(path: str, found: ExplainedLog, width: int | None = None) -> str:
+    """The analysis of a log, wrapped at a width in columns (80 by default): its failures, then its banners."""
+    parts = [failure_lines(path, each) for each in found.failures]
+    parts += [banner_lines(path, each) + compared_lines(each, found.files) for each in found.banners]
+    if not parts:
+        parts = [paragraph("", f"{path}: {NOTHING}")]
+    return "\n".join(folded(each, width) for each in parts)
+
+
+def failure_lines(path: str, found: Failure) -> list[Paragraph]:
+    """The lines about one failure."""
+    lines = paragraph("", f"{path}:{found.line}  {found.summary}")
+    for rule in found.rules:
+        lines += paragraph("  ", f"rule: {rule}, see `cfglint rule {rule}`", "    ")
+    for detail in found.details:
+        lines += paragraph("  ", detail, "    ")
+    return lines + (paragraph("  help: ", found.remedy, "    ") if found.remedy else [])
+
+
+def failure_entry(found: Failure) -> FailureEntry:
+    """One failure as plain values."""
+    return {
+        "line": found.line,
+        "kind": found.kind,
+        "rank": found.rank,
+        "phase": found.phase or None,
+        "summary": found.summary,
+        "exception": found.exception or None,
+        "rules": found.rules,
+        "details": found.details,
+        "help": found.remedy or None,
+        "gpu_memory": found.gpu_memory,
+    }
+
+
+def compared_lines(found: LogExplanation, files: list[str]) -> list[Paragraph]:
+    """What was compared with the files, if any were given."""
+    if not files:
+        return []
+    if not found.compared:
+        return paragraph("  ", f"Nothing could be compared with {', '.join(files)}: no number is known on both sides.")
+    agree = [name for name in found.compared if all(each.key != name for each in found.differences)]
+    text = f"{', '.join(agree)} as configured in {', '.join(files)}." if agree else ""
+    return paragraph("  ", f"{text[:1].upper()}{text[1:]}") if text else []
 
 
 def banner_entry(found: LogExplanation) -> BannerEntry:
@@ -221,6 +270,7 @@ def banner_entry(found: LogExplanation) -> BannerEntry:
         "steps_per_epoch": found.steps_per_epoch,
         "consistent_with": [{"transformers": releases} for releases in found.consistent_with],
         "note": found.note,
+        "compared": found.compared,
         "differences": [
             {"key": each.key, "log": each.logged, "config": each.configured, "place": each.place} for each in found.differences
         ],

@@ -36,12 +36,11 @@ class Fact(Record):
         return f"{self.text} ({listed_runs(self.runs)})"
 
 
-class ReleaseGroup:
+class ReleaseGroup(Record):
     """The runs that a set of release changes affects, and the facts about them; what keeps runs from starting comes first."""
 
-    def __init__(self) -> None:
-        self.releases: list[ReleaseChange] = []
-        self.comparisons: list[Comparison] = []
+    releases: list[ReleaseChange] = []
+    comparisons: list[Comparison] = []
 
     def accepts(self, changes: list[ReleaseChange]) -> bool:
         """Whether no package changes in another way here, so that the facts have the same cause."""

@@ -38,19 +38,18 @@ class Skipped(Record):
         return f"Skipped({self.code}, {self.file!r}: {self.reason})"
 
 
-class AppliedFixes:
+class AppliedFixes(Record):
     """The new contents of a run's files, each changed value, each applied fix as (file, title), and the skipped fixes.
 
     `comments` are those that were removed with a key: (file, comment). `run` is the run with all of them.
     """
 
-    def __init__(self, run: CheckedRun) -> None:
-        self.run = run
-        self.texts: dict[str, str] = {}
-        self.comments: list[tuple[str, str]] = []
-        self.changed: list[ValueChange] = []
-        self.titles: list[tuple[str, str]] = []
-        self.skipped: list[Skipped] = []
+    run: CheckedRun
+    texts: dict[str, str] = {}
+    comments: list[tuple[str, str]] = []
+    changed: list[ValueChange] = []
+    titles: list[tuple[str, str]] = []
+    skipped: list[Skipped] = []
 
 
 def apply_fixes(run: CheckedRun, unsafe: bool = False, suppress: Callable[[CheckedRun], object] | None = None) -> AppliedFixes:

@@ -10,6 +10,7 @@ from cfglint.rewrite.retarget import MissingFactError, Retarget, is_recorded
 from cfglint.run.checked import CheckedRun
 from cfglint.source.change import EditRefused
 from cfglint.source.python.call import CallDocument
+from cfglint.source.record import Record
 from cfglint.source.sections import reread_all, reread_with
 
 TYPE_CHECKING = False
@@ -23,30 +24,28 @@ if TYPE_CHECKING:
 OF_SIZES = (BATCH, LAUNCH, ARGUMENT, LAUNCHER_CONFIG)  # subjects of rules about GPU counts and batch sizes
 
 
-class Target:
+class Target(Record):
     """The wanted numbers; `lasting`: a second call must find nothing to change, which `--diff` does not require."""
 
-    def __init__(self, gpus: int | None, global_batch: int | None, max_micro: int | None, lasting: bool = True) -> None:
-        self.gpus = gpus
-        self.global_batch = global_batch
-        self.max_micro = max_micro
-        self.lasting = lasting
+    gpus: int | None
+    global_batch: int | None
+    max_micro: int | None
+    lasting: bool = True
 
 
-class Aimed:
+class Aimed(Record):
     """A run and how it reaches the target.
 
     `problem` is why it cannot be brought there, `withheld` why its edits are left out although they would reach it; `bug` is an
     internal error on the way.
     """
 
-    def __init__(self, run: CheckedRun) -> None:
-        self.run = run
-        self.found: Retarget | None = None
-        self.texts: dict[str, str] = {}
-        self.problem: str | None = None
-        self.withheld: str | None = None
-        self.bug: Exception | None = None
+    run: CheckedRun
+    found: Retarget | None = None
+    texts: dict[str, str] = {}
+    problem: str | None = None
+    withheld: str | None = None
+    bug: Exception | None = None
 
     @property
     def place(self) -> str:

@@ -108,9 +108,7 @@ def work_of(found: Retarget, measured_on: int | None, alone: bool) -> float | No
 
 
 def memory_after(run: CheckedRun) -> RunMemory | None:
-    """The memory of a planned run; None without a model or a card."""
-    if run.facts.model is None and run.facts.gpu_memory is None:
-        return None
+    """The memory of a planned run; None if the shape of its model is unknown."""
     from cfglint.frameworks.memory import memory_of
 
     return memory_of(run.configs[0]) if run.configs else None

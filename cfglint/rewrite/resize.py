@@ -9,6 +9,7 @@ from cfglint.rewrite.value_change import ValueChange
 from cfglint.run.checked import CheckedRun
 from cfglint.source import edit
 from cfglint.source.change import REPLACE, Change, Edit, EditRefused
+from cfglint.source.record import Record
 from cfglint.source.sections import reread_all
 from cfglint.source.shell.edits import protect_siblings
 from cfglint.source.spelling import spell
@@ -24,13 +25,12 @@ if TYPE_CHECKING:
 ACCELERATE = "accelerate"
 
 
-class Resized:
+class Resized(Record):
     """A run on its new number of GPUs, the new contents of its files, and each changed value."""
 
-    def __init__(self, run: CheckedRun) -> None:
-        self.run = run
-        self.texts: dict[str, str] = {}
-        self.changed: list[ValueChange] = []
+    run: CheckedRun
+    texts: dict[str, str] = {}
+    changed: list[ValueChange] = []
 
 
 def resize(run: CheckedRun, gpus: int) -> Resized:

@@ -92,7 +92,7 @@ class Need(Record):
     value: int
 
 
-class Retarget:
+class Retarget(Record):
     """A target and the changes to a run that reach it.
 
     `texts` maps files to their new content; `held` are `"auto"` settings that follow another file's number;
@@ -103,20 +103,19 @@ class Retarget:
     the keys of a framework that chooses its sizes itself.
     """
 
-    def __init__(self, run: CheckedRun, gpus: int, before: Batch | None, solution: solver.Solution) -> None:
-        self.run = run
-        self.gpus = gpus
-        self.before = before
-        self.solution = solution
-        self.texts: dict[str, str] = {}
-        self.changed: list[ValueChange] = []
-        self.held: list[Setting] = []
-        self.needs: list[Need] = []
-        self.by_hand: list[ValueChange] = []
-        self.values: dict[str, int] = {}
-        self.unbounded = False
-        self.planned = False
-        self.memory_bound: MicroBatchBound | None = None
+    run: CheckedRun
+    gpus: int
+    before: Batch | None
+    solution: solver.Solution
+    texts: dict[str, str] = {}
+    changed: list[ValueChange] = []
+    held: list[Setting] = []
+    needs: list[Need] = []
+    by_hand: list[ValueChange] = []
+    values: dict[str, int] = {}
+    unbounded: bool = False
+    planned: bool = False
+    memory_bound: MicroBatchBound | None = None
 
     @property
     def feasible(self) -> bool:
@@ -200,7 +199,7 @@ def retarget(
     if target is None:
         raise MissingFactError("current global batch is unknown", from_gpus="the current GPU count", global_batch="a target")
     opened = open_terms(run)
-    bound = None if max_micro else memory_bound(run, facts.replace(gpus=gpus))
+    bound = memory_bound(run, facts.replace(gpus=gpus))
     most = max_micro or (bound.size if bound is not None else None)
     solution = solver.solve(problem_of(resized.run, before, after, gpus, target, most, opened))
     found = Retarget(run, gpus, before, solution)

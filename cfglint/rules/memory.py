@@ -45,8 +45,8 @@ def does_not_fit(run: CheckableRun) -> Iterator[Finding]:
 
     The peak of a training step is estimated from the model's shape and the run's settings. This is found only where even
     the lower end of the estimate's band does not fit, and where the model's code and the trainer have been read (class A
-    or B): out of memory in the first steps is then to be expected. Needs a model (`--model`, `model` of a declared run, or
-    `model_name_or_path` that is a folder) and the card (`--gpu-memory`, `gpu-memory`).
+    or B): out of memory in the first steps is then to be expected. Needs the card (`--gpu-memory`, `gpu-memory`) and a model: that of
+    the run if it is a folder of the project or a published model that cfglint knows by name, else `--model` or `model` of a declared run.
 
     The framework would start: it is a warning, because allocator settings outside the files may help.
 
@@ -57,17 +57,15 @@ def does_not_fit(run: CheckableRun) -> Iterator[Finding]:
     Source: docs/memory.md.
     """
     from cfglint.batch.memory import DOES_NOT_FIT
-    from cfglint.frameworks.memory import memory_of, rounded
+    from cfglint.frameworks.memory import memory_of
 
     config = run.configs[0]
     found = None if config.load_problems else memory_of(config)
     if found is None or found.verdict != DOES_NOT_FIT:
         return
-    estimate = found.estimate
     yield Finding(
         place(config),
-        f"{needed(config)} needs {rounded(estimate.total)} GiB on each GPU ({rounded(estimate.low)} to {rounded(estimate.high)},"
-        f" {estimate.peak.name}), and a GPU has {found.available:g} GiB",
+        f"{needed(config, found)}, and a GPU has {found.available:g} GiB",
         note=note(found),
         help=remedy(found),
     )
@@ -78,10 +76,17 @@ def place(config: Config) -> Setting:
     return config.batch.micro_batch
 
 
-def needed(config: Config) -> str:
-    """The subject of the message: the micro batch."""
-    setting = config.batch.micro_batch
-    return f"`{setting.name}: {setting.value}`"
+def needed(config: Config, found: RunMemory) -> str:
+    """What needs how much memory: the micro batch, or the model alone where the tokens of a micro batch are unknown."""
+    from cfglint.frameworks.memory import rounded
+
+    setting, estimate = config.batch.micro_batch, found.estimate
+    if not found.inputs.rows_known:
+        return f"weights, gradients and optimizer states need {rounded(estimate.total)} GiB on each GPU without activations"
+    if not found.inputs.micro_known:
+        return f"a micro batch of 1 needs {rounded(estimate.total)} GiB on each GPU"
+    band = f"{rounded(estimate.low)} to {rounded(estimate.high)}, {estimate.peak.name}"
+    return f"`{setting.name}: {setting.value}` needs {rounded(estimate.total)} GiB on each GPU ({band})"
 
 
 def note(found: RunMemory) -> str:
@@ -95,11 +100,14 @@ def note(found: RunMemory) -> str:
 
 
 def remedy(found: RunMemory) -> str:
-    """The changes that save the most memory, or the largest micro batch that certainly fits."""
+    """The largest micro batch that fits, else changes that together make the run fit, and what single changes save."""
     from cfglint.batch.memory.savings import savings
     from cfglint.frameworks.memory import rounded
 
-    saved = [f"{name} saves {rounded(size)} GiB" for name, size in savings(found.model.shape, found.inputs.settings)[:SUGGESTED]]
     if found.surely:
-        saved.insert(0, f"micro batch {found.surely} surely fits")
-    return "; ".join(saved) or "no micro batch fits: use more GPUs, adapters or quantization"
+        single = [f"{name} saves {rounded(size)} GiB" for name, size in savings(found.model.shape, found.inputs.settings)[:SUGGESTED]]
+        return "; ".join([f"set the micro batch to {found.surely}, which surely fits", *single])
+    fitting = found.together()
+    if fitting is not None:
+        return f"use {' + '.join(fitting.changes)}, which would need {rounded(fitting.estimate.total)} GiB"
+    return "use more GPUs, adapters (LoRA), quantization or offloading: no other change of these settings fits"

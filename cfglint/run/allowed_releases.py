@@ -13,6 +13,7 @@ from cfglint.findings.diagnostic import ERROR, INFO, INTERNAL, WARNING
 from cfglint.findings.rule import RULES
 from cfglint.frameworks import changes, framework
 from cfglint.frameworks.versions import parse_version
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -185,17 +186,16 @@ def ends_of_check(code: str, package: str) -> set[Version]:
     return {release for each in spans for release in (each.since, each.until) if release}
 
 
-class Evaluation:
+class Evaluation(Record):
     """The findings of a run at one combination of releases.
 
     Most findings are there at every release, given by the same rule, so that this rule is asked first. Where an error of one config
     may make another finding needless, only all rules together answer.
     """
 
-    def __init__(self, run: Run) -> None:
-        self.run = run
-        self._whole: Findings | None = None
-        self._of_rule: dict[str, Findings] = {}
+    run: Run
+    _whole: Findings | None = None
+    _of_rule: dict[str, Findings] = {}
 
     @property
     def whole(self) -> Findings:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks import fed_by, framework, kind_of_class, takes_arguments
+from cfglint.frameworks import fed_by, framework, is_trainer, kind_of_class, takes_arguments
 from cfglint.frameworks import kinds as known_kinds
 from cfglint.frameworks.huggingface import SWIFT
 from cfglint.launch.command import COMMON_NAMES, SURE, TRAINER_ONLY, trainer_names
@@ -30,7 +30,11 @@ LENGTH = ("per_device_train_batch_size", "gradient_accumulation_steps", "num_tra
 def choose_consumer(launch: Launch, line: LaunchLine, command: CommandDocument, kinds: list[str]) -> None:
     """Decide whose parser takes the arguments, or the file that they name."""
     names, launcher = trainer_names(command), launcher_of(line)
-    own_parser = has_own_arguments(launch, command) or bool(fed_by(launch))
+    fed = fed_by(launch)
+    if is_trainer(fed):  # it opens the files that its arguments name
+        launch.consumer, launch.is_main = fed, True
+        return
+    own_parser = has_own_arguments(launch, command) or bool(fed)
     consumer = program_kind(launch)
     if consumer:
         kinds[:] = [consumer if framework(kind).argument_classes() else kind for kind in kinds]
@@ -53,7 +57,7 @@ def choose_consumer(launch: Launch, line: LaunchLine, command: CommandDocument, 
         return
     launch.consumer = next((kind for kind in ("deepspeed", "accelerate") if kind in kinds), "")
     if not launch.consumer:
-        launch.consumer = fed_by(launch) or LAUNCH
+        launch.consumer = fed or LAUNCH
         launch.is_main = launch.consumer != LAUNCH
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from cfglint.frameworks import framework, learn, nearest_modelled
-from cfglint.frameworks import kinds as known_kinds
 from cfglint.frameworks._releases import RELEASES
 from cfglint.source.record import changed
 from cfglint.source.sections import every_document
@@ -71,12 +70,6 @@ class LoadedRun:
                 self.configs += [line, *line.nested_configs()]
         except Exception as error:
             self.bugs.append((f"reading {self.kinds[0]}", error))
-
-    @property
-    def decider(self) -> str:
-        """The kind whose release matters: that of the consumer, which a launch line names itself."""
-        named = self.launch.consumer
-        return named if named in known_kinds() else self.kinds[0]
 
     @property
     def launch(self) -> Launch:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks import detect, framework, kinds, related_tool
+from cfglint.frameworks import detect, file_kinds, framework, related_tool
 from cfglint.frameworks.base import Framework
 from cfglint.source import outline
 
@@ -51,7 +51,7 @@ def may_be_ours(names: list[str], path: str) -> bool:
     """Whether some framework may recognise a file with these top-level keys."""
     if telling_keys().isdisjoint(with_underscores(names)):
         return any(each.has_typical_name(path) for each in _named)
-    return any(framework(kind).may_be(names, path) for kind in kinds())
+    return any(framework(kind).may_be(names, path) for kind in file_kinds())
 
 
 def with_underscores(names: list[str]) -> Iterable[str]:
@@ -62,7 +62,7 @@ def with_underscores(names: list[str]) -> Iterable[str]:
 def telling_keys() -> set[str]:
     """The keys of which a file has at least one if a framework recognises it, except by a typical file name."""
     if not _telling:
-        frameworks = [framework(kind) for kind in kinds()]
+        frameworks = [framework(kind) for kind in file_kinds()]
         _telling.update(*(each.telling_keys for each in frameworks))
         _named.extend(each for each in frameworks if type(each).has_typical_name is not Framework.has_typical_name)
     return _telling

@@ -6,6 +6,7 @@ import os
 
 from cfglint.run.paths import EXTENSIONS, PROGRAMS, is_script, names_in_users
 from cfglint.source.files import FileProblem
+from cfglint.source.record import Record
 from cfglint.source.root import is_inside, leads_out, root_of
 
 TYPE_CHECKING = False
@@ -19,12 +20,11 @@ MOST_FOLDERS = 60
 LARGEST = 1 << 18  # bytes; a config or script that names another one is smaller
 
 
-class Neighbours:
+class Neighbours(Record):
     """Searches the files near the open ones; results for a file on disk are cached until it changes."""
 
-    def __init__(self, source: FileSource) -> None:
-        self.source = source
-        self.known: dict[tuple[str, int, int], dict[str, bool]] = {}  # by path, time of the last change in ns, and size
+    source: FileSource
+    known: dict[tuple[str, int, int], dict[str, bool]] = {}  # by path, time of the last change in ns, and size
 
     def naming(self, paths: Iterable[str]) -> list[str]:
         """The files that mention one of some files by name, and those that mention these in turn."""

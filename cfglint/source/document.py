@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from bisect import bisect_right
 
+from cfglint.source.record import Record
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
@@ -32,7 +34,7 @@ NOTHING = ()  # the children of every scalar
 LONG = 32  # minimum number of entries for which an index is built
 
 
-class Problem:
+class Problem(Record):
     """A reason why a content cannot be loaded, at a span.
 
     The kind `limit` is one of cfglint's own limits, which says nothing about the behaviour of a framework.
@@ -40,17 +42,14 @@ class Problem:
     `only_here`: another common parser of such files accepts it; `note` names that parser. `remedy` is what to write.
     """
 
-    __slots__ = ("end", "exception", "kind", "message", "note", "only_here", "remedy", "start")
-
-    def __init__(self, start: int, end: int, message: str, kind: ProblemKind = "syntax", exception: str | None = None) -> None:
-        self.start = start
-        self.end = end
-        self.message = message
-        self.kind = kind
-        self.exception = exception
-        self.only_here = False
-        self.note: str | None = None
-        self.remedy: str | None = None
+    start: int
+    end: int
+    message: str
+    kind: ProblemKind = "syntax"
+    exception: str | None = None
+    only_here: bool = False
+    note: str | None = None
+    remedy: str | None = None
 
     def __repr__(self) -> str:
         return f"Problem({self.start}, {self.end}, {self.message!r}, {self.kind!r})"
@@ -101,18 +100,15 @@ class Node:
         return f"Node({self.kind}, {self.start}, {self.end}, {self.raw!r})"
 
 
-class Written:
+class Written(Record):
     """The place of a value that a call takes from elsewhere, another module of its program or a config file that the program loads.
 
     `has_key`: the key there is the name of the argument, as for `**config["training"]`.
     """
 
-    __slots__ = ("document", "has_key", "path")
-
-    def __init__(self, document: Document, path: Path, has_key: bool = False) -> None:
-        self.document = document
-        self.path = path
-        self.has_key = has_key
+    document: Document
+    path: Path
+    has_key: bool = False
 
 
 class Document:

@@ -6,7 +6,7 @@ Source: omegaconf 2.4.0 _yaml.py, omegaconf.py:423-466.
 from __future__ import annotations
 
 from cfglint.source.document import MAPPING, SCALAR, Document, Node, Problem
-from cfglint.source.load_results import LoadResult, Unloadable, constructor_error, refused
+from cfglint.source.load_results import LoadResult, constructor_error, refused
 from cfglint.source.loaders import Loader, YamlLoader, is_merge
 from cfglint.source.numbers import is_omegaconf_float, is_yaml_float, is_yaml_int
 from cfglint.source.yaml import PURE
@@ -70,15 +70,9 @@ class OmegaYamlLoader(YamlLoader):
 class OmegaConfLoader(OmegaYamlLoader):
     """Loads a file as `OmegaConf.load`, `merge` and `to_container` do: interpolations remain strings."""
 
-    def read(self, document: Document) -> LoadResult:
+    def construct(self, document: Document) -> Any:
         """The values of a document, parsed by libyaml; an empty file is an empty mapping."""
-        result = super().read(document)
-        if result.problems:
-            return result
-        try:
-            return LoadResult(container(result.value, document), [])
-        except Unloadable as problem:
-            return LoadResult(None, [problem.problem])
+        return container(super().construct(document), document)
 
 
 def container(value: Any, document: Document) -> dict[Any, Any]:

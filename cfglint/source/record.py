@@ -24,13 +24,15 @@ class RecordType(type):
 
     def __new__(cls, name: str, bases: tuple[type, ...], body: dict[str, Any]) -> RecordType:
         """Create the class of a record."""
-        own = tuple(body.get("__annotations__", ()))
-        defaults = {field: body.pop(field) for field in own if field in body}
-        names = own
+        names: tuple[str, ...] = ()
+        defaults: dict[str, Any] = {}
         for base in bases:
             if isinstance(base, RecordType):
-                names = (*base.__fields__, *names)
-                defaults = {**base.__defaults__, **defaults}
+                names += base.__fields__
+                defaults.update(base.__defaults__)
+        own = tuple([field for field in body.get("__annotations__", ()) if field not in names])
+        names += own
+        defaults.update({field: body.pop(field) for field in names if field in body})
         fresh = [field for field, value in defaults.items() if isinstance(value, (list, dict, set))]
         body.update(__slots__=(*body.get("__slots__", ()), *own), __fields__=names, __defaults__=defaults, __fresh__=fresh)
         return type.__new__(cls, name, bases, body)

@@ -155,6 +155,7 @@ IN_EXAMPLES = {
     **dict.fromkeys(
         ("old.json", "new.json", "ds_config.json"), '{"zero_optimization": {"stage": 2}, "train_micro_batch_size_per_gpu": 4}\n'
     ),
+    "error.txt": "KeyError: 'labels'\n",
     "train.log": "***** Running training *****\n  Num examples = 1,000\n  Num Epochs = 3\n  Total optimization steps = 96\n",
     "scripts/train.sh": "torchrun --nproc_per_node 8 train.py --output_dir o --per_device_train_batch_size 4 --learning_rate 1e-5\n",
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 
 import pytest
@@ -179,3 +180,54 @@ def test_a_target_of_the_configuration_is_not_said_to_be_a_flag(folder, capsys):
     (folder / "pyproject.toml").write_text('[tool.cfglint]\ntarget = { transformers = "4.57.1" }\n', encoding="utf-8")
     main(["explain", "train.yaml"])
     assert "transformers 4.57.1 (pyproject.toml)" in capsys.readouterr().out
+
+
+def test_a_failure_with_the_config_shows_the_finding_that_predicts_it(folder, capsys):
+    (folder / "error.txt").write_text(
+        "ValueError: --load_best_model_at_end requires the save and eval strategy to match, but found\n- Evaluation strategy: no\n"
+    )
+    (folder / "best.yaml").write_text("output_dir: o\nload_best_model_at_end: true\nsave_strategy: epoch\n")
+    status, told = explained(capsys, "error.txt", "best.yaml")
+    (found,) = told["failures"]
+    assert (status, found["rules"]) == (0, ["HFT006"])
+    assert any(each.startswith("best.yaml:2: ") for each in found["details"])
+
+
+def test_a_memory_error_is_compared_with_the_estimate(folder, capsys):
+    (folder / "error.txt").write_text(
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 10.08 GiB. GPU 0 has a total capacity of 79.10 GiB of which 1 GiB is"
+    )
+    (folder / "big.yaml").write_text(
+        "model_name_or_path: Qwen/Qwen2.5-7B\noutput_dir: o\nper_device_train_batch_size: 16\nmax_length: 4096\nlearning_rate: 1.0e-5\n"
+    )
+    told = explained(capsys, "error.txt", "big.yaml")[1]
+    assert "of 79.1 (" in told["failures"][0]["details"][1]
+    assert "does not fit" in told["failures"][0]["details"][1]
+
+
+def test_the_files_arithmetic_explains_the_steps_of_grpo(folder, capsys):
+    lines = ["***** Running training *****", "  Num examples = 5,498", "  Num Epochs = 1", "  Instantaneous batch size per device = 16"]
+    lines += ["  Total train batch size (w. parallel, distributed & accumulation) = 224", "  Gradient Accumulation steps = 2"]
+    (folder / "grpo.log").write_text("\n".join([*lines, "  Total optimization steps = 196", ""]))
+    (folder / "grpo.yaml").write_text(
+        "output_dir: o\nper_device_train_batch_size: 16\ngradient_accumulation_steps: 2\nnum_generations: 8\nnum_train_epochs: 1\n"
+    )
+    status, told = explained(
+        capsys, "grpo.log", "grpo.yaml", "--trainer", "grpo", "--target", "trl==0.17.0", "--target", "transformers==4.51.3"
+    )
+    (found,) = told["banners"]
+    assert (status, found["differences"]) == (0, [])
+    assert "total steps" in found["compared"]
+    assert found["note"].startswith("the files compute the 196 steps of the log")
+
+
+def test_a_banner_without_numbers_is_not_an_empty_answer(folder, capsys):
+    (folder / "short.log").write_text("***** Running training *****\n")
+    assert main(["explain", "short.log"]) == 0
+    assert "no numbers follow a training banner in this log" in " ".join(capsys.readouterr().out.split())
+
+
+def test_standard_input_without_a_name_is_a_log(folder, capsys, monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"KeyError: 'labels'\n")))
+    assert main(["explain", "-"]) == 0
+    assert "standard input:1  the run ended with KeyError: 'labels'" in capsys.readouterr().out

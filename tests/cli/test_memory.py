@@ -38,6 +38,7 @@ def test_explain_has_what_the_contract_says(capsys):
     found = asked(capsys, "explain", "t.yaml", "--gpus", "1", *MODEL, *CARD)[1]["memory"]
     assert set(found) == {
         *("peak_gib", "low_gib", "high_gib", "available_gib", "verdict", "class", "moment", "terms", "largest_micro_batch", "assumed"),
+        *("longest_row", "model", "would_fit"),
     }
     assert found["available_gib"] == 79.2
     assert found["verdict"] == "does-not-fit"
@@ -207,3 +208,70 @@ def test_new_takes_the_largest_micro_batch_that_surely_fits(capsys):
     assert "micro batch 1: even that does not fit into" in tiny.err
     assert main(["new", "huggingface", *facts, "--gpu-memory", "8GB"]) == 2
     assert "--model" in capsys.readouterr().err
+
+
+NAMED = "model_name_or_path: meta-llama/Llama-3.1-8B\noutput_dir: out\ntorch_dtype: bfloat16\nlearning_rate: 2.0e-5\n"
+
+
+def named(folder, **more):
+    (folder / "n.yaml").write_text(NAMED + "".join(f"{key}: {value}\n" for key, value in more.items()))
+    return "n.yaml"
+
+
+def test_the_model_is_the_runs_own(capsys, folder):
+    path = named(folder, per_device_train_batch_size=1, max_length=512)
+    found = asked(capsys, "explain", path, "--gpus", "1", *CARD)[1]["memory"]
+    assert (found["model"], found["class"], found["verdict"]) == ("llama-3-8b", "A", "fits")
+
+
+def test_a_folder_with_a_known_name_is_an_assumption_without_a_confident_verdict(capsys, folder):
+    path = named(folder, per_device_train_batch_size=64, max_length=4096)
+    (folder / path).write_text((folder / path).read_text().replace("meta-llama", "/data/models"))
+    found = asked(capsys, "explain", path, "--gpus", "1", *CARD)[1]["memory"]
+    assert (found["class"], found["verdict"]) == ("C", "close")
+    assert "/data/models/Llama-3.1-8B is llama-3-8b" in found["assumed"]
+
+
+def test_an_unknown_name_needs_the_flag(capsys, folder):
+    path = named(folder, per_device_train_batch_size=1)
+    (folder / path).write_text((folder / path).read_text().replace("Llama-3.1-8B", "Unheard-of-8B"))
+    main(["explain", path, "--gpus", "1", *CARD])
+    assert "GPU memory: pass --model to see whether it fits." in capsys.readouterr().out
+
+
+def test_without_the_length_of_the_rows_the_states_are_said(capsys, folder):
+    path = named(folder, per_device_train_batch_size=4)
+    found = asked(capsys, "explain", path, "--gpus", "1", "--gpu-memory", "H200")[1]["memory"]
+    assert found["peak_gib"] is found["verdict"] is found["terms"]["activations"] is None
+    assert found["terms"]["weights"] == pytest.approx(15.0, abs=0.1)
+    assert found["longest_row"] > 512
+
+
+def test_a_model_that_does_not_fit_without_activations_does_not_fit(capsys, folder):
+    path = named(folder, per_device_train_batch_size=4)
+    told = asked(capsys, "check", path, "--gpus", "1", "--gpu-memory", "24GB")[1]
+    (found,) = [each for each in told["diagnostics"] if each["code"] == "MEM001"]
+    assert "weights, gradients and optimizer states need 59.8 GiB on each GPU without activations" in found["message"]
+
+
+def test_changes_that_together_fit_are_offered(capsys, folder):
+    path = named(folder, per_device_train_batch_size=16, max_length=4096)
+    main(["explain", path, "--gpus", "8", *CARD])
+    text = " ".join(capsys.readouterr().out.split())
+    assert "the run does not fit into the GPU memory" in text
+    assert "ZeRO stage 3 or FSDP + micro batch 1 would fit: 48.4 GiB" in text
+
+
+@each_case(
+    ("more", "said"),
+    [
+        ((), "micro batch 1: even that does not fit into 79.2 GiB"),
+        (("--max-micro-batch", "16"), "micro batch 16: not even 1 fits into 79.2 GiB"),
+        (("--model", "llama-3.2-1b"), "micro batch at most"),
+        (("--model", "llama-3.2-1b", "--max-micro-batch", "16"), "the largest that surely fits into 79.2 GiB"),
+    ],
+)
+def test_fix_says_where_the_micro_batch_that_it_writes_does_not_fit(more, said, capsys, folder):
+    path = named(folder, per_device_train_batch_size=16, max_length=4096)
+    assert main(["fix", path, "--gpus", "8", "--global-batch", "256", "--diff", *CARD, *more]) == 0
+    assert said in " ".join(capsys.readouterr().err.split())

@@ -10,6 +10,7 @@ import re
 
 from cases import each_case
 from cfglint.explanation import log_analysis, log_parser
+from cfglint.explanation.log_analysis import ExplainedLog
 from cfglint.report import render_log
 from records import check_parts
 
@@ -95,7 +96,7 @@ CONFIGURED = {"micro_batch": 8, "accumulation": 4, "global_batch": 256, "steps_p
 
 def page_of(found):
     """The header and the content of the page about a log, an element a line."""
-    page = render_log("html", "train.log", found)
+    page = render_log("html", "train.log", ExplainedLog(found, []))
     return re.search(r"<header.*</main>", page, re.DOTALL).group().replace("><", ">\n<").splitlines()
 
 
@@ -106,8 +107,11 @@ def test_logs(root, updating):
     lines = []
     for log in LOGS:
         found = [log_analysis.explain(each) for each in log_parser.read(log.splitlines(keepends=True))]
-        lines += ["=== " + " | ".join(log.split("\n")).replace("  ", " "), *render_log("text", "train.log", found).splitlines()]
-        lines += [json.dumps(each) for each in json.loads(render_log("json", "train.log", found))["banners"]]
+        lines += [
+            "=== " + " | ".join(log.split("\n")).replace("  ", " "),
+            *render_log("text", "train.log", ExplainedLog(found, [])).splitlines(),
+        ]
+        lines += [json.dumps(each) for each in json.loads(render_log("json", "train.log", ExplainedLog(found, [])))["banners"]]
         lines += [f"hint {log_analysis.hint(each)}" for each in found]
         for each in found:
             log_analysis.compare(each, CONFIGURED, lambda key: f"train.yaml:{len(key)}")

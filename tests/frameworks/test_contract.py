@@ -14,6 +14,8 @@ from cfglint.rules.engine import rules_for
 GAPS = {
     "launch": {"package", "newest release", "schema", "generator", "README row"},
     "megatron": {"package", "newest release", "schema", "rules", "README row"},
+    "megatron_swift": {"schema"},
+    "swift": {"schema"},
     "verl": {"schema"},
 }
 

@@ -40,7 +40,7 @@ def test_the_settings_of_files(path, tmp_path, updating):
         if found is None:
             return ["not modelled"]
         lines = [unusual(found.settings, Settings()), *(f"or {unusual(each, found.settings)}" for each in found.alternatives)]
-        lines.append(f"assumed: {', '.join(found.assumed) or 'nothing'}; needs {', '.join(found.missing) or 'nothing'}")
+        lines.append(f"assumed: {', '.join(found.assumed) or 'nothing'}; needs {'nothing' if found.rows_known else '--seq-length'}")
         if not found.micro_known:
             lines.append("the micro batch is not known")
         return [f"shape {shown(model.shape)}", *lines] if kind == "neox" else lines

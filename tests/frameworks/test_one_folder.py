@@ -24,6 +24,8 @@ NAMED_IN = {
     "cli/new.py": "help text",
     "cli/options.py": "help text",
     "cli/prompts.py": "the text of a question",
+    "explanation/_exceptions.py": "generated",
+    "explanation/predicted.py": "whose code raised an exception, by the paths of a traceback",
     "findings/_rule_releases.py": "generated",
     "findings/_raised.py": "generated",
     "findings/vocabulary.py": "the type of a kind, for mypy",

@@ -45,10 +45,10 @@ def explained(tmp_path, monkeypatch, capsys):
     (tmp_path / ".git").mkdir()
     monkeypatch.chdir(tmp_path)
 
-    def explain(line, **files):
+    def explain(line, gpus=("--gpus", "1"), **files):
         for name, text in {"run.sh": line + "\n", **{name.replace("_", "."): text for name, text in files.items()}}.items():
             (tmp_path / name).write_text(text)
-        options = ["--gpus", "1", "--model", "llama-2-7b", "--gpu-memory", "24GB", "--seq-length", "2048"]
+        options = [*gpus, "--model", "llama-2-7b", "--gpu-memory", "24GB", "--seq-length", "2048"]
         assert main(["explain", "run.sh", *options, "--format", "json"]) == 0
         return json.loads(capsys.readouterr().out)
 
@@ -91,7 +91,40 @@ def test_defaults_of_the_trainer_are_no_facts_about_swift(explained):
     found = explained("swift sft --model m --dataset d --per_device_train_batch_size 1 --num_train_epochs 2")
     values = {each["key"]: each["value"] for each in found["settings"]}
     assert values["/num_train_epochs"] == 2.0
-    assert {values[name] for name in ("/precision", "/gradient_checkpointing", "/weight_decay", "/lr_scheduler_type", "/evaluations")} == {
-        None
-    }
-    assert found["memory"]["verdict"] != "does-not-fit"
+    assert (values["/weight_decay"], values["/lr_scheduler_type"], values["/learning_rate"]) == (0.1, "cosine", 1e-4)
+    assert values["/precision"] is None  # that of the checkpoint
+
+
+@pytest.mark.parametrize(
+    ("line", "assumed"),
+    [
+        ("--mm_tunable_parts mm_mlp_adapter --model_max_length 2048", "all weights are trained"),
+        ("--vision_tower openai/clip --model_max_length 2048", "images do not count"),
+        ("--max_length 32768", "rows of 32768 tokens, the limit"),
+    ],
+)
+def test_what_may_need_less_memory_gives_no_verdict(explained, line, assumed):
+    memory = explained(f"{LINE} {line}")["memory"]
+    assert (memory["class"], memory["verdict"]) == ("C", "close")
+    assert any(assumed in each for each in memory["assumed"])
+
+
+def test_partitions_among_an_unknown_number_of_gpus_give_no_verdict(explained):
+    line = LINE.replace("--nproc_per_node 1", "--nproc_per_node $N") + " --deepspeed ds.json --max_length 4096"
+    memory = explained(line, gpus=(), ds_json='{"zero_optimization": {"stage": 3}, "bf16": {"enabled": true}}')["memory"]
+    assert (memory["class"], memory["verdict"]) == ("C", "close")
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "model = AutoModelForCausalLM.from_pretrained('Qwen/Qwen2.5-7B')\ntrainer = Trainer(model=model, args=args)\n",
+        "NAME = 'Qwen/Qwen2.5-7B'\nmodel = AutoModelForCausalLM.from_pretrained(NAME)\ntrainer = Trainer(model=model, args=args)\n",
+    ],
+)
+def test_the_model_may_be_named_in_the_program(code, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    head = "from transformers import AutoModelForCausalLM, Trainer, TrainingArguments\nargs = TrainingArguments(output_dir='o')\n"
+    (tmp_path / "train.py").write_text(head + code)
+    assert main(["explain", "train.py", "--gpus", "1", "--seq-length", "512", "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["memory"]["model"] == "qwen2.5-7b"

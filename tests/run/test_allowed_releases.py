@@ -111,3 +111,11 @@ def test_the_overrides_of_a_launch_line_are_asked_at_every_allowed_release(tmp_p
     assert main(["check", "run.sh", "--format", "json"]) == 0
     [found] = json.loads(capsys.readouterr().out)["diagnostics"]
     assert (found["code"], found["severity"], found["since"]) == ("VRL018", "warning", {"verl": "0.8.0"})
+
+
+def test_an_argument_of_older_releases_of_swift(tmp_path, capsys):
+    """ms-swift 4.1 no longer has `train_type`."""
+    (tmp_path / "run.sh").write_text("swift sft --model org/model --dataset data.jsonl --train_type lora\n")
+    main(["check", str(tmp_path / "run.sh"), "--format", "json"])
+    (found,) = json.loads(capsys.readouterr().out)["diagnostics"]
+    assert (found["code"], found["severity"], found["since"]) == ("SWF001", "warning", {"ms-swift": "4.1.0"})

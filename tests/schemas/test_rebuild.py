@@ -560,6 +560,7 @@ OF_WHEELS = {
     "deepspeed",
     "huggingface",
     "llamafactory",
+    "swift",
     "trl",
     "verl",
 }  # whose tables tools/rebuild_tables.py makes

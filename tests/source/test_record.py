@@ -24,8 +24,9 @@ class Named(Record):
 
 
 class Path(Point):
-    """A record with fields of its own after those of its base."""
+    """A record with fields of its own after those of its base, of which one has another default."""
 
+    y: int = 2
     names: list[str] = []
 
 

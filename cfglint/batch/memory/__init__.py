@@ -5,7 +5,7 @@ The peak is the maximum over the moments of a step: `moments.py` defines which t
 `torch.cuda.max_memory_allocated` counts them.
 """
 
-from cfglint.batch.memory.estimate import CLOSE, DOES_NOT_FIT, FITS, GIB, Estimate, estimate, largest_micro_batch, verdict
+from cfglint.batch.memory.estimate import CLOSE, DOES_NOT_FIT, FITS, GIB, Estimate, estimate, largest_micro_batch, longest_row, verdict
 from cfglint.batch.memory.settings import Fsdp, Lora, Settings, Zero
 from cfglint.batch.memory.shape import Shape, UnknownShape, of_config
 
@@ -23,6 +23,7 @@ __all__ = [
     "Zero",
     "estimate",
     "largest_micro_batch",
+    "longest_row",
     "of_config",
     "verdict",
 ]

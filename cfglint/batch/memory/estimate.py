@@ -155,6 +155,15 @@ def largest_micro_batch(
     return largest(holds)
 
 
+def longest_row(shape: Shape, available: float, runs: Sequence[Settings]) -> int:
+    """The tokens per row that certainly fit; 0 if there are none."""
+
+    def holds(length: int) -> bool:
+        return surely_fits(estimate(shape, *(changed(run, sequence=length) for run in runs)), available)
+
+    return largest(holds)
+
+
 def largest(holds: Callable[[int], bool]) -> int:
     """The largest number that satisfies a condition which holds up to some number and for none above it."""
     if not holds(1):

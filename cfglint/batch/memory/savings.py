@@ -1,20 +1,25 @@
-"""The memory that a change of a run's settings would save at its peak."""
+"""The memory that changes of a run's settings would save at its peak, and which of them together make it fit."""
 
 from __future__ import annotations
 
-from cfglint.batch.memory.estimate import estimate
-from cfglint.batch.memory.settings import ADAM_8BIT, ADAM_FOREACH, ADAM_FUSED, EAGER, FUSED, LOSS_FUSED, MASKED, NONE, ZERO, Zero
-from cfglint.source.record import changed
+from itertools import combinations
+
+from cfglint.batch.memory.estimate import FITS, estimate, largest_micro_batch, verdict
+from cfglint.batch.memory.settings import ADAM_8BIT, ADAM_FOREACH, ADAM_FUSED, EAGER, FSDP, FUSED, LOSS_FUSED, MASKED, NONE, ZERO, Zero
+from cfglint.source.record import Record, changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
+    from cfglint.batch.memory.estimate import Estimate
     from cfglint.batch.memory.settings import Settings
     from cfglint.batch.memory.shape import Shape
 
 CHECKPOINTING, ATTENTION, LOSS = "gradient checkpointing", "flash or sdpa attention", "a fused loss (Liger)"
 MICRO_BATCH, EIGHT_BIT, FUSED_ADAM, PARTITIONED = "micro batch", "an 8-bit optimizer", "the fused AdamW", "ZeRO stage 3 or FSDP"
+STAGE_3 = "ZeRO stage 3"
+MOST_TOGETHER = 4
 
 
 def changes(run: Settings) -> Iterator[tuple[str, Settings]]:
@@ -35,7 +40,7 @@ def changes(run: Settings) -> Iterator[tuple[str, Settings]]:
     if run.ranks > 1 and run.sharded not in (ZERO, "fsdp") and run.quantization == NONE:
         yield PARTITIONED, changed(run, strategy=ZERO, zero=Zero(3))
     if run.strategy == ZERO and run.zero is not None and run.zero.stage < 3 and run.ranks > 1:
-        yield "ZeRO stage 3", changed(run, zero=changed(run.zero, stage=3))
+        yield STAGE_3, changed(run, zero=changed(run.zero, stage=3))
 
 
 def savings(shape: Shape, run: Settings) -> list[tuple[str, float]]:
@@ -43,3 +48,74 @@ def savings(shape: Shape, run: Settings) -> list[tuple[str, float]]:
     total = estimate(shape, run).total
     found = [(name, total - estimate(shape, other).total) for name, other in changes(run)]
     return sorted(((name, saved) for name, saved in found if saved > 0), key=lambda pair: -pair[1])
+
+
+class Together(Record):
+    """Changes that together make a run fit, and the estimate with them."""
+
+    changes: list[str]
+    estimate: Estimate
+
+
+def together(shape: Shape, runs: Sequence[Settings], available: float) -> Together | None:
+    """The fewest changes with which a run surely fits into `available` GiB, in all of its possible settings; None if there are none.
+
+    A smaller micro batch comes last, and is as large as it can be.
+    """
+    names = [name for name in CHANGES if any(CHANGES[name](run) is not run for run in runs)]
+    for size in range(1, MOST_TOGETHER + 1):
+        for chosen in combinations(names, size):
+            after = [apply(run, chosen) for run in runs]
+            found = estimate(shape, *after)
+            if verdict(found, available) == FITS:
+                return largest_of(shape, runs[0], after, chosen, available)
+    return None
+
+
+def largest_of(shape: Shape, before: Settings, after: list[Settings], chosen: Sequence[str], available: float) -> Together:
+    """The changes with the largest micro batch that fits, if a smaller one is among them."""
+    names = [name for name in chosen if name != MICRO_BATCH]
+    if MICRO_BATCH in chosen:
+        micro_batch = min(largest_micro_batch(shape, available, after), before.micro_batch - 1)
+        after = [changed(run, micro_batch=micro_batch) for run in after]
+        names.append(f"{MICRO_BATCH} {micro_batch}")
+    return Together(names, estimate(shape, *after))
+
+
+def apply(run: Settings, names: Sequence[str]) -> Settings:
+    """The settings after some changes."""
+    for name in names:
+        run = CHANGES[name](run)
+    return run
+
+
+def partitioned(run: Settings) -> Settings:
+    """The settings with weights, gradients and optimizer states divided among the ranks."""
+    if run.ranks == 1 or run.sharded == FSDP or run.quantization != NONE:
+        return run
+    if run.zero is not None and run.zero.stage == 3:
+        return run
+    return changed(run, strategy=ZERO, zero=changed(run.zero, stage=3) if run.zero is not None else Zero(3))
+
+
+def smallest(run: Settings) -> Settings:
+    """The settings with a micro batch of one row and the same number of rows per step."""
+    return changed(run, micro_batch=1, accumulation=run.accumulation * run.micro_batch) if run.micro_batch > 1 else run
+
+
+def eight_bit(run: Settings) -> Settings:
+    """The settings with 8-bit states of the optimizer."""
+    eligible = run.optimizer in (ADAM_FOREACH, ADAM_FUSED) and run.strategy != ZERO and run.lora is None
+    return changed(run, optimizer=ADAM_8BIT) if eligible else run
+
+
+# By name, the one that changes the least first; a change that is made already returns the same settings.
+CHANGES: dict[str, Callable[[Settings], Settings]] = {
+    CHECKPOINTING: lambda run: run if run.checkpointing else changed(run, checkpointing=True),
+    ATTENTION: lambda run: changed(run, attention=FUSED) if run.attention in (EAGER, MASKED) else run,
+    LOSS: lambda run: run if run.loss == LOSS_FUSED else changed(run, loss=LOSS_FUSED, fused_kernels=True),
+    FUSED_ADAM: lambda run: changed(run, optimizer=ADAM_FUSED) if run.optimizer == ADAM_FOREACH and run.strategy != ZERO else run,
+    MICRO_BATCH: smallest,
+    PARTITIONED: partitioned,
+    EIGHT_BIT: eight_bit,
+}

@@ -1,7 +1,8 @@
 """The shape of a causal language model: sizes, weight matrices, parameter counts.
 
-Source: the modeling files of transformers 5.23.0 (`models/*/modeling_*.py`). A model type that is not in ARCHITECTURES is estimated
-like Llama, because its code was not examined, and its estimate is of class C.
+Source: the modeling files of transformers 5.23.0 (`models/*/modeling_*.py`), and for chatglm, baichuan, internlm, internlm2 and qwen those
+of the checkpoints. The parameters of all ARCHITECTURES are counted; what a layer keeps for its backward pass was examined for some of
+them only. The others, and a model type that is not among them, which is taken for Llama, give estimates of class C.
 """
 
 from __future__ import annotations
@@ -17,14 +18,18 @@ GATED = "gated"  # Llama: RMSNorm, separate q, k and v, a gated feed-forward par
 NEOX = "gpt_neox"
 GPT2 = "gpt2"
 PHI = "phi"
+T5 = "t5"
 
 
 class Architecture(Record):
     """The differences between the code of a model type and that of Llama.
 
     `block` is the structure of a layer; `norms` the number of norms in a layer; `fp32_norm`: the norm multiplies by its weight in fp32;
-    `head_norm`: q and k are normalised per head; `fused`: q, k, v and gate, up are one matrix each; `softcap`: logits and attention
-    scores pass through tanh; `tied`: head and embedding are one matrix unless config.json specifies otherwise.
+    `head_norm`: q and k are normalised per head, `full_norm`: over all heads; `fused`: q, k, v and gate, up are one matrix each;
+    `softcap`: logits and attention scores pass through tanh; `tied`: head and embedding are one matrix unless config.json specifies
+    otherwise; `biases` of q, k and v, of the output and of the feed-forward part, for layers like GPT-NeoX's. `embedding_norms` counts the
+    vectors of hidden size that norms, token types and poolers add. `halved`: config.json gives the feed-forward width twice as large.
+    `examined`: the activations of its code were compared with traces. `text_only`: images or sound have an encoder that is not counted.
     """
 
     block: str = GATED
@@ -37,8 +42,21 @@ class Architecture(Record):
     tied: bool = False
     dropout: float = 0.0
     norm_weights: int = 1  # vectors of a norm: a weight, or weight and bias
+    full_norm: bool = False
+    biases: tuple[bool, bool, bool] = (True, True, True)
+    embedding_norms: int = 0
+    head_bias: bool = False
+    halved: bool = False
+    examined: bool = True
+    text_only: bool = False
 
 
+def unexamined(block: str = GATED, **properties: Any) -> Architecture:
+    """An architecture whose parameters are counted, and whose activations are like those of a similar one."""
+    return Architecture(block, examined=False, **properties)
+
+
+NO_BIAS, ALL_BIASES = (False, False, False), (True, True, True)
 LLAMA = Architecture()
 ARCHITECTURES = {
     "llama": LLAMA,
@@ -53,7 +71,52 @@ ARCHITECTURES = {
     "olmo": Architecture(norm_weights=0),
     "gpt2": Architecture(GPT2, tied=True, dropout=0.1, norm_weights=2),
     "gpt_neox": Architecture(NEOX, norm_weights=2),
-    "phi": Architecture(PHI, norms=1, norm_weights=2),
+    "phi": Architecture(PHI, norms=1, norm_weights=2, head_bias=True),
+    "qwen": unexamined(qkv_bias=True, halved=True),
+    "qwen2_moe": unexamined(qkv_bias=True),
+    "qwen3_moe": unexamined(head_norm=True),
+    "qwen2_vl": unexamined(qkv_bias=True, text_only=True),
+    "qwen2_5_vl": unexamined(qkv_bias=True, text_only=True),
+    "qwen3_vl": unexamined(head_norm=True, text_only=True),
+    "gemma3_text": unexamined(fp32_norm=True, tied=True, norms=4, head_norm=True),
+    "gemma3": unexamined(fp32_norm=True, tied=True, norms=4, head_norm=True, text_only=True),
+    "llava": unexamined(text_only=True),
+    "smollm3": unexamined(tied=True),
+    "olmo2": unexamined(full_norm=True),
+    "olmoe": unexamined(full_norm=True),
+    "cohere": unexamined(norms=1, tied=True),
+    "stablelm": unexamined(norm_weights=2),
+    "baichuan": unexamined(),
+    "internlm": unexamined(),
+    "internlm2": unexamined(),
+    "internlm3": unexamined(),
+    "minicpm": unexamined(tied=True),
+    "chatglm": unexamined(qkv_bias=True),
+    "glm": unexamined(qkv_bias=True),
+    "glm4": unexamined(qkv_bias=True, norms=4),
+    "deepseek": unexamined(),
+    "deepseek_v2": unexamined(),
+    "deepseek_v3": unexamined(),
+    "falcon": unexamined(NEOX, norms=1, norm_weights=2, biases=NO_BIAS, tied=True),
+    "bloom": unexamined(NEOX, norm_weights=2, tied=True, embedding_norms=2),
+    "opt": unexamined(NEOX, norm_weights=2, tied=True),
+    "gpt_bigcode": unexamined(NEOX, norm_weights=2, tied=True),
+    "starcoder2": unexamined(NEOX, norm_weights=2, tied=True),
+    "gptj": unexamined(NEOX, norms=1, norm_weights=2, biases=(False, False, True), head_bias=True),
+    "gpt_neo": unexamined(NEOX, norm_weights=2, biases=(False, True, True), tied=True),
+    "mpt": unexamined(NEOX, biases=NO_BIAS, tied=True),
+    "bert": unexamined(NEOX, norm_weights=2, tied=True, embedding_norms=4),
+    "roberta": unexamined(NEOX, norm_weights=2, tied=True, embedding_norms=3),
+    "xlm-roberta": unexamined(NEOX, norm_weights=2, tied=True, embedding_norms=3),
+    "distilbert": unexamined(NEOX, norm_weights=2, tied=True, embedding_norms=2),
+    "electra": unexamined(NEOX, norm_weights=2, tied=True, embedding_norms=4),
+    "deberta-v2": unexamined(NEOX, norm_weights=2, tied=True, embedding_norms=2),
+    "gpt_oss": unexamined(),
+    "internvl": unexamined(text_only=True),
+    "glm-6b": unexamined(NEOX, norm_weights=2, tied=True),
+    "whisper": unexamined(T5, tied=True, text_only=True),
+    "t5": unexamined(T5, tied=True),
+    "mt5": unexamined(T5),
 }
 
 
@@ -70,6 +133,16 @@ class Matrix(Record):
     def size(self) -> int:
         """Weights without bias."""
         return self.inputs * self.outputs * self.copies
+
+
+class Latent(Record):
+    """The ranks and widths of DeepSeek's latent attention; `query` is 0 where queries are not compressed."""
+
+    query: int
+    keys: int
+    plain: int
+    rotary: int
+    value: int
 
 
 class Shape(Record):
@@ -92,6 +165,11 @@ class Shape(Record):
     output_bias: bool = False
     mlp_bias: bool = False
     known: bool = True  # the code of this model type was examined
+    shared: int = 0  # the width of the experts that every token passes
+    dense_layers: int = 0  # the first layers of a mixture of experts, which have none, and their width
+    dense_intermediate: int = 0
+    latent: Latent | None = None
+    cross_gate: int = 1  # T5: the matrices that read the input of the feed-forward part
 
     @property
     def architecture(self) -> Architecture:
@@ -116,7 +194,7 @@ class Shape(Record):
     @property
     def matrices(self) -> list[Matrix]:
         """The weight matrices of one layer."""
-        build = {GPT2: gpt2_matrices, NEOX: neox_matrices, PHI: phi_matrices}.get(self.block)
+        build = {GPT2: gpt2_matrices, NEOX: neox_matrices, PHI: phi_matrices, T5: t5_matrices}.get(self.block)
         if build is not None:
             return build(self)
         return (fused_matrices if self.architecture.fused else gated_matrices)(self)
@@ -132,12 +210,14 @@ class Shape(Record):
         biases = sum(matrix.outputs * matrix.copies for matrix in self.matrices if matrix.bias)
         norms = self.architecture.norms * self.architecture.norm_weights * self.hidden
         head_norms = 2 * self.head_dim if self.architecture.head_norm else 0
+        if self.architecture.full_norm:
+            head_norms = self.query_width + self.kv_width
         return self.matrix_weights + biases + norms + head_norms
 
     @property
     def embedding(self) -> int:
         """Parameters of the embeddings."""
-        return (self.vocabulary + self.positions) * self.hidden
+        return (self.vocabulary + self.positions + self.architecture.embedding_norms) * self.hidden
 
     @property
     def head_matrix(self) -> int:
@@ -149,7 +229,7 @@ class Shape(Record):
         """Parameters of the head beyond the embedding."""
         if self.tied:
             return 0
-        return self.head_matrix + (self.vocabulary if self.block == PHI else 0)
+        return self.head_matrix + (self.vocabulary if self.architecture.head_bias else 0)
 
     @property
     def final_norm(self) -> int:
@@ -159,7 +239,14 @@ class Shape(Record):
     @property
     def parameters(self) -> int:
         """All parameters."""
-        return self.layers * self.layer + self.head + self.embedding + self.final_norm
+        without = self.dense_layers * (self.expert_weights - 3 * self.hidden * self.dense_intermediate)
+        return self.layers * self.layer - without + self.head + self.embedding + self.final_norm
+
+    @property
+    def expert_weights(self) -> int:
+        """Weights of a layer's experts, their router and what every token passes."""
+        routed = self.experts * (3 * self.intermediate + 1)
+        return self.hidden * (routed + 3 * self.shared) if self.experts else 0
 
     @property
     def largest_matrix(self) -> int:
@@ -195,23 +282,50 @@ def gated_matrices(shape: Shape) -> list[Matrix]:
     (transformers 5).
     """
     hidden, inner = shape.hidden, shape.intermediate
-    attention = [
-        Matrix("q_proj", hidden, shape.query_width, bias=shape.qkv_bias),
-        Matrix("k_proj", hidden, shape.kv_width, bias=shape.qkv_bias),
-        Matrix("v_proj", hidden, shape.kv_width, bias=shape.qkv_bias),
-        Matrix("o_proj", shape.query_width, hidden, bias=shape.output_bias),
-    ]
+    attention = latent_matrices(shape, shape.latent) if shape.latent is not None else attention_matrices(shape)
     if shape.experts:
-        experts = shape.experts
+        experts, shared = shape.experts, shape.shared
+        together = [Matrix("shared.gate_up_proj", hidden, 2 * shared), Matrix("shared.down_proj", shared, hidden)] if shared else []
         return [
             *attention,
             Matrix("gate", hidden, experts),
             Matrix("experts.gate_up_proj", hidden, 2 * inner, experts),
             Matrix("experts.down_proj", inner, hidden, experts),
+            *together,
         ]
     bias = shape.mlp_bias
     up = [Matrix("gate_proj", hidden, inner, bias=bias), Matrix("up_proj", hidden, inner, bias=bias)]
     return [*attention, *up, Matrix("down_proj", inner, hidden, bias=bias)]
+
+
+def attention_matrices(shape: Shape) -> list[Matrix]:
+    """The matrices of attention with queries, keys and values of their own."""
+    return [
+        Matrix("q_proj", shape.hidden, shape.query_width, bias=shape.qkv_bias),
+        Matrix("k_proj", shape.hidden, shape.kv_width, bias=shape.qkv_bias),
+        Matrix("v_proj", shape.hidden, shape.kv_width, bias=shape.qkv_bias),
+        Matrix("o_proj", shape.query_width, shape.hidden, bias=shape.output_bias),
+    ]
+
+
+def latent_matrices(shape: Shape, latent: Latent) -> list[Matrix]:
+    """The matrices of DeepSeek's attention, whose keys and values are compressed together."""
+    hidden, heads = shape.hidden, shape.heads
+    width = heads * (latent.plain + latent.rotary)
+    queries = [Matrix("q_a_proj", hidden, latent.query), Matrix("q_b_proj", latent.query, width)]
+    return [
+        *(queries if latent.query else [Matrix("q_proj", hidden, width)]),
+        Matrix("kv_a_proj_with_mqa", hidden, latent.keys + latent.rotary),
+        Matrix("kv_b_proj", latent.keys, heads * (latent.plain + latent.value)),
+        Matrix("o_proj", heads * latent.value, hidden),
+    ]
+
+
+def t5_matrices(shape: Shape) -> list[Matrix]:
+    """The matrices of T5, whose decoder has as many layers as its encoder: half of the layers also attend to the encoder."""
+    hidden, inner, width = shape.hidden, shape.intermediate, shape.query_width
+    attention = [Matrix(name, hidden, width) for name in ("q", "k", "v", "o")]
+    return [*attention, Matrix("cross", hidden, width, 2), Matrix("wi", hidden, inner, shape.cross_gate), Matrix("wo", inner, hidden)]
 
 
 def fused_matrices(shape: Shape) -> list[Matrix]:
@@ -236,13 +350,14 @@ def gpt2_matrices(shape: Shape) -> list[Matrix]:
 
 
 def neox_matrices(shape: Shape) -> list[Matrix]:
-    """The matrices of GPT-NeoX and Pythia."""
+    """The matrices of GPT-NeoX, and of others whose feed-forward part has no gate."""
     hidden, inner, width = shape.hidden, shape.intermediate, shape.query_width
+    queries, output, feed_forward = shape.architecture.biases
     return [
-        Matrix("query_key_value", hidden, width + 2 * shape.kv_width, bias=True),
-        Matrix("dense", width, hidden, bias=True),
-        Matrix("dense_h_to_4h", hidden, inner, bias=True),
-        Matrix("dense_4h_to_h", inner, hidden, bias=True),
+        Matrix("query_key_value", hidden, width + 2 * shape.kv_width, bias=queries),
+        Matrix("dense", width, hidden, bias=output),
+        Matrix("dense_h_to_4h", hidden, inner, bias=feed_forward),
+        Matrix("dense_4h_to_h", inner, hidden, bias=feed_forward),
     ]
 
 
@@ -274,36 +389,93 @@ def size(config: Mapping[str, Any], *names: str) -> int:
 
 def of_config(config: Mapping[str, Any]) -> Shape:
     """The shape that a Hugging Face config.json describes; raises UnknownShape if a size is missing."""
-    inner = config.get("text_config")
-    if isinstance(inner, dict) and "hidden_size" not in config:
-        config = inner
-    given = config.get("model_type")
-    model_type = given if isinstance(given, str) else ""
-    known = model_type in ARCHITECTURES and not config.get("auto_map")
+    model_type = name_of(config)
+    inner = next((config[key] for key in TEXT_PARTS if isinstance(config.get(key), dict)), None)
+    if inner is not None and "hidden_size" not in config:
+        config = {**inner, "tie_word_embeddings": inner.get("tie_word_embeddings", config.get("tie_word_embeddings"))}
     architecture = ARCHITECTURES.get(model_type, LLAMA)
-    hidden, heads = size(config, "hidden_size", "n_embd"), size(config, "num_attention_heads", "n_head")
+    known = model_type in ARCHITECTURES and architecture.examined and not config.get("auto_map")
+    hidden, heads = size(config, *HIDDEN), size(config, *HEADS)
     tied = config.get("tie_word_embeddings")
-    bias = config.get("attention_bias") is True
+    bias = config.get("attention_bias") is True or config.get("bias") is True
     dropout = config.get("resid_pdrop")
+    experts = next((found for found in (optional(config, name) for name in EXPERTS) if found), 0)
     return Shape(
         model_type=model_type,
         hidden=hidden,
-        intermediate=intermediate(config, architecture, hidden),
-        layers=size(config, "num_hidden_layers", "n_layer"),
+        intermediate=intermediate(config, architecture, hidden, experts),
+        layers=size(config, *LAYERS) * (2 if architecture.block == T5 else 1),
         heads=heads,
-        kv_heads=optional(config, "num_key_value_heads") or heads,
-        head_dim=optional(config, "head_dim") or hidden // heads,
-        vocabulary=size(config, "vocab_size"),
+        kv_heads=kv_heads(config, heads),
+        head_dim=optional(config, "head_dim") or optional(config, "d_kv") or hidden // heads,
+        vocabulary=size(config, "vocab_size", "padded_vocab_size"),
         tied=tied if isinstance(tied, bool) else architecture.tied,
-        positions=optional(config, "n_positions") or 1024 if architecture.block == GPT2 else 0,
+        positions=positions(config, model_type),
         dropout=dropout if isinstance(dropout, (int, float)) else architecture.dropout,
-        experts=optional(config, "num_local_experts") or optional(config, "num_experts"),
+        experts=experts,
         experts_per_token=optional(config, "num_experts_per_tok"),
-        qkv_bias=bias or architecture.qkv_bias,
-        output_bias=bias,
+        qkv_bias=bias or architecture.qkv_bias or config.get("use_qkv_bias") is True,
+        output_bias=bias and model_type not in OUTPUT_WITHOUT_BIAS,
         mlp_bias=config.get("mlp_bias") is True,
         known=known,
+        shared=shared(config) if experts else 0,
+        dense_layers=optional(config, "first_k_dense_replace") if experts else 0,
+        dense_intermediate=optional(config, "intermediate_size"),
+        latent=latent(config),
+        cross_gate=2 if str(config.get("feed_forward_proj")).startswith("gated") else 1,
     )
+
+
+TEXT_PARTS = ("text_config", "llm_config")
+HIDDEN = ("hidden_size", "n_embd", "d_model", "dim")
+HEADS = ("num_attention_heads", "n_head", "n_heads", "num_heads")
+LAYERS = ("num_hidden_layers", "n_layer", "num_layers", "n_layers")
+INNER = ("intermediate_size", "ffn_hidden_size", "ffn_dim", "d_ff", "hidden_dim", "n_inner")
+EXPERTS = ("num_local_experts", "num_experts", "n_routed_experts")
+POSITIONS = {
+    "gpt2": 0, "gpt_bigcode": 0, "gpt_neo": 0, "bert": 2, "distilbert": 0, "roberta": 1, "xlm-roberta": 1, "opt": 2,
+}  # learned position embeddings, and the rows of their table beyond the positions (OPT's offset, token types)  # fmt: skip
+OUTPUT_WITHOUT_BIAS = ("glm", "glm4")
+FOUR_TIMES = ("falcon", "bloom", "gpt_bigcode", "gptj", "gpt_neo", "mpt")  # the feed-forward width where config.json has none
+
+
+def name_of(config: Mapping[str, Any]) -> str:
+    """The model type; empty if it is not written."""
+    given = config.get("model_type")
+    return given if isinstance(given, str) else ""
+
+
+def kv_heads(config: Mapping[str, Any], heads: int) -> int:
+    """The heads of keys and values: fewer than those of queries where these share them."""
+    if config.get("multi_query") is True and config.get("new_decoder_architecture") is not True:
+        return 1
+    return next(
+        (found for found in (optional(config, name) for name in ("num_key_value_heads", "multi_query_group_num", "num_kv_heads")) if found),
+        heads,
+    )
+
+
+def positions(config: Mapping[str, Any], model_type: str) -> int:
+    """The rows of the learned position embeddings; 0 for rotary ones and ALiBi."""
+    if model_type not in POSITIONS:
+        return 0
+    return (optional(config, "n_positions") or optional(config, "max_position_embeddings") or 1024) + POSITIONS[model_type]
+
+
+def shared(config: Mapping[str, Any]) -> int:
+    """The width of the experts that every token passes."""
+    return optional(config, "shared_expert_intermediate_size") or optional(config, "n_shared_experts") * optional(
+        config, "moe_intermediate_size"
+    )
+
+
+def latent(config: Mapping[str, Any]) -> Latent | None:
+    """DeepSeek's latent attention, if the config has it."""
+    keys = optional(config, "kv_lora_rank")
+    if not keys:
+        return None
+    names = ("qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim")
+    return Latent(optional(config, "q_lora_rank"), keys, *(size(config, name) for name in names))
 
 
 def optional(config: Mapping[str, Any], name: str) -> int:
@@ -312,8 +484,10 @@ def optional(config: Mapping[str, Any], name: str) -> int:
     return value if type(value) is int and value > 0 else 0
 
 
-def intermediate(config: Mapping[str, Any], architecture: Architecture, hidden: int) -> int:
-    """The width of the feed-forward part; GPT-2's default is four times the hidden size."""
-    if architecture.block == GPT2:
-        return optional(config, "n_inner") or 4 * hidden
-    return optional(config, "moe_intermediate_size") or size(config, "intermediate_size")
+def intermediate(config: Mapping[str, Any], architecture: Architecture, hidden: int, experts: int) -> int:
+    """The width of the feed-forward part, or of an expert; the default of some is four times the hidden size."""
+    if experts and optional(config, "moe_intermediate_size"):
+        return optional(config, "moe_intermediate_size")
+    if architecture.block == GPT2 or name_of(config) in FOUR_TIMES:
+        return next((found for found in (optional(config, name) for name in INNER) if found), 4 * hidden)
+    return size(config, *INNER) // (2 if architecture.halved else 1)

@@ -43,9 +43,6 @@ COMPANIONS = frozenset(
 )
 
 
-READ_AS_FALSE = ("distributed_type", "dynamo_backend", "mixed_precision")  # keys with the possible value `NO`
-
-
 class Accelerate(Framework["AccelerateConfig"]):
     """Configs of `accelerate launch`."""
 

@@ -12,6 +12,7 @@ import json
 
 from cfglint.frameworks.unknown import Unknown
 from cfglint.source.python.package import Module, SourceError, Tree
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -115,12 +116,11 @@ def input_class(module: Module) -> str:
     return ""
 
 
-class SourceReading:
+class SourceReading(Record):
     """Reads models; `models` are those that fields refer to, each once."""
 
-    def __init__(self, tree: Tree) -> None:
-        self.tree = tree
-        self.models: dict[str, dict[str, Raw]] = {}
+    tree: Tree
+    models: dict[str, dict[str, Raw]] = {}
 
     def model(self, module: Module, name: str) -> ast.ClassDef:
         """A class of a module; SourceError when it is missing."""

@@ -15,7 +15,6 @@ from cfglint.batch.memory.settings import (
     Settings,
     Zero,
 )
-from cfglint.frameworks.memory import ROWS_FLAG
 from cfglint.frameworks.memory_inputs import Inputs
 from cfglint.source.record import changed
 
@@ -90,7 +89,8 @@ def inputs(config: DeepSpeedConfig, model: Model) -> Inputs | None:
     micro, ranks, accumulation = batch.micro_batch.value, batch.data_parallel.value, batch.accumulation.value
     known = type(micro) is int and micro > 0
     sequence = config.facts.seq_length
-    assumed = [f"rows of {sequence} tokens", "flash or sdpa attention", "with or without gradient checkpointing"]
+    assumed = [f"rows of {sequence} tokens"] if sequence else []
+    assumed += ["flash or sdpa attention", "with or without gradient checkpointing"]
     if config.optimizer is None:
         assumed.append("an Adam passed in code")
     settings = Settings(
@@ -101,5 +101,4 @@ def inputs(config: DeepSpeedConfig, model: Model) -> Inputs | None:
         ranks=ranks if type(ranks) is int and ranks > 0 else 1,
     )
     settings = with_engine(settings, config, model)
-    missing = () if sequence else (ROWS_FLAG,)
-    return Inputs(settings, (changed(settings, checkpointing=True),), tuple(assumed), missing, known)
+    return Inputs(settings, (changed(settings, checkpointing=True),), tuple(assumed), sequence is not None, known)

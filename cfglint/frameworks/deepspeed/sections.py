@@ -203,8 +203,11 @@ class DeepSpeedSections(Config):
 
     @property
     def knows_precision(self) -> bool:
-        """Whether fp16 and bf16 are both known here: in a part of a run a trainer may still fill an "auto"."""
-        return not self.open or all(self.get(key, "enabled") != "auto" for key in ("fp16", self.section_key("bf16")))
+        """Whether fp16 and bf16 are both known here: a trainer may still fill an "auto", or fill it with an unknown value."""
+        switches = [self.get(key, "enabled") for key in ("fp16", self.section_key("bf16"))]
+        if self.trainer is not None:
+            return True in switches or (self.trainer.knows("fp16") and self.trainer.knows("bf16"))
+        return not self.open or "auto" not in switches
 
     @property
     def open(self) -> bool:

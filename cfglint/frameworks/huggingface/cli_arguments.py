@@ -5,7 +5,6 @@ from __future__ import annotations
 from cfglint.frameworks.argparse_types import converted
 from cfglint.frameworks.huggingface.fields import FIELDS
 from cfglint.frameworks.unknown import Unknown
-from cfglint.source.load_results import LoadResult
 from cfglint.source.shell.command import CommandDocument
 from cfglint.source.shell.words import Words
 
@@ -57,10 +56,6 @@ class HfWords(Words):
 
     def __init__(self, launch: Launch) -> None:
         self.fields = launch.parser.fields if launch.parser is not None else {}
-
-    def read(self, document: Document) -> LoadResult:
-        """The values by option."""
-        return LoadResult(self.construct(document), [])
 
     def construct(self, document: Document) -> Any:
         """The values by option; `--no_x` of a field that is true by default means false."""

@@ -29,7 +29,6 @@ HIDDEN_SIZE = 4096  # the assumed hidden size of an unknown model, for `auto` si
 FROM_HIDDEN_SIZE = "the model's hidden size"
 UNKNOWN_STEPS = 1_000_000  # placeholder for an unknown number of steps
 AUTO = "auto"
-MODEL_KEYS = ("model_name_or_path", "model_name", "base_model", "model")  # arguments with which programs receive their checkpoint
 
 FLOORED_WARMUP = (5, 18)  # an automatic warm-up is at least one step from here on
 WHOLE_BUCKETS = (4, 45)  # automatic bucket sizes are integers from here on
@@ -105,7 +104,7 @@ class HfDeepSpeedConfig:
     @property
     def known_hidden_size(self) -> int | None:
         """The hidden size of the model that the run names, by a flag, a folder of the project or the name of a published model."""
-        from cfglint.frameworks.memory import model_of
+        from cfglint.frameworks.memory import MODEL_KEYS, model_of
 
         model = model_of(self.trainer)
         if model is not None:

@@ -7,6 +7,8 @@ Source: transformers 5.23.0 training_args.py and trainer.py, 4.57.6 and 4.46.3 w
 
 from __future__ import annotations
 
+import re
+
 from cfglint.batch.memory.loss import implementation
 from cfglint.batch.memory.optimizer import default_name, kind_of
 from cfglint.batch.memory.settings import (
@@ -31,12 +33,14 @@ from cfglint.batch.memory.settings import (
 )
 from cfglint.frameworks.huggingface.fields import DTYPE_KEYS
 from cfglint.frameworks.huggingface.trained_part import doubts
-from cfglint.frameworks.memory import DTYPES, GPUS_FLAG, ROWS_FLAG, model_in_project
+from cfglint.frameworks.memory import DTYPES, GPUS_FLAG, model_of_names
 from cfglint.frameworks.memory_inputs import Inputs
-from cfglint.source.record import changed
+from cfglint.frameworks.program import MISSING
+from cfglint.source.record import Record, changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
     from cfglint.frameworks.huggingface.config import TrainerConfig
@@ -48,7 +52,13 @@ NEWEST_PEFT = "0.21.2"
 CHECKPOINT_DTYPE = (5,)  # from here on a model is loaded in its checkpoint's dtype; before in fp32
 FP32_ADAPTERS = (0, 12)  # peft
 RANK = 8  # peft's default
-ROWS = ("max_length", "max_seq_length", "block_size", "cutoff_len", "sequence_len", "seq_length", "model_max_length")
+ROWS = (
+    *("max_length", "max_seq_length", "block_size", "cutoff_len", "sequence_len", "seq_length", "model_max_length"),
+    *("max_seq_len", "max_len", "seq_len", "total_max_len"),
+)
+HALVES = (("source_max_len", "target_max_len"), ("max_source_length", "max_target_length"))  # a row is both together
+LONG = 8192  # rows that are not packed are rarely longer, whatever the limit is
+IMAGES = re.compile(r"^(vision_|mm_|image_|video_|tune_mm|mm_tunable)").match
 LIGER_KEYS = ("use_liger_kernel", "use_liger")
 FUSED_ATTENTION = ("sdpa", "flash", "kernels-community", "flex")
 # peft 0.21.2 utils/constants.py TRANSFORMERS_MODELS_TO_LORA_TARGET_MODULES_MAPPING
@@ -64,21 +74,28 @@ GRADIENTS_SHARDED = ("shard_grad_op", "hybrid_shard_zero2", "2", "5")
 NOT_SHARDED = ("no_shard", "3")
 
 
-class TrainerMemory:
+class TrainerMemory(Record):
     """The memory settings of a trainer's run as the release determines them; assumptions made on the way are collected in `assumed`."""
 
-    def __init__(self, config: TrainerConfig, model: Model) -> None:
-        self.config = config
-        self.model = model
-        self.assumed: list[str] = []
-        self.unread: list[str] = []  # settings that are not modelled, so that the estimate is of class C
+    config: TrainerConfig
+    model: Model
+    assumed: list[str] = []
+    unread: list[str] = []  # settings that are not modelled, so that the estimate is of class C
 
     # ---- looking up
 
     def value(self, name: str) -> Any:
         """The value of an argument, of the trainer's class or of the script."""
         arguments = self.config.arguments
-        return arguments[name] if name in arguments.defaults else self.config.values.get(name)
+        if name in arguments.defaults:
+            return arguments[name]
+        return self.config.values[name] if name in self.config.values else self.default_in_program(name)
+
+    def default_in_program(self, name: str) -> Any:
+        """The default of an argument that the run's program defines itself; None without one, and for a required one."""
+        program = self.config.facts.launch.program
+        field = program.fields.get(name) if program is not None else None
+        return field.default if field is not None and field.default is not MISSING else None
 
     def first(self, *names: str) -> Any:
         """The first of some arguments that is not null."""
@@ -95,7 +112,6 @@ class TrainerMemory:
         config = self.config
         sequence, micro = self.sequence(), config.batch.micro_batch.value
         known = type(micro) is int and micro > 0
-        missing = () if sequence else (ROWS_FLAG,)
         accumulation = config.batch.accumulation.value
         settings = Settings(
             micro_batch=micro if known else 1,
@@ -114,10 +130,13 @@ class TrainerMemory:
             ranks=self.ranks(),
         )
         settings = self.sharded(settings)
+        if settings.sharded in (ZERO, FSDP) and self.ranks_unknown:
+            self.unread.append(f"1 GPU ({GPUS_FLAG})")
         self.unread.extend(self.doubts())
+        self.unread.extend(about_model(self.model))
         settings = changed(settings, own_code=bool(self.unread) or self.value("trust_remote_code") is True)
         others = tuple(self.alternatives(settings))
-        return Inputs(settings, others, tuple(dict.fromkeys([*self.unread, *self.assumed])), missing, known)
+        return Inputs(settings, others, tuple(dict.fromkeys([*self.unread, *self.assumed])), sequence is not None, known)
 
     def alternatives(self, settings: Settings) -> list[Settings]:
         """The alternatives that the files leave possible: the dtype of the loaded weights if a script determines it, attention with
@@ -138,11 +157,23 @@ class TrainerMemory:
         for name in self.row_keys:
             length = self.value(name)
             if type(length) is int and length > 0:
-                if not self.packed:
-                    self.assumed.append(f"rows of {length} tokens")
-                return length
+                return self.row(length)
+        for halves in HALVES:
+            lengths = [self.value(name) for name in halves]
+            if all(type(each) is int and each > 0 for each in lengths):
+                return self.row(sum(lengths))
         length = self.config.facts.seq_length
         if length is not None:
+            self.assumed.append(f"rows of {length} tokens")
+        return length
+
+    def row(self, length: int) -> int:
+        """The tokens of a row, which a limit gives for full rows only."""
+        if self.packed:
+            return length
+        if length > LONG:
+            self.unread.append(f"rows of {length} tokens, the limit")
+        else:
             self.assumed.append(f"rows of {length} tokens")
         return length
 
@@ -218,8 +249,10 @@ class TrainerMemory:
         facts = self.config.facts
         if isinstance(self.value("use_peft"), bool):  # the other arguments are then those of TRL's ModelConfig
             return []
+        images = next((name for name in self.config.values if isinstance(name, str) and IMAGES(name)), None)
+        seen = [f"all weights are trained, and images do not count, in spite of `{images}`"] if images is not None else []
         guessed = ["all weights are trained: the parser of the arguments is only likely"] if facts.launch.guessed else []
-        return [*guessed, *doubts(self.config.values, facts.launch.program, self.understood)]
+        return [*seen, *guessed, *doubts(self.config.values, facts.launch.program, self.understood)]
 
     def lora(self) -> Lora | None:
         """The adapters; None if the complete model is trained."""
@@ -252,6 +285,8 @@ class TrainerMemory:
 
     def quantization(self) -> str:
         """How the linear layers of the base model are stored."""
+        if self.model.quantised and not self.value("load_in_8bit"):
+            return NF4
         if self.value("load_in_4bit") is True:
             return NF4_DOUBLE if self.first("use_bnb_nested_quant", "bnb_4bit_use_double_quant") is True else NF4
         return INT8 if self.value("load_in_8bit") is True else NONE
@@ -265,10 +300,16 @@ class TrainerMemory:
     def ranks(self) -> int:
         """The number of data-parallel ranks; 1 if the GPU count is unknown."""
         found = self.config.batch.data_parallel.value
-        if type(found) is int and found > 0:
-            return found
+        if not self.ranks_unknown:
+            return int(found)
         self.assumed.append(f"1 GPU ({GPUS_FLAG})")
         return 1
+
+    @property
+    def ranks_unknown(self) -> bool:
+        """Whether the number of data-parallel ranks is unknown."""
+        found = self.config.batch.data_parallel.value
+        return type(found) is not int or found < 1
 
     def fsdp_option(self, name: str) -> Any:
         """An option of FSDP by its name without prefix: the trainer's section, else the launcher's."""
@@ -324,9 +365,19 @@ class TrainerMemory:
         return changed(settings, strategy=FSDP, fsdp=Fsdp(parameters_sharded=not gathered, offload=offload))
 
 
+def about_model(model: Model) -> Iterator[str]:
+    """The assumptions about a model that its name or its kind leaves open."""
+    if model.assumption:
+        yield model.assumption
+    if model.quantised:
+        yield "the quantised checkpoint is like nf4"
+    if model.shape.architecture.text_only:
+        yield "images, video, sound and their encoder are not counted"
+
+
 def model(config: TrainerConfig) -> Model | None:
-    """The model in the folder that `model_name_or_path` names."""
-    return model_in_project(config.values.get("model_name_or_path"), config.documents[0].path)
+    """The model that the run's files or arguments name."""
+    return model_of_names(config)
 
 
 def inputs(config: TrainerConfig, model: Model) -> Inputs | None:

@@ -27,6 +27,15 @@ PLAIN = {
     "ParallelismConfig": "object",
 }
 
+# transformers' Seq2SeqTrainingArguments, the same from 4.37.2 to 5.23.0 (training_args_seq2seq.py).
+SEQ2SEQ: dict[str, tuple[Any, ...]] = {
+    "sortish_sampler": ("bool", False),
+    "predict_with_generate": ("bool", False),
+    "generation_max_length": ("int|None", None),
+    "generation_num_beams": ("int|None", None),
+    "generation_config": ("str|None", None),
+}
+
 
 def field_options(module: Module, statement: ast.AnnAssign) -> dict[str | None, ast.expr] | None:
     """The arguments of a statement's `field()`; None for a field that the constructor does not take."""

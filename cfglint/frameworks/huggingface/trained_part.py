@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.program import ProgramFacts
 
 NAMED = re.compile(
-    r"lora|peft|tuner|adapter|quant|freeze|frozen|unfreez|finetuning_type|train_type|sft_type|dora|ia3|(?:^|_)bits?(?:_|$)|[48]_?bit"
+    r"lora|peft|tuner|(?:^|_)tune_|tunable|trainable|adapter|quant|freeze|frozen|unfreez|finetuning_type|train_type|sft_type|dora|ia3|(?:^|_)bits?(?:_|$)|[48]_?bit"
 ).search
 OFF = (False, None, "", "full", "none", "None", "False", "false")
 WIDE = (16, 32)  # bits of weights that are not quantised

@@ -97,6 +97,10 @@ class TrainerFiles(Config):
 
         return {key: cast(Override(key, [each], ARGS)) if isinstance(each, str) and key in FIELDS else each for key, each in values.items()}
 
+    def knows(self, key: str) -> bool:
+        """Whether the value of a field is known, be it written or a default."""
+        return self.arguments.known(key)
+
     def override_value(self, override: Override) -> Any:
         """The value of a launch-line argument, cast to the type of the field as HfArgumentParser's argparse does."""
         from cfglint.frameworks.huggingface.cli_arguments import cast

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from cfglint.findings.releases import Releases
 from cfglint.source.document import Document, Problem
-from cfglint.source.load_results import LoadResult, Unloadable
 from cfglint.source.loaders import Loader, YamlLoader
 from cfglint.source.omegaconf import container
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 OMEGACONF_LOADS = Releases((0, 9, 4))
 OMEGACONF_MERGES = Releases((0, 9, 3), (0, 9, 4))
@@ -20,15 +23,9 @@ JSON_REFUSED = Releases((0, 9, 5))
 class MergedLoader(YamlLoader):
     """Loads a file with PyYAML, and merges its values into an OmegaConf container."""
 
-    def read(self, document: Document) -> LoadResult:
+    def construct(self, document: Document) -> Any:
         """The values of a document; an empty file, and a list, are no container."""
-        result = super().read(document)
-        if result.problems:
-            return result
-        try:
-            return LoadResult(container(result.value, document), [])
-        except Unloadable as problem:
-            return LoadResult(None, [problem.problem])
+        return container(super().construct(document), document)
 
 
 class JsonLoader(Loader):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 
-from cfglint.frameworks.huggingface.source_fields import PLAIN, alternatives, constant, enum_of, field_options, json_type
+from cfglint.frameworks.huggingface.source_fields import PLAIN, SEQ2SEQ, alternatives, constant, enum_of, field_options, json_type
 from cfglint.source.python.package import Module, SourceError, Tree
 
 TYPE_CHECKING = False
@@ -32,14 +32,6 @@ WORDS = {"boolean": "bool", "integer": "int", "number": "float", "string": "str"
 TRAINERS = ("BaseTrainingArguments", "Seq2SeqTrainingArguments")  # transformers' class, whose fields are not these tables'
 ARGUMENTS, TEMPLATES = "arguments", "templates"
 REQUIRED = True  # the last part of the fact of a field without a default
-# transformers' Seq2SeqTrainingArguments, the same from 4.37.2 to 5.23.0 (training_args_seq2seq.py).
-GENERATION: dict[str, Fact] = {
-    "sortish_sampler": ("bool", False),
-    "predict_with_generate": ("bool", False),
-    "generation_max_length": ("int|None", None),
-    "generation_num_beams": ("int|None", None),
-    "generation_config": ("str|None", None),
-}
 REGISTERED = ("register_template", "_register_template")  # the second up to 0.9.2
 
 
@@ -110,7 +102,7 @@ def arguments(tree: Tree, noted: Mapping[str, Raw]) -> dict[str, Fact]:
 
     `noted` has the types that a field takes beyond its annotation: a list where its class splits a string.
     """
-    found = dict(GENERATION)
+    found = dict(SEQ2SEQ)
     for file, name in CLASSES:
         if not (tree.root / file).exists():
             continue  # before 0.9.2 the trainer's class is transformers' own

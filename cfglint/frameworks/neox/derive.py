@@ -40,12 +40,11 @@ class Attention(Record):
         return any(name in self.kinds for name in names)
 
 
-class Derived:
+class Derived(Record):
     """The derived values of a config, each computed on first use."""
 
-    def __init__(self, config: MergedFiles) -> None:
-        self.config = config
-        self._attention: Attention | str | None = None
+    config: MergedFiles
+    _attention: Attention | str | None = None
 
     @property
     def pipe(self) -> int | None:

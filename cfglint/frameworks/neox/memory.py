@@ -22,7 +22,6 @@ from cfglint.batch.memory.settings import (
     Zero,
 )
 from cfglint.batch.memory.shape import Shape, ceiling
-from cfglint.frameworks.memory import ROWS_FLAG
 from cfglint.frameworks.memory_inputs import Inputs, Model
 from cfglint.frameworks.neox.sizes import GATED, widths
 
@@ -128,4 +127,4 @@ def inputs(config: NeoXConfig, model: Model) -> Inputs | None:
         pipeline_parallel=max(layout.pipeline_parallel, 1),
         own_code=True,
     )
-    return Inputs(settings, (), tuple(assumed), () if sequence else (ROWS_FLAG,), bool(positive(micro)))
+    return Inputs(settings, (), tuple(assumed), bool(sequence), bool(positive(micro)))

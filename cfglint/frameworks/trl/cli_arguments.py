@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from cfglint.frameworks.unknown import Unknown
-from cfglint.source.load_results import LoadResult
 from cfglint.source.shell.command import CommandDocument
 from cfglint.source.shell.words import Words
 
@@ -18,10 +17,6 @@ class TrlWords(Words):
     """Parses the words of a command into options with their words; an option without a word is true."""
 
     name = "TrlParser.parse_args_and_config"
-
-    def read(self, document: Document) -> LoadResult:
-        """The values by option."""
-        return LoadResult(self.construct(document), [])
 
     def construct(self, document: Document) -> Any:
         """The values by option, not cast yet."""

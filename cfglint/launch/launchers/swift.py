@@ -1,14 +1,14 @@
 """ms-swift: `swift sft`, `megatron sft`.
 
-Source: ms-swift 3602360a5 swift/cli/main.py.
+Source: ms-swift 4.6.0 swift/cli/main.py.
 """
 
 from __future__ import annotations
 
+from cfglint.frameworks.launch_line import NamedFile
 from cfglint.launch.machine import number, visible
 from cfglint.launch.size_variables import SIZE_VARIABLE, OfVariables
 from cfglint.source.shell.placed_text import literal
-from cfglint.source.shell.tables import listed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,13 +18,8 @@ if TYPE_CHECKING:
 
 
 TRAINERS = ("sft", "pt", "rlhf")
-# Fields with another default in ms-swift, or one that depends on its own arguments or on the checkpoint. Source: ms-swift 4.6.0
-# trainers/arguments.py:130-220, arguments/sft_args.py.
-OTHER_DEFAULTS = listed(
-    "per_device_eval_batch_size learning_rate weight_decay adam_beta2 lr_scheduler_type warmup_steps gradient_checkpointing bf16 fp16 optim"
-    " logging_steps logging_first_step report_to save_strategy save_steps eval_strategy eval_steps dataloader_num_workers"
-    " dataloader_prefetch_factor dataloader_persistent_workers remove_unused_columns output_dir max_steps"
-)
+FILES = (".yaml", ".yml", ".json")
+CONFIG_OPTION = "--config"
 
 
 class Swift(OfVariables):
@@ -32,21 +27,22 @@ class Swift(OfVariables):
 
     name = "swift"
     commands = {"swift": ""}
+    modules = ("swift.cli.main",)
     words = ("swift",)
-    has_own_parser = True
-    parser_of = "huggingface"
-    own_fields = ("fsdp",)  # the name of a preset or the path of a file
-    own_defaults = OTHER_DEFAULTS
+    kind = "swift"
+    takes_arguments = True
     always_several = False  # whether it always starts torchrun
 
     def read(self, line: LaunchLine, words: list[Text], around: Surroundings) -> bool:
         """Parse `swift sft`."""
         if not words or words[0].value not in TRAINERS:
             return False
-        environment = line.call.environment
         line.module = True
         line.program = literal(f"{self.name} {words[0].value}")
         line.arguments = words[1:]
+        self.name_file(line, around)
+        environment = line.call.environment
+        line.machine_gpus = around.machine.gpus_per_node
         if SIZE_VARIABLE in environment or self.nodes_variable in environment or self.always_several:
             line.inner = "torchrun"
             each = number(environment.get(SIZE_VARIABLE), 1, around.machine, line, "gpus_per_node")
@@ -55,14 +51,28 @@ class Swift(OfVariables):
             line.gpus_per_node, line.nodes, line.processes = visible(line, around.machine), 1, 1
         return True
 
+    def name_file(self, line: LaunchLine, around: Surroundings) -> None:
+        """Note the file of the arguments: the first word, whose `ENV` sets further variables, or before 4.0 that of `--config`."""
+        for place, word in enumerate(line.arguments):
+            if not place and word.string.endswith(FILES):
+                line.files.append(NamedFile(word, "positional", self.kind))
+                values = around.values(word.value) if word.value is not None else None
+                own = values.get("ENV") if values is not None else None
+                if isinstance(own, dict):
+                    found = {str(key): literal(str(value)) for key, value in own.items()}
+                    line.call.environment = {**found, **line.call.environment}
+            elif place and line.arguments[place - 1].value == CONFIG_OPTION:
+                line.files.append(NamedFile(word, CONFIG_OPTION, self.kind))
+
 
 class MegatronLauncher(Swift):
     """`megatron sft`, always with torchrun."""
 
     name = "megatron"
     commands = {"megatron": ""}
+    modules = ("swift.cli._megatron.main",)
     words = ("megatron",)
-    parser_of = ""
+    kind = "megatron_swift"
     always_several = True
 
 

@@ -124,8 +124,3 @@ def installed(line: str, variables: dict[str, str]) -> Iterator[str]:
                 plain = plain.replace(f"${{{name}}}", value).replace(f"${name}", value)
             yield plain.rstrip(";")
             active = not word.endswith(";")
-
-
-def is_installer(word: str) -> bool:
-    """Whether a word is the name of a program that installs packages."""
-    return word.strip(QUOTES).rpartition("/")[2] in INSTALLERS

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from cfglint.explanation.log_analysis import LogExplanation
+    from cfglint.explanation.log_analysis import ExplainedLog, LogExplanation
     from cfglint.findings.diagnostic import Outcome
     from cfglint.findings.entries import PlanEntry, PlanTable
     from cfglint.review.compare import Comparison
@@ -124,19 +124,25 @@ def missing(settings: list[views.SummarySetting]) -> str:
     return f"{pictures.many(len(unknown), 'number')} unknown: pass {' and '.join(flags)}."
 
 
-def log(path: str, found: list[LogExplanation]) -> str:
-    """The page of `explain` for the banners of a training log."""
-    banners = [banner(each, f"banner-{number}") for number, each in enumerate(found, 1)]
-    differing = sum(len(each.differences) for each in found)
+def log(path: str, found: ExplainedLog) -> str:
+    """The page of `explain` for a training log."""
+    banners = [banner(each, f"banner-{number}") for number, each in enumerate(found.banners, 1)]
+    differing = sum(len(each.differences) for each in found.banners)
     headline = f"{pictures.many(differing, 'number')} not as configured" if differing else f"Training log {path}"
+    failure = found.failures[0] if found.failures else None
+    if failure is not None:
+        headline = f"{failure.summary[:1].upper()}{failure.summary[1:]}"
+    said = "".join(
+        f" {each[:1].upper()}{each[1:]}." for each in ([*failure.details, failure.remedy] if failure is not None else []) if each
+    )
     return page(
         "log.html",
         [],
         [],
         command="explain",
         headline=headline,
-        status="warning" if differing else "",
-        lead=f"{pictures.many(len(banners), 'training banner')} in {path}.",
+        status="error" if failure is not None else "warning" if differing else "",
+        lead=f"{pictures.many(len(banners), 'training banner')} in {path}.{said}",
         banners=banners,
     )
 

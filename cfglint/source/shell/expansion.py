@@ -55,21 +55,20 @@ class Unknowable(Exception):
         self.reasons = reasons
 
 
-class Expander:
+class Expander(Record):
     """Expands spans of a script in a state. `run` returns the output of a substituted command.
 
     `assuming`: variables that only the caller could set count as unset, as if the script were called without arguments; `assumed` is
     set if that mattered.
     """
 
-    def __init__(self, script: Script, state: State, run: Run, budget: Budget, depth: int = 0) -> None:
-        self.script = script
-        self.state = state
-        self.run = run
-        self.budget = budget
-        self.depth = depth
-        self.assuming = False
-        self.assumed = False
+    script: Script
+    state: State
+    run: Run
+    budget: Budget
+    depth: int = 0
+    assuming: bool = False
+    assumed: bool = False
 
     def fields(self, start: int, end: int) -> list[Text]:
         """The words of a span after expansion."""

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from cfglint.source.record import Record
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -209,12 +211,11 @@ def single(char: str) -> Node:
     return "set", False, char, False
 
 
-class PatternParser:
+class PatternParser(Record):
     """Parses a pattern into nodes."""
 
-    def __init__(self, pattern: str) -> None:
-        self.pattern = pattern
-        self.at = 0
+    pattern: str
+    at: int = 0
 
     def peek(self) -> str:
         """The next character, empty at the end."""

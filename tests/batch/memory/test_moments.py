@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from cases import each_case
+from cfglint.batch._shapes import MODELS
 from cfglint.batch.memory import Fsdp, Lora, Settings, Zero, estimate
 from cfglint.batch.memory.moments import TERMS, TrainingStep
-from cfglint.batch.shapes import MODELS, shape_of
+from cfglint.batch.shapes import shape_of
 from cfglint.source.record import changed
 
 GB = 1e9
@@ -69,7 +70,7 @@ def test_the_peak_is_the_largest_moment_and_the_sum_of_its_terms(name: str) -> N
 def test_every_model_of_the_table_can_be_estimated(model: str) -> None:
     found = estimate(shape_of(model), settings("bf16"))
     assert found.peak.weights == 2 * shape_of(model).parameters
-    assert found.classification == ("B" if model.startswith("mixtral") else "A")
+    assert found.classification == ("C" if not shape_of(model).known else "B" if model.startswith("mixtral") else "A")
 
 
 def step(model: str, run: Settings) -> TrainingStep:

@@ -33,13 +33,3 @@ def trainer():
         return CheckedRun(documents, kinds, facts)
 
     return make
-
-
-@pytest.fixture
-def codes():
-    """The codes that a run reports, with the severities asked for."""
-
-    def of(run: CheckedRun, *severities: str) -> list[str]:
-        return [each.code for each in run.diagnostics if each.severity in (severities or ("error", "warning", "info"))]
-
-    return of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import Example, Finding, rule
 from cfglint.frameworks.huggingface.rules.common import of, shown
-from cfglint.frameworks.remedies import choice, either
+from cfglint.frameworks.remedies import choice, either, excludes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -364,12 +364,7 @@ def fsdp_and_deepspeed(config: TrainerConfig) -> Iterator[Finding]:
     Source: transformers 5.23.0 trainer.py:472, 4.42.4 trainer.py:490.
     """
     if config.uses_fsdp and config.uses_deepspeed:
-        yield Finding(
-            of(config, "fsdp"),
-            "`fsdp` is incompatible with `deepspeed`",
-            related=(of(config, "deepspeed"),),
-            help=either("fsdp", "deepspeed"),
-        )
+        yield excludes(of(config, "fsdp"), of(config, "deepspeed"))
 
 
 @rule(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.huggingface.rules.common import of
+from cfglint.frameworks.remedies import excludes, one_off
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
     from cfglint.frameworks.huggingface.config import TrainerConfig
 
 APEX_UNTIL = (5,)
+
+ONE_OF_THEM = "; enable only one of them"
 
 
 @rule(
@@ -36,12 +39,7 @@ def two_half_precisions(config: TrainerConfig) -> Iterator[Finding]:
     Source: transformers 5.23.0 training_args.py:1784.
     """
     if config.arguments["fp16"] and config.arguments["bf16"]:
-        yield Finding(
-            of(config, "fp16"),
-            "`fp16` is incompatible with `bf16`; enable only one of them",
-            related=(of(config, "bf16"),),
-            help="set `fp16: false`, or set `bf16: false`",
-        )
+        yield excludes(of(config, "fp16"), of(config, "bf16"), one_off("fp16", "bf16"), ONE_OF_THEM)
 
 
 @rule(
@@ -63,13 +61,8 @@ def two_half_evaluations(config: TrainerConfig) -> Iterator[Finding]:
     Source: transformers 5.23.0 training_args.py:1787.
     """
     if config.arguments["fp16_full_eval"] and config.arguments["bf16_full_eval"]:
-        message = "`fp16_full_eval` is incompatible with `bf16_full_eval`; enable only one of them"
-        yield Finding(
-            of(config, "fp16_full_eval"),
-            message,
-            related=(of(config, "bf16_full_eval"),),
-            help="set `fp16_full_eval: false`, or set `bf16_full_eval: false`",
-        )
+        remedy = one_off("fp16_full_eval", "bf16_full_eval")
+        yield excludes(of(config, "fp16_full_eval"), of(config, "bf16_full_eval"), remedy, ONE_OF_THEM)
 
 
 @rule(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import ERROR, INFO, WARNING
 from cfglint.findings.rule import ARGUMENT, Finding, rule
 from cfglint.findings.setting import WRITTEN, Setting
-from cfglint.frameworks import is_trainer
+from cfglint.frameworks import framework, is_trainer
 from cfglint.frameworks.huggingface.cli_arguments import takes_one
 from cfglint.frameworks.program import HF_PARSERS
 from cfglint.source.document import SCALAR, Node
@@ -326,7 +326,7 @@ def unquoted_list(config: LaunchConfig) -> Iterator[Finding]:
     launch = config.facts.launch
     program = launch.parser
     others = program is not None and (program.is_strict or program.parser not in ("", *HF_PARSERS))
-    if others or launch.guessed or not (launch.is_main and is_trainer(launch.consumer)):
+    if others or launch.guessed or not (launch.is_main and is_trainer(launch.consumer)) or framework(launch.consumer).parses_command:
         return  # LCH003 reports the arguments that a strict program refuses
     own = {*program.fields, *program.defaults} if program is not None else ()
     for key, words in command.words.items():

@@ -10,7 +10,7 @@ from cfglint.frameworks.history import DEFAULT
 from cfglint.frameworks.llamafactory.arguments import comma_list
 from cfglint.frameworks.llamafactory.releases import templates
 from cfglint.frameworks.llamafactory.rules.common import BASE, FROM_083, FROM_090, KIND, SMALL, certainty, conflict
-from cfglint.frameworks.remedies import either
+from cfglint.frameworks.remedies import excludes, one_off
 from cfglint.frameworks.versions import dotted
 from cfglint.source.numbers import is_number
 
@@ -58,14 +58,7 @@ def validation_size(config: LlamaFactoryConfig) -> Iterator[Finding]:
         )
     elif config.own("eval_dataset") is not None:
         text = "ValueError: Cannot specify `val_size` if `eval_dataset` is not None."
-        yield conflict(
-            config,
-            "val_size",
-            "eval_dataset",
-            message="`val_size` is incompatible with `eval_dataset`",
-            exception=text,
-            remedy=either("val_size", "eval_dataset"),
-        )
+        yield excludes(config.field("val_size"), config.field("eval_dataset"), exception=text)
 
 
 @rule(
@@ -159,14 +152,8 @@ def streaming_options(config: LlamaFactoryConfig) -> Iterator[Finding]:
         )
     if config.own("max_samples") is not None:
         text = "ValueError: `max_samples` is incompatible with `streaming`."
-        yield conflict(
-            config,
-            "max_samples",
-            "streaming",
-            message="`max_samples` is incompatible with `streaming`",
-            exception=text,
-            remedy="remove `max_samples`; `max_steps` ends the run",
-        )
+        remedy = "remove `max_samples`; `max_steps` ends the run"
+        yield excludes(config.field("max_samples"), config.field("streaming"), remedy, exception=text)
     if steps == -1:
         text = "ValueError: Please specify `max_steps` in streaming mode."
         yield conflict(
@@ -198,13 +185,7 @@ def two_loss_masks(config: LlamaFactoryConfig) -> Iterator[Finding]:
     Source: llamafactory 0.9.5 hparams/data_args.py:182.
     """
     if config.own("mask_history") and config.own("train_on_prompt"):
-        message = "`mask_history` is incompatible with `train_on_prompt`"
-        yield Finding(
-            config.field("mask_history"),
-            message,
-            related=(config.field("train_on_prompt"),),
-            help="set `mask_history: false`, or set `train_on_prompt: false`",
-        )
+        yield excludes(config.field("mask_history"), config.field("train_on_prompt"), one_off("mask_history", "train_on_prompt"))
 
 
 @rule(

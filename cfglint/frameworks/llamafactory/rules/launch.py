@@ -6,6 +6,7 @@ from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.releases import Releases
 from cfglint.findings.rule import Example, Finding, rule
 from cfglint.frameworks.llamafactory.rules.common import APOLLO_KNOWN, BASE, FROM_083, FROM_090, KIND, conflict
+from cfglint.frameworks.remedies import excludes, one_off
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -184,13 +185,8 @@ def generation_and_accuracy(config: LlamaFactoryConfig) -> Iterator[Finding]:
     Source: llamafactory 0.9.5 hparams/parser.py:371.
     """
     if config.own("predict_with_generate") and config.own("compute_accuracy"):
-        message = "`compute_accuracy` is incompatible with `predict_with_generate`"
-        yield Finding(
-            config.field("compute_accuracy"),
-            message,
-            related=(config.field("predict_with_generate"),),
-            help="set `compute_accuracy: false`, or set `predict_with_generate: false`",
-        )
+        remedy = one_off("compute_accuracy", "predict_with_generate")
+        yield excludes(config.field("compute_accuracy"), config.field("predict_with_generate"), remedy)
 
 
 @rule(

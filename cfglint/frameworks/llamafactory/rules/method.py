@@ -10,7 +10,7 @@ from cfglint.frameworks.huggingface.fields import OPTIMIZERS
 from cfglint.frameworks.llamafactory.arguments import comma_list
 from cfglint.frameworks.llamafactory.releases import choices
 from cfglint.frameworks.llamafactory.rules.common import APOLLO_KNOWN, BASE, KIND, certainty, conflict
-from cfglint.frameworks.remedies import choice
+from cfglint.frameworks.remedies import choice, excludes, one_off
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -183,10 +183,7 @@ def special_optimizers(config: LlamaFactoryConfig) -> Iterator[Finding]:
         yield conflict(config, used[0], "finetuning_type", message=message, exception=text, needs=("finetuning_type",), remedy=remedy)
     elif len(used) > 1:
         text = f"ValueError: Cannot use {those if config.own_version in APOLLO_KNOWN else 'GaLore with BAdam'} together."
-        message = f"`{used[1]}` is incompatible with `{used[0]}`"
-        yield conflict(
-            config, used[1], used[0], message=message, exception=text, remedy=f"set `{used[0]}: false`, or set `{used[1]}: false`"
-        )
+        yield excludes(config.field(used[1]), config.field(used[0]), one_off(used[0], used[1]), exception=text)
 
 
 @rule(

@@ -6,6 +6,7 @@ from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.releases import Releases
 from cfglint.findings.rule import Example, Finding, rule
 from cfglint.frameworks.llamafactory.rules.common import BASE, KIND, certainty, conflict
+from cfglint.frameworks.remedies import excludes, one_off
 from cfglint.frameworks.versions import dotted, parse_version
 from cfglint.source.numbers import is_number
 
@@ -179,10 +180,8 @@ def option_refused_by_old_release(config: LlamaFactoryConfig) -> Iterator[Findin
         yield conflict(config, "pure_bf16", mixed, message=message, exception=text, remedy=f"set `{mixed}: false`")
     if config.trains and config.own("predict_with_generate"):
         text = "ValueError: `predict_with_generate` cannot be set as True while training."
-        message = "`predict_with_generate` is incompatible with `do_train`"
-        yield conflict(
-            config, "predict_with_generate", "do_train", message=message, exception=text, remedy="set `predict_with_generate: false`"
-        )
+        remedy = "set `predict_with_generate: false`"
+        yield excludes(config.field("predict_with_generate"), config.field("do_train"), remedy, exception=text)
     for name, accepted in BITS.items():
         if config.own(name) not in (None, *accepted):
             most = "4-bit or 8-bit" if name == "quantization_bit" else "2/3/4/8-bit"
@@ -232,9 +231,7 @@ def images_refused_by_old_release(config: LlamaFactoryConfig) -> Iterator[Findin
     )
     for releases, name, other, text in pairs:
         if config.own_version in releases and config.own(name) and config.own(other):
-            message = f"`{name}` is incompatible with `{other}`"
-            remedy = f"set `{other}: false`, or set `{name}: false`"
-            yield conflict(config, name, other, message=message, exception=f"ValueError: {text}", remedy=remedy)
+            yield excludes(config.field(name), config.field(other), one_off(other, name), exception=f"ValueError: {text}")
 
 
 @rule(

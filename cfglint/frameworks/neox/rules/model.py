@@ -8,7 +8,7 @@ from cfglint.frameworks.neox.layers import dense, own_attention, transformer
 from cfglint.frameworks.neox.python_errors import describe
 from cfglint.frameworks.neox.rules import elsewhere, neox_rule, replace
 from cfglint.frameworks.neox.sizes import unbuildable, widths
-from cfglint.frameworks.remedies import either
+from cfglint.frameworks.remedies import excludes
 from cfglint.source.numbers import is_number
 
 SECONDS_TO_MATCH = 1.0  # of processor time for a regular expression of the file
@@ -167,11 +167,7 @@ def width_given_twice(config: NeoXConfig) -> Iterator[Finding]:
         return
     attention = config.derived.attention
     if dense(config) or (attention is not None and attention.any("rwkv")):
-        setting = config.setting("expansion_factor")
-        message = "`expansion_factor` is incompatible with `intermediate_size`; set only one of them"
-        yield Finding(
-            setting, message, related=(config.setting("intermediate_size"),), help=either("expansion_factor", "intermediate_size")
-        )
+        yield excludes(config.setting("expansion_factor"), config.setting("intermediate_size"), more="; set only one of them")
 
 
 @neox_rule(

@@ -9,7 +9,7 @@ from cfglint.findings.rule import SKIP, Finding
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.neox.python_errors import describe
 from cfglint.frameworks.neox.rules import elsewhere, neox_rule, remove
-from cfglint.frameworks.remedies import either
+from cfglint.frameworks.remedies import excludes, one_off
 from cfglint.source.numbers import is_number
 
 TYPE_CHECKING = False
@@ -161,14 +161,7 @@ def training_length(config: NeoXConfig) -> Iterator[Finding]:
         return
     if steps and epochs:
         text = "ValueError: Cannot specify both train epochs and train iters simultaneously"
-        related = (config.setting("train_iters"),)
-        yield Finding(
-            config.setting("train_epochs"),
-            "`train_epochs` is incompatible with `train_iters`",
-            related=related,
-            exception=text,
-            help=either("train_epochs", "train_iters"),
-        )
+        yield excludes(config.setting("train_epochs"), config.setting("train_iters"), exception=text)
     yield from _unsupported_with_epochs(config)
 
 
@@ -399,14 +392,8 @@ def scheduler_overridden_and_restored(config: NeoXConfig) -> Iterator[Finding]:
     """
     both = config.argument("override_lr_scheduler") and config.argument("use_checkpoint_lr_scheduler")
     if both and config.derived.optimizer_name != "onebitadam":
-        related = (config.setting("override_lr_scheduler"),)
-        setting = config.setting("use_checkpoint_lr_scheduler")
-        yield Finding(
-            setting,
-            "`use_checkpoint_lr_scheduler` is incompatible with `override_lr_scheduler`",
-            related=related,
-            help="set `use_checkpoint_lr_scheduler: false`, or set `override_lr_scheduler: false`",
-        )
+        remedy = one_off("use_checkpoint_lr_scheduler", "override_lr_scheduler")
+        yield excludes(config.setting("use_checkpoint_lr_scheduler"), config.setting("override_lr_scheduler"), remedy)
 
 
 @neox_rule(

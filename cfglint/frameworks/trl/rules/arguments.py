@@ -6,6 +6,7 @@ from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.releases import Releases
 from cfglint.findings.rule import Example, Finding, rule
 from cfglint.findings.wording import counted
+from cfglint.frameworks.remedies import excludes, one_off
 from cfglint.frameworks.trl.rules.common import HEAD, certain, of, shown
 
 TYPE_CHECKING = False
@@ -35,13 +36,7 @@ def quantized_twice(config: TrlConfig) -> Iterator[Finding]:
     """
     args = config.arguments
     if args["load_in_8bit"] and args["load_in_4bit"]:
-        message = "`load_in_8bit` is incompatible with `load_in_4bit`"
-        yield Finding(
-            of(config, "load_in_8bit"),
-            message,
-            related=(of(config, "load_in_4bit"),),
-            help="set `load_in_8bit: false`, or set `load_in_4bit: false`",
-        )
+        yield excludes(of(config, "load_in_8bit"), of(config, "load_in_4bit"), one_off("load_in_8bit", "load_in_4bit"))
 
 
 LISTED_IN_LOSS = Releases((0, 20, 0), (0, 29, 0), "`Length of loss_weights list ([1.0]) must match number of loss types`")

@@ -8,7 +8,7 @@ from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.releases import Releases
 from cfglint.findings.rule import Example, Finding, rule
 from cfglint.findings.wording import counted
-from cfglint.frameworks.remedies import either
+from cfglint.frameworks.remedies import excludes
 from cfglint.frameworks.trl.batch import (
     DROPS_INCOMPLETE,
     EVALUATION_CHECKED,
@@ -213,8 +213,7 @@ def generation_size_twice(config: TrlConfig) -> Iterator[Finding]:
     """
     args = config.arguments
     if config.own_sampler and args[GENERATION] is not None and args[GENERATION_STEPS] is not None:
-        message = f"`{GENERATION}` is incompatible with `{GENERATION_STEPS}`"
-        yield Finding(of(config, GENERATION), message, related=(of(config, GENERATION_STEPS),), help=either(GENERATION, GENERATION_STEPS))
+        yield excludes(of(config, GENERATION), of(config, GENERATION_STEPS))
 
 
 @rule(

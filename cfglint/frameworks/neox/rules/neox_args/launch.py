@@ -6,7 +6,7 @@ from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.rule import Finding
 from cfglint.frameworks.neox.python_errors import describe
 from cfglint.frameworks.neox.rules import neox_rule, remove
-from cfglint.frameworks.remedies import either
+from cfglint.frameworks.remedies import excludes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,12 +60,7 @@ def hosts_included_and_excluded(config: NeoXConfig) -> Iterator[Finding]:
     Source: gpt-neox (May 2026) megatron/utils.py:204; deepspeed launcher/runner.py (parse_resource_filter).
     """
     if config.argument("hostfile") is not None and config.argument("include") and config.argument("exclude"):
-        yield Finding(
-            config.setting("exclude"),
-            "`exclude` is incompatible with `include`",
-            related=(config.setting("include"),),
-            help=either("exclude", "include"),
-        )
+        yield excludes(config.setting("exclude"), config.setting("include"))
 
 
 @neox_rule(

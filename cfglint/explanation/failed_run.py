@@ -1,0 +1,45 @@
+"""A failure in a log with the files of its run: the findings that predict it, and what the memory estimate says."""
+
+from __future__ import annotations
+
+from cfglint.explanation.failures import OUT_OF_MEMORY
+from cfglint.explanation.predicted import rules_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from cfglint.explanation.failures import Failure
+    from cfglint.findings.diagnostic import Diagnostic
+    from cfglint.run.checked import CheckedRun
+
+
+def attach(failures: Iterable[Failure], run: CheckedRun) -> None:
+    """Add to each failure what the files of its run say about it."""
+    for each in failures:
+        if each.kind == OUT_OF_MEMORY:
+            each.details += about_memory(run)
+        elif each.exception:
+            found = predicting(each, run.diagnostics)
+            each.details += [f"{one.place.file}:{one.place.line}: {one.severity} {one.code} {one.message}" for one in found]
+            each.rules = list(dict.fromkeys(one.code for one in found)) or each.rules
+            if not found:
+                each.details.append(f"no finding of cfglint in {run.documents[0].path} predicts it")
+
+
+def about_memory(run: CheckedRun) -> list[str]:
+    """What the estimate says about the memory of a run."""
+    from cfglint.frameworks.memory import memory_of
+
+    memory = memory_of(run.configs[0]) if run.configs else None
+    if memory is None:
+        return ["the memory of this run cannot be estimated from its files: pass --model"]
+    return [f"the estimate: {memory.line}", *([memory.remedy] if memory.remedy else [])]
+
+
+def predicting(failure: Failure, diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """The findings of a run that predict an exception: those that quote it, else those of the rules that predict it."""
+    found = list(diagnostics)
+    quoted = [each for each in found if each.exception and set(rules_of(each.exception)) & set(failure.rules)]
+    same = [each for each in found if each.exception and each.exception.split() == failure.exception.split()]
+    return same or quoted or [each for each in found if each.code in failure.rules]

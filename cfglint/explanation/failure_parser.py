@@ -1,0 +1,211 @@
+"""What a log says about a failure: tracebacks with the exceptions that end them, memory errors, overflows, time-outs, dead processes."""
+
+from __future__ import annotations
+
+import re
+
+from cfglint.explanation.log_parser import pieces
+from cfglint.source.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+# What launchers, torch and Ray put before the lines of a rank.
+RANK = re.compile(r"^(?:\[\d+\] )?\[(?:rank|default)(\d+)\]: ?")
+WORKER = re.compile(r"^(?:\x1b\[\d+m)?\(\w+(?:\[[^\]]*\])? ?(?:pid=\d+)[^)]*\) ?")
+NUMBERED = re.compile(r"^(\d{1,4}): (?=Traceback|  |\w+(?:\.\w+)*(?:Error|Exception): )")
+FRAME = re.compile(r'^\s*(?:│ )?\s*(?:File "([^"]+)", line (\d+), in (\S+)|File (\S+?):(\d+)(?:, in ([\w.]+))?)')
+BOXED_FRAME = re.compile(r"^│ (\S+?\.py):(\d+) in (\S+)")
+RAISED = re.compile(r"^((?:\w+\.)*(?:[A-Z]\w*)?(?:Error|Exception|Interrupt|Exit|Warning|Failure|Violation)): ?(.*)$")
+RAISED_IN_TRACEBACK = re.compile(r"^((?:\w+\.)*[A-Za-z_]\w*)(?:: (.*))?$")
+REFUSED = re.compile(r"^(?:usage: .*)?(\S+(?:\.py| <command> \[<args>\]|torchrun|deepspeed|accelerate)?): error: (.*)$")
+STARTS = "Traceback (most recent call last)"
+CHAINED = ("During handling of the above exception", "The above exception was the direct cause")
+IGNORED = ("Exception ignored in", "Error in sys.excepthook", "Exception in thread")
+CONTINUED = 12  # lines of a message after its first
+LOGGED = re.compile(
+    r"^\S*\d{4}-\d\d-\d\d|^\[?(?:INFO|WARNING|ERROR|E|W|I)\b|^\s*\d+%\||^\{'|^Set(?:ting)? |^E\d{4}|^W\d{4}|^\s*File |^\[rank"
+    r"|^=====|^-----|^$"
+)
+
+STEP = re.compile(r"""^\s*\{'loss':|'grad_norm':|\bgrad norm:|\bloss[ =:]""")
+NOT_A_NUMBER = re.compile(
+    r"""(?:'(?:loss|grad_norm)': '?(?:nan|inf)\b|\b(?:lm )?loss(?: is| value)?[ :=]+(?:nan|inf)\b|grad[_ ]norm[ :=]+nan\b)""", re.IGNORECASE
+)
+OVERFLOW = re.compile(r"OVERFLOW!|[Gg]rad(?:ient)? overflow|loss scale overflow|overflow detected", re.IGNORECASE)
+SCALE = re.compile(r"(?:reducing (?:loss scale )?to|loss scale to|reducing to) *([\d.]+(?:e[+-]?\d+)?)", re.IGNORECASE)
+TIMED_OUT = re.compile(r"Watchdog caught collective operation timeout: WorkNCCL\(SeqNum=(\d+), OpType=(\w+).*?Timeout\(ms\)=(\d+)\)")
+TIMED_OUT_RANK = re.compile(r"\[(?:[^\]]*)?Rank (\d+)\]")
+DEAD = re.compile(r"exitcode *:? *(-?\d+)")
+DEAD_RANK = re.compile(r"\brank *: *(\d+)")
+LOCAL_RANK = re.compile(r"local_rank: (\d+)")
+KILLED = re.compile(r"killed by signal: (\w[\w ]*)|^Killed$|oom-kill|Out of memory: Killed|SIGKILL|exits with return code = -9")
+
+
+class Frame(Record):
+    """A line of a traceback: file, line, function."""
+
+    file: str
+    line: int
+    function: str
+
+
+class Raised(Record):
+    """An exception that a log shows: its line, its rank if the line says it, its class and message, and the frames of its traceback."""
+
+    line: int
+    rank: int | None
+    name: str
+    message: str
+    frames: list[Frame]
+
+    @property
+    def text(self) -> str:
+        """The exception as Python prints it."""
+        return f"{self.name}: {self.message}" if self.message else self.name
+
+
+class Timeout(Record):
+    """A collective operation that a rank gave up: its line, rank, number, kind and the seconds that it waited."""
+
+    line: int
+    rank: int | None
+    number: int
+    operation: str
+    seconds: int
+
+
+class Dead(Record):
+    """A process that a launcher found dead: the line, its rank if it is said, its exit code."""
+
+    line: int
+    rank: int | None
+    code: int
+
+
+class Events:
+    """Everything in a log that tells about a failure; `scales` are the loss scales of overflows, `steps` the lines of logged steps."""
+
+    def __init__(self) -> None:
+        self.raised: list[Raised] = []
+        self.timeouts: list[Timeout] = []
+        self.dead: list[Dead] = []
+        self.killed: list[tuple[int, str]] = []
+        self.not_numbers: list[int] = []
+        self.overflows: list[int] = []
+        self.scales: list[float] = []
+        self.steps: list[int] = []
+        self.lines = 0
+
+    def __bool__(self) -> bool:
+        return bool(self.raised or self.timeouts or self.dead or self.killed or self.not_numbers or self.overflows)
+
+
+class _Traceback:
+    """The traceback of one rank that is being read; `message` collects the lines of the exception that ended it."""
+
+    def __init__(self) -> None:
+        self.frames: list[Frame] = []
+        self.open = False
+        self.ended: Raised | None = None
+        self.continued = 0
+
+
+def read(lines: Iterable[str]) -> Events:
+    """What a log says about a failure."""
+    events = Events()
+    readers: dict[int | None, _Traceback] = {}
+    for number, text in pieces(lines):
+        events.lines = number
+        rank, content = rank_of(text)
+        take_traceback(events, readers.setdefault(rank, _Traceback()), number, rank, content)
+        take_signs(events, number, rank, content)
+    return events
+
+
+def rank_of(text: str) -> tuple[int | None, str]:
+    """The rank before a line, and the line without it."""
+    for pattern in (RANK, NUMBERED):
+        found = pattern.match(text)
+        if found:
+            return int(found.group(1)), text[found.end() :]
+    return None, WORKER.sub("", text)
+
+
+def take_traceback(events: Events, reader: _Traceback, number: int, rank: int | None, text: str) -> None:
+    """Take a line as a part of a traceback or of the message that ends it."""
+    if STARTS in text:
+        reader.open, reader.frames, reader.ended = True, [], None
+        return
+    frame = FRAME.match(text) or (BOXED_FRAME.match(text) if reader.open else None)
+    if frame:
+        reader.open, reader.ended = True, None
+        file, line, function, *rest = (*frame.groups(), None, None, None)[:6]
+        name, place = (file, line) if file else (rest[0] or "", rest[1])
+        reader.frames.append(Frame(name, int(place or 0), (function or rest[2] or "").rpartition(".")[2]))
+        return
+    found = exception_in(text, reader.open)
+    if found is not None:
+        reader.ended = Raised(number, rank, *found, reader.frames)
+        reader.frames, reader.open, reader.continued = [], False, 0
+        events.raised.append(reader.ended)
+    elif reader.ended is not None:
+        go_on(reader, text)
+
+
+def exception_in(text: str, in_traceback: bool) -> tuple[str, str] | None:
+    """The class and the message of an exception that a line shows; None for other lines."""
+    if text.startswith(IGNORED):
+        return None
+    found = RAISED.match(text)
+    if found and not found.group(1).endswith("Warning"):
+        return found.group(1), found.group(2)
+    refused = REFUSED.match(text)
+    if refused and not in_traceback:
+        return "SystemExit", f"2 (error: {refused.group(2)})"
+    if in_traceback and text[:1].isalpha():
+        other = RAISED_IN_TRACEBACK.match(text)
+        if other:
+            return other.group(1), other.group(2) or ""
+    return None
+
+
+def go_on(reader: _Traceback, text: str) -> None:
+    """Add a line to the message of the exception before it, unless it is another line of the log."""
+    ended = reader.ended
+    if ended is None or reader.continued >= CONTINUED or LOGGED.match(text) or text.startswith(CHAINED):
+        reader.ended = None
+        return
+    reader.continued += 1
+    ended.message = f"{ended.message} {text.strip()}"
+
+
+def take_signs(events: Events, number: int, rank: int | None, text: str) -> None:
+    """Take a line that tells of steps, overflows, time-outs or dead processes."""
+    if NOT_A_NUMBER.search(text):
+        events.not_numbers.append(number)
+    elif STEP.search(text):
+        events.steps.append(number)
+    if OVERFLOW.search(text):
+        events.overflows.append(number)
+        scale = SCALE.search(text)
+        if scale:
+            events.scales.append(float(scale.group(1)))
+    timed_out = TIMED_OUT.search(text)
+    if timed_out:
+        named = TIMED_OUT_RANK.search(text)
+        operation, waited = timed_out.group(2), int(timed_out.group(3)) // 1000
+        events.timeouts.append(Timeout(number, int(named.group(1)) if named else rank, int(timed_out.group(1)), operation, waited))
+    killed = KILLED.search(text)
+    if killed:
+        events.killed.append((number, killed.group(1) or "SIGKILL"))
+    take_dead(events, number, text)
+
+
+def take_dead(events: Events, number: int, text: str) -> None:
+    """Take a line with the exit code of a process; its rank is in the line or, in torch's summary, in the line before."""
+    dead = DEAD.search(text)
+    rank = DEAD_RANK.search(text) or LOCAL_RANK.search(text)
+    if dead:
+        events.dead.append(Dead(number, int(rank.group(1)) if rank else None, int(dead.group(1))))

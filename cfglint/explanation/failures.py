@@ -1,0 +1,303 @@
+"""What went wrong in a training, from its log: the first failure that is not the consequence of another, and what to do about it."""
+
+from __future__ import annotations
+
+import re
+
+from cfglint.explanation import failure_parser
+from cfglint.explanation.predicted import rules_of
+from cfglint.source.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from cfglint.explanation.failure_parser import Events, Raised
+
+OUT_OF_MEMORY, EXCEPTION, NOT_A_NUMBER, OVERFLOW, TIMEOUT, KILLED = (
+    "out-of-memory",
+    "exception",
+    "not-a-number",
+    "overflow",
+    "timeout",
+    "killed",
+)
+
+MEMORY = re.compile(r"(?:CUDA|HIP|NPU|XPU|MPS) (?:error: )?out of memory|OutOfMemoryError", re.IGNORECASE)
+# Exceptions that follow from the failure of another process, and those of launchers about their processes.
+FOLLOWING = re.compile(
+    r"ChildFailedError|CalledProcessError|ProcessRaisedException|ProcessExitedException|SignalException|DistBackendError|DistNetworkError"
+    r"|DistStoreError|NCCL|Connection (?:reset|closed|refused)|Broken pipe|RayTaskError|^KeyboardInterrupt"
+    r"|^SystemExit: 1$|Socket Timeout|store->get"
+)
+LEAST_SCALE = re.compile(r"loss scale already at minimum")
+SIZE = r"([\d.]+) ?([KMGT]i?B|bytes)"
+TRIED = re.compile(rf"Tried to allocate {SIZE}")
+CAPACITY = re.compile(rf"total capac\w+ of {SIZE}|; {SIZE} total capacity")
+FREE = re.compile(rf"of which {SIZE} (?:is|are) free|{SIZE} free")
+ALLOCATED = re.compile(rf"{SIZE} is allocated by PyTorch|{SIZE} already allocated")
+UNUSED = re.compile(rf"{SIZE} is reserved by PyTorch but unallocated")
+OTHERS = re.compile(rf"Process \d+ has {SIZE} memory in use")
+UNITS = {"bytes": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+GIB = 1 << 30
+FRAGMENTED = 2 * GIB  # reserved and unused memory that is worth a remark
+
+# Where in a step the memory ran out, by functions of the traceback: the first that fits, from the innermost frame outwards.
+PHASES = (
+    ("evaluation", ("evaluate", "evaluation_loop", "prediction_step", "prediction_loop", "_evaluate", "_maybe_log_save_evaluate")),
+    ("generation", ("generate", "_generate_and_score_completions", "_prepare_inputs", "generate_completions", "generate_sequences")),
+    ("saving", ("save_model", "save_checkpoint", "_save_checkpoint", "save_16bit_model", "state_dict", "_consolidated_16bit_state_dict")),
+    ("optimizer step", ("step", "_init_group", "_take_model_step", "_optimizer_step", "optimizer_step")),
+    ("loss", ("cross_entropy", "ForCausalLMLoss", "fixed_cross_entropy", "compute_loss_func", "selective_log_softmax", "log_softmax")),
+    ("backward", ("backward", "run_backward", "_engine_run_backward")),
+    (
+        "loading the model",
+        ("from_pretrained", "_load_pretrained_model", "load_state_dict", "load_model", "_load_state_dict_into_meta_model"),
+    ),
+    (
+        "setting up the trainer",
+        ("initialize", "_prepare_deepspeed", "prepare_model", "_move_model_to_device", "_configure_optimizer", "prepare", "__init__"),
+    ),
+    ("forward", ("forward", "compute_loss", "training_step")),
+)
+PHASE_FUNCTIONS = {function: phase for phase, functions in PHASES for function in functions}
+STRONG = ("evaluation", "generation", "saving")  # these phases contain forwards of their own
+SMALLER = "use a smaller micro batch with more accumulation steps, gradient checkpointing or shorter rows"
+REMEDIES = {
+    "evaluation": "set a smaller `per_device_eval_batch_size`, and `eval_accumulation_steps` if the logits are kept",
+    "generation": "generate fewer or shorter completions at a time, or leave less memory to the generation engine",
+    "saving": "save sharded checkpoints: gathering all weights on one GPU needs the memory of the whole model",
+    "optimizer step": "divide the optimizer states (ZeRO, FSDP) or use 8-bit ones: the first step creates them",
+    "loss": "use a fused loss (`use_liger_kernel: true`), shorter rows or a smaller micro batch: each logit needs 10 to 14 bytes",
+    "backward": SMALLER,
+    "forward": SMALLER,
+    "loading the model": "load the model in 16 bit or quantised, or let each rank load a part (ZeRO stage 3, FSDP)",
+    "setting up the trainer": "divide weights and optimizer states (ZeRO stage 3, FSDP), offload them, or train adapters (LoRA)",
+}
+SIGNALS = {
+    -9: "was killed (SIGKILL), usually because the machine ran out of host memory",
+    -7: "died of SIGBUS, usually because shared memory (/dev/shm) is full",
+    -11: "died of SIGSEGV, a crash in compiled code",
+}
+SIGNAL_REMEDIES = {
+    -9: "reduce what is offloaded to the CPU and the number of data loader workers, or use a machine with more memory",
+    -7: "give the container more shared memory (`--shm-size`, `--ipc=host`), or use fewer data loader workers",
+    -11: "look for mismatched versions of torch, CUDA and compiled extensions such as flash-attn",
+}
+FEW = 10  # overflows at the start of fp16 training are normal: the loss scale begins high
+
+
+class Failure(Record):
+    """A failure that a log shows: its kind and line, one sentence about it, what else is known, what to do, and the rules that predict it.
+
+    `gpu_memory` is what the GPU has in GiB, if the log says it.
+    """
+
+    kind: str
+    line: int
+    summary: str
+    details: list[str]
+    remedy: str = ""
+    exception: str = ""
+    rules: list[str] = []
+    rank: int | None = None
+    phase: str = ""
+    gpu_memory: float | None = None
+
+
+def failures_in(lines: Iterable[str]) -> list[Failure]:
+    """The failures of a log, the cause first; empty if it shows none."""
+    return failures_of(failure_parser.read(lines))
+
+
+def failures_of(events: Events) -> list[Failure]:
+    """The failures that events tell of: what ended the run, then what was wrong with its numbers."""
+    return [each for each in (cause(events), numbers(events)) if each is not None]
+
+
+def cause(events: Events) -> Failure | None:
+    """What ended the run: the first exception that does not follow from another, else a dead process, else a time-out."""
+    raised = first_raised(events)
+    dead = next((each for each in events.dead if each.code in SIGNALS), None)
+    if raised is not None:
+        return with_consequences(of_memory(raised) if MEMORY.search(raised.text) else of_exception(raised), events)
+    if dead is not None:
+        summary = f"{process(dead.rank)} {SIGNALS[dead.code]}"
+        return with_consequences(Failure(KILLED, dead.line, summary, [], SIGNAL_REMEDIES[dead.code], rank=dead.rank), events)
+    if events.killed:
+        line, signal = events.killed[0]
+        code = -7 if "bus" in signal.lower() else -9
+        return with_consequences(Failure(KILLED, line, f"a process {SIGNALS[code]}", [], SIGNAL_REMEDIES[code]), events)
+    if events.timeouts:
+        return of_timeouts(events)
+    following = [each for each in events.raised if not LEAST_SCALE.search(each.text)]
+    return of_exception(following[0], follows=True) if following else None
+
+
+def first_raised(events: Events) -> Raised | None:
+    """The first exception that ended the run: not one of a launcher or of the communication, and none after which steps were logged."""
+    own = [each for each in events.raised if not FOLLOWING.search(each.text) and not LEAST_SCALE.search(each.text)]
+    last_step = events.steps[-1] if events.steps else 0
+    return next((each for each in own if each.line > last_step), own[-1] if own else None)
+
+
+def process(rank: int | None) -> str:
+    """A process by its rank."""
+    return f"rank {rank}" if rank is not None else "a process"
+
+
+def size_in(pattern: re.Pattern[str], text: str) -> float | None:
+    """The bytes that a message states; None if it does not."""
+    found = pattern.search(text)
+    if found is None:
+        return None
+    number, unit = (part for part in found.groups() if part is not None)
+    return float(number) * UNITS[unit if unit == "bytes" else unit[0]]
+
+
+def gib(size: float) -> str:
+    """Bytes in GiB, small ones in MiB."""
+    return f"{size / GIB:.2f} GiB" if size >= GIB else f"{size / (1 << 20):.0f} MiB"
+
+
+def of_memory(raised: Raised) -> Failure:
+    """A GPU that ran out of memory: the phase, and the numbers of the message."""
+    text = raised.text
+    phase = phase_of(raised)
+    tried, capacity, free = size_in(TRIED, text), size_in(CAPACITY, text), size_in(FREE, text)
+    allocated, unused = size_in(ALLOCATED, text), size_in(UNUSED, text)
+    details = []
+    if tried is not None:
+        of_card = f" of {gib(capacity)}" if capacity is not None else ""
+        details.append(f"tried to allocate {gib(tried)}" + (f"; {gib(free)}{of_card} were free" if free is not None else ""))
+    if allocated is not None:
+        details.append(f"PyTorch had allocated {gib(allocated)}" + (f" and reserved {gib(unused)} more" if unused is not None else ""))
+    remedies = [REMEDIES[phase]] if phase else []
+    if unused is not None and unused >= FRAGMENTED and unused >= (tried or 0):
+        remedies.append("set `PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True`: more was reserved and unused than was asked for")
+    others = [float(number) * UNITS[unit[0]] for number, unit in OTHERS.findall(text)]
+    if len(others) > 1 and min(others) >= GIB:
+        details.append("several processes were using this GPU")
+    where = f" {'while' if phase.endswith('ing') else 'in'} {article(phase)}" if phase else ""
+    summary = f"a GPU ran out of memory{where}" if raised.rank is None else f"the GPU of rank {raised.rank} ran out of memory{where}"
+    card = round(capacity / GIB, 2) if capacity is not None else None
+    return Failure(
+        OUT_OF_MEMORY, raised.line, summary, details, "; ".join(remedies), shortened(text), rank=raised.rank, phase=phase, gpu_memory=card
+    )
+
+
+def article(phase: str) -> str:
+    """A phase as it stands in a sentence."""
+    if phase in ("forward", "backward"):
+        return f"the {phase} pass"
+    return f"the {phase}" if phase in ("loss", "optimizer step") else phase
+
+
+def phase_of(raised: Raised) -> str:
+    """The phase of a step in which an exception was raised, by the functions of its traceback; empty if they do not tell."""
+    phases = [phase for phase in (phase_at(frame.function, frame.file) for frame in reversed(raised.frames)) if phase]
+    strong = next((phase for phase in phases if phase in STRONG), None)
+    return strong or next(iter(phases), "")
+
+
+def phase_at(function: str, file: str) -> str:
+    """The phase that a frame belongs to; `step` counts for optimizers only, and `__init__` for trainers and engines."""
+    phase = PHASE_FUNCTIONS.get(function, "")
+    if function == "step":
+        return phase if re.search(r"optim|deepspeed|bitsandbytes|zero", file) else ""
+    if function in ("__init__", "prepare", "initialize"):
+        return phase if re.search(r"trainer|deepspeed|accelerat|engine|fsdp", file) else ""
+    return phase
+
+
+def of_exception(raised: Raised, *, follows: bool = False) -> Failure:
+    """An exception, the rules that predict it, and where it was raised."""
+    rules = rules_of(raised.text, [frame.file for frame in raised.frames])
+    details = []
+    if raised.frames:
+        last = raised.frames[-1]
+        details.append(f"raised in `{last.function}` ({last.file}:{last.line})")
+        own = next(
+            (frame for frame in reversed(raised.frames) if "site-packages" not in frame.file and "dist-packages" not in frame.file), None
+        )
+        if own is not None and own is not last:
+            details.append(f"called from {own.file}:{own.line}")
+    remedy = ""
+    if follows:
+        details.append("this follows from the failure of another process, which the log does not show: look at the logs of the other ranks")
+    elif not rules:
+        details.append("it is not like the exceptions that cfglint's rules predict; `cfglint check` of the run's files may find its cause")
+    who = f"rank {raised.rank} raised" if raised.rank is not None else "the run ended with"
+    return Failure(EXCEPTION, raised.line, f"{who} {shortened(raised.text)}", details, remedy, shortened(raised.text), rules, raised.rank)
+
+
+def shortened(text: str) -> str:
+    """An exception without the rest of a very long message."""
+    text = " ".join(text.split())
+    return text if len(text) <= 400 else f"{text[:400]} ..."
+
+
+def with_consequences(found: Failure, events: Events) -> Failure:
+    """The failure with what followed from it: time-outs of other ranks."""
+    later = [each for each in events.timeouts if each.rank != found.rank]
+    if later:
+        ranks = sorted({each.rank for each in later if each.rank is not None})
+        of_ranks = f" of rank{'s' if len(ranks) > 1 else ''} {', '.join(map(str, ranks))}" if ranks else ""
+        found.details.append(f"the NCCL time-out{of_ranks} (line {later[0].line}) follows from it")
+    return found
+
+
+def of_timeouts(events: Events) -> Failure:
+    """Time-outs of collective operations without the exception of a rank."""
+    first = events.timeouts[0]
+    waiting = sorted({each.rank for each in events.timeouts if each.rank is not None})
+    kinds = {(each.number, each.operation) for each in events.timeouts}
+    details = [f"ranks {', '.join(map(str, waiting))} gave up after {first.seconds:,} seconds in {first.operation} number {first.number}"]
+    if len(kinds) > 1:
+        details.append(
+            "the ranks waited in different operations: they took different ways through the code or have different numbers of batches"
+        )
+    remedy = (
+        "find the rank that did not take part: its own log has the first error. If it was only slow (saving, evaluation, tokenization),"
+        f" set `ddp_timeout` above {first.seconds}"
+    )
+    return Failure(TIMEOUT, first.line, f"a collective operation timed out: {process(first.rank)} waited for another rank", details, remedy)
+
+
+def numbers(events: Events) -> Failure | None:
+    """Losses that are not numbers, and fp16 overflows that go on."""
+    exited = next((each for each in events.raised if LEAST_SCALE.search(each.text)), None)
+    scales = events.scales
+    fell = f"; the loss scale fell to {scales[-1]:g}" if scales else ""
+    if events.not_numbers:
+        count = len(events.not_numbers)
+        overflowed = f"; {len(events.overflows)} overflows of fp16 before and after{fell}" if events.overflows else ""
+        good = sum(step < events.not_numbers[0] for step in events.steps)
+        after = f"after {good} logged steps with numbers" if good else "from the first logged step on"
+        remedy = (
+            "train in bf16 instead of fp16, lower the learning rate or warm up longer, and check the rows whose labels are all masked;"
+            " a loss of 0.0 with a gradient norm of nan means that the forward itself gives nan"
+        )
+        return Failure(
+            NOT_A_NUMBER,
+            events.not_numbers[0],
+            f"loss or gradient norm is not a number {after}",
+            [f"{count} such lines{overflowed}"],
+            remedy,
+        )
+    if exited is None and not events.overflows:
+        return None
+    line = events.overflows[0] if events.overflows else 0
+    if exited is None and len(events.overflows) < FEW:
+        return Failure(
+            OVERFLOW,
+            line,
+            f"{len(events.overflows)} steps were skipped for fp16 overflows, which is normal while the loss scale is found",
+            [],
+        )
+    remedy = "use `bf16: true` where the GPUs support it; else lower the learning rate, and look for values beyond 65504 in the model"
+    if exited is not None:
+        details = [f"{len(events.overflows)} steps were skipped before{fell}"] if events.overflows else []
+        summary = "every step overflowed in fp16 until the loss scale was at its minimum, which ended the run"
+        return Failure(OVERFLOW, exited.line, summary, details, remedy, shortened(exited.text), rank=exited.rank)
+    return Failure(OVERFLOW, line, f"{len(events.overflows)} steps were skipped for fp16 overflows{fell}", [], remedy)

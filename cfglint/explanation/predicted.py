@@ -1,0 +1,110 @@
+"""Which rule predicts an exception: the words of the exceptions of rules' examples, without the values that differ from run to run."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+VALUE = re.compile(r"""'[^']*'|"[^"]*"|`[^`]*`|[-+]?\d[\w.+-]*|(?:/[\w.-]+){2,}|\b(?:True|False|None)\b""")
+WORD = re.compile(r"<>|[A-Za-z_][\w.()]*")
+ALIKE = 0.75  # the part of the words that two exceptions have in common, in order
+LEAST = 5  # words of an exception that is recognised by most of its words
+# Messages of Python itself: the values in them tell what they are about, so all of them have to be the same.
+GENERAL = re.compile(
+    r"object has no attribute|object is not (?:iterable|callable|subscriptable)|argument after \*\*|indices must be|cannot convert"
+    r"|not supported between|could not convert|invalid literal|not enough values|too many values|^KeyError|^AttributeError"
+    r"|is not a valid \w+$|must be (?:str|int|a string)|takes \d+ positional|division by zero|unhashable type"
+    r"|^AssertionError$|^StopIteration"
+)
+# A keyword that a function does not have: which rule is about it follows from the class.
+UNKNOWN_KEYWORD = re.compile(r"^TypeError: (?:\w+\.)*?(\w+)(?:\.__init__)?\(\) got an unexpected keyword argument")
+TRL_CONFIGS = ("SFT", "DPO", "KTO", "ORPO", "CPO", "Reward", "PPO", "GRPO", "RLOO", "OnlineDPO", "Model")
+CONSTRUCTORS = (("Trainer", "KEY206"), ("TrainingArguments", "KEY202"), *((f"{name}Config", "TRL011") for name in TRL_CONFIGS))
+# Refusals of a program's own parser, which the manual page of a rule quotes.
+REFUSALS = (("SystemExit: 2 (error: unrecognized arguments", "LCH003"), ("ValueError: Some specified arguments are not used by", "LCH003"))
+VALIDATED = re.compile(r"validation errors? for (\w+)")
+# The rules of a framework that stands on another one, by a part of the paths of its code.
+FAMILIES = (("llamafactory", "LLF"), ("llmtuner", "LLF"), ("/verl/", "VRL"), ("axolotl", "AXL"), ("megatron", "NEO"))
+
+
+@cache
+def known() -> dict[str, list[tuple[str, str, tuple[str, ...]]]]:
+    """By class of the exception: (code, exception, its words) of every predicted one."""
+    from cfglint.explanation._exceptions import EXCEPTIONS
+
+    found: dict[str, list[tuple[str, str, tuple[str, ...]]]] = {}
+    for line in EXCEPTIONS.strip().splitlines():
+        code, _, text = line.partition(" ")
+        found.setdefault(class_of(text), []).append((code, text, words(text)))
+    return found
+
+
+def class_of(text: str) -> str:
+    """The name of an exception's class without its package."""
+    return text.partition(":")[0].rpartition(".")[2]
+
+
+def words(text: str) -> tuple[str, ...]:
+    """The words of an exception, each value as `<>`."""
+    return tuple(WORD.findall(VALUE.sub(" <> ", text)))
+
+
+def rules_of(text: str, files: Sequence[str] = ()) -> list[str]:
+    """The codes of the rules that predict an exception, the likeliest first; `files` are those of its traceback."""
+    keyword = UNKNOWN_KEYWORD.search(text)
+    if keyword:
+        return [code for end, code in CONSTRUCTORS if keyword.group(1).endswith(end)][:1] or same_function(text)
+    own = words(text)
+    rows = known().get(class_of(text), [])
+    exact = [code for code, other, _ in rows if other == text]
+    refused = [code for start, code in REFUSALS if text.startswith(start)]
+    if refused and not any("/verl/" in file for file in files):
+        return refused
+    validated = VALIDATED.search(text)
+    if validated:  # of pydantic: what is wrong is in the message, the model says whose it is
+        rows = [row for row in rows if model_of(row[1]) == validated.group(1)[:7]]
+    if exact or GENERAL.search(text):
+        return fitting(exact, files)
+    rated = [(likeness(own, other), code) for code, _, other in rows]
+    best = max((rate for rate, _ in rated), default=0.0)
+    return fitting([code for rate, code in rated if rate == best and rate >= ALIKE], files)
+
+
+def model_of(text: str) -> str:
+    """The beginning of the name of the model that pydantic validated; releases have several names that begin alike."""
+    found = VALIDATED.search(text)
+    return found.group(1)[:7] if found else ""
+
+
+def same_function(text: str) -> list[str]:
+    """The rules that predict an unknown keyword of the same function."""
+    own = words(text)
+    return list(dict.fromkeys(code for code, _, other in known().get("TypeError", []) if other == own))
+
+
+def fitting(codes: list[str], files: Sequence[str]) -> list[str]:
+    """The rules of the framework whose code raised an exception, of those that predict it; each once."""
+    path = " ".join(files)
+    ours = {family for mark, family in FAMILIES if mark in path}
+    special = {family for _, family in FAMILIES}
+    return list(dict.fromkeys(code for code in codes if code[:3] in ours)) or list(
+        dict.fromkeys(code for code in codes if code[:3] not in special or not files)
+    )
+
+
+def likeness(first: Sequence[str], second: Sequence[str]) -> float:
+    """How much of a predicted exception's words another one has, in the same order; its message may go on. 0 for short ones that differ."""
+    if first == second:
+        return 2.0
+    fixed = min(sum(word != "<>" for word in each) for each in (first, second))
+    if fixed < LEAST:
+        return 0.0
+    from difflib import SequenceMatcher
+
+    matcher = SequenceMatcher(None, first, second, autojunk=False)
+    common = sum(block.size for block in matcher.get_matching_blocks())
+    return common / len(second) if common >= LEAST else 0.0

@@ -1,0 +1,81 @@
+"""A run of Megatron-SWIFT: the arguments of its command."""
+
+from __future__ import annotations
+
+from cfglint.frameworks.megatron_swift import FRAMEWORK
+from cfglint.frameworks.swift.command_line import command_of
+from cfglint.frameworks.swift.fields import megatron_arguments
+from cfglint.frameworks.swift.parsed_command import CommandConfig
+from cfglint.frameworks.swift.parser import INVALID
+from cfglint.frameworks.unknown import Unknown
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cfglint.findings.setting import Setting
+    from cfglint.frameworks.launch_facts import LaunchFacts
+    from cfglint.frameworks.refusal import Refusal
+    from cfglint.source.document import Document
+
+FULL_RATE, TUNER_RATE = 1e-5, 1e-4
+
+
+class MegatronSwiftConfig(CommandConfig):
+    """The config of a training command for Megatron-core."""
+
+    framework = FRAMEWORK
+    sole_consumer = True
+    batch_keys = {"micro_batch": "micro_batch_size", "global_batch": "global_batch_size"}
+
+    def __init__(self, documents: list[Document], facts: LaunchFacts) -> None:
+        self.own_version = facts.version(FRAMEWORK.package, FRAMEWORK.newest)
+        self.command = command_of(facts, documents[0])
+        self.known = megatron_arguments(self.command, self.own_version)
+        self.refused = []
+        self._failing = None
+        super().__init__(documents, facts)
+        reading = FRAMEWORK.loader(documents[0], facts).read(documents[0])
+        self.load_problems.extend((documents[0], problem) for problem in reading.problems)
+        self.root = reading.value if isinstance(reading.value, dict) else {}
+        self.values = self._completed(self.root)
+        self.unread = {each.name for each in self.refused if each.why == INVALID}
+
+    def checked(self) -> list[Refusal]:
+        """The checks of ms-swift that fail."""
+        return FRAMEWORK.failing(self)
+
+    def own(self, name: str) -> Any:
+        """The value of a field; None if the release does not have it, or if it is unknown."""
+        if name not in self.known or name in self.unread:
+            return None
+        value = self.values.get(name, self.known[name].default)
+        return None if isinstance(value, Unknown) else value
+
+    def integer(self, *names: str) -> int | None:
+        """The value of the first of some fields that has an integer."""
+        return next((value for name in names if isinstance(value := self.own(name), int)), None)
+
+    def field(self, name: str) -> Setting:
+        """A field with its place."""
+        return self.setting(name, value=self.own(name), because="" if name in self.values else f"default of {self.release}")
+
+    @property
+    def rate(self) -> float | None:
+        """The learning rate: by the tuner, if it is not given."""
+        if "lr" in self.values or self.own("lr") is not None:
+            rate = self.own("lr")
+            return rate if isinstance(rate, (int, float)) else None
+        tuner = self.own("tuner_type" if "tuner_type" in self.known else "train_type")
+        return None if tuner is None else FULL_RATE if tuner == "full" else TUNER_RATE
+
+    @property
+    def model_size(self) -> int | None:
+        """The GPUs of one copy of the model."""
+        sizes = [self.integer(f"{axis}_parallel_size") for axis in ("tensor_model", "pipeline_model", "context")]
+        product = 1
+        for size in sizes:
+            if size is None or size < 1:
+                return None
+            product *= size
+        return product

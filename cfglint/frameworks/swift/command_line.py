@@ -1,0 +1,101 @@
+"""The command line of a run: which command it starts, how many GPUs each process sees, and its options with their words."""
+
+from __future__ import annotations
+
+from cfglint.frameworks.swift import COMMANDS
+from cfglint.frameworks.unknown import Unknown
+from cfglint.source.shell.command import ELLIPSES, CommandDocument
+from cfglint.source.shell.words import Words
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cfglint.frameworks.launch_facts import LaunchFacts
+    from cfglint.frameworks.launch_line import LaunchLine
+    from cfglint.frameworks.versions import Version
+    from cfglint.source.document import Document
+    from cfglint.source.shell.placed_text import Text
+
+FILE_WINS: Version = (4,)  # before, `--config` names a file, which overrides the line
+CONFIG = "config"  # the option that names a file before 4.0
+RLHF, RLHF_TYPE = "rlhf", "rlhf_type"
+PAGES = (".md", ".markdown", ".mdx")  # whose commands often leave out what is not of interest
+SINGLE_DEVICE = "SWIFT_SINGLE_DEVICE_MODE"  # with 1 a process uses one GPU, however many it sees
+VISIBLE = ("CUDA_VISIBLE_DEVICES", "ASCEND_RT_VISIBLE_DEVICES")
+
+
+class Options(Words):
+    """Loads each option with the list of its words."""
+
+    name = "HfArgumentParser.parse_args_into_dataclasses"
+
+    def construct(self, document: Document) -> Any:
+        """The words by option; unknown where one of them is."""
+        assert isinstance(document, CommandDocument)
+        return {key: Unknown(document.unknown.get(key, ())) if words is None else words for key, words in document.words.items()}
+
+
+OPTIONS = Options()
+
+
+def command_of(facts: LaunchFacts, document: Document) -> str:
+    """The command of a run: `sft`, `pt`, `rlhf`; if no line starts it, it follows from the keys of the file."""
+    line = facts.launch.line
+    if line is None or line.program is None:
+        return RLHF if document.find((RLHF_TYPE,))[1] is not None else COMMANDS[-1]
+    words = line.program.string.replace("\\", "/").removesuffix(".py").replace(".", " ").replace("/", " ").split()
+    return words[-1] if words and words[-1] in COMMANDS else COMMANDS[-1]
+
+
+def named_by_option(line: LaunchLine | None) -> bool:
+    """Whether a line names the file of its arguments by `--config`."""
+    return line is not None and any(file.role == f"--{CONFIG}" for file in line.files)
+
+
+def has_known_options(line: LaunchLine) -> bool:
+    """Whether a line shows all its options: no unknown word stands where further options may come from, and it is no part of a page."""
+    if line.call.path.lower().endswith(PAGES):
+        return False
+    is_value = False
+    for word in line.arguments:
+        if word.string in ELLIPSES or not (word.known or is_value):
+            return False
+        is_value = word.string.startswith("--") and "=" not in word.string
+    return True
+
+
+def devices_per_process(facts: LaunchFacts) -> tuple[int, int] | None:
+    """(visible GPUs, processes) of a node, as `swift.utils.is_mp` compares them; None if one of them is unknown."""
+    line = facts.launch.line
+    if line is None or is_single_device(line):
+        return None
+    seen = visible(line)
+    if seen is None or not line.processes or not line.nodes or line.processes % line.nodes:
+        return None
+    return seen, line.processes // line.nodes
+
+
+def visible(line: LaunchLine) -> int | None:
+    """The GPUs that each process of a line sees: those of the variables, else those of the machine."""
+    for name in VISIBLE:
+        given = line.call.environment.get(name)
+        if given is not None:
+            return None if given.value is None else counted(given.value)
+    return line.machine_gpus
+
+
+def counted(devices: str) -> int:
+    """The number of devices in a list."""
+    return len([each for each in devices.split(",") if each.strip()])
+
+
+def is_single_device(line: LaunchLine) -> bool:
+    """Whether a variable says that each process uses one GPU, or may say so."""
+    given = line.call.environment.get(SINGLE_DEVICE)
+    return given is not None and given.value in ("1", None)
+
+
+def shown_devices(line: LaunchLine) -> Text | None:
+    """The variable with the visible GPUs, as it is written."""
+    return next((line.call.environment[name] for name in VISIBLE if name in line.call.environment), None)

@@ -1,0 +1,160 @@
+"""A run of ms-swift: the arguments of its command, and the trainer that it builds."""
+
+from __future__ import annotations
+
+from cfglint.findings.setting import DEFAULT, DERIVED, Setting
+from cfglint.frameworks.huggingface import PACKAGE as TRANSFORMERS
+from cfglint.frameworks.huggingface.config import TrainerConfig
+from cfglint.frameworks.swift import FRAMEWORK
+from cfglint.frameworks.swift.arguments import SwiftArguments
+from cfglint.frameworks.swift.command_line import command_of, devices_per_process
+from cfglint.frameworks.swift.fields import HISTORY, MODELS, TEMPLATES, arguments_of, config_files, libraries
+from cfglint.frameworks.swift.parsed_command import CommandConfig
+from cfglint.frameworks.swift.parser import INVALID
+from cfglint.frameworks.unknown import Unknown
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+    from typing import Any
+
+    from cfglint.frameworks.launch_facts import LaunchFacts
+    from cfglint.frameworks.refusal import Refusal
+    from cfglint.frameworks.swift.parser import RefusedWords
+    from cfglint.frameworks.versions import Version
+    from cfglint.source.document import Document
+
+OWN_LOADER = ("sft", "pt")  # commands whose batches are those of ms-swift's own loader,
+OWN_LOADER_TYPES = ("dpo",)  # and kinds of preference training
+TUNERS = (
+    *("lora", "full", "longlora", "adalora", "llamapro", "adapter", "vera", "boft", "fourierft", "reft", "bone"),
+    *("ia3", "lora_llm", "dummy"),  # of its plugins
+)
+
+
+class SwiftConfig(CommandConfig, TrainerConfig):
+    """The config of a training command. `refused` are the words that its parser refuses."""
+
+    framework = FRAMEWORK
+    sole_consumer = True
+    evaluation_assumed = "the evaluation set is that of the arguments"
+    seeded_at = "config"
+
+    def __init__(self, documents: list[Document], kinds: list[str], facts: LaunchFacts) -> None:
+        self.own_version: Version = facts.version(FRAMEWORK.package, FRAMEWORK.newest)
+        facts = facts.replace(target={**libraries(self.own_version), **facts.target})
+        self.command = command_of(facts, documents[0])
+        self.known = arguments_of(self.command, self.own_version, facts.version(TRANSFORMERS, ""))
+        self.refused: list[RefusedWords] = []
+        self._failing: list[Refusal] | None = None
+        super().__init__(documents, kinds, facts)
+
+    def parsed_arguments(self) -> SwiftArguments:
+        """The values of the fields, as ms-swift leaves them."""
+        refused = {each.name: Unknown(("the parser refuses it",)) for each in self.refused if each.why == INVALID}
+        return SwiftArguments(
+            {**self.values, **refused}, self.version, self.known, self.own_version, self.world_size, config_files(self.own_version)
+        )
+
+    def setting(self, *path: str | int, value: Any = None, because: str = "") -> Setting:
+        """The value at a path with its place, and why ms-swift derives it."""
+        arguments = getattr(self, "arguments", None)
+        reason = arguments.because.get(str(path[0]), "") if isinstance(arguments, SwiftArguments) and len(path) == 1 else ""
+        if reason and not self.has(*path):
+            found = super().setting(*path, value=value, because=because or reason)
+            return (
+                Setting(path, value, DERIVED, found.document, found.node, found.key_node, because or reason)
+                if found.origin == DEFAULT
+                else found
+            )
+        return super().setting(*path, value=value, because=because)
+
+    def checked(self) -> list[Refusal]:
+        """The checks of ms-swift that fail."""
+        return FRAMEWORK.failing(self)
+
+    def own(self, name: str) -> Any:
+        """The value of a field; None if the release does not have it, or if it is unknown."""
+        return self.arguments[name] if name in self.known and self.arguments.known(name) else None
+
+    @property
+    def package_files(self) -> Mapping[str, Any]:
+        """The config files of the package by the names under which arguments name them."""
+        return config_files(self.own_version)
+
+    @property
+    def model_types(self) -> Collection[str]:
+        """The types of models that the release registers."""
+        return HISTORY.fields(MODELS, self.own_version)
+
+    @property
+    def templates(self) -> Collection[str]:
+        """The templates that the release registers."""
+        return HISTORY.fields(TEMPLATES, self.own_version)
+
+    @property
+    def tuners(self) -> Collection[str]:
+        """The tuners that the release has."""
+        return TUNERS
+
+    def is_unreadable(self, name: str, value: str) -> bool:
+        """Whether the value of an argument that names a config is known to be neither a name, a file, nor JSON."""
+        if value in self.package_files or name in self.files or value.lstrip().startswith(("{", "[")):
+            return False
+        line = self.facts.launch.line
+        named = [each for each in line.files if each.role == f"--{name}"] if line is not None else []
+        if named:
+            return named[0].path is None and named[0].known and not named[0].outside
+        return "/" not in value or (line is not None and line.deepspeed_word is not None and line.deepspeed_word.known)
+
+    @property
+    def swift(self) -> SwiftArguments:
+        """The arguments."""
+        assert isinstance(self.arguments, SwiftArguments)
+        return self.arguments
+
+    @property
+    def devices(self) -> tuple[int, int] | None:
+        """(visible GPUs, processes) of a node; None if unknown."""
+        return devices_per_process(self.facts)
+
+    @property
+    def is_spread(self) -> bool:
+        """Whether a process sees several GPUs, over which the model is spread (`device_map`)."""
+        return self.devices is not None and self.devices[0] % self.devices[1] == 0 and self.devices[0] // self.devices[1] > 1
+
+    @property
+    def trainer(self) -> str:
+        """What is trained: `sft`, `pt`, or the kind of preference training."""
+        return str(self.swift.rlhf_type or self.command)
+
+    @property
+    def sequence_parallel(self) -> int:
+        """The processes that share one sequence."""
+        size = self.own("sequence_parallel_size")
+        return size if isinstance(size, int) and size > 0 else 1
+
+    @property
+    def packs(self) -> bool:
+        """Whether samples are packed, so that the number of rows depends on the data."""
+        return bool(self.own("packing"))
+
+    @property
+    def streams(self) -> bool:
+        """Whether the data is streamed, which has no length."""
+        return bool(self.own("streaming"))
+
+    @property
+    def own_sampler(self) -> bool:
+        """Whether the batches are not those of the Trainer's loader."""
+        return self.trainer in (*OWN_LOADER, *OWN_LOADER_TYPES, "grpo", "gkd")
+
+    def loaded(self) -> tuple[int | None, Any]:
+        """(samples per epoch, samples that one process takes from the loader at a time)."""
+        return FRAMEWORK.loaded(self)
+
+    def batches_because(self) -> str:
+        """How samples become the batches of one process."""
+        if self.trainer not in (*OWN_LOADER, *OWN_LOADER_TYPES) or self.facts.num_examples is None:
+            return ""
+        return f"{self.facts.num_examples:,} samples / data parallel, rounded down, / micro batch"

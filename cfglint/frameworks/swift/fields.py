@@ -1,0 +1,111 @@
+"""The arguments of ms-swift's training commands, by release: its own fields, and those of transformers' TrainingArguments."""
+
+from __future__ import annotations
+
+from cfglint.frameworks.history import DEFAULT, TYPE, UNTIL, History
+from cfglint.frameworks.huggingface.fields import CHOICES as TRAINER_CHOICES
+from cfglint.frameworks.huggingface.fields import FIELDS as TRAINER_FIELDS
+from cfglint.frameworks.huggingface.fields import PARSED, choices, defaults
+from cfglint.frameworks.swift._tables import FIELDS, LIBRARIES, SPANS
+from cfglint.source.record import record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from cfglint.frameworks.versions import Version
+
+HISTORY = History(FIELDS, SPANS)
+CHOICES = UNTIL + 1
+COMMON = "sft"  # the section with the fields of all commands
+MODELS, TEMPLATES, FILES = "model types", "templates", "files"
+LIST, OPTIONAL_BOOL = "list:", "bool?"
+WIDER = {
+    "choice": "str",
+    "dict|str": "str",
+    "str|bool": "str",
+    "str|list": "str",
+    "dict": "str",
+    "list": "list:str",
+}  # as argparse has them
+
+
+@record
+class Argument:
+    """An argument of a command: the type of its words, its default, its choices; `own` if ms-swift defines it."""
+
+    kind: str
+    default: Any
+    choices: tuple[Any, ...] = ()
+    own: bool = True
+
+    @property
+    def is_list(self) -> bool:
+        """Whether it takes several words."""
+        return self.kind.startswith(LIST)
+
+    @property
+    def type(self) -> str:
+        """The type of each word."""
+        return self.kind.removeprefix(LIST).removesuffix("?")
+
+    @property
+    def is_flag(self) -> bool:
+        """Whether it may stand without a word, which means true."""
+        return self.kind == "bool"
+
+
+Arguments = dict[str, Argument]
+_arguments: dict[tuple[str, Version, Version], Arguments] = {}
+
+
+def arguments_of(command: str, release: Version, transformers: Version) -> Arguments:
+    """The arguments of a command, `sft`, `pt` or `rlhf`, in a release that runs with a release of transformers."""
+    key = (command, release, transformers)
+    if key not in _arguments:
+        found = {name: of_trainer(name, default, transformers) for name, default in defaults(transformers).items()}
+        for section in dict.fromkeys((COMMON, command)):
+            found.update({name: own(row) for name, row in HISTORY.fields(section, release).items()})
+        _arguments[key] = found
+    return _arguments[key]
+
+
+def megatron_arguments(command: str, release: Version) -> Arguments:
+    """The arguments of a command of Megatron-SWIFT: `sft`, `pt` or `rlhf`."""
+    sections = dict.fromkeys((f"megatron {COMMON}", f"megatron {command}"))
+    return {name: own(row) for section in sections for name, row in HISTORY.fields(section, release).items()}
+
+
+def own(row: tuple[Any, ...]) -> Argument:
+    """An argument that ms-swift defines."""
+    return Argument(row[TYPE], row[DEFAULT], row[CHOICES] if len(row) > CHOICES else ())
+
+
+def of_trainer(name: str, default: Any, transformers: Version) -> Argument:
+    """An argument that transformers defines."""
+    kind = PARSED.get(name, TRAINER_FIELDS[name][0])
+    allowed = choices(name, transformers)[1] if name in TRAINER_CHOICES and name != "debug" else ()
+    return Argument(WIDER.get(kind, kind.replace("object", "str")), default, allowed, own=False)
+
+
+def exists(name: str) -> bool:
+    """Whether a command of any release has an argument of this name."""
+    return name in TRAINER_FIELDS or HISTORY.ever(name)
+
+
+def ever_own(name: str) -> bool:
+    """Whether ms-swift itself defines an argument of this name in any release."""
+    return any(name in HISTORY.names(section) for section in HISTORY.sections if section not in (MODELS, TEMPLATES, FILES))
+
+
+def libraries(release: Version) -> dict[str, str]:
+    """The newest version of each library that a release accepts."""
+    return {name: next(version for since, version in reversed(steps) if since <= release) for name, steps in LIBRARIES.items()}
+
+
+def config_files(release: Version) -> Mapping[str, Any]:
+    """The config files of the package by the names under which arguments name them: `zero2`, `fsdp2`."""
+    import json
+
+    return {name: json.loads(row[DEFAULT]) for name, row in HISTORY.fields(FILES, release).items()}

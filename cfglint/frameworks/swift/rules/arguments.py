@@ -1,0 +1,174 @@
+"""Rules about words of the command line that ms-swift's parser refuses."""
+
+from __future__ import annotations
+
+from cfglint.findings.diagnostic import ERROR
+from cfglint.findings.rule import ARGUMENT, Example, Finding, rule
+from cfglint.frameworks.similar_keys import Spelling, near
+from cfglint.frameworks.swift.command_line import FILE_WINS
+from cfglint.frameworks.swift.fields import ever_own, exists
+from cfglint.frameworks.swift.parser import INVALID, LEFT
+from cfglint.frameworks.swift.rules.common import BASE, EVERY, LINE, OLDER
+from cfglint.frameworks.versions import dotted
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from cfglint.frameworks.swift.parsed_command import CommandConfig
+    from cfglint.frameworks.swift.parser import RefusedWords
+
+# Arguments of ms-swift under their names in other releases. Source: 3.12.6 and 4.6.0 of the classes; README of 4.0.
+RENAMED = {
+    "train_type": "tuner_type",
+    "tuner_type": "train_type",
+    "sft_type": "tuner_type",
+    "model_name_or_path": "model",
+    "model_id_or_path": "model",
+    "template_type": "template",
+    "max_seq_length": "max_length",
+    "cutoff_len": "max_length",
+    "dtype": "torch_dtype",
+    "batch_size": "per_device_train_batch_size",
+    "eval_batch_size": "per_device_eval_batch_size",
+    "lora_target_modules": "target_modules",
+    "metric": "eval_metric",
+    "lora_modules": "adapters",
+    "learning_rate_scheduler": "lr_scheduler_type",
+    "use_flash_attn": "attn_impl",
+    "neftune_alpha": "neftune_noise_alpha",
+    "learning_rate": "lr",
+    "save_interval": "save_steps",
+    "eval_interval": "eval_steps",
+    "log_interval": "logging_steps",
+    "max_epochs": "num_train_epochs",
+    "num_workers": "dataloader_num_workers",
+    "save": "output_dir",
+    "load": "mcore_model",
+}
+MOST_WORDS = 6  # of the words that a message shows
+
+
+@rule(
+    "SWF001",
+    "unknown-swift-argument",
+    ERROR,
+    kinds=EVERY,
+    fails_at="config",
+    about=ARGUMENT,
+    bad=(
+        f"{BASE} --lora_rak 8\n",
+        f"{BASE} --train_type lora\n",
+        Example(f"{BASE} --tuner_type lora\n", facts=OLDER),
+        Example({"train.sh": "swift sft run.yaml\n", "run.yaml": "model: org/model\ndataset: data.jsonl\n"}, facts={**OLDER, "named": 1}),
+        f"{BASE} --system You are helpful\n",
+    ),
+    good=f"{BASE} --lora_rank 8\n",
+    example=LINE,
+)
+def unknown_argument(config: CommandConfig) -> Iterator[Finding]:
+    """No class of the command has an argument of this name, or an option gets more words than it takes.
+
+    The parser accepts abbreviations of one argument (`--lora_r 16`), and refuses all that is left over once everything else has been
+    checked. `train_type` became `tuner_type` in 4.0: each release refuses the other's name.
+
+    Fix: use the name of the argument; quote a value that has spaces.
+
+    Source: ms-swift 4.6.0 pipelines/base.py:37-41.
+    """
+    if config.own("ignore_args_error"):
+        return
+    in_file = "config" if config.own_version < FILE_WINS else ""  # it names a file, which replaces it
+    for refused in config.refused:
+        if refused.why == LEFT and refused.name != in_file:
+            yield unknown(config, refused) if refused.name not in config.known else further(config, refused)
+
+
+def unknown(config: CommandConfig, refused: RefusedWords) -> Finding:
+    """The finding about an option that is no argument."""
+    if not refused.name:
+        message = f"ms-swift {dotted(config.own_version)} does not read a file without `--config`"
+        text = f"ValueError: remaining_argv: {list(refused.words)}"
+        return Finding(config.words_setting(refused), message, exception=text, help=f"write `--config {refused.words[0]}`")
+    words = [f"--{refused.name}", *refused.words[:MOST_WORDS]]
+    other = RENAMED.get(refused.name, "")
+    similar = other if other in config.known else nearest(config, refused.name)
+    message = f"unknown argument `{refused.name}` is refused by ms-swift {dotted(config.own_version)}"
+    if exists(refused.name) and ever_own(refused.name):
+        message = f"ms-swift {dotted(config.own_version)} has no argument `{refused.name}`"
+    return Finding(
+        config.words_setting(refused),
+        message + (f"; did you mean `{similar}`?" if similar else ""),
+        exception=f"ValueError: remaining_argv: {words}",
+        on_key=True,
+        help=f"write `--{similar}`" if similar else f"remove `--{refused.name}`",
+    )
+
+
+def nearest(config: CommandConfig, name: str) -> str:
+    """The argument that a name is one typo away from; empty if there is none."""
+    found = near(name, [((each,), Spelling(each)) for each in config.known])
+    return found[0].name if found else ""
+
+
+def further(config: CommandConfig, refused: RefusedWords) -> Finding:
+    """The finding about words after the value of an option."""
+    words = list(refused.words[:MOST_WORDS])
+    shown = " ".join(words)
+    return Finding(
+        config.words_setting(refused),
+        f"`{refused.name}` takes one word, and {shown!r} follows",
+        exception=f"ValueError: remaining_argv: {words}",
+        help=f"quote the value of `--{refused.name}`, or remove the further words",
+    )
+
+
+@rule(
+    "SWF002",
+    "invalid-swift-argument",
+    ERROR,
+    kinds=EVERY,
+    fails_at="config",
+    about=ARGUMENT,
+    bad=(
+        f"{BASE} --num_train_epochs three\n",
+        f"{BASE} --torch_dtype bf16\n",
+        f"{BASE} --eval 1\n",
+        f"{BASE} --lora_rank --packing true\n",
+    ),
+    good=f"{BASE} --num_train_epochs 3 --torch_dtype bfloat16\n",
+    example=LINE,
+)
+def invalid_argument(config: CommandConfig) -> Iterator[Finding]:
+    """The words of an argument are not of its type or not among its choices, or an abbreviation has several meanings.
+
+    Fix: write a value of the type, or one of the choices in the exception, or the whole name.
+
+    Source: transformers 5.19.0 hf_argparser.py:158-260; CPython argparse.py.
+    """
+    for refused in config.refused:
+        if refused.why == INVALID:
+            text = f"SystemExit: 2 (error: {refused.message})"
+            yield Finding(
+                config.words_setting(refused), about(refused), exception=text, help=remedy(config, refused), on_key=not refused.words
+            )
+
+
+def about(refused: RefusedWords) -> str:
+    """What is wrong with the words of an argument."""
+    if refused.candidates:
+        return f"`--{refused.name}` is ambiguous: it could mean {len(refused.candidates)} arguments"
+    if not refused.words:
+        return f"`{refused.name}` has no value"
+    return f"`{refused.name}` is {refused.words[0]}, which is not a valid value"
+
+
+def remedy(config: CommandConfig, refused: RefusedWords) -> str:
+    """What to write instead."""
+    if refused.candidates:
+        return f"write the whole name: `--{refused.candidates[0]}`, ..."
+    argument = config.known[refused.name]
+    if argument.choices:
+        return f"set `--{refused.name}` to one of {', '.join(str(each) for each in argument.choices if each is not None)}"
+    kinds = {"int": "an integer", "float": "a number", "bool": "true or false"}
+    return f"write `--{refused.name}` with {kinds.get(argument.type, 'a value')}"

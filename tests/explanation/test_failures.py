@@ -1,0 +1,157 @@
+"""What a log says about a failure: its cause, the phase, and what follows from it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from cases import each_case
+from cfglint.explanation.failures import failures_in
+from cfglint.explanation.predicted import rules_of
+
+PACKAGES = "/opt/lib/python3.10/site-packages/"
+
+
+def traceback(*frames, rank=None):
+    lines = ["Traceback (most recent call last):"]
+    for file, function in frames:
+        lines += [f'  File "{file}", line 7, in {function}', "    call()"]
+    return [f"[rank{rank}]: {line}" if rank is not None else line for line in lines]
+
+
+def failure(*lines):
+    """The first failure of a log."""
+    return failures_in([f"{line}\n" for line in lines])[0]
+
+
+NEW_FORM = (
+    "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 10.08 GiB. GPU 0 has a total capacity of 22.20 GiB of which"
+    " 687.12 MiB is free. Process 40666 has 21.53 GiB memory in use. Of the allocated memory 9.71 GiB is allocated by PyTorch, and"
+    " 10.61 GiB is reserved by PyTorch but unallocated."
+)
+OLD_FORM = (
+    "RuntimeError: CUDA out of memory. Tried to allocate 1.15 GiB (GPU 0; 14.76 GiB total capacity; 11.04 GiB already allocated; 259.75 MiB"
+    " free; 11.10 GiB reserved in total by PyTorch)"
+)
+
+
+@each_case(
+    ("frames", "phase"),
+    [
+        ([("train.py", "train"), (f"{PACKAGES}torch/_tensor.py", "backward")], "backward"),
+        ([(f"{PACKAGES}transformers/trainer.py", "evaluation_loop"), (f"{PACKAGES}torch/module.py", "forward")], "evaluation"),
+        ([(f"{PACKAGES}transformers/trainer.py", "train"), (f"{PACKAGES}torch/optim/adamw.py", "step")], "optimizer step"),
+        ([(f"{PACKAGES}transformers/trainer.py", "compute_loss"), (f"{PACKAGES}torch/nn/functional.py", "cross_entropy")], "loss"),
+        ([("train.py", "main"), (f"{PACKAGES}transformers/modeling_utils.py", "from_pretrained")], "loading the model"),
+        ([("train.py", "main"), (f"{PACKAGES}deepspeed/runtime/engine.py", "__init__")], "setting up the trainer"),
+        ([("train.py", "step")], ""),
+    ],
+)
+def test_the_phase_in_which_memory_ran_out(frames, phase):
+    found = failure(*traceback(*frames), NEW_FORM)
+    assert (found.kind, found.phase) == ("out-of-memory", phase)
+
+
+@each_case(
+    ("message", "said", "card"),
+    [
+        (NEW_FORM, ["tried to allocate 10.08 GiB; 687 MiB of 22.20 GiB were free", "PyTorch had allocated 9.71 GiB"], 22.2),
+        (OLD_FORM, ["tried to allocate 1.15 GiB; 260 MiB of 14.76 GiB were free", "PyTorch had allocated 11.04 GiB"], 14.76),
+    ],
+)
+def test_the_numbers_of_a_memory_error(message, said, card):
+    found = failure(message)
+    assert found.gpu_memory == card
+    assert [each for each, start in zip(found.details, said, strict=True) if each.startswith(start)] == found.details
+
+
+def test_unused_reserved_memory_is_fragmentation():
+    assert "expandable_segments" in failure(NEW_FORM).remedy
+    assert "expandable_segments" not in failure(OLD_FORM).remedy
+
+
+def test_the_first_rank_that_fails_is_the_cause_and_not_the_launcher():
+    found = failure(
+        *traceback(("train.py", "main"), rank=3),
+        "[rank3]: ValueError: no such template",
+        "[rank0]:[E321 ProcessGroupNCCL.cpp:607] [Rank 0] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=15,"
+        " OpType=ALLREDUCE, NumelIn=4, NumelOut=4, Timeout(ms)=600000) ran for 600060 milliseconds before timing out.",
+        *traceback(("/bin/torchrun", "<module>")),
+        "torch.distributed.elastic.multiprocessing.errors.ChildFailedError:",
+    )
+    assert (found.kind, found.rank, found.exception) == ("exception", 3, "ValueError: no such template")
+    assert "the NCCL time-out of rank 0 (line 5) follows from it" in found.details
+
+
+def test_a_time_out_alone_asks_for_the_rank_that_is_missing():
+    line = "[Rank {}] Watchdog caught collective operation timeout: WorkNCCL(SeqNum={}, OpType={}, Timeout(ms)=1800000)"
+    found = failure(line.format(2, 880, "BROADCAST"), line.format(4, 879, "ALLREDUCE"))
+    assert (found.kind, found.rank) == ("timeout", None)
+    assert "ranks 2, 4 gave up after 1,800 seconds in BROADCAST number 880" in found.details
+    assert any("different operations" in each for each in found.details)
+    assert "`ddp_timeout` above 1800" in found.remedy
+
+
+@each_case(
+    ("lines", "kind", "said"),
+    [
+        (["failed (exitcode: -9) local_rank: 2 (pid: 438) of binary: python"], "killed", "rank 2 was killed (SIGKILL)"),
+        (["RuntimeError: DataLoader worker (pid 3) is killed by signal: Bus error."], "exception", "Bus error"),
+        (["main.py exits with return code = -9"], "killed", "host memory"),
+        (["{'loss': 2.1, 'grad_norm': 1.0}", "{'loss': 0.0, 'grad_norm': nan}"], "not-a-number", "after 1 logged steps"),
+        (["Exception: Current loss scale already at minimum - cannot decrease scale anymore. Exiting run."], "overflow", "ended the run"),
+        (["Grad overflow on iteration: 1, reducing to 32768.0"], "overflow", "is normal"),
+        (
+            [f"OVERFLOW! Skipping step, reducing to {2**k}" for k in range(12, 0, -1)],
+            "overflow",
+            "12 steps were skipped for fp16 overflows; the",
+        ),
+        (["usage: train.py [-h]", "train.py: error: unrecognized arguments: --local-rank=0"], "exception", "unrecognized arguments"),
+    ],
+)
+def test_other_failures(lines, kind, said):
+    found = failure(*lines)
+    assert found.kind == kind
+    assert said in found.summary
+
+
+def test_an_exception_after_which_the_training_went_on_is_not_the_cause():
+    found = failure("ValueError: could not upload", "{'loss': 2.1, 'grad_norm': 1.0}", "KeyError: 'labels'")
+    assert found.exception == "KeyError: 'labels'"
+
+
+def test_a_message_may_take_several_lines():
+    found = failure("AssertionError: Check batch related parameters. train_batch_size is not", "equal to micro_batch_per_gpu", "", "other")
+    assert found.exception.endswith("train_batch_size is not equal to micro_batch_per_gpu")
+
+
+@pytest.mark.parametrize("line", ["output_dir: out", '{"train_batch_size": 8}', "loss: 0.3", "# a ValueError: once"])
+def test_a_config_is_no_log(line):
+    assert failures_in([f"{line}\n"]) == []
+
+
+@each_case(
+    ("exception", "files", "rules"),
+    [
+        ("AssertionError: Check batch related parameters. train_batch_size is not equal to micro_batch_per_gpu * gradient_acc_step *"
+         " world_size 64 != 4 * 8 * 1", [], ["BAT001"]),
+        ("ValueError: --load_best_model_at_end requires the save and eval strategy to match, but found - Evaluation strategy: no",
+         [], ["HFT006"]),
+        ("TypeError: SFTTrainer.__init__() got an unexpected keyword argument 'max_seq_length'", [], ["KEY206"]),
+        ("TypeError: TrainingArguments.__init__() got an unexpected keyword argument 'evaluation_strategy'", [], ["KEY202"]),
+        ("SystemExit: 2 (error: unrecognized arguments: --local-rank=0)", [], ["LCH003"]),
+        ("ValueError: Some keys are not used by the HfArgumentParser: ['lora_ranks']", ["/x/llamafactory/hparams/parser.py"], ["LLF001"]),
+        ("AttributeError: 'NoneType' object has no attribute 'shape'", [], []),
+        ("TypeError: LlamaForCausalLM.forward() got an unexpected keyword argument 'length'", [], []),
+        ("RuntimeError: expected mat1 and mat2 to have the same dtype, but got: float != c10::Half", [], []),
+    ],
+)  # fmt: skip
+def test_the_rules_that_predict_an_exception(exception, files, rules):
+    assert rules_of(exception, files) == rules
+
+
+def test_the_predicted_exceptions_are_those_of_the_records(root, updating):
+    command = [sys.executable, "tools/rebuild_exceptions.py", *([] if updating else ["--check"])]
+    assert subprocess.run(command, cwd=root, check=False).returncode == 0

@@ -1,0 +1,20 @@
+"""What the tests of all frameworks share."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from cfglint.run.checked import CheckedRun
+
+
+@pytest.fixture
+def codes():
+    """The codes that a run reports, with the severities asked for."""
+
+    def of(run: CheckedRun, *severities: str) -> list[str]:
+        return [each.code for each in run.diagnostics if each.severity in (severities or ("error", "warning", "info"))]
+
+    return of

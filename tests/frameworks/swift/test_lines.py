@@ -1,0 +1,171 @@
+"""Launch lines of ms-swift: the sizes, the defaults and the refusals, compared with recordings of the real ms-swift."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from cases import each_case
+from cfglint.cli import main
+
+SFT = "swift sft --model org/model --dataset data.jsonl"
+GRPO = "swift rlhf --rlhf_type grpo --model org/model --dataset data.jsonl"
+FOUR = "CUDA_VISIBLE_DEVICES=0,1,2,3"
+
+
+class Result:
+    """The answer of `check` about the one run of a line."""
+
+    def __init__(self, printed):
+        report = json.loads(printed)
+        self.run = report["runs"][0] if report["runs"] else {}
+        self.diagnostics = report["diagnostics"]
+        self.found = [(each["code"], each["severity"]) for each in report["diagnostics"]]
+        self.verdict, self.resolved = self.run.get("verdict"), self.run.get("resolved", {})
+
+
+@pytest.fixture
+def checked(tmp_path, capsys):
+    """The answer about a line, at a release of ms-swift."""
+
+    def run(line, release="4.6.0", files=(), options=()):
+        for name, text in {"run.sh": f"{line}\n", "cfglint.toml": "", **dict(files)}.items():
+            path = tmp_path / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        target = ["--target", f"ms-swift=={release}"] if release else []
+        main(["check", str(tmp_path / "run.sh"), "--format", "json", "--num-examples", "4001", *target, *options])
+        return Result(capsys.readouterr().out)
+
+    return run
+
+
+@each_case(
+    ("line", "numbers"),
+    [
+        # without NPROC_PER_NODE it is one process, whatever GPUs are visible; the accumulation fills 16 samples
+        (f"{FOUR} {SFT}", {"data_parallel": 1, "micro_batch": 1, "accumulation": 16, "global_batch": 16}),
+        (f"{FOUR} NPROC_PER_NODE=4 {SFT}", {"data_parallel": 4, "accumulation": 4, "global_batch": 16, "steps_per_epoch": 250}),
+        # NNODES alone: torchrun's default of one process per node
+        (f"NNODES=2 {SFT}", {"data_parallel": 2, "accumulation": 8}),
+        # each process gets the same number of samples, rounded down
+        (f"NPROC_PER_NODE=2 {SFT} --gradient_accumulation_steps 1", {"steps_per_epoch": 2000, "total_steps": 6000}),
+        (f"NPROC_PER_NODE=8 {SFT} --sequence_parallel_size 4", {"data_parallel": 2, "sequence_parallel": 4, "accumulation": 2}),
+        # an abbreviation of one argument is that argument
+        (f"{SFT} --num_train_epoch 1 --per_device_train_b 4", {"micro_batch": 4, "accumulation": 4, "total_steps": 251}),
+        # a ratio of the total steps, in a release whose transformers has no such argument
+        (f"NPROC_PER_NODE=4 {SFT} --warmup_ratio 0.05", {"total_steps": 750, "warmup_steps": 38}),
+        # GRPO has another default, and counts completions
+        (f"NPROC_PER_NODE=8 {GRPO}", {"accumulation": 1, "generation_batch_size": 8, "steps_per_generation": 1, "steps_per_epoch": 4001}),
+    ],
+)
+def test_numbers(line, numbers, checked):
+    resolved = checked(line).resolved
+    assert {name: resolved[name] for name in numbers} == numbers
+
+
+@each_case(
+    ("line", "release", "exception"),
+    [
+        (f"{SFT} --train_type lora", "4.6.0", "ValueError: remaining_argv: ['--train_type', 'lora']"),
+        (f"{SFT} --tuner_type lora", "3.12.6", "ValueError: remaining_argv: ['--tuner_type', 'lora']"),
+        (f"{SFT} --system You are helpful", "4.6.0", "ValueError: remaining_argv: ['are', 'helpful']"),
+        (f"{SFT} --eval 1", "4.6.0", "SystemExit: 2 (error: ambiguous option: --eval could match"),
+        (f"{SFT} --torch_dtype bf16", "4.6.0", "SystemExit: 2 (error: argument --torch_dtype/--torch-dtype: invalid choice: 'bf16'"),
+        (
+            f"{FOUR} {SFT} --deepspeed zero2",
+            "4.6.0",
+            "ValueError: DeepSpeed is not compatible with `device_map`. n_gpu: 4, local_world_size: 1.",
+        ),
+        (f"{FOUR} {SFT} --deepspeed zero2", "3.0.0", "ValueError: DeepSpeed is not compatible with MP. n_gpu: 4, local_world_size: 1."),
+        (f"{FOUR} NPROC_PER_NODE=8 {SFT}", "4.6.0", "AssertionError: n_gpu: 4, local_world_size: 8"),
+        (f"{SFT} --deepspeed default-zero2", "4.6.0", "json.decoder.JSONDecodeError: Expecting value: line 1 column 1 (char 0)"),
+        (f"{SFT} --fp16 true --torch_dtype bfloat16", "4.6.0", "ValueError: At most one of fp16 and bf16 can be True, but not both"),
+        (f"{SFT} --lr_scheduler_type cosin", "4.6.0", "ValueError: cosin is not a valid SchedulerType"),
+        (
+            f"NPROC_PER_NODE=4 {GRPO} --num_generations 6",
+            "4.6.0",
+            "ValueError: generation_batch_size (4) must be evenly divisible by num_gen",
+        ),
+        ("swift sft --model_name_or_path m --dataset d", "4.6.0", "ValueError: Please set --model <model_id_or_path>, model: None"),
+    ],
+)
+def test_refusals(line, release, exception, checked):
+    result = checked(line, release)
+    assert result.verdict == "reject"
+    assert any((each["exception"] or "").startswith(exception) for each in result.diagnostics), result.diagnostics
+
+
+@each_case(
+    ("line", "release"),
+    [
+        (f"{FOUR} NPROC_PER_NODE=4 {SFT} --deepspeed zero3", "4.6.0"),
+        (f"{FOUR} SWIFT_SINGLE_DEVICE_MODE=1 {SFT} --deepspeed zero2", "4.6.0"),
+        (f"{FOUR} {SFT} --deepspeed zero2 --use_ray true", "4.6.0"),
+        (f"{SFT} --train_type lora --deepspeed zero2", "3.12.6"),
+        (f"{SFT} --eval_strategy step", "4.6.0"),  # without an evaluation set it is replaced before it is read
+        (f"{SFT} --no_add_version --lora_r 16 --gradient-checkpointing false", "4.6.0"),
+        (f"{SFT} --streaming true --max_steps 10", "4.6.0"),
+        (f"{SFT} --model_type mine --external_plugins plugin.py", "4.6.0"),
+        (f"{SFT} --lora_rak 8 --ignore_args_error true", "4.6.0"),
+    ],
+)
+def test_lines_that_start(line, release, checked):
+    result = checked(line, release)
+    assert (result.verdict, [each for each in result.found if each[1] == "error"]) == ("accept", [])
+
+
+@each_case("words", ["--model m $EXTRA", "--model m ...", '--model m "$@"', "--config run.yaml"])
+def test_what_may_be_elsewhere_is_not_missing(words, checked):
+    assert ("SWF011", "error") not in checked(f"swift sft {words}", "3.12.6").found
+
+
+def test_an_unknown_word_hides_only_what_needs_it(checked):
+    result = checked(f"{SFT} --per_device_train_batch_size $B --lora_rak 8")
+    assert result.found == [("SWF001", "error")]
+    assert (result.resolved["micro_batch"], result.resolved["accumulation"]) == (None, None)
+
+
+def test_a_missing_file_is_an_error_where_the_folder_is_known(checked):
+    result = checked(f"{SFT} --deepspeed ds/mine.json", files={"ds/other.json": "{}"})
+    assert ("SWF013", "error") in result.found
+
+
+def test_the_file_of_a_line_is_read(checked):
+    file = '{"train_micro_batch_size_per_gpu": 3, "zero_optimization": {"stage": 2}}'
+    result = checked(f"NPROC_PER_NODE=2 {SFT} --deepspeed ds.json", files={"ds.json": file})
+    assert any("mismatch" in (each["exception"] or "") for each in result.diagnostics), result.diagnostics
+
+
+def test_a_module_is_the_worker_itself(checked):
+    line = f"torchrun --nproc_per_node 4 swift/cli/sft.py {SFT.removeprefix('swift sft ')}"
+    assert checked(line).resolved["global_batch"] == 16
+    assert checked(line).resolved["data_parallel"] == 4
+
+
+FILE = "model: org/model\ndataset: [a, b]\nper_device_train_batch_size: 2\nENV:\n  NPROC_PER_NODE: 4\n"
+
+
+@each_case(
+    ("line", "release", "numbers", "found"),
+    [
+        ("swift sft sft.yaml", "4.6.0", (4, 2, 2), []),
+        ("swift sft sft.yaml --per_device_train_batch_size 4", "4.6.0", (4, 4, 1), []),  # what comes later wins
+        ("NPROC_PER_NODE=2 swift sft sft.yaml", "4.6.0", (2, 2, 4), []),  # ENV sets what is not set yet
+        ("swift sft --config sft.yaml", "4.6.0", (1, 1, 16), ["SWF001", "SWF010", "SWF011"]),
+        ("swift sft --config sft.yaml --per_device_train_batch_size 4", "3.12.6", (1, 2, 8), []),  # the file wins
+        ("swift sft sft.yaml", "3.12.6", (4, 1, 4), ["SWF001", "SWF010", "SWF011"]),
+    ],
+)
+def test_the_file_of_the_arguments(line, release, numbers, found, checked):
+    result = checked(line, release, files={"sft.yaml": FILE})
+    assert tuple(result.resolved[name] for name in ("data_parallel", "micro_batch", "accumulation")) == numbers
+    assert sorted(code for code, severity in result.found if severity == "error") == found
+
+
+def test_a_file_alone_is_recognised(checked, tmp_path, capsys):
+    (tmp_path / "sft.yaml").write_text("model: m\ndataset: d\ntuner_type: full\nlora_rak: 8\ndeepspeed: zero2\n")
+    main(["check", str(tmp_path / "sft.yaml"), "--format", "json", "--target", "ms-swift==4.6.0"])
+    result = Result(capsys.readouterr().out)
+    assert (result.run["kinds"], result.found) == (["swift"], [("SWF001", "error")])
