@@ -16,7 +16,7 @@ from cfglint.project.settings_file import LARGEST, Configuration, ConfigurationE
 from cfglint.run.discovery import Discovery
 from cfglint.run.discovery_errors import LaunchChoiceError, UnknownKindError
 from cfglint.run.paths import BY_HAND, HERE, line_of
-from cfglint.source.file_source import EditedSource, FileSource
+from cfglint.source.file_source import FileSource
 from cfglint.source.limits import MAX_SIZE
 from cfglint.source.root import resolved
 
@@ -378,7 +378,7 @@ def declared_runs(
 
     `folders` caches the versions found, by folder.
     """
-    source = EditedSource(FileSource(), texts) if texts else None
+    source = edited(FileSource(), texts) if texts else None
     discovery = Discovery(facts_of_declared(declared, arguments, project), arguments.kind or declared.kind, source=source)
     discovery.stats, discovery.folders = stats, folders
     try:
@@ -398,9 +398,7 @@ def discovery_of(
     section = tuple(arguments.section.split(".")) if arguments.section else ()
     paths, piped = with_stdin(arguments)
     source = FileSource(piped)
-    discovery = Discovery(
-        facts_of(arguments, project, arguments.run), arguments.kind, section, EditedSource(source, texts) if texts else source
-    )
+    discovery = Discovery(facts_of(arguments, project, arguments.run), arguments.kind, section, edited(source, texts) if texts else source)
     discovery.stats = stats
     discovery.exclude, discovery.kinds = project.exclude, project.kinds
     discovery.own_files = own_files(arguments, project)
@@ -502,12 +500,21 @@ def warn_of_unknown_codes(selection: Selection) -> None:
         warn(f"nor is there a rule for {len(codes) - MOST_UNKNOWN:,} others")
 
 
+def edited(source: FileSource, texts: Mapping[str, str]) -> FileSource:
+    """A source with new contents for some files."""
+    from cfglint.source.edited_source import EditedSource
+
+    return EditedSource(source, texts)
+
+
 def skipped_files(stats: ScanStats) -> list[str]:
     """The files that were skipped, and why, for the last line on standard error."""
     parts: list[str] = []
     for name, number in sorted(stats.related_tools.items()):
         parts.append(f"{counted(number, name + ' file')} skipped (no checks for this kind)")
     parts += stats.outside
+    for name, number in sorted(stats.unmodelled.items()):
+        parts.append(f"{counted(number, 'launch line')} of {name}, which is not modelled: only the launcher is checked")
     if stats.templates:
         parts.append(f"{counted(len(stats.templates), 'template')} that cannot be read before it is filled: {first_few(stats.templates)}")
     if stats.unrecognized:

@@ -112,6 +112,16 @@ class CheckedRun(LoadedRun):
         return None if self.has_bugs or is_outside or self.beyond_limits or self.undecided_releases else "accept"
 
     @property
+    def unmodelled(self) -> str:
+        """The framework of a launch line whose program is not modelled, so that only its launcher is checked; else empty."""
+        line = self.launch.line
+        if line is None or not self.configs or self.configs[0].kind != LAUNCH:
+            return ""
+        from cfglint.launch.unmodelled import unmodelled
+
+        return unmodelled(line)
+
+    @property
     def decided_alone(self) -> set[str]:
         """The packages of which files of the project answer, although their releases are not modelled."""
         return {config.package for config in self.configs if config.decides_alone}

@@ -50,7 +50,7 @@ class Discovery:
         self.source = source or FileSource()
         self.stats = ScanStats()
         self.taken: set[str] = set()  # paths of the files that others have named
-        self.scripts = False  # whether launch lines may name the examined files
+        self.scripts = False  # whether launch lines or programs may read the examined files
         self.others_of_line = 0  # further launches on the requested line
         self._launches: LaunchReader | None = None
         self.folders: dict[str, dict[str, list[Statement]]] = {}  # the versions in folders, cached for all runs
@@ -66,13 +66,18 @@ class Discovery:
         self.positions: dict[str, int] = {}  # the positions of named files, by identity, if they are checked in their runs
         self.indexes: dict[str, TrackedFiles] = {}  # the tracked files, by the top of the work tree
 
+    @property
+    def _reads_lines(self) -> bool:
+        """Whether scripts are read for launch lines: also for a kind whose config is such a line."""
+        return self.kind in (None, LAUNCH) or bool(framework(self.kind or LAUNCH).programs)
+
     def one(self, paths: list[str]) -> CheckedRun:
         """Load all the paths as one run."""
         by_hand = self._by_hand(paths)
         if by_hand is not None:
             self.stats.count(by_hand)
             return by_hand
-        script = next((path for path in paths if is_script(line_of(path)[0]) and self.kind in (None, LAUNCH)), None)
+        script = next((path for path in paths if is_script(line_of(path)[0]) and self._reads_lines), None)
         if script is not None and not self.section:
             return self._launch(script, [path for path in paths if path != script])
         program = next((path for path in paths if is_program(path)), None)
@@ -106,7 +111,7 @@ class Discovery:
         if self.in_their_runs and self.named and not (self.kind or self.section or self.facts.arguments or self.source.texts):
             self.positions = {self.source.identity(line_of(path)[0]): index for index, path in reversed(found) if path in self.named}
             found += [(len(found), path) for path in self._readers([path for _, path in found])]
-        self.scripts = any(is_script(line_of(path)[0]) for _, path in found)
+        self.scripts = any(is_script(line_of(path)[0]) or is_program(path) for _, path in found)
         return found
 
     def _readers(self, known: list[str]) -> list[str]:
@@ -165,7 +170,7 @@ class Discovery:
             if by_hand is not None:
                 self.taken.update(each.path for each in by_hand.documents[1:] if each.path != path)
                 yield index, by_hand, None
-            elif self.kind in (None, LAUNCH) and not self.section and is_script(line_of(path)[0]):
+            elif self._reads_lines and not self.section and is_script(line_of(path)[0]):
                 yield from ((index, run, None) for run in self.launches(path))
             elif is_program(path) and not self.section:
                 found_in_folder = path if path not in self.named else None
@@ -199,7 +204,7 @@ class Discovery:
 
     def launches(self, path: str) -> Iterator[CheckedRun]:
         """The runs that a script starts, with the files that its lines name."""
-        from cfglint.run.launch_runs import LaunchReader
+        from cfglint.run.launch_runs import LaunchReader, own_configs
 
         name, only = line_of(path)
         if self._launches is None:
@@ -218,11 +223,12 @@ class Discovery:
             documents, kinds = self.references.followed(each.documents, each.kinds)
             self.taken.update(document.path for document in documents[1:])
             self.taken.update([each.launch.parser.path] if each.launch.parser is not None else ())
+            self.taken.update(own_configs(documents))
             yield self._run(documents, kinds, each.facts)
 
     def built_in(self, path: str) -> Iterator[CheckedRun]:
         """The runs whose arguments a program builds in code; a program without any is not recognised."""
-        from cfglint.run.launch_runs import LaunchReader
+        from cfglint.run.launch_runs import LaunchReader, own_configs
 
         name, only = line_of(path)
         if len(self.named) > FEW and only is None and not self._may_build(name):
@@ -242,6 +248,7 @@ class Discovery:
         for each in chosen:
             documents, kinds = self.references.followed([each.document], [each.kind])
             self.taken.update(document.path for document in documents[1:] if document.path != name)
+            self.taken.update(own_configs(documents))
             yield self._run(documents, kinds, each.facts(self.facts))
 
     def _by_hand(self, paths: list[str]) -> CheckedRun | None:
@@ -280,7 +287,7 @@ class Discovery:
 
     def declared(self, paths: list[str]) -> list[CheckedRun]:
         """The runs of one declaration: several if a loop or a function starts the same line several times."""
-        is_launch = self.kind in (None, LAUNCH) and len(paths) == 1 and is_script(line_of(paths[0])[0])
+        is_launch = self._reads_lines and len(paths) == 1 and is_script(line_of(paths[0])[0])
         if not is_launch or self.facts.arguments or self.section:
             return [self.one(paths)]
         found = list(self.launches(paths[0]))
@@ -362,7 +369,7 @@ class Discovery:
         """Whether a file of a folder may be a config or a script, by its name."""
         if path.endswith(PROGRAMS):
             return self.kind is None and not self.section and self._may_build(path)
-        return path.lower().endswith(EXTENSIONS) or (self.kind in (None, LAUNCH) and is_script(path))
+        return path.lower().endswith(EXTENSIONS) or (self._reads_lines and is_script(path))
 
     def _may_build(self, path: str) -> bool:
         """Whether a Python file of a folder may build the arguments of a trainer, by its text."""

@@ -8,7 +8,7 @@ from cfglint.frameworks.launch_facts import Launch
 from cfglint.frameworks.program import HF_PARSERS
 from cfglint.frameworks.unknown import Unknown
 from cfglint.launch.command import WITHOUT_EFFECT
-from cfglint.launch.programs.constructors import built_calls
+from cfglint.launch.programs.constructors import EngineConfig, built_calls
 from cfglint.launch.programs.documents import place_of_literal
 from cfglint.launch.programs.evaluation import call_document
 from cfglint.launch.programs.imports import imports
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
     from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.frameworks.program import Field, ProgramFacts
+    from cfglint.launch.programs.calls import MadeCall
+    from cfglint.launch.programs.constructors import AcceleratorCall, Constructor
     from cfglint.launch.programs.context import Context
     from cfglint.launch.programs.runs_of_program import Evaluated
 
@@ -44,7 +46,7 @@ class BuiltArguments:
     def __init__(self, program: ProgramFacts, which: int, reread: Reread, context: Context) -> None:
         call = built_calls(program)[which]
         evaluated = evaluation_of(program, context)
-        made = evaluated.made.get(call.node) if evaluated is not None else None  # type: ignore[call-overload]
+        made = made_at(call, evaluated) if evaluated is not None else None
         conditional = bool(made.conditions) if made is not None else call.is_conditional
         self.kind = call.kind
         self.guessed = conditional or is_caught(call.node, call.scope, program.scopes)
@@ -90,6 +92,11 @@ class ParsedArguments(BuiltArguments):
         self.document.files = frozenset(each.path for each in program.evaluations.modules.known())
         self.document.again_with = lambda texts: parsed_again(self.document, texts, reread, context)
         self.document.again = lambda text: parsed_again(self.document, {module.path: text}, reread, context)
+
+
+def made_at(call: Constructor | EngineConfig | AcceleratorCall, evaluated: Evaluated) -> MadeCall | None:
+    """The evaluated call that builds arguments."""
+    return evaluated.engines.get(call.call) if isinstance(call, EngineConfig) else evaluated.made.get(call.call)
 
 
 def evaluation_of(program: ProgramFacts, context: Context) -> Evaluated | None:

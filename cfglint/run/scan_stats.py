@@ -23,6 +23,7 @@ class ScanStats(Record):
     related_tools: dict[str, int] = {}
     beyond_limits: list[str] = []  # files that exceed a limit of cfglint's own: exit status 2
     unchecked: dict[str, str] = {}  # scripts of which some launches are not checked, with the reason
+    unmodelled: dict[str, int] = {}  # frameworks of launch lines of which only the launcher is checked
     unreadable: list[str] = []  # paths that could not be opened: exit status 2
     unchosen: list[str] = []  # reasons why a declared launch is not exactly one run: exit status 2
     unknown_kind: list[str] = []  # files of declared runs whose kind is unknown: exit status 2
@@ -50,6 +51,8 @@ class ScanStats(Record):
         if run.is_unreadable_template:
             self.templates += [document.path for document in run.documents]
         self.beyond_limits += [path for path in run.beyond_limits if path not in self.beyond_limits]
+        if run.unmodelled:
+            self.unmodelled[run.unmodelled] = self.unmodelled.get(run.unmodelled, 0) + 1
         outside = run.outside
         for package, said_by in run.facts.target_from.items():
             if package not in outside:
@@ -89,5 +92,7 @@ class ScanStats(Record):
         self.unsearched = max(self.unsearched, other.unsearched)
         self.foreign.update(other.foreign)
         self.outside.update(other.outside)
+        for name, number in other.unmodelled.items():
+            self.unmodelled[name] = self.unmodelled.get(name, 0) + number
         for name, number in other.related_tools.items():
             self.related_tools[name] = self.related_tools.get(name, 0) + number

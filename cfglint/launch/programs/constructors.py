@@ -157,9 +157,10 @@ class EngineConfig:
     kind = "deepspeed"
     trainer: str | None = None
 
-    def __init__(self, value: ast.expr, scope: Scope) -> None:
+    def __init__(self, value: ast.expr, scope: Scope, call: ast.Call) -> None:
         self.value = self.node = value
         self.scope = scope
+        self.call = call
 
     @property
     def is_conditional(self) -> bool:
@@ -206,7 +207,7 @@ def accelerators(scopes: list[Scope]) -> list[AcceleratorCall]:
 
 def engine_configs(scopes: list[Scope]) -> list[EngineConfig]:
     """The calls of `deepspeed.initialize` in a program that pass a mapping."""
-    found = [EngineConfig(value, scope) for scope in scopes for value in engine_values(scope)]
+    found = [EngineConfig(value, scope, call) for scope in scopes for call, value in engine_values(scope)]
     return found if len(found) <= MOST else []
 
 

@@ -6,7 +6,7 @@ import ast
 
 from cfglint.frameworks.unknown import Unknown
 from cfglint.launch.programs.literals import literal
-from cfglint.launch.programs.objects import OPEN, UNCLEAR, Value, plain, same, unknown
+from cfglint.launch.programs.objects import OPEN, UNCLEAR, Mapping, Value, plain, same, unknown
 from cfglint.source.document import MAPPING, SCALAR, SEQUENCE, Node, Written
 from cfglint.source.python.call import CallDocument
 from cfglint.source.python.literals import Offsets, node_of
@@ -128,19 +128,35 @@ def computed_node(content: Any, start: int, end: int) -> Node:
     return Node(SCALAR, start, end, str(content), '"' if isinstance(content, str) else "")
 
 
-def engine_document(call: MadeCall, config: Value, program: ProgramFacts) -> CallDocument | None:
-    """The mapping that is passed to `deepspeed.initialize`, as a document; None if it is not completely known."""
-    content = plain(config)
-    if not isinstance(content, dict):
-        return None
+def given_mapping(call: MadeCall) -> Value | None:
+    """The mapping with known keys that a call of `deepspeed.initialize` is given; None without one."""
+    for name in ("config", "config_params"):
+        value = call.arguments[name][1] if name in call.arguments else None
+        if value is not None and isinstance(value.data, Mapping) and value.data.items and not value.data.is_open:
+            return value
+    return None
+
+
+def document_of_engine(call: MadeCall, expression: ast.expr) -> CallDocument:
+    """The mapping that is passed to `deepspeed.initialize` as a document; a key whose value has unknown parts is unknown."""
+    config = given_mapping(call)
+    assert config is not None
     module = call.module
     offsets = module.offsets
-    written = config.node if config.module is module else None
-    if written is not None and literal(written) != content:
-        written = None
-    place = written if written is not None else call.node
-    document = CallDocument(module.path, module.text, call.name, *offsets.span(place))
-    document.roots = [node_of(written, offsets) if written is not None else computed_node(content, *offsets.span(place))]
-    document.values = content
-    document.literal = {each for each in content if isinstance(each, str)} if written is not None else set()
+    display = config.node if isinstance(config.node, ast.Dict) and config.module is module else None
+    document = CallDocument(module.path, module.text, "deepspeed.initialize", *offsets.span(display or expression))
+    pairs = zip(display.keys, display.values, strict=True) if display is not None else ()
+    written = {key.value: (key, value) for key, value in pairs if isinstance(key, ast.Constant)}
+    for name, value in config.data.items.items():
+        key, part = written.get(name, (expression, expression))
+        key_node = Node(SCALAR, *offsets.span(key), str(name), '"')
+        content = plain(value)
+        if content is UNCLEAR:
+            reasons = (value.reason or NO_REASON,)
+            document.leave_open(key_node, *offsets.span(part), Unknown(reasons), reasons)
+        elif part is not expression and literal(part) == content and type(literal(part)) is type(content):
+            document.add(key_node, node_of(part, offsets), content)
+            document.literal.add(str(name))
+        else:
+            document.add(key_node, computed_node(content, *offsets.span(part)), content)
     return document

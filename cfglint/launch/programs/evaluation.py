@@ -7,7 +7,7 @@ import ast
 from cfglint.frameworks.program import MISSING
 from cfglint.frameworks.unknown import Unknown
 from cfglint.launch.programs.constructors import EngineConfig
-from cfglint.launch.programs.documents import document_of_call
+from cfglint.launch.programs.documents import document_of_call, document_of_engine, given_mapping
 from cfglint.launch.programs.literals import COMPUTED, arithmetic, assigned, is_mutated, literal
 from cfglint.launch.programs.modules import Definition, target_names_of
 from cfglint.launch.programs.scopes import FUNCTIONS, parameters
@@ -216,7 +216,8 @@ def engine_document(call: EngineConfig, program: ProgramFacts) -> CallDocument:
     offsets = module.offsets
     node = found.node or call.value
     document = CallDocument(module.path, module.text, "deepspeed.initialize", *offsets.span(node))
-    document.roots, document.values = [node_of(node, offsets)], found.value
+    if isinstance(found.value, dict):  # else only an evaluation knows the mapping
+        document.roots, document.values = [node_of(node, offsets)], found.value
     document.literal = {each for each in document.values if isinstance(each, str)}
     return document
 
@@ -226,7 +227,8 @@ def call_document(
 ) -> CallDocument:
     """The document of a constructor call, or of the mapping that is passed to an engine, with the values of an evaluation."""
     if isinstance(built, EngineConfig):
-        return engine_document(built, program)
+        engine = evaluated.engines.get(built.call) if evaluated is not None else None
+        return document_of_engine(engine, built.value) if engine is not None and given_mapping(engine) else engine_document(built, program)
     made = evaluated.made.get(built.call) or evaluated.accelerators.get(built.call) if evaluated is not None else None
     if made is not None:
         return document_of_call(made, program)

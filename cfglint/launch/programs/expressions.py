@@ -57,6 +57,7 @@ ORDERED: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
     ast.Gt: operator.gt,
     ast.GtE: operator.ge,
 }
+TYPES = frozenset(f"builtins.{name}" for name in ("int", "float", "str", "bool", "list", "dict", "tuple", "set"))
 ALWAYS_TRUE = (Function, Class, ModuleObject, Instance, External, FilePath, OpenFile, Built)
 
 
@@ -357,6 +358,8 @@ class Expressions:
             return bool(one == other)
         if same(left, right):
             return True
+        if isinstance(one, External) and isinstance(other, External) and {one.name, other.name} <= TYPES:
+            return False  # the same type is the same object
         if (one is None or other is None) and not isinstance(one, (Method, Opaque)) and not isinstance(other, (Method, Opaque)):
             return False  # an object that is known is not None
         if isinstance(one, Sequence) and isinstance(other, Sequence) and all(each.is_plain for each in (*one.items, *other.items)):

@@ -190,17 +190,17 @@ def words(scope: Scope, call: ast.Call) -> str:
     return number if number is not COMPUTED and number in ("?", "+", "*") else ""
 
 
-def engine_values(scope: Scope) -> Iterator[ast.expr]:
-    """The config arguments of the calls of `deepspeed.initialize` in a scope."""
+def engine_values(scope: Scope) -> Iterator[tuple[ast.Call, ast.expr]]:
+    """The calls of `deepspeed.initialize` in a scope that are given a config, each with it."""
     for call in scope.calls():
         named = scope.resolve(call.func)
         if isinstance(named, External) and named.name == "deepspeed.initialize":
             given = keyword(call, "config") or keyword(call, "config_params")
             if given is not None:
-                yield given
+                yield call, given
 
 
 def engine_files(scopes: list[Scope]) -> tuple[str, ...]:
     """The DeepSpeed files that the code names: `deepspeed.initialize(..., config="ds.json")`."""
-    names = (value_of(given, scope) for scope in scopes for given in engine_values(scope))
+    names = (value_of(given, scope) for scope in scopes for _, given in engine_values(scope))
     return tuple(dict.fromkeys(name for name in names if isinstance(name, str) and name.endswith((".json", ".hjson"))))

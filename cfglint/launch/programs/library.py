@@ -5,6 +5,7 @@ Assumed is what is assumed of every launch: H100 cards, and one process for each
 
 from __future__ import annotations
 
+import ast
 import os
 import posixpath
 
@@ -30,10 +31,10 @@ from cfglint.launch.programs.objects import (
     unknown,
     wrapped,
 )
+from cfglint.source.dataclass_fields import annotated
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import ast
     from collections.abc import Callable
     from typing import Any
 
@@ -375,7 +376,7 @@ def fresh(run: Interpreter, default: Value) -> Value:
 
 
 def of_dataclasses(run: Interpreter, name: str, given: Given, named: Named) -> Value:
-    """`field`, `asdict`, `replace` of dataclasses, pydantic and attrs."""
+    """`field`, `fields`, `asdict`, `replace` of dataclasses, pydantic and attrs."""
     if name in ("field", "Field", "HfArg", "ib", "attrib", "Factory"):
         if "default" in named:
             return named["default"]
@@ -384,6 +385,9 @@ def of_dataclasses(run: Interpreter, name: str, given: Given, named: Named) -> V
             return run.called(factory, [], {}, run.here())
         return given[0] if given and name == "Field" and given[0].data is not Ellipsis else unknown("it has no default")
     first = given[0].data if given else None
+    made_of = first if isinstance(first, Class) else first.made_of if isinstance(first, Instance) else None
+    if name == "fields" and made_of is not None:
+        return dataclass_fields(run, made_of)
     if name in ("asdict", "vars") and isinstance(first, Instance):
         mapping = Mapping()
         for key, value in first.slots.items():
@@ -395,6 +399,21 @@ def of_dataclasses(run: Interpreter, name: str, given: Given, named: Named) -> V
         made.data.slots.update({OPEN if key is None else key: value for key, value in named.items()})
         return made
     return unknown()
+
+
+def dataclass_fields(run: Interpreter, made_of: Class) -> Value:
+    """The fields of a dataclass, each with `name`, `type` and `default`; unknown if a base class is not of the program."""
+    found: dict[str, Value] = {}
+    for each in reversed(made_of.line()):
+        if not isinstance(each, Class):
+            return unknown(f"the fields of `{made_of.node.name}` are unknown")
+        module = each.frame.module
+        for name, line in annotated(each.node):
+            as_text = module.imports.get("annotations") == "__future__.annotations"
+            kind = Value(ast.unparse(line.annotation)) if as_text else run.evaluate(line.annotation, each.frame)
+            default = run.of_class(made_of, name, None) or Value(External("dataclasses.MISSING"))
+            found[name] = namespace({"name": Value(name), "type": kind, "default": default})
+    return Value(Sequence(found.values(), "tuple"))
 
 
 def namespace(named: Named) -> Value:

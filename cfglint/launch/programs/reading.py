@@ -8,6 +8,7 @@ from cfglint.frameworks.program import ARGPARSE, HF_PARSERS, Field, ProgramFacts
 from cfglint.launch.programs.classes import SEQ2SEQ, read_class
 from cfglint.launch.programs.constructors import MOST, accelerators, constructor, constructors, engine_configs
 from cfglint.launch.programs.context import Context
+from cfglint.launch.programs.documents import given_mapping
 from cfglint.launch.programs.evaluation import engine_mappings
 from cfglint.launch.programs.flags import Flags, engine_files
 from cfglint.launch.programs.literals import value_of
@@ -53,9 +54,12 @@ def read_program(path: str, package: str, folders: list[str], read: Callable[[st
     facts.scopes = tuple(scopes)
     facts.evaluations = Evaluations(modules, scopes[0].module)
     calls: list[Constructor | EngineConfig | AcceleratorCall] = [*constructors(scopes, made)]
-    if not calls and may_build(modules):
-        calls = evaluated_calls(facts.evaluations.under(Context((), True, read=read, folders=tuple(folders))), modules)
-    facts.built = tuple(calls or engine_mappings(facts, engine_configs(scopes)) or (accelerators(scopes) if not facts.arguments else ()))
+    engines = engine_configs(scopes) if not calls else []
+    if not calls and (engines or may_build(modules)):
+        evaluated = facts.evaluations.under(Context((), True, read=read, folders=tuple(folders)))
+        calls = evaluated_calls(evaluated, modules)
+        calls = calls or [each for each in engines if each.call in evaluated.engines and given_mapping(evaluated.engines[each.call])]
+    facts.built = tuple(calls or engine_mappings(facts, engines) or (accelerators(scopes) if not facts.arguments else ()))
     return facts
 
 

@@ -239,3 +239,22 @@ def test_modules_of_the_project():
 
 def test_a_recursion_ends():
     assert value("def f(n):\n    return f(n + 1)", "f(1)") is None
+
+
+OWN_LOOP = """
+from dataclasses import dataclass, fields
+@dataclass
+class Own:
+    rows: int = 3
+    pack: bool = False
+parser = argparse.ArgumentParser()
+for each in fields(Own):
+    kind = (lambda text: text.lower() == 'true') if each.type == bool else each.type
+    parser.add_argument(f'--{each.name}', type=kind, default=each.default)
+own = Own(**vars(parser.parse_args()))
+"""
+
+
+@pytest.mark.parametrize(("words", "expected"), [("", 3), ("--rows 5", 5), ("--rows 5 --pack true", 10)])
+def test_a_parser_with_an_argument_for_each_field_of_a_dataclass(words, expected):
+    assert value(OWN_LOOP, "own.rows * (2 if own.pack else 1)", words.split()) == expected

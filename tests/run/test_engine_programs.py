@@ -1,0 +1,55 @@
+"""Programs that pass a mapping to `deepspeed.initialize`: what the code computes is the DeepSpeed config of the run."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from cfglint.cli import main
+
+PROGRAM = """
+import argparse
+import deepspeed
+import torch
+
+def config(stage):
+    return {{"train_batch_size": 64, "zero_optimization": {{"stage": stage}}, "fp16": {{"enabled": True}}, "gradient_cliping": 1.0}}
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--rows", type=int, default=4)
+parser.add_argument("--local_rank", type=int, default=-1)
+args = parser.parse_args()
+made = config(2)
+made["train_micro_batch_size_per_gpu"] = {micro}
+made["train_batch_size"] = args.rows * torch.distributed.get_world_size() * 2
+engine, *_ = deepspeed.initialize(model=load(), config=made)
+engine.backward(engine(batch))
+"""
+
+
+@pytest.fixture
+def checked(tmp_path, monkeypatch, capsys):
+    """The run of a line that starts the program, and its findings."""
+    (tmp_path / ".git").mkdir()
+    monkeypatch.chdir(tmp_path)
+
+    def report(micro, words):
+        (tmp_path / "train.py").write_text(PROGRAM.format(micro=micro))
+        (tmp_path / "run.sh").write_text(f"deepspeed --num_gpus 8 train.py {words}\n")
+        main(["check", "run.sh", "--format", "json"])
+        found = json.loads(capsys.readouterr().out)
+        [run] = found["runs"]
+        numbers = [run["resolved"][name] for name in ("micro_batch", "accumulation", "global_batch")]
+        return numbers, [(each["code"], each["file"], each["line"]) for each in found["diagnostics"]]
+
+    return report
+
+
+def test_values_of_the_line_and_of_functions(checked):
+    assert checked("args.rows", "--rows 2") == ([2, 2, 32], [("KEY105", "train.py", 7)])
+    assert checked("args.rows", "") == ([4, 2, 64], [("KEY105", "train.py", 7)])
+
+
+def test_an_unknown_value_leaves_the_others_known(checked):
+    assert checked("load()", "") == ([None, None, 64], [("KEY105", "train.py", 7)])
