@@ -54,6 +54,12 @@ def named_by_option(line: LaunchLine | None) -> bool:
     return line is not None and any(file.role == f"--{CONFIG}" for file in line.files)
 
 
+def named_file(line: LaunchLine | None) -> str:
+    """The file of the arguments as a line names it; empty if it names none."""
+    roles = ("positional", f"--{CONFIG}")
+    return next((file.word.string for file in line.files if file.role in roles), "") if line is not None else ""
+
+
 def has_known_options(line: LaunchLine) -> bool:
     """Whether a line shows all its options: no unknown word stands where further options may come from, and it is no part of a page."""
     if line.call.path.lower().endswith(PAGES):
