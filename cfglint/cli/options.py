@@ -16,7 +16,7 @@ from cfglint.project.settings_file import LARGEST, Configuration, ConfigurationE
 from cfglint.run.discovery import Discovery
 from cfglint.run.discovery_errors import LaunchChoiceError, UnknownKindError
 from cfglint.run.paths import BY_HAND, HERE, line_of
-from cfglint.source.file_source import EditedSource, FileSource
+from cfglint.source.file_source import FileSource
 from cfglint.source.limits import MAX_SIZE
 from cfglint.source.root import resolved
 
@@ -320,12 +320,12 @@ def baseline_of(arguments: Namespace, project: Configuration) -> Baseline | None
     """The baseline in effect, empty if it is about to be written; raises UsageError if it cannot be used."""
     path = baseline_path(arguments, project)
     if path is None:
-        if arguments.write_baseline:
+        if getattr(arguments, "write_baseline", False):
             raise UsageError("--write-baseline: pass --baseline FILE, or set `baseline` in the configuration")
         return None
     from cfglint.project import baseline
 
-    if arguments.write_baseline:
+    if getattr(arguments, "write_baseline", False):
         return baseline.Baseline(path, {})
     try:
         return baseline.read(path)
@@ -346,10 +346,11 @@ def own_files(arguments: Namespace, project: Configuration) -> set[str]:
 
 
 def runs_of(
-    arguments: Namespace, project: Configuration, stats: ScanStats, texts: Mapping[str, str] | None = None
+    arguments: Namespace, project: Configuration, stats: ScanStats, texts: Mapping[str, str] | None = None, in_their_runs: bool = False
 ) -> Iterator[tuple[int, CheckedRun]]:
-    """(position, run) for the paths of a command line, or for the declared runs when no path is given; `texts` are other contents of
-    their files.
+    """(position, run) for the paths of a command line, or for the declared runs when no path is given.
+
+    `texts` are other contents of their files; `in_their_runs`: the runs of the project that read a named file are among them.
     """
     if not arguments.paths and project.runs and not arguments.args:
         folders: Folders = {}
@@ -358,6 +359,7 @@ def runs_of(
                 yield index, found
         return
     discovery, paths = discovery_of(arguments, project, stats, texts)
+    discovery.in_their_runs = in_their_runs
     if arguments.run:
         yield 0, discovery.one(paths)
     else:
@@ -376,7 +378,7 @@ def declared_runs(
 
     `folders` caches the versions found, by folder.
     """
-    source = EditedSource(FileSource(), texts) if texts else None
+    source = edited(FileSource(), texts) if texts else None
     discovery = Discovery(facts_of_declared(declared, arguments, project), arguments.kind or declared.kind, source=source)
     discovery.stats, discovery.folders = stats, folders
     try:
@@ -396,9 +398,7 @@ def discovery_of(
     section = tuple(arguments.section.split(".")) if arguments.section else ()
     paths, piped = with_stdin(arguments)
     source = FileSource(piped)
-    discovery = Discovery(
-        facts_of(arguments, project, arguments.run), arguments.kind, section, EditedSource(source, texts) if texts else source
-    )
+    discovery = Discovery(facts_of(arguments, project, arguments.run), arguments.kind, section, edited(source, texts) if texts else source)
     discovery.stats = stats
     discovery.exclude, discovery.kinds = project.exclude, project.kinds
     discovery.own_files = own_files(arguments, project)
@@ -500,12 +500,21 @@ def warn_of_unknown_codes(selection: Selection) -> None:
         warn(f"nor is there a rule for {len(codes) - MOST_UNKNOWN:,} others")
 
 
+def edited(source: FileSource, texts: Mapping[str, str]) -> FileSource:
+    """A source with new contents for some files."""
+    from cfglint.source.edited_source import EditedSource
+
+    return EditedSource(source, texts)
+
+
 def skipped_files(stats: ScanStats) -> list[str]:
     """The files that were skipped, and why, for the last line on standard error."""
     parts: list[str] = []
     for name, number in sorted(stats.related_tools.items()):
         parts.append(f"{counted(number, name + ' file')} skipped (no checks for this kind)")
     parts += stats.outside
+    for name, number in sorted(stats.unmodelled.items()):
+        parts.append(f"{counted(number, 'launch line')} of {name}, which is not modelled: only the launcher is checked")
     if stats.templates:
         parts.append(f"{counted(len(stats.templates), 'template')} that cannot be read before it is filled: {first_few(stats.templates)}")
     if stats.unrecognized:
@@ -514,6 +523,8 @@ def skipped_files(stats: ScanStats) -> list[str]:
         parts.append(f"{counted(len(stats.remnants), 'file')} skipped, empty or not valid: {first_few(stats.remnants)}")
     if stats.unclear:
         parts.append(f"could not determine the kind of {first_few(stats.unclear)}; pass --kind")
+    if stats.unsearched:
+        parts.append(f"{stats.unsearched:,} files of the project searched for runs that read the named files, not the others")
     if stats.foreign:
         parts.append(f"{counted(len(stats.foreign), 'file')} outside the project not read: {first_few(stats.foreign)}")
     if stats.unknown_kind:
@@ -556,6 +567,8 @@ def add_skip_option(parser: Parser) -> None:
 
 def report_unchecked(stats: ScanStats, skip_unrecognized: bool = False) -> bool:
     """Whether a named path could not be checked; named files that are not recognised are listed, unless they may be skipped."""
+    if stats.readers:
+        stats.unrecognized_named = [pair for pair in stats.unrecognized_named if os.path.abspath(pair[0]) not in stats.files]
     if skip_unrecognized:
         stats.unrecognized += len(stats.unrecognized_named)
         stats.unrecognized_named.clear()

@@ -455,6 +455,67 @@ STP102 TypeError: WarmupDecayLR.__init__() missing 1 required positional argumen
 STP102 TypeError: WarmupLR() argument after ** must be a mapping, not NoneType
 STP102 TypeError: WarmupLR.__init__() got an unexpected keyword argument 'warmup_ratio'
 STP103 ValueError: warmup_num_steps must be a positive integer, got 0
+SWF001 ValueError: remaining_argv: ['--lora_rak', '8']
+SWF001 ValueError: remaining_argv: ['--train_type', 'lora']
+SWF001 ValueError: remaining_argv: ['--tuner_type', 'lora']
+SWF001 ValueError: remaining_argv: ['are', 'helpful']
+SWF001 ValueError: remaining_argv: ['run.yaml']
+SWF002 SystemExit: 2 (error: ambiguous option: --eval could match --eval_accumulation_steps, --eval_dataset, --eval_dataset_args, --eval_delay, --eval_do_concat_batches, --eval_generation_config, --eval_limit, --eval_metric, --eval_on_start, --eval_steps, --eval_strategy, --eval_use_evalscope, --eval_use_gather_object)
+SWF002 SystemExit: 2 (error: argument --lora_rank/--lora-rank: expected one argument)
+SWF002 SystemExit: 2 (error: argument --num_train_epochs/--num-train-epochs: invalid float value: 'three')
+SWF002 SystemExit: 2 (error: argument --torch_dtype/--torch-dtype: invalid choice: 'bf16' (choose from 'bfloat16', 'float16', 'float32', None))
+SWF010 ValueError: Please set --model <model_id_or_path>, model: None
+SWF011 ValueError: self.dataset: [], self.cached_dataset: []. Please input the training dataset.
+SWF012 AssertionError: n_gpu: 4, local_world_size: 3
+SWF012 ValueError: DeepSpeed is not compatible with `device_map`. n_gpu: 4, local_world_size: 1.
+SWF012 ValueError: FSDP2 is not compatible with `device_map`. n_gpu: 2, local_world_size: 1.
+SWF012 ValueError: GRPO with vLLM is not compatible with `device_map`. Please set NPROC_PER_NODE equal to num_processes.
+SWF012 ValueError: liger_kernel does not support device_map. Please use DDP/DeepSpeed for multi-GPU training.
+SWF013 json.decoder.JSONDecodeError: Expecting value: line 1 column 1 (char 0)
+SWF014 ValueError: FSDP2 is not compatible with DeepSpeed.
+SWF014 ValueError: FSDP2 with SHARDED_STATE_DICT is not compatible with save_only_model=True.
+SWF015 ValueError: The "packing" feature requires a flash attention implementation. Please use one of: "flash_attn", "flash_attention_2", "flash_attention_3", "flash_attention_4".
+SWF015 ValueError: The "padding_free" feature requires a flash attention implementation. Please use one of: "flash_attn", "flash_attention_2", "flash_attention_3", "flash_attention_4".
+SWF016 ValueError: Please set the quant_bits. args.quant_bits: None
+SWF016 ValueError: bnb not support quant_bits: 3
+SWF016 ValueError: quanto quantization only support quant bits 2/4/8/float8
+SWF017 ValueError: Packing and lazy_tokenize are incompatible.
+SWF017 ValueError: The train_dataset does not implement __len__, max_steps has to be specified.
+SWF017 ValueError: `warmup_ratio` and `warmup_steps` cannot be set at the same time.
+SWF018 AssertionError: Multiple loss types (['kto', 'apo']) are only supported for DPO. Current rlhf_type: kto.
+SWF018 AssertionError: The soft_cache_length must be set when using soft overlong rewards.
+SWF018 NotImplementedError: The current rlhf_type 'kto' does not support sequence_parallel. Please set --sequence_parallel_size to 1.
+SWF018 NotImplementedError: The current rlhf_type 'orpo' does not support padding_free/packing. Please set --padding_free/packing to false.
+SWF018 NotImplementedError: seq_kd=True (Sequential KD with teacher generation) is deprecated.
+SWF018 ValueError: CPO/ORPO or LoRA training does not require a ref_model to be passed in.
+SWF018 ValueError: GRPO requires `truncation_strategy 'left' or 'delete'`, Current value: `truncation_strategy='right'`.
+SWF018 ValueError: cached_dataset is not supported for GRPO.
+SWF019 AssertionError
+SWF019 AssertionError: async generate require vllm_mode == server,
+SWF019 ValueError: vllm_mode is not supported when use_vllm is false
+SWF019 ValueError: vllm_mode is required when use_vllm is true
+SWF020 ValueError: 'generation_batch_size' and 'steps_per_generation' can not be both configured at the same time
+SWF020 ValueError: GRPO requires at least 2 generations per prompt to calculate the advantages. You provided 1, which is less than the minimum required.
+SWF020 ValueError: The global eval batch size (4 x 3) must be evenly divisible by num_generations_eval (8). Valid values: [1, 2, 3, 4, 6, 12].
+SWF020 ValueError: generation_batch_size (4) must be divisible by num_generations (6).
+SWF020 ValueError: generation_batch_size (4) must be evenly divisible by num_generations (6). Valid values: [2, 4].
+SWF020 ValueError: generation_batch_size (6) must be divisible by the global batch size (4).
+SWF020 ValueError: generation_batch_size (8) must equal per_device_train_batch_size * world_size * steps_per_generation = 16.
+SWF020 ValueError: num_generations must be greater than 1 for GRPO
+SWF020 ValueError: steps_per_generation must be > 0, got 0.
+SWF021 ValueError: Unknown tuner_type: qlora
+SWF021 ValueError: model_type: 'qwen3-8b' not in [
+SWF021 ValueError: template_type: 'qwen-7b' not in [
+SWF022 ValueError: warmup_ratio: 5 must be less than 1. Use `--warmup_steps` to specify an absolute number of warmup steps.
+SWM001 ValueError: Please set --model <model_id_or_path>, model: None
+SWM001 ValueError: self.dataset: [], self.cached_dataset: []. Please input the training dataset.
+SWM002 RuntimeError: world_size (4) is not divisible by 3
+SWM002 ValueError: global batch size (20) is not divisible by micro batch size (1) times data parallel size (8).
+SWM003 ValueError: Tensor parallel communication/GEMM overlap can happen only when sequence parallelism is enabled
+SWM003 ValueError: async_save is not supported with save_total_limit.
+SWM003 ValueError: group_by_length is not compatible with padding_free.
+SWM003 ValueError: recompute method is not yet supported for selective recomputing granularity
+SWM003 ValueError: save_total_limit must be greater than or equal to 2.
 TRL001 TypeError: keywords must be strings
 TRL001 ValueError: Config file train.yaml must contain a YAML mapping.
 TRL002 ValueError: `env` field should be a dict in the YAML file.

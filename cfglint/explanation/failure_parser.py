@@ -138,7 +138,7 @@ def take_traceback(events: Events, reader: _Traceback, number: int, rank: int | 
     if STARTS in text:
         reader.open, reader.frames, reader.ended = True, [], None
         return
-    frame = FRAME.match(text) or (BOXED_FRAME.match(text) if reader.open else None)
+    frame = FRAME.match(text) if "File " in text else BOXED_FRAME.match(text) if reader.open else None
     if frame:
         reader.open, reader.ended = True, None
         file, line, function, *rest = (*frame.groups(), None, None, None)[:6]
@@ -156,19 +156,16 @@ def take_traceback(events: Events, reader: _Traceback, number: int, rank: int | 
 
 def exception_in(text: str, in_traceback: bool) -> tuple[str, str] | None:
     """The class and the message of an exception that a line shows; None for other lines."""
-    if text.startswith(IGNORED):
+    if (not text[:1].isalpha() and "error: " not in text) or text.startswith(IGNORED):
         return None
     found = RAISED.match(text)
     if found and not found.group(1).endswith("Warning"):
         return found.group(1), found.group(2)
-    refused = REFUSED.match(text)
-    if refused and not in_traceback:
+    refused = REFUSED.match(text) if "error: " in text and not in_traceback else None
+    if refused:
         return "SystemExit", f"2 (error: {refused.group(2)})"
-    if in_traceback and text[:1].isalpha():
-        other = RAISED_IN_TRACEBACK.match(text)
-        if other:
-            return other.group(1), other.group(2) or ""
-    return None
+    other = RAISED_IN_TRACEBACK.match(text) if in_traceback and text[:1].isalpha() else None
+    return (other.group(1), other.group(2) or "") if other else None
 
 
 def go_on(reader: _Traceback, text: str) -> None:
@@ -182,25 +179,38 @@ def go_on(reader: _Traceback, text: str) -> None:
 
 
 def take_signs(events: Events, number: int, rank: int | None, text: str) -> None:
-    """Take a line that tells of steps, overflows, time-outs or dead processes."""
-    if NOT_A_NUMBER.search(text):
+    """Take a line that tells of steps, overflows, time-outs or dead processes; logs are long, so each is looked for by a word first."""
+    if ("nan" in text or "NaN" in text or "inf" in text) and NOT_A_NUMBER.search(text):
         events.not_numbers.append(number)
-    elif STEP.search(text):
+    elif ("loss" in text or "grad" in text) and STEP.search(text):
         events.steps.append(number)
+    if "verflow" in text or "OVERFLOW" in text:
+        take_overflow(events, number, text)
+    if "Watchdog" in text:
+        take_timeout(events, number, rank, text)
+    killed = KILLED.search(text) if "ill" in text or "KILL" in text or "-9" in text else None
+    if killed:
+        events.killed.append((number, killed.group(1) or "SIGKILL"))
+    if "exitcode" in text:
+        take_dead(events, number, text)
+
+
+def take_overflow(events: Events, number: int, text: str) -> None:
+    """Take a line about an overflow of fp16, with the loss scale that follows."""
     if OVERFLOW.search(text):
         events.overflows.append(number)
         scale = SCALE.search(text)
         if scale:
             events.scales.append(float(scale.group(1)))
-    timed_out = TIMED_OUT.search(text)
-    if timed_out:
+
+
+def take_timeout(events: Events, number: int, rank: int | None, text: str) -> None:
+    """Take the line with which a rank gives up a collective operation."""
+    found = TIMED_OUT.search(text)
+    if found:
         named = TIMED_OUT_RANK.search(text)
-        operation, waited = timed_out.group(2), int(timed_out.group(3)) // 1000
-        events.timeouts.append(Timeout(number, int(named.group(1)) if named else rank, int(timed_out.group(1)), operation, waited))
-    killed = KILLED.search(text)
-    if killed:
-        events.killed.append((number, killed.group(1) or "SIGKILL"))
-    take_dead(events, number, text)
+        operation, waited = found.group(2), int(found.group(3)) // 1000
+        events.timeouts.append(Timeout(number, int(named.group(1)) if named else rank, int(found.group(1)), operation, waited))
 
 
 def take_dead(events: Events, number: int, text: str) -> None:

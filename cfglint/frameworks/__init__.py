@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from cfglint.source.document import Document
 
 OTHER_PACKAGES = {"torch", "peft"}
-WITHOUT_FILES = ("megatron", "verl")  # kinds whose configs are the arguments of a launch line alone
+WITHOUT_FILES = ("megatron",)  # kinds whose configs are the arguments of a launch line alone
 _loaded: dict[str, Framework[Any]] = {}
 _kinds: list[str] = []
 

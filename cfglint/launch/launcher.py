@@ -59,6 +59,7 @@ class Launcher:
     parser_of = ""  # the kind whose arguments its own parser extends
     own_fields: Collection[str] = ()  # fields of that kind that mean something else there,
     own_defaults: tuple[str, ...] = ()  # and those with another default
+    unmodelled = ""  # the name of its framework, whose programs and configs are not modelled
     has_own_parser = False  # whether it parses the arguments itself, and no program does
     own_options: Collection[str] = ()  # options that it needs before the program
     counts: Mapping[str, Callable[[str, str], str]] = {}  # option -> the exception for a number of processes or nodes, empty if accepted

@@ -220,11 +220,19 @@ def log_as_text(path: str, found: ExplainedLog, width: int | None = None) -> str
 def failure_lines(path: str, found: Failure) -> list[Paragraph]:
     """The lines about one failure."""
     lines = paragraph("", f"{path}:{found.line}  {found.summary}")
-    for rule in found.rules:
-        lines += paragraph("  ", f"rule: {rule}, see `cfglint rule {rule}`", "    ")
+    for code in found.rules:
+        lines += paragraph("  ", f"rule: {described(code)} (`cfglint rule {code}`)", "    ")
     for detail in found.details:
         lines += paragraph("  ", detail, "    ")
     return lines + (paragraph("  help: ", found.remedy, "    ") if found.remedy else [])
+
+
+def described(code: str) -> str:
+    """A rule's code and name, and the first sentence of its manual page."""
+    from cfglint.rules.catalogue import every_rule
+
+    rule = next((each for each in every_rule() if each.code == code), None)
+    return f"{code} {rule.name}: {' '.join(rule.page.split(chr(10) * 2)[0].split())}" if rule is not None else code
 
 
 def failure_entry(found: Failure) -> FailureEntry:

@@ -406,6 +406,12 @@ class Term:
             return True
         return (self.setting.written or override) and self.setting.node is not None
 
+    @property
+    def is_on_line(self) -> bool:
+        """Whether a launch line gives the value."""
+        document = self.setting.at_value.document
+        return document is not None and document.is_command
+
     def changes(self) -> tuple[Document, list[Change]]:
         """The changes of a file that set the key: in place, as a new key, or instead of an obsolete one."""
         setting = self.setting.at_value
@@ -580,7 +586,7 @@ def _reached(found: Retarget, resized: CheckedRun, texts: dict[str, str], chosen
     documents = reread_all(resized.documents, texts)
     for before, after in zip(resized.documents, documents, strict=True):
         if isinstance(before, CallDocument) and isinstance(after, CallDocument):
-            own = [each for each in chosen_terms if len(each.setting.path) == 1 and each.setting.origin != OVERRIDE]
+            own = [each for each in chosen_terms if len(each.setting.path) == 1 and not each.is_on_line]
             wanted = {str(each.setting.path[0]): each.value for each in own}
             refuse_other_changes(before, after, {**before.values, **{name: wanted[name] for name in wanted if name in after.values}})
     run = CheckedRun(documents, resized.kinds, resized.facts)

@@ -24,6 +24,7 @@ class CheckedRun(LoadedRun):
 
     _diagnostics: list[Diagnostic] | None = None
     is_unreadable_template = False
+    is_of_reader = False  # whether it was looked for because it reads a named file
 
     @property
     def diagnostics(self) -> list[Diagnostic]:
@@ -109,6 +110,16 @@ class CheckedRun(LoadedRun):
             return "reject"
         is_outside = not self.decided_alone.issuperset(self.outside)
         return None if self.has_bugs or is_outside or self.beyond_limits or self.undecided_releases else "accept"
+
+    @property
+    def unmodelled(self) -> str:
+        """The framework of a launch line whose program is not modelled, so that only its launcher is checked; else empty."""
+        line = self.launch.line
+        if line is None or not self.configs or self.configs[0].kind != LAUNCH:
+            return ""
+        from cfglint.launch.unmodelled import unmodelled
+
+        return unmodelled(line)
 
     @property
     def decided_alone(self) -> set[str]:

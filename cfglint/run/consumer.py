@@ -7,6 +7,7 @@ from cfglint.frameworks import kinds as known_kinds
 from cfglint.frameworks.huggingface import SWIFT
 from cfglint.launch.command import COMMON_NAMES, SURE, TRAINER_ONLY, trainer_names
 from cfglint.launch.launcher import launcher_of
+from cfglint.launch.unmodelled import unmodelled
 from cfglint.run.loaded import LAUNCH
 from cfglint.source.shell.tables import listed
 
@@ -34,7 +35,7 @@ def choose_consumer(launch: Launch, line: LaunchLine, command: CommandDocument, 
     if is_trainer(fed):  # it opens the files that its arguments name
         launch.consumer, launch.is_main = fed, True
         return
-    own_parser = has_own_arguments(launch, command) or bool(fed)
+    own_parser = has_own_arguments(launch, command) or bool(fed) or bool(unmodelled(line))
     consumer = program_kind(launch)
     if consumer:
         kinds[:] = [consumer if framework(kind).argument_classes() else kind for kind in kinds]

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 ENGINE = "deepspeed"
 WORTHWHILE = 10_000  # minimum characters of a named file for the quick scan, whose parsers must be imported
 SHORT = 200  # characters of a file that may be the beginning of a longer one
+MOST_FILES = 5000  # of a project that are searched for the name of a file
 FEW = 20  # named files; with more of them every file is worth the import
 MOST_NAMES = 1000  # keys of an unrecognised file that are compared with the known kinds
 TYPOGRAPHIC_QUOTES = ("\u201c", "\u201d", "\u2018", "\u2019")  # hjson takes them for letters of a key
@@ -49,7 +50,7 @@ class Discovery:
         self.source = source or FileSource()
         self.stats = ScanStats()
         self.taken: set[str] = set()  # paths of the files that others have named
-        self.scripts = False  # whether launch lines may name the examined files
+        self.scripts = False  # whether launch lines or programs may read the examined files
         self.others_of_line = 0  # further launches on the requested line
         self._launches: LaunchReader | None = None
         self.folders: dict[str, dict[str, list[Statement]]] = {}  # the versions in folders, cached for all runs
@@ -60,7 +61,15 @@ class Discovery:
         self.named: set[str] = set()  # files named on the command line, not found in a folder
         self.references = References(self.source, facts, self.named)
         self.paths_are_named = True  # whether the paths come from the command line, and were not found by cfglint
+        self.in_their_runs = False  # whether named files are checked in the runs of the project that read them
+        self.readers: set[str] = set()  # the files that were not named and may read a named one
+        self.positions: dict[str, int] = {}  # the positions of named files, by identity, if they are checked in their runs
         self.indexes: dict[str, TrackedFiles] = {}  # the tracked files, by the top of the work tree
+
+    @property
+    def _reads_lines(self) -> bool:
+        """Whether scripts are read for launch lines: also for a kind whose config is such a line."""
+        return self.kind in (None, LAUNCH) or bool(framework(self.kind or LAUNCH).programs)
 
     def one(self, paths: list[str]) -> CheckedRun:
         """Load all the paths as one run."""
@@ -68,7 +77,7 @@ class Discovery:
         if by_hand is not None:
             self.stats.count(by_hand)
             return by_hand
-        script = next((path for path in paths if is_script(line_of(path)[0]) and self.kind in (None, LAUNCH)), None)
+        script = next((path for path in paths if is_script(line_of(path)[0]) and self._reads_lines), None)
         if script is not None and not self.section:
             return self._launch(script, [path for path in paths if path != script])
         program = next((path for path in paths if is_program(path)), None)
@@ -99,8 +108,32 @@ class Discovery:
     def numbered(self, paths: list[str]) -> list[tuple[int, str]]:
         """(position, file) for the files of the paths, including those in folders."""
         found = list(enumerate(self._expanded(paths)))
-        self.scripts = any(is_script(line_of(path)[0]) for _, path in found)
+        if self.in_their_runs and self.named and not (self.kind or self.section or self.facts.arguments or self.source.texts):
+            self.positions = {self.source.identity(line_of(path)[0]): index for index, path in reversed(found) if path in self.named}
+            found += [(len(found), path) for path in self._readers([path for _, path in found])]
+        self.scripts = any(is_script(line_of(path)[0]) or is_program(path) for _, path in found)
         return found
+
+    def _readers(self, known: list[str]) -> list[str]:
+        """The files of the projects of the named files that may read one of these; `known` are looked at anyway."""
+        named = [path for path in known if path in self.named and line_of(path)[1] is None]
+        roots = dict.fromkeys(map(self._root, named))
+        left = {*map(os.path.abspath, known)}
+        around = [path for root in roots for path in self._around(root) if os.path.abspath(path) not in left]
+        if not around:
+            return []
+        from cfglint.run.readers import Readers
+
+        found = [path for path in Readers(self.source).of(named, around) if self._is_looked_at(path)]
+        self.readers.update(found)
+        return found
+
+    def _root(self, path: str) -> str:
+        """The top of the project of a file, spelled like its path."""
+        root = self.source.root(path)
+        if os.path.isabs(path):
+            return os.path.abspath(root)
+        return HERE if root == os.curdir and not path.startswith(os.curdir + os.sep) else root
 
     def looked_at(self, numbered: list[tuple[int, str]]) -> Iterator[tuple[int, CheckedRun, str | None]]:
         """Yield (position, run, path) for every training config, without counting it.
@@ -108,7 +141,24 @@ class Discovery:
         The path is set for a run that only counts if no other file names it in the end; `taken` are the named files.
         """
         for index, path in numbered:
-            yield from self._guarded(index, path)
+            yield from self._that_read_named(path) if path in self.readers else self._guarded(index, path)
+
+    def _that_read_named(self, path: str) -> list[tuple[int, CheckedRun, str | None]]:
+        """`looked_at` for a file that was not named: only its runs that read a named one, at the position of this."""
+        counted, self.stats = self.stats, ScanStats()
+        try:
+            found = [(self._position(run), run, alone) for _, run, alone in self._guarded(0, path)]
+        finally:
+            counted.unchecked.update(self.stats.unchecked)
+            self.stats = counted
+        kept = [(position, run, alone) for position, run, alone in found if position is not None]
+        for _, run, _ in kept:
+            run.is_of_reader = True
+        return kept
+
+    def _position(self, run: CheckedRun) -> int | None:
+        """The position of the first named file that a run reads; None if it reads none of them."""
+        return min((self.positions[each] for each in self.identities(run.read_paths) if each in self.positions), default=None)
 
     def _guarded(self, index: int, path: str) -> Iterator[tuple[int, CheckedRun, str | None]]:
         """`looked_at` for one path; a bug in cfglint becomes a run that reports it, so that the other paths are still checked."""
@@ -120,7 +170,7 @@ class Discovery:
             if by_hand is not None:
                 self.taken.update(each.path for each in by_hand.documents[1:] if each.path != path)
                 yield index, by_hand, None
-            elif self.kind in (None, LAUNCH) and not self.section and is_script(line_of(path)[0]):
+            elif self._reads_lines and not self.section and is_script(line_of(path)[0]):
                 yield from ((index, run, None) for run in self.launches(path))
             elif is_program(path) and not self.section:
                 found_in_folder = path if path not in self.named else None
@@ -154,7 +204,7 @@ class Discovery:
 
     def launches(self, path: str) -> Iterator[CheckedRun]:
         """The runs that a script starts, with the files that its lines name."""
-        from cfglint.run.launch_runs import LaunchReader
+        from cfglint.run.launch_runs import LaunchReader, own_configs
 
         name, only = line_of(path)
         if self._launches is None:
@@ -173,11 +223,12 @@ class Discovery:
             documents, kinds = self.references.followed(each.documents, each.kinds)
             self.taken.update(document.path for document in documents[1:])
             self.taken.update([each.launch.parser.path] if each.launch.parser is not None else ())
+            self.taken.update(own_configs(documents))
             yield self._run(documents, kinds, each.facts)
 
     def built_in(self, path: str) -> Iterator[CheckedRun]:
         """The runs whose arguments a program builds in code; a program without any is not recognised."""
-        from cfglint.run.launch_runs import LaunchReader
+        from cfglint.run.launch_runs import LaunchReader, own_configs
 
         name, only = line_of(path)
         if len(self.named) > FEW and only is None and not self._may_build(name):
@@ -197,6 +248,7 @@ class Discovery:
         for each in chosen:
             documents, kinds = self.references.followed([each.document], [each.kind])
             self.taken.update(document.path for document in documents[1:] if document.path != name)
+            self.taken.update(own_configs(documents))
             yield self._run(documents, kinds, each.facts(self.facts))
 
     def _by_hand(self, paths: list[str]) -> CheckedRun | None:
@@ -235,7 +287,7 @@ class Discovery:
 
     def declared(self, paths: list[str]) -> list[CheckedRun]:
         """The runs of one declaration: several if a loop or a function starts the same line several times."""
-        is_launch = self.kind in (None, LAUNCH) and len(paths) == 1 and is_script(line_of(paths[0])[0])
+        is_launch = self._reads_lines and len(paths) == 1 and is_script(line_of(paths[0])[0])
         if not is_launch or self.facts.arguments or self.section:
             return [self.one(paths)]
         found = list(self.launches(paths[0]))
@@ -275,7 +327,7 @@ class Discovery:
     def _expanded(self, paths: list[str]) -> Iterator[str]:
         for path in paths:
             if path == HERE or (os.path.isdir(path) and not self.source.is_file(path)):
-                yield from filter(self._is_looked_at, self._below(path))
+                yield from filter(self._is_looked_at, self._below(path, self.stats.unreadable))
             elif (self.paths_are_named and not self.exclude_named) or not is_one_of(path, self.exclude):
                 if self.paths_are_named:
                     self.named.add(path)
@@ -283,9 +335,24 @@ class Discovery:
                     continue
                 yield path
 
-    def _below(self, folder: str) -> Iterator[str]:
+    def _around(self, root: str) -> Iterator[str]:
+        """The files of a project that can name another one, up to a limit that is reported."""
+        left = MOST_FILES
+        for path in self._below(root, []):
+            if not left:
+                self.stats.unsearched = MOST_FILES
+                return
+            if (path.lower().endswith(PROGRAMS) or self._is_looked_at(path)) and not self._is_foreign_program(path):
+                left -= 1
+                yield path
+
+    def _is_foreign_program(self, path: str) -> bool:
+        """Whether a program is a link out of the project."""
+        return path.endswith(PROGRAMS) and os.path.islink(path) and self.references.is_foreign(path, path)
+
+    def _below(self, folder: str, unreadable: list[str]) -> Iterator[str]:
         """The files below a folder that the configuration does not exclude, without links that lead out of the project."""
-        for entry in files.walk_entries(folder or os.curdir, self._is_tracked, self.stats.unreadable):
+        for entry in files.walk_entries(folder or os.curdir, self._is_tracked, unreadable):
             path = entry.path if folder else entry.path.removeprefix(os.curdir + os.sep)
             excluded = is_one_of(path, self.exclude) or (self.own_files and os.path.abspath(path) in self.own_files)
             if not excluded and not (entry.is_symlink() and self._is_looked_at(path) and self._is_foreign_link(path)):
@@ -302,7 +369,7 @@ class Discovery:
         """Whether a file of a folder may be a config or a script, by its name."""
         if path.endswith(PROGRAMS):
             return self.kind is None and not self.section and self._may_build(path)
-        return path.lower().endswith(EXTENSIONS) or (self.kind in (None, LAUNCH) and is_script(path))
+        return path.lower().endswith(EXTENSIONS) or (self._reads_lines and is_script(path))
 
     def _may_build(self, path: str) -> bool:
         """Whether a Python file of a folder may build the arguments of a trainer, by its text."""

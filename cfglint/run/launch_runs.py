@@ -21,14 +21,16 @@ from cfglint.launch.machine import Machine
 from cfglint.launch.reader import Evaluations, Reader
 from cfglint.run.consumer import choose_consumer, has_own_arguments, has_own_files, is_strict, program_kind
 from cfglint.run.loaded import LAUNCH
-from cfglint.run.paths import BY_HAND
+from cfglint.run.paths import BY_HAND, is_program
 from cfglint.source import files
 from cfglint.source.change import EditRefused
 from cfglint.source.document import SCALAR, Node
-from cfglint.source.file_source import EditedSource, FileSource
+from cfglint.source.edited_source import EditedSource
+from cfglint.source.file_source import FileSource
 from cfglint.source.project_files import Project
 from cfglint.source.python.call import CallDocument
 from cfglint.source.record import changed
+from cfglint.source.sections import every_document
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -415,6 +417,11 @@ class LaunchReader:
             complete=(trainer and not guessed and not launch.is_open) or self.facts.complete,
             kind_given=self.facts.kind_given or ((is_main or built is not None) and not guessed) or own_parser or has_own_files(line),
         )
+
+
+def own_configs(documents: list[Document]) -> list[str]:
+    """The config files that a program of a run loads itself, and that values of the run come from."""
+    return [each.path for each in every_document(documents)[len(documents) :] if not is_program(each.path)]
 
 
 def line_and_command(launch: Launch) -> tuple[LaunchLine, CommandDocument]:

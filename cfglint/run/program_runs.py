@@ -51,7 +51,7 @@ class BuiltArguments:
         self.kind = call.kind
         self.guessed = conditional or is_caught(call.node, call.scope, program.scopes)
         facts = call.facts(program, evaluated)
-        self.program = changed(facts, trainer_calls=trainer_calls(program, evaluated, call.node), imports=imports(evaluated))
+        self.program = changed(facts, trainer_calls=trainer_calls(program, evaluated, call.node), imports=imports(program, evaluated))
         self.trainer = call.trainer
         self.document = document_of(program, which, reread, context)
 
@@ -113,7 +113,7 @@ def built_arguments(program: ProgramFacts, which: int, reread: Reread, context: 
 def with_trainers(program: ProgramFacts, context: Context) -> ProgramFacts:
     """The facts with the calls that build the trainers of a program, and its imports."""
     evaluated = evaluation_of(program, context)
-    return changed(program, trainer_calls=trainer_calls(program, evaluated), imports=imports(evaluated))
+    return changed(program, trainer_calls=trainer_calls(program, evaluated), imports=imports(program, evaluated))
 
 
 def parsed_arguments(program: ProgramFacts, reread: Reread, context: Context) -> BuiltArguments | None:

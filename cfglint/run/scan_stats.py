@@ -23,10 +23,13 @@ class ScanStats(Record):
     related_tools: dict[str, int] = {}
     beyond_limits: list[str] = []  # files that exceed a limit of cfglint's own: exit status 2
     unchecked: dict[str, str] = {}  # scripts of which some launches are not checked, with the reason
+    unmodelled: dict[str, int] = {}  # frameworks of launch lines of which only the launcher is checked
     unreadable: list[str] = []  # paths that could not be opened: exit status 2
     unchosen: list[str] = []  # reasons why a declared launch is not exactly one run: exit status 2
     unknown_kind: list[str] = []  # files of declared runs whose kind is unknown: exit status 2
     foreign: dict[str, None] = {}  # files that were found or named by others, and not read because they are outside the project
+    readers: dict[str, None] = {}  # the places of the runs that read a named file and were looked for
+    unsearched: int = 0  # the number of files that were searched for the runs of a named file, if there are more
     outside: dict[str, None] = {}  # versions outside the modelled releases, with the ones used instead
     targets: dict[str, list[str]] = {}  # `transformers 4.57.1` -> the files of the repository that give this version
 
@@ -42,9 +45,14 @@ class ScanStats(Record):
     def count(self, run: CheckedRun) -> None:
         """Count the files of a run, and record the sources of its versions."""
         self.add_files(run)
+        if run.is_of_reader:
+            self.files.update(map(os.path.abspath, run.read_paths))
+            self.readers[run.written_at] = None
         if run.is_unreadable_template:
             self.templates += [document.path for document in run.documents]
         self.beyond_limits += [path for path in run.beyond_limits if path not in self.beyond_limits]
+        if run.unmodelled:
+            self.unmodelled[run.unmodelled] = self.unmodelled.get(run.unmodelled, 0) + 1
         outside = run.outside
         for package, said_by in run.facts.target_from.items():
             if package not in outside:
@@ -80,7 +88,11 @@ class ScanStats(Record):
         for version, sources in other.targets.items():
             for source in sources:
                 self.give_version(version, source)
+        self.readers.update(other.readers)
+        self.unsearched = max(self.unsearched, other.unsearched)
         self.foreign.update(other.foreign)
         self.outside.update(other.outside)
+        for name, number in other.unmodelled.items():
+            self.unmodelled[name] = self.unmodelled.get(name, 0) + number
         for name, number in other.related_tools.items():
             self.related_tools[name] = self.related_tools.get(name, 0) + number

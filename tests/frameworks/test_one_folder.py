@@ -35,6 +35,7 @@ NAMED_IN = {
     "frameworks/huggingface/rules/program_code.py": "programs in examples",
     "frameworks/program.py": "the names of parsers in a program's source",
     "frameworks/verl/_tables.py": "generated",
+    "frameworks/verl/rules/no_effect.py": "kl_ctrl, a section of verl",
     "generators/axolotl.py": "its generator",
     "generators/huggingface.py": "a note to the user",
     "generators/llamafactory.py": "its generator",
@@ -53,6 +54,7 @@ NAMED_IN = {
     "launch/training.py": "words in the names of programs that train",
     "launch/programs/trainer_calls.py": "the packages that a program imports",
     "launch/programs/trainers.py": "the packages that a program imports",
+    "server/tool_server.py": "what it tells a client about itself",
 }
 
 

@@ -196,3 +196,19 @@ def test_a_finding_in_a_notebook_has_its_place_in_the_file(tmp_path, monkeypatch
     found = json.loads(capsys.readouterr().out)["diagnostics"][0]
     line, column = found["line"], found["column"]
     assert text.splitlines()[line - 1][column - 1 :].startswith("True)")
+
+
+def test_the_flag_of_a_program_with_an_accelerator(fixed):
+    parser = "import argparse\np = argparse.ArgumentParser()\np.add_argument('--gradient_accumulation_steps', type=int, default=1)\n"
+    sizes = "p.add_argument('--per_device_train_batch_size', type=int, default=8)\na = p.parse_args()\n"
+    made = "from accelerate import Accelerator\nAccelerator(gradient_accumulation_steps=a.gradient_accumulation_steps)\n"
+    line = "python train.py --per_device_train_batch_size=1 --gradient_accumulation_steps=2\n"
+    changed, _ = fixed({"train.py": parser + sizes + made, "run.sh": line}, "run.sh")
+    assert changed == {"run.sh": line.replace("steps=2", "steps=32")}
+
+
+def test_an_argument_that_nothing_in_the_project_gives(fixed):
+    parsed = "(args,) = HfArgumentParser(TrainingArguments).parse_args_into_dataclasses()"
+    changed, said = fixed({"train.py": program(parsed)}, status=2)
+    assert not changed
+    assert "is an argument of the program; pass it on the line that starts it" in said

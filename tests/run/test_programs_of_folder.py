@@ -56,3 +56,22 @@ def test_a_program_with_a_parser_of_arguments(runs):
 def test_a_notebook(runs):
     cells = [{"cell_type": "code", "source": BUILT.splitlines(keepends=True)}]
     assert runs(a__ipynb=json.dumps({"cells": cells}, indent=1)) == [(["a.ipynb"], 8)]
+
+
+OWN = """
+import yaml
+from transformers import Trainer, TrainingArguments
+cfg = yaml.safe_load(open('own.yaml'))
+args = TrainingArguments('out', per_device_train_batch_size=cfg['per_device_train_batch_size'], learning_rate=cfg['learning_rate'])
+Trainer(args=args).train()
+"""
+TRAINER_KEYS = "output_dir: o\nper_device_train_batch_size: 4\nlearning_rate: 1.0e-5\ngradient_accumulation_steps: 2\n"
+
+
+def test_a_config_file_that_a_program_reads_is_no_run_of_its_own(runs):
+    assert runs(own__yaml=TRAINER_KEYS, v1__py=OWN) == [(["v1.py"], 8)]
+    assert runs(run__sh="torchrun --nproc_per_node 3 v1.py\n") == [(["run.sh", "v1.py"], 12)]
+
+
+def test_a_config_file_that_no_program_reads_is_a_run(runs):
+    assert runs(own__yaml=TRAINER_KEYS, other__py="import transformers\n") == [(["own.yaml"], 16)]

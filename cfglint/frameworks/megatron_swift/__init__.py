@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.frameworks.base import CERTAIN, NO_MATCH, Framework
 from cfglint.frameworks.huggingface import SWIFT, relative_of, top_keys
-from cfglint.frameworks.swift import MEGATRON, NEWEST, OLDEST, PACKAGE, RELATIVE, WRITTEN, loader_of
+from cfglint.frameworks.swift import MEGATRON, NEWEST, OLDEST, PACKAGE, RELATIVE, WRITTEN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class MegatronSwift(Framework["MegatronSwiftConfig"]):
     reads_arguments = True
     telling_keys = SWIFT
     rule_families = {"SWM": title}
-    no_generator = "a run is a command line: `megatron sft --model MODEL --dataset DATA` and what differs from its defaults"
+    no_generator = "a run is a command line, with what differs from the defaults"
 
     def detect(self, document: Document) -> int:
         """Detect by the top-level keys: those of ms-swift and of Megatron-core."""
@@ -81,6 +81,8 @@ class MegatronSwift(Framework["MegatronSwiftConfig"]):
 
     def loader(self, document: Document, facts: LaunchFacts) -> Loader:
         """The loader for the words of a command, or for the file that has them."""
+        from cfglint.frameworks.swift.command_line import loader_of
+
         return loader_of(document)
 
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from cfglint.batch.solver import SplitRule
     from cfglint.frameworks.base import Config
     from cfglint.frameworks.launch_facts import Launch, LaunchFacts
+    from cfglint.frameworks.memory_inputs import Inputs, Model
     from cfglint.frameworks.refusal import Refusal
     from cfglint.frameworks.resolved_batch import Batch
     from cfglint.frameworks.summary import Summary
@@ -35,7 +36,7 @@ WRITTEN = frozenset(("swift_version", "model_info", "model_meta", "global_world_
 
 
 class Swift(Framework["SwiftConfig"]):
-    """Command lines of ms-swift's training commands and of the modules that they start, and the files of their arguments."""
+    """Command lines of ms-swift, of the modules that they start, and the files of their arguments."""
 
     kind = KIND
     title = "ms-swift"
@@ -44,13 +45,14 @@ class Swift(Framework["SwiftConfig"]):
     newest = NEWEST
     repository_owners = ("modelscope",)
     base = TRAINER.kind
+    estimates_memory = True
     telling_keys = SWIFT
     reads_arguments = True
     parses_command = True
     rule_families = {"SWF": title}
     replaced_rules = ("HFT001", "HFT002", "HFT044", "KEY200", "KEY201", "KEY202", "TYP201")
     programs = MODULES
-    no_generator = "a run is a command line: `swift sft --model MODEL --dataset DATA` and what differs from its defaults"
+    no_generator = "a run is a command line, with what differs from the defaults"
 
     def detect(self, document: Document) -> int:
         """Detect by the top-level keys; files for Megatron-SWIFT, and those that ms-swift writes next to a checkpoint, do not count."""
@@ -98,6 +100,16 @@ class Swift(Framework["SwiftConfig"]):
 
         return numbers(config)
 
+    def model(self, config: SwiftConfig) -> Model | None:
+        """The model that the arguments name."""
+        return TRAINER.model(config)
+
+    def memory(self, config: SwiftConfig, model: Model) -> Inputs | None:
+        """The memory settings of a run."""
+        from cfglint.frameworks.swift.memory import inputs
+
+        return inputs(config, model)
+
     def operations(self, config: SwiftConfig) -> tuple[Any, ...]:
         """The operations of the Trainer."""
         return TRAINER.operations(config)
@@ -132,18 +144,9 @@ class Swift(Framework["SwiftConfig"]):
 
     def loader(self, document: Document, facts: LaunchFacts) -> Loader:
         """The loader for the words of a command; PyYAML's safe loader or Python's json for a file."""
+        from cfglint.frameworks.swift.command_line import loader_of
+
         return loader_of(document)
-
-
-def loader_of(document: Document) -> Loader:
-    """The loader for the words of a command, or for the file that has them."""
-    if document.is_command:
-        from cfglint.frameworks.swift.command_line import OPTIONS
-
-        return OPTIONS
-    from cfglint.source.loaders import STRICT_JSON, YAML11
-
-    return STRICT_JSON if document.syntax == "json" else YAML11
 
 
 FRAMEWORK = Swift()

@@ -9,7 +9,7 @@ from __future__ import annotations
 from cfglint.frameworks.huggingface.batch import as_integer, steps
 from cfglint.frameworks.huggingface.batch import resolve as of_trainer
 from cfglint.frameworks.resolved_batch import Batch, Layout
-from cfglint.source.record import record
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,8 +47,7 @@ def resolve(config: SwiftConfig) -> Batch:
     )
 
 
-@record
-class Generation:
+class Generation(Record):
     """The sizes of a generation: completions, the micro batches made of them, completions per prompt, passes."""
 
     size: int | None

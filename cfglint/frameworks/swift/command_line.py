@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.launch_line import LaunchLine
     from cfglint.frameworks.versions import Version
     from cfglint.source.document import Document
+    from cfglint.source.loaders import Loader
     from cfglint.source.shell.placed_text import Text
 
 FILE_WINS: Version = (4,)  # before, `--config` names a file, which overrides the line
@@ -51,6 +52,12 @@ def command_of(facts: LaunchFacts, document: Document) -> str:
 def named_by_option(line: LaunchLine | None) -> bool:
     """Whether a line names the file of its arguments by `--config`."""
     return line is not None and any(file.role == f"--{CONFIG}" for file in line.files)
+
+
+def named_file(line: LaunchLine | None) -> str:
+    """The file of the arguments as a line names it; empty if it names none."""
+    roles = ("positional", f"--{CONFIG}")
+    return next((file.word.string for file in line.files if file.role in roles), "") if line is not None else ""
 
 
 def has_known_options(line: LaunchLine) -> bool:
@@ -99,3 +106,12 @@ def is_single_device(line: LaunchLine) -> bool:
 def shown_devices(line: LaunchLine) -> Text | None:
     """The variable with the visible GPUs, as it is written."""
     return next((line.call.environment[name] for name in VISIBLE if name in line.call.environment), None)
+
+
+def loader_of(document: Document) -> Loader:
+    """The loader for the words of a command, or for the file that has them."""
+    if document.is_command:
+        return OPTIONS
+    from cfglint.source.loaders import STRICT_JSON, YAML11
+
+    return STRICT_JSON if document.syntax == "json" else YAML11

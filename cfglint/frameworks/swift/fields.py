@@ -7,7 +7,7 @@ from cfglint.frameworks.huggingface.fields import CHOICES as TRAINER_CHOICES
 from cfglint.frameworks.huggingface.fields import FIELDS as TRAINER_FIELDS
 from cfglint.frameworks.huggingface.fields import PARSED, choices, defaults
 from cfglint.frameworks.swift._tables import FIELDS, LIBRARIES, SPANS
-from cfglint.source.record import record
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,8 +31,7 @@ WIDER = {
 }  # as argparse has them
 
 
-@record
-class Argument:
+class Argument(Record):
     """An argument of a command: the type of its words, its default, its choices; `own` if ms-swift defines it."""
 
     kind: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.findings.setting import DEFAULT, OVERRIDE, WRITTEN, Setting
 from cfglint.frameworks.base import Config
-from cfglint.frameworks.swift.command_line import CONFIG, FILE_WINS, VISIBLE, has_known_options, named_by_option, shown_devices
+from cfglint.frameworks.swift.command_line import CONFIG, FILE_WINS, VISIBLE, has_known_options, named_by_option, named_file, shown_devices
 from cfglint.frameworks.swift.fields import exists
 from cfglint.frameworks.swift.parser import LEFT, RefusedWords, as_words, parse
 from cfglint.frameworks.unknown import Unknown
@@ -40,14 +40,14 @@ class CommandConfig(Config):
         by_option = not document.is_command and named_by_option(self.facts.launch.line)
         in_file = tuple(words) if by_option and self.own_version < FILE_WINS else ()
         if by_option and self.own_version >= FILE_WINS:
-            words = {CONFIG: [document.path]}  # no argument of this name: the file is not read
+            words = {CONFIG: [named_file(self.facts.launch.line)]}  # no argument of this name: the file is not read
         unread = not (document.is_command or by_option) and self.own_version < FILE_WINS and self.facts.launch.line is not None
         if unread:
             words = {}
         overrides = [each for each in self.facts.overrides if each.key not in in_file]
         words.update((each.key, Unknown(each.unknown) if each.unknown else each.texts) for each in overrides)
         parsed = parse(words, self.known)
-        self.refused = [*parsed.refused, *([RefusedWords(LEFT, "", (document.path,))] if unread else [])]
+        self.refused = [*parsed.refused, *([RefusedWords(LEFT, "", (named_file(self.facts.launch.line),))] if unread else [])]
         for override in overrides:
             self.overridden[(override.key,)] = str(override)
             if override.place is not None:

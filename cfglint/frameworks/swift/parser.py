@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from cfglint.frameworks.argparse_types import converted, invalid_choice, invalid_value, spellings
 from cfglint.frameworks.unknown import Unknown
-from cfglint.source.record import record
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,8 +24,7 @@ INVALID = "invalid"  # words that argparse refuses
 MOST_NAMED = 3
 
 
-@record
-class RefusedWords:
+class RefusedWords(Record):
     """The words of an option that are refused: why (`LEFT`, `INVALID`), the option, its words, and argparse's message."""
 
     why: str

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.summary import Summary
     from cfglint.frameworks.verl.config import VerlConfig
     from cfglint.source.document import Document
+    from cfglint.source.loaders import Loader
 
 KIND: Final = "verl"
 
@@ -31,8 +32,16 @@ class Verl(LineFramework["VerlConfig"]):
     newest = RELEASES["verl"]
     repository_owners = ("volcengine", "verl-project")
     rule_families = {"VRL": "verl"}
-    programs = ("verl.trainer.main_ppo",)
+    programs = ("verl.trainer.main_ppo", "verl.trainer.fsdp_sft_trainer", "verl.trainer.sft_trainer")
     no_generator = "the config files are those of the package; a launch line has only what differs from them"
+
+    def loader(self, document: Document, facts: LaunchFacts) -> Loader:
+        """The loader of Hydra for a config file, else that for the words of a command."""
+        if document.is_command:
+            return super().loader(document, facts)
+        from cfglint.source.omegaconf import YAML
+
+        return YAML
 
     def takes(self, launch: Launch) -> bool:
         """Whether a line runs the module whose config is modelled."""
@@ -53,17 +62,30 @@ class Verl(LineFramework["VerlConfig"]):
     def config(self, documents: list[Document], kinds: list[str], facts: LaunchFacts) -> Config:
         """The config that Hydra composes for a launch line."""
         from cfglint.frameworks.verl.config import VerlConfig
+        from cfglint.frameworks.verl.search_path import primary_of
 
+        if primary_of(facts.launch).startswith("sft"):
+            from cfglint.frameworks.verl.sft import SftConfig
+
+            return SftConfig(documents, facts)
         return VerlConfig(documents, facts)
 
     def batch(self, config: VerlConfig) -> Batch:
         """The batch of one step and of one update."""
+        if not config.has_rollout:
+            from cfglint.frameworks.verl import sft
+
+            return sft.batch(config)
         from cfglint.frameworks.verl.batch import batch
 
         return batch(config)
 
     def numbers(self, config: VerlConfig) -> dict[str, int | None]:
         """The steps, and the samples of a step and an update."""
+        if not config.has_rollout:
+            from cfglint.frameworks.verl import sft
+
+            return sft.numbers(config)
         from cfglint.frameworks.verl.batch import numbers
 
         return numbers(config)
@@ -76,6 +98,10 @@ class Verl(LineFramework["VerlConfig"]):
 
     def account(self, config: VerlConfig) -> Summary:
         """The lines about rollout, batch, length and learning rate."""
+        if not config.has_rollout:
+            from cfglint.frameworks.verl import sft
+
+            return sft.account(config)
         from cfglint.frameworks.verl.summary import account
 
         return account(config)

@@ -504,7 +504,44 @@ def uneven_micro(key: str, micro: int | None, size: int, what: str) -> Iterator[
         yield FailedCheck("VRL028", key, message, exception, STEP, f"set `{key}` to a divisor of {size}")
 
 
+def keywords(tree: Tree, sizes: Sizes) -> Iterator[FailedCheck]:
+    """Keys of sections that become objects of a class, which from 0.6 on has a field for each of them.
+
+    Source: verl 0.9.1 utils/config.py (omega_conf_to_dataclass, validate_config), 0.6.0 :151-181; workers/engine_workers.py (init_model).
+    """
+    if not tree.since(0, 6):
+        return
+    sections: list[tuple[str, Stage]] = [(ACTOR, CONFIG), (ROLLOUT, INIT), ("actor_rollout_ref.model", INIT)]
+    if uses_critic(tree):
+        sections.append((CRITIC, CONFIG))
+    for section, stage in sections:
+        for key, target in unexpected(tree, section):
+            name = key.rpartition(".")[2]
+            kind = target.rpartition(".")[2]
+            exception = f"TypeError(\"{kind}.__init__() got an unexpected keyword argument '{name}'\")"
+            if section.endswith(".model") and not sizes.engine:
+                exception = f"omegaconf.errors.ConfigKeyError: Key '{name}' not in '{kind}'"
+            else:
+                exception = f"{INSTANTIATION} '{target}': {exception}"
+            yield FailedCheck("VRL030", key, f"`{key}` is not a field of `{kind}`", exception, stage, f"remove `{key}`")
+
+
+def unexpected(tree: Tree, section: str) -> Iterator[tuple[str, str]]:
+    """(key, class) for the keys of a section, and of those in it, that its class does not have."""
+    values = tree.raw(section)
+    if not isinstance(values, dict):
+        return
+    target = values.get("_target_")
+    fields = tree.fields_of(target) if isinstance(target, str) else set()
+    for name, value in values.items():
+        if fields and name not in fields and not str(name).startswith("_"):
+            yield f"{section}.{name}", str(target)
+        elif isinstance(value, dict):
+            yield from unexpected(tree, f"{section}.{name}")
+
+
 CHECKS: Any = (
+    keywords,
     numbers,
     strategies,
     reward_managers,

@@ -9,7 +9,7 @@ from cfglint.frameworks.base import Config
 from cfglint.frameworks.unknown import Unknown
 from cfglint.frameworks.verl import FRAMEWORK
 from cfglint.frameworks.verl.own_copy import OwnCopy
-from cfglint.frameworks.verl.search_path import PRIMARY, UnknownFolder, located, options_of, own_folder
+from cfglint.frameworks.verl.search_path import UnknownFolder, located, of_file, options_of, own_folder, primary_of
 from cfglint.frameworks.verl.sizes import Sizes
 from cfglint.frameworks.verl.values import Tree, unknown
 from cfglint.source.hydra import command_line
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 OWN_COPY, OWN_FILES = "of the project", "with further files"  # why the release is not that of a modelled one
 OLDEST_CHECKED = (0, 2)  # the first release whose workers compute and check the batch as those of the first modelled one
+CHOICES = "VRL011"  # the checks of a value among those that verl accepts
 MOST_REFUSED = 50  # overrides that are left out one after the other
 
 
@@ -52,16 +53,16 @@ class VerlConfig(Config):
 
     framework = FRAMEWORK
     chooses_sizes = True
+    has_rollout = True  # whether it is the config of reinforcement learning
 
     def __init__(self, documents: list[Document], facts: LaunchFacts) -> None:
         super().__init__(documents, facts)
-        command = documents[0]
-        assert isinstance(command, CommandDocument)
-        self.command = command
+        self.command = documents[0]
         self.refused: list[RefusedWord] = []
         self.is_open = False  # whether the line has words, or names files, that are not known
         self.location: Location | None = None
         self.copy = copy_of(facts)
+        self.primary = primary_of(facts.launch)
         self.words: list[tuple[Override, Text]] = []
         self.origins: dict[tuple[Any, ...], Any] = {}
         self.values = self._composed()
@@ -75,11 +76,19 @@ class VerlConfig(Config):
         self._failing: list[FailedCheck] | None = None
 
     def _composed(self) -> dict[Any, Any]:
+        if not self.command.is_command:
+            found = self.framework.loader(self.command, self.facts).read(self.command)
+            self.load_problems = [(self.command, problem) for problem in found.problems]
+        if self.load_problems:
+            return {}
         line = self.facts.launch.line
         words = line.arguments if line is not None else []
         overrides = self._read(words)
         try:
-            self.location = located(self.facts.launch, self.version, PRIMARY, options_of(words))
+            if isinstance(self.command, CommandDocument):
+                self.location = located(self.facts.launch, self.version, self.primary, options_of(words))
+            else:
+                self.location = of_file(self.command, self.version)
         except UnknownFolder:
             self.is_open = True
         except CompositionError as problem:
@@ -167,7 +176,12 @@ class VerlConfig(Config):
 
     def is_raised(self, failed: FailedCheck) -> bool | None:
         """Whether verl has a failing check, by the code of the project's copy; None if that does not tell."""
-        return self.copy.raises(failed.exception) if self.copy is not None and self.is_own else True
+        if self.copy is None or not self.is_own:
+            return True
+        value = self.value(failed.key)
+        if failed.code == CHOICES and isinstance(value, str) and self.copy.names(value):
+            return False
+        return self.copy.raises(failed.exception)
 
     def outside_with(self, reason: str) -> LaunchFacts:
         """The facts with a release that is not modelled."""
@@ -185,10 +199,14 @@ class VerlConfig(Config):
     def failing(self) -> list[FailedCheck]:
         """The failing checks, in the order in which a run reaches them."""
         if self._failing is None:
-            from cfglint.frameworks.verl.checks import failed
-
-            self._failing = [each for each in failed(self.tree, self.sizes) if self.is_raised(each) is not False]
+            self._failing = [each for each in self.failed() if self.is_raised(each) is not False]
         return self._failing
+
+    def failed(self) -> list[FailedCheck]:
+        """The checks of the release that fail."""
+        from cfglint.frameworks.verl.checks import failed
+
+        return failed(self.tree, self.sizes)
 
     def unresolved(self) -> tuple[tuple[Any, ...], str] | None:
         """The path and the exception of the first interpolation that cannot be resolved; None if all can."""

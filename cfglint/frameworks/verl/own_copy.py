@@ -18,6 +18,7 @@ VERSION_FILE = "version/version"
 CHECKING = (
     "protocol.py",
     "trainer/main_ppo.py",
+    "trainer/ppo/core_algos.py",
     "trainer/ppo/ray_trainer.py",
     "trainer/ppo/v1/trainer_base.py",
     "utils/config.py",
@@ -58,6 +59,10 @@ class OwnCopy:
             return True
         words = fixed_words(exception) if not exception.startswith(OF_PYTHON) else ""
         return words in self._source if words else None
+
+    def names(self, value: str) -> bool:
+        """Whether its code has a string, so that it may accept it as a choice."""
+        return f'"{value}"' in self._source or f"'{value}'" in self._source
 
     @property
     def _source(self) -> str:

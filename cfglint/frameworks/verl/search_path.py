@@ -21,12 +21,18 @@ if TYPE_CHECKING:
 
     from cfglint.frameworks.launch_facts import Launch
     from cfglint.frameworks.versions import Version
+    from cfglint.source.document import Document
     from cfglint.source.hydra.defaults_list import Repository
     from cfglint.source.project_files import Project
     from cfglint.source.shell.placed_text import Text
 
 PACKAGE_NAME = "verl"
-PRIMARY = "ppo_trainer"  # the primary config of verl.trainer.main_ppo
+PPO = "verl.trainer.main_ppo"
+PRIMARIES = {  # the modules that are modelled -> their primary config
+    PPO: "ppo_trainer",
+    "verl.trainer.fsdp_sft_trainer": "sft_trainer",
+    "verl.trainer.sft_trainer": "sft_trainer_engine",
+}
 CONFIG = "config"  # `config_path` of verl's programs, from their own folder
 OWN_CONFIG = "verl/trainer/config"
 OWN_PACKAGE = "verl.trainer.config"
@@ -72,6 +78,14 @@ def located(launch: Launch, release: Version, name: str, options: Sequence[tuple
     return Location(name.removesuffix(".yaml"), SearchPath(chain), finder.folders, is_own)
 
 
+def of_file(document: Document, release: Version) -> Location:
+    """The location of a config file that is checked without a launch line: itself, then the files of the release."""
+    folder, name = os.path.split(document.path)
+    texts = {document.path: document.text}
+    own = ConfigFolder(folder, texts.get, lambda _: [])
+    return Location(name.removesuffix(".yaml"), SearchPath([own, ReleaseFiles(release)]), [own], False)
+
+
 def options_of(words: Sequence[Text]) -> list[tuple[str, str | None]]:
     """The options of Hydra on a line that say where the config files are: (flag, value, None if it is unknown)."""
     options, _ = command_line.split([word.string for word in words])
@@ -85,13 +99,19 @@ def named_files(launch: Launch) -> list[str]:
     if not options:
         return []
     try:
-        location = located(launch, parse_version(RELEASES[PACKAGE_NAME]), PRIMARY, options)
+        location = located(launch, parse_version(RELEASES[PACKAGE_NAME]), primary_of(launch), options)
         for _ in DefaultsList(location.repository, []).parts(location.name):
             pass
     except (UnknownFolder, CompositionError):
         return []
     own = own_folder(launch)
     return [path for folder in location.folders for path in folder.documents if not own or not path.startswith(own)]
+
+
+def primary_of(launch: Launch) -> str:
+    """The primary config of the program of a launch."""
+    program = launch.line.program if launch.line is not None else None
+    return PRIMARIES.get(program.string if program is not None else PPO, PRIMARIES[PPO])
 
 
 def own_folder(launch: Launch) -> str:

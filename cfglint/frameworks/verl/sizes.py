@@ -171,7 +171,7 @@ def uses_critic(tree: Tree) -> bool | None:
 
 def uses_reference(tree: Tree) -> bool | None:
     """Whether the run loads a reference policy; None if it is unknown. 0.3 always checks its keys."""
-    if not tree.since(0, 4):
+    if not tree.since(0, 4) and tree.raw("algorithm.use_kl_in_reward") is None:
         return True
     in_reward, loss = tree.is_true("algorithm.use_kl_in_reward"), tree.is_true(f"{ACTOR}.use_kl_loss")
     return True if in_reward or loss else None if in_reward is None or loss is None else False

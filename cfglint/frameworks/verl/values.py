@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.frameworks.unknown import Unknown
+from cfglint.frameworks.verl.files import fields_of_class
 from cfglint.source.hydra.interpolation import MISSING, ResolutionError, Resolver
 
 TYPE_CHECKING = False
@@ -50,6 +51,18 @@ class Tree:
             return bool(self._resolver.get(tuple(key.split("."))) == MISSING)
         except ResolutionError:
             return False
+
+    def raw(self, key: str) -> Any:
+        """The value of a dotted key as it is composed, with its references; None if there is none."""
+        value: Any = self.values
+        for step in key.split("."):
+            value = value.get(step) if isinstance(value, dict) else None
+        return value
+
+    def fields_of(self, target: str) -> set[str]:
+        """The fields of a class of verl's configs in the release; empty if it is another class."""
+        name = target.rpartition(".")[2]
+        return fields_of_class(name, self._release) if target.startswith("verl.") else set()
 
     def integer(self, key: str, default: int | None = None) -> int | None:
         """The value of a dotted key if it is an integer, else None."""

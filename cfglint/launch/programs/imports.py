@@ -10,21 +10,29 @@ from cfglint.source.python.call import CallDocument
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from cfglint.frameworks.program import ProgramFacts
     from cfglint.launch.programs.interpreter import Import
+    from cfglint.launch.programs.modules import Modules
     from cfglint.launch.programs.runs_of_program import Evaluated
     from cfglint.source.python.literals import Offsets
 
 PACKAGES = ("transformers", "trl")
 
 
-def imports(evaluated: Evaluated | None) -> tuple[ImportedNames, ...]:
-    """The imports that an evaluation of a program has made."""
+def imports(program: ProgramFacts, evaluated: Evaluated | None) -> tuple[ImportedNames, ...]:
+    """The imports of the frameworks that an evaluation of a program has made."""
     found: dict[ast.AST, ImportedNames] = {}
     for each in evaluated.imports if evaluated is not None else ():
         for made in of_statement(each):
-            if made.package in PACKAGES:
+            if made.package in PACKAGES and not is_copied(made.package, program):
                 found.setdefault(each.node, made)
     return tuple(found.values())
+
+
+def is_copied(package: str, program: ProgramFacts) -> bool:
+    """Whether the program may import a package from a copy in the project, whose names are its own."""
+    modules: Modules = program.evaluations.modules
+    return modules.named(package) is not None
 
 
 def of_statement(made: Import) -> list[ImportedNames]:

@@ -61,6 +61,7 @@ class Argument:
         self.name = name
         self.options = options
         self.default = given.get("default", NONE)
+        self.is_required = given.get("required", NONE).data is True
         self.kind = given.get("type")
         self.action = given["action"] if "action" in given else Value("store")
         self.nargs = given.get("nargs", NONE)
@@ -263,6 +264,8 @@ def result_of(run: Interpreter, argument: Argument, words: list[str | None] | No
         if is_open:
             return Value(unknown().data, reason=f"`--{name}`: {OPEN_LINE}", argument=name)
         default = parser.defaults.get(name) or argument.default
+        if argument.is_required:
+            return Value(unknown().data, reason=f"`--{name}` is required: the launch line gives it", argument=name)
         if default is NONE and argument.action.data in FLAGS:
             default = Value(not FLAGS[argument.action.data])
         made = typed(run, argument, default.data) if isinstance(default.data, str) else default

@@ -7,6 +7,7 @@ import re
 
 from cfglint.frameworks.program import TrainerCall
 from cfglint.launch.programs.documents import add
+from cfglint.launch.programs.imports import is_copied
 from cfglint.launch.programs.objects import Built
 from cfglint.launch.programs.runs_of_program import scope_around
 from cfglint.launch.programs.scopes import is_caught
@@ -34,13 +35,14 @@ def trainer_calls(program: ProgramFacts, evaluated: Evaluated | None, node: ast.
     return tuple(
         trainer_call(made, program)
         for made in evaluated.trainers.values()
-        if is_modelled(made) and not compares_releases(made) and is_given(made, evaluated, node)
+        if is_modelled(made, program) and not compares_releases(made) and is_given(made, evaluated, node)
     )
 
 
-def is_modelled(made: MadeCall) -> bool:
-    """Whether the class of a trainer is one of the packages' own."""
-    return made.origin.partition(".")[0] in PACKAGES and EXPERIMENTAL not in made.origin
+def is_modelled(made: MadeCall, program: ProgramFacts) -> bool:
+    """Whether the class of a trainer is one of the packages' own, and not of a copy in the project."""
+    package = made.origin.partition(".")[0]
+    return package in PACKAGES and EXPERIMENTAL not in made.origin and not is_copied(package, program)
 
 
 def compares_releases(made: MadeCall) -> bool:

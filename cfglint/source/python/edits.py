@@ -54,6 +54,8 @@ def inserted(document: CallDocument, change: Change) -> Edit:
         pairs = [pair for pair in pairs if change.path[0] in document.literal]
     elif any(not key.style for key, _ in pairs):
         pairs = [pair for pair in pairs if pair[0].raw in document.ends]
+    if not pairs and not document.values and not change.path:
+        raise EditRefused(f"`{change.key}` is an argument of the program; pass it on the line that starts it", document.extent[0])
     if not pairs:
         raise EditRefused("there is no argument after which another one could be added", document.extent[0])
     key, node = max(pairs, key=lambda each: each[0].start)

@@ -51,7 +51,8 @@ VALUED = {
 RUNNERS = ("uv", "poetry", "pipenv", "pixi", "conda", "mamba", "micromamba", "pdm", "rye", "hatch")
 SIMPLE = ("nohup", "time", "exec", "command", "setsid", "builtin", "unbuffer", "caffeinate")
 PROFILERS = ("nsys", "ncu")
-WRAPPERS = frozenset((*SIMPLE, "env", *RUNNERS, *PROFILERS, "mpirun", "mpiexec", *VALUED))
+RAY = "ray"  # `ray job submit [options] -- command`
+WRAPPERS = frozenset((*SIMPLE, "env", *RUNNERS, *PROFILERS, RAY, "mpirun", "mpiexec", *VALUED))
 SHELLS = ("bash", "sh", "zsh", "dash", "ksh")
 SCRIPTS = (".sh", ".bash", ".zsh", ".ksh")
 MOST = 12
@@ -89,6 +90,9 @@ def inside(words: list[Text], environment: dict[str, Text]) -> list[Text] | None
     if name in PROFILERS:
         at = 2 if len(words) > 1 and words[1].string == "profile" else 1
         return after_options(words[at:], VALUED.get(name, frozenset()))
+    if name == RAY:
+        marks = [index for index, word in enumerate(words) if word.string == "--"]
+        return words[marks[0] + 1 :] if [each.string for each in words[1:3]] == ["job", "submit"] and marks else None
     if name in ("mpirun", "mpiexec"):
         return mpi_program(words[1:])
     if name not in VALUED:

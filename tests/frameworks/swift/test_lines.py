@@ -169,3 +169,11 @@ def test_a_file_alone_is_recognised(checked, tmp_path, capsys):
     main(["check", str(tmp_path / "sft.yaml"), "--format", "json", "--target", "ms-swift==4.6.0"])
     result = Result(capsys.readouterr().out)
     assert (result.run["kinds"], result.found) == (["swift"], [("SWF001", "error")])
+
+
+def test_the_memory_of_adapters_is_estimated(tmp_path, capsys):
+    (tmp_path / "run.sh").write_text(f"{SFT} --max_length 2048 --torch_dtype bfloat16\n")
+    main(["explain", str(tmp_path / "run.sh"), "--model", "qwen2.5-7b", "--gpu-memory", "H100", "--format", "json"])
+    memory = json.loads(capsys.readouterr().out)["memory"]
+    assert (memory["class"], memory["verdict"]) == ("C", "fits")
+    assert memory["terms"]["gradients"] < memory["terms"]["weights"] / 50

@@ -23,7 +23,7 @@ class Result:
     def __init__(self, printed):
         report = json.loads(printed)
         self.run = report["runs"][0] if report["runs"] else {}
-        self.found = [(each["code"], each["severity"]) for each in report["diagnostics"]]
+        self.found = [(each["code"], each["severity"]) for each in report["diagnostics"] if each["severity"] != "info"]
         self.verdict, self.resolved = self.run.get("verdict"), self.run.get("resolved", {})
 
 
@@ -144,6 +144,15 @@ def test_a_check_without_a_message_is_not_certain_in_a_copy(checked):
     assert (run.found, run.verdict) == ([("VRL017", "warning")], None)
 
 
+@each_case(
+    ("code", "found", "verdict"),
+    [('ESTIMATORS = ["mine"]\n', [], "accept"), ("", [("VRL011", "warning")], None)],
+)
+def test_a_copy_accepts_the_choices_that_its_code_names(checked, code, found, verdict):
+    run = checked(f"{OWN_LINE} algorithm.adv_estimator=mine", "", files=own_copy(OWN, code))
+    assert (run.found, run.verdict) == (found, verdict)
+
+
 def test_a_copy_of_an_old_release_gets_no_verdict(checked):
     run = checked(f"{OWN_LINE} lean.goals=2", "", files=own_copy(OWN, version="0.1"))
     assert (run.found, run.verdict, run.resolved["global_batch"]) == ([], None, 64)
@@ -168,3 +177,18 @@ def test_a_config_folder_of_the_user_is_not_guessed(checked):
 def test_a_line_that_starts_another_program_of_verl_is_no_run_of_this_kind(checked):
     run = checked("python3 -m verl.trainer.main_ppo_other data.x=1")
     assert not any(code.startswith("VRL") for code, _ in run.found)
+
+
+@each_case(
+    ("text", "found", "batch"),
+    [
+        ("defaults: [ppo_trainer, _self_]\ndata: {train_batch_size: 1000}\n", ["VRL015", "VRL015", "VRL015", "VRL019"], 1000),
+        ("defaults: [ppo_trainr, _self_]\n", ["VRL001"], None),
+        ("data: [\n", ["SRC002"], None),
+    ],
+)
+def test_a_config_file_of_the_kind_extends_the_release(tmp_path, capsys, text, found, batch):
+    (tmp_path / "own.yaml").write_text(text)
+    assert main(["check", str(tmp_path / "own.yaml"), "--kind", "verl", "--target", "verl==0.9.1", "--format", "json"]) == 1
+    result = Result(capsys.readouterr().out)
+    assert ([code for code, _ in result.found], result.resolved["global_batch"]) == (found, batch)

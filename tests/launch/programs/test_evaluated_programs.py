@@ -258,3 +258,9 @@ own = Own(**vars(parser.parse_args()))
 @pytest.mark.parametrize(("words", "expected"), [("", 3), ("--rows 5", 5), ("--rows 5 --pack true", 10)])
 def test_a_parser_with_an_argument_for_each_field_of_a_dataclass(words, expected):
     assert value(OWN_LOOP, "own.rows * (2 if own.pack else 1)", words.split()) == expected
+
+
+def test_a_required_argument_without_a_line_is_unknown():
+    code = "parser = argparse.ArgumentParser()\nparser.add_argument('--rows', type=int, required=True)\nargs = parser.parse_args()"
+    assert value(code, "1 if args.rows is None else 2", []) is None
+    assert value(code, "args.rows", ["--rows", "5"]) == 5

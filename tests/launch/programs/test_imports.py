@@ -59,3 +59,9 @@ def test_an_import_that_may_not_be_made_or_may_fail_is_a_warning(found, code):
 def test_an_import_of_a_module_of_the_project(found):
     assert found("import parts\n", parts=REMOVED) == [REFUSED]
     assert [each[0] for each in found("try:\n    import parts\nexcept ImportError:\n    pass\n", parts=REMOVED)] == ["warning"]
+
+
+def test_a_copy_of_the_package_in_the_project_has_its_own_names(found, tmp_path):
+    (tmp_path / "trl").mkdir()
+    (tmp_path / "trl" / "__init__.py").write_text("class DataCollatorForCompletionOnlyLM: pass\n")
+    assert found(REMOVED) == []

@@ -2,4 +2,4 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks.verl.rules import checks, composition  # noqa: F401
+from cfglint.frameworks.verl.rules import checks, composition, no_effect  # noqa: F401

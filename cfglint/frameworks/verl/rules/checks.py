@@ -18,6 +18,8 @@ ACTOR = "actor_rollout_ref.actor"
 ROLLOUT = "actor_rollout_ref.rollout"
 OLD: ExampleFacts = {"kind": "launch", "target": {"verl": "0.5.0"}}
 OLDER: ExampleFacts = {"kind": "launch", "target": {"verl": "0.3.0"}}
+SFT = "torchrun --nproc_per_node 8 -m verl.trainer.fsdp_sft_trainer"
+SFT_FACTS: ExampleFacts = {"kind": "launch", "target": {"verl": "0.5.0"}}
 GLOBAL = f"{RUN} {ACTOR}.ppo_micro_batch_size=8 {ROLLOUT}.log_prob_micro_batch_size_per_gpu=4"
 
 
@@ -440,6 +442,79 @@ def indivisible_micro_batch() -> None:
     Fix: set the micro batch to a divisor, or `actor_rollout_ref.actor.use_dynamic_bsz=True`.
 
     Source: verl 0.9.1 workers/engine/utils.py (prepare_micro_batches).
+    """
+
+
+@check_of(
+    "VRL030",
+    "unexpected-keyword",
+    "config",
+    (
+        f"{BASE} +{ACTOR}.foo=1\n",
+        f"{BASE} +{ROLLOUT}.foo=1\n",
+        Example(f"{BASE} +actor_rollout_ref.model.foo=1\n", facts={"kind": "launch", "target": {"verl": "0.7.1"}}),
+    ),
+    f"{BASE} +trainer.foo=1\n",
+)
+def unexpected_keyword() -> None:
+    """A key that the line adds with a plus sign is no field of the class that its section becomes.
+
+    From 0.6 on actor, rollout, model, critic and reference policy are objects with fixed fields; before, such a key was carried along.
+
+    Run-time error: `hydra.errors.InstantiationException: Error in call to target 'verl.workers.config.actor.FSDPActorConfig':
+    TypeError("FSDPActorConfig.__init__() got an unexpected keyword argument 'foo'")`
+
+    Fix: remove the key; settings of your own belong in a section without a class, such as `trainer`.
+
+    Source: verl 0.9.1 utils/config.py (omega_conf_to_dataclass), workers/config.
+    """
+
+
+@check_of(
+    "VRL031",
+    "chat-template-of-sft",
+    "init",
+    f"{SFT} data.chat_template=mine\n",
+    f"{SFT}\n",
+    SFT_FACTS,
+)
+def chat_template_of_sft() -> None:
+    """The first SFT trainer (`verl.trainer.fsdp_sft_trainer`) does not take a chat template from the config.
+
+    Run-time error: `ValueError: Apply Chat template from config is not supported yet.`
+
+    Fix: remove `data.chat_template`.
+
+    Source: verl 0.5.0 trainer/fsdp_sft_trainer.py:107.
+    """
+
+
+@check_of(
+    "VRL032",
+    "indivisible-sft-batch",
+    "init",
+    (
+        f"{SFT} data.train_batch_size=100\n",
+        f"{SFT} data.train_batch_size=64 data.micro_batch_size_per_gpu=3\n",
+        Example(
+            "torchrun --nproc_per_node 8 -m verl.trainer.sft_trainer data.use_dynamic_bsz=False data.micro_batch_size_per_gpu=3\n",
+            facts=LINE,
+        ),
+        Example("torchrun --nproc_per_node 8 -m verl.trainer.sft_trainer data.train_batch_size=4\n", facts=LINE),
+    ),
+    f"{SFT} data.train_batch_size=64\n",
+    SFT_FACTS,
+)
+def indivisible_sft_batch() -> None:
+    """The batch of an SFT trainer does not divide among the data-parallel ranks, or on each of them into micro batches.
+
+    The trainer on engines (`verl.trainer.sft_trainer`) rounds the rows of a rank down, and packs them by tokens by default.
+
+    Run-time error: `AssertionError: Global batch size 100 is not divisible by dp size 8`, or `AssertionError` without text
+
+    Fix: set `data.train_batch_size` to a multiple of the ranks x `data.micro_batch_size_per_gpu`.
+
+    Source: verl 0.5.0 trainer/fsdp_sft_trainer.py (_normalize_config_bsz), 0.9.1 workers/engine/utils.py (prepare_micro_batches).
     """
 
 

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 SHOWN = 3  # keys that a message names
 LINE: ExampleFacts = {"kind": "launch", "target": {"verl": "0.9.1"}}
-RUN = "python3 -m verl.trainer.main_ppo algorithm.adv_estimator=grpo actor_rollout_ref.rollout.name=vllm"
+ESTIMATOR = "adv_estimator=reinforce_plus_plus"  # without a critic, and with one sample per prompt
+RUN = f"python3 -m verl.trainer.main_ppo algorithm.{ESTIMATOR} actor_rollout_ref.rollout.name=vllm"
 BASE = f"{RUN} actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=4 actor_rollout_ref.rollout.log_prob_micro_batch_size_per_gpu=4"
 
 

@@ -1,0 +1,61 @@
+"""The memory settings of an ms-swift run: those of the Trainer, under other names. None of its runs was measured: class C."""
+
+from __future__ import annotations
+
+from cfglint.frameworks.huggingface.memory import TrainerMemory
+from cfglint.source.record import changed
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cfglint.batch.memory.settings import Settings
+    from cfglint.frameworks.memory_inputs import Inputs, Model
+    from cfglint.frameworks.swift.config import SwiftConfig
+
+MODELLED = ("sft", "pt", "dpo", "kto", "orpo", "cpo", "simpo", "rm")
+PAIRS = ("dpo", "orpo", "cpo", "simpo", "rm")  # a micro batch consists of chosen and rejected rows
+REFERENCE = ("dpo", "kto")
+NAMES = {"lora_r": "lora_rank", "lora_target_modules": "target_modules", "attn_implementation": "attn_impl", "dtype": "torch_dtype"}
+LORA = ("lora", "longlora", "adalora")
+BNB, FOUR_BITS, EIGHT_BITS = "bnb", 4, 8
+
+
+class SwiftMemory(TrainerMemory):
+    """The memory settings of supervised training and of training on preference pairs."""
+
+    config: SwiftConfig
+
+    def value(self, name: str) -> Any:
+        """The value of an argument, under the name that other trainers' scripts have for it."""
+        own = self.config.own
+        if name == "use_peft":
+            return own(self.config.swift.tuner_key) in LORA
+        if name in ("load_in_4bit", "load_in_8bit"):
+            return own("quant_method") == BNB and own("quant_bits") == (FOUR_BITS if name == "load_in_4bit" else EIGHT_BITS)
+        name = NAMES.get(name, name)
+        if name not in self.config.known:
+            return None
+        found = own(name)
+        return found[0] if name == "target_modules" and isinstance(found, list) and len(found) == 1 else found
+
+    def doubts(self) -> list[str]:
+        """Return none: the arguments that limit what is trained are modelled."""
+        return []
+
+    def inputs(self) -> Inputs:
+        """The settings of the Trainer, marked as not validated for ms-swift."""
+        found = super().inputs()
+        return changed(found, settings=self.of_trainer(found.settings), alternatives=tuple(map(self.of_trainer, found.alternatives)))
+
+    def of_trainer(self, settings: Settings) -> Settings:
+        """The settings with the pairs of rows and the reference model of preference training."""
+        trainer = self.config.trainer
+        if trainer in PAIRS:
+            settings = changed(settings, micro_batch=2 * settings.micro_batch)
+        return changed(settings, reference_model=trainer in REFERENCE and settings.lora is None, own_code=True)
+
+
+def inputs(config: SwiftConfig, model: Model) -> Inputs | None:
+    """The memory settings of a run; None for the trainers that generate."""
+    return SwiftMemory(config, model).inputs() if config.parsed and config.trainer in MODELLED and not config.is_spread else None

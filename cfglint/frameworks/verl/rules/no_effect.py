@@ -1,0 +1,317 @@
+"""Rules about settings with which verl starts, and that have no effect or another one than their author would expect."""
+
+from __future__ import annotations
+
+from cfglint.findings.diagnostic import INFO, WARNING
+from cfglint.findings.rule import LAUNCH, Example, Finding, rule
+from cfglint.findings.setting import DEFAULT
+from cfglint.findings.wording import counted
+from cfglint.frameworks.verl.rules.composition import BASE, ESTIMATOR, LINE
+from cfglint.frameworks.verl.sizes import ACTOR, BATCH, CRITIC, DYNAMIC, MICRO, MINI, REF, ROLLOUT, SAMPLES, uses_critic, uses_reference
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from cfglint.findings.rule import ExampleFacts
+    from cfglint.findings.setting import Setting
+    from cfglint.frameworks.verl.config import VerlConfig
+    from cfglint.frameworks.verl.values import Tree
+
+ENGINES = (0, 8)  # the first release whose workers are built on engines
+OLD: ExampleFacts = {"kind": "launch", "target": {"verl": "0.7.1"}}
+CRITIC_MICRO = f"{CRITIC}.ppo_micro_batch_size_per_gpu"
+KL_LOSS = f"{ACTOR}.use_kl_loss"
+KL_REWARD = "algorithm.use_kl_in_reward"
+PER_NODE = "trainer.n_gpus_per_node"
+GAE = BASE.replace(ESTIMATOR, "adv_estimator=gae")
+GRPO = BASE.replace(ESTIMATOR, "adv_estimator=grpo")
+
+
+def written(config: VerlConfig, *prefixes: str) -> list[Setting]:
+    """The settings of the line or of a config file of the project below some keys, or at them."""
+    paths = (".".join(map(str, path)) for path in config.origins)
+    below = (path for path in paths if path.startswith(tuple(f"{prefix}." for prefix in prefixes)) or path in prefixes)
+    return [setting for setting in map(config.setting, below) if setting.origin != DEFAULT]
+
+
+def is_on(tree: Tree, key: str) -> bool | None:
+    """Whether a switch is on; None if that is unknown, or if the release does not have it."""
+    return tree.is_true(key) if tree.raw(key) is not None else None
+
+
+@rule(
+    "VRL040",
+    "ineffective-critic-micro-batch",
+    WARNING,
+    bad=f"{GAE} {CRITIC_MICRO}=4\n",
+    good=f"{BASE}\n",
+    example=LINE,
+)
+def ineffective_critic_micro_batch(config: VerlConfig) -> Iterator[Finding]:
+    """From 0.8 on the critic ignores its micro batch, although verl does not start without it.
+
+    Its engine keeps the default `use_dynamic_bsz: true`, and batches are packed up to `critic.ppo_infer_max_token_len_per_gpu` tokens.
+
+    Fix: limit the tokens with `critic.ppo_max_token_len_per_gpu`, if the critic runs out of memory.
+
+    Source: verl 0.9.1 trainer/ppo/v1/trainer_base.py:262-280, workers/config/engine.py:100 (use_dynamic_bsz).
+    """
+    setting = config.setting(CRITIC_MICRO)
+    if config.version >= ENGINES and uses_critic(config.tree) and setting.origin != DEFAULT and setting.value is not None:
+        yield Finding(
+            setting,
+            f"`{CRITIC_MICRO}` has no effect: the critic packs its batches by tokens",
+            help="set `critic.ppo_max_token_len_per_gpu` to limit the memory of the critic",
+        )
+
+
+@rule(
+    "VRL041",
+    "single-sample-group",
+    WARNING,
+    bad=f"{GRPO}\n",
+    good=f"{GRPO} {SAMPLES}=8\n",
+    example=LINE,
+)
+def single_sample_group(config: VerlConfig) -> Iterator[Finding]:
+    """GRPO with one sample per prompt: without other samples to compare with, the reward itself is the advantage.
+
+    Fix: set `actor_rollout_ref.rollout.n` to the samples of a group, for example 8; the default is 1.
+
+    Source: verl 0.9.1 trainer/ppo/core_algos.py (compute_grpo_outcome_advantage).
+    """
+    if config.value("algorithm.adv_estimator") == "grpo" and config.sizes.samples == 1:
+        yield Finding(
+            config.setting(SAMPLES),
+            f"`{SAMPLES}` is 1, so each group of GRPO has a single sample",
+            related=[config.setting("algorithm.adv_estimator")],
+            help=f"set `{SAMPLES}` to the samples of a group, for example 8",
+        )
+
+
+@rule(
+    "VRL042",
+    "unused-setting",
+    INFO,
+    bad=(
+        f"{BASE} {ACTOR}.kl_loss_coef=0.01\n",
+        f"{BASE} algorithm.kl_ctrl.kl_coef=0.01\n",
+        f"{BASE} {REF}.log_prob_micro_batch_size_per_gpu=4\n",
+        f"{BASE} critic.optim.lr=1e-5\n",
+        f"{BASE} {DYNAMIC}=True\n",
+    ),
+    good=f"{BASE} {ACTOR}.use_kl_loss=True {REF}.log_prob_micro_batch_size_per_gpu=4 {ACTOR}.kl_loss_coef=0.01\n",
+    example=LINE,
+)
+def unused_setting(config: VerlConfig) -> Iterator[Finding]:
+    """A setting is of a part that the run does not use: KL loss or penalty, reference policy, critic, fixed micro batches.
+
+    Fix: remove it, or switch on what it belongs to.
+
+    Source: verl 0.9.1 trainer/ppo/utils.py (need_reference_policy, need_critic), workers/config/actor.py.
+    """
+    if config.refused or not config.has_rollout:  # a misspelt key may be the one that uses it
+        return
+    tree = config.tree
+    parts = (
+        (is_on(tree, KL_LOSS), (f"{ACTOR}.kl_loss_coef", f"{ACTOR}.kl_loss_type"), KL_LOSS, "`{}` is not true"),
+        (is_on(tree, KL_REWARD), ("algorithm.kl_ctrl", "algorithm.kl_penalty"), KL_REWARD, "`{}` is not true"),
+        (uses_reference(tree), (REF,), KL_LOSS, "the run uses no reference policy"),
+        (uses_critic(tree), (CRITIC,), "algorithm.adv_estimator", "the run trains no critic"),
+        (config.sizes.is_dynamic is not True, (MICRO, f"{ROLLOUT}.log_prob_micro_batch_size_per_gpu"), DYNAMIC, "`{}` is true"),
+    )
+    for is_used, prefixes, cause, why in parts:
+        found = [each for each in written(config, *prefixes) if each.path != ("critic.enable",)] if is_used is False else []
+        if found:
+            more = f" and {counted(len(found) - 1, 'other setting')} have" if len(found) > 1 else " has"
+            yield Finding(
+                found[0],
+                f"`{found[0].name}`{more} no effect: {why.format(cause)}",
+                related=[config.setting(cause)],
+                on_key=True,
+                help=f"remove {'them' if len(found) > 1 else f'`{found[0].name}`'}, or change `{cause}`",
+            )
+
+
+@rule(
+    "VRL043",
+    "ineffective-gradient-clipping",
+    WARNING,
+    bad=f"{BASE} {ACTOR}.grad_clip=0.5\n",
+    good=f"{BASE} {ACTOR}.optim.clip_grad=0.5\n",
+    example=LINE,
+)
+def ineffective_gradient_clipping(config: VerlConfig) -> Iterator[Finding]:
+    """From 0.8 on the FSDP engine clips gradients at `optim.clip_grad`; `grad_clip` of actor and critic is not read.
+
+    Fix: set `actor_rollout_ref.actor.optim.clip_grad`.
+
+    Source: verl 0.9.1 workers/engine/fsdp/transformer_impl.py:795-811, 0.8.0 :672-688.
+    """
+    if config.version < ENGINES or not config.sizes.is_fsdp:
+        return
+    for section in (ACTOR, *([CRITIC] if uses_critic(config.tree) else [])):
+        clip, real = config.setting(f"{section}.grad_clip"), config.setting(f"{section}.optim.clip_grad")
+        if clip.origin != DEFAULT and clip.value is not None and clip.value != real.value:
+            yield Finding(
+                clip,
+                f"`{section}.grad_clip` is not read by the engine, which clips at `{section}.optim.clip_grad` ({real.spelled})",
+                help=f"set `{section}.optim.clip_grad={clip.spelled}`",
+            )
+
+
+@rule(
+    "VRL044",
+    "zero-warmup-steps",
+    WARNING,
+    bad=f"{BASE} {ACTOR}.optim.lr_warmup_steps=0 {ACTOR}.optim.lr_warmup_steps_ratio=0.1\n",
+    good=f"{BASE} {ACTOR}.optim.lr_warmup_steps=0\n",
+    example=LINE,
+)
+def zero_warmup_steps(config: VerlConfig) -> Iterator[Finding]:
+    """From 0.8 on `lr_warmup_steps: 0` does not switch warm-up off: only a number above 0 takes precedence over the ratio.
+
+    Fix: set `lr_warmup_steps_ratio=0`.
+
+    Source: verl 0.9.1 workers/engine/fsdp/transformer_impl.py:509-520; 0.7.1 workers/fsdp_workers.py:653-660.
+    """
+    if config.version < ENGINES or not config.sizes.is_fsdp:
+        return
+    for section in (ACTOR, *([CRITIC] if uses_critic(config.tree) else [])):
+        steps, ratio = config.setting(f"{section}.optim.lr_warmup_steps"), config.setting(f"{section}.optim.lr_warmup_steps_ratio")
+        if steps.origin != DEFAULT and steps.value == 0 and isinstance(ratio.value, (int, float)) and ratio.value > 0:
+            yield Finding(
+                steps,
+                f"`lr_warmup_steps` is 0, which means that `lr_warmup_steps_ratio` ({ratio.spelled}) counts",
+                related=[ratio],
+                help=f"set `{section}.optim.lr_warmup_steps_ratio=0` for a run without warm-up",
+            )
+
+
+@rule(
+    "VRL045",
+    "offered-gpus-differ",
+    WARNING,
+    bad=f"CUDA_VISIBLE_DEVICES=0,1,2,3 {BASE}\n",
+    good=f"CUDA_VISIBLE_DEVICES=0,1,2,3 {BASE} {PER_NODE}=4\n",
+    example=LINE,
+    about=LAUNCH,
+)
+def gpus_differ(config: VerlConfig) -> Iterator[Finding]:
+    """`trainer.n_gpus_per_node` (default 8) is not the number of GPUs that the launch offers.
+
+    With fewer GPUs Ray cannot place the workers: `ValueError: Total available GPUs 4 is less than total desired GPUs 8`, unless a Ray
+    cluster with more of them is already running. Further GPUs are not used.
+
+    Fix: set `trainer.n_gpus_per_node`, and `trainer.nnodes` for several machines.
+
+    Source: verl 0.9.1 single_controller/ray/base.py (ResourcePoolManager._check_resource_available).
+    """
+    offered, sizes = config.facts.gpus, config.sizes
+    if not config.has_rollout or offered is None or sizes.gpus is None or offered == sizes.gpus or (sizes.nodes or 1) > 1:
+        return
+    what = "Ray cannot place the workers" if offered < sizes.gpus else "the other GPUs are not used"
+    yield Finding(
+        config.setting(PER_NODE),
+        f"`{PER_NODE}` is {sizes.gpus_per_node}, but the launch offers {offered} GPUs: {what}",
+        help=f"set `{PER_NODE}={offered}`",
+    )
+
+
+@rule(
+    "VRL046",
+    "uneven-mini-batches",
+    WARNING,
+    bad=(
+        Example(f"{BASE} {MINI}=100 trainer.n_gpus_per_node=8\n", facts=OLD),
+        Example(f"{BASE} data.train_batch_size=320 {MINI}=256\n", facts=OLD),
+    ),
+    good=f"{BASE} data.train_batch_size=512 {MINI}=256\n",
+    example=OLD,
+)
+def uneven_mini_batches(config: VerlConfig) -> Iterator[Finding]:
+    """Up to 0.7 a mini batch that does not divide among the GPUs is rounded down, and a step may end with a smaller one.
+
+    Each of them is a full update of the optimizer, also the smaller one.
+
+    Fix: choose `ppo_mini_batch_size` x `rollout.n` as a multiple of the data-parallel size, and a divisor of the batch.
+
+    Source: verl 0.7.1 workers/fsdp_workers.py:248-270, workers/actor/dp_actor.py (update_policy).
+    """
+    sizes = config.sizes
+    if sizes.engine or not sizes.is_fsdp:
+        return
+    asked, trained, each, parallel = sizes.mini_samples(), sizes.trained_mini, sizes.mini_per_gpu(), sizes.data_parallel()
+    if asked and trained and asked != trained:
+        yield Finding(
+            config.setting(MINI),
+            f"`{MINI}` x `{SAMPLES}` is {asked} samples, rounded down to {trained} for {parallel} data-parallel ranks",
+            related=[config.setting(SAMPLES)],
+            help=f"set `{MINI}` so that the product is a multiple of {parallel}",
+        )
+        return
+    own = sizes.step_samples // parallel if sizes.step_samples is not None and parallel else None
+    if own and each and own > each and own % each:
+        yield Finding(
+            config.setting(MINI),
+            f"a step has {own} samples on each GPU: after mini batches of {each} the last update has {own % each}",
+            related=[config.setting(BATCH)],
+            help=f"set `{MINI}` to a divisor of `{BATCH}`",
+        )
+
+
+@rule(
+    "VRL047",
+    "repeated-override",
+    WARNING,
+    bad=f"{BASE} data.train_batch_size=512 data.train_batch_size=1024\n",
+    good=f"{BASE} data.train_batch_size=1024\n",
+    example=LINE,
+)
+def repeated_override(config: VerlConfig) -> Iterator[Finding]:
+    """A line sets a key twice to different values: the last one silently takes effect.
+
+    Fix: remove the other one.
+
+    Source: hydra-core 1.3.8 _internal/config_loader_impl.py (_apply_overrides_to_config).
+    """
+    seen: dict[str, object] = {}
+    for override, _ in config.words:
+        if override.key in seen and seen[override.key] != override.value and override.sign != "~":
+            setting = config.setting(override.key)
+            yield Finding(
+                setting,
+                f"`{override.key}` is set again on this line: the earlier value has no effect",
+                on_key=True,
+                help=f"remove all but one of the values of `{override.key}`",
+            )
+        seen[override.key] = override.value
+
+
+@rule(
+    "VRL048",
+    "steps-beyond-epochs",
+    WARNING,
+    bad=f"{BASE} trainer.total_training_steps=1000 trainer.total_epochs=1\n",
+    good=f"{BASE} trainer.total_training_steps=8 trainer.total_epochs=1\n",
+    example={**LINE, "num_examples": 10_000},
+)
+def steps_beyond_epochs(config: VerlConfig) -> Iterator[Finding]:
+    """`trainer.total_training_steps` is more than the epochs have: the run ends earlier.
+
+    The schedule of the learning rate is as long as `total_training_steps`, so it is not decayed to its end.
+
+    Fix: set more `trainer.total_epochs`, or fewer steps.
+
+    Source: verl 0.9.1 trainer/ppo/v1/trainer_base.py (fit), 0.5.0 trainer/ppo/ray_trainer.py (fit).
+    """
+    steps, each = config.setting("trainer.total_training_steps"), config.sizes.steps_per_epoch
+    epochs = config.tree.integer("trainer.total_epochs")
+    if config.has_rollout and type(steps.value) is int and each and epochs is not None and steps.value > each * epochs:
+        yield Finding(
+            steps,
+            f"`total_training_steps` is {steps.value}, but {epochs} epochs of {each} steps end after {each * epochs}",
+            related=[config.setting("trainer.total_epochs")],
+            help=f"set `trainer.total_epochs` to at least {-(-steps.value // each)}",
+        )

@@ -1,0 +1,178 @@
+"""verl's SFT trainers: `verl.trainer.fsdp_sft_trainer` up to 0.7.0, and `verl.trainer.sft_trainer` on engines from 0.6 on.
+
+Source: verl 0.3.0 to 0.7.0 trainer/fsdp_sft_trainer.py (_normalize_config_bsz, _build_dataloader), 0.6.1 to 0.9.1 trainer/sft_trainer.py
+(_build_dataloader), workers/engine/utils.py (prepare_micro_batches).
+"""
+
+from __future__ import annotations
+
+from cfglint.findings.setting import DERIVED, Setting
+from cfglint.frameworks.resolved_batch import Batch, Layout
+from cfglint.frameworks.summary import BATCH as BATCH_GROUP
+from cfglint.frameworks.summary import EXAMPLES, LAUNCH, LENGTH, PRECISION, RATE, Summary
+from cfglint.frameworks.verl.checks import INIT, STEP, FailedCheck
+from cfglint.frameworks.verl.config import VerlConfig
+from cfglint.frameworks.verl.sizes import BATCH
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from cfglint.frameworks.verl.values import Tree
+
+MICRO = "data.micro_batch_size_per_gpu"
+SETTINGS = (
+    (RATE, "learning rate", "optim.lr"),
+    (PRECISION, "row length", "data.max_length"),
+)
+
+
+class SftSizes:
+    """The numbers of an SFT run; each is None where it is unknown, or no integer."""
+
+    def __init__(self, tree: Tree, on_engine: bool) -> None:
+        self.tree = tree
+        self.on_engine = on_engine
+        self.gpus = tree.facts.gpus
+        self.batch = tree.integer(BATCH)
+        self.parallel_key = "engine.ulysses_sequence_parallel_size" if on_engine else "ulysses_sequence_parallel_size"
+        self.sequence_parallel = tree.integer(self.parallel_key, 1)
+        is_fsdp = not on_engine or tree.value("engine.strategy", "fsdp") in ("fsdp", "fsdp2")
+        each = self.sequence_parallel
+        self.data_parallel = self.gpus // each if is_fsdp and self.gpus and each and self.gpus >= each else None
+
+    @property
+    def is_dynamic(self) -> bool | None:
+        """Whether batches are packed by tokens."""
+        return self.tree.is_true("data.use_dynamic_bsz") if self.on_engine else False
+
+    @property
+    def per_rank(self) -> int | None:
+        """The rows of a step on each data-parallel rank, rounded down."""
+        return self.batch // self.data_parallel if self.batch is not None and self.data_parallel else None
+
+    @property
+    def consumed(self) -> int | None:
+        """The rows of a step on all ranks."""
+        return self.per_rank * self.data_parallel if self.per_rank is not None and self.data_parallel else None
+
+    @property
+    def micro(self) -> int | None:
+        """The micro batch; None if batches are packed."""
+        return self.tree.integer(MICRO) if self.is_dynamic is False else None
+
+    @property
+    def accumulation(self) -> int | None:
+        """The micro batches of a step."""
+        rows, micro = self.per_rank, self.micro
+        return rows // micro if rows and micro and rows % micro == 0 else None
+
+    @property
+    def steps_per_epoch(self) -> int | None:
+        """The complete batches of the rows of one rank."""
+        rows, most = self.tree.facts.num_examples, self.tree.value("data.train_max_samples", -1)
+        if rows is None or not self.per_rank or not self.data_parallel or type(most) is not int:
+            return None
+        rows = min(rows, most) if most >= 0 else rows
+        return rows // self.data_parallel // self.per_rank
+
+    @property
+    def total_steps(self) -> int | None:
+        """The steps of the schedule: `total_training_steps`, else the epochs."""
+        given = self.tree.value("trainer.total_training_steps")
+        if given is not None:
+            return given if type(given) is int else None
+        each, epochs = self.steps_per_epoch, self.tree.integer("trainer.total_epochs")
+        return each * epochs if each is not None and epochs is not None else None
+
+
+class SftConfig(VerlConfig):
+    """The composed config of an SFT trainer, whose processes torchrun starts."""
+
+    chooses_sizes = False
+    has_rollout = False
+
+    @property
+    def own_gpus(self) -> int | None:
+        """None: the launcher starts the processes."""
+        return None
+
+    def failed(self) -> list[FailedCheck]:
+        """The failing checks."""
+        return [*checks(sizes_of(self))] if self.values else []
+
+
+def sizes_of(config: VerlConfig) -> SftSizes:
+    """The sizes of a run."""
+    return SftSizes(config.tree, config.primary != "sft_trainer")
+
+
+def batch(config: VerlConfig) -> Batch:
+    """The batch of a step."""
+    sizes = sizes_of(config)
+    micro = config.setting(MICRO) if sizes.micro is not None else derived("micro_batch", None, "packed by tokens, or unknown")
+    return Batch(
+        Layout(sizes.gpus, sequence_parallel=sizes.sequence_parallel or 1),
+        micro,
+        derived("accumulation", sizes.accumulation, "rows of a rank / micro batch"),
+        derived("data_parallel", sizes.data_parallel, "GPUs / sequence-parallel size"),
+        config.setting(BATCH, value=sizes.batch),
+        sizes.consumed,
+        gpus_per_replica=sizes.sequence_parallel or 1,
+    )
+
+
+def numbers(config: VerlConfig) -> dict[str, int | None]:
+    """The steps."""
+    sizes = sizes_of(config)
+    return {"steps_per_epoch": sizes.steps_per_epoch, "total_steps": sizes.total_steps}
+
+
+def account(config: VerlConfig) -> Summary:
+    """The lines about length and learning rate."""
+    sizes, summary = sizes_of(config), Summary(config.release)
+    for group, label, key in SETTINGS if config.origins else ():
+        summary.add(group, label, config.setting(key))
+    needs = EXAMPLES if config.facts.num_examples is None else ""
+    because = "rows of a rank / rows of a step on it, rounded down twice"
+    summary.derive(LENGTH, "steps per epoch", "steps_per_epoch", sizes.steps_per_epoch, because, needs=needs)
+    summary.derive(LENGTH, "total steps", "total_steps", sizes.total_steps, "steps per epoch x trainer.total_epochs", needs=needs)
+    summary.derive(BATCH_GROUP, "rows per GPU", "rows_per_gpu", sizes.per_rank, "global batch / data parallel, rounded down")
+    summary.derive(LAUNCH, "packed by tokens", "use_dynamic_bsz", sizes.is_dynamic, "data.use_dynamic_bsz")
+    return summary
+
+
+def derived(name: str, value: int | None, because: str) -> Setting:
+    """A derived number."""
+    return Setting((name,), value, DERIVED, because=because)
+
+
+def checks(sizes: SftSizes) -> Iterator[FailedCheck]:
+    """The failing checks of an SFT run, in their order."""
+    parallel, tree = sizes.data_parallel, sizes.tree
+    rows, micro = sizes.batch, sizes.micro
+    if not sizes.on_engine:
+        if tree.value("data.chat_template") is not None and isinstance(tree.value("data.chat_template"), str):
+            message = "`data.chat_template` is not supported yet"
+            text = "ValueError: Apply Chat template from config is not supported yet."
+            yield FailedCheck("VRL031", "data.chat_template", message, text, INIT, "remove `data.chat_template`")
+        if rows and parallel and rows % parallel:
+            message = f"`{BATCH}` is {rows}, not a multiple of the {parallel} data-parallel ranks"
+            text = f"AssertionError: Global batch size {rows} is not divisible by dp size {parallel}"
+            yield FailedCheck("VRL032", BATCH, message, text, INIT, f"set `{BATCH}` to a multiple of {parallel}")
+            return
+        if (sizes.sequence_parallel or 1) > 1 and tree.is_true("use_remove_padding") is False:
+            message = f"`{sizes.parallel_key}` above 1 requires `use_remove_padding=True`"
+            text = "AssertionError: Sequence parallel is only supported when remove_padding is enabled"
+            yield FailedCheck("VRL020", sizes.parallel_key, message, text, INIT, "set `use_remove_padding=True`")
+    if sizes.per_rank and micro and micro > 0 and sizes.per_rank % micro:
+        message = f"`{MICRO}` is {micro}, which does not divide the {sizes.per_rank} rows of a step on each GPU"
+        text = "AssertionError: data size must be divisible by force_group_size * micro_batch_size_per_gpu"
+        stage = STEP if sizes.on_engine else INIT
+        yield FailedCheck(
+            "VRL032", MICRO, message, text if sizes.on_engine else "AssertionError", stage, f"set `{MICRO}` to a divisor", (BATCH,)
+        )
+    if sizes.per_rank == 0:
+        message = f"`{BATCH}` is {rows}, less than one row for each of the {parallel} data-parallel ranks"
+        text = "ValueError: batch_size should be a positive integer value, but got batch_size=0"
+        yield FailedCheck("VRL032", BATCH, message, text, INIT, f"set `{BATCH}` to a multiple of {parallel}")

@@ -1,0 +1,59 @@
+"""Training frameworks whose programs are recognised by name, and whose arguments are not modelled."""
+
+from __future__ import annotations
+
+from cfglint.launch.launcher import launcher_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.frameworks.launch_line import LaunchLine
+
+# The beginning of a module's name, in lower case -> the name of the framework.
+MODULES = {
+    "openrlhf.": "OpenRLHF",
+    "torchtitan.": "torchtitan",
+    "torchtune.": "torchtune",
+    "maxtext.": "MaxText",
+    "nemo.": "NeMo",
+    "nemo_rl.": "NeMo RL",
+    "nemo_automodel.": "NeMo AutoModel",
+    "areal.": "AReaL",
+    "roll.": "ROLL",
+    "litgpt.": "LitGPT",
+    "fairseq_cli.": "fairseq",
+    "mlx_lm.": "MLX LM",
+    "verl.": "another program of verl",
+    "recipe.": "a recipe of verl",
+}
+# The name of a program's file, or its beginning up to a star -> the name of the framework.
+FILES = {
+    "megatron_gpt_*": "NeMo",
+    "pretrain_gpt.py": "Megatron-LM",
+    "pretrain_bert.py": "Megatron-LM",
+    "pretrain_t5.py": "Megatron-LM",
+    "pretrain_mamba.py": "Megatron-LM",
+    "pretrain_vlm.py": "Megatron-LM",
+    "maxtext.py": "MaxText",
+}
+FOLDERS = {"openrlhf/": "OpenRLHF", "torchtitan/": "torchtitan", "maxtext/": "MaxText", "nemo_rl/": "NeMo RL", "examples/nlp/": "NeMo"}
+
+
+def unmodelled(line: LaunchLine) -> str:
+    """The framework of a line's program that is not modelled; empty if it is none of those that are known by name."""
+    if line.program is None or not line.program.value:
+        return ""
+    launcher, name = launcher_of(line), line.program.string
+    return launcher.unmodelled or (of_module(name) if line.module else of_path(name))
+
+
+def of_module(name: str) -> str:
+    """The framework of a module."""
+    return next((title for prefix, title in MODULES.items() if f"{name.lower()}.".startswith(prefix)), "")
+
+
+def of_path(path: str) -> str:
+    """The framework of a program's file, by its folder or its name."""
+    lower = path.lower()
+    name = lower.rpartition("/")[2]
+    by_name = (title for pattern, title in FILES.items() if name == pattern or (pattern.endswith("*") and name.startswith(pattern[:-1])))
+    return next((title for folder, title in FOLDERS.items() if folder in lower), "") or next(by_name, "")

@@ -1,0 +1,74 @@
+"""verl's SFT trainers: batch, steps and checks, by hand from their sources."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from cases import each_case
+from cfglint.cli import main
+
+OLD = "torchrun --nproc_per_node 8 -m verl.trainer.fsdp_sft_trainer"
+NEW = "torchrun --nproc_per_node 8 -m verl.trainer.sft_trainer"
+
+
+@pytest.fixture
+def checked(tmp_path, monkeypatch, capsys):
+    """(verdict, known numbers, codes) of a line at a release of verl, for 1000 rows."""
+
+    def run(line, release):
+        monkeypatch.chdir(tmp_path)
+        (tmp_path / "run.sh").write_text(f"{line}\n")
+        main(["check", "run.sh", "--format", "json", "--num-examples", "1000", "--target", f"verl=={release}"])
+        report = json.loads(capsys.readouterr().out)
+        [found] = report["runs"]
+        numbers = {key: value for key, value in found["resolved"].items() if value is not None}
+        return found["verdict"], numbers, [each["code"] for each in report["diagnostics"]]
+
+    return run
+
+
+@each_case(
+    ("line", "release", "numbers"),
+    [
+        (
+            OLD,
+            "0.5.0",
+            {"micro_batch": 4, "accumulation": 8, "data_parallel": 8, "global_batch": 256, "steps_per_epoch": 3, "total_steps": 12},
+        ),
+        (
+            f"{OLD} ulysses_sequence_parallel_size=2 use_remove_padding=True",
+            "0.5.0",
+            {"micro_batch": 4, "accumulation": 16, "data_parallel": 4, "global_batch": 256, "steps_per_epoch": 3},
+        ),
+        (
+            f"{NEW} data.train_batch_size=100 data.use_dynamic_bsz=False",
+            "0.9.1",
+            {"micro_batch": 4, "accumulation": 3, "data_parallel": 8, "global_batch": 100, "consumed_batch": 96, "steps_per_epoch": 10},
+        ),
+        (NEW, "0.9.1", {"data_parallel": 8, "global_batch": 256, "steps_per_epoch": 3}),
+    ],
+)
+def test_batch_and_steps(checked, line, release, numbers):
+    verdict, found, codes = checked(line, release)
+    assert (verdict, codes) == ("accept", [])
+    assert {key: found.get(key) for key in numbers} == numbers
+    assert "micro_batch" in numbers or "micro_batch" not in found
+
+
+@each_case(
+    ("line", "release", "code"),
+    [
+        (f"{OLD} data.train_batch_size=100", "0.5.0", "VRL032"),
+        (f"{OLD} data.micro_batch_size_per_gpu=3", "0.5.0", "VRL032"),
+        (f"{OLD} ulysses_sequence_parallel_size=2", "0.5.0", "VRL020"),
+        (f"{OLD} data.chat_template=mine", "0.5.0", "VRL031"),
+        (f"{OLD} data.train_batch_ize=64", "0.5.0", "VRL002"),
+        (f"{NEW} data.train_batch_size=4", "0.9.1", "VRL032"),
+        (OLD, "0.9.1", "VRL001"),
+    ],
+)
+def test_what_is_refused(checked, line, release, code):
+    verdict, _, codes = checked(line, release)
+    assert (verdict, codes) == ("reject", [code])
