@@ -6,7 +6,7 @@ import os
 
 from cfglint.launch.findings import MARKDOWN
 from cfglint.run.paths import is_program, is_script
-from cfglint.source.record import record
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,8 +23,7 @@ ABSENT = "its content is not in this clone"
 MOST_FILES = 5  # of one reason that a report for people names
 
 
-@record
-class NotCompared:
+class NotCompared(Record):
     """A changed file that is not compared, or not all of it, and the reason."""
 
     file: str
