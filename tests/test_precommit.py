@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 
 import pytest
+import yaml
 
 BAD = '{\n  "train_batch_size": 256,\n  "train_micro_batch_size_per_gpu": 4,\n  "gradient_accumulation_steps": 4\n}\n'
 GOOD = '{\n  "train_batch_size": 256,\n  "train_micro_batch_size_per_gpu": 4,\n  "gradient_accumulation_steps": 8\n}\n'
@@ -187,3 +189,34 @@ def test_files_beyond_one_call(project):
     calls = [line for line in done.stdout.splitlines() if line.startswith("cfglint:")]
     assert len(calls) > 1
     assert sum(int(line.split()[1]) for line in calls) == len(names)
+
+
+@pytest.mark.parametrize(
+    ("name", "hook_id", "is_passed"),
+    [
+        ("train.slurm", "cfglint", True),
+        ("scripts/Makefile", "cfglint", True),
+        ("requirements.txt", "cfglint", False),
+        ("requirements.txt", "cfglint-review", True),
+        ("uv.lock", "cfglint-review", True),
+        ("weights.bin", "cfglint-review", False),
+    ],
+)
+def test_the_hooks_see_what_is_read(root, name, hook_id, is_passed):
+    hooks = {each["id"]: each for each in yaml.safe_load((root / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))}
+    assert bool(re.search(hooks[hook_id]["files"], name)) is is_passed
+
+
+def test_all_files_pass_after_init(project):
+    """The baseline that `init` writes has what each hook sees, and the fix hook leaves it as it is."""
+    project.write("run/train.yaml", "output_dir: out\nper_device_train_batch_size: 4\neval_strategy: no\ndeepspeed: run/ds_config.json\n")
+    project.write("run/ds_config.json", GOOD.replace("8", '"auto"').replace("256", '"auto"'))
+    project.write("run/train.slurm", "torchrun --nproc_per_node 8 train.py run/train.yaml\n")
+    (project.folder / "cfglint.toml").unlink()
+    done = project.run(sys.executable, "-m", "cfglint", "init")
+    assert "accepts" in done.stdout
+    project.git("add", "--all")
+    for name, stage in (("cfglint-fix", "manual"), ("cfglint", "pre-commit"), ("cfglint-review", "pre-commit")):
+        done = hook(project, name, stage=stage)
+        assert done.returncode == 0, done.stdout
+        assert "(no files to check)" not in done.stdout

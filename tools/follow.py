@@ -39,15 +39,16 @@ import list_releases
 import rebuild_tables
 import schema_merge
 import source_checks
+import trainer_signatures
 from history_rows import same
 from packaging.version import InvalidVersion, Version
 from schema_source import SourceError, release
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from types import ModuleType
 
-    from history_rows import Facts, Release
+    from history_rows import Fact, Facts, Release
     from schema_source import Tree
     from source_checks import Change, Check
 
@@ -85,9 +86,9 @@ def main() -> int:
 
 
 def kinds() -> dict[str, str]:
-    """Package -> kind, of the kinds with a history of all releases."""
-    modules = (path.stem for path in Path(__file__).parent.glob("tables_*.py"))
-    found = {each.removeprefix("tables_"): importlib.import_module(each) for each in modules}
+    """Package -> kind, of the kinds with a history of all releases and a schema."""
+    kinds = (path.stem.removeprefix("tables_") for path in Path(__file__).parent.glob("tables_*.py"))
+    found = {each: importlib.import_module(f"tables_{each}") for each in kinds if (Path(__file__).parent / f"schema_{each}.py").exists()}
     return {str(module.PACKAGE): kind for kind, module in found.items() if hasattr(module, "known")}
 
 
@@ -126,10 +127,17 @@ class Following:
         names: dict[str, Any] = {}
         exec(text, names)
         after: dict[Release, Facts] = self.source.known(argparse.Namespace(**names))
+        compared = getattr(self.source, "compared", tuple)
         for each, facts in self.others.items():
-            if any(not same((facts.sections[name],), (after[each].sections.get(name),)) for name in facts.sections):
+            now = after[each].sections
+            if any(not is_kept(found, now.get(name, {}), compared) for name, found in facts.sections.items()):
                 raise SourceError(f"{self.target}: the fields of {'.'.join(map(str, each))} would change")
         return text
+
+
+def is_kept(before: Mapping[str, Fact], after: Mapping[str, Fact], compared: Callable[[Fact], Fact]) -> bool:
+    """Whether a section has the same fields and, of their facts, all that is `compared`."""
+    return before.keys() == after.keys() and all(same(compared(fact), compared(after[name])) for name, fact in before.items())
 
 
 def days(package: str, version: str, day: str) -> dict[str, dict[str, str]]:
@@ -149,10 +157,13 @@ def follow(options: argparse.Namespace, scratch: Path) -> int:
     Version(options.version)
     given = Following(*located(options, scratch))
     print(f"{given.package} {given.name}, compared with {'.'.join(map(str, given.neighbour))}")
-    lines = list(follow_fields.changes(given.others[given.neighbour].sections, given.facts.sections))
+    before = given.others[given.neighbour]
+    lines = list(follow_fields.changes(before.sections, given.facts.sections))
+    lines += follow_fields.changes_of_names(before.names, given.facts.names)
     print("\nfields and values:" if lines else "\nfields and values: no change")
     print("".join(f"  {line}\n" for line in lines), end="")
     history, changed = compared_checks(given, options.neighbour, scratch)
+    report_trainers(given)
     needs = [*report_checks(given, changed)]
     if not options.check:
         needs += written(given, history)
@@ -163,6 +174,19 @@ def follow(options: argparse.Namespace, scratch: Path) -> int:
     print("\nneeds a hand:" if needs else "\nnothing needs a hand")
     print("".join(f"  {line}\n" for line in needs), end="")
     return 1 if needs else 0
+
+
+def report_trainers(given: Following) -> None:
+    """Print the changed parameters of trainers."""
+    if given.package in trainer_signatures.PACKAGES:
+        lines = trainers(given)[1]
+        print("\nparameters of trainers:" if lines else "\nparameters of trainers: no change")
+        print("".join(f"  {line}\n" for line in lines), end="")
+
+
+def trainers(given: Following) -> tuple[str, list[str]]:
+    """(the text of the parameters of trainers with the release, what changed)."""
+    return trainer_signatures.with_release(given.package, given.release, given.tree.root.parent, given.others)
 
 
 def located(options: argparse.Namespace, scratch: Path) -> tuple[str, str, Path, str]:
@@ -272,6 +296,8 @@ def all_in(declared: tuple[Any, ...], version: Release) -> bool:
 def written(given: Following, history: dict[Release, list[Check]]) -> list[str]:
     """Write tables, lists, checks, notes and schema; what needs a hand."""
     given.target.write_text(given.tables(), encoding="utf-8")
+    if given.package in trainer_signatures.PACKAGES:
+        given.target.with_name("_signatures.py").write_text(trainers(given)[0], encoding="utf-8")
     list_releases.TARGET.write_text(list_releases.with_release(given.package, given.name, given.day), encoding="utf-8")
     if history:
         (source_checks.FOLDER / f"{given.package}.json").write_text(source_checks.text(history), encoding="utf-8")

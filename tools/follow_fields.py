@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from history_rows import literal, same
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator, Mapping
 
     from history_rows import Fact, Sections
 
 ALIKE = 0.5  # of the characters of two names, for a removed field to be an added one under another name
+NEARLY_EQUAL = 0.75  # the same for fields that have another default
 
 
 class Renamed(NamedTuple):
-    """A guess: the added field has the type and default of the removed one and a similar name."""
+    """A guess: the added field has the type of the removed one and a similar name, and the same default or nearly the same name."""
 
     section: str
     old: str
@@ -25,17 +26,26 @@ class Renamed(NamedTuple):
 
 def renamed(before: Sections, after: Sections) -> list[Renamed]:
     """The removed fields that an added one seems to replace."""
-    found = []
+    found: list[Renamed] = []
     for section in before.keys() & after.keys():
         old, new = before[section], after[section]
-        fresh = set(new.keys() - old.keys())
-        for name in sorted(old.keys() - new.keys()):
-            alike = [each for each in fresh if same(old[name], new[each]) and likeness(name, each) >= ALIKE]
-            if alike:
-                best = max(sorted(alike), key=lambda each: likeness(name, each))
-                fresh.discard(best)
-                found.append(Renamed(section, name, best))
+        for is_successor in (has_all, has_type):
+            for name in sorted(old.keys() - new.keys() - {each.old for each in found if each.section == section}):
+                fresh = new.keys() - old.keys() - {each.new for each in found if each.section == section}
+                alike = [each for each in sorted(fresh) if is_successor(name, old[name], each, new[each])]
+                if alike:
+                    found.append(Renamed(section, name, max(alike, key=lambda each: likeness(name, each))))
     return sorted(found)
+
+
+def has_all(name: str, old: Fact, other: str, new: Fact) -> bool:
+    """Whether a field has a similar name, and all that the other one has."""
+    return same(old, new) and likeness(name, other) >= ALIKE
+
+
+def has_type(name: str, old: Fact, other: str, new: Fact) -> bool:
+    """Whether a field has nearly the same name and the type of the other one."""
+    return old[0] == new[0] and in_characters(name, other) >= NEARLY_EQUAL
 
 
 def likeness(one: str, other: str) -> float:
@@ -43,6 +53,11 @@ def likeness(one: str, other: str) -> float:
     parts = set(one.split("_")), set(other.split("_"))
     if parts[0] <= parts[1] or parts[1] <= parts[0]:
         return 1
+    return in_characters(one, other)
+
+
+def in_characters(one: str, other: str) -> float:
+    """The ratio of equal characters of two names."""
     return difflib.SequenceMatcher(None, one, other, autojunk=False).ratio()
 
 
@@ -54,7 +69,9 @@ def changes(before: Sections, after: Sections) -> Iterator[str]:
         name_of = f"{section or 'top level'}: "
         moved = {each.old: each.new for each in guesses if each.section == section}
         for name, now in moved.items():
-            yield f"{name_of}renamed `{name}` to `{now}` (a guess: same type and default, similar name)"
+            what = "type and default" if same(old[name], new[now]) else "type"
+            yield f"{name_of}renamed `{name}` to `{now}` (a guess: same {what}, similar name)"
+            yield from (f"{name_of}`{now}`: {line}" for line in of_field(old[name], new[now]))
         for name in new.keys() - old.keys() - set(moved.values()):
             yield f"{name_of}added `{name}` ({described(new[name])})"
         for name in old.keys() - new.keys() - moved.keys():
@@ -62,6 +79,15 @@ def changes(before: Sections, after: Sections) -> Iterator[str]:
         for name in sorted(old.keys() & new.keys()):
             for line in of_field(old[name], new[name]):
                 yield f"{name_of}`{name}`: {line}"
+
+
+def changes_of_names(before: Mapping[str, Collection[str]], after: Mapping[str, Collection[str]]) -> Iterator[str]:
+    """The names that came and went, such as the values of a field or the classes of a kind, by what they are."""
+    for kind in sorted(before.keys() & after.keys()):
+        more, less = sorted(set(after[kind]) - set(before[kind])), sorted(set(before[kind]) - set(after[kind]))
+        if more or less:
+            words = [f"added {', '.join(map(literal, more))}"] * bool(more) + [f"removed {', '.join(map(literal, less))}"] * bool(less)
+            yield f"`{kind}`: {'; '.join(words)}"
 
 
 def of_field(old: Fact, new: Fact) -> Iterator[str]:

@@ -2,12 +2,12 @@
 
     python tools/rule_ranges.py PACKAGE FOLDER [--cache FILE] [--rules CODE ...] [--table] [--check]
 
-FOLDER has a folder for each release, as for tools/rebuild_tables.py. Each bad example of a rule is checked at every modelled release, and
-each exception that cfglint predicts for it is looked up among the messages of that release (`raised_messages.py`), also with other words in
-the same function. The releases that have the message of some example are those of the rule: they are written to
-`cfglint/findings/_rule_releases.py`, unless the decorator declares them, or the rule also has findings or exceptions that no example
-shows, or that no source of the package contains (those of torch, argparse or Python itself). The last are listed: their releases are
-stated by hand.
+FOLDER has a folder for each release, as for tools/rebuild_tables.py. Each bad example of a rule is checked at the modelled releases (those
+between the ends of a minor release only where these differ), and each exception that cfglint predicts for it is looked up among the
+messages of that release (`raised_messages.py`), also with other words in the same function. The releases that have the message of some
+example are those of the rule: they are written to `cfglint/findings/_rule_releases.py`, unless the decorator declares them, or the rule
+also has findings or exceptions that no example shows, or that no source of the package contains (those of torch, argparse or Python
+itself). The last are listed: their releases are stated by hand. A package of which one release is modelled (GPT-NeoX) has no ranges.
 
 Then the differences are printed: the releases where cfglint predicts an exception that the source does not have, and where it predicts
 nothing although the source has the message. Both are to be read: a message alone does not say when it is raised. `--table` prints all
@@ -126,6 +126,9 @@ def main() -> int:
     parser.add_argument("--table", action="store_true", help="print all examples, not only those that differ")
     parser.add_argument("--check", action="store_true", help="write nothing, exit 1 when the file would change")
     options = parser.parse_args()
+    if len(list(modelled_releases(options.package))) == 1:
+        print(f"{options.package}: one release is modelled, so its rules have no ranges")
+        return 0
     reader = Sources(options.package, options.cache)
     sources = {release(each.name): reader.messages(each) for each in options.folder.iterdir() if is_release(each) and reader.has(each)}
     reader.keep()

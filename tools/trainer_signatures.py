@@ -12,14 +12,15 @@ import argparse
 import ast
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from history_rows import literal, rows, spans, table
+from follow_fields import changes
+from history_rows import literal, rows, sections_at, spans, table
 from rebuild_tables import FRAMEWORKS, is_release
 from schema_source import release
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from history_rows import Fact, Release, Sections
 
@@ -85,6 +86,17 @@ def text(package: str, found: dict[Release, Sections]) -> str:
         "",
     ]
     return "\n".join(lines)
+
+
+def with_release(package: str, version: Release, folder: Path, others: Collection[Release]) -> tuple[str, list[str]]:
+    """(text of the module with one more release, what its trainers changed); the `others` are as the committed module has them."""
+    kind, _, modules = PACKAGES[package]
+    names: dict[str, Any] = {}
+    exec((FRAMEWORKS / kind / "_signatures.py").read_text(encoding="utf-8"), names)
+    found = {each: sections_at(each, names["PARAMETERS"], names["SPANS"]) for each in others if each != version}
+    own = signatures(folder, modules)
+    before = max((each for each in found if each < version), default=min(found))
+    return text(package, {**found, version: own}), list(changes(found[before], own))
 
 
 def signatures(folder: Path, modules: str) -> Sections:

@@ -199,7 +199,7 @@ def summary(outcomes: list[Outcome], stats: ScanStats) -> str:
                     fixable[each.fix.safe] += 1
     if not stats.checked and not stats.unrecognized_named:
         return "; ".join(["no training configs found", *skipped_files(stats)])
-    parts = [files_checked(stats.checked, len(outcomes))]
+    parts = [files_checked(stats.checked, len(outcomes)) + in_runs(stats)]
     found = [counted(number, severity) if severity != "info" else f"{number} info" for severity, number in counts.items() if number]
     if stats.checked or not stats.unrecognized_named:
         parts.append(", ".join(found) or "no findings")
@@ -225,6 +225,11 @@ def overview(arguments: Namespace, outcomes: list[Outcome]) -> str:
 def files_checked(files: int, runs: int) -> str:
     """The number of checked files, and of the training runs that they form if that differs."""
     return f"{counted(files, 'file')} checked" + (f" ({counted(runs, 'training run')})" if runs != files else "")
+
+
+def in_runs(stats: ScanStats) -> str:
+    """The runs of the project that were looked for because they read a named file."""
+    return f", in the {'run' if len(stats.readers) == 1 else 'runs'} of {first_few(stats.readers)}" if stats.readers else ""
 
 
 def suppressed(outcomes: list[Outcome]) -> list[str]:

@@ -10,6 +10,7 @@ from cfglint.cli.options import (
     add_finding_options,
     add_output_options,
     add_run_options,
+    baseline_of,
     facts_of,
     load_configuration,
     selection_of,
@@ -34,7 +35,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.cli.argument_parser import Namespace, Parser
     from cfglint.project.settings_file import Configuration
-    from cfglint.review.releases import ReleaseChange
+    from cfglint.review.left_out import NotCompared
     from cfglint.run.checked import CheckedRun
 
 
@@ -66,12 +67,16 @@ def run(arguments: Namespace) -> int:
 
 
 def report_and_status(
-    arguments: Namespace, project: Configuration, comparisons: list[Comparison], unused: list[ReleaseChange] | None = None
+    arguments: Namespace, project: Configuration, comparisons: list[Comparison], unused: list[NotCompared] | None = None
 ) -> int:
-    """Silence, print, and the exit status: 1 for a new finding at or above --fail-on, 2 for a bug of ours."""
+    """Suppress what is accepted, print, and return the exit status: 1 for a new finding at or above --fail-on, 2 for a bug of ours."""
     selection = Selection(project, arguments.select, arguments.ignore, arguments.fail_on)
     for one_side in ([each.before for each in comparisons], [each.after for each in comparisons]):
         suppress([side for side in one_side if side is not None], selection)
+    accepted = baseline_of(arguments, project)
+    if accepted is not None:
+        for side in (side for each in comparisons for side in (each.before, each.after) if side is not None):
+            accepted.suppress(side.diagnostics)
     for each in comparisons:
         each.add_notes()
     written = write(arguments, lambda form, colour, width: render_changes(form, comparisons, colour, width, unused or []))

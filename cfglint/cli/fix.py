@@ -11,6 +11,7 @@ from cfglint.cli.options import (
     add_code_options,
     add_run_options,
     add_skip_option,
+    baseline_of,
     discovery_of,
     load_configuration,
     positive,
@@ -28,12 +29,14 @@ from cfglint.rewrite.apply_fixes import Skipped, apply_fixes
 from cfglint.rewrite.joint_targets import Aimed, Target, reach, rebased
 from cfglint.rewrite.retarget import Retarget, is_filled_elsewhere
 from cfglint.rewrite.write_texts import edited
-from cfglint.run.consumers_of import runs_reading, written_at
+from cfglint.run.consumers_of import runs_reading
 from cfglint.run.discovery_errors import UnknownKindError
+from cfglint.run.paths import line_of
 from cfglint.run.scan_stats import ScanStats
 from cfglint.source import writing
 from cfglint.source.files import FileProblem
 from cfglint.source.record import Record
+from cfglint.source.root import is_inside
 from cfglint.source.sections import every_document
 
 TYPE_CHECKING = False
@@ -43,10 +46,12 @@ if TYPE_CHECKING:
 
     from cfglint.cli.argument_parser import Namespace, Parser
     from cfglint.findings.entries import FixRunEntry
+    from cfglint.project.baseline import Baseline
     from cfglint.project.selection import Selection
     from cfglint.project.settings_file import Configuration
     from cfglint.rewrite.value_change import ValueChange
     from cfglint.run.checked import CheckedRun
+    from cfglint.source.document import Document
 
     Reason = tuple[str, str]  # the code of a finding, and why it was not fixed
 
@@ -108,15 +113,18 @@ def run(arguments: Namespace) -> int:
     try:
         project = load_configuration(arguments)
         selection = selection_of(arguments, project)
-        works = [Work(each) for _, each in counted_on_terminal(runs_of(arguments, project, stats), "runs checked")]
-        if target_gpus or arguments.global_batch:
+        has_target = bool(target_gpus or arguments.global_batch)
+        found = runs_of(arguments, project, stats, in_their_runs=not has_target)
+        works = [Work(each) for _, each in counted_on_terminal(found, "runs checked")]
+        if has_target:
             works = _followed(works, arguments, project, stats)
             _hit_target(works, arguments, project, target_gpus)
             _name_sharing_runs(works, arguments, project)
         else:
             texts: dict[str, str] = {}
+            scope = Scope(arguments.paths, selection, baseline_of(arguments, project))
             for work in works:
-                _attempt(work, lambda work: _apply_fixes(work, arguments.unsafe_fixes, selection, texts))
+                _attempt(work, lambda work: _apply_fixes(work, arguments.unsafe_fixes, scope, texts))
                 texts.update(work.texts)
         _write_each_file_once(works)
     except (UsageError, UnknownKindError) as error:
@@ -161,7 +169,7 @@ def _name_launches_once(works: list[Work]) -> None:
     """Mark the further runs of a loop, about which there is nothing else to say."""
     said: set[tuple[str, str]] = set()
     for work in works:
-        about = written_at(work.run), work.problem or work.withheld or "".join(fixes.target_lines(work.retarget) if work.retarget else [])
+        about = work.run.written_at, work.problem or work.withheld or "".join(fixes.target_lines(work.retarget) if work.retarget else [])
         work.repeated = about in said and not work.changed
         said.add(about)
 
@@ -185,12 +193,12 @@ def _followed(works: list[Work], arguments: Namespace, project: Configuration, s
             continue
         found = runs_reading(path, discovery_of(arguments, project, ScanStats())[0])
         if len(found) == 1:
-            place = written_at(found[0])
+            place = found[0].written_at
             warn(f"{path}: its batch sizes are filled by the trainer of {place}, which is edited")
             arguments.paths = [place if each == path else each for each in arguments.paths]
             followed = True
         elif found:
-            work.filled_by = [written_at(each) for each in found]
+            work.filled_by = [each.written_at for each in found]
     if not followed:
         return works
     stats.__init__()  # type: ignore[misc]
@@ -215,10 +223,10 @@ def _hit_target(works: list[Work], arguments: Namespace, project: Configuration,
 
 def _name_sharing_runs(works: list[Work], arguments: Namespace, project: Configuration) -> None:
     """Report the other runs of the project that read an edited module or config file of a program."""
-    known = {os.path.normpath(written_at(work.run)) for work in works}
+    known = {os.path.normpath(work.run.written_at) for work in works}
     shared = {each.path for work in works for each in work.run.values_elsewhere if each.path in work.texts}
     for path in sorted(shared):
-        places = map(written_at, runs_reading(path, discovery_of(arguments, project, ScanStats())[0]))
+        places = (each.written_at for each in runs_reading(path, discovery_of(arguments, project, ScanStats())[0]))
         others = [place for place in places if os.path.normpath(place) not in known]
         if others:
             warn(f"{path} is read by other runs, too: {', '.join(others[:MOST_FILLERS])}{', ...' if len(others) > MOST_FILLERS else ''}")
@@ -258,25 +266,49 @@ def _needed(found: Retarget) -> str:
     )
 
 
-def _apply_fixes(work: Work, unsafe: bool, selection: Selection, texts: dict[str, str]) -> None:
+class Scope:
+    """Which findings are fixed: those that are neither suppressed nor accepted, in the files that are named."""
+
+    def __init__(self, paths: list[str], selection: Selection, accepted: Baseline | None) -> None:
+        self.selection = selection
+        self.accepted = accepted
+        self.named = [os.path.realpath(line_of(path)[0]) for path in paths]
+
+    def limit(self, run: CheckedRun, named_only: bool) -> None:
+        """Mark the findings of a run that are suppressed; `named_only`: drop the fixes that edit a file that is not named."""
+        self.selection.suppress(run.diagnostics)
+        if self.accepted is not None:
+            self.accepted.suppress(run.diagnostics)
+        for each in run.diagnostics if named_only else ():
+            if each.fix is not None and not all(self.holds(edit.file) for edit in each.fix.edits):
+                each.fix = None
+
+    def holds(self, path: str) -> bool:
+        """Whether a file is named, or is in a named folder."""
+        path = os.path.realpath(path)
+        return any(path == each or is_inside(path, each) for each in self.named)
+
+
+def _apply_fixes(work: Work, unsafe: bool, scope: Scope, texts: dict[str, str]) -> None:
     """Apply the fixes of one run on top of those that other runs have made to its files."""
-    unreadable = _unreadable(work.run)
+    run = work.run
+    unreadable = _unreadable([each for each in run.documents if not run.is_of_reader or scope.holds(each.path)], run)
     if unreadable:
         work.problem = unreadable
         return
-    done = apply_fixes(rebased(work.run, texts), unsafe, lambda run: selection.suppress(run.diagnostics))
+    done = apply_fixes(rebased(run, texts), unsafe, lambda current: scope.limit(current, run.is_of_reader))
     work.texts, work.changed, work.titles, work.skipped = done.texts, done.changed, done.titles, done.skipped
     work.comments = done.comments
-    refused = _refused(done.run)
+    refused = None if run.is_of_reader else _refused(done.run)
     if refused:
         work.problem = refused
 
 
-def _unreadable(run: CheckedRun) -> str | None:
-    """Why a run cannot be fixed: a file of it does not parse, or its parser refuses it, and no fix changes that."""
+def _unreadable(documents: list[Document], run: CheckedRun) -> str | None:
+    """Why files of a run cannot be fixed: one does not parse, and no fix changes that."""
     if run.is_unreadable_template:
         return None
-    for document in run.documents:
+    for document in documents:
         if document.problems and not document.text.strip():
             continue
         if document.problems:
@@ -387,7 +419,7 @@ def _as_text(work: Work, arguments: Namespace, often: Collection[Reason] = (), n
             return ""
     explained = "".join(fixes.target_lines(work.retarget)) if work.retarget and not work.needs else ""
     if explained and named:
-        explained = f"{shown(written_at(work.run))}: {explained}"
+        explained = f"{shown(work.run.written_at)}: {explained}"
     for each in work.skipped:
         if (each.code, each.reason) in often:
             continue

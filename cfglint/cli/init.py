@@ -28,14 +28,17 @@ SETTINGS = "cfglint.toml"
 BASELINE = "cfglint-baseline.json"
 MOST_UNCLEAR = 10  # files that the configuration names
 HOOKS = ".pre-commit-config.yaml"
+CHECKED = r"""files: '(?i)(\.(ya?ml|jsonc?|hjson|config|py|ipynb|sh|bash|sbatch|slurm|pbs|md|mk)|(^|/)(gnu)?makefile)$'"""
+STATED = r"|\.(toml|lock|cfg|txt)$|(^|/)dockerfile[^/]*$"  # files that state releases
+COMPARED = f"{CHECKED[:-1]}{STATED}'"
 # (id, arguments of `cfglint`, files), as in .pre-commit-hooks.yaml
 EACH_HOOK = (
-    ("cfglint-fix", "fix --skip-unrecognized", "types_or: [yaml, json, python, jupyter]"),
-    ("cfglint", "check --skip-unrecognized --fail-on warning", "types_or: [yaml, json, python, jupyter]"),
+    ("cfglint-fix", "fix --skip-unrecognized", CHECKED),
+    ("cfglint", "check --skip-unrecognized --fail-on warning", CHECKED),
     (
         "cfglint-review",
         "review --state staged --base HEAD --fail-on warning",
-        "types_or: [yaml, json, python, jupyter, shell]\n        pass_filenames: false",
+        f"{COMPARED}\n        pass_filenames: false",
     ),
 )
 INSTALLED = """\

@@ -320,12 +320,12 @@ def baseline_of(arguments: Namespace, project: Configuration) -> Baseline | None
     """The baseline in effect, empty if it is about to be written; raises UsageError if it cannot be used."""
     path = baseline_path(arguments, project)
     if path is None:
-        if arguments.write_baseline:
+        if getattr(arguments, "write_baseline", False):
             raise UsageError("--write-baseline: pass --baseline FILE, or set `baseline` in the configuration")
         return None
     from cfglint.project import baseline
 
-    if arguments.write_baseline:
+    if getattr(arguments, "write_baseline", False):
         return baseline.Baseline(path, {})
     try:
         return baseline.read(path)
@@ -346,10 +346,11 @@ def own_files(arguments: Namespace, project: Configuration) -> set[str]:
 
 
 def runs_of(
-    arguments: Namespace, project: Configuration, stats: ScanStats, texts: Mapping[str, str] | None = None
+    arguments: Namespace, project: Configuration, stats: ScanStats, texts: Mapping[str, str] | None = None, in_their_runs: bool = False
 ) -> Iterator[tuple[int, CheckedRun]]:
-    """(position, run) for the paths of a command line, or for the declared runs when no path is given; `texts` are other contents of
-    their files.
+    """(position, run) for the paths of a command line, or for the declared runs when no path is given.
+
+    `texts` are other contents of their files; `in_their_runs`: the runs of the project that read a named file are among them.
     """
     if not arguments.paths and project.runs and not arguments.args:
         folders: Folders = {}
@@ -358,6 +359,7 @@ def runs_of(
                 yield index, found
         return
     discovery, paths = discovery_of(arguments, project, stats, texts)
+    discovery.in_their_runs = in_their_runs
     if arguments.run:
         yield 0, discovery.one(paths)
     else:
@@ -521,6 +523,8 @@ def skipped_files(stats: ScanStats) -> list[str]:
         parts.append(f"{counted(len(stats.remnants), 'file')} skipped, empty or not valid: {first_few(stats.remnants)}")
     if stats.unclear:
         parts.append(f"could not determine the kind of {first_few(stats.unclear)}; pass --kind")
+    if stats.unsearched:
+        parts.append(f"{stats.unsearched:,} files of the project searched for runs that read the named files, not the others")
     if stats.foreign:
         parts.append(f"{counted(len(stats.foreign), 'file')} outside the project not read: {first_few(stats.foreign)}")
     if stats.unknown_kind:
@@ -563,6 +567,8 @@ def add_skip_option(parser: Parser) -> None:
 
 def report_unchecked(stats: ScanStats, skip_unrecognized: bool = False) -> bool:
     """Whether a named path could not be checked; named files that are not recognised are listed, unless they may be skipped."""
+    if stats.readers:
+        stats.unrecognized_named = [pair for pair in stats.unrecognized_named if os.path.abspath(pair[0]) not in stats.files]
     if skip_unrecognized:
         stats.unrecognized += len(stats.unrecognized_named)
         stats.unrecognized_named.clear()

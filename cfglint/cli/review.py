@@ -14,6 +14,7 @@ from cfglint.cli.options import (
     facts_of,
     facts_of_declared,
     load_configuration,
+    own_files,
     selection_of,
 )
 from cfglint.cli.output import check_outputs
@@ -23,6 +24,7 @@ from cfglint.project.settings_file import ConfigurationError
 from cfglint.report import FORMATS
 from cfglint.review.branch import STATES, WORKING, Branch
 from cfglint.review.compare import Comparison
+from cfglint.review.left_out import left_out
 from cfglint.run.discovery_errors import LaunchChoiceError, UnknownKindError
 from cfglint.run.scan_stats import ScanStats
 from cfglint.source.files import FileProblem
@@ -65,7 +67,7 @@ def run(arguments: Namespace) -> int:
             project = load_configuration(arguments, lambda path: configuration_of(branch, path))
             selection_of(arguments, project)
             comparisons = compare(branch, arguments, project, stats)
-            unused = not_compared(branch, comparisons)
+            unused = left_out(branch, unused_releases(branch, comparisons), own_files(arguments, project))
     except (UsageError, UnknownKindError, GitProblem, FileProblem) as error:
         return fail(str(error))
     status = report_and_status(arguments, project, comparisons, unused)
@@ -138,18 +140,19 @@ def compare(branch: Branch, arguments: Namespace, project: Configuration, stats:
         if branch.touches(old, new) or differ(was, facts):
             if new is not None:
                 stats.add_files(new)
+            branch.note_compared(old, new)
             comparisons.append(Comparison(old, new, only_releases=not branch.changes_files(old, new) and not differ(was, facts)))
     alone = [facts_of(arguments, each, complete=False) for each in (before, project)]
     touched = branch.undeclared(alone[0], alone[1], taken, stats)
-    comparisons += [
-        Comparison(*pair, only_releases=not branch.changes_files(*pair)) for pair in counted_on_terminal(touched, "runs compared")
-    ]
+    for pair in counted_on_terminal(touched, "runs compared"):
+        branch.note_compared(*pair)
+        comparisons.append(Comparison(*pair, only_releases=not branch.changes_files(*pair)))
     for each in comparisons:
         each.releases = branch.located(each.releases, os.path.relpath(each.files[0]))
     return comparisons
 
 
-def not_compared(branch: Branch, comparisons: list[Comparison]) -> list[ReleaseChange]:
+def unused_releases(branch: Branch, comparisons: list[Comparison]) -> list[ReleaseChange]:
     """The changed releases that no compared run depends on."""
     used = {change.package for each in comparisons for change in each.releases}
     return [each for each in branch.stated_changes() if each.package not in used]

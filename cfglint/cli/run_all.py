@@ -110,6 +110,7 @@ def path_outcomes(arguments: Namespace, project: Configuration, holding: bool) -
     """The outcomes of the paths, without files that are named by another file; see `outcomes`."""
     walked = PartialOutcomes()  # the statistics of the walk itself: folders that cannot be read
     discovery, paths = discovery_of(arguments, project, walked.stats)
+    discovery.in_their_runs = True
 
     def work(block: list[tuple[int, str]]) -> PartialOutcomes:
         part = PartialOutcomes()
@@ -151,6 +152,7 @@ def outcomes_of_declared_runs(
             position = min(places[path] for path in files & places.keys())
             part.found += [(position, outcome_of(run, arguments)) for run in found]
             part.stats.add(stats)
+    discovery.positions = {path: position for path, position in discovery.positions.items() if path not in held}
     return part, [(index, path) for index, path in numbered if discovery.source.identity(path) not in held]
 
 

@@ -32,12 +32,16 @@ def files_shown(arguments: Namespace, project: Configuration, stats: ScanStats) 
 def walked(arguments: Namespace, project: Configuration, stats: ScanStats) -> tuple[list[str], dict[str, list[str]], dict[str, str]]:
     """The files of the paths in order, the kinds and runs of the checked ones, and why the others are skipped."""
     discovery, paths = discovery_of(arguments, project, stats)
+    discovery.in_their_runs = True
     excluded, discovery.exclude = discovery.exclude, []
     order: list[str] = []
     found: list[tuple[CheckedRun, str | None]] = []
     skipped: dict[str, str] = {}
     for numbered in discovery.numbered(paths):
         discovery.stats = ScanStats()
+        if numbered[1] in discovery.readers:
+            found += [(run, path) for _, run, path in discovery.looked_at([numbered])]
+            continue
         order.append(numbered[1])
         if is_one_of(numbered[1], excluded) and (discovery.exclude_named or numbered[1] not in discovery.named):
             skipped[numbered[1]] = "excluded by the configuration"

@@ -691,4 +691,12 @@ VRL026 AssertionError: only support equal chunk. Got size of DataProto 60 and ch
 VRL027 AssertionError: 12 % 8 != 0
 VRL028 AssertionError: data size must be divisible by force_group_size * micro_batch_size_per_gpu
 VRL029 ZeroDivisionError: integer division or modulo by zero
+VRL030 hydra.errors.InstantiationException: Error in call to target 'verl.workers.config.FSDPActorConfig': TypeError("FSDPActorConfig.__init__() got an unexpected keyword argument 'foo'")
+VRL030 hydra.errors.InstantiationException: Error in call to target 'verl.workers.config.RolloutConfig': TypeError("RolloutConfig.__init__() got an unexpected keyword argument 'foo'")
+VRL030 omegaconf.errors.ConfigKeyError: Key 'foo' not in 'HFModelConfig'
+VRL031 ValueError: Apply Chat template from config is not supported yet.
+VRL032 AssertionError
+VRL032 AssertionError: Global batch size 100 is not divisible by dp size 8
+VRL032 AssertionError: data size must be divisible by force_group_size * micro_batch_size_per_gpu
+VRL032 ValueError: batch_size should be a positive integer value, but got batch_size=0
 """  # noqa: E501

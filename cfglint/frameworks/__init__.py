@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 OTHER_PACKAGES = {"torch", "peft"}
 WITHOUT_FILES = ("megatron", "megatron_swift")  # kinds that only a launch line has, or a file that it names
+LINE_KINDS = ("launch", "megatron", "megatron_swift", "verl")  # kinds whose config is a launch line: no file is recognised as one of these
 _loaded: dict[str, Framework[Any]] = {}
 _kinds: list[str] = []
 
@@ -34,6 +35,11 @@ def kinds() -> list[str]:
 def file_kinds() -> list[str]:
     """The names of the kinds that files can have, sorted."""
     return [kind for kind in kinds() if kind not in WITHOUT_FILES]
+
+
+def recognisable_kinds() -> list[str]:
+    """The names of the kinds that the content of a file may show, sorted; the others are not loaded for a file."""
+    return [kind for kind in kinds() if kind not in LINE_KINDS]
 
 
 def fed_by(launch: Launch) -> str:
@@ -151,7 +157,7 @@ def detect(document: Document) -> tuple[str | None, int]:
     """(kind, certainty) of a document; (None, MAYBE) if several kinds match or the match is uncertain."""
     best: list[str] = []
     clearest = NO_MATCH
-    for kind in file_kinds():
+    for kind in recognisable_kinds():
         clarity = framework(kind).detect(document)
         if clarity > clearest:
             best, clearest = [kind], clarity
@@ -166,7 +172,7 @@ def detect(document: Document) -> tuple[str | None, int]:
 
 def related_tool(document: Document) -> str | None:
     """The name of a tool that the file belongs to and that is not supported yet."""
-    for kind in file_kinds():
+    for kind in recognisable_kinds():
         name = framework(kind).related_tool(document)
         if name:
             return name

@@ -301,6 +301,7 @@ class Framework(Described["Own"]):
     repository_owners: tuple[str, ...] = ()  # the owners of its official repositories on GitHub, in lower case
     release_parts = 2  # how many numbers of a version decide whether it lies between the modelled releases
     oldest = ""  # the first modelled release; empty where only the newest is modelled
+    learns_in = ""  # the module whose `learn` reads the fields of an unmodelled release from its source
     is_engine = False  # whether it parses its file itself in runs of other frameworks, regardless of the program's arguments
     can_be_referenced = False  # whether files of another kind may name a file of this kind
     base = ""  # the kind whose rules apply to this one too: its config is a subclass of that kind's
@@ -354,7 +355,9 @@ class Framework(Described["Own"]):
 
     def learn(self, release: Version, folder: str, opens: Callable[[str], bool]) -> bool:
         """Take the fields of an unmodelled release from its source in a folder; false if that is not possible."""
-        return False
+        from importlib import import_module
+
+        return bool(self.learns_in) and import_module(f"cfglint.frameworks.{self.learns_in}").learn(release, folder, opens)
 
     def histories(self) -> tuple[History, ...]:
         """The fields of the package through its releases, as far as they are modelled."""

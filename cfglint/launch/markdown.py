@@ -40,8 +40,8 @@ def blocks(text: str) -> list[Block]:
 
 
 def without_prompts(text: str) -> str:
-    """The block with the prompts before its commands replaced by spaces."""
-    lines = text.split("\n")
+    """The block as it is copied from the rendered page: without prompts and carriage returns, in whose places spaces are."""
+    lines = text.replace("\\\r\n", " \\\n").replace("\r\n", " \n").split("\n")
     for index, line in enumerate(lines):
         bare = line.lstrip()
         if bare.startswith("$ "):

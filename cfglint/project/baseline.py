@@ -46,7 +46,7 @@ class Baseline:
     def counted(self, outcome: Outcome) -> dict[Identity, int]:
         """The number of occurrences of each finding in a run."""
         numbers: dict[Identity, int] = {}
-        for each in open_findings(outcome):
+        for each in open_findings(outcome.diagnostics):
             same = identity(each, self.folder)
             numbers[same] = numbers.get(same, 0) + 1
         return numbers
@@ -56,20 +56,23 @@ class Baseline:
         present: set[Identity] = set()
         files = {relative(file, self.folder) for outcome in outcomes for file in outcome.files}
         for outcome in outcomes:
-            left = dict(self.accepted)
-            present |= self.matched(outcome, left, reworded=False)
-            if self.release != __version__:
-                present |= self.matched(outcome, left, reworded=True)
+            present |= self.suppress(outcome.diagnostics)
         return sum(same not in present for same in self.accepted if same[1] in files)
 
-    def matched(self, outcome: Outcome, left: dict[Identity, int], reworded: bool) -> set[Identity]:
+    def suppress(self, of_run: list[Diagnostic]) -> set[Identity]:
+        """Suppress the accepted findings of one run, and return them."""
+        left = dict(self.accepted)
+        present = self.matched(of_run, left, reworded=False)
+        return present | self.matched(of_run, left, reworded=True) if self.release != __version__ else present
+
+    def matched(self, of_run: list[Diagnostic], left: dict[Identity, int], reworded: bool) -> set[Identity]:
         """Suppress the findings of a run that remain to be accepted, and return them; `reworded`: whatever their message."""
         numbers: dict[tuple[str, ...], list[Identity]] = {}
         for same, number in left.items():
             if number:
                 numbers.setdefault(same[:3] if reworded else same, []).append(same)
         found: set[Identity] = set()
-        for each in open_findings(outcome):
+        for each in open_findings(of_run):
             same = identity(each, self.folder)
             candidates = numbers.get(same[:3] if reworded else same, [])
             taken = next((other for other in candidates if left[other]), None)
@@ -104,9 +107,9 @@ def refuse_overwriting(path: str) -> None:
             raise FileProblem(path, "exists and is not a baseline; it was not overwritten", "unwritable") from error
 
 
-def open_findings(outcome: Outcome) -> list[Diagnostic]:
+def open_findings(of_run: list[Diagnostic]) -> list[Diagnostic]:
     """The findings that a baseline can accept: not suppressed, and not an internal error."""
-    return [each for each in outcome.diagnostics if not each.suppressed and each.code != INTERNAL]
+    return [each for each in of_run if not each.suppressed and each.code != INTERNAL]
 
 
 def relative(file: str, folder: str) -> str:

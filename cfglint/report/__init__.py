@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from cfglint.explanation.summary import RunSummary
     from cfglint.findings.diagnostic import Outcome
     from cfglint.review.compare import Comparison
-    from cfglint.review.releases import ReleaseChange
+    from cfglint.review.left_out import NotCompared
 
 FORMATS = ("text", "concise", "json", "markdown", "github", "sarif", "gitlab", "junit", "html")
 
@@ -57,11 +57,11 @@ def render_log(form: str, path: str, found: ExplainedLog, width: int | None = No
 
 
 def render_changes(
-    form: str, comparisons: list[Comparison], colour: bool = False, width: int | None = None, unused: Sequence[ReleaseChange] = ()
+    form: str, comparisons: list[Comparison], colour: bool = False, width: int | None = None, unused: Sequence[NotCompared] = ()
 ) -> str:
     """The report of changes in a format; formats that support only findings show the new ones.
 
-    `unused` are the changed releases that no run depends on.
+    `unused` is what changed and no run reads.
     """
     from cfglint.report import changes
 
@@ -78,4 +78,4 @@ def render_changes(
 
         return html.changes(comparisons, unused)
     findings = render(form, changes.only_new(comparisons))
-    return findings + changes.notices(comparisons) if form == "github" else findings
+    return findings + changes.notices(comparisons, unused) if form == "github" else findings

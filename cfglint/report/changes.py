@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 
+from cfglint.findings.diagnostic import ERROR, WARNING
+from cfglint.review.left_out import lines_of
 from cfglint.review.release_groups import grouped_by_release, listed_runs
 
 TYPE_CHECKING = False
@@ -15,12 +17,13 @@ if TYPE_CHECKING:
     from cfglint.report.text import Segments
     from cfglint.review.compare import Comparison
     from cfglint.review.consequence import Consequence
+    from cfglint.review.left_out import NotCompared
     from cfglint.review.release_groups import Fact, ReleaseGroup
-    from cfglint.review.releases import ReleaseChange
     from cfglint.review.settings import SettingChange, SettingState
 
 NOTHING = "no effective change"
-UNUSED = "no recognised run depends on it"
+NO_RUN = "no run compared"
+PLACE = r" \([^()]+:\d+\)"  # in a sentence: ` (train.yaml:3)`
 
 
 def only_new(comparisons: list[Comparison]) -> list[Outcome]:
@@ -37,10 +40,14 @@ def with_findings(side: Outcome, found: list[Diagnostic]) -> Outcome:
     return copy
 
 
-def notices(comparisons: list[Comparison]) -> str:
-    """The GitHub annotations: one for each run that changed, and one for all runs that only depend on a changed release."""
+def notices(comparisons: list[Comparison], unused: Sequence[NotCompared] = ()) -> str:
+    """The GitHub annotations: one for each run that changed, one for all that only depend on a changed release, and what is left out."""
+    from cfglint.report.escapes import shown
+    from cfglint.report.github import escape
+
     groups, others = grouped_by_release(comparisons)
-    return "".join([*map(release_notice, groups), *map(notice, others)])
+    left_out = [f"::notice title=cfglint::{escape(shown(each))}\n" for each in lines_of(unused)]
+    return "".join([*map(release_notice, groups), *map(notice, sorted(others, key=urgency)), *left_out])
 
 
 def release_notice(group: ReleaseGroup) -> str:
@@ -72,34 +79,72 @@ def notice(comparison: Comparison) -> str:
     return f"::notice {properties}::{escape(chr(10).join(sentences))}\n"
 
 
+# ---- order
+
+
+def urgency(comparison: Comparison) -> tuple[int, ...]:
+    """The sort key of a run: those that no longer start first, then by new errors and warnings, then by consequences."""
+    broken = comparison.after is not None and comparison.after.verdict == "reject"
+    started = comparison.before is None or comparison.before.verdict != "reject"
+    new = [each.severity for each in comparison.new]
+    return (-(broken and started), -new.count(ERROR), -new.count(WARNING), -len(comparison.consequences), -len(comparison.settings))
+
+
+def alike(comparisons: list[Comparison]) -> list[list[Comparison]]:
+    """The runs with an effective change, worst first; those that changed in the same way are one group."""
+    groups: dict[str, list[Comparison]] = {}
+    for each in sorted((each for each in comparisons if not each.empty), key=urgency):
+        groups.setdefault(repr(facts_of(each)), []).append(each)
+    return [*groups.values()]
+
+
+def facts_of(comparison: Comparison) -> list[object]:
+    """What a report says of a run, without its places."""
+    import re
+
+    return [
+        comparison.still,
+        [re.sub(PLACE, "", each.text) for each in comparison.sentences],
+        [(each.key, each.before.text, each.after.text) for each in comparison.settings],
+        [(each.code, each.key, each.message) for each in (*comparison.new, *comparison.gone)],
+    ]
+
+
+def others_like(group: Sequence[Comparison]) -> str:
+    """The line about the further runs that changed in the same way."""
+    return f"and in the same way: {listed_runs([title(each) for each in group[1:]])}"
+
+
 # ---- text
 
 
-def as_text(comparisons: list[Comparison], colour: bool, width: int | None = None, unused: Sequence[ReleaseChange] = ()) -> str:
+def as_text(comparisons: list[Comparison], colour: bool, width: int | None = None, unused: Sequence[NotCompared] = ()) -> str:
     """A block for each run that changed, one for all that only depend on a changed release; folded to a width if one is given."""
     from cfglint.report.text import paint, plain
 
     groups, others = grouped_by_release(comparisons)
     blocks = [release_block(each, width) for each in groups]
-    blocks += [[("", line("", not_used(each), width)) for each in unused]] if unused else []
-    blocks += [block(each, width) for each in others if not each.empty]
-    if not blocks:
-        return f"{NOTHING}\n"
+    blocks += [block(group[0], width, group) for group in alike(others)]
+    if not blocks and not any(each.is_release for each in unused):
+        blocks = [[("", f"{NOTHING if comparisons or not unused else NO_RUN}\n")]]
+    blocks += [[("", line("", each, width)) for each in lines_of(unused)]] if unused else []
     parts = [part for number, each in enumerate(blocks) for part in ([[("", "\n")]] if number else []) + [each]]
     return paint(parts) if colour else plain(parts)
 
 
-def block(comparison: Comparison, width: int | None = None) -> Segments:
-    """One run: consequences, settings, findings; folded to a width if one is given."""
+def block(comparison: Comparison, width: int | None = None, group: Sequence[Comparison] = ()) -> Segments:
+    """One run: consequences, settings, findings; folded to a width if one is given. The `group` changed in the same way."""
     segments: Segments = [("bold", line("", title(comparison), width))]
+    if len(group) > 1:
+        segments.append(("", line("  ", others_like(group), width)))
     segments += [("", line("  ", each.text, width)) for each in comparison.sentences]
     if comparison.still:
         segments.append(("", line("  ", f"still does not start: {', '.join(comparison.still)}", width)))
     for name, effect in (("settings", True), ("other settings (names, ports, paths)", False)):
-        group = [each for each in comparison.settings if each.effect is effect]
-        if group:
+        changed = [each for each in comparison.settings if each.effect is effect]
+        if changed:
             segments.append(("dim", f"  {name}\n"))
-            segments += [("", line("    ", text, width)) for each in group for text in setting_lines(each, comparison)]
+            segments += [("", line("    ", text, width)) for each in changed for text in setting_lines(each, comparison)]
     if comparison.new:
         segments += [("dim", "  new findings\n"), *findings(comparison, width)]
     if comparison.gone:
@@ -129,11 +174,6 @@ def release_block(group: ReleaseGroup, width: int | None = None) -> Segments:
 def fact_line(indent: str, fact: Fact, width: int | None) -> tuple[str, str]:
     """A fact with its runs."""
     return "", line(indent, fact.line, width)
-
-
-def not_used(change: ReleaseChange) -> str:
-    """The line about a changed release that no run depends on."""
-    return f"{change.title}; {UNUSED}"
 
 
 def line(indent: str, text: str, width: int | None) -> str:
@@ -189,11 +229,11 @@ def finding_block(found: Diagnostic, side: Outcome, width: int | None) -> Segmen
 # ---- JSON
 
 
-def as_json(comparisons: list[Comparison], unused: Sequence[ReleaseChange] = ()) -> str:
+def as_json(comparisons: list[Comparison], unused: Sequence[NotCompared] = ()) -> str:
     """`{"cfglint", "changes": [...], "not_compared": [...]}`, one entry per run, also for those without an effective change."""
     from cfglint.report.json import dumps
 
-    left_out = [{"file": each.file, "reason": f"{each.text}; {UNUSED}"} for each in unused]
+    left_out = [{"file": each.file, "reason": each.reason} for each in unused]
     return dumps({"changes": [entry(each) for each in comparisons], "not_compared": left_out})
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR, WARNING
-from cfglint.report.changes import NOTHING, UNUSED, block, release_block, title
+from cfglint.report.changes import NO_RUN, NOTHING, alike, block, release_block, title, urgency
 from cfglint.report.markdown import (
     LIMIT,
     MARK,
@@ -17,6 +16,7 @@ from cfglint.report.markdown import (
     severity_counts,
     size,
 )
+from cfglint.review.left_out import lines_of
 from cfglint.review.release_groups import grouped_by_release
 
 TYPE_CHECKING = False
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
 
     from cfglint.findings.diagnostic import Outcome
     from cfglint.review.compare import Comparison
+    from cfglint.review.left_out import NotCompared
     from cfglint.review.release_groups import ReleaseGroup
-    from cfglint.review.releases import ReleaseChange
 
 HEAD = "| run | starts | global batch | total steps | new findings | resolved |\n|---|---|---|---|---|--:|\n"
 MOST_HEADLINES = 3  # consequences in the folded title of a run
 DETAILS_END = "\n\n</details>\n\n"
 
 
-def render(comparisons: list[Comparison], unused: Sequence[ReleaseChange] = ()) -> str:
+def render(comparisons: list[Comparison], unused: Sequence[NotCompared] = ()) -> str:
     """The comment; details beyond the size limit are only counted, the most important come first.
 
     The runs that only depend on a changed release have one section instead of a row each.
@@ -41,14 +41,14 @@ def render(comparisons: list[Comparison], unused: Sequence[ReleaseChange] = ()) 
     groups, others = grouped_by_release(comparisons)
     altered = sorted((each for each in comparisons if not each.empty), key=urgency)
     rows = sorted((each for each in others if not each.empty), key=urgency)
-    parts = [f"{MARK}\n### cfglint: {headline(comparisons, altered)}\n\n"]
+    parts = [f"{MARK}\n### cfglint: {headline(comparisons, altered, bool(unused))}\n\n"]
     if rows:
         parts.append(HEAD + "".join(row(each) for each in rows[:MOST_ROWS]) + "\n")
     parts.append(rows_left_out(len(rows) - MOST_ROWS))
-    parts += [f"{code(each.file)}: {html(each.text)}; {UNUSED}\n\n" for each in unused[:MOST_ROWS]]
+    parts += [f"{html(each)}\n\n" for each in lines_of(unused)[:MOST_ROWS]]
     left = LIMIT - TAIL - sum(map(size, parts))
     left_out = 0
-    sections = [release_section(each) for each in groups] + [section(each) for each in rows]
+    sections = [release_section(each) for each in groups] + [section(each) for each in alike(others)]
     for head, body in sections:
         text, lines = folded(head, body, left)
         left -= size(text)
@@ -61,22 +61,14 @@ def render(comparisons: list[Comparison], unused: Sequence[ReleaseChange] = ()) 
     return "".join(parts)
 
 
-def headline(comparisons: list[Comparison], altered: list[Comparison]) -> str:
-    """The number of changed runs, and what is new in them."""
+def headline(comparisons: list[Comparison], altered: list[Comparison], left_out: bool) -> str:
+    """The number of changed runs, and what is new in them; `left_out`: something changed that is not compared."""
     runs = "1 run" if len(comparisons) == 1 else f"{len(comparisons)} runs"
     if not altered:
-        return f"{NOTHING} in {runs}"
+        return f"{NOTHING} in {runs}" if comparisons or not left_out else NO_RUN
     new = severity_counts([found for each in altered for found in each.new])
     changed = f"{len(altered)} of {runs} changed in effect" if len(comparisons) > 1 else "1 run changed in effect"
     return f"{changed}, new: {new}" if new else changed
-
-
-def urgency(comparison: Comparison) -> tuple[int, ...]:
-    """The sort key of a run: those that no longer start first, then by new errors and warnings, then by consequences."""
-    broken = comparison.after is not None and comparison.after.verdict == "reject"
-    started = comparison.before is None or comparison.before.verdict != "reject"
-    new = [each.severity for each in comparison.new]
-    return (-(broken and started), -new.count(ERROR), -new.count(WARNING), -len(comparison.consequences), -len(comparison.settings))
 
 
 def row(comparison: Comparison) -> str:
@@ -112,12 +104,13 @@ def turned(before: str, after: str) -> str:
     return f"{before} -> {after}" if before and after and before != after else after or before
 
 
-def section(comparison: Comparison) -> tuple[str, list[str]]:
-    """The headline of a run as HTML, and the lines below it."""
+def section(group: list[Comparison]) -> tuple[str, list[str]]:
+    """The headline of the runs that changed in one way as HTML, and the lines below it."""
+    comparison = group[0]
     heads = (
         "; ".join(each.headline for each in comparison.sentences[:MOST_HEADLINES]) or severity_counts(comparison.new) or "other settings"
     )
-    lines = "".join(text for _, text in block(comparison)).splitlines(keepends=True)[1:]
+    lines = "".join(text for _, text in block(comparison, group=group)).splitlines(keepends=True)[1:]
     return f"<code>{html(cut(title(comparison)))}</code>: {html(heads)}", lines
 
 

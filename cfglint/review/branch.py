@@ -64,6 +64,7 @@ class Branch:
         self.gone: set[str] = set()
         self.same: list[str] = []
         self.renamed: dict[str, str] = {}
+        self.compared: set[str] = set()  # the files of the runs that were compared
         self.dependencies: list[str] = []  # the changed files that may specify versions
         self.settings: tuple[Configuration, Configuration] | None = None  # of each side: excluded files, and kinds by patterns
         self._folders: tuple[Folders, Folders] = ({}, {})  # the versions in the folders of each side
@@ -130,6 +131,15 @@ class Branch:
     def changes_files(self, before: CheckedRun | None, after: CheckedRun | None) -> bool:
         """Whether any file of a run changed."""
         return bool(names_of(after) & self.altered or names_of(before) & (self.gone | self.altered))
+
+    def note_compared(self, before: CheckedRun | None, after: CheckedRun | None) -> None:
+        """Record the files of a run that was compared."""
+        self.compared |= names_of(before) | names_of(after)
+
+    @property
+    def absent(self) -> set[str]:
+        """The files whose content the repository does not contain, as in a partial clone."""
+        return {os.path.relpath(path) for side in (self.old, self.new) if isinstance(side, Snapshot) for path in side.absent}
 
     def located(self, changes: list[ReleaseChange], run: str) -> list[ReleaseChange]:
         """Release changes of a run with the paths of their files: those of the nearest folder above its first file, else of any other."""
@@ -267,6 +277,4 @@ def names_of(run: CheckedRun | None) -> set[str]:
     """The files of a run by their names in the branch, including the script of its launch line, and the scripts that it sources."""
     if run is None:
         return set()
-    line = run.launch.line
-    scripts = [line.script_path, *line.sourced] if line is not None else []
-    return {os.path.relpath(path) for path in (*run.read_paths, *scripts)}
+    return {os.path.relpath(path) for path in run.read_paths}

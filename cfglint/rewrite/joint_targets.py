@@ -8,7 +8,6 @@ from cfglint.rewrite.own_sizes import reach_target
 from cfglint.rewrite.resize import keep_targeted
 from cfglint.rewrite.retarget import MissingFactError, Retarget, is_recorded
 from cfglint.run.checked import CheckedRun
-from cfglint.run.consumers_of import written_at
 from cfglint.source.change import EditRefused
 from cfglint.source.python.call import CallDocument
 from cfglint.source.record import Record
@@ -51,7 +50,7 @@ class Aimed(Record):
     @property
     def place(self) -> str:
         """The file of the run, with the line of a launch."""
-        return written_at(self.run)
+        return self.run.written_at
 
     @property
     def missed(self) -> bool:

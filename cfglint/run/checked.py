@@ -24,6 +24,7 @@ class CheckedRun(LoadedRun):
 
     _diagnostics: list[Diagnostic] | None = None
     is_unreadable_template = False
+    is_of_reader = False  # whether it was looked for because it reads a named file
 
     @property
     def diagnostics(self) -> list[Diagnostic]:

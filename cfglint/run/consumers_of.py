@@ -27,18 +27,9 @@ def runs_reading(path: str, discovery: Discovery) -> list[CheckedRun]:
     for _, run, _ in discovery.looked_at(numbered):
         others = run.paths - {run.documents[0].path}
         if any(source.identity(each) == wanted for each in others):
-            found.setdefault(written_at(run), run)
+            found.setdefault(run.written_at, run)
     scripts = {place: run for place, run in found.items() if not is_markdown(run)}
     return [*(scripts or found).values()]
-
-
-def written_at(run: CheckedRun) -> str:
-    """The place of a run, which selects it on a command line: its first file, with the line of a launch."""
-    launch = run.launch
-    if launch.line is not None and launch.relaunched is not None:
-        return f"{launch.line.call.path}:{launch.line.call.line}"
-    first = run.documents[0]
-    return f"{first.path}:{run.line}" if first.is_call and len(first.others) else first.path
 
 
 def is_markdown(run: CheckedRun) -> bool:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 ENGINE = "deepspeed"
 WORTHWHILE = 10_000  # minimum characters of a named file for the quick scan, whose parsers must be imported
 SHORT = 200  # characters of a file that may be the beginning of a longer one
+MOST_FILES = 5000  # of a project that are searched for the name of a file
 FEW = 20  # named files; with more of them every file is worth the import
 MOST_NAMES = 1000  # keys of an unrecognised file that are compared with the known kinds
 TYPOGRAPHIC_QUOTES = ("\u201c", "\u201d", "\u2018", "\u2019")  # hjson takes them for letters of a key
@@ -60,6 +61,9 @@ class Discovery:
         self.named: set[str] = set()  # files named on the command line, not found in a folder
         self.references = References(self.source, facts, self.named)
         self.paths_are_named = True  # whether the paths come from the command line, and were not found by cfglint
+        self.in_their_runs = False  # whether named files are checked in the runs of the project that read them
+        self.readers: set[str] = set()  # the files that were not named and may read a named one
+        self.positions: dict[str, int] = {}  # the positions of named files, by identity, if they are checked in their runs
         self.indexes: dict[str, TrackedFiles] = {}  # the tracked files, by the top of the work tree
 
     @property
@@ -104,8 +108,32 @@ class Discovery:
     def numbered(self, paths: list[str]) -> list[tuple[int, str]]:
         """(position, file) for the files of the paths, including those in folders."""
         found = list(enumerate(self._expanded(paths)))
+        if self.in_their_runs and self.named and not (self.kind or self.section or self.facts.arguments or self.source.texts):
+            self.positions = {self.source.identity(line_of(path)[0]): index for index, path in reversed(found) if path in self.named}
+            found += [(len(found), path) for path in self._readers([path for _, path in found])]
         self.scripts = any(is_script(line_of(path)[0]) or is_program(path) for _, path in found)
         return found
+
+    def _readers(self, known: list[str]) -> list[str]:
+        """The files of the projects of the named files that may read one of these; `known` are looked at anyway."""
+        named = [path for path in known if path in self.named and line_of(path)[1] is None]
+        roots = dict.fromkeys(map(self._root, named))
+        left = {*map(os.path.abspath, known)}
+        around = [path for root in roots for path in self._around(root) if os.path.abspath(path) not in left]
+        if not around:
+            return []
+        from cfglint.run.readers import Readers
+
+        found = [path for path in Readers(self.source).of(named, around) if self._is_looked_at(path)]
+        self.readers.update(found)
+        return found
+
+    def _root(self, path: str) -> str:
+        """The top of the project of a file, spelled like its path."""
+        root = self.source.root(path)
+        if os.path.isabs(path):
+            return os.path.abspath(root)
+        return HERE if root == os.curdir and not path.startswith(os.curdir + os.sep) else root
 
     def looked_at(self, numbered: list[tuple[int, str]]) -> Iterator[tuple[int, CheckedRun, str | None]]:
         """Yield (position, run, path) for every training config, without counting it.
@@ -113,7 +141,24 @@ class Discovery:
         The path is set for a run that only counts if no other file names it in the end; `taken` are the named files.
         """
         for index, path in numbered:
-            yield from self._guarded(index, path)
+            yield from self._that_read_named(path) if path in self.readers else self._guarded(index, path)
+
+    def _that_read_named(self, path: str) -> list[tuple[int, CheckedRun, str | None]]:
+        """`looked_at` for a file that was not named: only its runs that read a named one, at the position of this."""
+        counted, self.stats = self.stats, ScanStats()
+        try:
+            found = [(self._position(run), run, alone) for _, run, alone in self._guarded(0, path)]
+        finally:
+            counted.unchecked.update(self.stats.unchecked)
+            self.stats = counted
+        kept = [(position, run, alone) for position, run, alone in found if position is not None]
+        for _, run, _ in kept:
+            run.is_of_reader = True
+        return kept
+
+    def _position(self, run: CheckedRun) -> int | None:
+        """The position of the first named file that a run reads; None if it reads none of them."""
+        return min((self.positions[each] for each in self.identities(run.read_paths) if each in self.positions), default=None)
 
     def _guarded(self, index: int, path: str) -> Iterator[tuple[int, CheckedRun, str | None]]:
         """`looked_at` for one path; a bug in cfglint becomes a run that reports it, so that the other paths are still checked."""
@@ -282,7 +327,7 @@ class Discovery:
     def _expanded(self, paths: list[str]) -> Iterator[str]:
         for path in paths:
             if path == HERE or (os.path.isdir(path) and not self.source.is_file(path)):
-                yield from filter(self._is_looked_at, self._below(path))
+                yield from filter(self._is_looked_at, self._below(path, self.stats.unreadable))
             elif (self.paths_are_named and not self.exclude_named) or not is_one_of(path, self.exclude):
                 if self.paths_are_named:
                     self.named.add(path)
@@ -290,9 +335,24 @@ class Discovery:
                     continue
                 yield path
 
-    def _below(self, folder: str) -> Iterator[str]:
+    def _around(self, root: str) -> Iterator[str]:
+        """The files of a project that can name another one, up to a limit that is reported."""
+        left = MOST_FILES
+        for path in self._below(root, []):
+            if not left:
+                self.stats.unsearched = MOST_FILES
+                return
+            if (path.lower().endswith(PROGRAMS) or self._is_looked_at(path)) and not self._is_foreign_program(path):
+                left -= 1
+                yield path
+
+    def _is_foreign_program(self, path: str) -> bool:
+        """Whether a program is a link out of the project."""
+        return path.endswith(PROGRAMS) and os.path.islink(path) and self.references.is_foreign(path, path)
+
+    def _below(self, folder: str, unreadable: list[str]) -> Iterator[str]:
         """The files below a folder that the configuration does not exclude, without links that lead out of the project."""
-        for entry in files.walk_entries(folder or os.curdir, self._is_tracked, self.stats.unreadable):
+        for entry in files.walk_entries(folder or os.curdir, self._is_tracked, unreadable):
             path = entry.path if folder else entry.path.removeprefix(os.curdir + os.sep)
             excluded = is_one_of(path, self.exclude) or (self.own_files and os.path.abspath(path) in self.own_files)
             if not excluded and not (entry.is_symlink() and self._is_looked_at(path) and self._is_foreign_link(path)):

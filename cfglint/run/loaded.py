@@ -88,9 +88,20 @@ class LoadedRun:
 
     @property
     def read_paths(self) -> set[str]:
-        """The paths of all files that the run depends on, the modules of its program included."""
-        program = [self.launch.parser.path] if self.launch.parser is not None else []
-        return {*self.paths, *program, *(path for document in self.documents for path in document.files)}
+        """The paths of all files that the run depends on: also the modules of its program, and the scripts of its launch line."""
+        line, program = self.launch.line, self.launch.parser
+        scripts = [line.script_path, *line.sourced] if line is not None else []
+        modules = [program.path] if program is not None else []
+        return {*self.paths, *scripts, *modules, *(path for document in self.documents for path in document.files)}
+
+    @property
+    def written_at(self) -> str:
+        """The place of the run, which selects it on a command line: its first file, with the line of a launch."""
+        line = self.launch.line
+        if line is not None and self.launch.relaunched is not None:
+            return f"{line.call.path}:{line.call.line}"
+        first = self.documents[0]
+        return f"{first.path}:{self.line}" if first.is_call and len(first.others) else first.path
 
     @property
     def line(self) -> int:

@@ -28,6 +28,8 @@ class ScanStats(Record):
     unchosen: list[str] = []  # reasons why a declared launch is not exactly one run: exit status 2
     unknown_kind: list[str] = []  # files of declared runs whose kind is unknown: exit status 2
     foreign: dict[str, None] = {}  # files that were found or named by others, and not read because they are outside the project
+    readers: dict[str, None] = {}  # the places of the runs that read a named file and were looked for
+    unsearched: int = 0  # the number of files that were searched for the runs of a named file, if there are more
     outside: dict[str, None] = {}  # versions outside the modelled releases, with the ones used instead
     targets: dict[str, list[str]] = {}  # `transformers 4.57.1` -> the files of the repository that give this version
 
@@ -43,6 +45,9 @@ class ScanStats(Record):
     def count(self, run: CheckedRun) -> None:
         """Count the files of a run, and record the sources of its versions."""
         self.add_files(run)
+        if run.is_of_reader:
+            self.files.update(map(os.path.abspath, run.read_paths))
+            self.readers[run.written_at] = None
         if run.is_unreadable_template:
             self.templates += [document.path for document in run.documents]
         self.beyond_limits += [path for path in run.beyond_limits if path not in self.beyond_limits]
@@ -83,6 +88,8 @@ class ScanStats(Record):
         for version, sources in other.targets.items():
             for source in sources:
                 self.give_version(version, source)
+        self.readers.update(other.readers)
+        self.unsearched = max(self.unsearched, other.unsearched)
         self.foreign.update(other.foreign)
         self.outside.update(other.outside)
         for name, number in other.unmodelled.items():

@@ -42,6 +42,10 @@ class GitProblem(CfglintError):
     """The repository cannot be used; the message names the remedy."""
 
 
+class MissingObject(GitProblem):
+    """A content that the repository does not contain, as in a partial clone."""
+
+
 class TreeEntry:
     """A file of a tree or of the index: its mode and the id of its content. `sparse`: it is not checked out."""
 
@@ -143,7 +147,7 @@ class GitRepository:
         wait_for(answer)
         head = answer.readline().split()
         if len(head) != 3:
-            raise GitProblem(f"the repository does not contain object {content_id}; in a partial clone, run git fetch --refetch first")
+            raise MissingObject(f"the repository does not contain object {content_id}; in a partial clone, run git fetch --refetch first")
         size = int(head[2])
         content = answer.read(min(size, MOST_CONTENT + 1))
         left = size + 1 - len(content)
@@ -253,6 +257,7 @@ class Snapshot(FileSource):
         self.entries = entries
         self.known = known
         self.disk = Past(self)
+        self.absent: set[str] = set()  # files whose content was asked for and is not in the repository
         self._targets: dict[str, str] = {}  # of links
 
     def is_file(self, path: str) -> bool:
@@ -269,7 +274,11 @@ class Snapshot(FileSource):
         """The bytes of a file; raises FileProblem."""
         entry = self._entry(path)
         if entry is not None:
-            return self.repository.content(entry.id)
+            try:
+                return self.repository.content(entry.id)
+            except MissingObject as error:
+                self.absent.add(path)
+                raise files.FileProblem(path, str(error)) from None
         if self._unkept(path):
             return files.read_bytes(path)
         raise files.FileProblem(path, "does not exist")

@@ -80,11 +80,3 @@ def changed(value: Class, **fields: Any) -> Class:
     """A record with some of its fields replaced."""
     names: tuple[str, ...] = type(value).__fields__  # type: ignore[attr-defined]
     return type(value)(**{**{name: getattr(value, name) for name in names}, **fields})
-
-
-@dataclass_transform(kw_only_default=False)
-def record(cls: type[Class]) -> type[Class]:
-    """Make a class a `Record`."""
-    body = {name: value for name, value in cls.__dict__.items() if name not in ("__dict__", "__weakref__")}
-    made: Any = RecordType(cls.__name__, (Record,), body)
-    return made  # type: ignore[no-any-return]

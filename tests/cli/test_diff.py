@@ -144,7 +144,7 @@ class TestPairs:
         status, out, err = diff("old", "new")
         assert status == 0
         titles = [line for line in out.splitlines() if line and not line.startswith(" ")]
-        assert titles == ["old/a.yaml -> new/a.yaml", "old/c.json -> new/d.json", "new/e.yaml"]
+        assert titles == ["new/e.yaml", "old/a.yaml -> new/a.yaml", "old/c.json -> new/d.json"]
         assert "4 runs compared, 3 changed in effect" in err
 
     def test_a_run_of_several_files(self, folder, diff):

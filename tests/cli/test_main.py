@@ -142,7 +142,7 @@ def test_a_check_of_one_file_imports_nothing_heavy(tmp_path, name, text):
     assert ("yaml" in imported) == (not name.endswith(".json"))
 
 
-MODULES, KILOBYTES = 97, 800  # of cfglint itself, for one clean file; CONTRIBUTING.md says what they cost
+MODULES, KILOBYTES = 98, 820  # of cfglint itself, for one clean file; CONTRIBUTING.md says what they cost
 
 
 @each_case(
@@ -153,6 +153,8 @@ MODULES, KILOBYTES = 97, 800  # of cfglint itself, for one clean file; CONTRIBUT
     ],
 )
 def test_a_check_of_one_file_keeps_to_the_budget_of_imports(tmp_path, name, text):
+    for other in tmp_path.iterdir():
+        other.unlink()  # what could read the file is searched for its name
     (tmp_path / name).write_text(text)
     code = (
         "import os, sys; from cfglint.cli import main; "

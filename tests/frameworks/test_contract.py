@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from cases import each_case
 from cfglint.cli import modelled_releases
-from cfglint.frameworks import framework, kinds
+from cfglint.frameworks import LINE_KINDS, framework, kinds
+from cfglint.frameworks.base import LineFramework
 from cfglint.generators import kinds as generated_kinds
 from cfglint.report import manual
 from cfglint.rules.engine import rules_for
@@ -48,3 +49,7 @@ def lacks(kind, root):
 def test_a_framework_is_complete(kind, root):
     assert lacks(kind, root) - GAPS.get(kind, set()) == set()
     assert framework(kind).kind == kind
+
+
+def test_the_kinds_that_no_file_shows_are_those_of_launch_lines():
+    assert {kind for kind in kinds() if isinstance(framework(kind), LineFramework)} == set(LINE_KINDS)

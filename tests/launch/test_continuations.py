@@ -103,3 +103,15 @@ def test_an_assignment_before_an_empty_line_is_not_exported(checked):
     _, _, found = checked(f"CUDA_VISIBLE_DEVICES=0,1 \\\n\nA=1 \\\n{line}")
     assert found == []
     assert checked(f"CUDA_VISIBLE_DEVICES=0,1 \\\nA=1 \\\n{line}")[2] == [("LCH006", "warning", None)]
+
+
+def test_a_carriage_return_in_a_fenced_block_is_not_copied_with_the_command(tmp_path, capsys):
+    """The rendered page has none, so the command is whole where a script with Windows line ends is cut."""
+    block = "```bash\r\ntorchrun train.py \\\r\n  --output_dir out \\\r\n  --max_steps 7\r\n```\r\n"
+    (tmp_path / "README.md").write_bytes(block.encode())
+    (tmp_path / "run.sh").write_bytes(block.replace("```bash\r\n", "").replace("```\r\n", "").encode())
+    codes = {}
+    for name in ("README.md", "run.sh"):
+        main(["check", str(tmp_path / name), "--format", "concise"])
+        codes[name] = "LCH001" in capsys.readouterr().out
+    assert codes == {"README.md": False, "run.sh": True}

@@ -162,3 +162,93 @@ def test_llamafactory_fields_of_another_release(tmp_path):
     assert "lora_rank" not in arguments((99, 1, 0))
     assert default("brand_new", (99, 1, 0)) == 6
     assert isinstance(default("computed", (99, 1, 0)), Unknown)
+
+
+TRANSFORMERS = """from enum import Enum
+from .utils import ExplicitEnum
+
+class HubStrategy(ExplicitEnum):
+    END = "end"
+    AT_NIGHT = "at_night"
+
+@dataclass
+class TrainingArguments:
+    output_dir: str = field(metadata={"help": "where"})
+    hub_strategy: HubStrategy | str = field(default="at_night")
+    way_of_saving: str = field(default="all")
+    per_device_train_batch_size: int = field(default=2 * 3)
+    gradient_accumulation_steps: int = field(default=1)
+    report_to: str = field(default="none")
+    new_kind: Something[int] = field(default=make() + 1)
+"""
+FILE = "output_dir: out\nway_of_saving: some\nhub_strategy: at_night\nnew_kind: [1]\n"
+
+
+@pytest.fixture
+def transformers(project, tmp_path):
+    """A project with a made-up transformers in its environment."""
+    root = tmp_path / SITE / "transformers"
+    root.mkdir(parents=True)
+    (root / "__init__.py").write_text('__version__ = "99.1.0"\n')
+    (root / "training_args.py").write_text(TRANSFORMERS)
+    (tmp_path / SITE / "transformers-99.1.0.dist-info").mkdir()
+    (tmp_path / "train.yaml").write_text(FILE)
+    return tmp_path
+
+
+def test_the_fields_values_and_defaults_of_an_installed_transformers(transformers):
+    """A new field, a new value of an Enum and a new default are known; a field of all modelled releases is not."""
+    path = str(transformers / "train.yaml")
+    run = check([path], kind="huggingface", strict_keys=True, target="installed").runs[0]
+    assert ([(each.code, each.key) for each in run.diagnostics], run.resolved["micro_batch"]) == ([], 6)
+    (transformers / "train.yaml").write_text(FILE + "adam_beta1: 0.8\n")
+    run = check([path], kind="huggingface", strict_keys=True, target="installed").runs[0]
+    assert [(each.severity, each.key) for each in run.diagnostics] == [("warning", "/adam_beta1")]
+
+
+ACCELERATE = {
+    "commands/config/config_args.py": """class BaseConfig:
+    compute_environment: ComputeEnvironment
+    distributed_type: DistributedType
+    brand_new: Something[int] = 2 * 3
+
+class ClusterConfig(BaseConfig):
+    num_processes: int = -1
+    fsdp_config: dict = None
+
+class SageMakerConfig(BaseConfig):
+    region: str = "us-east-1"
+""",
+    "commands/launch.py": """def launch_command_parser():
+    fsdp_args.add_argument("--fsdp_new_option", type=new_kind, default="x")
+    other_args.add_argument("--other")
+""",
+    "utils/dataclasses.py": """class DistributedType(str, BaseEnum):
+    FSDP = "FSDP"
+    MULTI_NEW = "MULTI_NEW"
+
+class DynamoBackend(str, BaseEnum):
+    INDUCTOR = "INDUCTOR"
+""",
+}
+
+
+def test_the_keys_and_types_of_an_installed_accelerate(project, tmp_path):
+    """A new key of the file, of a block and a new distributed type are known; a key that the source lacks is not."""
+    root = tmp_path / SITE / "accelerate"
+    for name, text in ACCELERATE.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+    for folder in ("", "commands", "commands/config", "utils"):
+        (root / folder / "__init__.py").touch()
+    (tmp_path / SITE / "accelerate-99.1.0.dist-info").mkdir()
+    path = tmp_path / "launch.yaml"
+    start = "compute_environment: LOCAL_MACHINE\nnum_processes: 8\nbrand_new: 1\n"
+    text = start + "distributed_type: FSDP\nfsdp_config:\n  fsdp_new_option: y\n"
+    path.write_text(text)
+    assert [each.key for each in check([str(path)], kind="accelerate", target="installed").diagnostics] == []
+    path.write_text(start + "distributed_type: MULTI_NEW\n")
+    assert [each.code for each in check([str(path)], kind="accelerate", target="installed").diagnostics] == []
+    path.write_text(text + "machine_rank: 0\n")
+    found = check([str(path)], kind="accelerate", target="installed").diagnostics
+    assert [(each.code, each.severity, each.key) for each in found] == [("ACC002", "warning", "/machine_rank")]

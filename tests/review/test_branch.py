@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
+from pathlib import Path
 
 import pytest
 
+from cfglint.cli import main
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.review.branch import COMMITTED, STAGED, WORKING, Branch, content
 from cfglint.run.scan_stats import ScanStats
@@ -263,3 +266,65 @@ def test_a_launch_is_touched_by_its_program_its_caller_and_what_it_sources(check
     checkout.git("checkout", "-q", "-b", "topic")
     checkout.write(**changed)
     assert touched() == [(paths, paths)]
+
+
+LINE = "torchrun --nproc_per_node 8 train.py --output_dir out --per_device_train_batch_size 4\n"
+PARSING = (
+    "from transformers import HfArgumentParser, TrainingArguments\nHfArgumentParser(TrainingArguments).parse_args_into_dataclasses()\n"
+)
+
+
+@pytest.fixture
+def reviewed(checkout, capsys):
+    """The text and the JSON of a review of the working tree."""
+
+    def run():
+        main(["review", "--base", "main"])
+        text = capsys.readouterr().out
+        main(["review", "--base", "main", "--format", "json"])
+        return text, json.loads(capsys.readouterr().out)
+
+    return run
+
+
+def test_changed_files_that_no_run_reads_are_named_with_the_reason(checkout, reviewed):
+    checkout.write(run__sh=LINE, train__py=PARSING, model__py="x = 1\n", data__json='{"a": 1}\n', get__sh="echo 1\n", README__md="a\n")
+    checkout.commit()
+    checkout.write(model__py="x = 2\n", data__json='{"a": 2}\n', get__sh="echo 2\n", README__md="b\n")
+    text, report = reviewed()
+    assert text == (
+        "no run compared\n\n"
+        "not compared: data.json (not recognised as a training config, and no run reads it)\n"
+        "not compared: get.sh (no launch line in it is recognised)\n"
+        "not compared: model.py (no recognised run depends on it)\n"
+    )
+    assert [each["file"] for each in report["not_compared"]] == ["data.json", "get.sh", "model.py"]
+
+
+def test_of_a_program_only_its_arguments_are_compared(checkout, reviewed):
+    checkout.write(run__sh=LINE, train__py=PARSING)
+    checkout.commit()
+    checkout.write(train__py=PARSING + "print(1)\n")
+    text, report = reviewed()
+    assert text == "no effective change\n\nnot compared: train.py (only the arguments in its code are compared)\n"
+    assert [each["run"] for each in report["changes"]] == ["run.sh:1"]
+
+
+def test_a_missing_content_costs_only_its_file(checkout, reviewed):
+    checkout.write(a__yaml=TRAINER, b__yaml=TRAINER)
+    checkout.commit()
+    stored = checkout.git("rev-parse", "HEAD:b.yaml").strip()
+    checkout.write(a__yaml=TRAINER.replace("4", "8"), b__yaml=TRAINER.replace("4", "2"))
+    Path(".git", "objects", stored[:2], stored[2:]).unlink()
+    _, report = reviewed()
+    assert report["changes"][0]["files"] == ["a.yaml"]
+    assert {"file": "b.yaml", "reason": "its content is not in this clone"} in report["not_compared"]
+
+
+def test_runs_that_change_in_the_same_way_are_one_entry_of_the_text(checkout, reviewed):
+    checkout.write(a__yaml=TRAINER, b__yaml=TRAINER)
+    checkout.commit()
+    checkout.write(a__yaml=TRAINER.replace("4", "8"), b__yaml=TRAINER.replace("4", "8"))
+    text, report = reviewed()
+    assert text.splitlines()[:2] == ["a.yaml", "  and in the same way: b.yaml"]
+    assert len(report["changes"]) == 2

@@ -87,8 +87,9 @@ def test_nothing_to_tell(compare):
 
 
 def test_fits_into_a_comment_however_many_runs(compare):
-    one = compare({f"{'x' * 40}.yaml": TRAINER}, {f"{'x' * 40}.yaml": TRAINER.replace("4", "0")}, gpus=8)
-    text = render_changes("markdown", [one] * 300)
+    name, broken = f"{'x' * 40}.yaml", TRAINER.replace("4", "0")
+    many = [compare({name: TRAINER}, {name: f"{broken}learning_rate: {number}.0e-9\n"}, gpus=8) for number in range(1, 301)]
+    text = render_changes("markdown", many)
     assert 40_000 < len(text.encode()) < 65_536
     assert text.count("<details>") == text.count("</details>") > 20
     assert "240 more runs are not in the table." in text

@@ -243,6 +243,7 @@ def test_runs_says_what_a_gpu_processes_where_their_number_is_not_known(project,
     ],
 )
 def test_runs_names_the_kind_of_a_file_and_who_sets_its_batch(project, capsys, name, text, said):
+    (project / "train.sh").unlink(missing_ok=True)  # it reads ds.json
     (project / name).write_text(text)
     main(["runs", name])
     lines = [line.strip() for line in capsys.readouterr().out.splitlines() if line]
@@ -324,7 +325,7 @@ def test_a_strict_program_takes_what_its_parser_takes(project, capsys, arguments
     """Each as `parse_args_into_dataclasses` of transformers 5.23.0 takes or refuses it; an unknown program is only warned of."""
     (project / "requirements.txt").write_text("transformers==5.23.0\naccelerate==1.15.0\n")
     (project / "train.sh").write_text(f"torchrun --nproc_per_node 8 train.py {ACCELERATE} {arguments}\n")
-    assert {each["severity"] for each in report(capsys, "check", "train.sh")["diagnostics"]} <= {"warning"}
+    assert {each["severity"] for each in report(capsys, "check", "train.sh")["diagnostics"]} <= {"warning", "info"}
     (project / "train.py").write_text(STRICT)
     found = [each["code"] for each in report(capsys, "check", "train.sh")["diagnostics"] if each["severity"] == "error"]
     assert found == ([] if code is None else [code])
@@ -345,7 +346,9 @@ def test_a_launch_line_may_override_the_processes_of_its_accelerate_config(proje
     found = report(capsys, "check", "train.sh")
     assert found["runs"][0]["gpus"] == 2
     assert "ACC015" not in {each["code"] for each in found["diagnostics"]}
-    assert "ACC015" in {each["code"] for each in report(capsys, "check", "accelerate.yaml", "--gpus", "2")["diagnostics"]}
+    assert "ACC015" in {
+        each["code"] for each in report(capsys, "check", "accelerate.yaml", "--kind", "accelerate", "--gpus", "2")["diagnostics"]
+    }
 
 
 def test_a_launch_in_a_sourced_file_is_reported_there(project, capsys):
@@ -480,3 +483,14 @@ def test_a_number_of_processes_that_the_script_computes_is_named(tmp_path, capsy
     assert main(["fix", "run.sh", "--gpus", "8", "--global-batch", "256"]) == 2
     assert "`--num_processes` is 32, computed by the script: set it to 8 there by hand" in capsys.readouterr().err
     assert (tmp_path / "run.sh").read_text() == text
+
+
+@each_case(("option", "codes"), [("", ["RUN002"]), ("--autotuning run", [])])
+def test_the_autotuner_writes_the_section_that_a_trainer_requires(project, capsys, option, codes):
+    (project / "ds.json").write_text('{"train_micro_batch_size_per_gpu": "auto"}\n')
+    (project / "train.py").write_text(
+        "from transformers import HfArgumentParser, TrainingArguments\nHfArgumentParser(TrainingArguments).parse_args_into_dataclasses()\n"
+    )
+    (project / "train.sh").write_text(f"deepspeed {option} --num_gpus 8 train.py --deepspeed ds.json --output_dir out\n")
+    found = {each["code"] for each in report(capsys, "check", "train.sh")["diagnostics"]}
+    assert found & {"RUN002"} == {*codes}

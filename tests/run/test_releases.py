@@ -6,7 +6,7 @@ import json
 
 from cases import each_case
 from cfglint.cli import main
-from cfglint.frameworks.deepspeed import NEWEST, OLDEST
+from cfglint.frameworks.deepspeed import FRAMEWORK, NEWEST
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.run.discovery import Discovery
 
@@ -16,7 +16,7 @@ TYPO = '{"train_batch_size": 256, "zero_optimization": {"stage": 2, "overlap_com
 @each_case(
     ("version", "verdict", "severity", "asked"),
     [
-        ("0.8.3", None, "warning", OLDEST),
+        ("0.8.3", None, "warning", FRAMEWORK.oldest),
         ("0.14.2", "reject", "error", "0.14.2"),
         (NEWEST, "reject", "error", NEWEST),
         (f"{NEWEST}.1", "reject", "error", f"{NEWEST}.1"),
@@ -59,4 +59,4 @@ def test_the_summary_says_so_once(tmp_path, monkeypatch, capsys):
 
 def test_the_ranges_are_told(capsys):
     assert main(["--version", "-v"]) == 0
-    assert f"deepspeed {OLDEST} to {NEWEST}" in capsys.readouterr().out
+    assert f"deepspeed {FRAMEWORK.oldest} to {NEWEST}" in capsys.readouterr().out

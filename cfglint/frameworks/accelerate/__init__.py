@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks._releases import RELEASES
+from cfglint.frameworks._releases import OLDEST, RELEASES
 from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH, Framework
 
 TYPE_CHECKING = False
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 KIND: Final = "accelerate"
 NEWEST = RELEASES["accelerate"]
-OLDEST = "0.20.0"  # the first release of the generated tables
 
 # Keys that `accelerate config` writes together with the type; one of them makes the detection certain.
 COMPANIONS = frozenset(
@@ -51,7 +50,8 @@ class Accelerate(Framework["AccelerateConfig"]):
     package = "accelerate"
     newest = NEWEST
     repository_owners = ("huggingface",)
-    oldest = OLDEST
+    oldest = OLDEST["accelerate"]
+    learns_in = "accelerate.releases"
     is_launcher = True
     rule_families = {"ACC": title}
     file_match = (

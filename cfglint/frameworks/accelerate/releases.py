@@ -7,7 +7,7 @@ from cfglint.frameworks.history import History, holds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from cfglint.frameworks.versions import Version
 
@@ -16,9 +16,27 @@ REQUIRED = 5  # column of a row: whether the file must have the key
 SAGEMAKER_FILE = "sagemaker"  # the section of the top level of a file for SageMaker
 
 
+_learned: dict[Version, dict[str, list[str]]] = {}  # release whose source was read -> Enum -> its values
+
+
+def learn(release: Version, folder: str, opens: Callable[[str], bool]) -> bool:
+    """Take the fields of an unmodelled release from its source in a folder; false if it is not understood."""
+    from pathlib import Path
+
+    from cfglint.frameworks.accelerate.source_fields import learned
+    from cfglint.source.python.package import SourceError
+
+    try:
+        found, _learned[release] = learned(Path(folder), opens)
+    except (SourceError, SyntaxError, OSError, ValueError, RecursionError):
+        return False
+    HISTORY.learn(release, found)
+    return True
+
+
 def types(release: Version) -> list[str]:
     """The distributed types of a release."""
-    return _names(TYPES, release)
+    return _learned[release]["DistributedType"] if release in _learned else _names(TYPES, release)
 
 
 def spawning(release: Version) -> list[str]:
@@ -28,7 +46,7 @@ def spawning(release: Version) -> list[str]:
 
 def backends(release: Version) -> list[str]:
     """The backends of torch.compile that a release knows."""
-    return _names(BACKENDS, release)
+    return _learned[release]["DynamoBackend"] if release in _learned else _names(BACKENDS, release)
 
 
 def _names(spans: Mapping[str, tuple[tuple[Version, Version], ...]], release: Version) -> list[str]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks._releases import RELEASES
+from cfglint.frameworks._releases import OLDEST, RELEASES
 from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH, Framework
 from cfglint.frameworks.versions import parse_version
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Final
 
     from cfglint.frameworks.axolotl.config import AxolotlConfig
@@ -19,14 +18,12 @@ if TYPE_CHECKING:
     from cfglint.frameworks.memory_inputs import Inputs, Model
     from cfglint.frameworks.resolved_batch import Batch
     from cfglint.frameworks.summary import Summary
-    from cfglint.frameworks.versions import Version
     from cfglint.source.document import Document, Path, Syntax
     from cfglint.source.loaders import Loader
 
 KIND: Final = "axolotl"
 PACKAGE = "axolotl"
 NEWEST = RELEASES["axolotl"]
-OLDEST = "0.5.2"  # 0.5.0 and 0.5.1 hold no package
 TRANSFORMERS = "5.20.1"  # pinned by 0.21.0
 DEEPSPEED = "0.19.8"
 
@@ -87,7 +84,8 @@ class Axolotl(Framework["AxolotlConfig"]):
     package = PACKAGE
     newest = NEWEST
     repository_owners = ("axolotl-ai-cloud", "openaccess-ai-collective", "winglian")
-    oldest = OLDEST
+    oldest = OLDEST["axolotl"]
+    learns_in = "axolotl.releases"
     base = "huggingface"
     reads_arguments = True
     rule_families = {"AXL": title}
@@ -122,12 +120,6 @@ class Axolotl(Framework["AxolotlConfig"]):
             "TYP202",
         )
     )
-
-    def learn(self, release: Version, folder: str, opens: Callable[[str], bool]) -> bool:
-        """Take the fields of an unmodelled release from its source in a folder."""
-        from cfglint.frameworks.axolotl.releases import learn
-
-        return learn(release, folder, opens)
 
     def detect(self, document: Document) -> int:
         """Detect by top-level keys: `base_model` together with others of axolotl."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks._releases import RELEASES
+from cfglint.frameworks._releases import OLDEST, RELEASES
 from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH, Framework
 from cfglint.source.document import MAPPING, SCALAR
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from cfglint.source.loaders import Loader
 
 NEWEST = RELEASES["deepspeed"]
-OLDEST = "0.9.0"
 RULE_MODULES = (
     "syntax keys sections values data precision zero offload optimizer scheduler zenflow parallel removed_sections first_step no_effect"
 )
@@ -101,7 +100,7 @@ class DeepSpeed(Framework["DeepSpeedConfig"]):
     package = "deepspeed"
     newest = NEWEST
     repository_owners = ("deepspeedai", "microsoft")
-    oldest = OLDEST
+    oldest = OLDEST["deepspeed"]
     can_be_referenced = True
     is_engine = True
     rule_families = {"DSP": title}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks._releases import RELEASES
+from cfglint.frameworks._releases import OLDEST, RELEASES
 from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH, Framework
 
 TYPE_CHECKING = False
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 KIND: Final = "huggingface"
 PACKAGE = "transformers"
 NEWEST = RELEASES["transformers"]
-OLDEST = "4.30.2"
 
 # Top-level keys that only TrainingArguments has.
 ENOUGH = 5  # with this many keys, all of them fields of TrainingArguments, a file is recognised as a Trainer config
@@ -148,7 +147,8 @@ class Trainer(Framework["TrainerConfig"]):
     package = PACKAGE
     newest = NEWEST
     repository_owners = ("huggingface",)
-    oldest = OLDEST
+    oldest = OLDEST["transformers"]
+    learns_in = "huggingface.fields"
     reads_arguments = True
     rule_families = {"HFT": title}
     file_match = ("training_args.yaml", "training_args.yml", "training_arguments.yaml", "*.trainer.yaml", "*.trainer.yml")

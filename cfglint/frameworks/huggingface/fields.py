@@ -12,6 +12,7 @@ from cfglint.frameworks.huggingface._tables import FIELDS as ROWS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from cfglint.frameworks.versions import Version
@@ -62,6 +63,25 @@ REQUIRED = UNTIL + 1
 HISTORY = History({SECTION: ROWS})
 FIELDS = summarized()
 _defaults: dict[Version, dict[str, Any]] = {}
+_learned_choices: dict[Version, dict[str, tuple[str, ...]]] = {}
+
+
+def learn(release: Version, folder: str, opens: Callable[[str], bool]) -> bool:
+    """Take the fields of an unmodelled release from its source in a folder; false if it is not understood."""
+    from pathlib import Path
+
+    from cfglint.frameworks.huggingface.source_fields import learned
+    from cfglint.source.python.package import SourceError
+
+    try:
+        found, _learned_choices[release] = learned(Path(folder), opens)
+    except (SourceError, SyntaxError, OSError, ValueError, RecursionError):
+        return False
+    HISTORY.learn(release, {SECTION: found})
+    _defaults.pop(release, None)
+    for name, fact in found.items():
+        FIELDS.setdefault(name, (fact[0], fact[1], release, ()))
+    return bool(found)
 
 
 def defaults(version: Version) -> dict[str, Any]:
@@ -82,12 +102,25 @@ def has_field(name: Any, version: Version) -> bool:
     return isinstance(name, str) and name in defaults(version)
 
 
+def removed_in(name: Any, version: Version) -> Version:
+    """The release that removed a field, which a given one lacks; () for another name. Of a release read from its source, itself."""
+    if not isinstance(name, str) or name not in FIELDS or has_field(name, version):
+        return ()
+    _, _, since, until = FIELDS[name]
+    if version in _learned_choices:
+        return version if since <= version else ()
+    return until if until and until <= version else ()
+
+
 def has_choice(name: str, value: str, version: Version) -> bool:
     """Whether a release has a value of an Enum field."""
+    if name in _learned_choices.get(version, ()):
+        return value in _learned_choices[version][name]
     return within(*CHOICE_HISTORY.get((name, value), ((), ())), version)
 
 
 def choices(name: str, version: Version) -> tuple[str, tuple[str, ...]]:
     """(Enum class, its values) of a field in a release."""
     label = "IntervalStrategy" if name == "save_strategy" and not has_choice(name, "best", version) else CLASSES[name]
-    return label, tuple(value for value in CHOICES[name] if has_choice(name, value, version))
+    known = _learned_choices.get(version, {}).get(name, CHOICES[name])
+    return label, tuple(value for value in known if has_choice(name, value, version))

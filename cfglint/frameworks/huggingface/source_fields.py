@@ -5,13 +5,16 @@ from __future__ import annotations
 import ast
 
 from cfglint.frameworks.unknown import Unknown
-from cfglint.source.python.package import SourceError
+from cfglint.source.python.package import Module, SourceError, Tree, pairs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
     from typing import Any
 
-    from cfglint.source.python.package import Module
+    Raw = dict[str, Any]
+    Fact = tuple[Any, ...]
 
 COMPUTED = "the source of the package computes it"  # why a default is unknown
 PLAIN = {
@@ -35,6 +38,14 @@ SEQ2SEQ: dict[str, tuple[Any, ...]] = {
     "generation_num_beams": ("int|None", None),
     "generation_config": ("str|None", None),
 }
+
+
+MODULE = "training_args.py"
+WORDS = {"integer": "int", "number": "float", "object": "dict", "string": "str", "array": "list", "boolean": "bool"}
+# Types by which the value is read where the schema takes more or less: a mapping may be JSON text, a list is deprecated.
+READ_AS = {"debug": "choice", "fsdp": "str|bool", "liger_kernel_config": "dict|str"}
+CHOICE = "choice"
+OPTIMIZER = "default_optim"  # a name in the body of the class, by torch's release
 
 
 def field_options(module: Module, statement: ast.AnnAssign) -> dict[str | None, ast.expr] | None:
@@ -88,3 +99,160 @@ def enum_of(module: Module, name: ast.Name) -> list[Any]:
     if found is None or not isinstance(found[1], ast.ClassDef):
         raise module.refuse(name, "an annotation without a rule")
     return found[0].enum_values(found[1])
+
+
+def facts(tree: Tree) -> dict[str, Raw]:
+    """Field -> what the source says of it, in the order of the class."""
+    module = tree.file(MODULE)
+    definition = module.definitions.get("TrainingArguments")
+    if not isinstance(definition, ast.ClassDef):
+        raise SourceError(f"{module.path}: class TrainingArguments is missing")
+    fields: dict[str, Raw] = {}
+    for statement in definition.body:
+        if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+            fields.update(field_of(module, statement, statement.target.id))
+    if "optim" in fields:
+        fields["optim"].setdefault("default", default_optimizer(definition))
+    return fields
+
+
+def default_optimizer(definition: ast.ClassDef) -> str:
+    """The default of `optim` with a new release of torch: the last value of the name."""
+    named = [
+        statement.value
+        for statement in ast.walk(definition)
+        if isinstance(statement, ast.Assign) and ast.unparse(statement.targets[0]) == OPTIMIZER
+    ]
+    return str(ast.literal_eval(named[-1]))
+
+
+def learned(path: Path, opens: Callable[[str], bool]) -> tuple[dict[str, Fact], dict[str, tuple[str, ...]]]:
+    """(field -> fact, field -> its values) of a release whose source is in a folder; what the source computes is unknown."""
+    found = facts(find(path, lenient=True, opens=opens))
+    return {name: fact(name, raw) for name, raw in found.items()}, {
+        name: tuple(of) for name, raw in found.items() if (of := choices(name, raw))
+    }
+
+
+def find(path: Path, lenient: bool = False, opens: Callable[[str], bool] | None = None) -> Tree:
+    """The package, from site-packages or the folder itself."""
+    for folder in (path / "transformers", path / "src" / "transformers", path):
+        if (folder / MODULE).exists():
+            return Tree(folder, lenient, opens)
+    raise SourceError(f"{path}: no transformers source ({MODULE})")
+
+
+def fact(name: str, raw: Raw) -> Fact:
+    """(type, default), and whether the constructor requires the field, if it does."""
+    return (words(name, raw), raw.get("default"), *(() if "default" in raw else (True,)))
+
+
+def choices(name: str, raw: Raw) -> list[str]:
+    """The values of a field that becomes an Enum; none where the release does not list them."""
+    if words(name, raw) != CHOICE:
+        return []
+    known = raw.get("enum") or raw.get("items", {}).get("enum", ())
+    return [value for value in known if value is not None]
+
+
+def field_of(module: Module, statement: ast.AnnAssign, name: str) -> dict[str, Raw]:
+    """The field by its name, or nothing when it is not among the constructor's arguments."""
+    options = field_options(module, statement)
+    if options is None:
+        return {}
+    try:
+        raw = accepted(module, statement.annotation)
+        values = listed(module, options.get("metadata"))
+        if values is not None:
+            raw = closed(raw, values)
+    except SourceError:
+        if not module.tree.lenient:
+            raise
+        raw = {"type": list(WORDS)}  # an annotation without a rule takes anything
+    default = options.get("default")
+    if isinstance(default, ast.IfExp) and "torch" in ast.unparse(default.test):
+        default = default.body  # with a new release of torch
+    if default is not None and ast.unparse(default) != OPTIMIZER:
+        raw["default"] = constant(module, default)
+    elif "default_factory" in options:
+        raw["default"] = made(module, options["default_factory"])
+    return {name: raw}
+
+
+def made(module: Module, factory: ast.expr) -> Any:
+    """What a factory of defaults makes."""
+    if isinstance(factory, ast.Name) and factory.id in ("list", "dict"):
+        return [] if factory.id == "list" else {}
+    if isinstance(factory, ast.Lambda):
+        return constant(module, factory.body)
+    if module.tree.lenient:
+        return Unknown(("the source of the package computes it",))
+    raise module.refuse(factory, "a default factory without a rule")
+
+
+def listed(module: Module, metadata: ast.expr | None) -> list[Any] | None:
+    """The choices in the metadata of a field."""
+    if not isinstance(metadata, ast.Dict):
+        return None
+    for key, value in pairs(metadata):
+        if isinstance(key, ast.Constant) and key.value == "choices":
+            if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr == "keys":
+                return module.keys_of(value.func.value)
+            found: list[Any] = module.constant(value)
+            return found
+    return None
+
+
+def closed(raw: Raw, choices: list[Any]) -> Raw:
+    """The choices, and what the annotation takes beside texts."""
+    names = [raw["type"]] if isinstance(raw["type"], str) else raw["type"]
+    values: list[Any] = list(choices)
+    if "null" in names:
+        values.append(None)
+    if "boolean" in names:
+        values += [True, False]
+    return {"enum": values}
+
+
+def accepted(module: Module, annotation: ast.expr) -> Raw:
+    """What a file should hold by the annotation of a field."""
+    types: list[str] = []
+    values: list[Any] = []
+    extra: Raw = {}
+    for part in alternatives(annotation):
+        if isinstance(part, ast.Name) and part.id not in PLAIN:
+            return {"enum": enum_of(module, part), "x-checked-at": "config"}
+        if isinstance(part, ast.Subscript) and ast.unparse(part.value) == "Literal":
+            values += module.literal_values(part)
+            continue
+        types.append(json_type(module, part))
+        if types[-1] == "array" and isinstance(part, ast.Subscript):
+            extra["items"] = items_of(module, part.slice)
+    raw: Raw = {"type": types[0] if len(types) == 1 else types, **extra}
+    return {"anyOf": [raw, {"enum": values}]} if values else raw
+
+
+def items_of(module: Module, part: ast.expr) -> Raw:
+    """What a list should hold."""
+    if isinstance(part, ast.Name) and part.id not in PLAIN:
+        return {"enum": enum_of(module, part)}
+    return {"type": json_type(module, part)}
+
+
+def words(name: str, raw: Raw) -> str:
+    """The type of a field in the words of `FIELDS`: `choice` for an Enum, else its types except null."""
+    if name in READ_AS:
+        return READ_AS[name]
+    if "enum" in raw and raw.get("x-checked-at"):
+        return CHOICE
+    types = types_of(raw)
+    return "|".join(word for kind, word in WORDS.items() if kind in types)
+
+
+def types_of(raw: Raw) -> set[str]:
+    """The JSON types of what a field takes."""
+    if "enum" in raw:
+        return {"boolean" if isinstance(value, bool) else "string" for value in raw["enum"] if value is not None}
+    if "anyOf" in raw:
+        return set().union(*map(types_of, raw["anyOf"]))
+    return {raw["type"]} if isinstance(raw["type"], str) else set(raw["type"])

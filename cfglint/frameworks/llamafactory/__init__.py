@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks._releases import RELEASES
+from cfglint.frameworks._releases import OLDEST, RELEASES
 from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH, Framework
 from cfglint.frameworks.huggingface import FRAMEWORK as TRAINER
 from cfglint.frameworks.huggingface import relative_of, top_keys
@@ -10,7 +10,6 @@ from cfglint.frameworks.versions import parse_version
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Final
 
     from cfglint.frameworks.base import Config
@@ -21,13 +20,11 @@ if TYPE_CHECKING:
     from cfglint.frameworks.memory_inputs import Inputs, Model
     from cfglint.frameworks.resolved_batch import Batch
     from cfglint.frameworks.summary import Summary
-    from cfglint.frameworks.versions import Version
     from cfglint.source.document import Document, Path
     from cfglint.source.loaders import Loader
 
 KIND: Final = "llamafactory"
 NEWEST = RELEASES["llamafactory"]
-OLDEST = "0.7.1"
 
 # Keys that only LLaMA-Factory has.
 OWN = frozenset(
@@ -69,7 +66,8 @@ class LlamaFactory(Framework["LlamaFactoryConfig"]):
     package = "llamafactory"
     newest = NEWEST
     repository_owners = ("hiyouga",)
-    oldest = OLDEST
+    oldest = OLDEST["llamafactory"]
+    learns_in = "llamafactory.releases"
     release_parts = 3  # 0.9.3 and 0.9.4 have other keys
     base = TRAINER.kind
     estimates_memory = True
@@ -78,12 +76,6 @@ class LlamaFactory(Framework["LlamaFactoryConfig"]):
     reads_arguments = True
     rule_families = {"LLF": title}
     file_match = ("llamafactory.yaml", "llamafactory.yml", "*.llamafactory.yaml", "*.llamafactory.yml")
-
-    def learn(self, release: Version, folder: str, opens: Callable[[str], bool]) -> bool:
-        """Take the fields of an unmodelled release from its source in a folder."""
-        from cfglint.frameworks.llamafactory.releases import learn
-
-        return learn(release, folder, opens)
 
     def detect(self, document: Document) -> int:
         """Detect by the top-level keys of a YAML file; files of its other commands do not count, and it cannot load JSON."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks._releases import RELEASES
+from cfglint.frameworks._releases import OLDEST, RELEASES
 from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH, Framework
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Collection
     from typing import Any, Final
 
     from cfglint.batch.solver import SplitRule
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 KIND: Final = "trl"
 PACKAGE = "trl"
-OLDEST = "0.7.0"
 NEWEST = RELEASES["trl"]
 TRANSFORMERS = "transformers"
 FIRST_WITH_NEWEST = (1,)  # releases of TRL that run with the newest transformers
@@ -139,7 +138,8 @@ class Trl(Framework["TrlConfig"]):
     package = PACKAGE
     newest = NEWEST
     repository_owners = ("huggingface", "lvwerra")
-    oldest = OLDEST
+    oldest = OLDEST["trl"]
+    learns_in = "trl.fields"
     base = "huggingface"
     trainers = TRAINERS
     reads_arguments = True
@@ -148,12 +148,6 @@ class Trl(Framework["TrlConfig"]):
     telling_keys = OWN | SHARED
     estimates_memory = True
     replaced_rules = ("HFT001", "HFT002", "KEY200", "KEY201", "KEY202", "TYP201")
-
-    def learn(self, release: Version, folder: str, opens: Callable[[str], bool]) -> bool:
-        """Take the fields of an unmodelled release from its source in a folder."""
-        from cfglint.frameworks.trl.fields import learn
-
-        return learn(release, folder, opens)
 
     def detect(self, document: Document) -> int:
         """Detect a trainer's file with keys that only TRL's classes have."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks._releases import RELEASES
+from cfglint.frameworks._releases import OLDEST, RELEASES
 from cfglint.frameworks.base import LineFramework
 
 TYPE_CHECKING = False
@@ -28,7 +28,7 @@ class Verl(LineFramework["VerlConfig"]):
     kind = KIND
     title = "verl"
     package = "verl"
-    oldest = "0.3.0"
+    oldest = OLDEST["verl"]
     newest = RELEASES["verl"]
     repository_owners = ("volcengine", "verl-project")
     rule_families = {"VRL": "verl"}

@@ -9,13 +9,13 @@ import os
 
 from cfglint.explanation.log_analysis import ENDLESS
 from cfglint.frameworks import framework
-from cfglint.report.changes import NOTHING, not_used, place, title
-from cfglint.report.comment import urgency
+from cfglint.report.changes import NOTHING, place, title, urgency
 from cfglint.report.html import chart, pictures, views
 from cfglint.report.html.figures import Numbers
 from cfglint.report.html.page import fragment, page, signs
 from cfglint.report.plans import COLUMNS, format_number, remark, row
 from cfglint.report.summary import LOG_LABELS, sentence
+from cfglint.review.left_out import lines_of
 from cfglint.review.release_groups import grouped_by_release
 
 TYPE_CHECKING = False
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from cfglint.findings.diagnostic import Outcome
     from cfglint.findings.entries import PlanEntry, PlanTable
     from cfglint.review.compare import Comparison
+    from cfglint.review.left_out import NotCompared
     from cfglint.review.release_groups import ReleaseGroup
-    from cfglint.review.releases import ReleaseChange
     from cfglint.review.settings import SettingChange
 
 MOST_PLANS = 8  # maximum number of plans with diagrams
@@ -218,7 +218,7 @@ def planned(each: PlanEntry, outcome: Outcome | None) -> views.PlanView:
 # ---- diff and review
 
 
-def changes(comparisons: list[Comparison], unused: Sequence[ReleaseChange] = ()) -> str:
+def changes(comparisons: list[Comparison], unused: Sequence[NotCompared] = ()) -> str:
     """The page of `diff` and `review`; the facts about runs that only depend on a changed release are listed once."""
     groups, others = grouped_by_release(comparisons)
     worst_first = sorted((each for each in others if not each.empty), key=urgency)
@@ -234,7 +234,7 @@ def changes(comparisons: list[Comparison], unused: Sequence[ReleaseChange] = ())
         lead=f"{pictures.many(len(comparisons), 'run')} compared.",
         changes=altered,
         releases=[views.ReleaseView(signs(", ".join(each.titles)), list(each.lines)) for each in groups],
-        unused=[not_used(each) for each in unused],
+        unused=lines_of(unused),
     )
 
 

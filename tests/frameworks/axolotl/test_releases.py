@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from cases import each_case
-from cfglint.frameworks.axolotl import NEWEST, OLDEST
+from cfglint.frameworks.axolotl import FRAMEWORK, NEWEST
 from cfglint.frameworks.axolotl._tables import RELEASES, VALIDATORS
 from cfglint.frameworks.axolotl.checks_after import CHECKS_FIRST as AFTER_FIRST
 from cfglint.frameworks.axolotl.checks_after import CHECKS_LAST as AFTER_LAST
@@ -113,7 +113,7 @@ def test_a_stated_transformers_implies_the_newest_release_that_accepts_it(axolot
 
 
 def test_the_tables_begin_and_end_with_the_modelled_releases():
-    assert (dotted(RELEASES[0]), dotted(RELEASES[-1])) == (OLDEST, NEWEST)
+    assert (dotted(RELEASES[0]), dotted(RELEASES[-1])) == (FRAMEWORK.oldest, NEWEST)
     assert HISTORY.since("", "fsdp_version") == (0, 12, 0)
 
 

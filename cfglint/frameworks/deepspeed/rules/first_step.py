@@ -47,10 +47,12 @@ def clipping_not_a_number(config: DeepSpeedConfig) -> Iterator[Finding]:
 
 
 def unquoted(config: DeepSpeedConfig, *path: str) -> Fix | None:
-    """The fix that removes the quotes of a number; None for a string that is not a number."""
+    """The fix that removes the quotes of a number; None for a string that is not a number, or that a trainer fills in for "auto"."""
     from cfglint.findings.fix_builders import replace
 
     setting = config.setting(*path)
+    if setting.node is None or not setting.node.style or setting.node.raw != setting.value:
+        return None
     try:
         number = float(setting.value)
     except (TypeError, ValueError):

@@ -111,10 +111,15 @@ def deepspeed_mismatch(config: TrainerConfig) -> Iterator[Finding]:
 def zero_section_missing(config: TrainerConfig) -> Iterator[Finding]:
     """Under the Trainer a DeepSpeed config requires a `zero_optimization` section, even for stage 0.
 
+    Under `deepspeed --autotuning` the autotuner writes the section into the configs of its experiments.
+
     Fix: add the section, for example `"zero_optimization": {"stage": 2}`.
 
-    Source: accelerate 1.15.0 utils/dataclasses.py:1276.
+    Source: accelerate 1.15.0 utils/dataclasses.py:1276; deepspeed 0.19.8 autotuning/autotuner.py (model_info_profile_run).
     """
+    line = config.facts.launch.line
+    if line is not None and line.options is not None and "autotuning" in line.options.given:
+        return
     found, launch = refusal(config), config.deepspeed
     if found is not None and launch is not None and found.key == "zero_optimization" and "zero_optimization" not in launch.written:
         setting = launch.setting("zero_optimization")

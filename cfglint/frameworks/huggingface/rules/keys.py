@@ -171,7 +171,7 @@ def argument_not_yet(config: TrainerConfig) -> Iterator[Finding]:
 
     Fix: remove the key, or upgrade to a release that has it.
 
-    Source: the first release of each field, from the wheels of transformers 4.30.2 to 5.23.0;
+    Source: the first release of each field, from the wheels of transformers 4.30.0 to 5.23.0;
     5.23.0 hf_argparser.py:382-383.
     """
     if not config.facts.strict_keys:

@@ -6,7 +6,7 @@ from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import KEY, Finding, rule
 from cfglint.frameworks.huggingface import OWN_LOOP
 from cfglint.frameworks.huggingface._tables import MOVED, RENAMED, REPLACED_BY_HAND, SWITCHES
-from cfglint.frameworks.huggingface.fields import FIELDS, has_field
+from cfglint.frameworks.huggingface.fields import FIELDS, has_field, removed_in
 from cfglint.frameworks.huggingface.rules.common import lost_strategy, shown
 from cfglint.frameworks.huggingface.rules.keys import not_used
 from cfglint.frameworks.versions import dotted
@@ -48,22 +48,21 @@ def removed_argument(config: TrainerConfig) -> Iterator[Finding]:
     from 5.0 on, but a ratio of 1.0 would be one step; `group_by_length: true` is `train_sampling_strategy:
     group_by_length`; other fields were removed without a replacement.
 
-    Source: the fields of transformers 4.30.2 to 5.23.0, from the wheels; 5.23.0 hf_argparser.py:382-383.
+    Source: the fields of transformers 4.30.0 to 5.23.0, from the wheels; 5.23.0 hf_argparser.py:382-383.
     """
     strict = config.facts.strict_keys
     if not strict and not OWN_LOOP.isdisjoint(config.values):
         return
     for key in config.values:
-        if key not in FIELDS or not FIELDS[key][3] or config.version < FIELDS[key][3]:
-            continue
-        if config.is_argument(key):
+        removed = removed_in(key, config.version)
+        if not removed or config.is_argument(key):
             continue
         if not strict and (has_no_effect(key, config.values[key]) or config.facts.launch.guessed or config.declares(key)):
             continue
         if key == "evaluation_strategy" and not strict and lost_strategy(config) is not None:
             continue  # HFT006, an error that this key is the cause of, is the one finding
         successor, fix = replacement(key, config)
-        message = f"`{key}` was removed in transformers {dotted(FIELDS[key][3])}" + (f"; use {successor}" if successor else "")
+        message = f"`{key}` was removed in transformers {dotted(removed)}" + (f"; use {successor}" if successor else "")
         severity = ERROR if strict else WARNING
         exception = not_used(config, key) if strict else None
         yield Finding(

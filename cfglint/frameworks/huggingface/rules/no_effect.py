@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import WARNING
+from cfglint.findings.diagnostic import INFO, WARNING
 from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.huggingface.fields import has_field
 from cfglint.frameworks.huggingface.rules.common import of, shown, strategy
@@ -210,7 +210,7 @@ def no_best_model(config: TrainerConfig) -> Iterator[Finding]:
 @rule(
     "HFT066",
     "unused-step-interval",
-    WARNING,
+    INFO,
     old_names=("interval-unused",),
     bad="output_dir: out\nsave_strategy: epoch\nsave_steps: 500\n",
     good="output_dir: out\nsave_strategy: steps\nsave_steps: 500\n",

@@ -59,6 +59,8 @@ def evaluation_never_run(config: LlamaFactoryConfig) -> Iterator[Finding]:
 
     Source: llamafactory 0.9.5 data/data_utils.py:107-113, train/sft/workflow.py:144.
     """
+    if "evaluation_strategy" in config.values:
+        return  # the removed name of the strategy is the finding
     if config.trains and config.held_out and not config.evaluates and not config.arguments["do_predict"]:
         message = "`val_size` holds samples out of training, but nothing is evaluated"
         yield Finding(config.field("val_size"), message, help="set `eval_strategy: epoch`, or remove `val_size`")

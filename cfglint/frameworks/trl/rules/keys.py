@@ -208,7 +208,7 @@ def removed_key(config: TrlConfig) -> Iterator[Finding]:
     Fix: use the replacement. `max_seq_length` is `max_length`, `torch_dtype` is `dtype`, `evaluation_strategy` is
     `eval_strategy`, `warmup_ratio: 0.1` is `warmup_steps: 0.1`; `max_prompt_length` has no replacement.
 
-    Source: the classes of trl 0.7.0 to 1.16.0, the fields of transformers 4.30.2 to 5.23.0.
+    Source: the classes of trl 0.7.0 to 1.16.0, the fields of transformers 4.30.0 to 5.23.0.
     """
     known = config.arguments.fields.types
     for key, value in config.values.items():

@@ -1,0 +1,208 @@
+"""The keys of `accelerate launch`'s configuration file as the source of a release has them.
+
+At the top stand the fields of the dataclasses in `config_args.py`; unknown ones are refused. Blocks such as
+`deepspeed_config` hold command-line arguments of `accelerate launch` by their names, so these are read from
+the argument groups in `launch.py`; a key that is none is copied to the arguments and read by nothing.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+
+from cfglint.source.python.package import Module, SourceError, Tree
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from pathlib import Path
+    from typing import Any
+
+    Raw = dict[str, Any]
+    Fact = tuple[Any, ...]
+
+FILE = "commands/config/config_args.py"
+LAUNCH = "commands/launch.py"
+PARSER = "launch_command_parser"
+CLASSES = ("BaseConfig", "ClusterConfig", "SageMakerConfig")
+BLOCKS = {  # variable of an argument group -> the block that holds its arguments
+    "deepspeed_args": "deepspeed_config",
+    "fp8_args": "fp8_config",
+    "fsdp_args": "fsdp_config",
+    "megatron_lm_args": "megatron_lm_config",
+    "mpirun_args": "mpirun_config",
+    "parallelism_config_args": "parallelism_config",
+    "tp_args": "tp_config",
+}
+TOP_LEVEL = {"aws_args", "distributed_args", "hardware_args", "paradigm_args", "parser", "resource_args", "tpu_args"}
+SCATTERED = {"dynamo_": "dynamo_config"}  # arguments of a block that stand in another group
+OPTIONAL_PREFIX = {"dynamo_config": "dynamo_", "fp8_config": "fp8_", "fsdp_config": "fsdp_"}
+PLAIN = {
+    "str": "string",
+    "int": "integer",
+    "float": "number",
+    "bool": "boolean",
+    "dict": "object",
+    **dict.fromkeys(("list[str]", "List[str]"), "array"),
+}
+LOCAL, SAGEMAKER = "", "sagemaker"
+SECTION_CLASSES = {LOCAL: ("BaseConfig", "ClusterConfig"), SAGEMAKER: ("BaseConfig", "SageMakerConfig")}
+ENUM_FILE = "utils/dataclasses.py"
+TYPES, BACKENDS = "DistributedType", "DynamoBackend"
+
+
+def learned(path: Path, opens: Callable[[str], bool]) -> tuple[dict[str, dict[str, Fact]], dict[str, list[str]]]:
+    """(section -> field -> fact, Enum -> its values) of a release whose source is in a folder."""
+    tree = find(path, lenient=True, opens=opens)
+    return sections(tree), {name: members(enum(tree, name)) for name in (TYPES, BACKENDS)}
+
+
+def sections(tree: Tree) -> dict[str, dict[str, Fact]]:
+    """The fields of both classes, and the keys of the blocks."""
+    return {
+        **{
+            section: {key: fact(raw, required="required" in raw) for key, raw in fields(tree, classes).items()}
+            for section, classes in SECTION_CLASSES.items()
+        },
+        **{block: {key: fact(raw) for key, raw in keys.items() if "x-alias-of" not in raw} for block, keys in blocks(tree).items()},
+    }
+
+
+def fact(raw: Raw, *, required: bool = False) -> Fact:
+    """(type, default, whether the file must have the key)."""
+    return (raw.get("type", "enum"), raw.get("default"), required)
+
+
+def enum(tree: Tree, name: str) -> ast.ClassDef:
+    """An Enum class of accelerate."""
+    module = tree.file(ENUM_FILE)
+    found = module.definitions.get(name)
+    if not isinstance(found, ast.ClassDef):
+        raise SourceError(f"{module.path}: class {name} is missing")
+    return found
+
+
+def find(path: Path, lenient: bool = False, opens: Callable[[str], bool] | None = None) -> Tree:
+    """The package, from site-packages or the folder itself."""
+    for folder in (path / "accelerate", path / "src" / "accelerate", path):
+        if (folder / FILE).exists():
+            return Tree(folder, lenient, opens)
+    raise SourceError(f"{path}: no accelerate source ({FILE})")
+
+
+def fields(tree: Tree, classes: Iterable[str]) -> dict[str, Raw]:
+    """The fields of dataclasses of `config_args.py`, those of the first class first; `required` without a default."""
+    module = tree.file(FILE)
+    found: dict[str, Raw] = {}
+    for name in classes:
+        definition = module.definitions.get(name)
+        if not isinstance(definition, ast.ClassDef):
+            raise SourceError(f"{module.path}: class {name} is missing")
+        for key, raw in own_fields(module, definition).items():
+            found.setdefault(key, raw)
+    return found
+
+
+def blocks(tree: Tree) -> dict[str, dict[str, Raw]]:
+    """Block -> its keys."""
+    return of_groups(tree.file(LAUNCH))
+
+
+def own_fields(module: Module, definition: ast.ClassDef) -> dict[str, Raw]:
+    """The fields that a class itself declares."""
+    fields: dict[str, Raw] = {}
+    for statement in definition.body:
+        if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+            raw = readable(module, statement.annotation)
+            if statement.value is not None:
+                with contextlib.suppress(SourceError):  # a default that the source computes is not known
+                    raw["default"] = module.constant(statement.value)
+            if statement.value is not None and raw.get("default", "") is None and isinstance(raw["type"], str):
+                raw["type"] = [raw["type"], "null"]
+            if statement.value is None:
+                raw["required"] = True
+            fields[statement.target.id] = raw
+    return fields
+
+
+def readable(module: Module, annotation: ast.expr) -> Raw:
+    """What a field takes; in a lenient reading anything, if its annotation has no rule."""
+    try:
+        return accepted(module, annotation)
+    except SourceError:
+        if module.tree.lenient:
+            return {"type": []}
+        raise
+
+
+def accepted(module: Module, annotation: ast.expr) -> Raw:
+    """What a field takes by its annotation."""
+    text = ast.unparse(annotation)
+    if text in PLAIN:
+        return {"type": PLAIN[text]}
+    if text.startswith("Optional[") and text[9:-1] in PLAIN:
+        return {"type": [PLAIN[text[9:-1]], "null"]}
+    values = []
+    parts = annotation.slice.elts if isinstance(annotation, ast.Subscript) and isinstance(annotation.slice, ast.Tuple) else [annotation]
+    for part in parts:
+        found = module.definition_of(part)
+        if found is None or not isinstance(found[1], ast.ClassDef):
+            raise module.refuse(annotation, "an annotation without a rule")
+        values += [value for value in members(found[1]) if value not in values]
+    return {"enum": values}
+
+
+def members(definition: ast.ClassDef) -> list[str]:
+    """The values of an Enum class; a descriptor, which older releases have for a renamed member, is none."""
+    assigned = [each.value for each in definition.body if isinstance(each, ast.Assign)]
+    return [each.value for each in assigned if isinstance(each, ast.Constant) and isinstance(each.value, str)]
+
+
+def of_groups(module: Module) -> dict[str, dict[str, Raw]]:
+    """Block -> its keys, from the argument groups."""
+    parser = module.definitions.get(PARSER)
+    if not isinstance(parser, ast.FunctionDef):
+        raise SourceError(f"{module.path}: {PARSER} is missing")
+    blocks: dict[str, dict[str, Raw]] = {}
+    for call in (node for node in ast.walk(parser) if isinstance(node, ast.Call)):
+        if not (isinstance(call.func, ast.Attribute) and call.func.attr == "add_argument" and isinstance(call.func.value, ast.Name)):
+            continue
+        group, key = call.func.value.id, str(module.constant(call.args[-1])).removeprefix("--")
+        if group not in BLOCKS and group not in TOP_LEVEL and not module.tree.lenient:
+            raise module.refuse(call, "an argument group that belongs to no block")
+        block = BLOCKS.get(group) or next((block for prefix, block in SCATTERED.items() if key.startswith(prefix)), None)
+        if block is not None:
+            add(blocks.setdefault(block, {}), block, key, argument(module, call))
+    return blocks
+
+
+def add(keys: dict[str, Raw], block: str, key: str, raw: Raw) -> None:
+    """Note a key, and its spelling without the prefix where that is taken as well."""
+    keys[key] = raw
+    prefix = OPTIONAL_PREFIX.get(block)
+    if prefix is not None:
+        short = key.removeprefix(prefix)
+        raw["x-aliases"] = [short]
+        reference = f"#/properties/{block}/properties/{key}"
+        keys[short] = {"$ref": reference, "x-alias-of": key, "description": f"Another spelling of {key}; not beside it."}
+
+
+def argument(module: Module, call: ast.Call) -> Raw:
+    """What an argument takes. Texts that stand for booleans may be booleans in a file."""
+    options = {keyword.arg: keyword.value for keyword in call.keywords}
+    raw: Raw = {}
+    if isinstance(options.get("default"), ast.Constant):
+        raw["default"] = module.constant(options["default"])
+    kind = ast.unparse(options["type"]) if "type" in options else "str"
+    if "action" in options:
+        raw["type"] = "boolean"
+    elif kind == "str_to_bool" or raw.get("default") in ("true", "false"):
+        raw["type"] = ["boolean", "string"]
+        raw["default"] = raw["default"] == "true"
+    elif kind in PLAIN:
+        raw["type"] = PLAIN[kind]
+    elif not kind.startswith("lambda") and not module.tree.lenient:
+        raise module.refuse(call, f"the type {kind} without a rule")
+    if raw.get("default", "") is None:
+        raw["type"] = [raw.get("type", "string"), "null"]
+    return raw

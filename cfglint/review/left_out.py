@@ -1,0 +1,66 @@
+"""What a branch changes and the comparison of its runs does not cover, with the reason."""
+
+from __future__ import annotations
+
+import os
+
+from cfglint.launch.findings import MARKDOWN
+from cfglint.run.paths import is_program, is_script
+from cfglint.source.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+
+    from cfglint.review.branch import Branch
+    from cfglint.review.releases import ReleaseChange
+
+NO_RUN = "no recognised run depends on it"
+NO_LAUNCH = "no launch line in it is recognised"
+UNRECOGNIZED = "not recognised as a training config, and no run reads it"
+CODE = "only the arguments in its code are compared"
+ABSENT = "its content is not in this clone"
+MOST_FILES = 5  # of one reason that a report for people names
+
+
+class NotCompared(Record):
+    """A changed file that is not compared, or not all of it, and the reason."""
+
+    file: str
+    reason: str
+    is_release: bool = False  # a changed release, not a changed file
+
+
+def left_out(branch: Branch, releases: Sequence[ReleaseChange], own_files: Collection[str]) -> list[NotCompared]:
+    """The changed files that no compared run reads but cfglint's own, and the `releases` that change and that no run depends on."""
+    found = [NotCompared(each.file, f"{each.text}; {NO_RUN}", is_release=True) for each in releases]
+    return [*found, *(NotCompared(name, reason) for name, reason in files_left_out(branch) if os.path.abspath(name) not in own_files)]
+
+
+def files_left_out(branch: Branch) -> Iterator[tuple[str, str]]:
+    """The changed files that are not compared, with the reason."""
+    renamed = {*branch.renamed.values()}
+    for name in sorted((branch.altered | branch.gone) - renamed):
+        if name in branch.absent:
+            yield name, ABSENT
+        elif name in branch.compared:
+            if is_program(name):
+                yield name, CODE
+        elif name not in branch.dependencies and not name.lower().endswith(MARKDOWN):
+            yield name, NO_RUN if is_program(name) else NO_LAUNCH if is_script(name) else UNRECOGNIZED
+
+
+def lines_of(found: Sequence[NotCompared]) -> list[str]:
+    """A line for each release, and one for each reason with its first files: `not compared: a.py, b.py (REASON)`."""
+    files: dict[str, list[str]] = {}
+    for each in found:
+        if not each.is_release:
+            files.setdefault(each.reason, []).append(each.file)
+    releases = [f"{each.file}: {each.reason}" for each in found if each.is_release]
+    return releases + [f"not compared: {first_names(names)} ({reason})" for reason, names in files.items()]
+
+
+def first_names(names: list[str]) -> str:
+    """The first names, and how many more there are."""
+    more = f" and {len(names) - MOST_FILES} more" if len(names) > MOST_FILES else ""
+    return ", ".join(names[:MOST_FILES]) + more

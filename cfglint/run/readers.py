@@ -1,0 +1,94 @@
+"""Finds the files of a project that may read a named file: those whose content mentions its name, and those that mention them in turn."""
+
+from __future__ import annotations
+
+import os
+
+from cfglint.source import files
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from re import Pattern
+
+    from cfglint.source.file_source import FileSource
+
+LARGEST = 1 << 20  # bytes; a config or script that names another file is smaller
+ROUNDS = 3  # a script calls another one, which names a trainer file, which names a DeepSpeed file
+
+_imports: dict[str, Pattern[bytes]] = {}  # what recognises the import of a module
+
+
+class Readers:
+    """Searches files for the names of others; what is known of a file on disk is kept until the file changes, as an editor asks often."""
+
+    def __init__(self, source: FileSource) -> None:
+        self.source = source
+        self.known: dict[tuple[str, int, int], dict[str, bool]] = {}  # by path, time of the last change in ns, and size
+
+    def of(self, named: Iterable[str], searched: Iterable[str]) -> list[str]:
+        """Those of some files that mention one of the named ones, directly or by a file that does."""
+        named = [*named]
+        found: dict[str, None] = {}
+        marks, members = marks_of(named), {*named}
+        left = [path for path in searched if path not in members]
+        for _ in range(ROUNDS):
+            new = [path for path in left if self.mentions(path, marks)]
+            found.update(dict.fromkeys(new))
+            known = {*new}
+            left = [path for path in left if path not in known]
+            marks = marks_of(new)
+            if not new or not left:
+                break
+        return [*found]
+
+    def mentions(self, path: str, marks: Iterable[str]) -> bool:
+        """Whether the content of a file contains one of the names."""
+        if self.source.is_given(path):
+            content = self.content(path)
+            return any(is_in(mark, content) for mark in marks)
+        try:
+            state = os.stat(path)
+        except OSError:
+            return False
+        if state.st_size > LARGEST:
+            return False
+        known = self.known.setdefault((path, state.st_mtime_ns, state.st_size), {})
+        unknown = [mark for mark in marks if mark not in known]
+        if unknown:
+            content = self.content(path)
+            known.update((mark, is_in(mark, content)) for mark in unknown)
+        return any(known[mark] for mark in marks)
+
+    def content(self, path: str) -> bytes:
+        """The content of a file; empty if it cannot be read."""
+        try:
+            return self.source.read_bytes(path)
+        except files.FileProblem:
+            return b""
+
+
+def marks_of(paths: Iterable[str]) -> list[str]:
+    """The names by which other files mention some files."""
+    return [*dict.fromkeys(mark for path in paths for mark in names_of(path))]
+
+
+def names_of(path: str) -> list[str]:
+    """The file name, and for a module of Python the name by which it is imported (`import NAME`)."""
+    name = os.path.basename(path)
+    module, is_module = os.path.splitext(name)[0], name.endswith(".py")
+    if module == "__init__":
+        module = os.path.basename(os.path.dirname(os.path.abspath(path)))
+    return [name, f"import {module}"] if is_module else [name]
+
+
+def is_in(mark: str, content: bytes) -> bool:
+    """Whether a content mentions a file name, or imports a module or runs it with `-m`."""
+    if not mark.startswith("import "):
+        return os.fsencode(mark) in content
+    if mark not in _imports:
+        import re
+
+        module = re.escape(os.fsencode(mark.removeprefix("import ")))
+        _imports[mark] = re.compile(rb"(?:\b(?:import|from)\b[^\n]*[\s.,]|-m[\s\\]+[\w.]*\b)" + module + rb"\b")
+    return _imports[mark].search(content) is not None
