@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 OTHER_PACKAGES = {"torch", "peft"}
 WITHOUT_FILES = ("megatron", "megatron_swift")  # kinds that only a launch line has, or a file that it names
-LINE_KINDS = ("launch", "megatron", "megatron_swift", "verl")  # kinds whose config is a launch line: no file is recognised as one of these
+LINE_KINDS = ("launch", "megatron", "verl")  # kinds whose config is a launch line: no file is recognised as one of these
 _loaded: dict[str, Framework[Any]] = {}
 _kinds: list[str] = []
 
@@ -39,7 +39,7 @@ def file_kinds() -> list[str]:
 
 def recognisable_kinds() -> list[str]:
     """The names of the kinds that the content of a file may show, sorted; the others are not loaded for a file."""
-    return [kind for kind in kinds() if kind not in LINE_KINDS]
+    return [kind for kind in kinds() if kind not in (*LINE_KINDS, *WITHOUT_FILES)]
 
 
 def fed_by(launch: Launch) -> str:
