@@ -22,6 +22,21 @@ class SFTConfig(TrainingArguments):
 TRAIN = "output_dir: out\npacking: false\n"
 
 
+@pytest.fixture(autouse=True)
+def _as_before():
+    """The releases that a test learns are unknown to the others."""
+    from cfglint.frameworks import framework, kinds
+    from cfglint.frameworks.huggingface.fields import FIELDS
+
+    before = {**FIELDS}
+    yield
+    FIELDS.clear()
+    FIELDS.update(before)
+    for history in (each for kind in kinds() for each in framework(kind).histories()):
+        history._learned.clear()
+        history._by_name.clear()
+
+
 @pytest.fixture
 def project(tmp_path, monkeypatch):
     """A project with a made-up TRL in one of its folders."""

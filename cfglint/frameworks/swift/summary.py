@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.findings.wording import counted
 from cfglint.frameworks.huggingface.batch import of
 from cfglint.frameworks.huggingface.summary import account as of_trainer
 from cfglint.frameworks.summary import BATCH, GPUS, LAUNCH, LENGTH, Item
@@ -21,7 +22,7 @@ def account(config: SwiftConfig) -> Summary:
     labels = [("trained part", config.swift.tuner_key), *([("preference training", "rlhf_type")] if config.swift.rlhf_type else [])]
     summary.items[:0] = [Item(LAUNCH, label, of(config, name), package=summary.package) for label, name in labels]
     if config.is_spread and config.devices is not None:
-        because = f"{config.devices[0]} visible GPUs, {config.devices[1]} processes"
+        because = f"{counted(config.devices[0], 'visible GPU')}, {counted(config.devices[1], 'process')}"
         summary.derive(
             LAUNCH, "model spread over", "device_map", config.devices[0] // config.devices[1], f"GPUs of each process: {because}"
         )
