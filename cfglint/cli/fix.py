@@ -36,7 +36,7 @@ from cfglint.run.scan_stats import ScanStats
 from cfglint.source import writing
 from cfglint.source.files import FileProblem
 from cfglint.source.record import Record
-from cfglint.source.root import is_inside
+from cfglint.source.root import is_inside, resolved
 from cfglint.source.sections import every_document
 
 TYPE_CHECKING = False
@@ -272,7 +272,7 @@ class Scope:
     def __init__(self, paths: list[str], selection: Selection, accepted: Baseline | None) -> None:
         self.selection = selection
         self.accepted = accepted
-        self.named = [os.path.realpath(line_of(path)[0]) for path in paths]
+        self.named = [resolved(line_of(path)[0]) for path in paths]
 
     def limit(self, run: CheckedRun, named_only: bool) -> None:
         """Mark the findings of a run that are suppressed; `named_only`: drop the fixes that edit a file that is not named."""
@@ -285,7 +285,7 @@ class Scope:
 
     def holds(self, path: str) -> bool:
         """Whether a file is named, or is in a named folder."""
-        path = os.path.realpath(path)
+        path = resolved(path)
         return any(path == each or is_inside(path, each) for each in self.named)
 
 

@@ -50,9 +50,7 @@ class UsageError(Exception):
 def add_run_options(parser: Parser) -> None:
     """Add the options that describe a run: kind, and the facts of its launch."""
     parser.add_argument("--run", action="store_true", topic=RUN, help="the paths are the complete configuration of one run")
-    parser.add_argument(
-        "--kind", choices=file_kinds(), topic=RUN, help="the kind of the files (of the first, with --run; default: detected)"
-    )
+    parser.add_argument("--kind", choices=file_kinds(), help="the kind of the files (of the first, with --run; default: detected)")
     add_fact_options(parser)
     parser.add_argument("--section", metavar="KEY", topic=RUN, help="the config is the mapping under KEY in the file")
     parser.add_argument("--stdin-filename", metavar="NAME", topic=RUN, help="the file name for standard input (`-`)")

@@ -13,6 +13,7 @@ from cfglint.cli.options import (
     add_output_options,
     facts_of,
     facts_of_declared,
+    first_few,
     load_configuration,
     own_files,
     selection_of,
@@ -71,8 +72,10 @@ def run(arguments: Namespace) -> int:
     except (UsageError, UnknownKindError, GitProblem, FileProblem) as error:
         return fail(str(error))
     status = report_and_status(arguments, project, comparisons, unused)
+    if branch.absent:
+        warn(f"{first_few(sorted(branch.absent))}: the content is not in this clone; in a partial clone, run git fetch --refetch first")
     warn(f"{summary(comparisons, stats)}; against {name} ({base[:10]})")
-    return 2 if stats.unreadable or stats.beyond_limits or stats.unknown_kind else status
+    return 2 if stats.unreadable or stats.beyond_limits or stats.unknown_kind or branch.absent else status
 
 
 # ---- the base
@@ -137,7 +140,7 @@ def compare(branch: Branch, arguments: Namespace, project: Configuration, stats:
             stats.unknown_kind.append(error.path)
             continue
         taken.update(os.path.relpath(document.path) for each in (old, new) if each for document in each.documents)
-        if branch.touches(old, new) or differ(was, facts):
+        if (branch.touches(old, new) or differ(was, facts)) and not branch.lacks_content(old, new):
             if new is not None:
                 stats.add_files(new)
             branch.note_compared(old, new)
@@ -145,6 +148,8 @@ def compare(branch: Branch, arguments: Namespace, project: Configuration, stats:
     alone = [facts_of(arguments, each, complete=False) for each in (before, project)]
     touched = branch.undeclared(alone[0], alone[1], taken, stats)
     for pair in counted_on_terminal(touched, "runs compared"):
+        if branch.lacks_content(*pair):
+            continue
         branch.note_compared(*pair)
         comparisons.append(Comparison(*pair, only_releases=not branch.changes_files(*pair)))
     for each in comparisons:

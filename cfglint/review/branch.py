@@ -136,6 +136,13 @@ class Branch:
         """Record the files of a run that was compared."""
         self.compared |= names_of(before) | names_of(after)
 
+    def lacks_content(self, old: CheckedRun | None, new: CheckedRun | None) -> bool:
+        """Whether one side has no run because the content of its file is not in the repository: the run is neither new nor deleted."""
+        if old is not None and new is not None:
+            return False
+        absent = self.absent
+        return any(os.path.relpath(document.path) in absent for side in (old, new) if side is not None for document in side.documents)
+
     @property
     def absent(self) -> set[str]:
         """The files whose content the repository does not contain, as in a partial clone."""
