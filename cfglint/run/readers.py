@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 LARGEST = 1 << 20  # bytes; a config or script that names another file is smaller
 ROUNDS = 3  # a script calls another one, which names a trainer file, which names a DeepSpeed file
+MOST_READERS = 20  # files of one round whose own readers are searched for: a name that more files mention is searched for once
 
 _imports: dict[str, Pattern[bytes]] = {}  # what recognises the import of a module
 
@@ -37,9 +38,9 @@ class Readers:
             found.update(dict.fromkeys(new))
             known = {*new}
             left = [path for path in left if path not in known]
-            marks = marks_of(new)
-            if not new or not left:
+            if not new or not left or len(new) > MOST_READERS:
                 break
+            marks = marks_of(new)
         return [*found]
 
     def mentions(self, path: str, marks: Iterable[str]) -> bool:
@@ -86,9 +87,12 @@ def is_in(mark: str, content: bytes) -> bool:
     """Whether a content mentions a file name, or imports a module or runs it with `-m`."""
     if not mark.startswith("import "):
         return os.fsencode(mark) in content
+    name = os.fsencode(mark.removeprefix("import "))
+    if name not in content:
+        return False
     if mark not in _imports:
         import re
 
-        module = re.escape(os.fsencode(mark.removeprefix("import ")))
+        module = re.escape(name)
         _imports[mark] = re.compile(rb"(?:\b(?:import|from)\b[^\n]*[\s.,]|-m[\s\\]+[\w.]*\b)" + module + rb"\b")
     return _imports[mark].search(content) is not None
