@@ -231,6 +231,8 @@ def _apply(properties: dict[str, Raw], path: list[str], note: Raw, mentioned: An
         for keyword in VALUE_KEYWORDS:
             raw.pop(keyword, None)
     raw.update(note)
+    if "minimum" in note and isinstance(raw.get("default"), int) and raw["default"] < note["minimum"]:
+        del raw["default"]  # it stands for a key that is not set, as -1 does
     return []
 
 
