@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from html.parser import HTMLParser
 
 import pytest
@@ -76,9 +77,9 @@ def sound(text):
 
 
 @pytest.fixture
-def printed(root, monkeypatch, capsys):
-    """Run a command in the checkout's examples: its page."""
-    monkeypatch.chdir(root / "examples")
+def printed(root, tmp_path_factory, monkeypatch, capsys):
+    """Run a command in a copy of the checkout's examples, beside no test that mentions the files: its page."""
+    monkeypatch.chdir(shutil.copytree(root / "examples", tmp_path_factory.mktemp("copy") / "examples"))
 
     def run(*arguments):
         main([*arguments, "--format", "html"])

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 
 import pytest
 
@@ -134,8 +135,9 @@ def test_plans(name, root, printed, monkeypatch, is_recorded):
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_reports(form, root, printed, monkeypatch, is_recorded):
-    monkeypatch.chdir(root)
+def test_reports(form, root, tmp_path, printed, monkeypatch, is_recorded):
+    shutil.copytree(root / "examples", tmp_path / "examples")  # a project without these tests, which mention the files
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "100")
     files = ("batch-mismatch.json", "scheduler-without-optimizer.json")
     text = printed("check", "--gpus", "8", "--format", form, *(f"examples/bad/{name}" for name in files))
