@@ -232,6 +232,16 @@ def names_of(code: str) -> tuple[str, ...]:
     return next((each.names for each in RULES if each.code == code), ())
 
 
+def rule_of(check: Check, code: str, name: str, severity: Severity, **details: Any) -> Callable[[Callable[[], None]], None]:
+    """Register a check under a function without code: the docstring of that is the page, and its module tells the framework."""
+
+    def register(described: Callable[[], None]) -> None:
+        check.__doc__, check.__module__ = described.__doc__, described.__module__
+        rule(code, name, severity, **details)(check)
+
+    return register
+
+
 def rule(
     code: str,
     name: str,

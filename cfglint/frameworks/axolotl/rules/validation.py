@@ -6,7 +6,7 @@ The checks are in `checks_before/`, `checks_after/` and `plugins.py`; these rule
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR
-from cfglint.findings.rule import Example, Finding, rule
+from cfglint.findings.rule import Example, Finding, rule_of
 from cfglint.frameworks.axolotl import KIND
 from cfglint.frameworks.axolotl.refusals import (
     ADAPTER,
@@ -80,18 +80,15 @@ def refusals_of(
 ) -> Callable[[Callable[[], None]], None]:
     """Register the rule of a kind of refusals; its page is the docstring of the decorated function, and what all of them have in common."""
 
-    def register(described: Callable[[], None]) -> None:
-        def check(config: AxolotlConfig) -> Iterator[Finding]:
-            return refused(config, kind)
+    example: ExampleFacts = {"kind": KIND, "at": at}
+    details = {"fails_at": "config", "bad": bad, "good": good, "fixed": fixed, "example": example, "old_names": old_names}
 
+    def register(described: Callable[[], None]) -> None:
         manual = described.__doc__ or ""
         fixes = "    Fix: " in manual
         text, heading, rest = manual.partition("    Fix: " if fixes else "    Source: ")
-        check.__doc__ = f"{text}{RAISED}{'' if fixes else FIX}{heading}{rest}"
-        check.__module__, check.__qualname__ = described.__module__, described.__qualname__
-        example: ExampleFacts = {"kind": KIND, "at": at}
-        full = f"{KIND}-{name}"
-        rule(code, full, ERROR, fails_at="config", bad=bad, good=good, fixed=fixed, example=example, old_names=old_names)(check)
+        described.__doc__ = f"{text}{RAISED}{'' if fixes else FIX}{heading}{rest}"
+        rule_of(lambda config: refused(config, kind), code, f"{KIND}-{name}", ERROR, **details)(described)
 
     return register
 

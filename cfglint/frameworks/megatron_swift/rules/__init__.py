@@ -3,41 +3,25 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR
-from cfglint.findings.rule import Finding, rule
+from cfglint.findings.rule import rule
 from cfglint.frameworks.swift.rules import arguments  # noqa: F401
+from cfglint.frameworks.swift.rules.common import failing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from cfglint.findings.rule import ExampleFacts
-    from cfglint.findings.vocabulary import Kind
+    from cfglint.findings.rule import ExampleFacts, Finding
     from cfglint.frameworks.megatron_swift.config import MegatronSwiftConfig
 
-KINDS: tuple[Kind, ...] = ("megatron_swift",)
 LINE: ExampleFacts = {"kind": "launch", "target": {"ms-swift": "4.6.0"}}
 BASE = "megatron sft --model org/model --dataset data.jsonl"
-
-
-def failing(config: MegatronSwiftConfig, code: str) -> Iterator[Finding]:
-    """The failing checks of a rule."""
-    for each in config.failing:
-        if each.kind == code:
-            settings = [config.setting(*path) for path in each.paths] or [config.devices_setting]
-            yield Finding(
-                settings[0],
-                each.message,
-                related=[setting for setting in settings[1:] if setting.written],
-                exception=each.exception,
-                help=each.help_for(config.values),
-            )
 
 
 @rule(
     "SWM001",
     "missing-megatron-swift-input",
     ERROR,
-    kinds=KINDS,
     fails_at="config",
     bad=("megatron sft --dataset data.jsonl\n", "megatron sft --model org/model\n"),
     good=f"{BASE}\n",
@@ -57,7 +41,6 @@ def missing_input(config: MegatronSwiftConfig) -> Iterator[Finding]:
     "SWM002",
     "indivisible-megatron-swift-sizes",
     ERROR,
-    kinds=KINDS,
     fails_at="config",
     bad=(f"NPROC_PER_NODE=4 {BASE} --tensor_model_parallel_size 3\n", f"NPROC_PER_NODE=8 {BASE} --global_batch_size 20\n"),
     good=f"NPROC_PER_NODE=8 {BASE} --tensor_model_parallel_size 4 --global_batch_size 20\n",
@@ -77,7 +60,6 @@ def indivisible_sizes(config: MegatronSwiftConfig) -> Iterator[Finding]:
     "SWM003",
     "megatron-swift-conflict",
     ERROR,
-    kinds=KINDS,
     fails_at="config",
     bad=(
         f"{BASE} --recompute_granularity selective --recompute_method uniform\n",

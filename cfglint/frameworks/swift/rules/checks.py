@@ -3,46 +3,22 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR
-from cfglint.findings.rule import Example, Finding, rule
-from cfglint.frameworks.swift.rules.common import BASE, GRPO, KINDS, LINE, OLDER, RLHF
+from cfglint.findings.rule import Example, rule_of
+from cfglint.frameworks.swift.rules.common import BASE, GRPO, LINE, OLDER, RLHF, failing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from cfglint.findings.rule import ExampleFacts, Text
-    from cfglint.frameworks.swift.config import SwiftConfig
 
 
 def check_of(
     code: str, name: str, bad: Text | tuple[Text | Example, ...], good: str, example: ExampleFacts = LINE
 ) -> Callable[[Callable[[], None]], None]:
     """Register the rule of one kind of failing checks; its page is the docstring of the decorated function."""
-
-    def register(described: Callable[[], None]) -> None:
-        def check(config: SwiftConfig) -> Iterator[Finding]:
-            return failing(config, code)
-
-        check.__doc__ = described.__doc__
-        check.__module__ = described.__module__
-        rule(code, name, ERROR, kinds=KINDS, fails_at="config", bad=bad, good=good, example=example)(check)
-
-    return register
-
-
-def failing(config: SwiftConfig, code: str) -> Iterator[Finding]:
-    """The failing checks of a rule."""
-    for each in config.failing:
-        if each.kind == code:
-            settings = [config.setting(*path) for path in each.paths]
-            yield Finding(
-                settings[0] if settings else config.devices_setting,
-                each.message,
-                related=[setting for setting in settings[1:] if setting.written],
-                exception=each.exception,
-                fails_at=each.fails_at,
-                help=each.help_for(config.values),
-            )
+    details = {"fails_at": "config", "bad": bad, "good": good, "example": example}
+    return rule_of(lambda config: failing(config, code), code, name, ERROR, **details)
 
 
 @check_of("SWF010", "missing-model", "swift sft --dataset data.jsonl\n", f"{BASE}\n")

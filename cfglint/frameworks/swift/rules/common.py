@@ -1,16 +1,36 @@
-"""Examples and facts that the rules of ms-swift share."""
+"""Examples and facts that the rules of ms-swift share, and the findings of its failing checks."""
 
 from __future__ import annotations
 
+from cfglint.findings.rule import Finding
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from cfglint.findings.rule import ExampleFacts
     from cfglint.findings.vocabulary import Kind
+    from cfglint.frameworks.megatron_swift.config import MegatronSwiftConfig
+    from cfglint.frameworks.swift.config import SwiftConfig
 
-KINDS: tuple[Kind, ...] = ("swift",)
 EVERY: tuple[Kind, ...] = ("swift", "megatron_swift")
 LINE: ExampleFacts = {"kind": "launch", "target": {"ms-swift": "4.6.0"}}
 OLDER: ExampleFacts = {"kind": "launch", "target": {"ms-swift": "3.12.6"}}
 BASE = "swift sft --model org/model --dataset data.jsonl"
 RLHF = "swift rlhf --model org/model --dataset data.jsonl"
 GRPO = f"{RLHF} --rlhf_type grpo"
+
+
+def failing(config: SwiftConfig | MegatronSwiftConfig, code: str) -> Iterator[Finding]:
+    """The failing checks of a rule."""
+    for each in config.failing:
+        if each.kind == code:
+            first, *others = [config.setting(*path) for path in each.paths] or [config.devices_setting]
+            yield Finding(
+                first,
+                each.message,
+                related=[setting for setting in others if setting.written],
+                exception=each.exception,
+                fails_at=each.fails_at,
+                help=each.help_for(config.values),
+            )

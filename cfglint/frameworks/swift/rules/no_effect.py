@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import INFO, WARNING
 from cfglint.findings.rule import Finding, rule
-from cfglint.frameworks.swift.rules.common import BASE, KINDS, LINE
+from cfglint.frameworks.swift.rules.common import BASE, LINE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ EVALUATION = ("eval_strategy", "eval_steps", "load_best_model_at_end")
     "SWF050",
     "no-evaluation-set",
     WARNING,
-    kinds=KINDS,
     bad=f"{BASE} --eval_strategy epoch\n",
     good=f"{BASE} --eval_strategy epoch --split_dataset_ratio 0.01\n",
     example=LINE,
@@ -47,7 +46,6 @@ def no_evaluation_set(config: SwiftConfig) -> Iterator[Finding]:
     "SWF051",
     "quantization-without-method",
     WARNING,
-    kinds=KINDS,
     bad=f"{BASE} --quant_bits 4\n",
     good=f"{BASE} --quant_bits 4 --quant_method bnb\n",
     example=LINE,
@@ -71,7 +69,6 @@ def quantization_without_method(config: SwiftConfig) -> Iterator[Finding]:
     "SWF052",
     "float32-trains-in-fp16",
     WARNING,
-    kinds=KINDS,
     bad=f"{BASE} --torch_dtype float32\n",
     good=f"{BASE} --torch_dtype bfloat16\n",
     example=LINE,
@@ -95,7 +92,6 @@ def float32_trains_in_fp16(config: SwiftConfig) -> Iterator[Finding]:
     "SWF053",
     "model-spread-over-gpus",
     INFO,
-    kinds=KINDS,
     bad=f"CUDA_VISIBLE_DEVICES=0,1,2,3 {BASE}\n",
     good=f"CUDA_VISIBLE_DEVICES=0,1,2,3 NPROC_PER_NODE=4 {BASE}\n",
     example=LINE,

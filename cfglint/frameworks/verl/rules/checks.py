@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, WARNING
-from cfglint.findings.rule import Example, Finding, rule
+from cfglint.findings.rule import Example, Finding, rule_of
 from cfglint.frameworks.verl.rules.composition import BASE, LINE, RUN
 
 TYPE_CHECKING = False
@@ -27,16 +27,8 @@ def check_of(
     code: str, name: str, fails_at: Stage, bad: Text | tuple[Text | Example, ...], good: str, example: ExampleFacts = LINE
 ) -> Callable[[Callable[[], None]], None]:
     """Register the rule of one kind of failing checks; its page is the docstring of the decorated function."""
-
-    def register(described: Callable[[], None]) -> None:
-        def check(config: VerlConfig) -> Iterator[Finding]:
-            return failing(config, code)
-
-        check.__doc__ = described.__doc__
-        check.__module__ = described.__module__
-        rule(code, name, ERROR, fails_at=fails_at, bad=bad, good=good, example=example)(check)
-
-    return register
+    details = {"fails_at": fails_at, "bad": bad, "good": good, "example": example}
+    return rule_of(lambda config: failing(config, code), code, name, ERROR, **details)
 
 
 def failing(config: VerlConfig, code: str) -> Iterator[Finding]:
