@@ -20,12 +20,47 @@ MOST_READERS = 20  # files of one round whose own readers are searched for: a na
 _imports: dict[str, Pattern[bytes]] = {}  # what recognises the import of a module
 
 
-class Readers:
-    """Searches files for the names of others; what is known of a file on disk is kept until the file changes, as an editor asks often."""
+class Mentions:
+    """Looks for names in files; what is known of a file on disk is kept until the file changes, as an editor asks often."""
+
+    largest = LARGEST
 
     def __init__(self, source: FileSource) -> None:
         self.source = source
         self.known: dict[tuple[str, int, int], dict[str, bool]] = {}  # by path, time of the last change in ns, and size
+
+    def mentions(self, path: str, names: Iterable[str]) -> bool:
+        """Whether the content of a file contains one of the names."""
+        if self.source.is_given(path):
+            content = self.content(path)
+            return any(self.holds(content, name) for name in names)
+        try:
+            state = os.stat(path)
+        except OSError:
+            return False
+        if state.st_size > self.largest:
+            return False
+        known = self.known.setdefault((path, state.st_mtime_ns, state.st_size), {})
+        unknown = [name for name in names if name not in known]
+        if unknown:
+            content = self.content(path)
+            known.update((name, self.holds(content, name)) for name in unknown)
+        return any(known[name] for name in names)
+
+    def content(self, path: str) -> bytes:
+        """The content of a file; empty if it cannot be read."""
+        try:
+            return self.source.read_bytes(path)
+        except files.FileProblem:
+            return b""
+
+    def holds(self, content: bytes, name: str) -> bool:
+        """Whether a content mentions a file name, or imports a module or runs it with `-m`."""
+        return is_in(name, content)
+
+
+class Readers(Mentions):
+    """Searches the files of a project for the names of others."""
 
     def of(self, named: Iterable[str], searched: Iterable[str]) -> list[str]:
         """Those of some files that mention one of the named ones, directly or by a file that does."""
@@ -42,31 +77,6 @@ class Readers:
                 break
             marks = marks_of(new)
         return [*found]
-
-    def mentions(self, path: str, marks: Iterable[str]) -> bool:
-        """Whether the content of a file contains one of the names."""
-        if self.source.is_given(path):
-            content = self.content(path)
-            return any(is_in(mark, content) for mark in marks)
-        try:
-            state = os.stat(path)
-        except OSError:
-            return False
-        if state.st_size > LARGEST:
-            return False
-        known = self.known.setdefault((path, state.st_mtime_ns, state.st_size), {})
-        unknown = [mark for mark in marks if mark not in known]
-        if unknown:
-            content = self.content(path)
-            known.update((mark, is_in(mark, content)) for mark in unknown)
-        return any(known[mark] for mark in marks)
-
-    def content(self, path: str) -> bytes:
-        """The content of a file; empty if it cannot be read."""
-        try:
-            return self.source.read_bytes(path)
-        except files.FileProblem:
-            return b""
 
 
 def marks_of(paths: Iterable[str]) -> list[str]:

@@ -5,26 +5,22 @@ from __future__ import annotations
 import os
 
 from cfglint.run.paths import EXTENSIONS, PROGRAMS, is_script, names_in_users
-from cfglint.source.files import FileProblem
-from cfglint.source.record import Record
+from cfglint.run.readers import Mentions
 from cfglint.source.root import is_inside, leads_out, root_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from cfglint.source.file_source import FileSource
-
 MOST_FILES = 500  # that are searched
 MOST_FOLDERS = 60
 LARGEST = 1 << 18  # bytes; a config or script that names another one is smaller
 
 
-class Neighbours(Record):
-    """Searches the files near the open ones; results for a file on disk are cached until it changes."""
+class Neighbours(Mentions):
+    """Searches the files near the open ones."""
 
-    source: FileSource
-    known: dict[tuple[str, int, int], dict[str, bool]] = {}  # by path, time of the last change in ns, and size
+    largest = LARGEST
 
     def naming(self, paths: Iterable[str]) -> list[str]:
         """The files that mention one of some files by name, and those that mention these in turn."""
@@ -47,29 +43,9 @@ class Neighbours(Record):
                     left -= 1
                     yield path
 
-    def mentions(self, path: str, names: set[str]) -> bool:
-        """Whether the content of a file contains one of the names."""
-        if self.source.is_given(path):
-            return any(name in self.source.read(path)[0] for name in names)
-        try:
-            state = os.stat(path)
-        except OSError:
-            return False
-        if state.st_size > LARGEST:
-            return False
-        known = self.known.setdefault((path, state.st_mtime_ns, state.st_size), {})
-        unknown = names - known.keys()
-        if unknown:
-            content = self.content(path)
-            known.update((name, os.fsencode(name) in content) for name in unknown)
-        return any(known[name] for name in names)
-
-    def content(self, path: str) -> bytes:
-        """The content of a file; empty if it cannot be read."""
-        try:
-            return self.source.read_bytes(path)
-        except FileProblem:
-            return b""
+    def holds(self, content: bytes, name: str) -> bool:
+        """Whether a content contains a name."""
+        return os.fsencode(name) in content
 
 
 def folders_around(path: str) -> list[str]:
