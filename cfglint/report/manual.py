@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cfglint.frameworks import framework, kinds
 from cfglint.report.links import anchor, rule_uri
+from cfglint.rules.engine import releases_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def entry(rule: Rule) -> RuleEntry:
 
 def releases(rule: Rule) -> list[str]:
     """The releases that have the check, one line for each of its variants; empty if all modelled ones do."""
-    return [f"{each.package or framework(rule.kinds[0]).package} {each}" + (f": {each.of}" if each.of else "") for each in rule.releases]
+    return [f"{package} {each}" + (f": {each.of}" if each.of else "") for package, each in releases_of(rule)]
 
 
 def summary(rule: Rule) -> str:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     from cfglint.findings.ignore import Ignore
+    from cfglint.findings.releases import Releases
     from cfglint.findings.rule import Finding, Rule
     from cfglint.findings.setting import Setting
     from cfglint.findings.vocabulary import Stage
@@ -94,9 +95,13 @@ def apply(rules: list[Rule], subject: Config | CheckableRun, config: Config) -> 
 def has_check(rule: Rule, config: Config) -> bool:
     """Whether the release of the run is one of those that have the check of a rule; true if its package is not that of the config."""
     own = config.framework.packages()
-    asked = [(each.package or framework(rule.kinds[0]).package, each) for each in rule.releases]
-    known = [(package, each) for package, each in asked if package in own or not config.framework.package]
+    known = [(package, each) for package, each in releases_of(rule) if package in own or not config.framework.package]
     return not known or any(config.facts.version(package, RELEASES[package]) in each for package, each in known)
+
+
+def releases_of(rule: Rule) -> list[tuple[str, Releases]]:
+    """The spans of releases that have the check of a rule, each with its package."""
+    return [(each.package or framework(rule.kinds[0]).package, each) for each in rule.releases]
 
 
 def has_unknown(config: Config) -> bool:

@@ -11,8 +11,9 @@ from bisect import bisect_left
 
 from cfglint.findings.diagnostic import ERROR, INFO, INTERNAL, WARNING
 from cfglint.findings.rule import RULES
-from cfglint.frameworks import changes, framework
+from cfglint.frameworks import changes
 from cfglint.frameworks.versions import parse_version
+from cfglint.rules.engine import releases_of
 from cfglint.source.record import Record
 
 TYPE_CHECKING = False
@@ -176,13 +177,7 @@ def places_to_ask(diagnostic: Diagnostic, package: str, releases: list[str], ask
 
 def ends_of_check(code: str, package: str) -> set[Version]:
     """The releases of a package from which on its check of a rule exists, or does not exist any more."""
-    spans = [
-        each
-        for rule in RULES
-        if rule.code == code
-        for each in rule.releases
-        if package == (each.package or (framework(rule.kinds[0]).package if rule.kinds else ""))
-    ]
+    spans = [each for rule in RULES if rule.code == code for own, each in releases_of(rule) if own == package]
     return {release for each in spans for release in (each.since, each.until) if release}
 
 

@@ -24,13 +24,14 @@ class CheckedRun(LoadedRun):
 
     _diagnostics: list[Diagnostic] | None = None
     is_unreadable_template = False
+    asks_other_releases = True
     is_of_reader = False  # whether it was looked for because it reads a named file
 
     @property
     def diagnostics(self) -> list[Diagnostic]:
         """All diagnostics, in the order of files and places."""
         if self._diagnostics is None:
-            found = self.judged(self.findings())
+            found = self.judged(self.findings()) if self.asks_other_releases else self.findings()
             order = {document.path: index for index, document in enumerate(self.documents)}
             found.extend(self.attempt("the rules of the project", self._of_the_project, []))
             found.extend(self.attempt("the ignore comments", lambda: self._of_comments(found), []))

@@ -232,9 +232,7 @@ def is_quoted(text: str, place: int) -> bool:
 class Filling(CheckedRun):
     """A run whose placeholders are filled; other releases are asked later, about the findings that all fillings have in common."""
 
-    def judged(self, found: list[Diagnostic]) -> list[Diagnostic]:
-        """The findings as they are."""
-        return found
+    asks_other_releases = False
 
 
 class TemplateRun(CheckedRun):
@@ -265,7 +263,7 @@ class TemplateRun(CheckedRun):
             ]
             for world in self.worlds:
                 undecided = common if world is self.worlds[0] else [each for each in common if each.severity == ERROR]
-                CheckedRun.judged(world, undecided)
+                world.judged(undecided)
             self._diagnostics = common
             self._show_originals(self._diagnostics)
         return self._diagnostics
