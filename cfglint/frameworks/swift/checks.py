@@ -9,6 +9,7 @@ from __future__ import annotations
 from cfglint.findings.releases import Releases
 from cfglint.frameworks.refusal import Refusal
 from cfglint.frameworks.swift.batch import GENERATING, GRPO, SIZE, STEPS, generation
+from cfglint.frameworks.swift.fields import MODELS, TEMPLATES
 from cfglint.frameworks.unknown import Unknown
 
 TYPE_CHECKING = False
@@ -68,6 +69,8 @@ NO_PACKING = (
 )
 FLASH = ("flash_attn", "flash_attention_2", "flash_attention_3")
 SHARDED = "SHARDED"
+TUNERS = ("lora", "full", "longlora", "adalora", "llamapro", "adapter", "vera", "boft", "fourierft", "reft", "bone")
+LOOKED_UP = {"loss_type": "losses", "optimizer": "optimizers", "callbacks": "callbacks", "eval_metric": "metrics"}
 
 
 def failed(config: SwiftConfig) -> list[Refusal]:
@@ -174,19 +177,25 @@ def names(config: SwiftConfig) -> Iterator[Refusal]:
     """Names that the package does not register; plugins may register others."""
     if any(config.own(name) for name in ("external_plugins", "custom_register_path") if name in config.known) or not config.is_whole:
         return
-    for field, section in (("model_type", config.model_types), ("template", config.templates)):
+    for field, shown, section in (("model_type", "model_type", MODELS), ("template", "template_type", TEMPLATES)):
         value = config.own(field)
-        if isinstance(value, str) and value not in section:
-            shown = "model_type" if field == "model_type" else "template_type"
+        if isinstance(value, str) and value not in config.registered(section):
             text = f"ValueError: {shown}: '{value}' not in ["
             message = f"`{field}` is {value}, which ms-swift does not register"
             yield Refusal(NAME, [field], message, text, [f"remove `--{field}`: it follows from the model"])
     key = config.swift.tuner_key
     value = config.own(key)
-    if isinstance(value, str) and value not in config.tuners:
+    if isinstance(value, str) and value not in (*TUNERS, *config.registered("tuners")):
         text = f"ValueError: Unknown {key}: {value}"
         message = f"`{key}` is {value}, which ms-swift does not have"
         yield Refusal(NAME, [key], message, text, [f"set `--{key} lora` or `--{key} full`"], "init")
+    for field, section in LOOKED_UP.items() if config.command != "rlhf" else ():
+        found = config.own(field)
+        allowed = config.registered(section)
+        for value in found if isinstance(found, list) else [found]:
+            if allowed and isinstance(value, str) and value not in allowed:
+                message = f"`{field}` is {value}, which ms-swift does not register"
+                yield Refusal(NAME, [field], message, f"KeyError: '{value}'", [f"use one of {', '.join(allowed)}"], "init")
 
 
 def quantization(config: SwiftConfig) -> Iterator[Refusal]:

@@ -227,17 +227,25 @@ def indivisible_generations() -> None:
 @check_of(
     "SWF021",
     "unregistered-name",
-    (f"{BASE} --model_type qwen3-8b\n", f"{BASE} --template qwen-7b\n", f"{BASE} --tuner_type qlora\n"),
+    (
+        f"{BASE} --model_type qwen3-8b\n",
+        f"{BASE} --template qwen-7b\n",
+        f"{BASE} --tuner_type qlora\n",
+        f"{BASE} --loss_type listwise_generative_reranker\n",
+    ),
     f"{BASE} --model_type qwen3\n",
 )
 def unregistered_name() -> None:
-    """The package does not register this type of model, template or tuner; a plugin (`--external_plugins`) might.
+    """The package does not register this name of a model type, template, tuner, loss, optimizer, callback or metric.
+
+    A plugin (`--external_plugins`) might.
 
     QLoRA is `--tuner_type lora` with `--quant_method bnb --quant_bits 4`.
 
     Fix: remove the argument: type and template follow from the model.
 
-    Source: ms-swift 4.6.0 model/model_meta.py:238, template/register.py:50, pipelines/train/tuner.py:350.
+    Source: ms-swift 4.6.0 model/model_meta.py:238, template/register.py:50, pipelines/train/tuner.py:350,
+    trainers/mixin.py:90, 161, 1111, 1115.
     """
 
 
