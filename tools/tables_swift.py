@@ -54,7 +54,8 @@ HEAD = '''"""The fields of ms-swift's training commands, release by release; gen
 Rows are those of `cfglint.frameworks.history`. A section is a command: `sft` has the fields of its dataclasses beyond those of
 transformers, `pt` and `rlhf` those that are theirs alone or have another default; `megatron sft` and its likes are the same for
 Megatron-SWIFT. The type of a field is that of its argument: `list:int` takes several words, `bool?` needs one. Then its choices.
-`model types`, `templates`, `tuners`, `losses`, ... are the names that the package registers, `files` the config files that arguments name, as JSON.
+`model types`, `templates`, `tuners`, `losses`, ... are the names that the package registers, `files` the config files that arguments
+name, as JSON.
 """
 
 # ruff: noqa
@@ -86,8 +87,8 @@ def facts(path: Path, version: Release, dates: dict[str, dict[str, str]]) -> Fac
     for name, files in NAMES.items():
         sections[name] = dict.fromkeys(sorted(constants(tree, files)), ("", None))
     for name, places in DICTIONARIES.items():
-        if found := sorted(keys_of(tree, places)):
-            sections[name] = dict.fromkeys(found, ("", None))
+        if keys := sorted(keys_of(tree, places)):
+            sections[name] = dict.fromkeys(keys, ("", None))
     sections[FILES] = config_files(path / "swift")
     day = dates[PACKAGE][path.name]
     wanted = requirements(path)

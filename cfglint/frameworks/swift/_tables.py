@@ -3,7 +3,8 @@
 Rows are those of `cfglint.frameworks.history`. A section is a command: `sft` has the fields of its dataclasses beyond those of
 transformers, `pt` and `rlhf` those that are theirs alone or have another default; `megatron sft` and its likes are the same for
 Megatron-SWIFT. The type of a field is that of its argument: `list:int` takes several words, `bool?` needs one. Then its choices.
-`model types`, `templates`, `tuners`, `losses`, ... are the names that the package registers, `files` the config files that arguments name, as JSON.
+`model types`, `templates`, `tuners`, `losses`, ... are the names that the package registers, `files` the config files that arguments
+name, as JSON.
 """
 
 # ruff: noqa

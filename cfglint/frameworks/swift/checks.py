@@ -48,6 +48,9 @@ SEQUENCE = Releases((3, 8))
 PACKED = Releases((3, 8))
 LOSSES = Releases((3, 7))
 SEQ_KD = Releases((4, 4))
+LABELS = Releases((3, 0, 2))
+SCALING_NAMES = Releases((3, 7))
+SCALINGS = ("linear", "dynamic", "yarn")
 REFERENCE = Releases((3, 2, 1))
 WITH_REFERENCE = ("dpo", "kto", "ppo", "grpo")
 WITH_SEQUENCE_PARALLEL = ("grpo", "dpo")
@@ -196,6 +199,19 @@ def names(config: SwiftConfig) -> Iterator[Refusal]:
             if allowed and isinstance(value, str) and value not in allowed:
                 message = f"`{field}` is {value}, which ms-swift does not register"
                 yield Refusal(NAME, [field], message, f"KeyError: '{value}'", [f"use one of {', '.join(allowed)}"], "init")
+
+
+def task(config: SwiftConfig) -> Iterator[Refusal]:
+    """A classifier without a number of classes, and a name of a position scaling that is none."""
+    if config.own("task_type") == "seq_cls" and is_unset(config, "num_labels") and config.own_version in LABELS:
+        text = "AssertionError: Please pass the parameter `num_labels`."
+        yield Refusal(
+            VALUE, ["task_type"], "`task_type seq_cls` requires `num_labels`", text, ["set `--num_labels` to the number of classes"]
+        )
+    scaling = config.own("rope_scaling")
+    if isinstance(scaling, str) and scaling.isidentifier() and scaling not in SCALINGS and config.own_version in SCALING_NAMES:
+        message = f"`rope_scaling` is {scaling}, not one of {', '.join(SCALINGS)}, or JSON"
+        yield Refusal(VALUE, ["rope_scaling"], message, "AssertionError", ["set `--rope_scaling yarn`"])
 
 
 def quantization(config: SwiftConfig) -> Iterator[Refusal]:
@@ -449,6 +465,7 @@ def first_steps(config: SwiftConfig) -> Iterator[Refusal]:
 CHECKS = (
     rlhf,
     inputs,
+    task,
     names,
     quantization,
     attention,

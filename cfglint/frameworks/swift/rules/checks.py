@@ -249,11 +249,16 @@ def unregistered_name() -> None:
     """
 
 
-@check_of("SWF022", "swift-value-out-of-range", f"{BASE} --warmup_ratio 5\n", f"{BASE} --warmup_ratio 0.05\n")
+@check_of(
+    "SWF022",
+    "swift-value-out-of-range",
+    (f"{BASE} --warmup_ratio 5\n", f"{BASE} --task_type seq_cls\n", f"{BASE} --rope_scaling ntk\n"),
+    f"{BASE} --warmup_ratio 0.05\n",
+)
 def value_out_of_range() -> None:
-    """A value is outside the range that ms-swift accepts.
+    """A value is outside the range that ms-swift accepts, or missing.
 
-    Fix: a fraction below 1, or `--warmup_steps` for a number of steps.
+    Fix: a fraction below 1, or `--warmup_steps` for a number of steps; a number of classes; a name, or JSON.
 
-    Source: ms-swift 4.6.0 trainers/arguments.py:233.
+    Source: ms-swift 4.6.0 trainers/arguments.py:233, model/model_meta.py:319, arguments/base_args/model_args.py:148.
     """
