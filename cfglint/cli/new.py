@@ -11,7 +11,7 @@ from cfglint.cli.options import UsageError, above_zero, gpu_memory, load_configu
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.generators import FRAMEWORK, RUN, generate, kinds, set_frameworks, takes, trainers
-from cfglint.generators.generated import path_in, schema_line, schema_name
+from cfglint.generators.generated import path_in, schema_name
 from cfglint.generators.job_spec import FLAGS, OPTIMIZERS, PRECISIONS, SCHEDULERS, Contradiction, JobSpec, Unreachable, flag
 from cfglint.generators.neox_shapes import SHAPES
 from cfglint.run.discovery import Discovery
@@ -22,7 +22,7 @@ from cfglint.source.file_source import FileSource, missing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from typing import Any
 
     from cfglint.cli.argument_parser import Namespace, Parser
@@ -312,22 +312,12 @@ def destinations(made: Generated, output: str) -> dict[str, GeneratedFile]:
 
 
 def print_notes(made: Generated, doubts: list[str], output: str) -> None:
-    """Print the reasons for values in files without comments, the notes and the findings."""
+    """Print the reasons for values in files without comments, the findings, and the notes, of which the last one starts the run."""
     for file in made.files:
         if file.is_json:
             warn_of(f"{file.name}: {name} {as_json(value)}: {why}" for name, value, why in file.reasons)
-    warn_of(note.replace(path_in(folder_of(output), made.files[0].name), output) if names_file(output) else note for note in made.notes)
     warn_of(doubts)
-    if output != STANDARD_OUTPUT:
-        warn_of(schema_hints(made, folder_of(output)))
-
-
-def schema_hints(made: Generated, folder: str) -> Iterator[str]:
-    """How to get the schemas for editors, if they are missing; the files then refer to them in their first line."""
-    for kind in dict.fromkeys(file.kind for file in made.files if not file.is_json):
-        path = path_in(folder, schema_name(kind))
-        if not os.path.lexists(path):
-            yield f"for completion in an editor: cfglint schema {kind} --draft 7 > {path}, and `# {schema_line(kind)}` as the first line"
+    warn_of(note.replace(path_in(folder_of(output), made.files[0].name), output) if names_file(output) else note for note in made.notes)
 
 
 def as_json(value: Any) -> str:

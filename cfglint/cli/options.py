@@ -430,13 +430,9 @@ def one_run(arguments: Namespace, project: Configuration, complete: bool, known:
     entry = run.alternative
     if entry is not None and discovery.others_of_line == entry["of"] - 1:
         where = f"its program builds the arguments in {entry['of']} branches; {LISTED}"
-        warn(
-            f"{paths[0]}: alternative {entry['number']} of {entry['of']} ({entry['built_at']}): {where}; `cfglint check --show-runs` lists them"
-        )
+        warn(f"{paths[0]}: alternative {entry['number']} of {entry['of']} ({entry['built_at']}): {where}")
     elif discovery.others_of_line:
-        warn(
-            f"{paths[0]}: the first of {discovery.others_of_line + 1} launches that this line starts; `cfglint check --show-runs` lists them"
-        )
+        warn(f"{paths[0]}: the first of {discovery.others_of_line + 1} launches that this line starts; {LISTED}")
     return run
 
 
