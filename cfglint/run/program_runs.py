@@ -8,7 +8,7 @@ from cfglint.frameworks.launch_facts import Launch
 from cfglint.frameworks.program import HF_PARSERS
 from cfglint.frameworks.unknown import Unknown
 from cfglint.launch.command import WITHOUT_EFFECT
-from cfglint.launch.programs.constructors import built_calls
+from cfglint.launch.programs.constructors import Constructor, built_calls
 from cfglint.launch.programs.documents import call_document, place_of_literal
 from cfglint.launch.programs.imports import imports
 from cfglint.launch.programs.literals import COMPUTED, literal
@@ -47,7 +47,7 @@ class BuiltArguments:
         conditional = bool(made.conditions) if made is not None else call.is_conditional
         self.kind = call.kind
         self.guessed = conditional or is_caught(call.node, call.scope, program.scopes)
-        facts = call.facts(program, evaluated)
+        facts = call.facts(program, evaluated) if isinstance(call, Constructor) else program
         self.program = changed(facts, trainer_calls=trainer_calls(program, evaluated, call.node), imports=imports(program, evaluated))
         self.trainer = call.trainer
         self.document = document_of(program, which, reread, context)

@@ -6,7 +6,7 @@ import ast
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.launch.programs.constructors import BuiltCall
+    from cfglint.launch.programs.built_call import BuiltCall
     from cfglint.launch.programs.runs_of_program import Evaluated
 
 

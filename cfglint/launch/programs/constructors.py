@@ -11,6 +11,7 @@ import ast
 from cfglint.frameworks import fields_of_class, kind_of_class, trainer_of_class
 from cfglint.frameworks.huggingface.fields import FIELDS
 from cfglint.frameworks.program import HF_PARSERS, Field, ProgramFacts
+from cfglint.launch.programs.built_call import AcceleratorCall, BuiltCall, EngineConfig
 from cfglint.launch.programs.classes import SEQ2SEQ, linearized, read_class
 from cfglint.launch.programs.documents import set_later
 from cfglint.launch.programs.flags import engine_values
@@ -34,28 +35,6 @@ if TYPE_CHECKING:
 MOST = 4  # calls of one program that become runs; with more, it is uncertain which one is launched
 OTHER_OBJECTS = ("self", "model", "config", "tokenizer", "trainer")  # variables whose attributes are not arguments
 COPIES = ("replace", "copy.replace", "dataclasses.replace")
-
-
-class BuiltCall:
-    """A call that builds what a run is configured with: `name` is what it calls, `node` the expression that a document stands for."""
-
-    kind = ""
-    trainer: str | None = None
-
-    def __init__(self, name: str, call: ast.Call, scope: Scope, node: ast.expr | None = None) -> None:
-        self.name = name
-        self.call = call
-        self.scope = scope
-        self.node = node or call
-
-    @property
-    def is_conditional(self) -> bool:
-        """Whether the call is inside a branch or a loop."""
-        return self.scope.is_conditional(self.node)
-
-    def facts(self, program: ProgramFacts, evaluated: Evaluated) -> ProgramFacts:
-        """The facts of the program, which parses its arguments itself."""
-        return program
 
 
 class Constructor(BuiltCall):
@@ -143,21 +122,6 @@ class Constructor(BuiltCall):
                 if path[-1:] == ["update"] and any(isinstance(each, ast.Name) and each.id in names for each in ast.walk(call.func)):
                     return True
         return False
-
-
-class EngineConfig(BuiltCall):
-    """A call of `deepspeed.initialize` whose config is a mapping: `node` is that expression.
-
-    Source: deepspeed 0.19.8 deepspeed/__init__.py (initialize: `config`, else `config_params`).
-    """
-
-    kind = "deepspeed"
-
-
-class AcceleratorCall(BuiltCall):
-    """A call of `Accelerator`, in a program with a training loop of its own."""
-
-    kind = "launch"
 
 
 def accelerators(scopes: list[Scope]) -> list[AcceleratorCall]:

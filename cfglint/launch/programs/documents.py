@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.frameworks.program import ProgramFacts
+    from cfglint.launch.programs.built_call import BuiltCall
     from cfglint.launch.programs.calls import MadeCall
-    from cfglint.launch.programs.constructors import BuiltCall
     from cfglint.launch.programs.modules import Module
     from cfglint.launch.programs.runs_of_program import Evaluated
 

@@ -23,7 +23,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cfglint.launch.programs.constructors import BuiltCall
+    from cfglint.launch.programs.built_call import BuiltCall
     from cfglint.launch.programs.parsers import Construction
     from cfglint.launch.programs.runs_of_program import Evaluated
     from cfglint.launch.programs.scopes import Scope

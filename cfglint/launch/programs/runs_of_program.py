@@ -10,8 +10,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import ast
 
+    from cfglint.launch.programs.built_call import BuiltCall
     from cfglint.launch.programs.calls import MadeCall
-    from cfglint.launch.programs.constructors import BuiltCall
     from cfglint.launch.programs.context import Context
     from cfglint.launch.programs.modules import Module, Modules
 

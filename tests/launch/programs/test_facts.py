@@ -13,6 +13,7 @@ import pytest
 
 from cfglint.frameworks.program import MISSING
 from cfglint.frameworks.unknown import Unknown
+from cfglint.launch.programs.constructors import Constructor
 from cfglint.launch.programs.context import Context
 from cfglint.launch.programs.documents import call_document
 from cfglint.launch.programs.reading import read_program
@@ -54,7 +55,7 @@ def shortened(names):
 
 def built(call, facts, evaluated):
     document = call_document(call, facts, evaluated)
-    own = call.facts(facts, evaluated)
+    own = call.facts(facts, evaluated) if isinstance(call, Constructor) else facts
     complete = " complete" if getattr(call, "complete", False) else ""
     yield f"{type(call).__name__} {call.kind} {document.name}{complete}{' conditional' if call.is_conditional else ''}"
     for name, value in document.values.items():
