@@ -40,7 +40,9 @@ def rank(severity: Severity) -> int:
     """0 for info, 1 for warning, 2 for error."""
     return SEVERITIES.index(severity)
 
+
 OTHER = "other"  # a file of a run whose kind is not modelled
+
 
 class Place(Record):
     """A span in a file: `line`/`column` count from 1 in characters, `start`/`end` are offsets.
