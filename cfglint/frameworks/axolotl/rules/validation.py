@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from cfglint.frameworks.axolotl.config import AxolotlConfig
 
 RAISED = f"    Run-time error: `ValidationError: 1 validation error for {MODEL}: Value error, ...`, quoted with each finding.\n\n"
-FIX = "    Fix: change the key that the message names.\n\n"
 NEEDS_KEYS = ((DATA, "datasets"), (STREAMING, "max_steps"))  # keys that the launch line may supply if the file is not the complete run
 
 
@@ -85,9 +84,8 @@ def refusals_of(
 
     def register(described: Callable[[], None]) -> None:
         manual = described.__doc__ or ""
-        fixes = "    Fix: " in manual
-        text, heading, rest = manual.partition("    Fix: " if fixes else "    Source: ")
-        described.__doc__ = f"{text}{RAISED}{'' if fixes else FIX}{heading}{rest}"
+        text, heading, rest = manual.partition("    Fix: " if "    Fix: " in manual else "    Source: ")
+        described.__doc__ = f"{text}{RAISED}{heading}{rest}"
         rule_of(lambda config: refused(config, kind), code, f"{KIND}-{name}", ERROR, **details)(described)
 
     return register

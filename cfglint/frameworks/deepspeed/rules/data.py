@@ -65,8 +65,6 @@ def curriculum_without_metrics(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     The `enabled` keys of the sections around it have no effect: the innermost one decides.
 
-    Fix: set `curriculum_metrics`, or `"enabled": false` in the innermost section.
-
     Source: deepspeed 0.19.8 runtime/data_pipeline/config.py:79-93.
     """
     path = ("data_efficiency", "data_sampling", "curriculum_learning")
@@ -98,8 +96,6 @@ def dynamic_batching_values(config: DeepSpeedConfig) -> Iterator[Finding]:
     """Dynamic batching has no `max_tokens`, or a size that is not an integer.
 
     The sizes are converted even where the feature is off.
-
-    Fix: set `max_tokens`, and write integers.
 
     Source: deepspeed 0.19.8 runtime/data_pipeline/config.py:96-113.
     """

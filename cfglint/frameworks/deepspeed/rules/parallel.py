@@ -136,8 +136,6 @@ def autotp_size(config: DeepSpeedConfig) -> Iterator[Finding]:
 def load_balance_coefficient(config: DeepSpeedConfig) -> Iterator[Finding]:
     """`expert_parallel.load_balance_coeff` is not supported; DeepSpeed raises even where AutoEP is off.
 
-    Fix: write null, or remove it.
-
     Source: deepspeed 0.19.8 module_inject/auto_ep_config.py:76.
     """
     section = config.values.get("expert_parallel")
@@ -210,8 +208,6 @@ def autocast_module_path(config: DeepSpeedConfig) -> Iterator[Finding]:
     """A module of `torch_autocast.lower_precision_safe_modules` is named without its package.
 
     DeepSpeed splits the name at the last dot and imports the part before it.
-
-    Fix: write the full name, such as `torch.nn.Linear`.
 
     Source: deepspeed 0.19.8 runtime/torch_autocast.py:43-52.
     """

@@ -43,8 +43,6 @@ def invalid_removed_section(config: DeepSpeedConfig) -> Iterator[Finding]:
     Run-time errors: `KeyError: 'enabled'`, `AttributeError: 'int' object has no attribute 'get'`,
     `NotImplementedError: Given sparsity mode, x, has not been implemented yet!`.
 
-    Fix: remove the section, or write it as the release expects it.
-
     Source: deepspeed 0.18.9 runtime/config.py:125-160 and 241-258; nebula/config.py:28; runtime/data_pipeline/config.py:130-145.
     """
     for key in READ:
@@ -218,8 +216,6 @@ def initial_scale_power_type(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     Up to 0.17.0 the section is not converted to its types, so that a number in quotes stays a string. From 0.17.1 on,
     "16" is accepted.
-
-    Fix: write the number without quotes.
 
     Source: deepspeed 0.16.9 runtime/config.py:204-213.
     """

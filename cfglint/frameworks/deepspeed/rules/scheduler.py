@@ -104,8 +104,6 @@ def torch_scheduler_on_wrapper(config: DeepSpeedConfig) -> Iterator[Finding]:
     Run-time error: `TypeError: DeepSpeedZeroOptimizer is not an Optimizer`, `TypeError: FP16_Optimizer is
     not an Optimizer`.
 
-    Fix: use a scheduler of DeepSpeed (WarmupCosineLR, WarmupDecayLR), or build one in code and pass it in.
-
     Source: deepspeed 0.19.8 runtime/engine.py:1934; torch 2.13 optim/lr_scheduler.py (LRScheduler.__init__).
     """
     scheduler = chosen(config)
@@ -407,8 +405,6 @@ def unknown_warmup_type(config: DeepSpeedConfig) -> Iterator[Finding]:
     """`warmup_type` is neither log nor linear: the warmup is logarithmic.
 
     DeepSpeed logs: `Using unknown warmup_type: cosine. The increasing function is set to default (log)`.
-
-    Fix: write `log` or `linear`.
 
     Source: deepspeed 0.19.8 runtime/lr_schedules.py:747, 885.
     """

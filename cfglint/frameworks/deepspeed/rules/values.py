@@ -112,8 +112,6 @@ def communication_data_type(config: DeepSpeedConfig) -> Iterator[Finding]:
 def gradient_allreduce_op(config: DeepSpeedConfig) -> Iterator[Finding]:
     """`gradient_allreduce_op` is neither mean nor sum.
 
-    Fix: use mean or sum.
-
     Source: deepspeed 0.19.8 runtime/config.py:241-249 (the key is read from 0.19.6 on).
     """
     if "gradient_allreduce_op" not in config.values or not config.looks_up("gradient_allreduce_op"):
@@ -248,8 +246,6 @@ def writer_value(config: DeepSpeedConfig, writer: dict[Any, Any], key: str) -> I
 )
 def keep_in_fp32_modules(config: DeepSpeedConfig) -> Iterator[Finding]:
     """`data_types.keep_in_fp32_modules` is neither "auto" nor a list of names.
-
-    Fix: write a list of names, or "auto".
 
     Source: deepspeed 0.19.8 runtime/config.py:563-568.
     """
@@ -389,8 +385,6 @@ def autotuning_value(config: DeepSpeedConfig) -> Iterator[Finding]:
     Run-time error: `AssertionError: results_dir cannot be empty`, `AssertionError: exps_dir cannot be
     empty`.
 
-    Fix: name the folder, or remove the key to get its default.
-
     Source: deepspeed 0.19.8 autotuning/config.py:37-42, 86-92.
     """
     section = config.values.get("autotuning")
@@ -476,8 +470,6 @@ def value_not_a_number(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     DeepSpeed uses these values only to decide on a warning: whether `vocabulary_size` is a multiple of 8,
     and whether `optimizer.params.max_grad_norm` is positive. A string makes that comparison fail.
-
-    Fix: write a number, or remove the key.
 
     Source: deepspeed 0.19.8 runtime/config.py:716-733.
     """

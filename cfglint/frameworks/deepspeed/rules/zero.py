@@ -248,8 +248,6 @@ def scaled_before_reduce_scatter(config: DeepSpeedConfig) -> Iterator[Finding]:
     `gradient_allreduce_op: sum` the check does not apply. `prescale_gradients` is not converted to a boolean: a
     string such as "false" counts as true.
 
-    Fix: remove `prescale_gradients` and `gradient_predivide_factor`, or set `"reduce_scatter": false`.
-
     Source: deepspeed 0.19.8 runtime/zero/stage_1_and_2.py:346-351, runtime/zero/stage3.py:392-396; before 0.13.0 also with stage 1.
     """
     stage = config.stage
@@ -426,9 +424,6 @@ def secondary_partition_does_not_divide(config: DeepSpeedConfig) -> Iterator[Fin
 def unmanaged_accumulation(config: DeepSpeedConfig) -> Iterator[Finding]:
     """`managed_gradient_accumulation: false` with overlapped communication below stage 2, or with DeepCompile.
 
-    Fix: remove `managed_gradient_accumulation`, or set `"overlap_comm": false`; DeepCompile requires the
-    default (true).
-
     Source: deepspeed 0.19.8 runtime/engine.py:2030-2036 (the key is read from 0.19.4 on).
     """
     if config.values.get("managed_gradient_accumulation", True) or not config.looks_up("managed_gradient_accumulation"):
@@ -492,8 +487,6 @@ def secondary_partition_without_optimizer(config: DeepSpeedConfig) -> Iterator[F
 
     The engine calls a method on itself that only the optimizer of stage 3 has. A model built under
     `deepspeed.zero.Init` has its groups already and is not affected.
-
-    Fix: add an `optimizer` section, or remove `zero_hpz_partition_size`.
 
     Source: deepspeed 0.19.8 runtime/engine.py:2717-2720.
     """

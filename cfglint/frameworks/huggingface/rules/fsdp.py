@@ -333,8 +333,6 @@ def _old_values(section: FsdpSection, given: list[Any], config: TrainerConfig) -
 def fsdp_alone(config: TrainerConfig) -> Iterator[Finding]:
     """`fsdp` is set, and a single GPU runs without a launcher.
 
-    Fix: use several GPUs with torchrun or accelerate launch, or remove `fsdp`.
-
     Source: transformers 5.23.0 trainer.py:476, 4.42.4 trainer.py:494.
     """
     if config.uses_fsdp and config.launched is False and not FsdpSection(config).values.get("xla"):
@@ -358,8 +356,6 @@ def fsdp_alone(config: TrainerConfig) -> Iterator[Finding]:
 )
 def fsdp_and_deepspeed(config: TrainerConfig) -> Iterator[Finding]:
     """`fsdp` and `deepspeed` are both enabled, and they are incompatible.
-
-    Fix: remove one of them.
 
     Source: transformers 5.23.0 trainer.py:472, 4.42.4 trainer.py:490.
     """
@@ -428,8 +424,6 @@ def model_only_checkpoints(config: TrainerConfig) -> Iterator[Finding]:
     Run-time error: ``ValueError: DeepSpeed can't be used with `save_only_model` along with
     `load_best_model_at_end`.``, `ValueError: save_only_model option is not compatible with FSDP state dict type
     'SHARDED_STATE_DICT'`.
-
-    Fix: remove `save_only_model` or `load_best_model_at_end`.
 
     Source: transformers 5.23.0 trainer.py:889-914, 4.42.4 trainer.py:4633-4645.
     """

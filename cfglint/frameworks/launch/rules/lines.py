@@ -72,8 +72,6 @@ def broken_line_continuation(config: LaunchConfig) -> Iterator[Finding]:
 
     Run-time error: ValueError: Some specified arguments are not used by the HfArgumentParser: [' ']
 
-    Fix: end every line but the last with a space, a backslash and nothing after it; put comments before the command.
-
     Source: bash 5.2; 19 of 689 recorded launch scripts lose arguments this way.
     """
     return problems(config, "LCH001")
@@ -173,8 +171,6 @@ def ignored_visible_devices(config: LaunchConfig) -> Iterator[Finding]:
     The deepspeed launcher deletes the variable and uses physical ids: with `--num_gpus N` the first N of the machine. torchrun does
     not look at it: more processes than visible devices start, and those without a device fail.
 
-    Fix: choose the devices with `--include localhost:2,3`, or leave the variable out.
-
     Source: deepspeed 0.19.8 launcher/runner.py:449-459; torch 2.13.0 distributed/run.py.
     """
     return problems(config, "LCH006")
@@ -229,8 +225,6 @@ def missing_process_count(config: LaunchConfig) -> Iterator[Finding]:
 
     Run-time error: ValueError: You need to manually pass in `--num_processes` using this config yaml.
 
-    Fix: pass `--num_processes`, or set `num_processes` in the file.
-
     Source: accelerate 1.15.0 commands/launch.py (_validate_launch_command), utils/launch.py (prepare_multi_gpu_env).
     """
     return problems(config, "LCH008")
@@ -248,8 +242,6 @@ def unread_deepspeed_file(config: LaunchConfig) -> Iterator[Finding]:
     """`--deepspeed_config_file` is given to a launch that does not use DeepSpeed.
 
     Without `--use_deepspeed` or a config file of type DEEPSPEED the launch is plain multi-GPU, and the file is never read.
-
-    Fix: add `--use_deepspeed`, or leave the file out.
 
     Source: accelerate 1.15.0 commands/launch.py (launch_command).
     """
@@ -269,8 +261,6 @@ def option_behind_program(config: LaunchConfig) -> Iterator[Finding]:
     """A launcher option is placed after the program and is passed to the program instead.
 
     What follows the program's name belongs to the program: `deepspeed train.py --num_gpus 4` uses every GPU of the machine.
-
-    Fix: put the option before the program.
 
     Source: deepspeed 0.19.8 launcher/runner.py (parse_args, argparse.REMAINDER), torch 2.13.0 distributed/run.py.
     """
@@ -293,8 +283,6 @@ def missing_hostfile(config: LaunchConfig) -> Iterator[Finding]:
     """The hostfile of a deepspeed launch does not exist.
 
     The launcher warns and continues with the local machine and all its GPUs.
-
-    Fix: correct the path, or leave `--hostfile` out.
 
     Source: deepspeed 0.19.8 launcher/runner.py (fetch_hostfile).
     """
@@ -358,8 +346,6 @@ def missing_option_value(config: LaunchConfig) -> Iterator[Finding]:
     need `True` after them, unlike other booleans.
 
     Run-time error: error: argument --tf32: expected one argument
-
-    Fix: write the value after the option.
 
     Source: torch 2.13.0 distributed/run.py, transformers 5.23.0 hf_argparser.py:158-260.
     """
@@ -463,8 +449,6 @@ def launch_file_outside_project(config: LaunchConfig) -> Iterator[Finding]:
     The root of the project is the top of its git work tree, else the folder of the cfglint configuration, else the working
     directory; links are resolved first. The content of such a file is neither read nor shown, because a script from elsewhere could
     name any file of the machine. The same holds for scripts that a script sources or calls: what they set is unknown.
-
-    Fix: name the file on the command line too, or move it into the project.
 
     Source: transformers 5.23.0 integrations/deepspeed.py reads whatever path is given; the limit is cfglint's own.
     """

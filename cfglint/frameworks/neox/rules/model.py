@@ -55,8 +55,6 @@ def zero_with_model_parallelism(config: NeoXConfig) -> Iterator[Finding]:
     0 instead`, `ZeRO stage 2/3 and pipeline paralleism are not supported simultaneously`, `ZeRO stage 2/3
     and model paralleism are not currently supported simultaneously`.
 
-    Fix: set `pipe_parallel_size: 0` if it is 1; otherwise use ZeRO stage 1, or no model parallelism.
-
     Source: gpt-neox (May 2026) megatron/training.py:876-893.
     """
     stage, pipe, tensor = config.derived.worker_zero_stage, config.derived.pipe, config.derived.tensor
@@ -159,8 +157,6 @@ def width_given_twice(config: NeoXConfig) -> Iterator[Finding]:
     Run-time error: `AssertionError: Must pass either the absolute intermediate size or the relative expansion
     factor for the mamba projections` (in every kind of layer, whatever the message says).
 
-    Fix: remove one of them.
-
     Source: gpt-neox (May 2026) megatron/model/transformer.py:106, megatron/model/rwkv/v6/rwkv.py:278.
     """
     if config.argument("intermediate_size") is None or config.argument("expansion_factor") is None:
@@ -186,8 +182,6 @@ def rotary_fraction(config: NeoXConfig) -> Iterator[Finding]:
     It is a fraction of the head's dimensions, not a percentage.
 
     Run-time error: `AssertionError` without a message.
-
-    Fix: use a fraction, for example 0.25.
 
     Source: gpt-neox (May 2026) megatron/model/transformer.py:383-390.
     """
@@ -217,8 +211,6 @@ def rotary_fraction(config: NeoXConfig) -> Iterator[Finding]:
 )
 def dropout_range(config: NeoXConfig) -> Iterator[Finding]:
     """A dropout is not a probability between 0 and 1.
-
-    Fix: use a probability such as 0.1, or remove the key for no dropout.
 
     Source: gpt-neox (May 2026) megatron/model/word_embeddings.py:115, megatron/model/transformer.py:439.
     """
@@ -392,8 +384,6 @@ def pipe_partition_method(config: NeoXConfig) -> Iterator[Finding]:
     Without pipeline parallelism the same code partitions the layers into one stage; the finding is then a
     warning, because no failing run was recorded.
 
-    Fix: use `type:transformer`, `parameters` or `uniform`.
-
     Source: DeeperSpeed 91d1c55 (0.16.5) deepspeed/runtime/pipe/module.py:192, 317-420.
     """
     pipe, method = config.derived.pipe, config.argument("pipe_partition_method")
@@ -467,8 +457,6 @@ def _layers(config: NeoXConfig) -> list[str]:
 )
 def fusion_incompatible(config: NeoXConfig) -> Iterator[Finding]:
     """A fused kernel is incompatible with another setting.
-
-    Fix: disable the fusion.
 
     Source: gpt-neox (May 2026) megatron/model/norms.py:38-41, megatron/model/activations.py:46-47.
     """
@@ -577,8 +565,6 @@ def orthogonal_broken(config: NeoXConfig) -> Iterator[Finding]:
 
     The call omits an argument, so that `mup_init_scale` (1.0) is used as the muP switch, which this
     method rejects. `scaled_orthogonal` is called correctly.
-
-    Fix: use another method.
 
     Source: gpt-neox (May 2026) megatron/model/init_functions.py:95-113, 200-201.
     """

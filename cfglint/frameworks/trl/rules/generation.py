@@ -207,8 +207,6 @@ def generation_not_divisible(config: TrlConfig) -> Iterator[Finding]:
 def generation_size_twice(config: TrlConfig) -> Iterator[Finding]:
     """`generation_batch_size` and `steps_per_generation` are mutually exclusive.
 
-    Fix: keep one of them.
-
     Source: trl 1.16.0 trainer/grpo_config.py:1113-1116, trainer/rloo_config.py:676-679.
     """
     args = config.arguments
@@ -438,8 +436,6 @@ def batch_size_search(config: TrlConfig) -> Iterator[Finding]:
 def completions_not_logged(config: TrlConfig) -> Iterator[Finding]:
     """`log_completions_hub_repo` requires `log_completions`.
 
-    Fix: set `log_completions: true`.
-
     Source: trl 1.16.0 trainer/grpo_config.py:1080-1084.
     """
     args = config.arguments
@@ -472,8 +468,6 @@ def completions_not_logged(config: TrlConfig) -> Iterator[Finding]:
 )
 def importance_sampling_bounds(config: TrlConfig) -> Iterator[Finding]:
     """The bounds of vLLM's importance sampling are the wrong way round, or a truncating mode has none.
-
-    Fix: set the lower bound below the upper one.
 
     Source: trl 1.16.0 trainer/grpo_config.py:1143-1171.
     """
@@ -522,8 +516,6 @@ NEW_ENGINE = (0, 28, 0)  # from here on generation/vllm_generation.py has the ch
 def vllm_tensor_parallel_size(config: TrlConfig) -> Iterator[Finding]:
     """With `vllm_mode: colocate`, `vllm_tensor_parallel_size` must divide the number of processes.
 
-    Fix: use a divisor of the number of GPUs.
-
     Source: trl 1.16.0 generation/vllm_generation.py:313-318.
     """
     args, world = config.arguments, config.world_size
@@ -555,8 +547,6 @@ def invalid_generation_size(config: TrlConfig) -> Iterator[Finding]:
     Run-time error: `ValueError: batch_size should be a positive integer value, but got batch_size=0`, `ValueError: maxlen must
     be non-negative` (below 0), `TypeError: an integer is required` (a fraction).
 
-    Fix: use a positive integer, or leave the key out.
-
     Source: trl 1.16.0 trainer/grpo_trainer.py (get_train_dataloader, _logs), torch 2.13 utils/data/sampler.py.
     """
     if not has_valid_sizes(config) or sizes_conflict(config):
@@ -587,8 +577,6 @@ def invalid_generation_size(config: TrlConfig) -> Iterator[Finding]:
 )
 def too_few_prompts(config: TrlConfig) -> Iterator[Finding]:
     """The data has fewer prompts than one generation, and an incomplete generation is dropped.
-
-    Fix: use a smaller batch, or more completions per prompt.
 
     Source: trl 1.16.0 trainer/utils.py:937-953, transformers 5.23.0 trainer.py:2541.
     """

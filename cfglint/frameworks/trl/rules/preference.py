@@ -159,8 +159,6 @@ def reference_not_synchronized(config: TrlConfig) -> Iterator[Finding]:
     supported.``, ``ValueError: You cannot use `sync_ref_model=True` together with `precompute_ref_log_probs=True`.``; 0.17.0
     (DPO): ``ValueError: You currently cannot use `ref_model=None` with TR-DPO method.``
 
-    Fix: leave `sync_ref_model` out, or set `beta`.
-
     Source: trl 1.16.0 trainer/grpo_trainer.py:1190-1207, trainer/dpo_trainer.py:992-1010; 0.17.0 trainer/dpo_trainer.py:505-523
     (0.9.6 to 0.12 compare an argument of the constructor with `precompute_ref_log_probs`, not the field).
     """
@@ -217,8 +215,6 @@ STREAMED = {"dpo": Releases((0, 29, 0), of="DPO"), "kto": Releases((1, 3, 0), of
 def precompute_with_streaming(config: TrlConfig) -> Iterator[Finding]:
     """`precompute_ref_log_probs` processes the data once before training, but streamed data has no end.
 
-    Fix: load the data, or leave one of the two out.
-
     Source: trl 1.16.0 trainer/dpo_trainer.py:1168-1173, trainer/kto_trainer.py.
     """
     checks = config.only(*(name for name, releases in STREAMED.items() if config.trl_version in releases))
@@ -261,8 +257,6 @@ def kto_batch(config: TrlConfig) -> Iterator[Finding]:
     """KTO's KL term pairs each sample with another of its micro batch: at least two of them, in the order of the data.
 
     Not for `loss_type: apo_zero_unpaired`, which has no KL term.
-
-    Fix: use a micro batch of 2 or more; leave `train_sampling_strategy` out.
 
     Source: trl 1.16.0 trainer/kto_trainer.py:837-849, 0.17.0 trainer/kto_trainer.py:640-646.
     """
@@ -335,8 +329,6 @@ def reward_adapter_task(config: TrlConfig) -> Iterator[Finding]:
     """A reward model with LoRA requires `lora_task_type: SEQ_CLS`; the default is CAUSAL_LM.
 
     An adapter for text generation expects a model that generates, but a reward model returns a number.
-
-    Fix: set `lora_task_type: SEQ_CLS`.
 
     Source: trl 1.16.0 trainer/model_config.py:135-138, scripts/reward.py; peft 0.19.1 peft_model.py (PeftModelForCausalLM).
     """

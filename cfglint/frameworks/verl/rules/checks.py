@@ -105,8 +105,6 @@ def strategies_differ() -> None:
 
     Run-time error: `AssertionError`
 
-    Fix: set both to the same value.
-
     Source: verl 0.5.0 trainer/main_ppo.py (TaskRunner.run).
     """
 
@@ -144,8 +142,6 @@ def indivisible_batch() -> None:
 
     Run-time error: `AssertionError: real_train_batch_size (300) must be divisible by minimal possible batch size (8)`
 
-    Fix: change the batch, or the samples per prompt. From 0.6 on the check does not exist with dynamic batch sizes.
-
     Source: verl 0.9.1 utils/config.py:110-140, 0.3.0 trainer/ppo/ray_trainer.py (_validate_config).
     """
 
@@ -168,8 +164,6 @@ def missing_micro_batch() -> None:
     Run-time error: `ValueError: [actor_rollout_ref.rollout] Please set at least one of
     'actor_rollout_ref.rollout.log_prob_micro_batch_size' or 'actor_rollout_ref.rollout.log_prob_micro_batch_size_per_gpu'.`
 
-    Fix: set the key for each GPU, or `actor_rollout_ref.actor.use_dynamic_bsz=True`.
-
     Source: verl 0.9.1 utils/config.py:142-190, workers/config/actor.py (__post_init__).
     """
 
@@ -185,8 +179,6 @@ def two_micro_batches() -> None:
     """The deprecated global micro batch and that of a GPU are both set.
 
     Run-time error: `hydra.errors.InstantiationException: Error in call to target ...: ValueError("[actor] You have set both ...")`
-
-    Fix: remove the global one.
 
     Source: verl 0.9.1 utils/config.py:142-170, workers/config/actor.py (__post_init__).
     """
@@ -225,8 +217,6 @@ def unusable_global_micro_batch() -> None:
 
     Run-time error: `ValueError: ppo_mini_batch_size (256) must be divisible by ppo_micro_batch_size (12)`, or `AssertionError`
 
-    Fix: set the key that ends in `_per_gpu`.
-
     Source: verl 0.9.1 workers/config/actor.py (validate), workers/engine_workers.py:636-637.
     """
 
@@ -242,8 +232,6 @@ def missing_rollout_engine() -> None:
     """From 0.6 on the inference engine has no default.
 
     Run-time error: `omegaconf.errors.MissingMandatoryValue: Missing mandatory value: actor_rollout_ref.rollout.name`
-
-    Fix: `actor_rollout_ref.rollout.name=vllm`, or sglang.
 
     Source: verl 0.9.1 trainer/config/rollout/rollout.yaml.
     """
@@ -323,8 +311,6 @@ def indivisible_rollout_groups() -> None:
 
     Run-time error: `AssertionError: rollout world_size: 8 is not divisible by infer_world_size: 3`
 
-    Fix: set `actor_rollout_ref.rollout.tensor_model_parallel_size` to a divisor of the GPUs.
-
     Source: verl 0.9.1 workers/engine_workers.py:650-660, 0.5.0 workers/fsdp_workers.py (_build_rollout).
     """
 
@@ -363,8 +349,6 @@ def dynamic_batches_differ() -> None:
     """From 0.8 on actor and rollout have to agree on dynamic batch sizes.
 
     Run-time error: `AssertionError`
-
-    Fix: remove `log_prob_use_dynamic_bsz`, which follows `use_dynamic_bsz` of the actor.
 
     Source: verl 0.9.1 workers/engine_workers.py:620.
     """
@@ -408,8 +392,6 @@ def incomplete_mini_batch() -> None:
 
     Run-time error: `AssertionError: 12 % 8 != 0`
 
-    Fix: set `ppo_mini_batch_size` to a divisor of `data.train_batch_size`.
-
     Source: verl 0.8.0 workers/engine_workers.py (train_mini_batch).
     """
 
@@ -430,8 +412,6 @@ def indivisible_micro_batch() -> None:
     For the actor that is its part of the mini batch, for log probabilities its part of the step.
 
     Run-time error: `AssertionError: data size must be divisible by force_group_size * micro_batch_size_per_gpu`
-
-    Fix: set the micro batch to a divisor, or `actor_rollout_ref.actor.use_dynamic_bsz=True`.
 
     Source: verl 0.9.1 workers/engine/utils.py (prepare_micro_batches).
     """
@@ -474,8 +454,6 @@ def chat_template_of_sft() -> None:
     """The first SFT trainer (`verl.trainer.fsdp_sft_trainer`) does not take a chat template from the config.
 
     Run-time error: `ValueError: Apply Chat template from config is not supported yet.`
-
-    Fix: remove `data.chat_template`.
 
     Source: verl 0.5.0 trainer/fsdp_sft_trainer.py:107.
     """
@@ -521,8 +499,6 @@ def sequence_parallelism_above_gpus() -> None:
     """The sequence-parallel size is larger than the number of GPUs, so that the data-parallel size is 0.
 
     Run-time error: `ZeroDivisionError: integer division or modulo by zero`
-
-    Fix: choose a divisor of the GPUs.
 
     Source: verl 0.7.1 workers/fsdp_workers.py:248, 0.9.1 workers/engine/fsdp/transformer_impl.py.
     """

@@ -113,8 +113,6 @@ def attention_incompatible(config: NeoXConfig) -> Iterator[Finding]:
     `AssertionError: Zero stage 3 not compatible with Mamba`, `AssertionError: Zero stage 3 not compatible
     with RWKV`, `AssertionError: RWKV not currently compatible with model parallelism`.
 
-    Fix: change one of the two settings.
-
     Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1104-1124.
     """
     attention = config.derived.attention

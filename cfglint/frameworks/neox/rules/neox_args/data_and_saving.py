@@ -30,8 +30,6 @@ SPLITS = ("train", "valid", "test")
 def save_without_schedule(config: NeoXConfig) -> Iterator[Finding]:
     """`save` is set without a checkpoint interval.
 
-    Fix: set for example `checkpoint_factor: 1000`, which saves every 1000 steps; the last step is always saved.
-
     Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1278-1291.
     """
     save = config.argument("save")
