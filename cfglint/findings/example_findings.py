@@ -49,7 +49,8 @@ def quoted(text: str) -> str:
 def recorded(exceptions: Rows, remedies: Rows) -> str:
     """The module `_example_findings.py`, of the exceptions and the remedies of each rule's examples."""
     head = '"""What the bad examples of rules raise, and their remedies; written by tests/test_rules_doc.py."""\n\n'
-    return f"{head}# fmt: off\n# ruff: noqa: E501\nfrom __future__ import annotations\n\n{table('RAISED', exceptions)}\n{table('REMEDIES', remedies)}"
+    head += "# fmt: off\n# ruff: noqa: E501\nfrom __future__ import annotations\n\n"
+    return f"{head}{table('RAISED', exceptions)}\n{table('REMEDIES', remedies)}"
 
 
 def table(name: str, found: Rows) -> str:
