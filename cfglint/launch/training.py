@@ -37,6 +37,11 @@ TRAINER_CALL = "trainer.train("
 TRAIN_CALL, TRAINER = ".train(", "Trainer("
 
 
+def prints_help(line: LaunchLine) -> bool:
+    """Whether a line only prints the options of its program."""
+    return any(word.value in ("--help", "-h") for word in line.arguments)
+
+
 def trains(line: LaunchLine, names: set[str], read: Callable[[str], str | None]) -> bool:
     """Whether a line starts a training; `names` are the names of the program's options, `read` returns the source of the program."""
     program = line.program.string.lower() if line.program is not None else ""

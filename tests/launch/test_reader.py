@@ -281,3 +281,10 @@ LOOP = "for batch in data:\n    model(batch).backward()\n"
 )
 def test_a_program_of_another_name_trains_where_it_calls_what_trains(line, program, expected):
     assert len(lines(line, dict.fromkeys(("example.py", "evaluate_example.py", "v1.py"), program))) == expected
+
+
+@each_case(
+    "line", ["torchrun --nproc_per_node 2 train.py --help", "trl sft -h", "llamafactory-cli train --help", "python train.py --lr 1 --help"]
+)
+def test_a_line_that_prints_the_options_of_its_program_starts_no_training(line):
+    assert lines(line) == []

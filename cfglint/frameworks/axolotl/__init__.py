@@ -163,7 +163,7 @@ class Axolotl(Framework["AxolotlConfig"]):
         from cfglint.frameworks.huggingface import names_file
 
         _, node = document.find(("deepspeed",))
-        if node is not None and names_file(node.resolved()):
+        if node is not None and names_file(document, node.resolved()):
             return [(("deepspeed",), node.resolved().raw, "deepspeed")]
         return []
 

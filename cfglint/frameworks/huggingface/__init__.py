@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cfglint.frameworks._releases import OLDEST, RELEASES
 from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH, Framework
+from cfglint.source.document import SCALAR
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.resolved_batch import Batch
     from cfglint.frameworks.summary import Summary
     from cfglint.frameworks.versions import Version
-    from cfglint.source.document import Document, Path
+    from cfglint.source.document import Document, Node, Path
     from cfglint.source.loaders import Loader
 
 KIND: Final = "huggingface"
@@ -187,7 +188,7 @@ class Trainer(Framework["TrainerConfig"]):
         found: list[tuple[Path, str, str]] = []
         for key, kind in (("deepspeed", "deepspeed"), ("accelerator_config", KIND), ("fsdp_config", KIND)):
             _, node = document.find((key,))
-            if node is not None and names_file(node.resolved()):
+            if node is not None and names_file(document, node.resolved()):
                 found.append(((key,), node.resolved().raw, kind))
         return found
 
@@ -297,13 +298,13 @@ def relative_of(names: set[str]) -> str | None:
     return None
 
 
-def names_file(node: object) -> bool:
+def names_file(document: Document, node: Node) -> bool:
     """Whether a value is a file name: a string that is neither inline JSON nor a number, null or boolean; `none` is a string in YAML."""
-    kind, raw, style = getattr(node, "kind", ""), getattr(node, "raw", ""), getattr(node, "style", "")
-    if kind != "scalar" or not raw or raw.startswith("{"):
+    raw = node.raw
+    if node.kind != SCALAR or not raw or raw.startswith("{"):
         return False
-    if style:
-        return True
+    if node.style or document.is_call:
+        return bool(node.style)
     word = raw.lower() in ("null", "~", "true", "false", "yes", "no", "on", "off")
     return not word and not raw.replace(".", "", 1).lstrip("+-").isdigit()
 

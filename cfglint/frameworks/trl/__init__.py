@@ -181,7 +181,9 @@ class Trl(Framework["TrlConfig"]):
 
         if TRANSFORMERS in facts.target:
             found = newest_for(facts.version(TRANSFORMERS, ""))
-            return facts if found == NEWEST else facts.replace(target={**facts.target, PACKAGE: found})
+            if found == NEWEST:
+                return facts
+            return facts.replace(target={**facts.target, PACKAGE: found}, bounds={**facts.bounds, PACKAGE: (f"<={found}",)})
         version = facts.version(PACKAGE, NEWEST)
         if version >= FIRST_WITH_NEWEST:
             return facts
@@ -210,7 +212,7 @@ class Trl(Framework["TrlConfig"]):
 
         found = TRAINER.references(document)
         _, node = document.find((LAUNCHER_FILE,))
-        if node is not None and names_file(node.resolved()):
+        if node is not None and names_file(document, node.resolved()):
             found.append(((LAUNCHER_FILE,), node.resolved().raw, "accelerate"))
         return found
 
