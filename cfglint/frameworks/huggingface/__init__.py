@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from cfglint.frameworks._releases import OLDEST, RELEASES
 from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH, Framework
-from cfglint.source.document import SCALAR
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.resolved_batch import Batch
     from cfglint.frameworks.summary import Summary
     from cfglint.frameworks.versions import Version
-    from cfglint.source.document import Document, Node, Path
+    from cfglint.source.document import Document, Path
     from cfglint.source.loaders import Loader
 
 KIND: Final = "huggingface"
@@ -187,9 +186,9 @@ class Trainer(Framework["TrainerConfig"]):
         """The DeepSpeed, accelerator and FSDP files that a trainer file names."""
         found: list[tuple[Path, str, str]] = []
         for key, kind in (("deepspeed", "deepspeed"), ("accelerator_config", KIND), ("fsdp_config", KIND)):
-            _, node = document.find((key,))
-            if node is not None and names_file(document, node.resolved()):
-                found.append(((key,), node.resolved().raw, kind))
+            name = named_file(document, key)
+            if name:
+                found.append(((key,), name, kind))
         return found
 
     def histories(self) -> tuple[History, ...]:
@@ -298,15 +297,16 @@ def relative_of(names: set[str]) -> str | None:
     return None
 
 
-def names_file(document: Document, node: Node) -> bool:
-    """Whether a value is a file name: a string that is neither inline JSON nor a number, null or boolean; `none` is a string in YAML."""
-    raw = node.raw
-    if node.kind != SCALAR or not raw or raw.startswith("{"):
-        return False
-    if node.style or document.is_call:
-        return bool(node.style)
-    word = raw.lower() in ("null", "~", "true", "false", "yes", "no", "on", "off")
-    return not word and not raw.replace(".", "", 1).lstrip("+-").isdigit()
+def named_file(document: Document, key: str) -> str:
+    """The file that a key names: a string that is neither inline JSON nor a number, null or boolean; empty for other values."""
+    found = document.find((key,))[1]
+    node = found.resolved() if found is not None else None
+    if node is None or node.kind != "scalar" or node.raw.startswith("{"):
+        return ""
+    if node.style or not node.raw or document.is_call:  # in Python, a string has quotes
+        return node.raw if node.style else ""
+    word = node.raw.lower() in ("null", "~", "true", "false", "yes", "no", "on", "off")  # `none` is a string in YAML
+    return "" if word or node.raw.replace(".", "", 1).lstrip("+-").isdigit() else node.raw
 
 
 FRAMEWORK = Trainer()

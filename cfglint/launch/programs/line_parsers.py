@@ -25,6 +25,7 @@ from cfglint.launch.programs.objects import (
     OpenFile,
     Sequence,
     Value,
+    open_instance,
     plain,
     unknown,
     wrapped,
@@ -44,10 +45,11 @@ if TYPE_CHECKING:
 
 FLAGS = {"store_true": True, "store_false": False}
 HF_PARSERS = ("HfArgumentParser", "TrlParser", "H4ArgumentParser", "DPOParser")
+FIRE = "fire.Fire"
 COMMANDS = ("typer.Typer.command", "click.command", "hydra.main")
 SIGNATURES = frozenset(
     (
-        *("fire.Fire", "typer.run", "tyro.cli", "defopt.run", "simple_parsing.parse", "draccus.parse", "pyrallis.parse"),
+        *(FIRE, "typer.run", "tyro.cli", "defopt.run", "simple_parsing.parse", "draccus.parse", "pyrallis.parse"),
         *("jsonargparse.CLI", "jsonargparse.auto_cli"),
     )
 )
@@ -215,12 +217,13 @@ def assigned(parser: LineParser, words: Words) -> tuple[dict[str, list[str | Non
     found: dict[str, list[str | None]] = {}
     rest: list[str] = []
     current: Argument | None = None
-    unclear = False
+    unclear = refused = False  # refused: the last word is an option that the parser does not have, and takes the next as its value
     for word in words:
         if word is not None and word.startswith("-") and not is_number(word):
             text, mark, inline = word.partition("=")
             current = option_of(parser, text)
             if current is None:
+                refused = not mark
                 continue
             if current.is_flag_pair or current.action.data != "append" or current.name not in found:
                 found[current.name] = [f"\0{text}"] if current.is_flag_pair else []
@@ -234,9 +237,10 @@ def assigned(parser: LineParser, words: Words) -> tuple[dict[str, list[str | Non
             if current.nargs.data in (None, "?"):
                 current = None
         elif word is None:
-            unclear = True
+            unclear = unclear or not refused
         else:
             rest.append(word)
+        refused = False
     positional = [each for each in parser.arguments if not each.options[0].startswith("-")]
     for argument, word in zip(positional, rest, strict=False):
         found[argument.name] = [word]
@@ -338,7 +342,7 @@ def made_by(run: Interpreter, parser: ClassParser, kind: Value, words: Words, is
     if isinstance(data, External):
         last = data.name.rpartition(".")[2]
         if not kind_of_class(last):
-            return Value(Instance_open())
+            return Value(open_instance())
         return Value(framework_object(last, words, is_open, file, None))
     if not isinstance(data, Class):
         return unknown()
@@ -364,13 +368,6 @@ def made_by(run: Interpreter, parser: ClassParser, kind: Value, words: Words, is
         return run.instance(data, [], named, run.here())
     finally:
         run.site = before
-
-
-def Instance_open() -> Instance:  # noqa: N802
-    """An object whose attributes are unknown."""
-    found = Instance()
-    found.slots[OPEN] = True
-    return found
 
 
 def field_value(run: Interpreter, owner: Class, name: str, line: ast.AnnAssign, scope: Scope, words: Words) -> Value | None:
@@ -481,7 +478,7 @@ def from_signature(run: Interpreter, name: str, given: Given, named: Named) -> V
     words, is_open = words_of(run, [], {key: value for key, value in named.items() if key == "args"})
     data = target.data
     if isinstance(data, Class):
-        if name == "fire.Fire":
+        if name == FIRE:
             return unknown()
         holder = class_parser([target], {}, run.here(), run)
         return made_by(run, holder, target, words, is_open, {})
@@ -491,19 +488,45 @@ def from_signature(run: Interpreter, name: str, given: Given, named: Named) -> V
     if not isinstance(data, Function):
         return unknown()
     arguments = data.node.args
+    parameters = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    by_position = positional_words(name, words, parameters, data.defaults)
     values: Named = {}
-    for parameter in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
+    for parameter in parameters:
         behind = words_behind(words, parameter.arg)
         if behind is not None:
-            values[parameter.arg] = of_parameter(run, name, parameter, behind, data)
+            values[parameter.arg] = of_parameter(run, name, parameter, behind[:1] if name == FIRE else behind, data)
+        elif parameter.arg in by_position:
+            values[parameter.arg] = of_parameter(run, name, parameter, [by_position[parameter.arg]], data)
         elif is_open:
             values[parameter.arg] = unknown(f"`--{parameter.arg}`: {OPEN_LINE}")
     return run.run_function(data, [], values, run.here())
 
 
+def positional_words(name: str, words: Words, parameters: list[ast.arg], defaults: dict[str, Value]) -> dict[str, str | None]:
+    """The words that are no options and not behind one, by the parameters that get them: with typer, those without a default.
+
+    Source: fire 0.7 core.py (_ParseArgs, _ParseKeywordArgs), typer 0.16 main.py (get_params_convertors_ctx_param_name_from_function).
+    """
+    if name not in (FIRE, "typer.run"):
+        return {}
+    flags = {each.arg for each in parameters if name != FIRE and each.annotation is not None and ast.unparse(each.annotation) == "bool"}
+    found: list[str | None] = []
+    is_value = False
+    for word in words:
+        if word is not None and word.startswith("-") and not word[1:2].isdigit():
+            option = word.lstrip("-")
+            is_value = "=" not in word and option.replace("-", "_").removeprefix("no_") not in flags
+        elif is_value:
+            is_value = False
+        else:
+            found.append(word)
+    takers = [each.arg for each in parameters if words_behind(words, each.arg) is None and (name == FIRE or each.arg not in defaults)]
+    return dict(zip(takers, found, strict=False))
+
+
 def of_parameter(run: Interpreter, name: str, parameter: ast.arg, words: list[str | None], function: Function) -> Value:
     """The words of an option as the parameter that they are for."""
-    if name == "fire.Fire":
+    if name == FIRE:
         if None in words or len(words) > 1:
             return unknown()
         if not words:

@@ -456,3 +456,18 @@ def test_an_unknown_value_is_null_in_reports(check, capsys, keyword):
     for command in ("explain", "check", "runs"):
         main([command, "run.sh", "--gpus", "2", "--format", "json"])
         assert "<?>" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("value", ["None", "options.deepspeed", "False or None"])
+def test_no_deepspeed_file_is_none_that_is_missing(check, value):
+    parser = "import argparse\nparser = argparse.ArgumentParser()\nparser.add_argument('--deepspeed', default=None)\n"
+    [run] = (found := check(f"{parser}options = parser.parse_args()\n{built(f'deepspeed={value}')}", line="python train.py"))["runs"]
+    assert (run["verdict"], found["diagnostics"]) == ("accept", [])
+    [missing] = check(built("deepspeed='ds.json'"), line="python train.py")["diagnostics"]
+    assert (missing["code"], missing["severity"]) == ("RUN010", "error")
+
+
+def test_a_word_of_the_program_is_no_misspelt_key(check):
+    code = "import argparse\nparser = argparse.ArgumentParser()\nparser.add_argument('--learning_rat')\nparser.parse_args()\n"
+    [run] = check(code + built("per_device_train_batch_size=4"), "--args", "--learning_rat 1", "--gpus", "2", line="")["runs"]
+    assert run["resolved"]["global_batch"] == 8
