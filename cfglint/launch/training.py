@@ -58,8 +58,8 @@ def trains(line: LaunchLine, names: set[str], read: Callable[[str], str | None])
         return False
     if launcher_of(line).trains_by_default:
         return not other or named
-    prepares = not line.module and PREPARES & set(program.split("/")[:-1])
-    if other and not (named and not prepares and not name.startswith(("eval", "infer", "generat", "predict", "test_", "merge", "preprocess"))):
+    for_training = named and not name.startswith(("eval", "infer", "generat", "predict", "test_", "merge", "preprocess"))
+    if other and (not for_training or (not line.module and PREPARES & set(program.split("/")[:-1]))):
         return given > 1
     if named or given > 1:
         return True
