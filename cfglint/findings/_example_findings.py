@@ -278,7 +278,7 @@ REMEDIES: dict[str, tuple[str, ...]] = {
     'LCH001': ('end each line but the last with a backslash and nothing after it, and put no comments in between', 'write a blank before the backslash in front of `--lr_scheduler_type`'),
     'LCH003': ('quote the words, or remove them',),
     'LCH006': ('write `--include localhost:2,3`, and remove CUDA_VISIBLE_DEVICES',),
-    'LCH008': ('pass `--num_processes N`',),
+    'LCH008': ('pass `--num_processes N`', 'set `num_processes` in the accelerate config'),
     'LCH009': ('add `--use_deepspeed`',),
     'LCH010': ('put it before the program: deepspeed --num_gpus ...',),
     'LCH011': ('correct the path, or remove `--hostfile`',),
