@@ -111,9 +111,6 @@ def sagemaker_not_launched(config: AccelerateConfig) -> Iterator[Finding]:
 def invalid_wrap_policy(config: AccelerateConfig) -> Iterator[Finding]:
     """`fsdp_auto_wrap_policy` is not one of the three policies; the case of the letters does not matter.
 
-    Run-time error: `ValueError: Invalid auto wrap policy: SIZE. Must be one of ['TRANSFORMER_BASED_WRAP',
-    'SIZE_BASED_WRAP', 'NO_WRAP']`, when the script makes its Accelerator.
-
     Source: accelerate 1.15.0 utils/dataclasses.py (FullyShardedDataParallelPlugin.__post_init__).
     """
     if config.distributed != "FSDP" or not config.local:

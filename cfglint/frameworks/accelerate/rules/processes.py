@@ -158,10 +158,6 @@ def single_process_launch(config: AccelerateConfig) -> Iterator[Finding]:
 def gpu_ids(config: AccelerateConfig) -> Iterator[Finding]:
     """`gpu_ids` names one GPU for a launch on several GPUs, or is not a string.
 
-    Run-time errors: ``ValueError: Less than two GPU ids were configured and tried to run on multiple GPUs. Please
-    ensure at least two are specified for `--gpu_ids`, or use `--gpu_ids='all'`.``; `AttributeError: 'int' object has no
-    attribute 'split'` for a number without quotes.
-
     Source: accelerate 1.15.0 commands/launch.py:1247-1258.
     """
     value = config.get("gpu_ids")
@@ -194,9 +190,6 @@ def gpu_ids(config: AccelerateConfig) -> Iterator[Finding]:
 )
 def main_process_unknown(config: AccelerateConfig) -> Iterator[Finding]:
     """Several machines with `distributed_type: NO` require the address of the main process.
-
-    Run-time errors: `AssertionError: When using multiple machines, you need to specify the main process IP.`, and the
-    same for the port.
 
     Fix: set `main_process_ip` and `main_process_port`.
 

@@ -152,9 +152,6 @@ def not_integer(value: Any) -> str:
 def random_ltd_incomplete(config: DeepSpeedConfig) -> Iterator[Finding]:
     """Random layer token dropping is on without its required keys, or with its learning-rate schedule.
 
-    Run-time errors: `KeyError: 'total_layer_num'`, `KeyError: 'random_ltd_schedule'`,
-    `NotImplementedError` for `layer_token_lr_schedule.enabled`.
-
     Fix: write the keys that the exception names, or set `"enabled": false`.
 
     Source: deepspeed 0.19.8 runtime/data_pipeline/data_routing/scheduler.py:37-78.

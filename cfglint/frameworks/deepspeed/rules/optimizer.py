@@ -44,9 +44,6 @@ def unknown_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
     DeepSpeed's own names (Adam, AdamW, Adagrad, Lamb, Lion, Muon, MuAdam, MuAdamW, MuSGD) are not
     case-sensitive; those of `torch.optim` are. OneBitAdam, OneBitLamb and ZeroOneAdam were removed in 0.19.7.
 
-    Run-time error: `AssertionError: sgd is not a supported DeepSpeed Optimizer`; for `lr_scheduler` and
-    `swa_utils`, which torch.optim has, `TypeError: 'module' object is not callable`.
-
     Source: deepspeed 0.19.8 runtime/engine.py:1987, 2016-2018.
     """
     optimizer = config.optimizer

@@ -80,10 +80,6 @@ def autotp_size(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     The ranks form a mesh of `GPUs // autotp_size` by `autotp_size`; ranks outside of it fail.
 
-    Run-time errors: `TypeError: '>' not supported between instances of 'str' and 'int'`, `ValueError:
-    tensor_parallel.tp.tp_size (4) does not match tensor_parallel.autotp_size (2).`, and from torch's device
-    mesh a bare `AssertionError` (more than the GPUs) or `IndexError: list index out of range`.
-
     Fix: write an integer that divides the GPU count, the same in both places; 0 turns it off.
 
     Source: deepspeed 0.19.8 __init__.py:550, runtime/engine.py:957, 1021, utils/groups.py:202-221.

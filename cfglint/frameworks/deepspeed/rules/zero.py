@@ -51,9 +51,6 @@ def sum_of_gradients(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     Stage 3, ZenFlow and DeepCompile do not support summing gradients.
 
-    Run-time error: `ValueError: gradient_allreduce_op='sum' is not supported with ZeRO stage 3` (or
-    `ZenFlow`, or `DeepCompile`).
-
     Fix: remove `gradient_allreduce_op`, or use stage 2 or lower without ZenFlow and DeepCompile.
 
     Source: deepspeed 0.19.8 runtime/config.py:693-700.
@@ -336,10 +333,6 @@ def muon_with_reduce_scatter(config: DeepSpeedConfig) -> Iterator[Finding]:
     Reduce-scatter is on by default; Muon requires complete gradients, so it has to be turned off. Before 0.18.9 Muon does not support
     stage 3 at all.
     `zero_quantized_gradients` requires reduce-scatter and is incompatible with Muon.
-
-    Run-time errors: `ValueError: Muon and reduce scatter cannot be used together`, `ValueError: Muon and
-    all2all process group cannot be used together`, `AssertionError: when enable all_to_all_reduce,
-    reduce_scatter should also be enabled for data type checks.`
 
     Fix: set `"reduce_scatter": false` for Muon; for quantized gradients leave `reduce_scatter` on and use
     another optimizer.

@@ -34,9 +34,6 @@ def not_a_mapping(config: TrainerConfig) -> Iterator[Finding]:
 
     The parser asks the loaded value for its keys, and an empty file or a list has none.
 
-    Run-time error: `AttributeError: 'NoneType' object has no attribute 'keys'` (an empty file),
-    `AttributeError: 'list' object has no attribute 'keys'`.
-
     Fix: write `key: value` lines, or `{}` for a file without settings.
 
     Source: transformers 5.23.0 hf_argparser.py:372.
@@ -89,9 +86,6 @@ def invalid_choice(config: TrainerConfig) -> Iterator[Finding]:
     `debug` are converted to enums, whose values are case-sensitive: `Cosine` and `EPOCH` are rejected. In YAML
     an unquoted `no` is the boolean false, which is rejected too: write `"no"`. Other fields with a list of
     choices are not checked when they come from a file.
-
-    Run-time error: `ValueError: Cosine is not a valid SchedulerType, please select one of [...]`,
-    `ValueError: False is not a valid IntervalStrategy, please select one of ['no', 'steps', 'epoch']`.
 
     Fix: use one of the values in the message. Some exist only in some releases: `save_strategy: best`
     from 4.47, `optim: adamw_hf` up to 4.49.
@@ -431,9 +425,6 @@ def scheduler_needs_evaluation(config: TrainerConfig) -> Iterator[Finding]:
 )
 def prefetch_without_workers(config: TrainerConfig) -> Iterator[Finding]:
     """`dataloader_prefetch_factor` is set without data loader workers.
-
-    Run-time error: `ValueError: --dataloader_prefetch_factor can only be set when data is loaded in a
-    different process, i.e. when --dataloader_num_workers > 0.` (4.x says `> 1`)
 
     Source: transformers 5.23.0 training_args.py:1804 (from 4.38.0).
     """

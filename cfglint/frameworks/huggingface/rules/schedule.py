@@ -98,9 +98,6 @@ def warmup_steps_value(config: TrainerConfig) -> Iterator[Finding]:
 def warmup_ratio_range(config: TrainerConfig) -> Iterator[Finding]:
     """`warmup_ratio` is not between 0 and 1.
 
-    Run-time error: `ValueError: warmup_ratio must lie in range [0,1]`; for NaN, which passes that check, `ValueError: cannot convert
-    float NaN to integer` if `warmup_steps` does not replace it.
-
     Source: transformers 4.42.4 training_args.py:1774, 4.57.6 training_args.py:1905.
     """
     value = config.arguments["warmup_ratio"]

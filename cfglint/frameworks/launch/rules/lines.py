@@ -242,8 +242,6 @@ def missing_process_count(config: LaunchConfig) -> Iterator[Finding]:
     A config file without `num_processes` needs `--num_processes` on the line; before accelerate 0.34 the file has to have it, whatever
     the line says. `--multi_gpu` needs at least two processes; more than one machine needs `--machine_rank` where no file gives it.
 
-    Run-time error: ValueError: You need to manually pass in `--num_processes` using this config yaml.
-
     Source: accelerate 1.15.0 commands/launch.py (_validate_launch_command), utils/launch.py (prepare_multi_gpu_env); 0.33.0
     commands/config/config_args.py:175.
     """
@@ -365,8 +363,6 @@ def missing_option_value(config: LaunchConfig) -> Iterator[Finding]:
     the launchers, and for fields of TrainingArguments whose default is null, such as `--tf32` and `--greater_is_better`: they
     need `True` after them, unlike other booleans.
 
-    Run-time error: error: argument --tf32: expected one argument
-
     Source: torch 2.13.0 distributed/run.py, transformers 5.23.0 hf_argparser.py:158-260.
     """
     return problems(config, "LCH013")
@@ -439,8 +435,6 @@ def unusable_process_count(config: LaunchConfig) -> Iterator[Finding]:
     `torchrun --nproc_per_node` accepts an integer above 0, `gpu`, `cpu`, `xpu` or `auto`; `--nnodes` a number or `MIN:MAX`.
     `deepspeed` and `accelerate launch` accept integers. A value such as `false` or `2.0` is refused before anything starts,
     and so is an empty variable.
-
-    Run-time error: ValueError: Unsupported nproc_per_node value: false
 
     Fix: write the number of GPUs to use on each machine, or of machines.
 

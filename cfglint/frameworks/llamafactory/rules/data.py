@@ -75,10 +75,6 @@ def validation_size(config: LlamaFactoryConfig) -> Iterator[Finding]:
 def interleave_probabilities(config: LlamaFactoryConfig) -> Iterator[Finding]:
     """`interleave_probs` is for data sets that are interleaved, one probability for each.
 
-    Run-time error: ``ValueError: `interleave_probs` is only valid for interleaved mixing.``, `ValueError: The length of
-    dataset and interleave probs should be identical.`, `ValueError: The length of eval dataset and interleave probs
-    should be identical.`
-
     Source: llamafactory 0.9.5 hparams/data_args.py:165-174.
     """
     given = config.own("interleave_probs")

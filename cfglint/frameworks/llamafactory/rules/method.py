@@ -287,10 +287,6 @@ def quantization_conflict(config: LlamaFactoryConfig) -> Iterator[Finding]:
     So `quantization_bit` requires `finetuning_type` lora or oft, and excludes `pissa_init`, `resize_vocab`, `fp8`,
     several adapters, and `create_new_adapter` together with `adapter_name_or_path`.
 
-    Run-time error: `ValueError: Quantization is only compatible with the LoRA or OFT method.`, `ValueError: Cannot resize
-    embedding layers of a quantized model.`, `ValueError: FP8 training is not compatible with quantization. Please disable
-    one of them.`, ...
-
     Fix: follow the message.
 
     Source: llamafactory 0.9.5 hparams/parser.py:188-202, 404.

@@ -212,9 +212,6 @@ def communication_data_type(config: NeoXConfig) -> Iterator[Finding]:
 def elasticity_with_batch(config: NeoXConfig) -> Iterator[Finding]:
     """Elastic training is incompatible with the batch sizes that GPT-NeoX always passes.
 
-    Run-time error: `deepspeed.elasticity.config.ElasticityConfigError: One or more batch related parameters
-    were found in your ds_config`.
-
     Source: DeeperSpeed 91d1c55 (0.16.5) deepspeed/runtime/config.py:757-785.
     """
     section = engine_value(config, "elasticity")
@@ -237,9 +234,6 @@ def extra_args_batch(config: NeoXConfig) -> Iterator[Finding]:
     """Batch sizes in `deepspeed_extra_args` contradict those that the launcher computed.
 
     The launcher ignores them; in the workers they override the computed ones, which are then checked again.
-
-    Run-time error: `AssertionError: Check batch related parameters. train_batch_size is not equal to
-    micro_batch_per_gpu * gradient_acc_step * world_size`, from a worker.
 
     Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:498-505, 725-727, 879.
     """

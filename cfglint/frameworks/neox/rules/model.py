@@ -105,8 +105,6 @@ def sizes_over_ranks(config: NeoXConfig) -> Iterator[Finding]:
     Each rank holds an equal part of the hidden size, the heads, the MLP and the experts. For gated
     activations the width of the MLP is two thirds of the configured one; `mlp_multiple_of` rounds it up.
 
-    Run-time errors: `AssertionError: 6 is not divisible by 4`; `AssertionError` without a message for experts.
-
     Fix: use sizes that are multiples of `model_parallel_size`.
 
     Source: gpt-neox (May 2026) megatron/mpu/utils.py:24, megatron/model/transformer.py:119-160, 302-308,
@@ -154,9 +152,6 @@ def _parts(config: NeoXConfig) -> Iterator[tuple[str, Any]]:
 def width_given_twice(config: NeoXConfig) -> Iterator[Finding]:
     """`intermediate_size` and `expansion_factor` are both set.
 
-    Run-time error: `AssertionError: Must pass either the absolute intermediate size or the relative expansion
-    factor for the mamba projections` (in every kind of layer, whatever the message says).
-
     Source: gpt-neox (May 2026) megatron/model/transformer.py:106, megatron/model/rwkv/v6/rwkv.py:278.
     """
     if config.argument("intermediate_size") is None or config.argument("expansion_factor") is None:
@@ -180,8 +175,6 @@ def rotary_fraction(config: NeoXConfig) -> Iterator[Finding]:
     """`rotary_pct` is greater than 1.
 
     It is a fraction of the head's dimensions, not a percentage.
-
-    Run-time error: `AssertionError` without a message.
 
     Source: gpt-neox (May 2026) megatron/model/transformer.py:383-390.
     """
@@ -326,9 +319,6 @@ def rwkv_sizes(config: NeoXConfig) -> Iterator[Finding]:
 
     `dim_att` is required: the code that sets its default tests whether the attribute exists, and it does, as
     None. `hidden_size` and `dim_att` must be multiples of 32, and `dim_att` a multiple of the heads.
-
-    Run-time errors: `TypeError: unsupported operand type(s) for %: 'NoneType' and 'int'`, `AssertionError`
-    without a message.
 
     Fix: set `dim_att` to the value of `hidden_size`.
 

@@ -67,8 +67,6 @@ def tokenizer_files(config: NeoXConfig) -> Iterator[Finding]:
     GPT2BPETokenizer, the default, requires `vocab_file` and `merge_file`; HFTokenizer, SPMTokenizer and
     TiktokenTokenizer require `vocab_file`. The launcher does not check them; every worker fails.
 
-    Run-time error: `AssertionError` without a message, in build_tokenizer.
-
     Source: gpt-neox (May 2026) megatron/tokenizer/tokenizer.py:36-62.
     """
     kind = config.argument("tokenizer_type")
@@ -427,9 +425,6 @@ def checkpoint_factor(config: NeoXConfig) -> Iterator[Finding]:
     With the linear scale it is an integer number of steps, with the logarithmic scale a factor above 1. It is
     checked after the first step.
 
-    Run-time errors: `AssertionError: checkpoint_factor must be a whole number when using linear
-    checkpoint_scale`, `AssertionError` without a message.
-
     Fix: use for example 1000, which saves every 1000 steps with the linear scale, or 2, which doubles the interval with the
     logarithmic scale.
 
@@ -534,8 +529,6 @@ def sequence_over_ranks(config: NeoXConfig) -> Iterator[Finding]:
     """`seq_length` is not divisible by `model_parallel_size`, with sequence parallelism.
 
     Sequence parallelism splits each sequence across the model-parallel ranks.
-
-    Run-time error: `AssertionError` without a message.
 
     Fix: use a multiple of `model_parallel_size`.
 

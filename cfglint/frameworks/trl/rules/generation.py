@@ -85,10 +85,6 @@ def incomplete_groups(config: TrlConfig) -> Iterator[Finding]:
     group may not be cut. `generation_batch_size` is micro batch x processes x `steps_per_generation` where it is not given,
     and `steps_per_generation` is `gradient_accumulation_steps`. By default `num_generations` is 8 (RLOO: 2).
 
-    Run-time error: `ValueError: generation_batch_size (4) must be divisible by num_generations (16).`; 0.17.0: `ValueError:
-    The effective train batch size (1 x 1 x 4) must be evenly divisible by the number of generations per prompt (16).` 0.15 and
-    0.16 require it of one micro batch of all processes.
-
     Fix: use a micro batch, an accumulation or a number of GPUs that makes it a multiple.
 
     Source: trl 1.16.0 trainer/grpo_config.py:1129-1135, trainer/rloo_config.py:692-698; 0.17.0 trainer/grpo_trainer.py:592-608;
@@ -280,10 +276,6 @@ def incomplete_evaluation_groups(config: TrlConfig) -> Iterator[Finding]:
     """The evaluation batch of all processes is not a multiple of `num_generations_eval` (by default `num_generations`).
 
     An `eval_strategy` other than "no" turns `do_eval` on.
-
-    Run-time error: `ValueError: The global eval batch size (3 * 1) must be divisible by the number of generations used for
-    evaluation (8).`; 0.17.0: `ValueError: The effective eval batch size (1 x 3) must be evenly divisible by the number of
-    generations per prompt (8).`
 
     Fix: use a multiple, or `num_generations_eval`.
 

@@ -397,9 +397,6 @@ def unknown_accelerate_config(config: TrlConfig) -> Iterator[Finding]:
     The command `trl sft --config FILE` removes it from the file and looks it up before it starts `accelerate launch`. Other
     programs have no use for the key; without the command this is a warning.
 
-    Run-time error: `ValueError: Accelerate config zero4 is neither a file nor a valid config in the `trl` package. Please
-    provide a valid config name or a path to a config file.`
-
     Source: trl 1.16.0 cli/accelerate_config.py (resolve_accelerate_config_argument).
     """
     value = config.values.get(LAUNCHER_FILE, "")

@@ -48,11 +48,6 @@ def dpo_loss_combination(config: TrlConfig) -> Iterator[Finding]:
     `exo_pair` requires `label_smoothing` above 0; `f_divergence_type` other than reverse_kl is valid for sigmoid, sigmoid_norm,
     hinge, ipo, exo_pair, robust, discopop and sft; `use_weighting` is not there for aot and aot_unpaired.
 
-    Run-time error: `ValueError: Label smoothing must be greater than 0.0 when using 'exo_pair' loss.`, ``ValueError:
-    `f_divergence_type='js_divergence'` is only supported for the following loss types: [...]``, `NotImplementedError: WPO-style
-    weighting is not implemented for 'aot' or 'aot_unpaired'`; before 0.29: `ValueError: Support for kto_pair has been removed in
-    DPOTrainer. Please use KTOTrainer.`, `ValueError: 'kl' is not a valid FDivergenceType`.
-
     Fix: another loss, or without the option.
 
     Source: trl 1.16.0 trainer/dpo_trainer.py:808-834; 0.17.0 trainer/dpo_trainer.py:424.
@@ -153,11 +148,6 @@ def reference_not_synchronized(config: TrlConfig) -> Iterator[Finding]:
 
     There is none with LoRA, with `precompute_ref_log_probs` (DPO, KTO), nor in GRPO and RLOO if `beta` is 0.0, which
     is GRPO's default.
-
-    Run-time error: ``ValueError: You passed `sync_ref_model=True` while `beta=0.0`, which means the reference model is not used
-    during training.``, ``NotImplementedError: You passed `sync_ref_model=True` while using a PEFT model, which is currently not
-    supported.``, ``ValueError: You cannot use `sync_ref_model=True` together with `precompute_ref_log_probs=True`.``; 0.17.0
-    (DPO): ``ValueError: You currently cannot use `ref_model=None` with TR-DPO method.``
 
     Source: trl 1.16.0 trainer/grpo_trainer.py:1190-1207, trainer/dpo_trainer.py:992-1010; 0.17.0 trainer/dpo_trainer.py:505-523
     (0.9.6 to 0.12 compare an argument of the constructor with `precompute_ref_log_probs`, not the field).

@@ -64,11 +64,6 @@ def data_paths(config: NeoXConfig) -> Iterator[Finding]:
     `valid_data_paths` and `test_data_paths`. The number of weights, if any, must equal the number of paths. Labels require
     `train_data_paths`.
 
-    Run-time errors: `AssertionError: Please provide *either* data_path or train/valid/test_data_path`,
-    `AssertionError: One or more of train/valid/test data_path are not provided`, `AssertionError: Must use
-    train_label_data_paths with train_data_paths, not data_path`, and `AssertionError` without a message for
-    weights.
-
     Fix: use either `data_path` or all three lists of paths.
 
     Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1177-1179, 1325-1361.

@@ -32,9 +32,6 @@ def precision_conflict(config: NeoXConfig) -> Iterator[Finding]:
     (not `bf16`) the bf16 section. Only one of the two sections can be enabled. Any non-empty value enables a section, even the
     string "false".
 
-    Run-time errors: `AssertionError: DeepSpeed fp16 field was set but precision conflicts`,
-    `AssertionError: DeepSpeed bf16 field was set but precision conflicts`.
-
     Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:967-980.
     """
     precision = config.argument("precision")
@@ -122,9 +119,6 @@ def section_without_enabled(config: NeoXConfig) -> Iterator[Finding]:
     """A `fp16`, `amp` or `flops_profiler` section has no `enabled`.
 
     With `precision: fp16` the fp16 section is enabled automatically and the key is optional.
-
-    Run-time error: `ValueError: NeoXArgs.__post_init__() NeoXArgs types cannot be validated`, after a log
-    line `must contain key 'enabled'`.
 
     Source: gpt-neox (May 2026) megatron/neox_arguments/arguments.py:1464-1475, 982-987.
     """
