@@ -55,7 +55,6 @@ REFERENCE = Releases((3, 2, 1))
 WITH_REFERENCE = ("dpo", "kto", "ppo", "grpo")
 WITH_SEQUENCE_PARALLEL = ("grpo", "dpo")
 WITH_PADDING_FREE = ("grpo", "dpo", "kto", "gkd")
-PACKS_GKD = Releases((3, 10))
 ONLY_FLASH_ATTN = 'ValueError: The "{}" feature needs to be used in conjunction with "flash_attn". Please specify `--attn_impl flash_attn`.'
 NOT_EQUAL = "ValueError: generation_batch_size ({}) must equal per_device_train_batch_size * world_size * steps_per_generation = {}."
 NOT_DIVISIBLE = "ValueError: generation_batch_size ({}) must be evenly divisible by num_generations ({}). Valid values: {}."
