@@ -6,7 +6,7 @@ import ast
 
 from cfglint.frameworks.program import MISSING
 from cfglint.frameworks.unknown import Unknown
-from cfglint.launch.programs.constructors import EngineConfig
+from cfglint.launch.programs.constructors import Constructor, EngineConfig
 from cfglint.launch.programs.documents import document_of_call, document_of_engine, given_mapping
 from cfglint.launch.programs.literals import COMPUTED, arithmetic, assigned, is_mutated, literal
 from cfglint.launch.programs.modules import Definition, target_names_of
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cfglint.frameworks.program import ProgramFacts
-    from cfglint.launch.programs.constructors import AcceleratorCall, Constructor
+    from cfglint.launch.programs.constructors import AcceleratorCall
     from cfglint.launch.programs.modules import Module
     from cfglint.launch.programs.runs_of_program import Evaluated
     from cfglint.launch.programs.scopes import Scope
@@ -231,7 +231,7 @@ def call_document(
         return document_of_engine(engine, built.value) if engine is not None and given_mapping(engine) else engine_document(built, program)
     made = evaluated.made.get(built.call) or evaluated.accelerators.get(built.call) if evaluated is not None else None
     if made is not None:
-        return document_of_call(made, program)
+        return document_of_call(made, program, {*built.known(), *built.own.own} if isinstance(built, Constructor) else None)
     module = built.scope.module
     offsets = module.offsets
     document = CallDocument(module.path, module.text, built.name, *offsets.span(built.call))

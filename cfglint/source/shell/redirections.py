@@ -20,9 +20,17 @@ WORD_TYPES = frozenset(
 )  # fmt: skip
 
 
-def targets(node: Any) -> list[Any]:
-    """The words after the operator of a redirection; the grammar includes words after the file in its targets."""
-    return [child for child in node.children if child.type in WORD_TYPES]
+def targets(node: Any) -> list[tuple[int, int]]:
+    """The spans of the words after the operator of a redirection; the grammar includes words after the file in its targets.
+
+    It also splits a word before a variable in its middle (`$A/$B.log`): pieces without a blank between them are one word.
+    """
+    found: list[tuple[int, int]] = []
+    for child in node.children:
+        if child.type in WORD_TYPES:
+            start = found.pop()[0] if found and found[-1][1] == child.start_byte else child.start_byte
+            found.append((start, child.end_byte))
+    return found
 
 
 def lacks_target(shell: Execution, node: Any) -> bool:
@@ -30,7 +38,7 @@ def lacks_target(shell: Execution, node: Any) -> bool:
     if node.type != "file_redirect":
         return False
     words = targets(node)
-    first = words[0].start_byte if words else node.end_byte
+    first = words[0][0] if words else node.end_byte
     return "\n" in shell.script.text[node.start_byte : first].replace("\\\n", "") or not words
 
 
@@ -38,7 +46,7 @@ def redirect(shell: Execution, node: Any) -> None:
     """Record a file that a redirection creates."""
     words = targets(node)
     if ">" in shell.source(node)[:3] and words:
-        shell.written.add(shell.expander().string(words[0].start_byte, words[0].end_byte).string)
+        shell.written.add(shell.expander().string(*words[0]).string)
 
 
 def here_string(shell: Execution, node: Any) -> Text | None:

@@ -266,12 +266,14 @@ def hardly_any_steps(config: TrainerConfig) -> Iterator[Finding]:
     "STP008",
     "no-checkpoints",
     WARNING,
-    bad="output_dir: out\nsave_steps: 0\n",
+    bad=("output_dir: out\nsave_steps: -1\n", "output_dir: out\nsave_steps: 0\n"),
     good='output_dir: out\nsave_strategy: "no"\n',
     example={"at": "/save_steps"},
 )
 def no_checkpoints(config: TrainerConfig) -> Iterator[Finding]:
     """With `save_steps` of 0 or less no checkpoint is saved before the end of the run.
+
+    An info for 0, which says so itself.
 
     Fix: set a number of steps, or set `save_strategy: "no"` if no checkpoints are wanted.
 
@@ -282,6 +284,7 @@ def no_checkpoints(config: TrainerConfig) -> Iterator[Finding]:
         yield Finding(
             of(config, "save_steps"),
             f"`save_steps` is {value}, so no checkpoint is saved before the end of the run",
+            severity=INFO if value == 0 else None,
             help='set `save_strategy: "no"` if that is meant, else a positive `save_steps`',
         )
 
