@@ -187,7 +187,7 @@ class Trainer(Framework["TrainerConfig"]):
         found: list[tuple[Path, str, str]] = []
         for key, kind in (("deepspeed", "deepspeed"), ("accelerator_config", KIND), ("fsdp_config", KIND)):
             _, node = document.find((key,))
-            if node is not None and names_file(node.resolved()):
+            if node is not None and names_file(node.resolved(), document.is_call):
                 found.append(((key,), node.resolved().raw, kind))
         return found
 
@@ -297,13 +297,16 @@ def relative_of(names: set[str]) -> str | None:
     return None
 
 
-def names_file(node: object) -> bool:
-    """Whether a value is a file name: a string that is neither inline JSON nor a number, null or boolean; `none` is a string in YAML."""
+def names_file(node: object, is_python: bool = False) -> bool:
+    """Whether a value is a file name: a string that is neither inline JSON nor a number, null or boolean; `none` is a string in YAML.
+
+    In Python a string is quoted, and `None` is not.
+    """
     kind, raw, style = getattr(node, "kind", ""), getattr(node, "raw", ""), getattr(node, "style", "")
     if kind != "scalar" or not raw or raw.startswith("{"):
         return False
-    if style:
-        return True
+    if style or is_python:
+        return bool(style)
     word = raw.lower() in ("null", "~", "true", "false", "yes", "no", "on", "off")
     return not word and not raw.replace(".", "", 1).lstrip("+-").isdigit()
 

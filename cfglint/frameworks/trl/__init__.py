@@ -210,7 +210,7 @@ class Trl(Framework["TrlConfig"]):
 
         found = TRAINER.references(document)
         _, node = document.find((LAUNCHER_FILE,))
-        if node is not None and names_file(node.resolved()):
+        if node is not None and names_file(node.resolved(), document.is_call):
             found.append(((LAUNCHER_FILE,), node.resolved().raw, "accelerate"))
         return found
 

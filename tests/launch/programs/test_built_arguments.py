@@ -456,3 +456,24 @@ def test_an_unknown_value_is_null_in_reports(check, capsys, keyword):
     for command in ("explain", "check", "runs"):
         main([command, "run.sh", "--gpus", "2", "--format", "json"])
         assert "<?>" not in capsys.readouterr().out
+
+
+@each_case(
+    ("code", "found"),
+    [
+        ("args.my_own = 3", []),
+        ("args.evaluation_strategy = 'steps'", [("KEY202", "warning")]),  # no TypeError, and no effect
+        ("args.save_strategy = 'bogus'", [("HFT003", "warning")]),  # checked in __init__ only
+        ("args.save_strategy = 'no'", []),
+    ],
+)
+def test_an_attribute_that_is_set_later_is_no_keyword(check, code, found):
+    said = check(f"args = TrainingArguments('out')\n{code}")["diagnostics"]
+    assert [(each["code"], each["severity"]) for each in said] == found
+
+
+@each_case(("default", "codes"), [("None", []), ("'ds.json'", ["RUN010"])])
+def test_a_file_is_named_by_a_string(check, default, codes):
+    code = f"import argparse\np = argparse.ArgumentParser()\np.add_argument('--deepspeed', default={default})\na = p.parse_args()\n"
+    said = check(f"{code}args = TrainingArguments('out', deepspeed=a.deepspeed)", line="")["diagnostics"]
+    assert [each["code"] for each in said] == codes
